@@ -1,0 +1,26 @@
+import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+import { ClosingReporter } from '../test/setup/reporter.ts'
+
+export default defineConfig({
+  root: fileURLToPath(new URL('..', import.meta.url)),
+  test: {
+    include: ['test/**/*.test.ts'],
+    globalSetup: ['test/setup/announce.ts'],
+    setupFiles: ['test/setup/clean-up.ts', 'test/setup/seed.ts'],
+    reporters: ['default', new ClosingReporter()],
+    // A process a file: suites kill, stop and starve things, and native handles must not outlive them.
+    pool: 'forks',
+    // Suites wait on child processes as much as they compute, so even one core takes two of them.
+    maxWorkers: Math.min(8, Math.max(2, availableParallelism())),
+    // Bounds against a hang, not expectations: the machine may be busy with other runs.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    teardownTimeout: 20_000,
+    allowOnly: (process.env['CI'] ?? '') === '',
+    restoreMocks: true,
+    unstubEnvs: true,
+    coverage: { provider: 'v8', include: ['src/**/*.ts'], reporter: ['text-summary', 'html'] },
+  },
+})

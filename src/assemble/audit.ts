@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto'
+import { systemClock } from '../clock.ts'
+import type { Config, SinkConfig } from '../config/schema.ts'
+import type { Day } from '../domain/day.ts'
+import type { Wish } from '../domain/due.ts'
+import { isFailure, messageOf } from '../domain/failure.ts'
+import type { Stream, Zone } from '../domain/stream.ts'
+import { noTrust } from '../domain/trust.ts'
+import type { CheckpointStore, Holder } from '../ports.ts'
+import { auditDay, type AuditedSink } from '../pump/audit.ts'
+import { auditDays, type DaysAudit } from '../pump/audit-days.ts'
+import type { StreamAudit } from '../pump/audit-report.ts'
+import { withHeartbeat } from '../pump/heartbeat.ts'
+import { repairStream } from '../pump/repair.ts'
+import { compareParts } from '../sinks/file/compare-parts.ts'
+import { openExistingStore, stateName } from './existing-store.ts'
+import { createGround, createHolder, type Ground } from './ground.ts'
+import { createShipping, policyOf, type Shipping } from './shipping.ts'
+import { workersOn } from './state.ts'
+
+export type { DaysAudit, StreamAudit }
+
+export interface AuditRequest {
+  readonly zones: readonly Zone[]
+  readonly day: Day
+  readonly sinks: readonly SinkConfig[]
+  readonly repair: boolean
+  /** For people: what takes time. */
+  readonly tell: (text: string) => void
+}
+
+/** Compares days with the store, and repairs what differs where that is asked for. Throws `cancelled` only. */
+export async function audit(config: Config, request: AuditRequest, signal: AbortSignal): Promise<DaysAudit> {
+  let store: CheckpointStore | undefined
+  try {
+    store = await openExistingStore(config, systemClock)
+    if (store !== undefined) return await auditOver(store, config, request, signal)
+    const why = `there is no store at ${stateName(config)}: nothing was shipped that could be compared`
+    return { streams: [], blind: [why], unrepaired: [] }
+  } catch (error) {
+    if (!isFailure(error) || error.code === 'cancelled') throw error
+    return { streams: [], blind: [messageOf(error)], unrepaired: [] }
+  } finally {
+    await store?.close()
+  }
+}
+
+async function auditOver(
+  store: CheckpointStore,
+  config: Config,
+  { zones, day, sinks, repair, tell }: AuditRequest,
+  signal: AbortSignal,
+): Promise<DaysAudit> {
+  const ground = createGround(config, { logLevel: 'silent' })
+  const { clock, apiClock } = ground
+  const holder = createHolder(false)
+  const shipping = createShipping(config, ground, { store, holder })
+  const isShipping = async () => (await workersOn(config, clock)).length > 0
+  const { source } = shipping.reading
+  const deps = { source, clock, apiClock, store, policy: policyOf(config), isShipping }
+  const audited = sinks.map((sink) => auditedSink(sink, store))
+  try {
+    return await auditDays(zones, day, {
+      audit: (zone) => auditDay({ zone, day, sinks: audited }, deps, signal),
+      ...(repair && {
+        async repair(stream: Stream, zone: Zone) {
+          tell(`repairing zone ${zone.id} on ${day} → ${stream.sink}`)
+          return repairOver(store, shipping, { stream, zone, ground, holder }, signal)
+        },
+      }),
+    })
+  } finally {
+    await shipping.close()
+  }
+}
+
+async function repairOver(
+  store: CheckpointStore,
+  shipping: Shipping,
+  { stream, zone, ground, holder }: { stream: Stream; zone: Zone; ground: Ground; holder: Holder },
+  signal: AbortSignal,
+): Promise<number> {
+  const { clock, apiClock } = ground
+  const trust = (await store.read(stream))?.trust ?? noTrust
+  const pump = (wish: Wish, abort: AbortSignal) =>
+    shipping.pump({ stream, zone, trust, lane: 'backfill', wish }, () => false, abort)
+  const deps = { store, clock, now: () => apiClock.now(zone.account), pump }
+  const work = () => repairStream(stream, { id: randomUUID() }, deps, signal)
+  return (await withHeartbeat({ store, clock, holder }, work)).delivered
+}
+
+function auditedSink(sink: SinkConfig, store: CheckpointStore): AuditedSink {
+  if (sink.type !== 'file') return { name: sink.name }
+  return {
+    name: sink.name,
+    compareParts: (stream, checkpoint) =>
+      compareParts(sink.path, stream, { storeId: store.id, receipts: checkpoint?.receipts ?? [] }),
+  }
+}

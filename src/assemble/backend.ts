@@ -1,0 +1,51 @@
+import type { Config } from '../config/schema.ts'
+import type { Failure } from '../domain/failure.ts'
+import type { PlannedStream } from '../domain/plan.ts'
+import type { StateSnapshot } from '../domain/snapshot.ts'
+import type { WorkerStatus } from '../domain/status.ts'
+import type { Lane, Stream } from '../domain/stream.ts'
+import type { AccountGate, CheckpointStore, Holder, Schedule } from '../ports.ts'
+import type { ApiClock } from '../pump/api-clock.ts'
+import type { TickTracing } from '../telemetry/tracing.ts'
+
+export type Role = 'all' | 'scheduler' | 'worker'
+
+/** What `state` decides: where checkpoints are, who starts pumps, and what processes share. */
+export interface Backend {
+  readonly store: CheckpointStore
+  readonly holder: Holder
+  /** The roles that tell the gauges of shared state; those of other processes would only repeat them. */
+  readonly tellsState: boolean
+  /** Waits for the right to schedule, where only one process may. Throws Failure `held`. */
+  acquire(signal: AbortSignal): Promise<void>
+  /** Who ships on this store now. */
+  workers(): Promise<WorkerStatus[]>
+  /** The request budget of an account, where processes share it; undefined where each process has its own. */
+  gateOf(account: string, config: Config): AccountGate | undefined
+  createSchedule(deps: ScheduleDeps): BackendSchedule
+  close(): Promise<void>
+}
+
+export interface BackendSchedule extends Schedule {
+  /** Jobs by lane and state, where the schedule itself counts them. */
+  queues?(): Promise<StateSnapshot['queues']>
+}
+
+/** What any schedule needs of an engine. */
+export interface ScheduleDeps {
+  readonly config: Config
+  /** Names what is planned for the store, settles what is done, and returns all planned streams. */
+  readonly plan: () => Promise<PlannedStream[]>
+  readonly planned: (stream: Stream, lane: Lane) => Promise<PlannedStream | undefined>
+  readonly pump: (
+    planned: PlannedStream,
+    mayGoOn: () => boolean,
+    signal: AbortSignal,
+  ) => Promise<Failure | undefined>
+  readonly housekeep: (signal: AbortSignal) => Promise<void>
+  /** Called at each turn of a loop that must keep turning. */
+  readonly turned: (loop: string) => void
+  readonly now: (planned: PlannedStream) => number
+  readonly apiClock: ApiClock
+  readonly ticks: TickTracing
+}

@@ -1,0 +1,103 @@
+import type { Config } from '../config/schema.ts'
+import type { Backfill } from '../domain/backfill.ts'
+import type { Failure } from '../domain/failure.ts'
+import { plan, type PlannedStream } from '../domain/plan.ts'
+import { streamKey } from '../domain/stream.ts'
+import type { CheckpointStore, Holder } from '../ports.ts'
+import { settleBackfilled, settleServed } from '../pump/backfill.ts'
+import { drain, type GivenUp } from '../schedule/local/drain.ts'
+import { createHolder, type Ground } from './ground.ts'
+import { createLock } from './state.ts'
+import { createShipping, type Shipping } from './shipping.ts'
+
+/** `elsewhere`: another process ships on the store and takes the backfill; `ended`: nothing of it is left to try. */
+export type InPlace =
+  | { readonly as: 'elsewhere'; readonly holder: string }
+  | { readonly as: 'ended'; readonly givenUp: readonly GivenUp[] }
+
+interface InPlaceJob {
+  readonly config: Config
+  readonly ground: Ground
+  readonly store: CheckpointStore
+  readonly id: string
+}
+
+/**
+ * Reads the streams of one backfill under the schedule lock, and nothing else: not what is due, nor older backfills.
+ * Those that are made meanwhile are read too, since whoever made them was told that a process takes them. Throws
+ * `cancelled` and the Failures of a store; what is not read by then stays in the store.
+ */
+export async function runInPlace(
+  { config, ground, store, id }: InPlaceJob,
+  signal: AbortSignal,
+): Promise<InPlace> {
+  const lock = createLock(config, ground.clock)
+  const locked = await lock.acquire()
+  if (!locked.ok) return { as: 'elsewhere', holder: locked.holder }
+  const holder = createHolder(true)
+  const shipping = createShipping(config, ground, { store, holder })
+  try {
+    const givenUp = await drainBackfills({ config, ground, store, id, shipping, holder }, signal)
+    return { as: 'ended', givenUp: givenUp.filter(({ planned }) => planned.wish?.id === id) }
+  } finally {
+    await shipping.close()
+    await lock.release()
+  }
+}
+
+async function drainBackfills(
+  {
+    config,
+    ground,
+    store,
+    id,
+    shipping,
+    holder,
+  }: InPlaceJob & { readonly shipping: Shipping; readonly holder: Holder },
+  signal: AbortSignal,
+): Promise<GivenUp[]> {
+  const { clock, apiClock } = ground
+  const others = new Set((await store.backfills()).flatMap((each) => (each.id === id ? [] : [each.id])))
+  let wished: ReadonlySet<string> = new Set()
+
+  async function planOwn(): Promise<PlannedStream[]> {
+    const backfills = (await store.backfills()).filter((each) => !others.has(each.id))
+    const next = await planBackfills(backfills, store, shipping, apiClock.now)
+    await settleServed(store, next)
+    wished = new Set(next.map(wishKey))
+    return next
+  }
+
+  async function pump(planned: PlannedStream, abort: AbortSignal): Promise<Failure | undefined> {
+    // A backfill that was paused or cancelled is no longer planned: it ends with the page.
+    const failure = await shipping.pump(planned, () => wished.has(wishKey(planned)), abort)
+    await settleBackfilled(store, planned, failure)
+    return failure
+  }
+
+  return drain(
+    {
+      clock,
+      plan: planOwn,
+      pump,
+      streams: () => config.workers.backfillStreams,
+      heartbeat: () => store.heartbeat(holder),
+      progressed: () => undefined,
+    },
+    signal,
+  )
+}
+
+async function planBackfills(
+  backfills: readonly Backfill[],
+  store: CheckpointStore,
+  { settings }: Shipping,
+  nowOf: (account: string) => number,
+): Promise<PlannedStream[]> {
+  const [checkpoints, pairs] = await Promise.all([store.list(), store.pairs()])
+  return plan({ ...settings, nowOf, checkpoints, pairs, backfills }).filter(({ lane }) => lane === 'backfill')
+}
+
+function wishKey({ stream, wish }: PlannedStream): string {
+  return `${streamKey(stream)} ${wish?.id}`
+}

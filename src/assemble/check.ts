@@ -1,0 +1,31 @@
+import type { Config } from '../config/schema.ts'
+import { todayOf } from '../domain/stream-state.ts'
+import { checkAll, type Checked, type ZoneFault } from '../pump/check.ts'
+import { probeSqliteStore } from '../state/sqlite/probe.ts'
+import { createGround, zonesOf } from './ground.ts'
+import { openStore } from './state.ts'
+import { createReading } from './reading.ts'
+import { openSink } from './shipping.ts'
+
+export type { Checked, ZoneFault }
+
+/** Asks API, sinks and state whether a run would work. Leaves nothing anywhere. */
+export async function checkConfig(config: Config, signal: AbortSignal): Promise<Checked> {
+  const ground = createGround(config, { logLevel: 'silent' })
+  const { clock } = ground
+  const reading = createReading(config, ground)
+  const sinks = config.sinks.map((sink) => openSink(sink, ground))
+  const { state } = config
+  async function checkState(): Promise<void> {
+    if (state.kind === 'sqlite') return probeSqliteStore(state.path)
+    await (await openStore(config, clock)).close()
+  }
+  try {
+    const { source } = reading
+    const today = todayOf(clock.now())
+    return await checkAll({ source, zones: zonesOf(config), today, sinks, checkState }, signal)
+  } finally {
+    await Promise.all(sinks.map((sink) => sink.close()))
+    await reading.close()
+  }
+}

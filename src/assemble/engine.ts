@@ -1,0 +1,131 @@
+import type { Config } from '../config/schema.ts'
+import { isFailure, type Failure } from '../domain/failure.ts'
+import type { PlannedStream } from '../domain/plan.ts'
+import type { StateSnapshot } from '../domain/snapshot.ts'
+import type { Schedule } from '../ports.ts'
+import { createHousekeeping } from '../pump/housekeep.ts'
+import { observe } from '../pump/observe.ts'
+import { planOne } from '../pump/plan-one.ts'
+import { settleBackfilled, settleServed } from '../pump/backfill.ts'
+import type { Status } from '../domain/status.ts'
+import { statusOf } from '../pump/status.ts'
+import { drain, type GivenUp } from '../schedule/local/drain.ts'
+import { createTickTracing } from '../telemetry/tracing.ts'
+import type { Backend } from './backend.ts'
+import type { Ground } from './ground.ts'
+import { createShipping, type Shipping } from './shipping.ts'
+
+/** Streams of one configuration under a schedule, over one store. */
+export interface Engine {
+  readonly config: Config
+  readonly shipping: Shipping
+  readonly schedule: Schedule
+  /** Pumps every planned stream to its end once. Returns what was given up. */
+  drain(wishId: string, signal: AbortSignal, progressed?: () => void): Promise<GivenUp[]>
+  plan(): Promise<PlannedStream[]>
+  snapshot(): Promise<StateSnapshot>
+  status(): Promise<Status>
+  /** Stops the schedule, then closes sinks and clients. Safe twice. */
+  close(): Promise<void>
+}
+
+export interface EngineOptions {
+  readonly ground: Ground
+  readonly backend: Backend
+  /** Called at each turn of a loop that must keep turning. */
+  readonly turned: (loop: string) => void
+  /** The reader of stdout went away: nothing can be shipped there any more. */
+  readonly sinkGone: (failure: Failure) => void
+}
+
+export function createEngine(config: Config, { ground, backend, turned, sinkGone }: EngineOptions): Engine {
+  const { store } = backend
+  const shipping = createShipping(config, ground, backend)
+  const { clock, apiClock } = ground
+  const { keepDays } = config.state
+  const { planner, settings } = shipping
+  const nowOf = ({ zone }: PlannedStream) => apiClock.now(zone.account)
+  const keepHouse = createHousekeeping({ store, apiClock, settings: () => settings, keepDays })
+  let active = 0
+
+  async function pump(planned: PlannedStream, mayGoOn: () => boolean, signal: AbortSignal) {
+    active++
+    try {
+      const failure = await shipping.pump(planned, mayGoOn, signal)
+      if (planned.lane === 'backfill') await settleBackfilled(store, planned, failure)
+      if (isFailure(failure, 'sink_gone')) sinkGone(failure)
+      return failure
+    } finally {
+      active--
+    }
+  }
+
+  const schedule = backend.createSchedule({
+    config,
+    ticks: createTickTracing(clock),
+    apiClock,
+    now: nowOf,
+    turned,
+    pump,
+    async plan() {
+      await planner.remember()
+      const planned = await planner.plan()
+      await settleServed(store, planned)
+      return planned
+    },
+    planned: (stream, lane) => planOne({ store, apiClock, settings: () => settings }, stream, lane),
+    async housekeep(signal) {
+      await shipping.settleEnded(signal)
+      await keepHouse(signal)
+    },
+  })
+  const observed = {
+    store,
+    clock,
+    apiClock,
+    planner,
+    settings: () => settings,
+    active: () => active,
+    workers: backend.workers,
+  }
+
+  async function snapshot(): Promise<StateSnapshot> {
+    const [seen, queues] = await Promise.all([observe(observed), schedule.queues?.()])
+    return queues === undefined ? seen : { ...seen, queues }
+  }
+
+  return {
+    config,
+    shipping,
+    schedule,
+    async drain(wishId, signal, progressed = () => undefined) {
+      const wish = { id: wishId }
+      await planner.remember()
+      await shipping.settleEnded(signal)
+      const givenUp = await drain(
+        {
+          clock,
+          streams: () => config.workers.streams,
+          heartbeat: () => store.heartbeat(backend.holder),
+          async plan() {
+            turned('schedule')
+            return (await planner.plan(wish)).filter(({ lane }) => lane === 'live')
+          },
+          pump: (planned, abort) => pump(planned, () => true, abort),
+          progressed,
+        },
+        signal,
+      )
+      // Once more, now that the API has told its time: days that went by unread are named.
+      await planner.remember()
+      return givenUp
+    },
+    plan: () => planner.plan(),
+    snapshot,
+    status: () => statusOf(observed),
+    async close() {
+      await schedule.stop()
+      await shipping.close()
+    },
+  }
+}

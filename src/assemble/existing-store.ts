@@ -1,0 +1,16 @@
+import { existsSync } from 'node:fs'
+import type { Config } from '../config/schema.ts'
+import type { CheckpointStore, Clock } from '../ports.ts'
+import { openStore } from './state.ts'
+
+/** For people: where the state is kept, without secrets. */
+export function stateName({ state }: Config): string {
+  return state.kind === 'sqlite' ? `sqlite:${state.path}` : 'redis'
+}
+
+/** For commands that only look, or change what is there: makes nothing. Undefined where nothing was ever shipped. */
+export async function openExistingStore(config: Config, clock: Clock): Promise<CheckpointStore | undefined> {
+  const { state } = config
+  if (state.kind === 'sqlite' && !existsSync(state.path)) return undefined
+  return openStore(config, clock, { create: false })
+}

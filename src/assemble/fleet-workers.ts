@@ -1,0 +1,31 @@
+import type { RedisStateConfig } from '../config/state.ts'
+import type { WorkerStatus } from '../domain/status.ts'
+import type { Clock, ScheduleLock } from '../ports.ts'
+import { connectRedis } from '../redis/connection.ts'
+import { livingProcesses } from '../schedule/bullmq/presence.ts'
+
+/** Who ships over a Redis now, asked by a process that is none of them. */
+export async function fleetWorkers(state: RedisStateConfig, clock: Clock): Promise<WorkerStatus[]> {
+  const client = connectRedis(state, { manner: 'prompt', name: `${state.keyPrefix}:asking` }, () => undefined)
+  try {
+    return await livingProcesses(state.keyPrefix, { client, clock })
+  } finally {
+    client.disconnect()
+  }
+}
+
+/**
+ * For commands that must be alone on a store: given while no process lives there. It keeps nobody from starting; the
+ * fences of the streams make that harmless.
+ */
+export function fleetLock(state: RedisStateConfig, clock: Clock): ScheduleLock {
+  const holder = async () => (await fleetWorkers(state, clock))[0]?.name
+  return {
+    async acquire() {
+      const other = await holder()
+      return other === undefined ? { ok: true } : { ok: false, holder: other }
+    },
+    holder,
+    release: async () => undefined,
+  }
+}

@@ -1,0 +1,67 @@
+import type { Config } from '../config/schema.ts'
+import type { RedisStateConfig } from '../config/state.ts'
+import { connectRedis } from '../redis/connection.ts'
+import { createSharedAccountGate } from '../redis/account-gate.ts'
+import { livingProcesses } from '../schedule/bullmq/presence.ts'
+import { createBullmqSchedule } from '../schedule/bullmq/schedule.ts'
+import { createAccountGate } from '../shield/account-gate.ts'
+import type { Backend, Role } from './backend.ts'
+import { createHolder, type Ground } from './ground.ts'
+import { openStore } from './state.ts'
+
+/** Ticks come often enough for the pace of the polls, and seldom enough for a plan of many zones. */
+const shortestTickMs = 1_000
+const longestTickMs = 5_000
+
+/** Any number of processes over one Redis: checkpoints, jobs, request budgets and who is alive are shared. */
+export async function openFleet(
+  config: Config,
+  state: RedisStateConfig,
+  role: Role,
+  { clock, telemetry }: Ground,
+): Promise<Backend> {
+  const store = await openStore(config, clock, { telemetry })
+  // What is wrong with Redis is told by the store and the schedule, whose work cannot go on without it.
+  const client = connectRedis(state, { manner: 'prompt', name: `${state.keyPrefix}:shared` }, () => undefined)
+  const holder = createHolder(false)
+  const { keyPrefix } = state
+  return {
+    store,
+    holder,
+    tellsState: role !== 'worker',
+    acquire: async () => undefined,
+    workers: () => livingProcesses(keyPrefix, { client, clock }),
+    gateOf(account, { api: { maxRequestsPerSecond } }) {
+      const local = createAccountGate({ account, maxRequestsPerSecond }, clock)
+      return createSharedAccountGate({ keyPrefix, account, maxRequestsPerSecond }, { clock, client, local })
+    },
+    createSchedule({ config: now, ticks, plan, planned, pump, housekeep, turned, now: nowOf, apiClock }) {
+      const { streams, backfillStreams } = now.workers
+      const everyMs = (now.poll.everySeconds * 1000) / 6
+      const tickMs = Math.min(longestTickMs, Math.max(shortestTickMs, everyMs))
+      const accounts = now.accounts.map(({ name }) => name)
+      const told = () =>
+        new Map(accounts.flatMap((name) => (apiClock.isConfirmed(name) ? [[name, apiClock.now(name)]] : [])))
+      return createBullmqSchedule(
+        { connection: state, keyPrefix, role, streams, backfillStreams, tickMs },
+        {
+          clock,
+          telemetry,
+          plan: () => ticks.tick(plan),
+          planned,
+          pump,
+          now: nowOf,
+          heartbeat: () => store.heartbeat(holder),
+          housekeep,
+          turned,
+          tracing: { inject: ticks.inject, within: ticks.within },
+          clocks: { told, learn: apiClock.learn },
+        },
+      )
+    },
+    async close() {
+      await store.close()
+      client.disconnect()
+    },
+  }
+}

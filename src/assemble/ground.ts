@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto'
+import { systemClock } from '../clock.ts'
+import type { Config } from '../config/schema.ts'
+import type { Happening } from '../domain/happening.ts'
+import type { Zone } from '../domain/stream.ts'
+import type { Clock, Holder, Telemetry, Tracer } from '../ports.ts'
+import { createApiClock, type ApiClock } from '../pump/api-clock.ts'
+import { createLogger, type Logger } from '../telemetry/logger.ts'
+import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
+import { createTelemetry } from '../telemetry/telemetry.ts'
+import { createTracer } from '../telemetry/tracing.ts'
+import { version } from './version.ts'
+
+/** What lives as long as the process, whatever is reloaded. */
+export interface Ground {
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly metrics: Metrics
+  readonly telemetry: Telemetry
+  readonly tracer: Tracer
+  readonly apiClock: ApiClock
+}
+
+export interface GroundOptions {
+  readonly clock?: Clock
+  /** Sees every happening as well, for progress on a terminal. */
+  readonly watch?: (happening: Happening) => void
+  /** Overrides `log.level`, for commands whose result is on stdout and whose faults are told by themselves. */
+  readonly logLevel?: Config['log']['level']
+  /** Takes the lines of the log instead of stderr, where something is drawn there in place. */
+  readonly log?: { write(text: string): unknown; readonly isTTY?: boolean }
+}
+
+export function createGround(config: Config, options: GroundOptions = {}): Ground {
+  const clock = options.clock ?? systemClock
+  const logger = createLogger({
+    level: options.logLevel ?? config.log.level,
+    format: config.log.format,
+    color: process.stderr.isTTY && process.stderr.hasColors(),
+    ...(options.log !== undefined && { stream: options.log }),
+  })
+  const metrics = createMetrics({ version, clock })
+  metrics.prepare(knownOf(config))
+  const told = createTelemetry({ logger, metrics, clock })
+  const { watch } = options
+  const telemetry: Telemetry =
+    watch === undefined
+      ? told
+      : {
+          emit(happening) {
+            told.emit(happening)
+            watch(happening)
+          },
+        }
+  return { clock, logger, metrics, telemetry, tracer: createTracer(), apiClock: createApiClock(clock) }
+}
+
+export function zonesOf(config: Config): Zone[] {
+  return config.accounts.flatMap(({ zones }) => zones)
+}
+
+export function knownOf(config: Config) {
+  return {
+    zones: zonesOf(config),
+    sinks: config.sinks.map(({ name }) => name),
+    accounts: config.accounts.map(({ name }) => name),
+  }
+}
+
+/** A process that pumps: random, never reused. */
+export function createHolder(schedule: boolean): Holder {
+  return { id: randomUUID(), schedule }
+}
+
+/** Makes the store where there is none, unless `create` is false. Throws Failure. */

@@ -1,0 +1,100 @@
+import type { Config, SinkConfig } from '../config/schema.ts'
+import type { Failure } from '../domain/failure.ts'
+import type { PlannedStream } from '../domain/plan.ts'
+import type { Policy } from '../domain/policy.ts'
+import { formats } from '../formats/registry.ts'
+import type { CheckpointStore, Holder, Sink } from '../ports.ts'
+import { createPlanner, type Planner, type PlanSettings } from '../pump/planner.ts'
+import { pumpStream } from '../pump/pump-stream.ts'
+import { settleEnded } from '../pump/settle-ended.ts'
+import { createSink } from '../sinks/registry.ts'
+import { zonesOf, type Ground } from './ground.ts'
+import type { Backend } from './backend.ts'
+import { createReading, type Reading } from './reading.ts'
+import { version } from './version.ts'
+
+/** Everything that a configuration decides: what is read, and where it goes. Made anew by each reload. */
+export interface Shipping {
+  readonly config: Config
+  readonly settings: PlanSettings
+  readonly reading: Reading
+  readonly planner: Planner
+  readonly sinks: ReadonlyMap<string, Sink>
+  /** `mayGoOn` is asked after each page. */
+  pump(planned: Planned, mayGoOn: () => boolean, signal: AbortSignal): Promise<Failure | undefined>
+  /** Accounts for what a killed process left of streams that are pumped no more. */
+  settleEnded(signal: AbortSignal): Promise<void>
+  close(): Promise<void>
+}
+
+/** What a pump needs to know of a planned stream. */
+export type Planned = Pick<PlannedStream, 'stream' | 'zone' | 'lane' | 'wish' | 'trust'>
+
+export function policyOf({ poll }: Config): Policy {
+  return {
+    everyMs: poll.everySeconds * 1000,
+    readableDays: poll.readableDays,
+    firstRunDays: poll.firstRunDays,
+    overlapMs: poll.overlapMinutes * 60_000,
+    rereadMs: poll.rereadMinutes * 60_000,
+    sweepAfterMs: poll.sweepAfterHours.map((hours) => hours * 3_600_000),
+  }
+}
+
+/** What shipping takes of a backend; a command that only looks may bring its own. */
+export interface ShippingOver {
+  readonly store: CheckpointStore
+  readonly holder: Holder
+  readonly gateOf?: Backend['gateOf']
+}
+
+export function createShipping(
+  config: Config,
+  ground: Ground,
+  { store, holder, gateOf }: ShippingOver,
+): Shipping {
+  const policy = policyOf(config)
+  const settings: PlanSettings = {
+    zones: zonesOf(config),
+    sinks: config.sinks.map(({ name }) => name),
+    policy,
+  }
+  const reading = createReading(config, ground, gateOf)
+  const sinks = new Map(config.sinks.map((sink) => [sink.name, openSink(sink, ground)]))
+  const { clock, apiClock, telemetry, tracer } = ground
+  const deps = {
+    source: reading.source,
+    store,
+    clock,
+    apiClock,
+    telemetry,
+    tracer,
+    policy: () => policy,
+    holder,
+    random: Math.random,
+  }
+  return {
+    config,
+    settings,
+    reading,
+    planner: createPlanner({ store, clock, apiClock, telemetry, settings: () => settings }),
+    sinks,
+    pump({ stream, zone, lane, wish, trust }, mayGoOn, signal) {
+      const job = { stream, zone, sink: sinks.get(stream.sink)!, lane, trust, mayGoOn }
+      return pumpStream(wish === undefined ? job : { ...job, wish }, deps, signal)
+    },
+    settleEnded: (signal) => settleEnded({ ...deps, zones: settings.zones, sinks }, signal),
+    async close() {
+      await Promise.all([...sinks.values()].map((sink) => sink.close()))
+      await reading.close()
+    },
+  }
+}
+
+export function openSink(config: SinkConfig, { clock, telemetry }: Ground): Sink {
+  const deps = { format: formats[config.format](), clock, telemetry, version, output: process.stdout }
+  // A call for each type: the registry is typed by it.
+  if (config.type === 'file') return createSink(config, deps)
+  if (config.type === 'http') return createSink(config, deps)
+  return createSink(config, deps)
+}

@@ -1,0 +1,52 @@
+import { InvalidArgumentError } from 'commander'
+import { safeName } from '../config/fields.ts'
+import { systemClock } from '../clock.ts'
+import { dayOf, parseDay, shiftDay, type Day } from '../domain/day.ts'
+
+/** `2026-11-20`, `today` or `yesterday`, in UTC. */
+export function dayArgument(text: string): Day {
+  const today = dayOf(systemClock.now())
+  if (text === 'today') return today
+  if (text === 'yesterday') return shiftDay(today, -1)
+  const day = parseDay(text)
+  if (day !== undefined) return day
+  const meant = monthFirst(text)
+  const hint = meant === undefined ? `such as ${today}` : `here ${meant}`
+  throw new InvalidArgumentError(`days are UTC and written YYYY-MM-DD, ${hint}, or today, or yesterday.`)
+}
+
+/** `11-20-2026`, as the API itself writes days. */
+function monthFirst(text: string): Day | undefined {
+  const [, month, date, year] = /^(\d\d)[-/](\d\d)[-/](\d{4})$/.exec(text) ?? []
+  return parseDay(`${year}-${month}-${date}`)
+}
+
+export function wholeNumber(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('it takes a whole number.')
+}
+
+export function atLeastOne(text: string): number {
+  const count = wholeNumber(text)
+  if (count >= 1) return count
+  throw new InvalidArgumentError('it takes a whole number of at least 1.')
+}
+
+export function idList(text: string): number[] {
+  return nameList(text).map(wholeNumber)
+}
+
+export function nameList(text: string): string[] {
+  return text.split(',').flatMap((name) => name.trim() || [])
+}
+
+/** For options that may be repeated and take comma lists. */
+export function collectNames(text: string, before: readonly string[] = []): string[] {
+  return [...before, ...nameList(text)]
+}
+
+/** The same letters that the configuration takes for a sink's name. */
+export function sinkNameArgument(text: string): string {
+  if (safeName.test(text)) return text
+  throw new InvalidArgumentError('a name has lower-case letters, digits, "_" and "-", at most 63.')
+}

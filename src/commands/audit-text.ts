@@ -1,0 +1,95 @@
+import type { StreamAudit } from '../assemble/audit.ts'
+import { printable } from '../assemble/printable.ts'
+import { secondText } from './duration.ts'
+import { jsonResult } from './json-result.ts'
+import { tableLines, wrap } from './table.ts'
+import type { Paint } from './terminal.ts'
+
+const mostMinutes = 60
+const mostEvents = 20
+
+export function auditJson(day: string, streams: readonly StreamAudit[]): string {
+  const total = (name: 'missing' | 'surplus' | 'notYetDue') => {
+    let sum = 0
+    for (const stream of streams) sum += stream[name]
+    return sum
+  }
+  return jsonResult({
+    day,
+    isEqual: streams.every(({ isEqual }) => isEqual),
+    missing: total('missing'),
+    surplus: total('surplus'),
+    notYetDue: total('notYetDue'),
+    streams,
+  })
+}
+
+export function auditText(streams: readonly StreamAudit[], paint: Paint): string {
+  return streams.map((stream) => `${streamLines(stream, paint).join('\n')}\n`).join('\n')
+}
+
+function streamLines(stream: StreamAudit, paint: Paint): string[] {
+  const { zone, name, day, sink, isEqual, listed, ledger } = stream
+  const shown = printable(name) === String(zone) ? `${zone}` : `${zone} (${printable(name)})`
+  const verdict = isEqual ? paint.good('equal') : paint.bad('differs')
+  return [
+    `zone ${shown} on ${day} → ${printable(sink)}: ${verdict}`,
+    `  the API lists ${listed} events, the ledger has ${ledger}`,
+    ...factLines(stream),
+    ...minuteLines(stream, paint),
+    ...eventLines(stream),
+    ...partLines(stream, paint),
+  ]
+}
+
+function factLines(stream: StreamAudit): string[] {
+  const { missing, surplus, notYetDue, caughtUpAt, deadLetters, isByCounts, repaired } = stream
+  const lines = [`  missing ${missing}, surplus ${surplus}`]
+  if (notYetDue > 0) {
+    const until =
+      caughtUpAt === undefined ? 'its first sweep is under way' : `caught up to ${secondText(caughtUpAt)}`
+    lines.push(`  not yet due ${notYetDue}: newer than what the stream has read (${until})`)
+  }
+  if (deadLetters > 0)
+    lines.push(`  ${deadLetters} of the ledger were refused by the sink: see dead-letters list`)
+  if (isByCounts) lines.push('  some fingerprints are gone: compared by counts and hashes')
+  if (repaired !== undefined) lines.push(`  repaired: ${repaired} events shipped`)
+  return lines
+}
+
+function minuteLines({ minutes }: StreamAudit, { width }: Paint): string[] {
+  if (minutes.length === 0) return []
+  const header = ['minute', 'API', 'ledger', 'missing', 'surplus', 'not yet due']
+  const rows = minutes
+    .slice(0, mostMinutes)
+    .map(({ minute, listed, ledger, missing, surplus, notYetDue }) => [
+      minute === null ? 'without time' : `${minute.slice(0, 16)}Z`,
+      ...[listed, ledger, missing, surplus, notYetDue].map(String),
+    ])
+  return [
+    ...tableLines(header, rows, { indent: '  ', width }),
+    ...more(minutes.length - mostMinutes, 'minutes'),
+  ]
+}
+
+function eventLines({ missingEvents }: StreamAudit): string[] {
+  const lines = missingEvents
+    .slice(0, mostEvents)
+    .map(({ id, time }) => `  missing event ${printable(id, 200)}${time === undefined ? '' : ` of ${time}`}`)
+  return [...lines, ...more(missingEvents.length - mostEvents, 'events')]
+}
+
+function partLines({ parts }: StreamAudit, { width }: Paint): string[] {
+  return parts.flatMap(({ part, fault, expectedBytes, foundBytes, why }) => {
+    const sizes = [
+      ...(expectedBytes === undefined ? [] : [`${expectedBytes} bytes committed`]),
+      ...(foundBytes === undefined ? [] : [`${foundBytes} found`]),
+    ]
+    const told = sizes.length === 0 ? '' : ` (${sizes.join(', ')})`
+    return wrap(`part ${printable(part)} is ${fault}${told}: ${printable(why)}`, '  ', width)
+  })
+}
+
+function more(count: number, what: string): string[] {
+  return count > 0 ? [`  and ${count} more ${what}: see --json`] : []
+}

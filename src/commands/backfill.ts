@@ -1,0 +1,83 @@
+import type { Command } from 'commander'
+import type { BackfillDesk, BackfillWish } from '../assemble/backfill.ts'
+import type { Config } from '../config/schema.ts'
+import { daysBetween, type Day } from '../domain/day.ts'
+import { collectNames, dayArgument } from './arguments.ts'
+import { planLines } from './backfill-text.ts'
+import { serveBackfill } from './backfill-serve.ts'
+import type { BackfillView } from './backfill-view.ts'
+import { withDesk } from './backfill-desk.ts'
+import { registerBackfillChanges } from './backfill-change.ts'
+import { exitCodes, type Io } from './io.ts'
+import { UsageFault, type Registration } from './registration.ts'
+import { chooseSinks, chooseZones } from './selection.ts'
+import { paintFor } from './terminal.ts'
+
+interface BackfillOptions {
+  readonly from?: Day
+  readonly to?: Day
+  readonly zone?: string[]
+  readonly sink?: string[]
+  readonly watch?: boolean
+}
+
+/** The store is asked for the streams of all backfills with every plan. */
+const mostStreams = 20_000
+
+export function registerBackfill(registration: Registration): void {
+  const { program, io, exit, load } = registration
+  const backfill = program
+    .command('backfill')
+    .description('read past days again and ship what is missing')
+    .option('--from <day>', 'first day: YYYY-MM-DD in UTC, today or yesterday', dayArgument)
+    .option('--to <day>', 'last day', dayArgument)
+    .option('--zone <zone>', 'only this zone; repeatable, takes comma lists', collectNames)
+    .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)
+    .option('--watch', 'show progress until it is done')
+    .addHelpText('after', '\nExample:\n  shieldlog backfill --from 2026-11-18 --to yesterday --watch\n')
+    .action(async (options: BackfillOptions, command: Command) => {
+      const { config } = load(command)
+      const wish = wishOf(config, options)
+      exit(await withDesk(config, io, (desk, view) => start({ config, wish, desk, view, io }, options)))
+    })
+  registerBackfillChanges(backfill, registration)
+}
+
+/** Throws UsageFault. */
+function wishOf(config: Config, { from, to, zone, sink }: BackfillOptions): BackfillWish {
+  if (from === undefined || to === undefined) {
+    const missing = from === undefined ? '--from <day>' : '--to <day>'
+    throw new UsageFault(`required option '${missing}' not specified`)
+  }
+  if (from > to) throw new UsageFault(`--from ${from} is after --to ${to}`)
+  const zones = chooseZones(config, zone)
+  const sinks = chooseSinks(config, sink).map(({ name }) => name)
+  const streams = (daysBetween(from, to) + 1) * zones.length * sinks.length
+  if (streams > mostStreams) {
+    const what = `--from ${from} --to ${to} asks for ${streams} streams (days × zones × sinks)`
+    throw new UsageFault(`${what}; at most ${mostStreams} at once: name fewer days, zones or sinks`)
+  }
+  return { from, to, zones, sinks }
+}
+
+interface Start {
+  readonly config: Config
+  readonly wish: BackfillWish
+  readonly desk: BackfillDesk
+  readonly view: BackfillView
+  readonly io: Io
+}
+
+async function start(
+  { config, wish, desk, view, io }: Start,
+  { watch = false }: BackfillOptions,
+): Promise<number> {
+  const plan = await desk.plan(wish, io.signal)
+  for (const line of planLines(plan, paintFor(io.stderr))) view.say(line)
+  if (plan.streams.every(({ state }) => state === 'left_out')) {
+    view.say('nothing of it can be read')
+    return exitCodes.failed
+  }
+  const { id } = await desk.add(plan)
+  return serveBackfill({ id, watch, said: id, config, desk, view, io })
+}

@@ -1,0 +1,47 @@
+import { Option, type Command } from 'commander'
+import { formatSchemas } from '../assemble/format-schemas.ts'
+import type { Loaded } from '../config/load.ts'
+import { effectiveYaml } from '../config/print.ts'
+import { configJsonSchema } from '../config/reference.ts'
+import type { Output } from './io.ts'
+import type { Registration } from './registration.ts'
+
+export function registerConfig({ program, io, load }: Registration): void {
+  const config = program
+    .command('config')
+    .description('show the settings in force, or what settings there are')
+    .addHelpText('after', '\nExample:\n  shieldlog config print\n')
+  config
+    .command('print')
+    .description('effective settings with their origin, secrets masked')
+    .addHelpText('after', '\nExample:\n  shieldlog config print -c shieldlog.yaml\n')
+    .action((_: unknown, command: Command) => printConfig(load(command, 'nothing'), io.stdout))
+  config
+    .command('schema')
+    .description('JSON Schema of the configuration file, or of one line of a format')
+    .addOption(
+      new Option('--format <name>', 'a format instead of the file').choices(Object.keys(formatSchemas)),
+    )
+    .addHelpText('after', '\nExample:\n  shieldlog config schema --format native\n')
+    .action(({ format }: { format?: keyof typeof formatSchemas }) =>
+      printSchema(format, formatSchemas, io.stdout),
+    )
+}
+
+/** `config print`: the settings in force with their origins. */
+export function printConfig(loaded: Loaded, output: Output): void {
+  output.write(effectiveYaml(loaded))
+}
+
+/**
+ * `config schema`: JSON Schema of the file, or of one line of a format. `formatSchemas` are those that there are, by
+ * the name of the format.
+ */
+export function printSchema<Format extends string>(
+  format: Format | undefined,
+  formatSchemas: Readonly<Record<Format, unknown>>,
+  output: Output,
+): void {
+  const schema = format === undefined ? configJsonSchema() : formatSchemas[format]
+  output.write(`${JSON.stringify(schema, null, 2)}\n`)
+}

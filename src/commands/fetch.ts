@@ -1,0 +1,44 @@
+import { Option, type Command } from 'commander'
+import { fetchToStdout, formatNames, type FormatName } from '../assemble/fetch.ts'
+import { printable } from '../assemble/printable.ts'
+import type { Day } from '../domain/day.ts'
+import { isFailure } from '../domain/failure.ts'
+import { atLeastOne, collectNames, dayArgument } from './arguments.ts'
+import { exitCodes } from './io.ts'
+import type { Registration } from './registration.ts'
+import { chooseZones } from './selection.ts'
+
+interface FetchOptions {
+  readonly zone: string[]
+  readonly day: Day
+  readonly format: FormatName
+  readonly limit?: number
+}
+
+const mostTold = 5
+
+export function registerFetch({ program, io, exit, load }: Registration): void {
+  program
+    .command('fetch')
+    .description('print events of a day; no state is read or written')
+    .requiredOption('--zone <zone>', 'id or name; repeatable, takes comma lists', collectNames)
+    .requiredOption('--day <day>', 'YYYY-MM-DD in UTC, today or yesterday', dayArgument)
+    .addOption(new Option('--format <format>', 'form of a line').choices(formatNames).default('native'))
+    .option('--limit <number>', 'end after so many events', atLeastOne)
+    .addHelpText('after', '\nExample:\n  shieldlog fetch --zone 101 --day today --limit 10\n')
+    .action(async ({ zone, day, format, limit = Infinity }: FetchOptions, command: Command) => {
+      const { config } = load(command)
+      const zones = chooseZones(config, zone)
+      try {
+        const refusals = await fetchToStdout(config, { zones, day, format, limit }, io.signal)
+        for (const { event, answer } of refusals.slice(0, mostTold))
+          io.stderr.write(`no ${format} form of event ${printable(event.id, 200)}: ${printable(answer)}\n`)
+        if (refusals.length > mostTold)
+          io.stderr.write(`and ${refusals.length - mostTold} more events without a form\n`)
+        if (refusals.length > 0) exit(exitCodes.failed)
+      } catch (error) {
+        // Whoever read has seen enough.
+        if (!isFailure(error, 'sink_gone')) throw error
+      }
+    })
+}

@@ -1,0 +1,40 @@
+export interface Output {
+  write(text: string): unknown
+  readonly isTTY?: boolean
+  readonly columns?: number
+  /** False also where NO_COLOR asks for none. */
+  hasColors?(): boolean
+}
+
+/** What a command may touch besides its arguments: events and results go to stdout, everything else to stderr. */
+export interface Io {
+  readonly stdout: Output
+  readonly stderr: Output
+  /** Aborts with the first SIGTERM or SIGINT; a second one ends the process at once. */
+  readonly signal: AbortSignal
+  /** Ends the process at once, whatever hangs. */
+  exit(code: number): never
+  /** Calls back at each SIGHUP. Returns a function that ends that. */
+  onHangup(callback: () => void): () => void
+}
+
+/** Exit codes of all commands. */
+export const exitCodes = {
+  done: 0,
+  /** Failed, or done but not whole. */
+  failed: 1,
+  usage: 2,
+  /** `audit` could not look. */
+  blind: 3,
+  configuration: 78,
+} as const
+
+/** What each of them means to whoever started the command. */
+export const exitCodeMeanings = {
+  done: 'done; also after SIGTERM or SIGINT',
+  failed:
+    'failed, or done but not whole: `run --once` left a stream unread or an event undelivered, `audit` found differences',
+  usage: 'wrong usage: an unknown command, option or value',
+  blind: '`audit` could not look: the API or the store did not answer',
+  configuration: 'the configuration has faults; all of them are named',
+} as const satisfies Record<keyof typeof exitCodes, string>

@@ -1,0 +1,90 @@
+import { CommanderError } from 'commander'
+import { printable } from '../assemble/printable.ts'
+import { ConfigFaults, type Fault } from '../config/faults.ts'
+import { Failure, messageOf } from '../domain/failure.ts'
+import { exitCodes, type Io } from './io.ts'
+import { createProgram } from './program.ts'
+import { UsageFault } from './registration.ts'
+
+/** argv → one command → exit code. `exit` ends the process at once, for a second signal and for a stop that hangs. */
+export async function main(argv: readonly string[], exit: (code: number) => never): Promise<number> {
+  const output = watchOutput()
+  const code = await execute(argv, processIo(exit))
+  const lost = await output.lost()
+  if (lost === undefined) return code
+  process.stderr.write(`stdout cannot be written: ${messageOf(lost)}\n`)
+  return code === exitCodes.done ? exitCodes.failed : code
+}
+
+/** A reader who has seen enough (`| head`) is no fault; a disk that is full is one. */
+function watchOutput(): { lost(): Promise<Error | undefined> } {
+  let first: Error | undefined
+  process.stdout.on('error', (error: Error) => (first ??= error))
+  process.stderr.on('error', () => undefined)
+  return {
+    async lost() {
+      // What was written last may fail still.
+      await new Promise<void>((resolve) => process.stdout.write('', () => resolve()))
+      return first === undefined || Reflect.get(first, 'code') === 'EPIPE' ? undefined : first
+    },
+  }
+}
+
+export async function execute(argv: readonly string[], io: Io): Promise<number> {
+  let code: number = exitCodes.done
+  const program = createProgram(io, (next) => void (code = next))
+  try {
+    await program.parseAsync(argv, { from: 'user' })
+    return code
+  } catch (error) {
+    return explain(error, io)
+  }
+}
+
+/** One clear text for a person; a stack only for what is a bug. */
+function explain(error: unknown, io: Io): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
+  if (io.signal.aborted) return exitCodes.done
+  if (error instanceof ConfigFaults) {
+    io.stderr.write(`${error.message}\n`)
+    if (error.faults.some(isMissingKey)) io.stderr.write('to try it without an account: shieldlog demo\n')
+    return exitCodes.configuration
+  }
+  if (error instanceof UsageFault) {
+    io.stderr.write(`error: ${error.message}\n`)
+    return exitCodes.usage
+  }
+  if (error instanceof Failure) {
+    io.stderr.write(`${printable(messageOf(error))}\n`)
+    return exitCodes.failed
+  }
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  io.stderr.write(`this is a fault of shieldlog, please report it:\n${text}\n`)
+  return exitCodes.failed
+}
+
+function isMissingKey({ path, value }: Fault): boolean {
+  return path === 'api.accessKey' && value === undefined
+}
+
+const signalNumbers = { SIGINT: 2, SIGTERM: 15 } as const
+
+function processIo(exit: (code: number) => never): Io {
+  const abort = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(name, () => {
+      if (abort.signal.aborted) exit(128 + signalNumbers[name])
+      abort.abort(name)
+    })
+  }
+  return {
+    stdout: process.stdout,
+    stderr: process.stderr,
+    signal: abort.signal,
+    exit,
+    onHangup(callback) {
+      process.on('SIGHUP', callback)
+      return () => process.off('SIGHUP', callback)
+    },
+  }
+}

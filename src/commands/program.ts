@@ -1,0 +1,69 @@
+import { Command, Option } from 'commander'
+import { version } from '../assemble/version.ts'
+import { loadConfig } from '../config/load.ts'
+import type { Io } from './io.ts'
+import type { Registration } from './registration.ts'
+import { registerAudit } from './audit.ts'
+import { registerBackfill } from './backfill.ts'
+import { registerCheck } from './check.ts'
+import { registerConfig } from './config.ts'
+import { registerDeadLetters } from './dead-letters.ts'
+import { registerDemo } from './demo.ts'
+import { registerFetch } from './fetch.ts'
+import { registerRateLimit } from './rate-limit.ts'
+import { registerRun } from './run.ts'
+import { registerSimulate } from './simulate.ts'
+import { registerState } from './state.ts'
+import { registerStatus } from './status.ts'
+import { registerUploadScanning } from './upload-scanning.ts'
+import { registerVolumes } from './volumes.ts'
+
+export function createProgram(io: Io, exit: (code: number) => void): Command {
+  const program = new Command('shieldlog')
+    .description(
+      'Ships the firewall event logs of shield zones into SIEM pipelines: nothing lost, nothing twice.',
+    )
+    .version(version, '--version', 'print the version')
+    .addOption(new Option('-c, --config <file>', 'configuration file; may stand after the command too'))
+    .helpOption('-h, --help', 'show help')
+    .helpCommand('help [command]', 'show help for a command, with an example')
+    .showSuggestionAfterError()
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void io.stdout.write(text),
+      writeErr: (text) => void io.stderr.write(text),
+    })
+    .addHelpText('after', '\nTry it without an account:\n  shieldlog demo\n')
+  const registration: Registration = {
+    program,
+    io,
+    exit,
+    load(command, needs = 'zones', overrides = {}) {
+      const { config } = command.optsWithGlobals<{ config?: string }>()
+      return loadConfig({ argv: { config, overrides }, needs })
+    },
+  }
+  registerRun(registration)
+  registerDemo(registration)
+  registerBackfill(registration)
+  registerStatus(registration)
+  registerCheck(registration)
+  registerFetch(registration)
+  registerAudit(registration)
+  registerDeadLetters(registration)
+  registerState(registration)
+  registerSimulate(registration)
+  registerConfig(registration)
+  registerRateLimit(registration)
+  registerUploadScanning(registration)
+  registerVolumes(registration)
+  for (const command of everyCommand(program)) {
+    if (!command.options.some(({ long }) => long === '--config'))
+      command.option('-c, --config <file>', 'configuration file')
+  }
+  return program
+}
+
+function everyCommand(command: Command): Command[] {
+  return command.commands.flatMap((child) => [child, ...everyCommand(child)])
+}

@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto'
+import { Option, type Command } from 'commander'
+import { createGround } from '../assemble/ground.ts'
+import type { Role } from '../assemble/backend.ts'
+import { createDaemon, type Daemon } from '../assemble/daemon.ts'
+import { systemClock } from '../clock.ts'
+import type { Loaded } from '../config/load.ts'
+import { messageOf, type Failure } from '../domain/failure.ts'
+import type { Happening } from '../domain/happening.ts'
+import { exitCodes, type Io } from './io.ts'
+import { UsageFault, type Registration } from './registration.ts'
+import { createProgress, progressMode, type Progress } from './progress.ts'
+
+export function registerRun({ program, io, exit, load }: Registration): void {
+  program
+    .command('run')
+    .description('ship events until stopped')
+    .option('--once', 'read every planned stream to its last page once, then exit')
+    .addOption(
+      new Option('--role <role>', 'what this process does')
+        .choices(['all', 'scheduler', 'worker'])
+        .default('all'),
+    )
+    .addHelpText('after', '\nExample:\n  SHIELDLOG_API_ACCESS_KEY=… SHIELDLOG_ZONES=101 shieldlog run\n')
+    .action(async ({ once = false, role }: { once?: boolean; role: Role }, command: Command) => {
+      const progress = once ? 'always' : 'terminal'
+      exit(await run(() => load(command), { once, role, progress }, io))
+    })
+}
+
+export interface RunOptions {
+  readonly once: boolean
+  /** What this process does of the work that processes share over Redis. */
+  readonly role?: Role
+  /** Pages, events and lag per zone, with a summary at the end; `terminal`: only as a table drawn in place. */
+  readonly progress: 'always' | 'terminal'
+  /** Sees what happens; `say` writes a line above the table. */
+  readonly watch?: (happening: Happening, say: (line: string) => void) => void
+}
+
+/** A stop that takes longer is cut short: the next start goes on where the last commit was. */
+const stopWithinMs = 4_500
+
+/** The daemon, until a signal; with `once` until every planned stream was read to its last page. */
+export async function run(load: () => Loaded, options: RunOptions, io: Io): Promise<number> {
+  const loaded = load()
+  const { role = 'all' } = options
+  if (role !== 'all' && (options.once || loaded.config.state.kind !== 'redis')) {
+    const remedy = 'leave --role out, or set state to redis://…'
+    throw new UsageFault(`--role ${role} is for a daemon that shares its work over Redis; ${remedy}`)
+  }
+  const progress = progressFor(loaded, options, io)
+  const say = progress?.say ?? ((line: string) => void io.stderr.write(`${line}\n`))
+  const ground = createGround(loaded.config, {
+    watch(happening) {
+      progress?.watch(happening)
+      options.watch?.(happening, say)
+    },
+    ...(progress?.log !== undefined && { log: progress.log }),
+    ...(progress?.log !== undefined && options.once && { logLevel: quieter(loaded.config.log.level) }),
+  })
+  const fatal = new AbortController()
+  const serve = !options.once || loaded.config.server.configured
+  const sinkGone = (failure: Failure) => fatal.abort(failure)
+  const daemon = createDaemon(loaded, { ground, serve, role, sinkGone })
+  const stop = AbortSignal.any([io.signal, fatal.signal])
+  const stopFollowing = io.onHangup(() => void daemon.reload(load))
+  const shown = new AbortController()
+  let following: Promise<void> | undefined
+  try {
+    await daemon.open(stop)
+    following = progress?.follow(daemon, AbortSignal.any([stop, shown.signal]))
+    const code = options.once ? await shipOnce(daemon, say, stop) : await shipOn(daemon, stop)
+    if (!fatal.signal.aborted) return code
+    say(messageOf(fatal.signal.reason))
+    return exitCodes.failed
+  } finally {
+    stopFollowing()
+    if (io.signal.aborted) ground.telemetry.emit({ name: 'Stopping', signal: String(io.signal.reason) })
+    shown.abort()
+    const stopping = Promise.all([following, daemon.stop()])
+    if (!(await inTime(stopping, ground.clock))) io.exit(fatal.signal.aborted ? 1 : 0)
+    ground.telemetry.emit({ name: 'Stopped' })
+    if (following !== undefined) progress?.end()
+  }
+}
+
+function progressFor({ config }: Loaded, { progress }: RunOptions, io: Io): Progress | undefined {
+  if (progress === 'terminal' && progressMode(config, io) !== 'live') return undefined
+  return createProgress(config, io, systemClock)
+}
+
+async function shipOn(daemon: Daemon, stop: AbortSignal): Promise<number> {
+  await daemon.start()
+  if (!stop.aborted) await new Promise((resolve) => stop.addEventListener('abort', resolve, { once: true }))
+  return exitCodes.done
+}
+
+async function shipOnce(daemon: Daemon, say: (line: string) => void, stop: AbortSignal): Promise<number> {
+  const letters = async () => (await daemon.engine().status()).deadLetters
+  const before = countOf(await letters())
+  const givenUp = await daemon
+    .engine()
+    .drain(randomUUID(), stop)
+    .catch((error: unknown) => {
+      if (stop.aborted) return undefined
+      throw error
+    })
+  if (givenUp === undefined) return exitCodes.done
+  const undelivered = countOf(await letters()) - before
+  for (const line of complaints(givenUp)) say(line)
+  if (undelivered > 0) say(`${undelivered} events were refused by a sink: \`dead-letters list\` says why`)
+  return givenUp.length > 0 || undelivered > 0 ? exitCodes.failed : exitCodes.done
+}
+
+/** One line for each reason, not for each stream. */
+function complaints(givenUp: Awaited<ReturnType<ReturnType<Daemon['engine']>['drain']>>): string[] {
+  const byReason = Map.groupBy(givenUp, ({ reason }) => reason)
+  return [...byReason].map(([reason, streams]) => {
+    const named = streams
+      .slice(0, 5)
+      .map(({ planned: { stream } }) => `zone ${stream.zone} ${stream.day} → ${stream.sink}`)
+    const more = streams.length > named.length ? ` and ${streams.length - named.length} more` : ''
+    return `not read to the end: ${named.join(', ')}${more}: ${reason}`
+  })
+}
+
+function countOf(letters: readonly { readonly count: number }[]): number {
+  let total = 0
+  for (const { count } of letters) total += count
+  return total
+}
+
+async function inTime(
+  stopping: Promise<unknown>,
+  clock: ReturnType<typeof createGround>['clock'],
+): Promise<boolean> {
+  const limit = new AbortController()
+  const late = clock.sleep(stopWithinMs, limit.signal).then(
+    () => false,
+    () => true,
+  )
+  const stopped = stopping.then(() => true)
+  try {
+    return await Promise.race([stopped, late])
+  } finally {
+    limit.abort()
+    await late
+  }
+}
+
+/** Above the table of a run that ends by itself, only what needs attention is logged. */
+function quieter(level: Loaded['config']['log']['level']): Loaded['config']['log']['level'] {
+  return level === 'info' ? 'warn' : level
+}

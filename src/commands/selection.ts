@@ -1,0 +1,72 @@
+import { printable } from '../assemble/printable.ts'
+import type { AccountConfig, Config, SinkConfig } from '../config/schema.ts'
+import { nearest } from '../config/nearest.ts'
+import type { Zone } from '../domain/stream.ts'
+import { UsageFault } from './registration.ts'
+
+const mostListed = 20
+
+/** The zones that ids or names mean, each once; all where none is named. Throws UsageFault. */
+export function chooseZones({ accounts }: Config, names: readonly string[] = []): Zone[] {
+  const zones = accounts.flatMap((account) => account.zones)
+  if (names.length === 0) return zones
+  return [...new Set(names.map((name) => zoneOf(name, zones)))]
+}
+
+function zoneOf(name: string, zones: readonly Zone[]): Zone {
+  const byId = zones.find(({ id }) => String(id) === name)
+  if (byId !== undefined) return byId
+  const named = zones.filter((zone) => zone.name === name)
+  if (named.length === 1) return named[0]!
+  if (named.length > 1)
+    throw new UsageFault(`--zone ${printable(name)}: ${named.map(shown).join(' and ')} bear it; name the id`)
+  const known = zones.flatMap((zone) => [String(zone.id), zone.name])
+  throw unknown('--zone', name, 'is not configured', known, zones.map(shown))
+}
+
+function shown({ id, name }: Zone): string {
+  return name === String(id) ? String(id) : `${id} (${name})`
+}
+
+/** The sinks of these names, each once; all where none is named. Throws UsageFault. */
+export function chooseSinks({ sinks }: Config, names: readonly string[] = []): SinkConfig[] {
+  if (names.length === 0) return [...sinks]
+  const known = sinks.map(({ name }) => name)
+  return [...new Set(names)].map((name) => {
+    const sink = sinks.find((each) => each.name === name)
+    if (sink === undefined) throw unknown('--sink', name, 'is not configured', known, known)
+    return sink
+  })
+}
+
+/** The account of that name, or the only one. Throws UsageFault. */
+export function chooseAccount({ accounts }: Config, name: string | undefined): AccountConfig {
+  const known = accounts.map((account) => account.name)
+  if (name === undefined) {
+    if (accounts.length === 1) return accounts[0]!
+    throw new UsageFault(`there are several accounts; choose one with --account: ${list(known)}`)
+  }
+  const account = accounts.find((each) => each.name === name)
+  if (account === undefined) throw unknown('--account', name, 'is not configured', known, known)
+  return account
+}
+
+/** Names the nearest known name and all of them. */
+export function unknown(
+  option: string,
+  name: string,
+  what: string,
+  known: readonly string[],
+  listed: readonly string[],
+): UsageFault {
+  const near = nearest(name, known)
+  const hint = near === undefined ? '' : `; did you mean ${printable(near)}?`
+  const all = listed.length === 0 ? 'there is none' : `there is ${list(listed)}`
+  return new UsageFault(`${option} ${printable(name)} ${what}${hint}; ${all}`)
+}
+
+function list(names: readonly string[]): string {
+  const more = names.length - mostListed
+  const told = names.slice(0, mostListed).map((name) => printable(name, 100))
+  return `${told.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}

@@ -1,0 +1,31 @@
+import type { Command } from 'commander'
+import { printable } from '../assemble/printable.ts'
+import { renameSinkInStore } from '../assemble/rename-sink.ts'
+import { sinkNameArgument } from './arguments.ts'
+import { UsageFault, type Registration } from './registration.ts'
+import { unknown } from './selection.ts'
+
+export function registerState({ program, io, load }: Registration): void {
+  const state = program
+    .command('state')
+    .description('change what the store holds')
+    .addHelpText('after', '\nExample:\n  shieldlog state rename-sink archive main\n')
+  state
+    .command('rename-sink')
+    .description("move a sink's checkpoints, gaps and dead letters to another name")
+    .argument('<old>', 'name until now')
+    .argument('<new>', 'name from now on, never used before', sinkNameArgument)
+    .addHelpText('after', '\nExample:\n  shieldlog state rename-sink siem splunk\n')
+    .action(async (from: string, to: string, _: unknown, command: Command) => {
+      if (from === to) throw new UsageFault(`the old name and the new one are both ${printable(from)}`)
+      const { config } = load(command, 'nothing')
+      const renamed = await renameSinkInStore(config, from, to, io.signal)
+      if (renamed.outcome === 'unknown')
+        throw unknown('sink', from, 'is not in the store', renamed.known, renamed.known)
+      const { streams } = renamed
+      io.stdout.write(`${streams} ${streams === 1 ? 'stream' : 'streams'} moved from ${from} to ${to}\n`)
+      const names = config.sinks.map(({ name }) => name)
+      if (!names.includes(to))
+        io.stderr.write(`now name the sink ${to} in the configuration too, before the next run\n`)
+    })
+}

@@ -1,0 +1,110 @@
+import { printable } from '../assemble/printable.ts'
+import type { DayStatus, ErrorStatus, PairStatus, Status } from '../domain/status.ts'
+import { backfillLines } from './backfill-text.ts'
+import { durationText, secondText } from './duration.ts'
+import { cut, tableLines, wrap } from './table.ts'
+import type { Paint } from './terminal.ts'
+
+/** Lag from which on a zone and sink is no longer called well; events are polled for twice a minute as a rule. */
+const longLagSeconds = 900
+
+/** The whole status for people. Names and messages may hold anything, so they are made printable. */
+export function statusText(status: Status, paint: Paint): string {
+  const lines = wrap(`at ${secondText(status.at)}, ${workersText(status)}`, '', paint.width)
+  for (const pair of status.pairs) lines.push('', ...pairLines(pair, paint))
+  const backfills = backfillLines(status.backfills, paint)
+  if (backfills.length > 0) lines.push('', ...backfills)
+  lines.push('', ...deadLetterLines(status, paint), ...unconfiguredLines(status, paint))
+  return `${lines.join('\n')}\n`
+}
+
+function workersText({ workers }: Status): string {
+  if (workers.length === 0) return 'no run works on this state'
+  return `shipped by ${workers.map(({ name }) => printable(name)).join(', ')}`
+}
+
+function pairLines(pair: PairStatus, paint: Paint): string[] {
+  const { width } = paint
+  const name = printable(pair.name)
+  const zone = name === String(pair.zone) ? `zone ${pair.zone}` : `zone ${pair.zone} (${name})`
+  const facts = [`lag ${durationText(pair.lagSeconds)}`]
+  if (pair.newestEventAt !== undefined) facts.push(`newest event ${secondText(pair.newestEventAt)}`)
+  if (pair.timeToLossSeconds !== undefined)
+    facts.push(`loses events in ${durationText(pair.timeToLossSeconds)}`)
+  const head = cut(`${zone} → ${printable(pair.sink)}: ${stateOf(pair)}`, width)
+  return [
+    isWell(pair) ? paint.good(head) : paint.bad(head),
+    ...wrap(facts.join(', '), '  ', width),
+    ...dayLines(pair.days, width),
+    ...pair.gaps.map((gap) =>
+      paint.bad(
+        cut(`  gap ${gap.day}: ${secondText(gap.from)} to ${secondText(gap.to)}, ${gap.reason}`, width),
+      ),
+    ),
+    ...(pair.lastError === undefined ? [] : errorLines(pair.lastError, paint)),
+  ]
+}
+
+function isWell(pair: PairStatus): boolean {
+  return pair.lastError === undefined && pair.lagSeconds < longLagSeconds && pair.gaps.length === 0
+}
+
+function stateOf(pair: PairStatus): string {
+  if (pair.lastError !== undefined) return `failing (${pair.lastError.code})`
+  if (pair.days.every(({ pages }) => pages === 0)) return 'not read yet'
+  if (pair.lagSeconds >= longLagSeconds) return 'behind'
+  return pair.gaps.length > 0 ? 'up to date, with gaps' : 'up to date'
+}
+
+function dayLines(days: readonly DayStatus[], width: number): string[] {
+  const header = [
+    'day',
+    'state',
+    'lag',
+    'events',
+    'pages',
+    'order',
+    'late',
+    'dead letters',
+    'last full sweep',
+  ]
+  const rows = days.map((day) => [
+    day.day,
+    day.lastError === undefined ? day.state : `${day.state}, failing`,
+    day.lagSeconds === undefined ? '-' : durationText(day.lagSeconds),
+    String(day.delivered),
+    String(day.pages),
+    day.order,
+    String(day.late),
+    String(day.deadLetters),
+    day.lastFullSweepAt === undefined ? sweepText(day) : secondText(day.lastFullSweepAt),
+  ])
+  return tableLines(header, rows, { indent: '  ', width })
+}
+
+function sweepText({ sweepingPages }: DayStatus): string {
+  return sweepingPages === undefined ? '-' : `under way, ${sweepingPages} pages`
+}
+
+function errorLines(error: ErrorStatus, paint: Paint): string[] {
+  const { failures, since, retryAt, code, message } = error
+  const times = failures === 1 ? 'once' : `${failures} times`
+  const when = `${times} since ${secondText(since)}, again at ${secondText(retryAt)}`
+  return wrap(`last error: ${code}: ${printable(message)} (${when})`, '  ', paint.width).map(paint.bad)
+}
+
+function deadLetterLines({ deadLetters }: Status, paint: Paint): string[] {
+  if (deadLetters.length === 0) return ['no dead letters']
+  return deadLetters.map(({ sink, reason, count, bytes }) =>
+    paint.bad(
+      cut(`dead letters of ${printable(sink)}: ${count} ${printable(reason)}, ${bytes} bytes`, paint.width),
+    ),
+  )
+}
+
+function unconfiguredLines({ unconfigured }: Status, paint: Paint): string[] {
+  return unconfigured.flatMap(({ zone, sink, unfinishedDays }) => {
+    const days = unfinishedDays.length === 0 ? 'nothing unread' : `unread: ${unfinishedDays.join(', ')}`
+    return wrap(`not configured: zone ${zone} → ${printable(sink)}, ${days}`, '', paint.width).map(paint.dim)
+  })
+}

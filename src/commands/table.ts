@@ -1,0 +1,32 @@
+/** Rows of text under a header, in columns as wide as their widest cell; what passes the width is cut with `…`. */
+export function tableLines(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  { indent = '', width = 120 }: { readonly indent?: string; readonly width?: number } = {},
+): string[] {
+  const widths = header.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  )
+  return [header, ...rows].map((row) =>
+    cut(indent + row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '), width),
+  )
+}
+
+export function cut(line: string, width: number): string {
+  const trimmed = line.trimEnd()
+  return trimmed.length > width ? `${trimmed.slice(0, Math.max(1, width - 1))}…` : trimmed
+}
+
+/** Breaks a text at spaces; a word that is longer than the width stays whole. */
+export function wrap(text: string, indent: string, width: number): string[] {
+  const lines: string[] = []
+  let line = indent
+  for (const word of text.split(' ')) {
+    const isFirst = line.trim() === ''
+    if (!isFirst && line.length + 1 + word.length > width) {
+      lines.push(line)
+      line = `${indent}  ${word}`
+    } else line = isFirst ? `${line}${word}` : `${line} ${word}`
+  }
+  return [...lines, line]
+}

@@ -1,0 +1,34 @@
+/** One thing that is wrong with the configuration. */
+export interface Fault {
+  /** Where in the configuration: `sinks[0].url`. Empty for the file as a whole. */
+  readonly path: string
+  /** The value as it was written; absent for secrets and for what has no short form. */
+  readonly value?: string
+  readonly problem: string
+  readonly remedy: string
+  /** Where the value came from: a file and line, or an environment name. */
+  readonly where?: string
+}
+
+/** Everything that is wrong with a configuration, at once. */
+export class ConfigFaults extends Error {
+  readonly faults: readonly Fault[]
+
+  constructor(faults: readonly Fault[]) {
+    super([headline(faults.length), ...faults.map((fault) => `  ${faultLine(fault)}`)].join('\n'))
+    this.name = 'ConfigFaults'
+    this.faults = faults
+  }
+}
+
+/** One readable line: path, value, origin, problem, remedy. */
+export function faultLine({ path, value, problem, remedy, where }: Fault): string {
+  const subject = path === '' ? 'configuration' : path
+  const shown = value === undefined ? '' : ` = ${value}`
+  const origin = where === undefined ? '' : ` (${where})`
+  return `${subject}${shown}${origin}: ${problem}; ${remedy}`
+}
+
+function headline(count: number): string {
+  return count === 1 ? 'the configuration has a fault:' : `the configuration has ${count} faults:`
+}

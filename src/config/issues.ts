@@ -1,0 +1,161 @@
+import type * as z from 'zod'
+import type { Fault } from './faults.ts'
+import { nearest } from './nearest.ts'
+import type { Path } from './path.ts'
+import { environmentName } from './settings.ts'
+import { type Shape, formFor, forms, isPlainObject, objectForm, property } from './shape.ts'
+import { shown } from './shown.ts'
+import { typeText } from './type-text.ts'
+
+export type Issue = z.core.$ZodIssue
+export type Complaint = Omit<Fault, 'path' | 'where'>
+
+/** One issue with the place that it is about; a choice gives the issues of the branch that was meant. */
+export function flatten(issues: readonly Issue[], prefix: Path): { issue: Issue; path: Path }[] {
+  return issues.flatMap((issue) => {
+    const path = [...prefix, ...issue.path.map((step) => (typeof step === 'number' ? step : String(step)))]
+    if (issue.code !== 'invalid_union') return [{ issue, path }]
+    const branch = issue.errors.find((inner) => !inner.some(isWrongForm))
+    return branch === undefined || branch.length === 0 ? [{ issue, path }] : flatten(branch, path)
+  })
+}
+
+/** The value is not even of the branch's type. */
+function isWrongForm({ code, path }: Issue): boolean {
+  return path.length === 0 && (code === 'invalid_type' || code === 'invalid_value')
+}
+
+/** Says in our words what is wrong with the value at a place. */
+export function complaint(
+  issue: Issue,
+  path: Path,
+  shape: Shape,
+  root: unknown,
+  template?: string,
+): Complaint {
+  const field = shapeAt(shape, path, root)
+  const value = valueAt(root, path)
+  const visible = shown(value, field, template)
+  const base = visible === undefined ? {} : { value: visible }
+  if (value === undefined && issue.code !== 'custom')
+    return { problem: 'is missing', remedy: remedyForMissing(path, field) }
+  return { ...base, problem: problemOf(issue, field, value), remedy: remedyOf(issue, field, value) }
+}
+
+function problemOf(issue: Issue, field: Shape, value: unknown): string {
+  if (field['x-marks']?.kind === 'secret' && typeof value !== 'string' && !isObject(value))
+    return `is a ${typeof value}, not text`
+  switch (issue.code) {
+    case 'custom':
+    case 'invalid_format':
+      return issue.message
+    case 'too_small':
+      return issue.origin === 'string' ? 'is empty' : 'is too small'
+    case 'too_big':
+      return 'is too large'
+    case 'invalid_value':
+    case 'invalid_union':
+      return isObject(value) || namesOf(field).length === 0
+        ? `is ${kindOf(value)}, which does not belong there`
+        : 'is not one of the values it may have'
+    case 'invalid_type':
+      return `is ${kindOf(value)}, which does not belong there`
+    case 'unrecognized_keys':
+    case 'invalid_key':
+    case 'invalid_element':
+    case 'not_multiple_of':
+      return 'is not what belongs there'
+    default:
+      return issue satisfies never
+  }
+}
+
+function remedyOf(issue: Issue, field: Shape, value: unknown): string {
+  const own: unknown = issue.code === 'custom' ? issue.params?.['remedy'] : undefined
+  if (typeof own === 'string') return own
+  const marked = forms(field).find((form) => form['x-marks']?.remedy !== undefined)?.['x-marks']?.remedy
+  if (marked !== undefined) return marked
+  if (field['x-marks']?.kind === 'secret') return 'put it in quotes'
+  const names = namesOf(field)
+  const meant =
+    typeof value === 'string'
+      ? nearest(
+          value,
+          names.filter((name) => typeof name === 'string'),
+        )
+      : undefined
+  if (meant !== undefined) return `did you mean ${meant}?`
+  if (typeof value === 'string' && isNumber(field) && Number.isFinite(Number(value.trim() || undefined)))
+    return `write the number without quotes`
+  if (value === false && names.includes('off')) return 'write off'
+  const fallback =
+    field.default === undefined || isObject(field.default)
+      ? ''
+      : ` (default ${JSON.stringify(field.default)})`
+  return `write ${typeText(field)}${fallback}`
+}
+
+function namesOf(field: Shape): unknown[] {
+  return forms(field).flatMap(({ enum: names = [], const: only }) => [
+    ...names,
+    ...(only === undefined ? [] : [only]),
+  ])
+}
+
+function remedyForMissing(path: Path, field: Shape): string {
+  const inList = path.some((step) => typeof step === 'number')
+  return `set it to ${typeText(field)}${inList ? '' : `, here or as ${environmentName(path)}`}`
+}
+
+function isNumber(field: Shape): boolean {
+  return forms(field).some(({ type }) => type === 'number' || type === 'integer')
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object') return 'an object'
+  if (typeof value === 'string') return 'text'
+  if (typeof value === 'number' && !Number.isInteger(value)) return String(value)
+  return `a ${typeof value}`
+}
+
+/** The value at a place; undefined where there is none. */
+export function valueAt(value: unknown, path: Path): unknown {
+  let held = value
+  for (const step of path) {
+    if (Array.isArray(held) && typeof step === 'number') held = held[step]
+    else if (isPlainObject(held) && Object.hasOwn(held, step)) held = held[step]
+    else return undefined
+  }
+  return held
+}
+
+/** The shape at a place, where a choice of objects is told apart by the value. */
+export function shapeAt(shape: Shape, path: Path, root?: unknown): Shape {
+  let held = shape
+  path.forEach((step, index) => {
+    const form = formFor(held, valueAt(root, path.slice(0, index))) ?? objectForm(held)
+    held = (typeof step === 'number' ? listItems(held) : stepInto(form, held, step)) ?? {}
+  })
+  return held
+}
+
+function listItems(shape: Shape): Shape | undefined {
+  return forms(shape).find((form) => form.items !== undefined)?.items
+}
+
+function stepInto(form: Shape | undefined, shape: Shape, key: string): Shape | undefined {
+  const tags = forms(shape).flatMap((branch) => property(branch, key)?.const ?? [])
+  if (tags.length > 1) return { enum: tags }
+  for (const candidate of [form, ...forms(shape)]) {
+    const field = candidate === undefined ? undefined : property(candidate, key)
+    if (field !== undefined) return field
+    if (typeof candidate?.additionalProperties === 'object') return candidate.additionalProperties
+  }
+  return undefined
+}

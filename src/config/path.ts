@@ -1,0 +1,21 @@
+/** A place in the configuration: keys and positions from the top. */
+export type Path = readonly (string | number)[]
+
+const plainKey = /^[A-Za-z_][\w-]*$/
+
+/** `sinks[0].headers.Authorization`; keys with other characters are quoted. */
+export function pathText(path: Path): string {
+  let text = ''
+  for (const step of path) {
+    if (typeof step === 'number') text += `[${step}]`
+    else if (plainKey.test(step)) text += text === '' ? step : `.${step}`
+    else text += `[${JSON.stringify(keyText(step))}]`
+  }
+  return text
+}
+
+/** A line such as "Authorization: Bearer …" that was taken for a key must not show what stands behind the name. */
+function keyText(key: string): string {
+  const [name = ''] = key.slice(0, 100).split(/[\s:=]/, 1)
+  return name === key ? key : `${name}…`
+}

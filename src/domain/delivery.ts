@@ -1,0 +1,54 @@
+import type { Event, Identity } from './event.ts'
+
+/** How much of one part of a file sink is committed. The stream's checkpoint holds one for every part of the stream. */
+export interface Receipt {
+  /** Identity of the writer that appends to the part. */
+  readonly writer: string
+  /** File name without compression suffix, for example `0001-k3v9.ndjson`. */
+  readonly part: string
+  /** Committed length of the uncompressed part. */
+  readonly bytes: number
+  /** Committed lines of the part. */
+  readonly lines: number
+}
+
+export type RefusalReason = 'refused' | 'too_large' | 'unmappable'
+
+/** An event that the sink will never take. */
+export interface Refusal {
+  readonly event: Event
+  readonly reason: RefusalReason
+  /** The sink's answer, at most 4 KiB, secrets masked. */
+  readonly answer: string
+}
+
+/** A sink's answer to a batch: it is now responsible for every event that is not among the refusals. */
+export interface Delivery {
+  readonly refusals: readonly Refusal[]
+  /** Parts whose committed length changes with this delivery; empty for sinks without receipts. */
+  readonly receipts: readonly Receipt[]
+  /** Bytes handed over, before compression. */
+  readonly bytes: number
+}
+
+/** A line found whole in a part beyond its receipt, on a day that can no longer be read. */
+export interface Adopted {
+  readonly identities: readonly Identity[]
+  /** Receipts that take the lines in. */
+  readonly receipts: readonly Receipt[]
+}
+
+/** An event that a sink will never take, as it is kept in the store until it is replayed or dropped. */
+export interface DeadLetter {
+  readonly zone: number
+  readonly day: string
+  readonly sink: string
+  readonly id: string
+  readonly time?: string
+  readonly reason: RefusalReason
+  readonly answer: string
+  /** When it was refused, ms since the epoch. */
+  readonly at: number
+  /** The whole event as JSON text (`storeEvent`), so that a replay can map it anew. */
+  readonly event: string
+}

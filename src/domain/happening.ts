@@ -1,0 +1,75 @@
+import type { Day } from './day.ts'
+import type { RefusalReason } from './delivery.ts'
+import type { Failure } from './failure.ts'
+import type { Gap } from './gap.ts'
+import type { Lane, Stream } from './stream.ts'
+
+export const requestOutcomes = [
+  'ok',
+  'throttled',
+  'rejected',
+  'unauthorised',
+  'timeout',
+  'network',
+  'server_error',
+  'bad_body',
+] as const
+export type RequestOutcome = (typeof requestOutcomes)[number]
+
+/** Why a sweep ended without reaching its end. */
+export type Guard =
+  'cursor_repeated' | 'cursor_cycle' | 'empty_pages' | 'cursor_missing' | 'too_many_pages' | 'page_too_large'
+
+/** What happened, by name. Telemetry makes the log line and the metrics of it; nobody else logs or counts. */
+export type Happening =
+  | { name: 'ApiAnswered'; account: string; operation: string; outcome: RequestOutcome; seconds: number }
+  | { name: 'ApiThrottled'; account: string; untilMs: number }
+  | { name: 'ClockSkewMeasured'; account: string; offsetMs: number }
+  | { name: 'PageFetched'; stream: Stream; lane: Lane; events: number; bytes: number }
+  | {
+      name: 'PageCommitted'
+      stream: Stream
+      lane: Lane
+      delivered: number
+      duplicates: number
+      late: number
+      deadLettered: readonly {
+        readonly id: string
+        readonly reason: RefusalReason
+        readonly answer: string
+      }[]
+      /** Delivery instant minus event time, in seconds, one value an event with a time. */
+      delaysSeconds: readonly number[]
+      commitSeconds: number
+    }
+  | { name: 'SinkAnswered'; sink: string; outcome: RequestOutcome; seconds: number; bytes: number }
+  | {
+      name: 'SweepCompleted'
+      stream: Stream
+      kind: 'full' | 'partial'
+      pages: number
+      found: number
+      seconds: number
+    }
+  | { name: 'SweepGuarded'; stream: Stream; guard: Guard; pages: number }
+  | { name: 'CursorExpired'; stream: Stream; stored: boolean; restarts: number }
+  | { name: 'TrustChanged'; stream: Stream; from: string; to: string; why: string }
+  | { name: 'StreamFailed'; stream: Stream; lane: Lane; failure: Failure; retryAtMs: number; count: number }
+  | { name: 'StreamRecovered'; stream: Stream; failures: number; seconds: number }
+  | { name: 'StreamEnded'; stream: Stream; as: 'closed' | 'expired' }
+  | { name: 'GapFound'; gap: Gap }
+  | { name: 'IdSeenWithOtherTime'; stream: Stream; id: string }
+  | { name: 'FileCut'; sink: string; part: string; bytes: number; keptAside: boolean }
+  | { name: 'FileShort'; sink: string; part: string; expected: number; found: number }
+  | { name: 'FileReplaced'; sink: string; part: string; why: string }
+  | { name: 'PartCompressed'; sink: string; part: string; bytes: number; compressedBytes: number }
+  | { name: 'PartsOfAnotherStore'; sink: string; parts: number; why: string }
+  | { name: 'DaysSkipped'; zone: number; sink: string; from: Day; to: Day }
+  | { name: 'TickFailed'; error: unknown }
+  | { name: 'Started'; version: string; zones: number; sinks: readonly string[]; state: string }
+  | { name: 'Stopping'; signal: string }
+  | { name: 'Stopped' }
+  | { name: 'ServerListening'; address: string }
+  | { name: 'ConfigReloaded'; changed: readonly string[]; needsRestart: readonly string[] }
+  | { name: 'ConfigRefused'; faults: readonly string[] }
+  | { name: 'Warned'; about: string; text: string }

@@ -1,0 +1,200 @@
+import type { Backfill } from './backfill.ts'
+import type { Checkpoint } from './checkpoint.ts'
+import { daysFrom, firstReadable, shiftDay, unreadableAt, type Day } from './day.ts'
+import { dueAt, nextDue, type Due, type Wish } from './due.ts'
+import type { KnownPair } from './known-pair.ts'
+import type { Policy } from './policy.ts'
+import { isBeyondAsking, stateOf, todayOf, type StreamState } from './stream-state.ts'
+import { streamKey, type Lane, type Stream, type Zone } from './stream.ts'
+import { inheritTrust, noTrust, type Trust } from './trust.ts'
+
+export interface PlanInput {
+  /** The API's clock, one value an account. */
+  readonly nowOf: (account: string) => number
+  readonly zones: readonly Zone[]
+  readonly sinks: readonly string[]
+  readonly policy: Policy
+  readonly checkpoints: readonly Checkpoint[]
+  readonly pairs: readonly KnownPair[]
+  /** A person's wish for all planned streams (`run --once`); closed days are read for it too. */
+  readonly wish?: Wish
+  /** Those that run: each stream that is still queued in one is planned a second time, in the backfill lane. */
+  readonly backfills?: readonly Backfill[]
+}
+
+/** A stream that the configuration or a backfill asks for. */
+export interface PlannedStream {
+  readonly stream: Stream
+  readonly zone: Zone
+  readonly lane: Lane
+  readonly wish?: Wish
+  readonly checkpoint: Checkpoint | undefined
+  readonly state: StreamState
+  /** When it may be worked on: in the past when it is due, Infinity when it wants nothing more. */
+  readonly dueAtMs: number
+  /** The same without back-off: a process that has just started tries once, whatever failed before it. */
+  readonly wantedAtMs: number
+  readonly unreadableAtMs: number
+  /** What a stream without a checkpoint starts with. */
+  readonly trust: Trust
+}
+
+/**
+ * Names the streams of a configuration and what is due of them, the most urgent first. Pure: truth is in the
+ * checkpoints, so a lost queue costs time and nothing else.
+ */
+export function plan(input: PlanInput): PlannedStream[] {
+  const byKey = new Map(input.checkpoints.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
+  const byPair = Map.groupBy(input.checkpoints, ({ stream }) => pairKey(stream.zone, stream.sink))
+  const known = new Map(input.pairs.map((pair) => [pairKey(pair.zone, pair.sink), pair]))
+  const awaited = awaitedKeys(input.backfills)
+  const wishes = wishesOf(input.backfills)
+  const planned: PlannedStream[] = []
+  for (const zone of input.zones) {
+    const nowMs = input.nowOf(zone.account)
+    for (const sink of input.sinks) {
+      const key = pairKey(zone.id, sink)
+      const held = byPair.get(key) ?? []
+      const trust = trustOfPair(held)
+      for (const day of daysOf(nowMs, input.policy, known.get(key)?.firstDay, held)) {
+        const stream: Stream = { zone: zone.id, day, sink }
+        if (awaited.has(streamKey(stream)) && isBeyondAsking(day, nowMs, input.policy)) continue
+        const asked = { stream, zone, lane: 'live', ...(input.wish && { wish: input.wish }) } as const
+        planned.push(planStream(asked, byKey.get(streamKey(stream)), trust, nowMs, input.policy))
+      }
+      for (const { stream, wish } of wishes.get(key) ?? []) {
+        const asked = { stream, zone, lane: 'backfill', wish } as const
+        planned.push(planStream(asked, byKey.get(streamKey(stream)), trust, nowMs, input.policy))
+      }
+    }
+  }
+  return planned.sort(byUrgency)
+}
+
+/**
+ * Days that look too old are asked for where a person wants them, since how long the API keeps a day is a setting: the
+ * live lane would end them unasked.
+ */
+function awaitedKeys(backfills: readonly Backfill[] = []): ReadonlySet<string> {
+  const waiting = backfills.filter(({ state }) => state === 'running' || state === 'paused')
+  return new Set(
+    waiting.flatMap(({ streams }) =>
+      streams.flatMap(({ stream, state }) => (state === 'queued' ? [streamKey(stream)] : [])),
+    ),
+  )
+}
+
+interface Wished {
+  readonly stream: Stream
+  readonly wish: Wish
+}
+
+/** By pair what backfills still want. Of a stream that several want, the oldest backfill's wish comes first. */
+function wishesOf(backfills: readonly Backfill[] = []): ReadonlyMap<string, readonly Wished[]> {
+  const wished = new Map<string, Wished>()
+  for (const { id, state, streams } of backfills) {
+    if (state !== 'running') continue
+    for (const { stream, state: streamState } of streams) {
+      const key = streamKey(stream)
+      if (streamState === 'queued' && !wished.has(key)) wished.set(key, { stream, wish: { id } })
+    }
+  }
+  return Map.groupBy(wished.values(), ({ stream }) => pairKey(stream.zone, stream.sink))
+}
+
+export function pairKey(zone: number, sink: string): string {
+  return `${zone}/${sink}`
+}
+
+/** First day to plan for a zone and sink never seen before. */
+export function firstPlannedDay(nowMs: number, policy: Policy): Day {
+  return shiftDay(todayOf(nowMs), 1 - policy.firstRunDays)
+}
+
+/** Readable days from the first planned one, and older days that have not ended yet. */
+function daysOf(
+  nowMs: number,
+  policy: Policy,
+  firstDay: Day | undefined,
+  held: readonly Checkpoint[],
+): Day[] {
+  const today = todayOf(nowMs)
+  const first = firstReadable(today, policy.readableDays)
+  const from = firstDay ?? firstPlannedDay(nowMs, policy)
+  const days = new Set(daysFrom(from > first ? from : first, today)).add(today)
+  for (const checkpoint of held) {
+    const { stream, ended } = checkpoint
+    if (ended !== undefined || stream.day > today) continue
+    // A day before the first planned one is there because a person wanted it: its first reading is left to the backfill.
+    const isWished = firstDay !== undefined && stream.day < firstDay && checkpoint.lastFull === undefined
+    if (!isWished || isBeyondAsking(stream.day, nowMs, policy)) days.add(stream.day)
+  }
+  return [...days].sort()
+}
+
+/** The latest day that has proved an order, or lost its trust, tells it to the days without a checkpoint. */
+function trustOfPair(held: readonly Checkpoint[]): Trust {
+  let latest: Checkpoint | undefined
+  for (const checkpoint of held) {
+    const { order, withdrawals } = checkpoint.trust
+    if (order === 'unknown' && withdrawals === 0) continue
+    if (latest === undefined || checkpoint.stream.day > latest.stream.day) latest = checkpoint
+  }
+  return latest === undefined ? noTrust : inheritTrust(latest.trust)
+}
+
+const atOnce: Due = { kind: 'full', atMs: 0 }
+
+function planStream(
+  asked: Pick<PlannedStream, 'stream' | 'zone' | 'lane' | 'wish'>,
+  checkpoint: Checkpoint | undefined,
+  trust: Trust,
+  nowMs: number,
+  policy: Policy,
+): PlannedStream {
+  const { stream, lane, wish } = asked
+  const expired = lane === 'live' && checkpoint?.ended?.as === 'expired'
+  const beyond =
+    lane === 'live' && checkpoint?.ended === undefined && isBeyondAsking(stream.day, nowMs, policy)
+  const due = beyond ? atOnce : nextDue(stream, checkpoint, nowMs, policy, expired ? undefined : wish)
+  return {
+    ...asked,
+    checkpoint,
+    state: stateOf(stream.day, checkpoint?.ended, nowMs, policy),
+    dueAtMs: dueAt(due, checkpoint, nowMs),
+    wantedAtMs: due.atMs,
+    unreadableAtMs: unreadableAt(stream.day, policy.readableDays),
+    trust,
+  }
+}
+
+/**
+ * Live before backfill, then longest due first; streams that were never read count as due since their day began, so that what becomes unreadable
+ * soonest is read first. A stream whose slice ended is due from that moment, behind those that wait already: that is
+ * fair between zones.
+ */
+function byUrgency(left: PlannedStream, right: PlannedStream): number {
+  if (left.lane !== right.lane) return left.lane === 'live' ? -1 : 1
+  if (left.dueAtMs !== right.dueAtMs) return left.dueAtMs - right.dueAtMs
+  if (left.unreadableAtMs !== right.unreadableAtMs) return left.unreadableAtMs - right.unreadableAtMs
+  // Whatever order the store lists them in.
+  return left.zone.id - right.zone.id || (left.stream.sink < right.stream.sink ? -1 : 1)
+}
+
+/**
+ * Days that a pair should have been read on and that can no longer be read, without a checkpoint that tells of them:
+ * from the oldest that was readable when the pair was planned last. A day that was read meanwhile, by hand or since the
+ * start, hides none before it.
+ */
+export function missedDays(
+  pair: KnownPair,
+  held: readonly Checkpoint[],
+  nowMs: number,
+  policy: Pick<Policy, 'readableDays'>,
+): Day[] {
+  const planned = firstReadable(todayOf(pair.plannedAtMs), policy.readableDays)
+  const from = pair.firstDay > planned ? pair.firstDay : planned
+  const to = shiftDay(firstReadable(todayOf(nowMs), policy.readableDays), -1)
+  const known = new Set(held.map(({ stream }) => stream.day))
+  return daysFrom(from, to).filter((day) => !known.has(day))
+}

@@ -1,0 +1,133 @@
+import type { Checkpoint } from './checkpoint.ts'
+import { completeSweep } from './complete-sweep.ts'
+import type { Receipt } from './delivery.ts'
+import type { Due, Wish } from './due.ts'
+import type { PageFacts } from './page-facts.ts'
+import { overlapStart, polledSpan } from './overlap.ts'
+import type { Policy } from './policy.ts'
+import { cursorBefore, rememberCursor } from './stored-cursors.ts'
+import type { Stream } from './stream.ts'
+import { advanceSweep, beginSweep, type Sweep, type SweepStep } from './sweep.ts'
+import { troubleAfterPage } from './trouble.ts'
+import type { Trust } from './trust.ts'
+
+/** The checkpoint of a stream that was never pumped. */
+export function newCheckpoint(stream: Stream, nowMs: number, trust: Trust): Checkpoint {
+  return {
+    stream,
+    commit: 0,
+    createdAtMs: nowMs,
+    trust,
+    storedCursors: [],
+    mark: [],
+    newSinceFull: 0,
+    pollPagesSinceFull: 0,
+    settleRepeats: 0,
+    restarts: 0,
+    counters: { pages: 0, events: 0, delivered: 0, duplicates: 0, late: 0, deadLetters: 0 },
+    receipts: [],
+    needsFull: false,
+    lastCommitAtMs: nowMs,
+  }
+}
+
+/** The sweep to go on with: the unfinished one that is due, or a new one that begins now. */
+export function sweepFor(
+  checkpoint: Checkpoint,
+  due: Due,
+  nowMs: number,
+  policy: Policy,
+  wish?: Wish,
+): Sweep {
+  const { kind } = due
+  const unfinished = kind === 'full' ? checkpoint.full : checkpoint.partial
+  if (unfinished !== undefined) return unfinished
+  const overlapStartMs = overlapStart(checkpoint, policy)
+  const fromTail = kind === 'partial' && checkpoint.trust.order === 'oldest-first'
+  return beginSweep({
+    kind,
+    beganAtMs: nowMs,
+    cursor: fromTail ? cursorBefore(checkpoint.storedCursors, overlapStartMs) : null,
+    overlapStartMs,
+    newestAtBeginMs: checkpoint.newestMs ?? null,
+    ...(wish !== undefined && { wish: wish.id }),
+  })
+}
+
+/** What one committed page changes besides the place of its sweep. */
+export interface PageOutcome {
+  readonly delivered: number
+  readonly deadLetters: number
+  readonly late: number
+  readonly receipts: readonly Receipt[]
+  /** The API has told a time that nothing confirms yet: the day is not closed by it. */
+  readonly isTimeDoubtful: boolean
+}
+
+/** Where a page brings its sweep; known before its events are delivered. */
+export function stepOf(before: Checkpoint, sweep: Sweep, facts: PageFacts, policy: Policy): SweepStep {
+  return advanceSweep(sweep, facts, { order: before.trust.order, polled: polledSpan(before, policy) })
+}
+
+/** The checkpoint after one page of a sweep. */
+export function afterPage(
+  before: Checkpoint,
+  step: SweepStep,
+  facts: PageFacts,
+  outcome: PageOutcome,
+  nowMs: number,
+  policy: Policy,
+): Checkpoint {
+  const { sweep } = step
+  const moved: Checkpoint = {
+    ...before,
+    lastPage: sweep.kind,
+    ...(facts.newestMs !== null && { newestMs: Math.max(before.newestMs ?? 0, facts.newestMs) }),
+    ...(facts.oldestMs !== null && { oldestOnPageMs: facts.oldestMs }),
+    storedCursors:
+      before.trust.order === 'newest-first' || before.ended !== undefined
+        ? []
+        : rememberCursor(before.storedCursors, facts, policy.overlapMs),
+    newSinceFull: before.newSinceFull + (before.lastFull === undefined ? 0 : facts.unseen),
+    pollPagesSinceFull: before.pollPagesSinceFull + (sweep.kind === 'partial' ? 1 : 0),
+    counters: {
+      pages: before.counters.pages + 1,
+      events: before.counters.events + facts.events,
+      delivered: before.counters.delivered + outcome.delivered,
+      duplicates: before.counters.duplicates + facts.events - facts.unseen,
+      late: before.counters.late + outcome.late,
+      deadLetters: before.counters.deadLetters + outcome.deadLetters,
+    },
+    receipts: mergeReceipts(before.receipts, outcome.receipts),
+  }
+  if (step.end === 'none') return keepSweep(withTroubleAfterPage(moved), sweep)
+  if (step.end !== 'complete') return dropSweeps(moved)
+  const { trouble: _, ...calm } = moved
+  return completeSweep(calm, sweep, { nowMs, isTimeDoubtful: outcome.isTimeDoubtful }, policy)
+}
+
+/** A stored cursor has expired, which is no failure: those that are older have too, so the next sweep is full. */
+export function dropStoredCursors(checkpoint: Checkpoint): Checkpoint {
+  const { partial: _, ...rest } = checkpoint
+  return { ...rest, storedCursors: [] }
+}
+
+/** A sweep ended incomplete, or its cursor expired: all unfinished ones go, and the next one is full. */
+export function dropSweeps(checkpoint: Checkpoint): Checkpoint {
+  const { full: _full, partial: _partial, ...rest } = checkpoint
+  return { ...rest, needsFull: true }
+}
+
+export function mergeReceipts(held: readonly Receipt[], changed: readonly Receipt[]): readonly Receipt[] {
+  if (changed.length === 0) return held
+  return [...held.filter((receipt) => !changed.some((other) => other.part === receipt.part)), ...changed]
+}
+
+function keepSweep(checkpoint: Checkpoint, sweep: Sweep): Checkpoint {
+  return sweep.kind === 'full' ? { ...checkpoint, full: sweep } : { ...checkpoint, partial: sweep }
+}
+
+function withTroubleAfterPage({ trouble: before, ...rest }: Checkpoint): Checkpoint {
+  const trouble = troubleAfterPage(before)
+  return trouble === undefined ? rest : { ...rest, trouble }
+}

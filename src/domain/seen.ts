@@ -1,0 +1,99 @@
+/**
+ * Seen: which events a stream has delivered, as 64-bit fingerprints packed by minute of event time (8 bytes each, big
+ * endian). The same structure is the ledger: a count and an order-free hash for each minute.
+ */
+
+/** The bucket of events without a usable time: one for the whole stream, never the time of reading. */
+export const untimedMinute = -1
+
+/** Minutes since the epoch, or the bucket for events without a time. */
+export function minuteOf(timeMs: number | undefined): number {
+  return timeMs === undefined ? untimedMinute : Math.floor(timeMs / 60_000)
+}
+
+export interface MinuteCount {
+  readonly minute: number
+  readonly count: number
+  /** Sum of the fingerprints modulo 2^64. */
+  readonly hash: bigint
+}
+
+export function packFingerprints(fingerprints: readonly bigint[]): Uint8Array {
+  const bytes = new Uint8Array(fingerprints.length * 8)
+  const view = new DataView(bytes.buffer)
+  for (let index = 0; index < fingerprints.length; index++) view.setBigUint64(index * 8, fingerprints[index]!)
+  return bytes
+}
+
+export function unpackFingerprints(bytes: Uint8Array): bigint[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const fingerprints: bigint[] = []
+  for (let offset = 0; offset + 8 <= bytes.byteLength; offset += 8)
+    fingerprints.push(view.getBigUint64(offset))
+  return fingerprints
+}
+
+/** Count and hash of one minute's packed fingerprints. */
+export function countMinute(minute: number, bytes: Uint8Array): MinuteCount {
+  let hash = 0n
+  const fingerprints = unpackFingerprints(bytes)
+  for (const fingerprint of fingerprints) hash = BigInt.asUintN(64, hash + fingerprint)
+  return { minute, count: fingerprints.length, hash }
+}
+
+/** A set of fingerprints without an object for each: open addressing over one array, at most half full. */
+export class FingerprintSet {
+  #slots = new BigUint64Array(64)
+  #size = 0
+  /** 0 marks a free slot, so the fingerprint 0 is remembered apart. */
+  #hasZero = false
+
+  get size(): number {
+    return this.#size
+  }
+
+  has(fingerprint: bigint): boolean {
+    if (fingerprint === 0n) return this.#hasZero
+    return this.#slots[this.#slotOf(fingerprint)] === fingerprint
+  }
+
+  /** False when it was there already. */
+  add(fingerprint: bigint): boolean {
+    if (this.has(fingerprint)) return false
+    this.#size++
+    if (fingerprint === 0n) {
+      this.#hasZero = true
+      return true
+    }
+    if (this.#size * 2 > this.#slots.length) this.#grow()
+    this.#slots[this.#slotOf(fingerprint)] = fingerprint
+    return true
+  }
+
+  addPacked(bytes: Uint8Array): void {
+    for (const fingerprint of unpackFingerprints(bytes)) this.add(fingerprint)
+  }
+
+  /** In no order. */
+  *[Symbol.iterator](): Generator<bigint> {
+    if (this.#hasZero) yield 0n
+    for (const fingerprint of this.#slots) if (fingerprint !== 0n) yield fingerprint
+  }
+
+  #slotOf(fingerprint: bigint): number {
+    const mask = this.#slots.length - 1
+    let index = Number(fingerprint & 0x7fff_ffffn) & mask
+    for (;;) {
+      const held = this.#slots[index]
+      if (held === 0n || held === fingerprint) return index
+      index = (index + 1) & mask
+    }
+  }
+
+  #grow(): void {
+    const old = this.#slots
+    this.#slots = new BigUint64Array(old.length * 2)
+    for (const fingerprint of old)
+      if (fingerprint !== 0n) this.#slots[this.#slotOf(fingerprint)] = fingerprint
+  }
+}

@@ -1,0 +1,37 @@
+/**
+ * What the store holds of all streams at one instant, for metrics. Counted by whoever knows store and configuration;
+ * all instants are ms since the epoch.
+ */
+
+export const streamStates = ['open', 'settling', 'closed', 'expired'] as const
+export type StreamState = (typeof streamStates)[number]
+
+/** `waiting`: due and not yet begun. `active`: being pumped. `delayed`: backs off. `failed`: a bug ended the job. */
+export const queueStates = ['waiting', 'active', 'delayed', 'failed'] as const
+export type QueueState = (typeof queueStates)[number]
+
+/** A configured zone and sink. */
+export interface PairState {
+  readonly zone: number
+  readonly sink: string
+  /** Now minus caught-up, the worst of the streams that count. */
+  readonly lagSeconds: number
+  /** The instant up to which everything readable has been delivered. */
+  readonly caughtUpAtMs: number
+  /** Newest event time delivered; absent until there is one. */
+  readonly newestMs?: number
+  /** Until the oldest unfinished day becomes unreadable; Infinity where no day is unfinished. */
+  readonly timeToLossSeconds: number
+  readonly gaps: number
+}
+
+export interface StateSnapshot {
+  readonly pairs: readonly PairState[]
+  readonly streams: Readonly<Record<StreamState, number>>
+  readonly deadLetters: readonly { readonly sink: string; readonly count: number }[]
+  readonly queues: readonly {
+    readonly lane: 'live' | 'backfill'
+    readonly state: QueueState
+    readonly jobs: number
+  }[]
+}

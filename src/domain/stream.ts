@@ -1,0 +1,24 @@
+import type { Day } from './day.ts'
+
+/** A shield zone as the configuration names it. */
+export interface Zone {
+  readonly id: number
+  readonly name: string
+  /** The account whose key reads it and whose request budget it uses. */
+  readonly account: string
+}
+
+/** One zone, one day, one sink: the unit of work, of a checkpoint and of a job. */
+export interface Stream {
+  readonly zone: number
+  readonly day: Day
+  readonly sink: string
+}
+
+/** Text form that is unique for each stream and sorts by zone, then day. */
+export function streamKey(stream: Stream): string {
+  return `${stream.zone}/${stream.day}/${stream.sink}`
+}
+
+/** Live work is asked for by the timer, backfill by a person. */
+export type Lane = 'live' | 'backfill'

@@ -1,0 +1,45 @@
+import { UTCDate } from '@date-fns/utc'
+import type { Event, Identity, JsonObject } from '../domain/event.ts'
+import type { Format } from '../ports.ts'
+import { jsonLine, readObject } from './line.ts'
+
+/**
+ * The entry as it was received, redacted, plus `shieldZoneId`. Where id and time of the event cannot be read back from
+ * the entry by the plain rule below (an entry without id, a timestamp in microseconds …), the line also carries
+ * `shieldlogId` and `shieldlogTime` (null for an event without a time): an audit must know each line again.
+ */
+export function createRawFormat(): Format {
+  return { name: 'raw', mediaType: 'application/x-ndjson', encode, identify }
+}
+
+function encode(event: Event): string {
+  const received = { ...event.raw(), shieldZoneId: event.zone.id }
+  const known = identityOf(received)
+  if (known !== undefined && known.id === event.id && known.time === event.time) return jsonLine(received)
+  return jsonLine({ ...received, shieldlogId: event.id, shieldlogTime: event.time ?? null })
+}
+
+function identify(line: string): Identity | undefined {
+  const read = readObject(line)
+  return read !== undefined && Number.isInteger(read['shieldZoneId']) ? identityOf(read) : undefined
+}
+
+/** Reads what the line carries for us first: an entry may hold such keys itself, and is then written over. */
+function identityOf(entry: JsonObject | Readonly<Record<string, unknown>>): Identity | undefined {
+  const { logId, timestamp, shieldlogId, shieldlogTime } = entry
+  if (shieldlogId !== undefined || shieldlogTime !== undefined)
+    return typeof shieldlogId === 'string' ? identity(shieldlogId, shieldlogTime) : undefined
+  return typeof logId === 'string' && logId !== '' ? identity(logId, timeOf(timestamp)) : undefined
+}
+
+function identity(id: string, time: unknown): Identity {
+  return typeof time === 'string' ? { id, time } : { id }
+}
+
+/** Whole seconds and milliseconds, told apart by magnitude. */
+function timeOf(timestamp: unknown): string | undefined {
+  if (!Number.isInteger(timestamp)) return undefined
+  const value = Number(timestamp)
+  if (value <= 0 || value >= 1e14) return undefined
+  return new UTCDate(value < 1e11 ? value * 1000 : value).toISOString()
+}

@@ -1,0 +1,273 @@
+import type { Backfill, Backfilled } from './domain/backfill.ts'
+import type { Checkpoint } from './domain/checkpoint.ts'
+import type { Day } from './domain/day.ts'
+import type { Adopted, DeadLetter, Delivery, Receipt } from './domain/delivery.ts'
+import type { Event, Identity } from './domain/event.ts'
+import type { FailureCode } from './domain/failure.ts'
+import type { Gap } from './domain/gap.ts'
+import type { KnownPair } from './domain/known-pair.ts'
+import type { Cursor, Page } from './domain/page.ts'
+import type { MinuteCount } from './domain/seen.ts'
+import type { Lane, Stream, Zone } from './domain/stream.ts'
+import type { Happening } from './domain/happening.ts'
+
+export type { KnownPair }
+
+/** Time. Everything that reads time or waits takes one, so that tests can shift it or run it faster. */
+export interface Clock {
+  /** ms since the epoch, by this host. */
+  now(): number
+  /** ms that never jump, for durations. */
+  monotonic(): number
+  /** Resolves after `ms`; rejects with a `cancelled` Failure as soon as the signal aborts. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>
+}
+
+/**
+ * Reads one page of a zone's day, already normalised and redacted.
+ *
+ * Retries one request a few times within seconds (never longer than the port's caller is told: 10 s in all) and waits
+ * for the account's request budget; remembers nothing else. Throws only Failure:
+ * `window_closed`, `cursor_expired`, `unauthorised` (stop), `zone_gone`, `page_too_large` (refuse), `bad_body`,
+ * `rejected`, `timeout`, `network`, `tls`, `server_error` (retry), `throttled` (wait, with `retryAt`), `cancelled`.
+ * An entry that cannot be understood is an event that keeps its raw text; it never fails the page.
+ */
+export interface Source {
+  fetchPage(request: PageRequest, signal: AbortSignal): Promise<Page>
+}
+
+export interface PageRequest {
+  readonly zone: Zone
+  readonly day: Day
+  /** Null asks for the first page, in whichever form the API wants that said. */
+  readonly cursor: Cursor | null
+  readonly lane: Lane
+  /**
+   * For a page that is fetched ahead: called once a good answer is there, which is then kept as bytes until this
+   * resolves. Its events would take thrice as much.
+   */
+  readonly whenWanted?: () => Promise<void>
+}
+
+/** What all requests of one account share: a rate, and pauses that the API asked for. */
+export interface AccountGate {
+  /**
+   * Resolves when a request may be sent. Waits at most about two seconds; a longer wait is thrown as Failure `throttled`
+   * (wait) with its end, so that nothing is held meanwhile. Throws `cancelled` as soon as the signal aborts.
+   */
+  enter(signal: AbortSignal): Promise<void>
+  /** Lets no request of the account through before that instant (ms since the epoch). Never shortens a pause. */
+  pauseUntil(atMs: number): Promise<void>
+  /** End of the pause that stands, ms since the epoch; undefined without one. */
+  readonly throttledUntilMs: number | undefined
+}
+
+/** Event → one line of text, without a line break. Pure: the line depends on the event and the configuration only. */
+export interface Format {
+  readonly name: string
+  /** MIME type of lines joined by line breaks. */
+  readonly mediaType: string
+  /** Throws for an event that has no form in this format; the event becomes a dead letter (`unmappable`). */
+  encode(event: Event): string
+  /** Reads a line that this format wrote back to the identity of its event; undefined for any other text. */
+  identify(line: string): Identity | undefined
+}
+
+/**
+ * Where events go. A sink serves many streams at once, and one pump at most for each stream.
+ */
+export interface Sink {
+  readonly name: string
+  /** For people: where it ships to, without secrets. */
+  readonly address: string
+  /**
+   * Called by every pump right after it took the fence, with the receipts read in that same step. Brings what the sink
+   * holds of the stream back to the receipts: nothing that was not committed stays (on a day that can no longer be
+   * read, whole lines stay and are returned as `adopted`). Throws Failure.
+   */
+  open(stream: Stream, taken: OpenOptions, signal: AbortSignal): Promise<OpenStream>
+  /** Whether the sink holds something of a stream beyond its receipts. Changes nothing. Absent without receipts. */
+  holdsMore?(stream: Stream, known: Pick<OpenOptions, 'storeId' | 'receipts'>): Promise<boolean>
+  /** Asks the far side whether it would take events, without leaving anything there. Throws Failure. */
+  check(signal: AbortSignal): Promise<void>
+  /** Reads secrets and the like again, for a sink that was refused. Absent where there is nothing to read. */
+  refresh?(): Promise<void>
+  /** Ends writers and connections. Safe twice and before first use. */
+  close(): Promise<void>
+}
+
+export interface OpenOptions {
+  readonly storeId: string
+  readonly receipts: readonly Receipt[]
+  /** False when the day can no longer be read from the API. */
+  readonly readable: boolean
+  /**
+   * Rejects with `fence_lost` when another pump took the stream over. To be asked after another writer's part was
+   * locked and before it is cut: this pump may have slept since it read the receipts, and that part may have grown
+   * under another pump meanwhile.
+   */
+  confirm(): Promise<void>
+}
+
+export interface OpenStream {
+  readonly adopted?: Adopted
+  /**
+   * Resolves when the far side is responsible for every event that is not named in `refusals`. Called again only after
+   * the delivery before it was committed. Throws Failure when nothing can be promised; what was handed over before
+   * that may arrive twice, except in sinks with receipts, which take it back first.
+   */
+  deliver(events: readonly Event[], signal: AbortSignal): Promise<Delivery>
+  /** Lets go of the stream. Safe twice. */
+  close(): Promise<void>
+}
+
+/** Who pumps: one value for the life of a process. */
+export interface Holder {
+  /** Random, never reused. */
+  readonly id: string
+  /** True for the process that holds the schedule lock of an embedded store. */
+  readonly schedule: boolean
+}
+
+export interface Taken {
+  readonly fence: number
+  /** Undefined for a stream that was never pumped. */
+  readonly checkpoint: Checkpoint | undefined
+  readonly storeId: string
+}
+
+/** One page's outcome, written in one atomic step or not at all. */
+export interface Commit {
+  readonly fence: number
+  /** `commit` of the checkpoint that this one builds on; 0 when there is none. The next value carries that plus one. */
+  readonly basedOn: number
+  readonly next: Checkpoint
+  /** Packed fingerprints to add, by minute. */
+  readonly seen: ReadonlyMap<number, Uint8Array>
+  readonly deadLetters: readonly DeadLetter[]
+  readonly gaps: readonly Gap[]
+}
+
+/**
+ * Durable progress. Every method may throw Failure `store_unavailable` (retry) or `store_refuses` (stop). Values that
+ * are returned are the caller's own.
+ */
+export interface CheckpointStore {
+  /** Random id that was made with the store; another id means another store. */
+  readonly id: string
+
+  /**
+   * Raises the stream's fence for a new pump and returns it with the checkpoint, read in the same step. Throws Failure
+   * `held` (wait) while another holder that was heard from within 20 s (by the store's clock) has the stream; a holder
+   * with the schedule lock need not wait for a holder that had the same lock before it.
+   */
+  take(stream: Stream, holder: Holder): Promise<Taken>
+  /** Tells that this holder lives; all its streams stay its own. To be called every 5 s. */
+  heartbeat(holder: Holder): Promise<void>
+  /** Whether this fence is still the stream's latest. */
+  holds(stream: Stream, fence: number): Promise<boolean>
+  /** Lets go of a stream, so that the next pump need not wait. Ignored under a lost fence. */
+  release(stream: Stream, fence: number): Promise<void>
+
+  /**
+   * Writes everything of the commit, or nothing. `done` also when this very commit was written before (a repeated call
+   * after a lost answer); `refused` unless fence and `basedOn` are what the store holds. Throws `dead_letters_full`
+   * (stop) when the dead letters would pass their limit; then nothing is written.
+   */
+  commit(commit: Commit): Promise<'done' | 'refused'>
+
+  read(stream: Stream): Promise<Checkpoint | undefined>
+  /** All checkpoints, ended ones included. */
+  list(): Promise<Checkpoint[]>
+
+  /** Packed fingerprints of the given minutes; a minute without any is missing from the map. */
+  loadSeen(stream: Stream, minutes: readonly number[]): Promise<Map<number, Uint8Array>>
+  /** The ledger: count and order-free hash of every minute, also after the fingerprints are gone. */
+  ledger(stream: Stream): Promise<MinuteCount[]>
+  /** Replaces the fingerprints of an ended stream by its counts and hashes. */
+  forgetFingerprints(stream: Stream): Promise<void>
+
+  pairs(): Promise<KnownPair[]>
+  /** Remembers pairs as planned now; the first day of a known pair stays. */
+  rememberPairs(pairs: readonly KnownPair[]): Promise<void>
+
+  gaps(): Promise<Gap[]>
+  /** Adds gaps that belong to no pump (days missed while nothing ran). One that stands already is not added twice. */
+  addGaps(gaps: readonly Gap[]): Promise<void>
+
+  deadLetters(sink?: string): Promise<DeadLetter[]>
+  /** Count and bytes by sink and reason. */
+  deadLetterCounts(): Promise<{ sink: string; reason: string; count: number; bytes: number }[]>
+  removeDeadLetters(
+    letters: readonly Pick<DeadLetter, 'zone' | 'day' | 'sink' | 'id' | 'time'>[],
+  ): Promise<number>
+
+  /** Remembers a new backfill. */
+  addBackfill(backfill: Backfill): Promise<void>
+  /** All that are remembered, the oldest first. `state` is `done` once none of its streams is queued. */
+  backfills(): Promise<Backfill[]>
+  /** Pauses, resumes or cancels one. False when there is none of that id, or it is done or cancelled already. */
+  setBackfillState(id: string, state: 'running' | 'paused' | 'cancelled'): Promise<boolean>
+  /** Settles one stream of a backfill; a stream that is settled already stays as it is. */
+  settleBackfilled(id: string, settled: Backfilled): Promise<void>
+
+  /** Moves checkpoints, gaps and dead letters to another sink name. Throws Failure when the new name is taken. */
+  renameSink(from: string, to: string): Promise<number>
+  /**
+   * Drops checkpoints that ended before `checkpointsBefore`, and gaps and ended backfills that were recorded or made
+   * before `gapsBefore`.
+   */
+  prune(checkpointsBefore: number, gapsBefore: number): Promise<void>
+  close(): Promise<void>
+}
+
+/** Guards the schedule of an embedded store: one `run` per store. Dies with its process. */
+export interface ScheduleLock {
+  /** False when another live process has it; `holder` then names that process. */
+  acquire(): Promise<{ ok: true } | { ok: false; holder: string }>
+  /** Who holds it now, for `status` and for commands that ask whether a `run` is there. */
+  holder(): Promise<string | undefined>
+  release(): Promise<void>
+}
+
+/** Makes pumps start when streams are due, and stops them. */
+export interface Schedule {
+  start(): Promise<void>
+  /** Aborts what runs and resolves when nothing runs any more. Safe twice and before `start`. */
+  stop(): Promise<void>
+}
+
+/** Takes what happened and makes the log line and the metric of it. Never throws. */
+export interface Telemetry {
+  emit(happening: Happening): void
+}
+
+/** A step of the work that a trace shows. */
+export type SpanName = 'pump' | 'fetch' | 'deliver' | 'commit'
+
+/** All that a span may tell. Spans go to another party: no cursor, no id of an event, no address. */
+export interface SpanFacts {
+  readonly zone?: number
+  readonly day?: Day
+  readonly sink?: string
+  readonly lane?: Lane
+  /** How many events the step was about. */
+  readonly events?: number
+  /** For how long a page that was fetched ahead lay unwanted, ms. */
+  readonly unwantedMs?: number
+  /** The failure that the work ended with without throwing it. */
+  readonly outcome?: FailureCode
+}
+
+/** Makes spans, where somebody records them. Never throws of its own. */
+export interface Tracer {
+  /**
+   * Runs the work inside a span, as a part of whichever span the caller runs in; a thrown Failure becomes its outcome.
+   * `note` adds what is known only later.
+   */
+  span<Result>(
+    name: SpanName,
+    facts: SpanFacts,
+    work: (note: (facts: SpanFacts) => void) => Promise<Result>,
+  ): Promise<Result>
+}

@@ -1,0 +1,57 @@
+import type { Day } from '../domain/day.ts'
+
+/** A part of a file sink that is not as its receipts say. */
+export interface PartReport {
+  readonly part: string
+  readonly fault: 'missing' | 'short' | 'longer' | 'unknown' | 'foreign'
+  readonly expectedBytes?: number
+  readonly foundBytes?: number
+  readonly why: string
+}
+
+/** Counts are events. */
+export interface MinuteReport {
+  /** Start of the minute of event time, ISO 8601; null for events without a time. */
+  readonly minute: string | null
+  readonly listed: number
+  readonly ledger: number
+  readonly missing: number
+  readonly surplus: number
+  readonly notYetDue: number
+}
+
+export interface EventReport {
+  readonly id: string
+  readonly time?: string
+}
+
+/** How one zone, day and sink compares with what the API lists. */
+export interface StreamAudit {
+  readonly zone: number
+  readonly name: string
+  readonly day: Day
+  readonly sink: string
+  readonly isEqual: boolean
+  /** Events that the API lists, and events that the ledger has. */
+  readonly listed: number
+  readonly ledger: number
+  /** Listed by the API, not in the ledger, and due: the stream was caught up later than they happened. */
+  readonly missing: number
+  /** In the ledger, and not listed by the API. */
+  readonly surplus: number
+  /** Listed by the API, not in the ledger, and newer than what the stream is caught up to. */
+  readonly notYetDue: number
+  readonly caughtUpAt?: string
+  /** Of the ledger's events, those that the sink refused. */
+  readonly deadLetters: number
+  /** The fingerprints are gone, so that only counts and hashes were compared. */
+  readonly isByCounts: boolean
+  /** Minutes that differ. */
+  readonly minutes: readonly MinuteReport[]
+  /** The first of the missing events, as far as they can be told. */
+  readonly missingEvents: readonly EventReport[]
+  /** All that differ; foreign ones, whose lines are nobody's loss, do not make the stream differ. */
+  readonly parts: readonly PartReport[]
+  /** What a repair shipped. */
+  readonly repaired?: number
+}

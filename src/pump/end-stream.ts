@@ -1,0 +1,35 @@
+import { believesWindowError, expire } from '../domain/expiry.ts'
+import type { Failure } from '../domain/failure.ts'
+import { isBeyondAsking } from '../domain/stream-state.ts'
+import type { Session } from './session.ts'
+
+/**
+ * Whether the day ended so long ago that nobody needs to ask. Only once the API has told its time, and only where the
+ * host's clock agrees: asking costs a request, a clock that is days ahead would cost the day.
+ */
+export function endsUnasked({ deps, job, policy, checkpoint, now }: Session): boolean {
+  // Whoever wished for the day has asked, and been answered.
+  if (job.lane === 'backfill' && job.wish !== undefined) return false
+  if (checkpoint().ended !== undefined || !deps.apiClock.isConfirmed(job.zone.account)) return false
+  return isBeyondAsking(job.stream.day, Math.min(now(), deps.clock.now()), policy)
+}
+
+/** Whether an answer "outside the window" ends the stream: by its own clock, and by what other answers told. */
+export function endsBy({ job, policy, now }: Session, { details: { serverDate } }: Failure): boolean {
+  if (serverDate === undefined) return false
+  return believesWindowError(job.stream.day, Math.min(serverDate, now()), policy.readableDays)
+}
+
+/** True when something of the day is lost with it. */
+export async function endAsExpired(session: Session): Promise<boolean> {
+  const { job, deps, checkpoint } = session
+  const before = checkpoint()
+  if (before.ended !== undefined) return true
+  const { checkpoint: ended, gap } = expire(before, session.now())
+  // A day that was never planned, only wished for, is no gap of this store.
+  const isGap = gap !== undefined && (job.lane === 'live' || before.commit > 0)
+  await session.commit(ended, { gaps: isGap ? [gap] : [] })
+  deps.telemetry.emit({ name: 'StreamEnded', stream: job.stream, as: 'expired' })
+  if (isGap) deps.telemetry.emit({ name: 'GapFound', gap })
+  return gap !== undefined
+}

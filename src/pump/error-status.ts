@@ -1,0 +1,11 @@
+import type { Trouble } from '../domain/checkpoint.ts'
+import type { ErrorStatus } from '../domain/status.ts'
+
+/** Why a stream does not move, as `status` tells it. */
+export function errorStatus({ code, message, count, sinceMs, retryAtMs }: Trouble): ErrorStatus {
+  return { code, message, failures: count, since: iso(sinceMs), retryAt: iso(retryAtMs) }
+}
+
+export function iso(atMs: number): string {
+  return new Date(atMs).toISOString()
+}

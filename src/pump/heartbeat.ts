@@ -1,0 +1,30 @@
+import type { CheckpointStore, Clock, Holder } from '../ports.ts'
+
+const everyMs = 5_000
+
+/** Lets the store hear of a holder while work is done in its name. */
+export async function withHeartbeat<T>(
+  {
+    store,
+    clock,
+    holder,
+  }: { readonly store: CheckpointStore; readonly clock: Clock; readonly holder: Holder },
+  work: () => Promise<T>,
+): Promise<T> {
+  const ended = new AbortController()
+  const beating = beat()
+  try {
+    return await work()
+  } finally {
+    ended.abort()
+    await beating
+  }
+
+  async function beat(): Promise<void> {
+    while (!ended.signal.aborted) {
+      // One that is lost is no loss: the next page tells the same, and a store that is gone ends the work itself.
+      await store.heartbeat(holder).catch(() => undefined)
+      await clock.sleep(everyMs, ended.signal).catch(() => undefined)
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import { cancelled, isFailure } from '../domain/failure.ts'
+import type { Cursor, Page } from '../domain/page.ts'
+import type { Clock, PageRequest, Source } from '../ports.ts'
+
+export interface FetchedPage {
+  readonly page: Page
+  /** The time for which a page that was fetched ahead lay unwanted is left out. */
+  readonly tookMs: number
+}
+
+/** One page that is fetched while the page before it is delivered; thrown away if that fails. */
+export interface PageAhead {
+  readonly cursor: Cursor | null
+  take(): Promise<FetchedPage>
+  /** Ends the request and gives its bytes back. Resolves when nothing of it runs any more. Safe after `take`. */
+  discard(): Promise<void>
+}
+
+export async function fetchTimed(
+  source: Source,
+  clock: Clock,
+  request: PageRequest,
+  signal: AbortSignal,
+): Promise<FetchedPage> {
+  const began = clock.monotonic()
+  const page = await source.fetchPage(request, signal)
+  return { page, tookMs: clock.monotonic() - began }
+}
+
+export function fetchAhead(
+  source: Source,
+  clock: Clock,
+  request: PageRequest,
+  signal: AbortSignal,
+): PageAhead {
+  const abort = new AbortController()
+  const wanted = Promise.withResolvers<void>()
+  let unwantedMs = 0
+  const whenWanted = async () => {
+    const beganMs = clock.monotonic()
+    await wanted.promise
+    unwantedMs += clock.monotonic() - beganMs
+  }
+  const timed = fetchTimed(source, clock, { ...request, whenWanted }, AbortSignal.any([signal, abort.signal]))
+  const fetched = timed.then(({ page, tookMs }) => ({ page, tookMs: tookMs - unwantedMs }))
+  // It may fail long before it is wanted; whoever takes it gets the failure.
+  const settled = fetched.then(
+    () => undefined,
+    () => undefined,
+  )
+  let taken = false
+  return {
+    cursor: request.cursor,
+    take() {
+      taken = true
+      wanted.resolve()
+      return fetched
+    },
+    async discard() {
+      if (taken) return
+      taken = true
+      abort.abort(cancelled())
+      wanted.resolve()
+      await settled
+      await fetched.then(
+        ({ page }) => page.release(),
+        (error: unknown) => {
+          if (!isFailure(error)) throw error
+        },
+      )
+    },
+  }
+}

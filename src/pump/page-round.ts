@@ -1,0 +1,95 @@
+import type { Delivery } from '../domain/delivery.ts'
+import type { Event } from '../domain/event.ts'
+import { factsOf } from '../domain/page-facts.ts'
+import { stepOf } from '../domain/progress.ts'
+import type { Sweep, SweepStep } from '../domain/sweep.ts'
+import type { OpenStream } from '../ports.ts'
+import { fetchAhead, fetchTimed, type FetchedPage, type PageAhead } from './page-ahead.ts'
+import { commitPage } from './page-commit.ts'
+import type { SeenWindow } from './seen-window.ts'
+import { spanFacts, type Session } from './session.ts'
+import { tellRepeatedIds } from './tell.ts'
+
+/** Where the pages of one pump go. */
+export interface PageTarget {
+  readonly open: OpenStream
+  readonly seen: SeenWindow
+}
+
+const nothing: Delivery = { refusals: [], receipts: [], bytes: 0 }
+
+/**
+ * One page: fetch, drop what was seen, deliver the rest, commit. Returns the page that is being fetched ahead, if the
+ * sweep goes on; the checkpoint has moved by then, and only then.
+ */
+export async function pumpPage(
+  session: Session,
+  target: PageTarget,
+  sweep: Sweep,
+  ahead: PageAhead | undefined,
+  signal: AbortSignal,
+): Promise<{ step: SweepStep; ahead: PageAhead | undefined }> {
+  const { deps, job } = session
+  const fetched = await pageAt(session, sweep, ahead, signal)
+  const { page } = fetched
+  let next: PageAhead | undefined
+  try {
+    if (page.clockOffsetMs !== undefined) deps.apiClock.learn(job.zone.account, page.clockOffsetMs)
+    const { stream, lane } = job
+    deps.telemetry.emit({ name: 'PageFetched', stream, lane, events: page.events.length, bytes: page.bytes })
+    const unseen = await target.seen.unseenOf(page.events)
+    tellRepeatedIds(deps.telemetry, stream, unseen)
+    const begun = sweep.pages === 0 ? { ...sweep, beganAtMs: beganAt(session, page.requestedAt) } : sweep
+    const facts = factsOf(page, {
+      cursor: sweep.cursor,
+      mark: session.checkpoint().mark,
+      nowMs: session.now(),
+      unseen,
+      tookMs: fetched.tookMs,
+    })
+    const step = stepOf(session.checkpoint(), begun, facts, session.policy)
+    if (step.end === 'none' && job.mayGoOn()) next = nextPage(session, step.sweep, signal)
+    const delivery = unseen.length === 0 ? nothing : await deliver(session, target, unseen, signal)
+    await commitPage(session, target.seen, { step, facts, unseen, delivery })
+    return { step, ahead: next }
+  } catch (error) {
+    await next?.discard()
+    throw error
+  } finally {
+    page.release()
+  }
+}
+
+async function pageAt(
+  session: Session,
+  sweep: Sweep,
+  ahead: PageAhead | undefined,
+  signal: AbortSignal,
+): Promise<FetchedPage> {
+  if (ahead !== undefined && ahead.cursor === sweep.cursor) return ahead.take()
+  await ahead?.discard()
+  return fetchTimed(session.source, session.deps.clock, requestFor(session, sweep), signal)
+}
+
+function nextPage(session: Session, sweep: Sweep, signal: AbortSignal): PageAhead {
+  return fetchAhead(session.source, session.deps.clock, requestFor(session, sweep), signal)
+}
+
+function requestFor({ job }: Session, sweep: Sweep) {
+  return { zone: job.zone, day: job.stream.day, cursor: sweep.cursor, lane: job.lane }
+}
+
+function deliver(
+  { deps, job }: Session,
+  { open }: PageTarget,
+  events: readonly Event[],
+  signal: AbortSignal,
+): Promise<Delivery> {
+  const facts = { ...spanFacts(job), events: events.length }
+  return deps.tracer.span('deliver', facts, () => open.deliver(events, signal))
+}
+
+/** By the API's clock, whose offset is known best after the answer. */
+function beganAt({ deps, job }: Session, requestedAt: number): number {
+  return requestedAt + deps.apiClock.offsetOf(job.zone.account)
+}

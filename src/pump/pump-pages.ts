@@ -1,0 +1,105 @@
+import { dueAt, nextDue, type Due } from '../domain/due.ts'
+import { Failure, isFailure } from '../domain/failure.ts'
+import { sliceOf } from '../domain/policy.ts'
+import { dropStoredCursors, dropSweeps, sweepFor } from '../domain/progress.ts'
+import type { Sweep, SweepStep } from '../domain/sweep.ts'
+import type { PageAhead } from './page-ahead.ts'
+import { endAsExpired, endsBy } from './end-stream.ts'
+import { pumpPage, type PageTarget } from './page-round.ts'
+import type { Session } from './session.ts'
+
+/** What a pump remembers from page to page, besides its checkpoint. */
+interface Going {
+  ahead: PageAhead | undefined
+  /** The cursor of an unfinished sweep has expired under this pump. */
+  hasRestarted: boolean
+}
+
+/**
+ * Works page by page on whatever sweep is due, until none is, the time slice ends (after at least one page), more
+ * urgent work wants the place, or stop is asked. Resolves with a failure only where a person's wish for the day can
+ * never be served.
+ */
+export async function pumpPages(
+  session: Session,
+  target: PageTarget,
+  signal: AbortSignal,
+): Promise<Failure | undefined> {
+  const beganMs = session.deps.clock.monotonic()
+  const going: Going = { ahead: undefined, hasRestarted: false }
+  try {
+    do {
+      const ended = await pumpNextPage(session, target, going, signal)
+      if (ended !== undefined) return ended.failure
+    } while (!signal.aborted && goesOn(session, beganMs))
+    return undefined
+  } finally {
+    await going.ahead?.discard()
+  }
+}
+
+function dueNow({ job, checkpoint, now, policy }: Session): Due {
+  return nextDue(job.stream, checkpoint(), now(), policy, job.wish)
+}
+
+function goesOn(session: Session, beganMs: number): boolean {
+  const { deps, job, checkpoint, now } = session
+  const sliceMs = sliceOf(checkpoint().restarts)
+  if (deps.clock.monotonic() - beganMs >= sliceMs || !job.mayGoOn()) return false
+  return dueAt(dueNow(session), checkpoint(), now()) <= now()
+}
+
+/** Resolves with a value where the stream has ended. */
+async function pumpNextPage(
+  session: Session,
+  target: PageTarget,
+  going: Going,
+  signal: AbortSignal,
+): Promise<{ failure: Failure | undefined } | undefined> {
+  const { checkpoint, job, now, policy } = session
+  const sweep = sweepFor(checkpoint(), dueNow(session), now(), policy, job.wish)
+  const { ahead } = going
+  going.ahead = undefined
+  try {
+    const round = await pumpPage(session, target, sweep, ahead, signal)
+    going.ahead = round.ahead
+    failAtGuard(round.step)
+  } catch (error) {
+    learnTime(session, error)
+    if (isFailure(error, 'window_closed') && endsBy(session, error)) {
+      const isLost = await endAsExpired(session)
+      return { failure: isLost && job.wish !== undefined ? error : undefined }
+    }
+    if (!isFailure(error, 'cursor_expired')) throw error
+    await restartSweep(session, sweep, going, error)
+  }
+  return undefined
+}
+
+/** A sweep that ended at a guard is committed; the stream then backs off. */
+function failAtGuard({ end, sweep }: SweepStep): void {
+  if (end === 'none' || end === 'complete') return
+  throw new Failure('refuse', 'sweep_guarded', `the listing does not end: ${end} after ${sweep.pages} pages`)
+}
+
+/** An error answer tells the API's time as well as a page does. */
+function learnTime({ deps, job }: Session, error: unknown): void {
+  if (!isFailure(error) || error.details.serverDate === undefined) return
+  deps.apiClock.learn(job.zone.account, error.details.serverDate - deps.clock.now())
+}
+
+/**
+ * The cursor of an unfinished sweep expired: it begins anew, as a full one and with a longer slice. When that happens
+ * twice to one pump the stream backs off. A stored cursor may expire at any time.
+ */
+async function restartSweep(session: Session, sweep: Sweep, going: Going, error: Failure): Promise<void> {
+  const { deps, job, checkpoint, commit } = session
+  const before = checkpoint()
+  const stored = sweep.pages === 0 && sweep.fromStoredCursor
+  if (!stored && going.hasRestarted) throw error
+  const restarts = stored ? before.restarts : before.restarts + 1
+  deps.telemetry.emit({ name: 'CursorExpired', stream: job.stream, stored, restarts })
+  if (stored) return commit(dropStoredCursors(before))
+  going.hasRestarted = true
+  await commit({ ...dropSweeps(before), restarts })
+}

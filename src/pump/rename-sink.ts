@@ -1,0 +1,89 @@
+import { Failure, isFailure } from '../domain/failure.ts'
+import { isReadable } from '../domain/stream-state.ts'
+import type { Policy } from '../domain/policy.ts'
+import type { Stream } from '../domain/stream.ts'
+import type { CheckpointStore, Clock, Holder, Sink } from '../ports.ts'
+
+export interface RenameDeps {
+  readonly store: CheckpointStore
+  readonly clock: Clock
+  readonly policy: Pick<Policy, 'readableDays'>
+  /** With the schedule lock, so that nobody else starts a pump meanwhile and no dead one is waited for. */
+  readonly holder: Holder
+  /** The sink under its old name, where it keeps receipts. */
+  readonly sink: Sink | undefined
+}
+
+/** Names that the store has anything of. */
+export async function knownSinks(store: CheckpointStore): Promise<string[]> {
+  const [pairs, checkpoints, letters] = await Promise.all([
+    store.pairs(),
+    store.list(),
+    store.deadLetterCounts(),
+  ])
+  const names = [
+    ...pairs.map(({ sink }) => sink),
+    ...checkpoints.map(({ stream }) => stream.sink),
+    ...letters.map(({ sink }) => sink),
+  ]
+  return [...new Set(names)].sort()
+}
+
+const patienceMs = 30_000
+const retryMs = 500
+
+/**
+ * Moves a sink's checkpoints, gaps and dead letters to another name. What a killed process left behind in the sink
+ * beyond its receipts is taken back first: under the new name nobody could tell that it is the sink's own, and its
+ * events would stand twice. Returns how many streams were moved. Throws Failure.
+ */
+export async function renameSink(
+  from: string,
+  to: string,
+  deps: RenameDeps,
+  signal: AbortSignal,
+): Promise<number> {
+  for (const { stream } of await deps.store.list()) {
+    if (stream.sink === from) await settle(stream, deps, signal)
+  }
+  return deps.store.renameSink(from, to)
+}
+
+/** Also lets go of the stream in the name of a predecessor that died. */
+async function settle(
+  stream: Stream,
+  { store, clock, policy, holder, sink }: RenameDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const { fence, checkpoint, storeId } = await patiently(() => store.take(stream, holder), clock, signal)
+  try {
+    // Of a day that can no longer be read nothing comes again, so nothing can stand twice.
+    if (sink === undefined || !isReadable(stream.day, clock.now(), policy)) return
+    const taken = {
+      storeId,
+      receipts: checkpoint?.receipts ?? [],
+      readable: true,
+      async confirm() {
+        if (await store.holds(stream, fence)) return
+        throw new Failure('cancelled', 'fence_lost', 'another process took the stream over')
+      },
+    }
+    const open = await sink.open(stream, taken, signal)
+    await open.close()
+  } finally {
+    await store.release(stream, fence).catch(() => undefined)
+  }
+}
+
+/** A command that died holds its streams for a while. */
+async function patiently<T>(ask: () => Promise<T>, clock: Clock, signal: AbortSignal): Promise<T> {
+  const untilMs = clock.monotonic() + patienceMs
+  for (;;) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (!isFailure(error, 'held') || clock.monotonic() >= untilMs) throw error
+      await clock.sleep(retryMs, signal)
+    }
+  }
+}

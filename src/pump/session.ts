@@ -1,0 +1,105 @@
+import type { Checkpoint } from '../domain/checkpoint.ts'
+import type { DeadLetter } from '../domain/delivery.ts'
+import type { Wish } from '../domain/due.ts'
+import { Failure } from '../domain/failure.ts'
+import type { Gap } from '../domain/gap.ts'
+import type { Policy } from '../domain/policy.ts'
+import type { Lane, Stream, Zone } from '../domain/stream.ts'
+import type { Trust } from '../domain/trust.ts'
+import type { CheckpointStore, Clock, Holder, Sink, Source, SpanFacts, Telemetry, Tracer } from '../ports.ts'
+import type { ApiClock } from './api-clock.ts'
+import { tracedSource } from './traced-source.ts'
+
+export interface PumpDeps {
+  readonly source: Source
+  readonly store: CheckpointStore
+  readonly clock: Clock
+  readonly apiClock: ApiClock
+  readonly telemetry: Telemetry
+  readonly tracer: Tracer
+  /** Read anew by each pump, since a reload may change it. */
+  readonly policy: () => Policy
+  readonly holder: Holder
+  readonly random: () => number
+}
+
+/** What one pump is to work on. */
+export interface PumpJob {
+  readonly stream: Stream
+  readonly zone: Zone
+  readonly sink: Sink
+  readonly lane: Lane
+  /** What the stream starts with where it has no checkpoint. */
+  readonly trust: Trust
+  readonly wish?: Wish
+  /** Asked after each page: false gives the place to work that is more urgent. */
+  readonly mayGoOn: () => boolean
+}
+
+/** One pump's hold on a stream: the fence, and the checkpoint as the store has it. */
+export interface Session {
+  readonly job: PumpJob
+  readonly deps: PumpDeps
+  readonly policy: Policy
+  /** Where pages come from, each one in a span. */
+  readonly source: Source
+  readonly checkpoint: () => Checkpoint
+  /** The API's clock for the stream's account. */
+  readonly now: () => number
+  /** Rejects with `fence_lost` when another pump took the stream over. */
+  confirm(): Promise<void>
+  /** Writes the next checkpoint with all that belongs to it. A refusal or no answer ends the pump. */
+  commit(next: Checkpoint, extras?: CommitExtras): Promise<void>
+}
+
+export interface CommitExtras {
+  readonly seen?: ReadonlyMap<number, Uint8Array>
+  readonly deadLetters?: readonly DeadLetter[]
+  readonly gaps?: readonly Gap[]
+}
+
+export function createSession(
+  job: PumpJob,
+  deps: PumpDeps,
+  taken: { fence: number; checkpoint: Checkpoint },
+): Session {
+  let held = taken.checkpoint
+  const facts = spanFacts(job)
+  const now = () => deps.apiClock.now(job.zone.account)
+  return {
+    job,
+    deps,
+    policy: deps.policy(),
+    source: tracedSource(facts, deps),
+    checkpoint: () => held,
+    now,
+    async confirm() {
+      if (!(await deps.store.holds(job.stream, taken.fence))) throw fenceLost()
+    },
+    async commit(next, extras = {}) {
+      const numbered: Checkpoint = { ...next, commit: held.commit + 1, lastCommitAtMs: now() }
+      await deps.tracer.span('commit', facts, async () => {
+        const answer = await deps.store.commit({
+          fence: taken.fence,
+          basedOn: held.commit,
+          next: numbered,
+          seen: extras.seen ?? new Map(),
+          deadLetters: extras.deadLetters ?? [],
+          gaps: extras.gaps ?? [],
+        })
+        if (answer === 'refused') throw fenceLost()
+      })
+      held = numbered
+    },
+  }
+}
+
+/** What each span of a pump tells of its stream. */
+export function spanFacts({ stream, lane }: PumpJob): SpanFacts {
+  return { zone: stream.zone, day: stream.day, sink: stream.sink, lane }
+}
+
+function fenceLost(): Failure {
+  const why = 'another pump took the stream over, or the store lost a commit'
+  return new Failure('cancelled', 'fence_lost', why)
+}

@@ -1,0 +1,44 @@
+import type { Checkpoint } from '../domain/checkpoint.ts'
+import type { Event } from '../domain/event.ts'
+import type { Stream } from '../domain/stream.ts'
+import type { SweepStep } from '../domain/sweep.ts'
+import type { Telemetry } from '../ports.ts'
+
+/** Tells what a committed page changed about its stream. */
+export function tellChanges(
+  telemetry: Telemetry,
+  before: Checkpoint,
+  after: Checkpoint,
+  { end, sweep }: SweepStep,
+): void {
+  const { stream } = after
+  if (end === 'complete') {
+    const { kind, pages, found, tookMs } = sweep
+    telemetry.emit({ name: 'SweepCompleted', stream, kind, pages, found, seconds: tookMs / 1000 })
+  } else if (end !== 'none') {
+    telemetry.emit({ name: 'SweepGuarded', stream, guard: end, pages: sweep.pages })
+  }
+  if (before.trouble !== undefined && after.trouble === undefined) {
+    const seconds = (after.lastCommitAtMs - before.trouble.sinceMs) / 1000
+    telemetry.emit({ name: 'StreamRecovered', stream, failures: before.trouble.count, seconds })
+  }
+  if (before.trust.order !== after.trust.order) {
+    const why = after.trust.withdrawals > before.trust.withdrawals ? 'missed events' : 'proved itself'
+    telemetry.emit({ name: 'TrustChanged', stream, from: before.trust.order, to: after.trust.order, why })
+  }
+  if (before.ended === undefined && after.ended !== undefined) {
+    telemetry.emit({ name: 'StreamEnded', stream, as: after.ended.as })
+  }
+}
+
+/** The same id with another time is another event; that is worth one line. Seen within a page only. */
+export function tellRepeatedIds(telemetry: Telemetry, stream: Stream, events: readonly Event[]): void {
+  const times = new Map<string, string | undefined>()
+  for (const { id, time } of events) {
+    if (times.has(id) && times.get(id) !== time) {
+      telemetry.emit({ name: 'IdSeenWithOtherTime', stream, id })
+      return
+    }
+    times.set(id, time)
+  }
+}

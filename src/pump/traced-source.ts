@@ -1,0 +1,29 @@
+import type { Clock, PageRequest, Source, SpanFacts, Tracer } from '../ports.ts'
+
+/** A source whose every page is a span. A page that is fetched ahead tells for how long nobody wanted it. */
+export function tracedSource(
+  facts: SpanFacts,
+  { source, clock, tracer }: { readonly source: Source; readonly clock: Clock; readonly tracer: Tracer },
+): Source {
+  return {
+    fetchPage: (request, signal) =>
+      tracer.span('fetch', facts, async (note) => {
+        const page = await source.fetchPage(timedWait(request, clock, note), signal)
+        note({ events: page.events.length })
+        return page
+      }),
+  }
+}
+
+function timedWait(request: PageRequest, clock: Clock, note: (facts: SpanFacts) => void): PageRequest {
+  const { whenWanted } = request
+  if (whenWanted === undefined) return request
+  return {
+    ...request,
+    async whenWanted() {
+      const beganMs = clock.monotonic()
+      await whenWanted()
+      note({ unwantedMs: clock.monotonic() - beganMs })
+    },
+  }
+}

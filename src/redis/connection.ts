@@ -1,0 +1,127 @@
+import { Cluster, Redis, type ClusterOptions, type DNSLookupFunction, type RedisOptions } from 'ioredis'
+import type { Secret } from '../domain/secret.ts'
+
+/** Where a Redis is and how it is entered. */
+export interface RedisServers {
+  readonly topology: 'single' | 'sentinel' | 'cluster'
+  /** The server itself, the sentinels, or some nodes of the cluster. */
+  readonly nodes: readonly { readonly host: string; readonly port: number }[]
+  /** The name that the sentinels know the primary by. */
+  readonly primary?: string
+  readonly db: number
+  readonly username?: string
+  readonly password?: Secret
+  /** PEM texts; present where the connection is encrypted, to the sentinels too. */
+  readonly tls?: {
+    readonly ca?: string | undefined
+    readonly cert?: string | undefined
+    readonly key?: string | undefined
+  }
+}
+
+export type RedisClient = Redis | Cluster
+
+export interface ConnectionUse {
+  /**
+   * `prompt`: a command fails within seconds while Redis is away. `patient`: it waits until Redis is back, as the
+   * consumers of a queue want it. `strict`: it is sent at once or not at all, and once only; the caller waits until the
+   * client is ready and decides what is sent again.
+   */
+  readonly manner: 'prompt' | 'patient' | 'strict'
+  /** What CLIENT LIST shows. */
+  readonly name: string
+}
+
+const connectTimeoutMs = 5_000
+/** Also for a server that keeps its connections and answers nothing. */
+const commandTimeoutMs = 5_000
+/** The same for those who may send a command twice within one call. */
+const strictTimeoutMs = 3_000
+const longestRetryMs = 2_000
+
+const manners = {
+  prompt: { maxRetriesPerRequest: 1, commandTimeout: commandTimeoutMs },
+  patient: { maxRetriesPerRequest: null },
+  strict: {
+    maxRetriesPerRequest: 0,
+    enableOfflineQueue: false,
+    commandTimeout: strictTimeoutMs,
+    // A connection whose other end vanished says nothing; another one may find it.
+    socketTimeout: strictTimeoutMs + 1_000,
+    // Its user may have no right to more commands than are needed.
+    disableClientInfo: true,
+  },
+} satisfies Record<ConnectionUse['manner'], RedisOptions>
+
+/**
+ * Connects, and again whenever the connection is lost. Says nothing by itself: `onError` hears of every failed try and
+ * of a connection that broke; commands reject with what ioredis throws.
+ */
+export function connectRedis(
+  servers: RedisServers,
+  use: ConnectionUse,
+  onError: (error: Error) => void,
+): RedisClient {
+  const client = servers.topology === 'cluster' ? connectCluster(servers, use) : connectOne(servers, use)
+  client.on('error', onError)
+  return client
+}
+
+function connectOne(servers: RedisServers, use: ConnectionUse): Redis {
+  const { topology, nodes, primary, tls } = servers
+  const options = { ...commonOptions(servers, use), db: servers.db, retryStrategy: retryInMs }
+  if (topology === 'single') return new Redis({ ...options, ...nodes[0] })
+  return new Redis({
+    ...options,
+    sentinels: nodes.map(({ host, port }) => ({ host, port })),
+    ...(primary === undefined ? {} : { name: primary }),
+    // One that has no password takes it for a mistake and goes on.
+    ...(servers.password === undefined ? {} : { sentinelPassword: servers.password.reveal() }),
+    ...(tls === undefined ? {} : { enableTLSForSentinelMode: true, sentinelTLS: pemOf(tls) }),
+    sentinelRetryStrategy: retryInMs,
+    sentinelCommandTimeout: commandTimeoutMs,
+  })
+}
+
+function connectCluster(servers: RedisServers, use: ConnectionUse): Cluster {
+  const options = {
+    clusterRetryStrategy: retryInMs,
+    enableOfflineQueue: use.manner !== 'strict',
+    redisOptions: commonOptions(servers, use),
+    // Names of a certificate are those of the nodes, so they are not resolved first.
+    ...(servers.tls === undefined ? {} : { dnsLookup }),
+  } satisfies ClusterOptions
+  return new Cluster(
+    servers.nodes.map(({ host, port }) => ({ host, port })),
+    options,
+  )
+}
+
+function commonOptions({ username, password, tls }: RedisServers, { manner, name }: ConnectionUse) {
+  return {
+    connectionName: name,
+    connectTimeout: connectTimeoutMs,
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password: password.reveal() }),
+    ...(tls === undefined ? {} : { tls: pemOf(tls) }),
+    ...manners[manner],
+    // A primary that became a replica in a failover refuses writes; the next connection finds the new one.
+    reconnectOnError: (error: Error) => (error.message.startsWith('READONLY') ? (1 as const) : false),
+  } satisfies RedisOptions
+}
+
+/** By name: the key of a certificate is not among the parts that a spread copies. */
+function pemOf({ ca, cert, key }: NonNullable<RedisServers['tls']>) {
+  return {
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+  }
+}
+
+const dnsLookup: DNSLookupFunction = (host, done) => done(null, host)
+
+/** Doubling from 50 ms; the random part keeps many workers from coming back at the same instant. */
+function retryInMs(times: number): number {
+  return Math.min(longestRetryMs, 50 * 2 ** Math.min(times - 1, 10)) * (0.5 + Math.random() / 2)
+}

@@ -1,0 +1,30 @@
+-- Asks for a place in an account's rate, unless the account is paused. Places are spaced evenly over all processes.
+-- Input:  KEYS[1] the account's pause (its time to live is what is left of it)
+--         KEYS[2] hash of the account's rate: free (next free place), line (next one nobody was sent away to), in ms
+--         ARGV[1] ms between two places (0: no rate), ARGV[2] longest wait, ARGV[3] how far ahead places are given to
+--         those sent away
+-- Output: { 'paused', ms left } | { 'pass', ms to wait for the place } | { 'full', ms until a place may be free }
+-- Events: none
+local left = redis.call('PTTL', KEYS[1])
+if left > 0 then return { 'paused', tostring(left) } end
+local every = tonumber(ARGV[1])
+if every == 0 then return { 'pass', '0' } end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + time[2] / 1000
+local rate = redis.call('HMGET', KEYS[2], 'free', 'line')
+local place = math.max(now, tonumber(rate[1]) or 0)
+local wait = place - now
+-- The server's clock was set back: what was given away lies too far ahead to be meant.
+if wait > tonumber(ARGV[2]) + tonumber(ARGV[3]) then place = now; wait = 0 end
+local answer
+if wait <= tonumber(ARGV[2]) then
+  redis.call('HSET', KEYS[2], 'free', string.format('%.3f', place + every))
+  answer = { 'pass', tostring(math.ceil(wait)) }
+else
+  local line = tonumber(rate[2]) or 0
+  if line > now + ARGV[3] then line = place else line = math.max(place, line) end
+  redis.call('HSET', KEYS[2], 'line', string.format('%.3f', line + every))
+  answer = { 'full', tostring(math.ceil(line - now)) }
+end
+redis.call('PEXPIRE', KEYS[2], math.ceil(ARGV[2] + ARGV[3] + every))
+return answer

@@ -1,0 +1,51 @@
+import { parseDay } from '../../domain/day.ts'
+import type { Lane, Stream } from '../../domain/stream.ts'
+
+/**
+ * Why a stream was queued. `due`: its time has come. `more`: its time slice ended with more to do. `anew`: a process has
+ * just started and tries once, whatever made the stream wait before.
+ */
+export type Reason = 'due' | 'more' | 'anew'
+
+/** Names of trace headers and their values, as the tracing side wrote them. */
+export type TraceCarrier = Readonly<Record<string, string>>
+
+/** What a job holds: which stream, never what is in it. The truth about a stream is in its checkpoint. */
+export interface JobData extends Stream {
+  readonly lane: Lane
+  readonly reason: Reason
+  readonly trace?: TraceCarrier
+}
+
+const reasons: readonly string[] = ['due', 'more', 'anew'] satisfies readonly Reason[]
+const longestSink = 512
+const mostHeaders = 16
+const longestHeader = 1_024
+
+/** Reads what lay in Redis, where anything may have been written, or what was written has been evicted. */
+export function readJobData(data: unknown, lane: Lane): JobData | { readonly fault: string } {
+  if (typeof data !== 'object' || data === null) return { fault: 'it holds nothing' }
+  const { zone, day, sink, reason, trace } = data as Record<string, unknown>
+  if (typeof zone !== 'number' || !Number.isSafeInteger(zone)) return { fault: 'its zone is no whole number' }
+  const parsedDay = typeof day === 'string' ? parseDay(day) : undefined
+  if (parsedDay === undefined) return { fault: 'its day is no day' }
+  if (typeof sink !== 'string' || sink === '' || sink.length > longestSink)
+    return { fault: 'its sink is no name' }
+  const named = { zone, day: parsedDay, sink, lane, reason: isReason(reason) ? reason : 'due' } as const
+  const carrier = readCarrier(trace)
+  return carrier === undefined ? named : { ...named, trace: carrier }
+}
+
+function isReason(value: unknown): value is Reason {
+  return typeof value === 'string' && reasons.includes(value)
+}
+
+/** A trace is worth nothing to the work: what is not well formed is left out. */
+function readCarrier(value: unknown): TraceCarrier | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  const headers = Object.entries(value).filter(
+    (entry): entry is [string, string] =>
+      typeof entry[1] === 'string' && entry[0].length + entry[1].length <= longestHeader,
+  )
+  return headers.length === 0 || headers.length > mostHeaders ? undefined : Object.fromEntries(headers)
+}

@@ -1,0 +1,133 @@
+import { isFailure, type Failure } from '../../domain/failure.ts'
+import type { PlannedStream } from '../../domain/plan.ts'
+import { streamKey, type Lane, type Stream } from '../../domain/stream.ts'
+import type { Clock, Telemetry } from '../../ports.ts'
+import type { Ended } from './consumer.ts'
+import { readJobData, type JobData, type TraceCarrier } from './job-data.ts'
+import type { Queued } from './queues.ts'
+import type { Voice } from './voice.ts'
+
+/** Carries a trace over the queue. Neither may throw. */
+export interface Tracing {
+  /** What the trace that is under way would send with a request; empty without one. */
+  readonly inject: () => TraceCarrier
+  /** Runs the work as a part of the trace that sent this. */
+  readonly within: <T>(carrier: TraceCarrier, work: () => Promise<T>) => Promise<T>
+}
+
+export interface PumpJobsDeps {
+  readonly clock: Clock
+  readonly telemetry: Telemetry
+  readonly voice: Voice
+  /** One stream as it stands in the store now; undefined where this configuration does not plan it. */
+  readonly planned: (stream: Stream, lane: Lane) => Promise<PlannedStream | undefined>
+  readonly pump: (
+    planned: PlannedStream,
+    mayGoOn: () => boolean,
+    signal: AbortSignal,
+  ) => Promise<Failure | undefined>
+  readonly now: (planned: PlannedStream) => number
+  /** Whether a backfill may start, or go on with its next page. */
+  readonly mayBackfill: (stream: Stream) => boolean
+  readonly queueAgain: (queued: Queued, trace: TraceCarrier | undefined) => Promise<void>
+  readonly tracing?: Tracing
+}
+
+export interface PumpJobs {
+  work(lane: Lane, data: unknown, signal: AbortSignal): Promise<Ended>
+  /** Streams that backfills work on in this process. */
+  backfilling(): readonly Stream[]
+}
+
+const done: Ended = { as: 'done' }
+const givenBack: Ended = { as: 'given back' }
+/** After a failure that no checkpoint could hold. */
+const restMs = 5_000
+const mostResting = 1_000
+/** One text for all of them, so that they make one line. */
+const unplanned =
+  'jobs are dropped whose streams this process does not plan: its configuration or its clock differs from those of whoever queued them'
+
+/** Turns a job into one pump over its stream. */
+export function createPumpJobs(deps: PumpJobsDeps): PumpJobs {
+  const running = new Map<string, { readonly stream: Stream; readonly lane: Lane }>()
+  const restUntilMs = new Map<string, number>()
+
+  function isResting(key: string): boolean {
+    const untilMs = restUntilMs.get(key)
+    if (untilMs === undefined) return false
+    if (untilMs > deps.clock.monotonic()) return true
+    restUntilMs.delete(key)
+    return false
+  }
+
+  /** True when the stream has more to do at once. */
+  async function pumpOnce(job: JobData, signal: AbortSignal): Promise<boolean> {
+    const planned = await deps.planned(job, job.lane)
+    if (planned === undefined) {
+      // A backfill may have been paused or cancelled meanwhile.
+      if (job.lane === 'live') warn(unplanned)
+      return false
+    }
+    // Whoever queued it may have been late, or another job of the stream was quicker.
+    const dueAtMs = job.reason === 'anew' ? planned.wantedAtMs : planned.dueAtMs
+    if (dueAtMs > deps.now(planned)) return false
+    const mayGoOn = () => job.lane === 'live' || deps.mayBackfill(job)
+    const failure = await deps.pump(planned, mayGoOn, signal)
+    if (failure !== undefined || signal.aborted || !mayGoOn()) return false
+    const after = await deps.planned(job, job.lane)
+    return after !== undefined && after.dueAtMs <= deps.now(after)
+  }
+
+  async function workOn(job: JobData, signal: AbortSignal): Promise<Ended> {
+    const key = streamKey(job)
+    // Two jobs of one stream meet where a lock ran out, or in two lanes: the tick brings it again.
+    if (running.has(key) || isResting(key)) return done
+    running.set(key, { stream: streamOf(job), lane: job.lane })
+    try {
+      const hasMore = await pumpOnce(job, signal)
+      if (signal.aborted) return givenBack
+      if (!hasMore) return done
+      // Behind those that wait already, and at once: not with the next tick.
+      const { lane } = job
+      return {
+        as: 'done',
+        afterwards: () => deps.queueAgain({ stream: streamOf(job), lane, reason: 'more' }, job.trace),
+      }
+    } catch (error) {
+      if (signal.aborted) return givenBack
+      if (restUntilMs.size >= mostResting) restUntilMs.clear()
+      restUntilMs.set(key, deps.clock.monotonic() + restMs)
+      const isTaken = isFailure(error, 'fence_lost') || isFailure(error, 'held')
+      if (!isTaken && !isFailure(error, 'cancelled')) deps.voice(error)
+      return done
+    } finally {
+      running.delete(key)
+    }
+  }
+
+  function warn(text: string): void {
+    deps.telemetry.emit({ name: 'Warned', about: 'queue', text })
+  }
+
+  return {
+    async work(lane, data, signal) {
+      const job = readJobData(data, lane)
+      if ('fault' in job) {
+        warn(
+          `a job was dropped: ${job.fault}; look for other users of this Redis, and for an eviction policy`,
+        )
+        return done
+      }
+      const { tracing } = deps
+      if (tracing === undefined || job.trace === undefined) return workOn(job, signal)
+      return tracing.within(job.trace, () => workOn(job, signal))
+    },
+    backfilling: () =>
+      [...running.values()].filter(({ lane }) => lane === 'backfill').map(({ stream }) => stream),
+  }
+}
+
+function streamOf({ zone, day, sink }: JobData): Stream {
+  return { zone, day, sink }
+}

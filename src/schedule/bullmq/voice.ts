@@ -1,0 +1,27 @@
+import { isFailure } from '../../domain/failure.ts'
+import type { Clock, Telemetry } from '../../ports.ts'
+import { redisFailure } from '../../redis/trouble.ts'
+
+/** Tells of an error of the queue, Redis or a pump that no checkpoint holds. Never throws. */
+export type Voice = (error: unknown) => void
+
+const silenceMs = 5_000
+
+/** Each connection repeats what is wrong several times a second: of one kind of failure the first is told, then silence. */
+export function createVoice({
+  clock,
+  telemetry,
+}: {
+  readonly clock: Clock
+  readonly telemetry: Telemetry
+}): Voice {
+  const toldAtMs = new Map<string, number>()
+  return (thrown) => {
+    const error = redisFailure(thrown)
+    const kind = isFailure(error) ? error.code : error instanceof Error ? error.message : 'thrown'
+    if (clock.monotonic() - (toldAtMs.get(kind) ?? -Infinity) < silenceMs) return
+    if (toldAtMs.size > 100) toldAtMs.clear()
+    toldAtMs.set(kind, clock.monotonic())
+    telemetry.emit({ name: 'TickFailed', error })
+  }
+}

@@ -1,0 +1,130 @@
+import { cancelled, isFailure, messageOf, type Failure } from '../../domain/failure.ts'
+import type { PlannedStream } from '../../domain/plan.ts'
+import { streamKey } from '../../domain/stream.ts'
+import type { Clock } from '../../ports.ts'
+import { shareOfSink, takeNext } from './fair-share.ts'
+import { createPool } from './pool.ts'
+
+export interface DrainDeps {
+  readonly clock: Clock
+  /** All planned streams with what they still want. */
+  readonly plan: () => Promise<PlannedStream[]>
+  readonly pump: (planned: PlannedStream, signal: AbortSignal) => Promise<Failure | undefined>
+  readonly streams: () => number
+  readonly heartbeat: () => Promise<void>
+  /** Called after each pump, for progress on a terminal. */
+  readonly progressed: () => void
+}
+
+/** A stream that was given up, and why. */
+export interface GivenUp {
+  readonly planned: PlannedStream
+  readonly reason: string
+}
+
+/** A passing failure of one stream, or of the store, is tried again this often; what a person must mend is not. */
+const maxFailures = 4
+/** A far side that asks for a longer wait than this is asked again by the next run. */
+const longestWaitMs = 60_000
+const heartbeatMs = 5_000
+/** Streams are planned anew this often at least, and this often at most. */
+const roundMs = 1_000
+const shortestRoundMs = 250
+
+/** Pumps every planned stream until it wants nothing more, then returns those that were given up. Throws Failure. */
+export async function drain(deps: DrainDeps, signal: AbortSignal): Promise<GivenUp[]> {
+  const { clock } = deps
+  const pool = createPool(deps.streams)
+  const attempts = createAttempts(clock)
+  const ending = new AbortController()
+  const either = AbortSignal.any([signal, ending.signal])
+  const isHeardAgain = createTimer(clock, heartbeatMs)
+
+  async function work(planned: PlannedStream): Promise<void> {
+    const failure = await deps.pump(planned, either).catch((error: unknown) => error)
+    // What was cut short has not failed.
+    if (failure !== undefined && !either.aborted) attempts.failed(planned, failure)
+    else attempts.succeeded(planned)
+    deps.progressed()
+  }
+
+  /** False when nothing is wanted any more. */
+  async function round(): Promise<boolean> {
+    if (isHeardAgain()) await deps.heartbeat()
+    const isOver = createTimer(clock, roundMs)
+    isOver()
+    const wanted = (await deps.plan()).filter(({ dueAtMs }) => dueAtMs !== Infinity).filter(attempts.goesOn)
+    if (wanted.length === 0) return false
+    const mayStart = (planned: PlannedStream) =>
+      !pool.has(streamKey(planned.stream)) && attempts.mayTry(planned)
+    const queue = wanted.filter(mayStart)
+    const share = shareOfSink(deps.streams(), wanted)
+    while (queue.length > 0 && !isOver()) {
+      const planned = takeNext(queue, pool, share)
+      if (planned === undefined) await pool.next(clock, shortestRoundMs, signal)
+      else if (mayStart(planned))
+        pool.run(streamKey(planned.stream), planned.stream.sink, () => work(planned))
+    }
+    await pool.next(clock, shortestRoundMs, signal)
+    return true
+  }
+
+  try {
+    for (let failures = 0; ;) {
+      signal.throwIfAborted()
+      try {
+        if (!(await round())) return attempts.givenUp()
+        failures = 0
+      } catch (error) {
+        failures++
+        if (signal.aborted || !isPassing(error) || failures >= maxFailures) throw error
+        await clock.sleep(500 * 2 ** failures, signal)
+      }
+    }
+  } catch (error) {
+    ending.abort(cancelled(error))
+    throw error
+  } finally {
+    await pool.drained()
+  }
+}
+
+/** True at the first call, and then once so much time has gone by since it was true. */
+function createTimer(clock: Clock, everyMs: number): () => boolean {
+  let lastMs = -Infinity
+  return () => {
+    if (clock.monotonic() - lastMs < everyMs) return false
+    lastMs = clock.monotonic()
+    return true
+  }
+}
+
+/** How often each stream has failed in a row, and what follows from it. */
+function createAttempts(clock: Clock) {
+  const failures = new Map<string, number>()
+  const waitUntil = new Map<string, number>()
+  const givenUp = new Map<string, GivenUp>()
+  return {
+    goesOn: ({ stream }: PlannedStream) => !givenUp.has(streamKey(stream)),
+    mayTry: ({ stream }: PlannedStream) => (waitUntil.get(streamKey(stream)) ?? 0) <= clock.monotonic(),
+    succeeded: ({ stream }: PlannedStream) => void failures.delete(streamKey(stream)),
+    failed(planned: PlannedStream, failure: unknown) {
+      const key = streamKey(planned.stream)
+      const count = (failures.get(key) ?? 0) + 1
+      failures.set(key, count)
+      const waitMs = Math.max(retryIn(failure, clock.now()), 500 * 2 ** count)
+      if (isPassing(failure) && count < maxFailures && waitMs <= longestWaitMs)
+        waitUntil.set(key, clock.monotonic() + waitMs)
+      else givenUp.set(key, { planned, reason: messageOf(failure) })
+    },
+    givenUp: () => [...givenUp.values()],
+  }
+}
+
+function isPassing(failure: unknown): boolean {
+  return isFailure(failure) && (failure.kind === 'retry' || failure.kind === 'wait')
+}
+
+function retryIn(failure: unknown, nowMs: number): number {
+  return isFailure(failure) && failure.details.retryAt !== undefined ? failure.details.retryAt - nowMs : 0
+}

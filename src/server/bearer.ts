@@ -1,0 +1,13 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { Secret } from '../domain/secret.ts'
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}
+
+/** True when the header carries the token. How long the answer takes tells nothing about the token or its length. */
+export function hasToken(header: string | undefined, token: Secret): boolean {
+  const given = /^bearer +(\S+) *$/i.exec(header ?? '')?.[1] ?? ''
+  const wanted = token.reveal()
+  return timingSafeEqual(digest(given), digest(wanted)) && wanted !== ''
+}

@@ -1,0 +1,107 @@
+import { messageOf } from '../domain/failure.ts'
+import type { Clock } from '../ports.ts'
+import type { HealthState } from './health.ts'
+import { jsonReply } from './reply.ts'
+import type { Reply } from './reply.ts'
+
+export interface ReadyState {
+  readonly ready: boolean
+  /** For people, why not; empty when ready. */
+  readonly reasons: readonly string[]
+}
+
+export interface RouteDeps {
+  readonly metrics: { text(): Promise<string>; readonly contentType: string }
+  readonly health: () => HealthState
+  readonly readiness: () => Promise<ReadyState> | ReadyState
+  readonly status: () => Promise<unknown>
+  readonly clock: Clock
+}
+
+export interface Route {
+  /** Answers without a token, for probes. */
+  readonly open: boolean
+  answer(): Promise<Reply> | Reply
+}
+
+/** A probe waits a second or a few; whoever asks for `status` waits longer. */
+const readinessPatienceMs = 4000
+const patienceMs = 15_000
+
+/**
+ * What `make` gives, or rejects when that takes longer than `ms`. Who asks meanwhile shares the question, so that a store
+ * that hangs collects one a time-out.
+ */
+function shared<T>(clock: Clock, ms: number, make: () => Promise<T> | T): () => Promise<T> {
+  let pending: Promise<T> | undefined
+
+  async function ask(): Promise<T> {
+    const waiting = new AbortController()
+    const late = clock.sleep(ms, waiting.signal).then(
+      () => true,
+      () => false,
+    )
+    const answer = Promise.resolve().then(make)
+    const settled = answer.then(
+      () => false,
+      () => false,
+    )
+    try {
+      if (await Promise.race([settled, late]))
+        throw new Error(`no answer from the store within ${ms / 1000} s`)
+      return await answer
+    } finally {
+      waiting.abort()
+      pending = undefined
+    }
+  }
+
+  return () => (pending ??= ask())
+}
+
+export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
+  const { metrics, health, clock } = deps
+  const readiness = shared(clock, readinessPatienceMs, deps.readiness)
+  const status = shared(clock, patienceMs, deps.status)
+
+  async function readinessReply(): Promise<Reply> {
+    try {
+      const { ready, reasons } = await readiness()
+      return jsonReply(ready ? 200 : 503, { ready, reasons })
+    } catch (error) {
+      return jsonReply(503, { ready: false, reasons: [messageOf(error)] })
+    }
+  }
+
+  async function statusReply(): Promise<Reply> {
+    try {
+      return jsonReply(200, await status())
+    } catch (error) {
+      return jsonReply(503, { error: messageOf(error) })
+    }
+  }
+
+  return new Map<string, Route>([
+    [
+      '/metrics',
+      {
+        open: false,
+        async answer() {
+          return { status: 200, type: metrics.contentType, body: await metrics.text() }
+        },
+      },
+    ],
+    [
+      '/healthz',
+      {
+        open: true,
+        answer() {
+          const state = health()
+          return jsonReply(state.healthy ? 200 : 503, state)
+        },
+      },
+    ],
+    ['/readyz', { open: true, answer: readinessReply }],
+    ['/status', { open: false, answer: statusReply }],
+  ])
+}

@@ -1,0 +1,140 @@
+import { createServer as createHttpServer } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { cancelled, Failure, messageOf } from '../domain/failure.ts'
+import type { Secret } from '../domain/secret.ts'
+import type { Telemetry } from '../ports.ts'
+import { hasToken } from './bearer.ts'
+import { jsonReply, send } from './reply.ts'
+import type { Reply } from './reply.ts'
+import { createRoutes } from './routes.ts'
+import type { RouteDeps } from './routes.ts'
+
+export interface ServerOptions extends RouteDeps {
+  readonly host: string
+  /** 0 takes a free one. */
+  readonly port: number
+  /** Wanted as a bearer by everything but the probes. */
+  readonly token?: Secret
+  readonly telemetry: Telemetry
+}
+
+export interface Server {
+  /** Listens, and resolves with the real address, `http://host:port`. Throws Failure `network` (stop). */
+  start(): Promise<{ readonly address: string }>
+  /** Ends connections, those that wait for more at once and answers under way after a moment. Safe twice and before `start`. */
+  stop(): Promise<void>
+}
+
+/** Nobody needs longer for a GET; who dribbles or does not read is cut off, and never holds more than its connections. */
+const limits = {
+  headersTimeout: 5000,
+  requestTimeout: 10_000,
+  keepAliveTimeout: 5000,
+  connectionsCheckingInterval: 1000,
+  maxHeaderSize: 16_384,
+} as const
+const idleTimeoutMs = 30_000
+const maxConnections = 256
+const farewellMs = 500
+
+const remedies: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the port is in use by another process; set server.port to a free one, or to 0 to take any',
+  EACCES: 'this user may not listen there; set server.port to 1024 or more',
+  EADDRNOTAVAIL: 'this host has no such address; set server.host to one of its own, 127.0.0.1 or 0.0.0.0',
+  ENOTFOUND: 'the name is not known; set server.host to an address of this host',
+}
+
+function listenFailure(host: string, port: number, error: Error): Failure {
+  const code = 'code' in error ? String(error.code) : ''
+  const remedy = remedies[code] ?? `${messageOf(error)}; check server.host and server.port`
+  return new Failure('stop', 'network', `cannot listen on ${authority(host, port)}: ${remedy}`, {
+    cause: error,
+  })
+}
+
+function authority(host: string, port: number): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+export function createServer(options: ServerOptions): Server {
+  const { host, port, token, telemetry, clock } = options
+  const routes = createRoutes(options)
+  const server = createHttpServer(limits, (request, response) => void answer(request, response))
+  server.timeout = idleTimeoutMs
+  server.maxConnections = maxConnections
+  let listening: Promise<AddressInfo> | undefined
+  let stopping: Promise<void> | undefined
+  /** Requests whose answers are not yet handed over. */
+  let underWay = 0
+
+  async function replyTo(request: IncomingMessage): Promise<Reply> {
+    const route = routes.get((request.url ?? '').split('?', 1)[0]!)
+    if (route?.open !== true && token !== undefined && !hasToken(request.headers.authorization, token))
+      return jsonReply(401, { error: 'a bearer token is needed' }, { 'www-authenticate': 'Bearer' })
+    if (route === undefined) return jsonReply(404, { error: 'not found', paths: [...routes.keys()] })
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      return jsonReply(405, { error: 'only GET and HEAD' }, { allow: 'GET, HEAD' })
+    return route.answer()
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // A connection that breaks under an answer is nobody's fault.
+    response.on('error', () => undefined)
+    underWay++
+    response.once('close', () => underWay--)
+    try {
+      send(response, await replyTo(request))
+    } catch (error) {
+      telemetry.emit({ name: 'Warned', about: 'server', text: `no answer: ${messageOf(error)}` })
+      send(response, jsonReply(500, { error: 'no answer; the log says why' }))
+    }
+  }
+
+  function listen(): Promise<AddressInfo> {
+    return new Promise((resolve, reject) => {
+      const onError = (error: Error) => reject(listenFailure(host, port, error))
+      server.once('error', onError)
+      server.listen({ host, port }, () => {
+        server.off('error', onError)
+        server.on('error', (error) =>
+          telemetry.emit({ name: 'Warned', about: 'server', text: messageOf(error) }),
+        )
+        const address = server.address()
+        if (address === null || typeof address === 'string') reject(cancelled())
+        else resolve(address)
+      })
+    })
+  }
+
+  async function end(): Promise<void> {
+    // What is about to listen cannot be closed yet.
+    await listening?.catch(() => undefined)
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+    if (underWay > 0) {
+      server.closeIdleConnections()
+      const waiting = new AbortController()
+      const farewell = clock.sleep(farewellMs, waiting.signal).catch(() => undefined)
+      await Promise.race([closed, farewell])
+      waiting.abort()
+      await farewell
+    }
+    server.closeAllConnections()
+    await closed
+  }
+
+  return {
+    async start() {
+      if (stopping !== undefined) throw cancelled()
+      listening ??= listen()
+      const { address: host, port } = await listening
+      const address = `http://${authority(host, port)}`
+      telemetry.emit({ name: 'ServerListening', address })
+      return { address }
+    },
+    stop() {
+      stopping ??= end()
+      return stopping
+    },
+  }
+}

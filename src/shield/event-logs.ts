@@ -1,0 +1,81 @@
+import type { Day } from '../domain/day.ts'
+import type { Json } from '../domain/event.ts'
+import { Failure } from '../domain/failure.ts'
+import type { Cursor, Page } from '../domain/page.ts'
+import type { PageRequest, Source } from '../ports.ts'
+import type { ShieldClient } from './client.ts'
+import { eventsOf } from './entry-event.ts'
+import { pathSegment } from './path-segment.ts'
+import type { Redactor } from './redact.ts'
+
+/** One answer of the event-log read, as far as it is used. */
+interface EventLogPage {
+  readonly entries: readonly Json[]
+  readonly hasMore: boolean
+  readonly token: string | undefined
+}
+
+/**
+ * The event logs of all accounts. `clientOf` gives the client of an account by name; `redactorOf` the redaction of this
+ * moment, which may change while the process runs.
+ */
+export function createEventLogSource(
+  clientOf: (account: string) => ShieldClient,
+  redactorOf: () => Redactor,
+): Source {
+  return {
+    async fetchPage({ zone, day, cursor, whenWanted }: PageRequest, signal): Promise<Page> {
+      const client = clientOf(zone.account)
+      const { value, bytes, requestedAt, clockOffsetMs, release } = await client.send(
+        {
+          operation: 'event_logs',
+          method: 'GET',
+          path: `/shield/event-logs/${zone.id}/${wireDay(day)}${placeOf(cursor, client.firstPage)}`,
+          ...(cursor === null ? {} : { token: cursor }),
+          read: readPage,
+          whenWanted,
+        },
+        signal,
+      )
+      return {
+        events: eventsOf(value.entries, { id: zone.id, name: zone.name }, redactorOf()),
+        more: value.hasMore,
+        next: value.hasMore && value.token !== undefined ? (value.token as Cursor) : null,
+        bytes,
+        requestedAt,
+        ...(clockOffsetMs === undefined ? {} : { clockOffsetMs }),
+        release,
+      }
+    },
+  }
+}
+
+/** `YYYY-MM-DD` → `MM-DD-YYYY`. */
+function wireDay(day: Day): string {
+  const [year = '', month = '', date = ''] = day.split('-')
+  return `${month}-${date}-${year}`
+}
+
+function placeOf(cursor: Cursor | null, firstPage: string): string {
+  if (cursor !== null) return `/${pathSegment(cursor)}`
+  if (firstPage === 'omit') return ''
+  return firstPage === 'empty' ? '/' : `/${pathSegment(firstPage)}`
+}
+
+/** Read by hand, since a page holds thousands of entries; what an entry holds is looked at later. */
+function readPage(body: unknown): EventLogPage {
+  if (typeof body !== 'object' || body === null) throw badPage('it is no JSON object')
+  const { logs, hasMoreData, continuationToken } = body as Readonly<Record<string, unknown>>
+  if (typeof hasMoreData !== 'boolean') throw badPage('hasMoreData is missing')
+  if (logs !== null && !Array.isArray(logs)) throw badPage('logs is no list')
+  const token = Number.isSafeInteger(continuationToken) ? String(continuationToken) : continuationToken
+  return {
+    entries: (logs ?? []) as readonly Json[],
+    hasMore: hasMoreData,
+    token: typeof token === 'string' && token !== '' ? token : undefined,
+  }
+}
+
+function badPage(why: string): Failure {
+  return new Failure('retry', 'bad_body', `the answer is no page of event logs: ${why}`)
+}

@@ -1,0 +1,67 @@
+import type { JsonObject } from '../domain/event.ts'
+import { Failure } from '../domain/failure.ts'
+import type { ShieldClient } from './client.ts'
+import { readAs } from './read-as.ts'
+import { AcceptedResult, RateLimitRule, RateLimitUpdate } from './schema.ts'
+
+/** `accepted`: the API took the request without saying what became of the rule; read it again before relying on it. */
+export type RateLimitOutcome =
+  | { readonly outcome: 'updated'; readonly rule: RateLimitRule }
+  | { readonly outcome: 'accepted'; readonly answer: JsonObject }
+
+/**
+ * Changes a rate limit rule. Sent once and never again by itself: a lost answer leaves it open whether the rule changed.
+ * Throws Failure, `rejected` (refuse) for an id or a body that the API could not take, without asking it.
+ */
+export async function updateRateLimit(
+  client: ShieldClient,
+  id: number,
+  update: unknown,
+  signal: AbortSignal,
+): Promise<RateLimitOutcome> {
+  if (!Number.isInteger(id) || id < 0 || id > 2_147_483_647)
+    throw refused(`id: ${String(id)} is no rule id; allowed: a whole number up to 2147483647`)
+  const { value, release } = await client.send(
+    {
+      operation: 'rate_limit',
+      method: 'PATCH',
+      path: `/shield/rate-limit/${id}`,
+      body: JSON.stringify(parseRateLimitUpdate(update)),
+      read: readOutcome,
+    },
+    signal,
+  )
+  release()
+  return value
+}
+
+/** The body of an update, checked. Throws Failure (refuse) that names every field, its value and what is allowed. */
+export function parseRateLimitUpdate(update: unknown): RateLimitUpdate {
+  const { success, data, error } = RateLimitUpdate.safeParse(update, { reportInput: true })
+  if (success) return data
+  throw refused(error.issues.flatMap(faultsOf).join('; '))
+}
+
+function faultsOf(issue: RateLimitIssue): string[] {
+  const path = issue.path.map(String)
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => `${[...path, key].join('.')}: no such field; remove it`)
+  const field = path.length === 0 ? 'the body' : path.join('.')
+  const value = JSON.stringify(issue.input)?.slice(0, 60) ?? 'nothing'
+  const allowed = issue.code === 'invalid_value' ? issue.values.join(', ') : issue.message
+  return [`${field}: ${value} is not allowed; allowed: ${allowed}`]
+}
+
+type RateLimitIssue = NonNullable<ReturnType<typeof RateLimitUpdate.safeParse>['error']>['issues'][number]
+
+function refused(why: string): Failure {
+  return new Failure('refuse', 'rejected', why)
+}
+
+/** A 202 with an error never comes this far. One without is believed only where it is clearly meant so. */
+function readOutcome(body: unknown, status: number): RateLimitOutcome {
+  if (status !== 202) return { outcome: 'updated', rule: readAs(RateLimitRule, body, 'rate limit rule') }
+  const { success, data } = AcceptedResult.safeParse(body)
+  if (success && Object.keys(data).length > 0) return { outcome: 'accepted', answer: body as JsonObject }
+  throw refused('the API answered 202 without a result; whether the rule changed is not known, read it again')
+}

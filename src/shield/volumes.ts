@@ -1,0 +1,65 @@
+import type { ShieldClient } from './client.ts'
+import { pathSegment } from './path-segment.ts'
+import { readAs } from './read-as.ts'
+import { VolumeList, type VolumeTemplate } from './schema.ts'
+
+export interface Volumes {
+  readonly items: readonly VolumeTemplate[]
+  /** As the first page gives it. */
+  readonly summary: VolumeList['summary']
+  /** False when the listing was left before its end, or when it cannot be told whether that was the end. */
+  readonly isWhole: boolean
+}
+
+const mostPages = 1_000
+
+/**
+ * All volumes of an application. How a cursor is sent back is an assumption (query `nextCursor`, as the sibling lists
+ * take it): where the API does not know it, the first page comes again, so items are taken once by id and a repeated
+ * cursor ends the listing. Throws Failure.
+ */
+export async function listVolumes(
+  client: ShieldClient,
+  appId: string,
+  signal: AbortSignal,
+): Promise<Volumes> {
+  const items = new Map<string, VolumeTemplate>()
+  const cursors = new Set<string>()
+  let summary: VolumeList['summary']
+  let expected = Number.POSITIVE_INFINITY
+  let cursor = ''
+  for (let page = 0; page < mostPages; page++) {
+    const list = await readList(client, appId, cursor, signal)
+    if (page === 0) {
+      summary = list.summary
+      expected = list.meta?.totalItems ?? expected
+    }
+    for (const item of list.items ?? []) items.set(item.id ?? JSON.stringify(item), item)
+    cursor = list.cursor ?? ''
+    if ((list.items ?? []).length === 0 || cursor === '')
+      return { items: [...items.values()], summary, isWhole: true }
+    if (cursors.has(cursor)) break
+    cursors.add(cursor)
+  }
+  return { items: [...items.values()], summary, isWhole: items.size >= expected }
+}
+
+async function readList(
+  client: ShieldClient,
+  appId: string,
+  cursor: string,
+  signal: AbortSignal,
+): Promise<VolumeList> {
+  const query = cursor === '' ? '' : `?nextCursor=${encodeURIComponent(cursor.toWellFormed())}`
+  const { value, release } = await client.send(
+    {
+      operation: 'volumes',
+      method: 'GET',
+      path: `/mc/apps/${pathSegment(appId)}/volumes${query}`,
+      read: (body) => readAs(VolumeList, body, 'list of volumes'),
+    },
+    signal,
+  )
+  release()
+  return value
+}

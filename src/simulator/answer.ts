@@ -1,0 +1,64 @@
+import { hashOf, hex4 } from './hash.ts'
+import { STATUS_CODES } from 'node:http'
+import type { Route } from './route.ts'
+import type { FieldFault, ProblemDetails, ValidationProblem } from './wire.ts'
+import type { Clock } from '../ports.ts'
+import type { ServerResponse } from 'node:http'
+
+/** What goes back, before it is sent. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: Buffer
+  /** The `Date` header where it is not the service's clock; null for none. */
+  readonly date?: string | null
+  /** How it is sent where that is not in one piece. */
+  readonly send?: Send
+}
+
+/** Sends an answer its own way. Whatever it waits for ends when the signal aborts. */
+export type Send = (response: ServerResponse, answer: Answer, tools: SendTools) => Promise<void>
+
+export interface SendTools {
+  readonly clock: Clock
+  readonly signal: AbortSignal
+}
+
+export function textAnswer(status: number, text: string, contentType: string): Answer {
+  return { status, headers: { 'content-type': contentType }, body: Buffer.from(text) }
+}
+
+export function jsonAnswer(status: number, value: unknown, contentType = 'application/json'): Answer {
+  return textAnswer(status, JSON.stringify(value), `${contentType}; charset=utf-8`)
+}
+
+export function emptyAnswer(status: number, headers: Readonly<Record<string, string>> = {}): Answer {
+  return { status, headers: { ...headers, 'content-length': '0' } }
+}
+
+export function problem(status: number, detail: string, route: Route): Answer {
+  const body = {
+    type: `https://httpstatuses.io/${status}`,
+    title: titleOf(status),
+    status,
+    detail,
+    instance: route.path,
+  } satisfies ProblemDetails
+  return jsonAnswer(status, body, 'application/problem+json')
+}
+
+export function validationProblem(status: number, errors: readonly FieldFault[], route: Route): Answer {
+  const body = {
+    title: titleOf(status),
+    status,
+    detail: 'One or more validation errors occurred.',
+    instance: route.path,
+    errors,
+    id: hex4(hashOf(route.path) >>> 16) + hex4(hashOf(JSON.stringify(errors))),
+  } satisfies ValidationProblem
+  return jsonAnswer(status, body, 'application/problem+json')
+}
+
+function titleOf(status: number): string {
+  return STATUS_CODES[status] ?? 'Error'
+}

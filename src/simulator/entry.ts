@@ -1,0 +1,210 @@
+import { createDice, hex4, mix } from './hash.ts'
+import {
+  actions,
+  extraHeaders,
+  hosts,
+  networks,
+  pops,
+  ruleSamples,
+  severities,
+  userAgents,
+} from './entry-samples.ts'
+
+export type LogAs = 'text' | 'object' | 'plain' | 'null' | 'mixed'
+export type TimestampUnit = 's' | 'ms' | 'us' | 'ns' | 'mixed'
+
+/** What generated entries look like; an entry keeps the shape that was set when it arrived. */
+export interface EntryShape {
+  readonly seed: number
+  readonly logAs: LogAs
+  readonly timestampUnit: TimestampUnit
+  /** Size of an entry's JSON, roughly: the mean over many entries. */
+  readonly bytes: number
+}
+
+/** Where an entry stands; together with the shape it says everything about the entry but its time. */
+export interface EntryPlace {
+  readonly zone: number
+  /** Days since the epoch. */
+  readonly dayNumber: number
+  /** Order of arrival within zone and day, from 0. */
+  readonly seq: number
+}
+
+interface Template {
+  readonly masked: boolean
+  readonly ipv6: boolean
+  /** JSON of `log`, cut where the address goes, and the request id where the entry has one. */
+  readonly log: readonly string[]
+  readonly labels: string
+}
+
+/** Entries are assembled from a pool of templates as text: the bench asks for millions of them. */
+const poolSize = 256
+const maxPools = 32
+const units = ['ms', 's', 'us', 'ns'] as const
+const mixedForms = ['text', 'object', 'plain', 'text', 'null', 'text', 'object', 'text'] as const
+const addressSlot = '@ADDRESS@'
+const requestSlot = '@REQUEST@'
+
+const pools = new Map<string, readonly Template[]>()
+
+/** One entry's JSON. The same place and shape always give the same text. */
+export function entryJson(shape: EntryShape, place: EntryPlace, timestampMs: number): string {
+  const [first, second, third] = wordsOf(shape, place)
+  const form = shape.logAs === 'mixed' ? (mixedForms[place.seq % mixedForms.length] ?? 'text') : shape.logAs
+  const pool = poolOf(shape, form)
+  const template = pool[third % poolSize]
+  if (template === undefined) throw new Error('the pool of entry templates is empty')
+  const time = timestampText(shape.timestampUnit, timestampMs, place.seq)
+  const head = `{"logId":"${uuidOf(first, second, third)}","timestamp":${time},"log":`
+  if (form === 'null') return `${head}null,"labels":${template.labels}}`
+  const [start = '', middle = '', end] = template.log
+  const request = end === undefined ? '' : requestIdOf(second, third) + end
+  return `${head}${start}${addressOf(template, first)}${middle}${request},"labels":${template.labels}}`
+}
+
+export function entryId(shape: EntryShape, place: EntryPlace): string {
+  return uuidOf(...wordsOf(shape, place))
+}
+
+function wordsOf(shape: EntryShape, place: EntryPlace): [number, number, number] {
+  const first = mix(place.seq + Math.imul(shape.seed, 0x9e3779b9))
+  const second = mix(first ^ place.zone)
+  return [first, second, mix(second ^ place.dayNumber)]
+}
+
+// The whole first word stays in the id: within a zone and day no two ids can be equal.
+function uuidOf(first: number, second: number, third: number): string {
+  const last = mix(third ^ first)
+  const version = hex4(0x4000 | (second & 0x0fff))
+  const variant = hex4(0xa000 | ((third >>> 16) & 0x0fff))
+  const end = hex4(third) + hex4(last >>> 16) + hex4(last)
+  return `${hex4(first >>> 16)}${hex4(first)}-${hex4(second >>> 16)}-${version}-${variant}-${end}`
+}
+
+function requestIdOf(first: number, second: number): string {
+  const half = hex4(first) + hex4(second >>> 16) + hex4(first >>> 16) + hex4(second)
+  return half + hex4(~first) + hex4(~second >>> 16) + hex4(~first >>> 16) + hex4(~second)
+}
+
+function addressOf(template: Template, word: number): string {
+  if (template.ipv6) return `2001:db8:${hex4(word >>> 16)}:${hex4(word)}::1`
+  const network = `198.${18 + ((word >>> 16) & 1)}.${(word >>> 8) & 255}`
+  return template.masked ? `${network}.*` : `${network}.${word & 255}`
+}
+
+function timestampText(unit: TimestampUnit, timestampMs: number, seq: number): string {
+  const ms = Math.floor(timestampMs)
+  switch (unit === 'mixed' ? units[seq % units.length] : unit) {
+    case 's':
+      return String(Math.floor(ms / 1000))
+    case 'us':
+      return `${ms}000`
+    case 'ns':
+      return `${ms}000000`
+    default:
+      return String(ms)
+  }
+}
+
+function poolOf(shape: EntryShape, form: Exclude<LogAs, 'mixed'>): readonly Template[] {
+  const key = `${shape.seed}/${form}/${shape.bytes}`
+  let pool = pools.get(key)
+  if (pool === undefined) {
+    pool = createPool(shape, form)
+    for (const oldest of pools.keys()) {
+      if (pools.size >= maxPools) pools.delete(oldest)
+    }
+    pools.set(key, pool)
+  }
+  return pool
+}
+
+// What one template has too much of, the next ones have less of, so that the mean comes out as asked.
+function createPool(shape: EntryShape, form: Exclude<LogAs, 'mixed'>): readonly Template[] {
+  let carriedBytes = 0
+  return Array.from({ length: poolSize }, (_, index) => {
+    const dice = createDice(shape.seed * poolSize + index)
+    const targetBytes = shape.bytes * (0.75 + dice.upTo(6) / 10)
+    const template = createTemplate(dice, form, targetBytes + carriedBytes)
+    carriedBytes += shape.bytes - sizeOf(template.log, template.labels)
+    return template
+  })
+}
+
+type Dice = ReturnType<typeof createDice>
+
+function createTemplate(dice: Dice, form: Exclude<LogAs, 'mixed'>, targetBytes: number): Template {
+  const rule = dice.oneOf(ruleSamples)
+  const [asn, country] = dice.oneOf(networks)
+  const severity = dice.oneOf(severities)
+  const labels = JSON.stringify({
+    asn,
+    country,
+    ruleId: rule.id,
+    severity,
+    method: rule.method ?? 'GET',
+    ruleGroup: severity === '' || rule.group === '' ? '' : `REQUEST-${rule.id.slice(0, 3)}-${rule.group}`,
+    status: dice.oneOf(actions),
+    serverZone: dice.oneOf(pops),
+  })
+  const headers: { Name: string; Value: string }[] = []
+  const log = {
+    ServerZoneId: 1000 + dice.upTo(9000),
+    Message: rule.message,
+    Url: `https://${dice.oneOf(hosts)}${rule.path}`,
+    RemoteIp: addressSlot,
+    UrlEncodedBody: rule.body ?? null,
+    Headers: headers,
+    TriggerMatch: { Key: rule.operator, Value: rule.match },
+  }
+  const offered = [
+    ['CDN-RequestId', requestSlot],
+    ['User-Agent', dice.oneOf(userAgents)],
+    dice.oneOf(extraHeaders),
+    ...extraHeaders,
+  ] as const
+  for (const [Name, Value] of offered) {
+    if (headers.some((header) => header.Name === Name)) continue
+    headers.push({ Name, Value })
+    if (sizeOf(slotted(encodeLog(log, form)), labels) > targetBytes) headers.pop()
+  }
+  const missing = Math.floor(targetBytes) - sizeOf(slotted(encodeLog(log, form)), labels)
+  if (missing > 0) log.TriggerMatch.Value += filler(missing)
+  return {
+    masked: dice.upTo(3) === 0,
+    ipv6: dice.upTo(12) === 0,
+    log: slotted(encodeLog(log, form)),
+    labels,
+  }
+}
+
+function slotted(log: string): readonly string[] {
+  return log.split(/@ADDRESS@|@REQUEST@/)
+}
+
+// 91 bytes are the entry's frame with id and time; an address has 13 on average, a request id 32.
+function sizeOf(log: readonly string[], labels: string): number {
+  return log.join('').length + labels.length + 91 + 13 + (log.length > 2 ? 32 : 0)
+}
+
+function filler(length: number): string {
+  return ' the quick request jumps over the lazy firewall and'.repeat(Math.ceil(length / 51)).slice(0, length)
+}
+
+// The service escapes what is special in HTML inside the text form; a reader must decode twice.
+function encodeLog(
+  log: { readonly Message: string; readonly TriggerMatch: { readonly Value: string } },
+  form: Exclude<LogAs, 'mixed'>,
+): string {
+  if (form === 'plain') {
+    return JSON.stringify(`${log.Message} from ${addressSlot} in ${requestSlot}: ${log.TriggerMatch.Value}`)
+  }
+  const json = JSON.stringify(log).replaceAll(/[<>&']/g, (sign) => `\\u00${hexOf(sign)}`)
+  return form === 'text' ? JSON.stringify(json) : json
+}
+
+function hexOf(sign: string): string {
+  return sign.charCodeAt(0).toString(16).toUpperCase()
+}

@@ -1,0 +1,42 @@
+import type { Fault, FaultRule } from './fault.ts'
+
+/**
+ * Faults by name, for people who want to watch a shipper under them. They come and go: with each of them every entry can
+ * still be read, which `stuck` and `endless` make hard on purpose.
+ */
+export const scenarios: { readonly [name: string]: readonly FaultRule[] } = {
+  throttled: often(5, { kind: 'throttle', retryAfter: 2 }),
+  'throttled-date': often(5, { kind: 'throttle', retryAfter: { inMs: 3000 } }),
+  'throttled-silent': often(5, { kind: 'throttle' }),
+  'server-error': often(7, { kind: 'status', status: 500 }),
+  gateway: [
+    ...often(7, { kind: 'status', status: 502, body: '<html><h1>502 Bad Gateway</h1></html>' }),
+    ...often(11, { kind: 'status', status: 503 }),
+  ],
+  reset: [...often(7, { kind: 'reset' }), ...often(11, { kind: 'reset', when: 'mid' })],
+  cut: often(7, { kind: 'cut' }),
+  slow: often(3, { kind: 'drip', everyMs: 5, chunkBytes: 16_384 }),
+  hang: often(13, { kind: 'hang' }),
+  redirect: often(7, { kind: 'redirect', location: 'https://login.example.com/' }),
+  'not-json': often(7, { kind: 'notJson' }),
+  'wrong-types': often(7, { kind: 'wrongTypes' }),
+  'bad-text': often(7, { kind: 'nonUtf8' }),
+  'bad-entries': often(3, { kind: 'badEntries' }),
+  'missing-ids': often(3, { kind: 'missingIds', every: 10 }),
+  'repeated-entries': often(2, { kind: 'repeatedEntries' }),
+  'empty-pages': often(3, { kind: 'emptyPageWithMore' }),
+  'expired-tokens': often(5, { kind: 'expiredToken' }),
+  stuck: often(5, { kind: 'repeatToken' }),
+  endless: often(5, { kind: 'moreWithoutToken' }),
+  'refused-window': often(9, {
+    kind: 'errorKey',
+    errorKey: 'invalid_datetime_window.event_logs',
+    status: 401,
+  }),
+  'refused-key': often(9, { kind: 'problemDetails', status: 401 }),
+  'wrong-clock': often(5, { kind: 'date', offsetMs: 3_600_000 }),
+}
+
+function often(every: number, fault: Fault): readonly FaultRule[] {
+  return [{ match: { operation: 'eventLogs' }, every, times: Number.POSITIVE_INFINITY, fault }]
+}

@@ -1,0 +1,92 @@
+/** The shapes of the interface, as they stand on the wire. */
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+
+/** One entry of an event-log page. The generator fills `timestamp` in ms unless told otherwise. */
+export interface WireEntry {
+  readonly logId: string
+  readonly timestamp: number
+  readonly log: string | { readonly [key: string]: Json } | null
+  readonly labels: { readonly [name: string]: string }
+}
+
+export interface WireError {
+  readonly success: boolean
+  readonly message: string | null
+  readonly errorKey: string | null
+}
+
+export interface EventLogPage {
+  readonly logs: readonly WireEntry[] | null
+  readonly hasMoreData: boolean
+  readonly continuationToken: string | null
+  readonly startToken: string | null
+  readonly errorResponse?: WireError | null
+}
+
+export interface ProblemDetails {
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  readonly detail: string
+  readonly instance: string
+}
+
+export interface FieldFault {
+  readonly field: string
+  readonly message: string
+}
+
+export interface ValidationProblem {
+  readonly title: string
+  readonly status: number
+  readonly detail: string
+  readonly instance: string
+  readonly errors: readonly FieldFault[]
+  readonly id: string
+}
+
+export interface RateLimitRule {
+  readonly id: number
+  readonly shieldZoneId: number
+  readonly userId: string | null
+  readonly ruleName: string | null
+  readonly ruleDescription: string | null
+  readonly ruleJson: string | null
+  readonly ruleConfiguration: { readonly [key: string]: Json } | null
+  readonly errorResponse: (WireError & { readonly statusCode: number }) | null
+}
+
+export interface VolumeInstance {
+  readonly id: string
+  readonly attachedPods: readonly string[]
+  readonly attachedContainers: readonly string[]
+  readonly region: string
+  readonly size: number
+  readonly usage: number
+  readonly set: string
+}
+
+export interface VolumeTemplate {
+  readonly name: string
+  readonly id: string
+  readonly size: number
+  readonly totalUsage: number
+  readonly totalInstancesCount: number
+  readonly attachedInstancesCount: number
+  readonly containersCount: number
+  readonly volumeInstances: readonly VolumeInstance[]
+}
+
+export interface UploadScanningData {
+  readonly overviewPastTwentyEightDays: {
+    readonly [date: string]: {
+      readonly loggedRequests: number
+      readonly blockedRequests: number
+      readonly filesScanned: number
+    }
+  }
+  readonly totalLoggedRequests: number
+  readonly totalBlockedRequests: number
+  readonly totalFilesScanned: number
+}

@@ -1,0 +1,90 @@
+import { join } from 'node:path'
+import type { Receipt } from '../../domain/delivery.ts'
+import type { Stream } from '../../domain/stream.ts'
+import { compressedLength, isLengthOf } from './compressed-length.ts'
+import { findFolder, findRoot, ownFolder } from './directory.ts'
+import { ownerOf } from './identity.ts'
+import { listParts, type PartOnDisk } from './listing.ts'
+import { whyForeign } from './ownership.ts'
+import { placeOf } from './part.ts'
+
+/**
+ * How a part differs from what the store knows:
+ * - `missing`: a receipt, and no file; on another host's disk when nothing here knows its writer.
+ * - `short`: committed lines are gone.
+ * - `longer`: lines beyond the receipt, which the stream's next pump would cut.
+ * - `unknown`: a part of this sink without a receipt.
+ * - `foreign`: left alone; `why` tells.
+ */
+export type PartFault = 'missing' | 'short' | 'longer' | 'unknown' | 'foreign'
+
+export interface PartDifference {
+  readonly part: string
+  readonly fault: PartFault
+  /** Committed length; absent without a receipt. */
+  readonly expectedBytes?: number
+  /** Uncompressed length; absent where there is no file or it does not tell. */
+  readonly foundBytes?: number
+  readonly why: string
+}
+
+/** Parts of a stream that are not as its receipts say, by name; empty when all is well. Changes nothing. */
+export async function compareParts(
+  path: string,
+  stream: Stream,
+  known: { readonly storeId: string; readonly receipts: readonly Receipt[] },
+): Promise<PartDifference[]> {
+  const { folders } = placeOf(stream)
+  const root = await findRoot(path)
+  const folder = root === undefined ? undefined : await findFolder(root, folders)
+  const owners = (id: string) => (root === undefined ? undefined : ownerOf(join(root, ownFolder), id))
+  const parts = new Map(
+    (folder === undefined ? [] : await listParts(folder)).map((part) => [part.name, part]),
+  )
+  const receipts = new Map(known.receipts.map((receipt) => [receipt.part, receipt]))
+  const differences: PartDifference[] = []
+  for (const name of [...new Set([...parts.keys(), ...receipts.keys()])].sort()) {
+    const receipt = receipts.get(name)
+    const part = parts.get(name)
+    if (part === undefined) {
+      differences.push(missing(receipt!, owners(receipt!.writer) !== undefined))
+      continue
+    }
+    const why = whyForeign(part, { store: known.storeId, sink: stream.sink }, receipt, owners)
+    const difference = why === undefined ? await compare(part, receipt) : foreign(part, receipt, why)
+    if (difference !== undefined) differences.push(difference)
+  }
+  return differences
+}
+
+function missing(receipt: Receipt, isWriterKnown: boolean): PartDifference {
+  const why = isWriterKnown
+    ? 'the file is gone'
+    : 'the file is gone, or its writer uses a disk of another host'
+  return { part: receipt.part, fault: 'missing', expectedBytes: receipt.bytes, why }
+}
+
+function foreign(part: PartOnDisk, receipt: Receipt | undefined, why: string): PartDifference {
+  const expected = receipt === undefined ? {} : { expectedBytes: receipt.bytes }
+  const found = part.plain === undefined ? {} : { foundBytes: part.plain.size }
+  return { part: part.name, fault: 'foreign', ...expected, ...found, why }
+}
+
+async function compare(part: PartOnDisk, receipt: Receipt | undefined): Promise<PartDifference | undefined> {
+  // What is left of a compression that never ended holds no lines of its own.
+  if (part.plain === undefined && part.compressed === undefined)
+    return receipt === undefined ? undefined : missing(receipt, true)
+  const bytes =
+    part.compressed === undefined ? part.plain?.size : await compressedLength(part.compressed.path)
+  const found = bytes === undefined ? {} : { foundBytes: bytes }
+  if (receipt === undefined)
+    return { part: part.name, fault: 'unknown', ...found, why: 'the store knows nothing of it' }
+  const isSame =
+    part.compressed === undefined
+      ? bytes === receipt.bytes
+      : bytes === undefined || isLengthOf(bytes, part.compressed.path, receipt.bytes)
+  if (isSame) return undefined
+  const expected = { part: part.name, expectedBytes: receipt.bytes, ...found }
+  if (bytes! < receipt.bytes) return { ...expected, fault: 'short', why: 'committed lines are gone' }
+  return { ...expected, fault: 'longer', why: 'lines beyond what was committed' }
+}

@@ -1,0 +1,27 @@
+import * as z from 'zod'
+import { bytes, duration, format, mode, name, path } from '../../config/fields.ts'
+
+const Rotation = z
+  .strictObject({
+    maxBytes: bytes('Size from which on the next delivery opens a new part').default(268_435_456),
+    maxAgeMinutes: duration('Age from which on the next delivery opens a new part', {
+      above: 0,
+      max: 525_600,
+    }).default(1440),
+  })
+  .prefault({})
+  .describe('When a part is closed')
+
+export const FileSinkConfig = z
+  .strictObject({
+    type: z.literal('file').describe('Kind of sink'),
+    name: name('Name of the sink, part of the identity of its streams').default('file'),
+    format: format(),
+    path: path('Folder for zone=<id>/day=<day>/<part>.ndjson; absolute once loaded'),
+    mode: mode('Permissions of new files', 0o600).prefault('0600'),
+    dirMode: mode('Permissions of new folders', 0o700).prefault('0700'),
+    rotate: Rotation,
+    compress: z.enum(['none', 'gzip', 'zstd']).default('none').describe('How closed parts are compressed'),
+  })
+  .describe('One file tree, each event in it exactly once')
+export type FileSinkConfig = Readonly<z.output<typeof FileSinkConfig>>

@@ -1,0 +1,61 @@
+import { stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { Failure, messageOf } from '../../domain/failure.ts'
+
+export function hasCode(error: unknown, ...codes: string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code))
+}
+
+/** Turns what the file system threw into a Failure whose one line says what to do about it. */
+export async function fileFailure(error: unknown, path: string): Promise<Failure> {
+  if (error instanceof Failure) return error
+  if (hasCode(error, 'ENOSPC', 'EDQUOT'))
+    return new Failure('stop', 'disk_full', `no space left for ${path}; free some or raise the quota`, {
+      cause: error,
+    })
+  if (hasCode(error, 'EFBIG'))
+    return new Failure(
+      'stop',
+      'disk_full',
+      `${path} may not grow further; lower rotate.maxBytes or raise the file size limit (ulimit -f)`,
+      { cause: error },
+    )
+  if (hasCode(error, 'EROFS'))
+    return new Failure('stop', 'unwritable', `${path} is on a read-only file system; mount it writable`, {
+      cause: error,
+    })
+  if (hasCode(error, 'EACCES', 'EPERM'))
+    return new Failure('stop', 'unwritable', await refusalOf(path), { cause: error })
+  if (hasCode(error, 'ELOOP'))
+    return new Failure(
+      'stop',
+      'unwritable',
+      `${path} is a symbolic link, and this sink never leaves its own path; remove the link`,
+      { cause: error },
+    )
+  if (hasCode(error, 'ENOTDIR'))
+    return new Failure('stop', 'unwritable', `${path} runs through a file; put a directory in its place`, {
+      cause: error,
+    })
+  return new Failure('retry', 'unwritable', `cannot use ${path}: ${messageOf(error)}`, { cause: error })
+}
+
+async function refusalOf(path: string): Promise<string> {
+  const uid = process.getuid?.() ?? -1
+  const gid = process.getgid?.() ?? -1
+  let nearest = path
+  for (;;) {
+    try {
+      const { mode, uid: owner, gid: group } = await stat(nearest)
+      const bits = (mode & 0o7777).toString(8).padStart(4, '0')
+      return (
+        `cannot write ${path}: ${nearest} belongs to ${owner}:${group} with mode ${bits}, this process runs as uid ${uid}; ` +
+        `give it to that user (chown ${uid}:${gid} ${nearest}) or run as uid ${owner}`
+      )
+    } catch {
+      const above = dirname(nearest)
+      if (above === nearest) return `cannot write ${path} as uid ${uid}; give that user access to it`
+      nearest = above
+    }
+  }
+}

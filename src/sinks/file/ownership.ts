@@ -1,0 +1,22 @@
+import type { Receipt } from '../../domain/delivery.ts'
+import type { Owner } from './identity.ts'
+import type { PartOnDisk } from './listing.ts'
+
+/**
+ * Why a part must be left alone; undefined when it is this stream's. A receipt makes a part of a sink with another name
+ * its own: the store moved its checkpoints with the name.
+ */
+export function whyForeign(
+  part: PartOnDisk,
+  own: Owner,
+  receipt: Receipt | undefined,
+  ownerOf: (writer: string) => Owner | undefined,
+): string | undefined {
+  if (part.irregular) return 'no regular file'
+  if (part.parsed === undefined) return 'its name was given by somebody else'
+  const owner = ownerOf(part.parsed.writer)
+  if (owner === undefined) return `nothing tells whose writer ${part.parsed.writer} is`
+  if (owner.store !== own.store) return 'written under another store: the state was lost or replaced'
+  if (owner.sink !== own.sink && receipt === undefined) return `written by sink ${owner.sink}`
+  return undefined
+}

@@ -1,0 +1,52 @@
+import { randomBytes } from 'node:crypto'
+import { constants } from 'node:fs'
+import { open, rmdir, statfs, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Failure } from '../../domain/failure.ts'
+import { makeRoot } from './directory.ts'
+import { fileFailure } from './file-failure.ts'
+import type { FileSinkSettings } from './settings.ts'
+
+const probeBytes = 4096
+/** Less than this takes not even one page. */
+const leastFreeBytes = 1_048_576
+
+/** Writes a file and removes it again, with all folders that had to be made for it. Throws Failure. */
+export async function probe(settings: FileSinkSettings): Promise<void> {
+  try {
+    const { root, made } = await makeRoot(settings.path, settings.dirMode)
+    try {
+      await probeFile(root, settings.mode)
+      await probeSpace(root)
+    } finally {
+      // A folder that somebody put to use meanwhile stays.
+      for (const folder of made.reverse()) await rmdir(folder).catch(() => undefined)
+    }
+  } catch (error) {
+    throw await fileFailure(error, settings.path)
+  }
+}
+
+async function probeFile(root: string, mode: number): Promise<void> {
+  const path = join(root, `.shieldlog-check-${randomBytes(5).toString('hex')}`)
+  const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
+  const handle = await open(path, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY, mode)
+  try {
+    await handle.writeFile(Buffer.alloc(probeBytes, 0x0a))
+    await handle.datasync()
+  } finally {
+    await handle.close()
+    await unlink(path)
+  }
+}
+
+async function probeSpace(root: string): Promise<void> {
+  const { bavail, blocks, bsize } = await statfs(root)
+  // Some file systems tell nothing.
+  if (blocks === 0 || bavail * bsize >= leastFreeBytes) return
+  throw new Failure(
+    'stop',
+    'disk_full',
+    `${root} has ${bavail * bsize} bytes left, less than one page needs; free some or raise the quota`,
+  )
+}

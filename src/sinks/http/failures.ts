@@ -1,0 +1,57 @@
+import { UTCDate } from '@date-fns/utc'
+import { Failure } from '../../domain/failure.ts'
+import { retryAtOf } from '../../transport/retry-after.ts'
+import { maskAnswer } from './mask.ts'
+import type { Answer, Verdict } from './presets/preset.ts'
+import type { Target } from './target.ts'
+
+/** A far side may put us to sleep for no longer. */
+const maxRetryAfterMs = 3_600_000
+const excerptLength = 200
+
+/** A fault of the sink, in one line that says what to do. `what` names the sink without secrets. */
+export function faultOf(
+  verdict: Verdict & { kind: 'fault' },
+  answer: Answer,
+  target: Target,
+  what: string,
+): Failure {
+  const to = answer.status < 400 ? originOf(headerOf(answer, 'location'), target.url) : undefined
+  const said = to === undefined ? excerptOf(maskAnswer(answer.body, target.forms)) : ` to ${to}`
+  return new Failure('stop', 'sink_refuses', `${what} answered ${answer.status}${said}: ${verdict.remedy}`)
+}
+
+/** A request that may be sent again: kind `wait` where the far side named a time that is still to come. */
+export function retryOf(
+  verdict: Verdict & { kind: 'retry' },
+  answer: Answer,
+  what: string,
+  nowMs: number,
+): Failure {
+  const message = `${what} answered ${answer.status}`
+  const retryAt = retryAtOf(headerOf(answer, 'retry-after'), nowMs, maxRetryAfterMs)
+  return retryAt === undefined || retryAt <= nowMs
+    ? new Failure('retry', verdict.code, message)
+    : waitUntil(retryAt, verdict.code, message)
+}
+
+export function waitUntil(retryAt: number, code: Failure['code'], message: string): Failure {
+  const at = new UTCDate(retryAt).toISOString()
+  return new Failure('wait', code, `${message}, not to be asked before ${at}`, { retryAt })
+}
+
+/** The beginning of an answer, for a message. */
+export function excerptOf(text: string): string {
+  if (text === '') return ''
+  return ` (${text.length > excerptLength ? `${text.slice(0, excerptLength)}…` : text})`
+}
+
+function headerOf({ headers }: Answer, name: string): string | undefined {
+  const value = headers[name]
+  return Array.isArray(value) ? value[0] : value
+}
+
+/** The rest of a redirect's address may hold what the sink's own URL holds. */
+function originOf(location: string | undefined, from: URL): string | undefined {
+  return location === undefined ? undefined : URL.parse(location, from.href)?.origin
+}

@@ -1,0 +1,48 @@
+/** Shortest value, and part of a value, that counts as a secret; anything shorter would mask ordinary text. */
+const shortestSecret = 4
+const shortestPart = 6
+const schemes = /^(?:apikey|basic|bearer|digest|negotiate|splunk)$/i
+/** How much of an answer is kept. */
+const keptBytes = 4096
+/** How much of an answer is looked at. */
+const readBytes = 65_536
+
+/** Every form in which a far side might echo a secret, the longest first. */
+export function formsOf(secrets: readonly string[]): string[] {
+  const forms = new Set<string>()
+  for (const secret of secrets) {
+    if (secret.length < shortestSecret) continue
+    const parts = [secret, ...secret.split(/\s+/), ...secret.split(/[\s:=,;&?/]+/), ...decoded(secret)]
+    for (const part of parts) {
+      if (part !== secret && (part.length < shortestPart || schemes.test(part))) continue
+      forms.add(part)
+      forms.add(encodeURIComponent(part.toWellFormed()))
+      forms.add(JSON.stringify(part).slice(1, -1))
+    }
+  }
+  return [...forms].sort((one, other) => other.length - one.length)
+}
+
+/** `Basic dXNlcjpwYXNz` holds a password that an answer may show in plain. */
+function decoded(secret: string): string[] {
+  const encoded = /^Basic\s+([A-Za-z\d+/=]+)$/i.exec(secret)?.[1]
+  if (encoded === undefined) return []
+  const plain = Buffer.from(encoded, 'base64').toString()
+  return [plain, plain.slice(plain.indexOf(':') + 1)]
+}
+
+/** The readable beginning of an answer: secrets masked, one line, at most 4 KiB of UTF-8. */
+export function maskAnswer(body: Buffer, forms: readonly string[]): string {
+  let text = body.toString('utf8', 0, readBytes)
+  // A secret that the end of what is read cuts in two would not be found: drop as much as the longest may reach.
+  if (body.length > readBytes) text = text.slice(0, -(forms[0]?.length ?? 0) || undefined)
+  for (const form of forms) text = text.replaceAll(form, '***')
+  return cut(text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim())
+}
+
+function cut(text: string): string {
+  const bytes = Buffer.from(text)
+  if (bytes.length <= keptBytes) return text
+  // The last character may be cut in the middle.
+  return bytes.toString('utf8', 0, keptBytes - 3).replace(/\ufffd+$/, '')
+}

@@ -1,0 +1,100 @@
+import { type Dispatcher, request } from 'undici'
+import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
+import type { Clock } from '../../ports.ts'
+import { networkFailure } from '../../transport/network-failure.ts'
+import { readBody } from '../../transport/read-body.ts'
+import type { Answer } from './presets/preset.ts'
+
+export interface Request {
+  readonly url: URL
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: Buffer
+}
+
+export interface PostDeps {
+  readonly dispatcher: Dispatcher
+  readonly clock: Clock
+  /** For the whole request, from connecting to the last byte of the answer. */
+  readonly timeoutMs: number
+  /** Names the far side in failures, without secrets. */
+  readonly what: string
+}
+
+/** How much of an answer is read. */
+const maxAnswerBytes = 4_194_304
+
+/**
+ * Sends one request and reads its answer to the end, so that the connection can be used again. Follows no redirect.
+ * Throws Failure: `network`, `timeout` or `tls` (retry), `cancelled`. An answer that breaks off is no answer: whether
+ * the far side took the events is then unknown.
+ */
+export async function post(sent: Request, deps: PostDeps, signal: AbortSignal): Promise<Answer> {
+  if (signal.aborted) throw cancelled(signal.reason)
+  const deadline = startDeadline(deps, signal)
+  try {
+    const { statusCode, headers, body } = await request(sent.url, {
+      dispatcher: deps.dispatcher,
+      method: sent.method,
+      headers: sent.headers,
+      body: sent.body ?? null,
+      signal: deadline.signal,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    })
+    const read = await readAnswer(body, headers['content-encoding'], deadline.signal)
+    return { status: statusCode, headers, ...read }
+  } catch (error) {
+    throw failureOf(error, deps.what, deadline.signal)
+  } finally {
+    deadline.end()
+  }
+}
+
+async function readAnswer(
+  body: Dispatcher.ResponseData['body'],
+  encoding: string | string[] | undefined,
+  signal: AbortSignal,
+): Promise<Pick<Answer, 'body' | 'whole'>> {
+  try {
+    const limits = { maxCompressedBytes: maxAnswerBytes, maxBytes: maxAnswerBytes, signal }
+    const read = await readBody(body, {
+      ...limits,
+      encoding: Array.isArray(encoding) ? encoding.join() : encoding,
+    })
+    return { body: read, whole: true }
+  } catch (error) {
+    // The status stands even where the text beside it cannot be used.
+    if (isFailure(error, 'page_too_large') || isFailure(error, 'bad_body'))
+      return { body: Buffer.alloc(0), whole: false }
+    throw error
+  }
+}
+
+function failureOf(error: unknown, what: string, signal: AbortSignal): Failure {
+  // What is no HTTP at all comes from undici without a code to know it by.
+  if (error instanceof Error && error.name === 'HTTPParserError' && !signal.aborted)
+    return new Failure('retry', 'network', `${what}: the answer is no HTTP`, { cause: error })
+  const failure = networkFailure(error, what, signal)
+  if (failure.kind === 'cancelled' || failure.message.startsWith(what)) return failure
+  return new Failure(failure.kind, failure.code, `${what}: ${failure.message}`, failure.details)
+}
+
+/** One signal for the caller's abort and for the time limit; both are let go of at the end. */
+function startDeadline({ clock, timeoutMs }: PostDeps, signal: AbortSignal) {
+  const stop = new AbortController()
+  const done = new AbortController()
+  const onAbort = () => stop.abort(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  clock.sleep(timeoutMs, done.signal).then(
+    () => stop.abort(new DOMException('the time limit is over', 'TimeoutError')),
+    () => {},
+  )
+  return {
+    signal: stop.signal,
+    end() {
+      signal.removeEventListener('abort', onAbort)
+      done.abort()
+    },
+  }
+}

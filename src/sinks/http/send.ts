@@ -1,0 +1,113 @@
+import { Failure, isFailure } from '../../domain/failure.ts'
+import type { Clock, Format } from '../../ports.ts'
+import { backoffMs } from '../../transport/backoff.ts'
+import type { Answered, Ask } from './ask.ts'
+import { type Body, type Compression, packBody } from './body.ts'
+import { faultOf, retryOf, waitUntil } from './failures.ts'
+import { maskAnswer } from './mask.ts'
+import type { Piece, Preset, Verdict } from './presets/preset.ts'
+import { sameTarget, type Target, type TargetSource } from './target.ts'
+
+export interface SendOptions {
+  /** How failures name the sink. */
+  readonly what: string
+  readonly method: string
+  readonly compression: Compression
+}
+
+export interface SendDeps {
+  readonly ask: Ask
+  readonly targets: TargetSource
+  readonly preset: Preset
+  readonly format: Format
+  readonly clock: Clock
+  /** [0, 1) */
+  readonly random: () => number
+}
+
+/** What an answer left to decide, with its text, masked. */
+export type Sent = Exclude<Verdict, { kind: 'retry' | 'fault' }> & { readonly text: string }
+
+/**
+ * Sends one batch, the same bytes on every try: at most 3 tries, the last begun within 10 s of the first. Throws
+ * Failure: `throttled`, `timeout`, `network`, `server_error`, `bad_body` (retry, or wait where the far side named a
+ * time), `sink_refuses` (stop), `cancelled`.
+ */
+export type Send = (pieces: readonly Piece[], signal: AbortSignal) => Promise<Sent>
+
+const maxTries = 3
+const tryWindowMs = 10_000
+const backoff = { baseMs: 500, maxMs: 4_000 }
+/** A longer wait is the pump's: it holds no worker while a stream waits. */
+const maxRestMs = 2_000
+
+export function createSend(options: SendOptions, deps: SendDeps): Send {
+  const { what } = options
+  const { targets, preset, clock } = deps
+  /** When the far side wants to be asked again, by the monotonic clock. It holds for all streams of the sink. */
+  let restUntilMs = 0
+
+  function headersOf(target: Target, body: Body): Record<string, string> {
+    return {
+      ...preset.headers,
+      ...target.headers,
+      'content-type': preset.mediaType(deps.format),
+      ...(options.compression === 'none' ? {} : { 'content-encoding': options.compression }),
+      'idempotency-key': body.key,
+    }
+  }
+
+  async function rest(signal: AbortSignal): Promise<void> {
+    const leftMs = Math.ceil(restUntilMs - clock.monotonic())
+    if (leftMs <= 0) return
+    if (leftMs > maxRestMs) throw waitUntil(clock.now() + leftMs, 'throttled', what)
+    await clock.sleep(leftMs, signal)
+  }
+
+  function settle({ answer, verdict }: Answered, target: Target): Sent | Failure {
+    if (verdict.kind === 'fault') throw faultOf(verdict, answer, target, what)
+    if (verdict.kind !== 'retry') {
+      const text = maskAnswer(answer.body, target.forms)
+      return { ...verdict, text: text === '' ? `status ${answer.status}` : text }
+    }
+    const failure = retryOf(verdict, answer, what, clock.now())
+    const waitMs = (failure.details.retryAt ?? 0) - clock.now()
+    if (waitMs > 0) restUntilMs = Math.max(restUntilMs, clock.monotonic() + waitMs)
+    return failure
+  }
+
+  /** One try; a second one at once where credentials were refused that have changed since they were read. */
+  async function attempt(pieces: readonly Piece[], body: Body, signal: AbortSignal): Promise<Sent | Failure> {
+    const ask = (target: Target) =>
+      deps.ask(
+        { url: target.url, method: options.method, headers: headersOf(target, body), body, pieces },
+        signal,
+      )
+    const target = targets.current()
+    const answered = await ask(target)
+    if (answered.verdict.kind !== 'fault' || !answered.verdict.credentials) return settle(answered, target)
+    targets.reread()
+    const changed = targets.current()
+    if (sameTarget(target, changed)) return settle(answered, target)
+    return settle(await ask(changed), changed)
+  }
+
+  return async (pieces, signal) => {
+    const body = await packBody(pieces, preset, options.compression)
+    const untilMs = clock.monotonic() + tryWindowMs
+    for (let tried = 1; ; tried++) {
+      await rest(signal)
+      const result = await attempt(pieces, body, signal).catch(retryable)
+      if (!(result instanceof Failure)) return result
+      const waitMs = backoffMs(tried - 1, backoff, deps.random)
+      const tooLong = restUntilMs - clock.monotonic() > maxRestMs
+      if (tried >= maxTries || tooLong || clock.monotonic() + waitMs >= untilMs) throw result
+      await clock.sleep(waitMs, signal)
+    }
+  }
+}
+
+function retryable(error: unknown): Failure {
+  if (isFailure(error) && error.kind === 'retry') return error
+  throw error
+}

@@ -1,0 +1,134 @@
+import type { Delivery, Refusal } from '../../domain/delivery.ts'
+import type { Event } from '../../domain/event.ts'
+import { cancelled, Failure } from '../../domain/failure.ts'
+import type { Secret } from '../../domain/secret.ts'
+import type { Clock, Format, OpenStream, Sink, Telemetry } from '../../ports.ts'
+import { backoffMs } from '../../transport/backoff.ts'
+import { createDispatcher, type TlsOptions } from '../../transport/dispatcher.ts'
+import { createSlots } from '../slots.ts'
+import { createAsk } from './ask.ts'
+import { type BatchLimits, cutBatches } from './batches.ts'
+import type { Compression } from './body.ts'
+import { excerptOf } from './failures.ts'
+import type { Preset } from './presets/preset.ts'
+import { type PresetName, presets } from './presets/registry.ts'
+import { probe } from './probe.ts'
+import { createSend } from './send.ts'
+import { settleBatch } from './settle-batch.ts'
+import { createTally } from './tally.ts'
+import { createTargetSource } from './target.ts'
+
+export interface HttpSinkOptions {
+  readonly name: string
+  readonly preset: PresetName
+  readonly url: string | Secret
+  /** POST where none is given. */
+  readonly method?: 'POST' | 'PUT'
+  readonly headers: Readonly<Record<string, Secret | string>>
+  readonly compression: Compression
+  readonly timeoutSeconds: number
+  readonly batch: BatchLimits
+  readonly tls?: TlsOptions
+}
+
+export interface HttpSinkDeps {
+  readonly format: Format
+  readonly clock: Clock
+  readonly telemetry: Telemetry
+  readonly version: string
+  /** [0, 1), for the jitter of waits. */
+  readonly random?: () => number
+}
+
+/** Requests at a time, over all streams; a stream has one at most. */
+const connections = 10
+const pauseLimits = { baseMs: 500, maxMs: 4_000 }
+
+/**
+ * Bodies of events to an HTTP endpoint, at least once: the same events give the same bytes and the same
+ * `Idempotency-Key` on every try. 2xx, read as the preset says, is the acknowledgement. The batches of a delivery go
+ * one after another, different streams side by side.
+ * Throws for options that cannot be used, naming the field; Failure (stop) for certificates.
+ */
+export function createHttpSink(options: HttpSinkOptions, deps: HttpSinkDeps): Sink {
+  const { name, batch } = options
+  const { format, clock, telemetry, random = Math.random } = deps
+  const preset = presetOf(options, format)
+  const targets = createTargetSource({
+    name,
+    url: options.url,
+    headers: { 'user-agent': `shieldlog/${deps.version}`, ...options.headers },
+  })
+  const dispatcher = createDispatcher({ tls: options.tls, connections })
+  const what = `sink ${name} (${targets.origin})`
+  const ask = createAsk({
+    name,
+    what,
+    preset,
+    dispatcher,
+    slots: createSlots(connections),
+    clock,
+    telemetry,
+    timeoutMs: options.timeoutSeconds * 1000,
+  })
+  const method = options.method ?? 'POST'
+  const send = createSend(
+    { what, method, compression: options.compression },
+    { ask, targets, preset, format, clock, random },
+  )
+  const tally = createTally()
+  const pause = (again: number, signal: AbortSignal) =>
+    clock.sleep(backoffMs(again, pauseLimits, random), signal)
+  let closing: Promise<void> | undefined
+
+  async function deliver(events: readonly Event[], signal: AbortSignal): Promise<Delivery> {
+    if (closing !== undefined || signal.aborted) throw cancelled(signal.reason)
+    const unmappable: Refusal[] = []
+    const refusals: Refusal[] = []
+    let bytes = 0
+    for (const pieces of cutBatches(events, { format, preset }, batch, unmappable)) {
+      await settleBatch(pieces, { what, send, tally, pause }, refusals, signal)
+      for (const piece of pieces) bytes += piece.bytes
+    }
+    if (!tally.everTaken) assertDecided(what, refusals)
+    return { refusals: [...unmappable, ...refusals], receipts: [], bytes }
+  }
+
+  const stream: OpenStream = { deliver, close: () => Promise.resolve() }
+  return {
+    name,
+    address: targets.origin,
+    open: () => Promise.resolve(stream),
+    check: (signal) => probe({ what, ask, targets, preset, clock }, signal),
+    refresh: () => Promise.resolve(targets.reread()),
+    close: () => (closing ??= dispatcher.destroy()),
+  }
+}
+
+function presetOf({ name, preset }: HttpSinkOptions, format: Format): Preset {
+  const found: Preset | undefined = presets[preset]
+  if (found === undefined)
+    throw new Error(
+      `sink ${name}: preset ${JSON.stringify(preset)} is unknown: use one of ${Object.keys(presets).join(', ')}`,
+    )
+  if (found.needsJson && !format.mediaType.includes('json'))
+    throw new Error(
+      `sink ${name}: preset ${preset} wants JSON, which format ${format.name} is not: use native`,
+    )
+  return found
+}
+
+/**
+ * Nothing but refusals, too few to blame the sink and no event ever taken to blame the events: nothing is given up.
+ * The next event that this sink takes, of any stream, decides it. 413 to a single event says itself what is wrong.
+ */
+function assertDecided(what: string, refusals: readonly Refusal[]): void {
+  const open = refusals.find(({ reason }) => reason !== 'too_large')
+  if (open === undefined) return
+  const count = refusals.length === 1 ? 'the only event' : `all ${refusals.length} events`
+  throw new Failure(
+    'retry',
+    'rejected',
+    `${what} refused ${count} and has taken none yet${excerptOf(open.answer)}`,
+  )
+}

@@ -1,0 +1,16 @@
+import { messageOf } from '../domain/failure.ts'
+import type { Refusal } from '../domain/delivery.ts'
+import type { Event } from '../domain/event.ts'
+import type { Format } from '../ports.ts'
+
+/** An event with its line, or the refusal of an event that has no form in the format. */
+export type Mapped = { readonly event: Event; readonly line: string } | { readonly refusal: Refusal }
+
+export function mapEvent(event: Event, format: Format): Mapped {
+  try {
+    return { event, line: format.encode(event) }
+  } catch (error) {
+    const answer = `no form in the format ${format.name}: ${messageOf(error)}`.slice(0, 1024)
+    return { refusal: { event, reason: 'unmappable', answer } }
+  }
+}

@@ -1,0 +1,41 @@
+import type { Writable } from 'node:stream'
+import type { Clock, Format, Sink, Telemetry } from '../ports.ts'
+import type { FileSinkSettings } from './file/settings.ts'
+import { createFileSink } from './file/sink.ts'
+import { createHttpSink, type HttpSinkOptions } from './http/sink.ts'
+import { createStdoutSink, type StdoutSinkOptions } from './stdout/sink.ts'
+
+/** What any sink may need; each takes its share. */
+export interface SinkDeps {
+  readonly format: Format
+  readonly clock: Clock
+  readonly telemetry: Telemetry
+  /** Of shieldlog, for the User-Agent. */
+  readonly version: string
+  /** Where the stdout sink writes. */
+  readonly output: Writable
+}
+
+interface OptionsByType {
+  readonly stdout: StdoutSinkOptions
+  readonly file: FileSinkSettings
+  readonly http: HttpSinkOptions
+}
+
+export type SinkType = keyof OptionsByType
+export type SinkOptions = { [T in SinkType]: { readonly type: T } & OptionsByType[T] }[SinkType]
+
+/** Every kind of sink by the `type` that the configuration uses. */
+export const sinks: { readonly [T in SinkType]: (options: OptionsByType[T], deps: SinkDeps) => Sink } = {
+  stdout: createStdoutSink,
+  file: createFileSink,
+  http: createHttpSink,
+}
+
+/** Throws where the options cannot be used, naming the sink and the field. */
+export function createSink<T extends SinkType>(
+  options: { readonly type: T } & OptionsByType[T],
+  deps: SinkDeps,
+): Sink {
+  return sinks[options.type](options, deps)
+}

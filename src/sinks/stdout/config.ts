@@ -1,0 +1,11 @@
+import * as z from 'zod'
+import { format, name } from '../../config/fields.ts'
+
+export const StdoutSinkConfig = z
+  .strictObject({
+    type: z.literal('stdout').describe('Kind of sink'),
+    name: name('Name of the sink, part of the identity of its streams').default('stdout'),
+    format: format(),
+  })
+  .describe('One event a line on standard output')
+export type StdoutSinkConfig = Readonly<z.output<typeof StdoutSinkConfig>>

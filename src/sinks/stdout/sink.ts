@@ -1,0 +1,127 @@
+import type { Writable } from 'node:stream'
+import type { Delivery, Refusal } from '../../domain/delivery.ts'
+import type { Event } from '../../domain/event.ts'
+import { cancelled, Failure, messageOf } from '../../domain/failure.ts'
+import type { Clock, Format, OpenStream, Sink, Telemetry } from '../../ports.ts'
+import { joinTexts, type Text } from '../join.ts'
+import { mapEvent } from '../mapped.ts'
+import { orAborted } from '../or-aborted.ts'
+import { createSlots } from '../slots.ts'
+import { openOutput } from './output.ts'
+
+export interface StdoutSinkOptions {
+  readonly name: string
+}
+
+export interface StdoutSinkDeps {
+  readonly format: Format
+  /** `process.stdout`. It is never ended here. */
+  readonly output: Writable
+  readonly telemetry: Telemetry
+  readonly clock: Clock
+}
+
+/** How long closing waits for a write that the reader has not taken yet. */
+const closeWaitMs = 1_000
+
+/**
+ * Lines to a stream, at least once up to the pipe: whoever reads it is responsible from there on. A delivery is one
+ * write, and deliveries of all streams take turns, so lines never interleave and a reader that stops reading holds
+ * back one write, not memory. Aborting gives up waiting: what was handed to the stream may still arrive.
+ * Throws Failure `sink_gone` (stop) when the reader went away, `disk_full` (stop) where stdout is a file.
+ */
+export function createStdoutSink(options: StdoutSinkOptions, deps: StdoutSinkDeps): Sink {
+  const { name } = options
+  const { format, telemetry, clock } = deps
+  const output = openOutput(deps.output)
+  const turns = createSlots(1)
+  let closing: Promise<void> | undefined
+  let writing: Promise<void> = Promise.resolve()
+
+  function assertOpen(): void {
+    if (closing !== undefined) throw cancelled()
+    const gone = output.gone()
+    if (gone !== undefined) throw sinkGone(name, gone)
+  }
+
+  async function write(bytes: Buffer, signal: AbortSignal): Promise<void> {
+    const giveBack = await turns.take(signal)
+    try {
+      assertOpen()
+    } catch (error) {
+      giveBack()
+      throw error
+    }
+    const startedMs = clock.monotonic()
+    const answered = (outcome: 'ok' | 'network') =>
+      telemetry.emit({
+        name: 'SinkAnswered',
+        sink: name,
+        outcome,
+        seconds: (clock.monotonic() - startedMs) / 1000,
+        bytes: bytes.length,
+      })
+    // The turn ends with the write, not with the waiting for it: an abort must not let the next delivery pile up.
+    const written = output.write(bytes).finally(giveBack)
+    writing = written.then(
+      () => answered('ok'),
+      () => answered('network'),
+    )
+    try {
+      await orAborted(written, signal)
+    } catch (error) {
+      throw error instanceof Failure ? error : sinkGone(name, error)
+    }
+  }
+
+  async function close(): Promise<void> {
+    const done = new AbortController()
+    const waited = clock.sleep(closeWaitMs, done.signal).catch(() => {})
+    await Promise.race([writing, waited])
+    done.abort()
+    await waited
+    output.close()
+  }
+
+  const stream: OpenStream = {
+    async deliver(events, signal): Promise<Delivery> {
+      if (signal.aborted) throw cancelled(signal.reason)
+      const { bytes, refusals } = mapEvents(events, format)
+      if (bytes.length > 0) await write(bytes, signal)
+      return { refusals, receipts: [], bytes: bytes.length }
+    },
+    close: () => Promise.resolve(),
+  }
+
+  return {
+    name,
+    address: 'stdout',
+    open: () => Promise.resolve(stream),
+    async check() {
+      assertOpen()
+    },
+    close: () => (closing ??= close()),
+  }
+}
+
+function mapEvents(events: readonly Event[], format: Format): { bytes: Buffer; refusals: Refusal[] } {
+  const lines: Text[] = []
+  const refusals: Refusal[] = []
+  for (const event of events) {
+    const mapped = mapEvent(event, format)
+    if ('refusal' in mapped) refusals.push(mapped.refusal)
+    else lines.push({ text: mapped.line, bytes: Buffer.byteLength(mapped.line) })
+  }
+  const after = lines.length === 0 ? '' : '\n'
+  return { bytes: joinTexts(lines, { before: '', between: '\n', after }), refusals }
+}
+
+function sinkGone(sink: string, cause: unknown): Failure {
+  const code: unknown = cause instanceof Error ? Reflect.get(cause, 'code') : undefined
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return new Failure('stop', 'disk_full', `sink ${sink}: the disk that stdout is written to is full`, {
+      cause,
+    })
+  const why = code === 'EPIPE' ? 'its reader went away (EPIPE)' : messageOf(cause)
+  return new Failure('stop', 'sink_gone', `sink ${sink}: stdout cannot be written: ${why}`, { cause })
+}

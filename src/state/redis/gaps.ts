@@ -1,0 +1,88 @@
+import type { Day } from '../../domain/day.ts'
+import type { Gap, GapReason } from '../../domain/gap.ts'
+import type { CheckpointStore, KnownPair } from '../../ports.ts'
+import type { Keys } from './keys.ts'
+import type { Argument, Link } from './link.ts'
+
+/** The sink comes last, so that it can be renamed without reading the rest. */
+export function gapArguments({ zone, day, from, reason, sink, to, recordedAt }: Gap): Argument[] {
+  return [`${zone}/${day}/${from}/${reason}/${sink}`, `${to} ${recordedAt}`]
+}
+
+function readGap(field: string, value: string): Gap {
+  const [zone, day, from, reason, sink = ''] = field.split('/')
+  const [to, recordedAt] = value.split(' ')
+  return {
+    zone: Number(zone),
+    sink,
+    day: day as Day,
+    from: Number(from),
+    to: Number(to),
+    reason: reason as GapReason,
+    recordedAt: Number(recordedAt),
+  }
+}
+
+const gapsAtOnce = 1_000
+
+export interface Gaps {
+  readonly list: CheckpointStore['gaps']
+  readonly add: CheckpointStore['addGaps']
+  /** As they stand in a stream's keys: field and value. */
+  addFields(fields: Readonly<Record<string, string>>): Promise<void>
+  prune(recordedBefore: number): Promise<void>
+}
+
+export function createGaps(link: Link, keys: Keys): Gaps {
+  const all = () => link.run((client) => client.hgetall(keys.gaps))
+  async function add(args: readonly Argument[]): Promise<void> {
+    for (let from = 0; from < args.length; from += 2 * gapsAtOnce)
+      await link.script('add-gaps', [keys.gaps], args.slice(from, from + 2 * gapsAtOnce))
+  }
+  return {
+    async list() {
+      const gaps = Object.entries(await all()).map(([field, value]) => readGap(field, value))
+      const byText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+      return gaps.sort(
+        (a, b) => a.zone - b.zone || byText(a.sink, b.sink) || byText(a.day, b.day) || a.from - b.from,
+      )
+    },
+    add: (gaps) => add(gaps.flatMap(gapArguments)),
+    addFields: (fields) => add(Object.entries(fields).flat()),
+    async prune(recordedBefore) {
+      const old = Object.entries(await all())
+        .filter(([field, value]) => readGap(field, value).recordedAt < recordedBefore)
+        .map(([field]) => field)
+      for (let from = 0; from < old.length; from += gapsAtOnce)
+        await link.run((client) => client.hdel(keys.gaps, ...old.slice(from, from + gapsAtOnce)))
+    },
+  }
+}
+
+export interface Pairs {
+  readonly list: CheckpointStore['pairs']
+  readonly remember: CheckpointStore['rememberPairs']
+}
+
+export function createPairs(link: Link, keys: Keys): Pairs {
+  return {
+    async list() {
+      const pairs = await link.run((client) => client.hgetall(keys.pairs))
+      return Object.entries(pairs).map(([field, value]) => readPair(field, value))
+    },
+    async remember(pairs) {
+      const args = pairs.flatMap(({ zone, sink, firstDay, plannedAtMs }) => [
+        `${zone}/${sink}`,
+        firstDay,
+        plannedAtMs,
+      ])
+      if (args.length > 0) await link.script('remember-pairs', [keys.pairs], args)
+    },
+  }
+}
+
+function readPair(field: string, value: string): KnownPair {
+  const [zone, sink = ''] = field.split('/')
+  const [firstDay, plannedAt] = value.split(' ')
+  return { zone: Number(zone), sink, firstDay: firstDay as Day, plannedAtMs: Number(plannedAt) }
+}

@@ -1,0 +1,140 @@
+import { Failure } from '../../domain/failure.ts'
+import type { Clock } from '../../ports.ts'
+import { connectRedis, type RedisClient, type RedisServers } from '../../redis/connection.ts'
+import { isLost, isRefusal, redisFailure } from './redis-failure.ts'
+import { scripts, type ScriptName } from './scripts.ts'
+
+/** How long a call waits for a connection. */
+const patienceMs = 2_500
+const pauseMs = 50
+
+/**
+ * One client. Each call ends within seconds, whatever the server does: with its result or with a Failure. A call whose
+ * answer was lost is sent again, so what is sent must bear that; nothing is sent after the call ended, but for what a
+ * server that hung finds in its own buffers.
+ */
+export interface Link {
+  /** For people, without secrets. */
+  readonly name: string
+  run<T>(work: (client: RedisClient) => Promise<T>): Promise<T>
+  /** Texts and numbers of the answer are text, in arrays as the script says. `once`: not sent again. */
+  script(
+    name: ScriptName,
+    keys: readonly string[],
+    args: readonly Argument[],
+    once?: boolean,
+  ): Promise<Answer>
+  /** Safe twice. */
+  close(): void
+}
+
+export type Argument = string | number | Uint8Array
+export type Answer = Uint8Array | number | null | readonly Answer[]
+
+export function createLink(servers: RedisServers, keyPrefix: string, clock: Clock): Link {
+  const name = nameOf(servers)
+  const closing = new AbortController()
+  const closed = closing.signal
+  let lastError: Error | undefined
+  /** Calls that wait for the client to be ready; woken when it is, and when it was refused. */
+  const waiting = new Set<AbortController>()
+  const wake = (): void => waiting.forEach((each) => each.abort())
+
+  function connect(): RedisClient {
+    const fail = (error: Error): void => {
+      if (made !== client || (lastError !== undefined && isAboutDatabase(lastError))) return
+      lastError = error
+      // The client itself would go on in database 0.
+      if (isAboutDatabase(error)) made.disconnect()
+      if (!isRefusal(error)) return
+      // A password that was changed is read again; a client keeps the one that it was made with.
+      if (!closed.aborted && servers.password?.reread() === true) {
+        made.disconnect()
+        client = connect()
+      } else wake()
+    }
+    const made = connectRedis(servers, { manner: 'strict', name: keyPrefix }, fail)
+    made.on('node error', fail)
+    made.on('ready', () => {
+      lastError = undefined
+      wake()
+    })
+    return made
+  }
+  let client = connect()
+
+  async function untilReady(untilMs: number): Promise<void> {
+    const began = lastError
+    while (client.status !== 'ready') {
+      if (closed.aborted) throw gone()
+      const leftMs = untilMs - clock.monotonic()
+      // What was refused before this call may have been put right meanwhile: one more try decides.
+      if (leftMs <= 0 || (lastError !== began && isRefusal(lastError))) throw away()
+      const waking = new AbortController()
+      waiting.add(waking)
+      await clock.sleep(leftMs, waking.signal).catch(() => undefined)
+      waiting.delete(waking)
+    }
+    if (closed.aborted) throw gone()
+  }
+
+  const gone = () => new Failure('retry', 'store_unavailable', `the store (${name}) is closed`)
+  const away = () => redisFailure(lastError ?? new Error('no connection within seconds'), name)
+
+  async function send<T>(work: (client: RedisClient) => Promise<T>, once: boolean): Promise<T> {
+    const untilMs = clock.monotonic() + patienceMs
+    for (;;) {
+      await untilReady(untilMs)
+      try {
+        return await work(client)
+      } catch (error) {
+        if (once || closed.aborted || !isLost(error) || clock.monotonic() >= untilMs)
+          throw redisFailure(error, name)
+      }
+      await clock.sleep(pauseMs, closed).catch(() => undefined)
+    }
+  }
+
+  return {
+    name,
+    run: (work) => send(work, false),
+    script: (script, keys, args, once = false) =>
+      send((client) => evaluate(client, script, [keys.length, ...keys, ...args.map(argumentOf)]), once),
+    close() {
+      closing.abort()
+      wake()
+      client.disconnect()
+    },
+  }
+}
+
+function isAboutDatabase(error: Error & { readonly command?: { readonly name?: string } }): boolean {
+  return error.command?.name === 'select'
+}
+
+function argumentOf(value: Argument): string | number | Buffer {
+  if (typeof value !== 'object' || Buffer.isBuffer(value)) return value
+  return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+}
+
+async function evaluate(
+  client: RedisClient,
+  name: ScriptName,
+  rest: (string | number | Buffer)[],
+): Promise<Answer> {
+  const { sha, text } = scripts[name]
+  try {
+    return (await client.callBuffer('evalsha', [sha, ...rest])) as Answer
+  } catch (error) {
+    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
+    return (await client.callBuffer('eval', [text, ...rest])) as Answer
+  }
+}
+
+/** For people, without secrets. */
+function nameOf({ topology, nodes, primary, db, tls }: RedisServers): string {
+  const hosts = nodes.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(', ')
+  if (topology === 'cluster') return `Redis cluster at ${hosts}`
+  if (topology === 'sentinel') return `Redis ${primary} of the sentinels at ${hosts}`
+  return `${tls === undefined ? 'redis' : 'rediss'}://${hosts}/${db}`
+}

@@ -1,0 +1,103 @@
+import { Failure, messageOf, type FailureKind } from '../../domain/failure.ts'
+
+interface Answer {
+  readonly kind: Extract<FailureKind, 'retry' | 'stop'>
+  readonly remedy: string
+}
+
+const credentials = 'set the right user name and password under state'
+const commands = 'give its user the commands and keys that the notes on this store list'
+const cluster = 'name its nodes under state.redis.cluster'
+const certificate = 'check state.redis.tls.caFile, and that the certificate bears the name of the server'
+
+/** What to do about the error that an answer begins with. */
+const byWord: Readonly<Record<string, Answer>> = {
+  OOM: { kind: 'stop', remedy: 'raise its maxmemory: it takes no writes until then' },
+  MISCONF: {
+    kind: 'stop',
+    remedy: 'see its log: it cannot write its own disk and takes no writes until then',
+  },
+  NOAUTH: { kind: 'stop', remedy: credentials },
+  WRONGPASS: { kind: 'stop', remedy: credentials },
+  NOPERM: { kind: 'stop', remedy: commands },
+  WRONGTYPE: { kind: 'stop', remedy: 'set another keyPrefix: another program uses these keys' },
+  MOVED: { kind: 'stop', remedy: cluster },
+  CROSSSLOT: { kind: 'stop', remedy: cluster },
+  READONLY: { kind: 'retry', remedy: 'it is a replica: name the primary, unless a failover is under way' },
+  NOREPLICAS: { kind: 'retry', remedy: 'bring its replicas back, or lower min-replicas-to-write' },
+  LOADING: { kind: 'retry', remedy: 'it reads its data from disk' },
+  BUSY: { kind: 'retry', remedy: 'a script keeps it busy' },
+  MASTERDOWN: { kind: 'retry', remedy: 'its primary is away' },
+  CLUSTERDOWN: { kind: 'retry', remedy: 'some of its nodes are away' },
+  TRYAGAIN: { kind: 'retry', remedy: 'it moves its slots' },
+}
+
+const byText: readonly (readonly [RegExp, Answer])[] = [
+  [/invalid password|without any password|auth.* failed/i, { kind: 'stop', remedy: credentials }],
+  [/ACL failure|no permissions|user executing the script/i, { kind: 'stop', remedy: commands }],
+  [
+    /unknown (redis )?command/i,
+    { kind: 'stop', remedy: 'use Redis 6.2 or later, with none of its commands renamed' },
+  ],
+  [/DB index is out of range|invalid DB index/i, { kind: 'stop', remedy: 'name a database that it has' }],
+  [/SELECT is not allowed in cluster mode/i, { kind: 'stop', remedy: cluster }],
+  [
+    /cluster support disabled/i,
+    { kind: 'stop', remedy: 'it is no cluster: name the server under state.redis.url' },
+  ],
+  [/max number of clients/i, { kind: 'retry', remedy: 'raise its maxclients' }],
+]
+
+/** Codes of Node and OpenSSL for certificates that are not trusted or do not fit. */
+const certificateCode = /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_OSSL/
+
+/** An error of the client or an answer of the server as a Failure. Any other value is a Failure already, or a bug. */
+export function redisFailure(error: unknown, name: string): unknown {
+  if (error instanceof Failure || !(error instanceof Error)) return error
+  // Lua itself complains: a bug, never an operator's fault.
+  if (/(?:^ERR |: )user_script:\d+:/.test(error.message)) return error
+  const { kind, remedy } = answerTo(error) ?? { kind: 'retry', remedy: 'it is tried again' }
+  const code = kind === 'stop' ? 'store_refuses' : 'store_unavailable'
+  // No cause: the client hangs the command and its arguments, credentials included, on its errors.
+  return new Failure(kind, code, `the store (${name}) failed: ${textOf(error)}: ${remedy}`)
+}
+
+function answerTo(error: Error): Answer | undefined {
+  const found = byWord[wordOf(error)] ?? byText.find(([text]) => text.test(error.message))?.[1]
+  if (found !== undefined) return found
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  if (certificateCode.test(code)) return { kind: 'stop', remedy: certificate }
+  return 'lastNodeError' in error && error.lastNodeError instanceof Error
+    ? answerTo(error.lastNodeError)
+    : undefined
+}
+
+/** Redis before 7 puts the words of an error inside a script behind "ERR Error running script". */
+function wordOf({ message }: Error): string {
+  return (causeInScript({ message }) ?? message).split(' ')[0] ?? ''
+}
+
+function causeInScript({ message }: Pick<Error, 'message'>): string | undefined {
+  return /@user_script:\s?\d+: -?([A-Z]+ .*)/s.exec(message)?.[1]
+}
+
+function textOf(error: Error): string {
+  if ('lastNodeError' in error && error.lastNodeError instanceof Error) return textOf(error.lastNodeError)
+  // Where a name stands for several addresses, Node's error for all of them has no message of its own.
+  if (error instanceof AggregateError) return [...new Set(error.errors.map(messageOf))].join(', ')
+  return error.message
+}
+
+/** True when the connection or its server went away: the answer is unknown, and asking again may work. */
+export function isLost(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  if (/^(READONLY|LOADING|CLUSTERDOWN|MASTERDOWN|TRYAGAIN) /.test(error.message)) return true
+  return /^(Connection is closed|Stream isn't writeable|Reached the max retries|Cluster isn't ready|Too many Cluster redirections|None of startup nodes|Command aborted)/.test(
+    error.message,
+  )
+}
+
+/** True where asking again, by a connection of its own even, would get the same refusal. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof Error && answerTo(error)?.kind === 'stop'
+}

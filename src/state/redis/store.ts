@@ -1,0 +1,105 @@
+import type { CheckpointStore, Clock, Telemetry } from '../../ports.ts'
+import type { RedisServers } from '../../redis/connection.ts'
+import { createAnnouncements } from './announcements.ts'
+import { createBackfills } from './backfills.ts'
+import { createCheckpointList } from './checkpoint-list.ts'
+import { createCommits, endedKeptMs } from './commits.ts'
+import { createDeadLetters } from './dead-letters.ts'
+import { createGaps, createPairs } from './gaps.ts'
+import { createHolders } from './holders.ts'
+import { createKeys } from './keys.ts'
+import { createLedger } from './ledger.ts'
+import { createLink, type Link } from './link.ts'
+import { createPruning } from './prune.ts'
+import { createRenameSink } from './rename-sink.ts'
+import { createLoadSeen } from './seen.ts'
+import { checkServers } from './server-checks.ts'
+import { createSinkNames } from './sink-names.ts'
+import { createIdentity } from './store-identity.ts'
+import { createStreams } from './streams.ts'
+
+/** The settings of a store in Redis. */
+export interface RedisState extends RedisServers {
+  readonly keyPrefix: string
+  /** Days for which the checkpoints of ended streams are kept. */
+  readonly keepDays: number
+}
+
+export interface RedisStoreOptions {
+  readonly state: RedisState
+  readonly clock: Clock
+  readonly deadLetterMaxBytes: number
+  readonly telemetry: Telemetry
+  /** Days for which the API answers: fingerprints expire some time after them. Default 3. */
+  readonly readableDays?: number
+  /** False refuses a prefix without a store instead of making one there. */
+  readonly create?: boolean
+  /** In place of the clock of Redis, by which holders are found dead; ms since the epoch. For tests. */
+  readonly redisNow?: () => number
+}
+
+/**
+ * Connects, looks whether the server is fit for a store, and makes the store where there is none. Throws
+ * `store_unavailable` where no server answers within seconds, and `store_refuses`.
+ */
+export async function openRedisStore(options: RedisStoreOptions): Promise<CheckpointStore> {
+  const { state, clock, telemetry, create = true } = options
+  const link = createLink(state, state.keyPrefix, clock)
+  try {
+    await checkServers(link, state.topology, telemetry)
+    return await createStore(options, link, create)
+  } catch (error) {
+    link.close()
+    throw error
+  }
+}
+
+async function createStore(
+  options: RedisStoreOptions,
+  link: Link,
+  create: boolean,
+): Promise<CheckpointStore> {
+  const { state, clock, deadLetterMaxBytes, readableDays = 3 } = options
+  const keys = createKeys(state.keyPrefix)
+  const identity = createIdentity(link, keys, clock)
+  const names = createSinkNames(link, keys)
+  const holders = createHolders(link, keys, clock, options.redisNow)
+  const streams = createStreams(link, names, holders, identity)
+  const ledger = createLedger(link, names, endedKeptMs(state))
+  const gaps = createGaps(link, keys)
+  const pairs = createPairs(link, keys)
+  const backfills = createBackfills(link, keys)
+  const announcements = createAnnouncements(link, keys, gaps)
+  const letters = createDeadLetters(link, keys, names, announcements)
+  const limits = { deadLetterMaxBytes, readableDays, keepDays: state.keepDays }
+  return {
+    id: await identity.open(create),
+    take: streams.take,
+    heartbeat: streams.heartbeat,
+    holds: streams.holds,
+    release: streams.release,
+    commit: createCommits(limits, { link, names, holders, announcements }),
+    read: streams.read,
+    list: createCheckpointList(link, keys, names),
+    loadSeen: createLoadSeen(link, names),
+    ledger: ledger.read,
+    forgetFingerprints: ledger.forget,
+    pairs: pairs.list,
+    rememberPairs: pairs.remember,
+    async gaps() {
+      await announcements.completeAll()
+      return gaps.list()
+    },
+    addGaps: gaps.add,
+    deadLetters: letters.list,
+    deadLetterCounts: letters.counts,
+    removeDeadLetters: letters.remove,
+    addBackfill: backfills.add,
+    backfills: backfills.list,
+    setBackfillState: backfills.setState,
+    settleBackfilled: backfills.settle,
+    renameSink: createRenameSink({ link, keys, names, holders, letters, announcements }),
+    prune: createPruning({ link, keys, holders, gaps, backfills, announcements }),
+    close: async () => link.close(),
+  }
+}

@@ -1,0 +1,105 @@
+import { setImmediate } from 'node:timers/promises'
+import type { DeadLetter, RefusalReason } from '../../domain/delivery.ts'
+import type { CheckpointStore } from '../../ports.ts'
+import type { Database } from './database.ts'
+
+export type LetterKey = Pick<DeadLetter, 'zone' | 'day' | 'sink' | 'id' | 'time'>
+
+/** Letters in one transaction, so that none holds up the event loop. */
+const removedAtOnce = 500
+const listedAtOnce = 200
+
+interface LetterRow {
+  rowid: number
+  zone: number
+  day: string
+  sink: string
+  id: string
+  time: string
+  reason: RefusalReason
+  answer: string
+  at: number
+  event: string
+}
+
+export interface DeadLetters {
+  readonly list: CheckpointStore['deadLetters']
+  readonly counts: CheckpointStore['deadLetterCounts']
+  readonly remove: CheckpointStore['removeDeadLetters']
+}
+
+export function createDeadLetters(database: Database): DeadLetters {
+  return {
+    list: (sink) => listLetters(database, sink),
+    counts: () =>
+      database.read(() =>
+        database
+          .all<{ sink: string; reason: string; count: number; bytes: number }>(
+            'SELECT sink, reason, count, bytes FROM letter_total ORDER BY sink, reason',
+          )
+          .map((row) => ({ ...row })),
+      ),
+    async remove(letters) {
+      let removed = 0
+      for (let from = 0; from < letters.length; from += removedAtOnce) {
+        const some = letters.slice(from, from + removedAtOnce)
+        removed += await database.write(() => {
+          let count = 0
+          for (const letter of some) count += removeLetter(database, letter)
+          return count
+        })
+        await setImmediate()
+      }
+      return removed
+    },
+  }
+}
+
+/** Oldest first. In several reads: the event loop turns between them. */
+async function listLetters(database: Database, sink: string | undefined): Promise<DeadLetter[]> {
+  const sql = `SELECT rowid, zone, day, sink, id, time, reason, answer, at, event FROM letter
+    WHERE rowid > ? AND rowid <= ? AND sink = ifnull(?, sink) ORDER BY rowid LIMIT ?`
+  const letters: DeadLetter[] = []
+  // A letter that is replaced meanwhile gets a higher number; it must not come twice.
+  const last = await database.read(
+    () => database.one<{ last: number | null }>('SELECT max(rowid) AS last FROM letter')?.last ?? 0,
+  )
+  let after = 0
+  for (;;) {
+    const from = after
+    const rows = await database.read(() =>
+      database.all<LetterRow>(sql, from, last, sink ?? null, listedAtOnce),
+    )
+    for (const row of rows) letters.push(letterOf(row))
+    if (rows.length < listedAtOnce) return letters.toSorted((a, b) => a.at - b.at)
+    after = rows.at(-1)!.rowid
+    await setImmediate()
+  }
+}
+
+function letterOf({ rowid: _rowid, id, time, ...rest }: LetterRow): DeadLetter {
+  return { ...rest, id: JSON.parse(id) as string, ...(time === '' ? {} : { time }) }
+}
+
+/** Bytes of all dead letters. Inside of a transaction. */
+export function letterBytes(database: Database): number {
+  return database.one<{ bytes: number }>('SELECT coalesce(sum(bytes), 0) AS bytes FROM letter_total')!.bytes
+}
+
+/** A letter of the same event replaces the earlier one. Inside of a write. */
+export function addLetters(database: Database, letters: readonly DeadLetter[]): void {
+  const sql = `INSERT INTO letter (zone, day, sink, id, time, reason, answer, at, event, bytes)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+  for (const letter of letters) {
+    removeLetter(database, letter)
+    const { zone, day, sink, reason, answer, at, event } = letter
+    const id = JSON.stringify(letter.id)
+    const bytes = Buffer.byteLength(id) + Buffer.byteLength(answer) + Buffer.byteLength(event)
+    database.run(sql, zone, day, sink, id, letter.time ?? '', reason, answer, at, event, bytes)
+  }
+}
+
+function removeLetter(database: Database, { zone, day, sink, id, time }: LetterKey): number {
+  const sql = 'DELETE FROM letter WHERE zone = ? AND day = ? AND sink = ? AND id = ? AND time = ?'
+  return database.run(sql, zone, day, sink, JSON.stringify(id), time ?? '')
+}

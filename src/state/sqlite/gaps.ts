@@ -1,0 +1,54 @@
+import type { Day } from '../../domain/day.ts'
+import type { Gap, GapReason } from '../../domain/gap.ts'
+import type { KnownPair } from '../../ports.ts'
+import type { Database } from './database.ts'
+
+interface GapRow {
+  zone: number
+  sink: string
+  day: Day
+  from_at: number
+  to_at: number
+  reason: GapReason
+  recorded_at: number
+}
+
+export function readGaps(database: Database): Gap[] {
+  const columns = 'zone, sink, day, from_at, to_at, reason, recorded_at'
+  return database
+    .all<GapRow>(`SELECT ${columns} FROM gap ORDER BY zone, sink, day, from_at, reason`)
+    .map(({ zone, sink, day, from_at, to_at, reason, recorded_at }) => {
+      return { zone, sink, day, from: from_at, to: to_at, reason, recordedAt: recorded_at }
+    })
+}
+
+/** A gap of the same zone, sink, day, beginning and reason stands already: it stays as it is. Inside of a write. */
+export function insertGaps(database: Database, gaps: readonly Gap[]): void {
+  const sql = `INSERT OR IGNORE INTO gap (zone, sink, day, from_at, to_at, reason, recorded_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?)`
+  for (const gap of gaps)
+    database.run(sql, gap.zone, gap.sink, gap.day, gap.from, gap.to, gap.reason, gap.recordedAt)
+}
+
+interface PairRow {
+  zone: number
+  sink: string
+  first_day: Day
+  planned_at: number
+}
+
+export function readPairs(database: Database): KnownPair[] {
+  return database
+    .all<PairRow>('SELECT zone, sink, first_day, planned_at FROM pair ORDER BY zone, sink')
+    .map(({ zone, sink, first_day, planned_at }) => {
+      return { zone, sink, firstDay: first_day, plannedAtMs: planned_at }
+    })
+}
+
+/** Inside of a write. */
+export function insertPairs(database: Database, pairs: readonly KnownPair[]): void {
+  const sql = `INSERT INTO pair (zone, sink, first_day, planned_at) VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET planned_at = max(planned_at, excluded.planned_at)`
+  for (const { zone, sink, firstDay, plannedAtMs } of pairs)
+    database.run(sql, zone, sink, firstDay, plannedAtMs)
+}

@@ -1,0 +1,90 @@
+import { setImmediate } from 'node:timers/promises'
+import { dayOf } from '../../domain/day.ts'
+import type { CheckpointStore, Clock } from '../../ports.ts'
+import { dropBackfills } from './backfills.ts'
+import type { Database } from './database.ts'
+import { keptUntil } from './streams.ts'
+
+/** Each transaction stays small: the event loop turns between them. */
+const streamsAtOnce = 20
+const chunksAtOnce = 512
+const pagesAtOnce = 256
+
+/** Free database pages that stay in the file for the next day. */
+const sparePages = 1024
+
+/** A holder that was silent for this long has no stream any more. */
+const holderKeptMs = 3_600_000
+
+export interface Pruning {
+  readonly prune: CheckpointStore['prune']
+  /** Clears away dropped fingerprints and gives free pages back to the file system. */
+  readonly reclaim: () => Promise<void>
+}
+
+export function createPruning(database: Database, clock: Clock): Pruning {
+  const reclaim = async (): Promise<void> => {
+    while (await database.write(() => clearChunks(database))) await setImmediate()
+    while (await database.write(() => shrink(database))) await setImmediate()
+  }
+  return {
+    async prune(checkpointsBefore, gapsBefore) {
+      let after: number | undefined = 0
+      while (after !== undefined) {
+        const from: number = after
+        after = await database.write(() => dropStreams(database, checkpointsBefore, from, clock.now()))
+        await setImmediate()
+      }
+      await database.write(() => {
+        database.run('DELETE FROM gap WHERE recorded_at < ?', gapsBefore)
+        dropBackfills(database, gapsBefore)
+        database.run('DELETE FROM holder WHERE heard_at < ?', clock.now() - holderKeptMs)
+      })
+      await reclaim()
+    },
+    reclaim,
+  }
+}
+
+interface OldStream {
+  id: number
+  fence: number
+  seen: number
+  holder: string | null
+}
+
+/** Where to go on, or undefined when there is nothing left. */
+function dropStreams(database: Database, before: number, after: number, nowMs: number): number | undefined {
+  // A stream that never had a commit is told by its day.
+  const sql = `SELECT id, fence, seen, holder FROM stream
+    WHERE id > ? AND (ended_at < ? OR (commit_number = 0 AND day < ?)) ORDER BY id LIMIT ?`
+  const rows = database.all<OldStream>(sql, after, before, dayOf(before), streamsAtOnce)
+  for (const row of rows) {
+    if (row.holder !== null && keptUntil(database, row.holder, nowMs) !== undefined) continue
+    database.run('UPDATE store SET fence_floor = max(fence_floor, ?)', row.fence)
+    database.run('INSERT INTO dropped (seen) VALUES (?)', row.seen)
+    database.run('DELETE FROM minute WHERE stream = ?', row.id)
+    database.run('DELETE FROM checkpoint WHERE stream = ?', row.id)
+    database.run('DELETE FROM stream WHERE id = ?', row.id)
+  }
+  return rows.length < streamsAtOnce ? undefined : rows.at(-1)?.id
+}
+
+/** False when there is nothing left to clear. */
+function clearChunks(database: Database): boolean {
+  const seen = database.one<{ seen: number }>('SELECT seen FROM dropped LIMIT 1')?.seen
+  if (seen === undefined) return false
+  const sql = 'DELETE FROM chunk WHERE id IN (SELECT id FROM chunk WHERE seen = ? LIMIT ?)'
+  if (database.run(sql, seen, chunksAtOnce) < chunksAtOnce)
+    database.run('DELETE FROM dropped WHERE seen = ?', seen)
+  return true
+}
+
+/** False when the file has no more free pages than it may keep. */
+function shrink(database: Database): boolean {
+  const free = database.one<{ freelist_count: number }>('PRAGMA freelist_count')?.freelist_count ?? 0
+  if (free <= sparePages) return false
+  database.script(`PRAGMA incremental_vacuum(${Math.min(pagesAtOnce, free - sparePages)})`)
+  const left = database.one<{ freelist_count: number }>('PRAGMA freelist_count')?.freelist_count ?? 0
+  return left < free
+}

@@ -1,0 +1,52 @@
+import { Failure } from '../../domain/failure.ts'
+import type { Stream } from '../../domain/stream.ts'
+import type { Clock } from '../../ports.ts'
+import type { Database } from './database.ts'
+import { held, keptUntil } from './streams.ts'
+
+/** What bears a sink's name, with the words for it. */
+const tables = [
+  ['stream', 'streams'],
+  ['gap', 'gaps'],
+  ['letter', 'dead letters'],
+  ['pair', 'planned zones'],
+] as const
+
+/** How many streams were moved. */
+export function createRenameSink(database: Database, clock: Clock) {
+  return (from: string, to: string): Promise<number> => {
+    return database.write(() => {
+      refuseTaken(database, to)
+      refuseHeld(database, from, clock.now())
+      const moved = database.run('UPDATE stream SET sink = ? WHERE sink = ?', to, from)
+      // A stream that is made anew under the old name must not meet a pump that held the moved one.
+      database.script(
+        'UPDATE store SET fence_floor = max(fence_floor, (SELECT ifnull(max(fence), 0) FROM stream))',
+      )
+      database.run('UPDATE gap SET sink = ? WHERE sink = ?', to, from)
+      database.run('UPDATE pair SET sink = ? WHERE sink = ?', to, from)
+      database.run('UPDATE letter SET sink = ? WHERE sink = ?', to, from)
+      database.run('UPDATE letter_total SET sink = ? WHERE sink = ?', to, from)
+      database.run('UPDATE backfilled SET sink = ? WHERE sink = ?', to, from)
+      return moved
+    })
+  }
+}
+
+function refuseTaken(database: Database, to: string): void {
+  const found = tables.filter(
+    ([table]) => database.one(`SELECT 1 FROM ${table} WHERE sink = ? LIMIT 1`, to) !== undefined,
+  )
+  if (found.length === 0) return
+  const what = found.map(([, words]) => words).join(', ')
+  const text = `the sink name ${to} is taken (the store has ${what} of it): choose a name that was never used`
+  throw new Failure('refuse', 'store_refuses', text)
+}
+
+function refuseHeld(database: Database, from: string, nowMs: number): void {
+  const sql = 'SELECT zone, day, sink, holder FROM stream WHERE sink = ? AND holder IS NOT NULL'
+  for (const { holder, ...stream } of database.all<Stream & { holder: string }>(sql, from)) {
+    const until = keptUntil(database, holder, nowMs)
+    if (until !== undefined) throw held(stream, until)
+  }
+}

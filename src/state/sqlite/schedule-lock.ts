@@ -1,0 +1,113 @@
+import { existsSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { resolve } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { Clock, ScheduleLock } from '../../ports.ts'
+import { isBusy, storeFailure } from './sqlite-failure.ts'
+import { prepareStateFile, unwritable } from './state-file.ts'
+
+/** Whoever only asks for the holder has the file for less than this. */
+const busyTimeoutMs = 50
+
+/** Connections that hold a lock: a collected one would give its lock away without a word. */
+const held = new Set<DatabaseSync>()
+
+export interface ScheduleLockOptions {
+  /** The store's own path; the lock lies beside it as `<path>.lock`. */
+  readonly path: string
+  readonly clock: Clock
+}
+
+/**
+ * An open exclusive transaction on an empty database: the operating system ends it with its process, however that
+ * dies, and nobody has to read a process id that another container gives away too. `acquire` does not wait. What it
+ * cannot do: guard two hosts that share a file system without working locks.
+ */
+export function createScheduleLock(options: ScheduleLockOptions): ScheduleLock {
+  const inMemory = options.path === ':memory:'
+  const path = inMemory ? options.path : `${realPath(resolve(options.path))}.lock`
+  const textPath = `${path}.holder`
+  let own: { readonly handle: DatabaseSync; readonly text: string } | undefined
+
+  const acquire = (): { ok: true } | { ok: false; holder: string } => {
+    if (own !== undefined) return { ok: true }
+    if (!inMemory) prepareStateFile(path, true)
+    const handle = lock(path)
+    if (handle === undefined) return { ok: false, holder: readText(textPath) }
+    const since = new Date(options.clock.now()).toISOString()
+    const text = `process ${process.pid} on host ${hostname()}, since ${since}`
+    try {
+      if (!inMemory) writeText(textPath, text)
+    } catch (error) {
+      handle.close()
+      throw unwritable(textPath, error)
+    }
+    held.add(handle)
+    own = { handle, text }
+    return { ok: true }
+  }
+
+  const release = (): void => {
+    if (own === undefined) return
+    // Before the lock goes: afterwards the text may be the next holder's.
+    if (!inMemory) rmSync(textPath, { force: true })
+    held.delete(own.handle)
+    own.handle.close()
+    own = undefined
+  }
+
+  return {
+    acquire: async () => acquire(),
+    holder: async () => own?.text ?? (inMemory || !isLocked(path) ? undefined : readText(textPath)),
+    release: async () => release(),
+  }
+}
+
+/** A link to the store must lead to the same lock. */
+function realPath(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path
+}
+
+/** Undefined when another connection has the lock. */
+function lock(path: string): DatabaseSync | undefined {
+  let handle: DatabaseSync | undefined
+  try {
+    handle = new DatabaseSync(path, { timeout: busyTimeoutMs })
+    handle.exec('BEGIN EXCLUSIVE')
+    return handle
+  } catch (error) {
+    handle?.close()
+    if (isBusy(error)) return undefined
+    throw storeFailure(error, path)
+  }
+}
+
+function isLocked(path: string): boolean {
+  if (!existsSync(path)) return false
+  let handle: DatabaseSync | undefined
+  try {
+    handle = new DatabaseSync(path, { readOnly: true, timeout: 0 })
+    handle.prepare('SELECT count(*) FROM sqlite_schema').get()
+    return false
+  } catch (error) {
+    if (isBusy(error)) return true
+    throw storeFailure(error, path)
+  } finally {
+    handle?.close()
+  }
+}
+
+function writeText(path: string, text: string): void {
+  const draft = `${path}.new`
+  writeFileSync(draft, text, { mode: 0o600 })
+  renameSync(draft, path)
+}
+
+/** The text of the holder before may stand for the moment in which a new one has the lock and writes its own. */
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return 'a process that has not said its name'
+  }
+}

@@ -1,0 +1,115 @@
+import type { Checkpoint } from '../../domain/checkpoint.ts'
+import { Failure } from '../../domain/failure.ts'
+import { streamKey, type Stream } from '../../domain/stream.ts'
+import type { CheckpointStore, Clock, Holder, Taken } from '../../ports.ts'
+import type { Database } from './database.ts'
+
+/** A holder that was heard from more recently than this keeps its streams. */
+const heardWithinMs = 20_000
+
+export interface StreamRow {
+  readonly id: number
+  readonly fence: number
+  readonly holder: string | null
+  readonly commit_number: number
+  readonly commit_hash: Uint8Array | null
+  readonly seen: number
+}
+
+export function findStream(database: Database, { zone, day, sink }: Stream): StreamRow | undefined {
+  const sql = `SELECT id, fence, holder, commit_number, commit_hash, seen FROM stream
+    WHERE zone = ? AND day = ? AND sink = ?`
+  return database.one<StreamRow>(sql, zone, day, sink)
+}
+
+/** A number that no chunk bears yet. */
+export function nextSeen(database: Database): number {
+  return database.one<{ last_seen: number }>(
+    'UPDATE store SET last_seen = last_seen + 1 RETURNING last_seen',
+  )!.last_seen
+}
+
+export function readCheckpoint(database: Database, id: number, stream: Stream): Checkpoint | undefined {
+  const row = database.one<{ body: string }>('SELECT body FROM checkpoint WHERE stream = ?', id)
+  return row === undefined ? undefined : checkpointOf(stream, row.body)
+}
+
+/** The body leaves the stream out, so that a renamed sink has no second place to be renamed in. */
+export function checkpointOf({ zone, day, sink }: Stream, body: string): Checkpoint {
+  return { stream: { zone, day, sink }, ...(JSON.parse(body) as Omit<Checkpoint, 'stream'>) }
+}
+
+/** Until when a live holder keeps its streams; undefined for one that was not heard from. Inside of a write. */
+export function keptUntil(database: Database, holder: string, nowMs: number): number | undefined {
+  const row = database.one<{ heard_at: number }>('SELECT heard_at FROM holder WHERE id = ?', holder)
+  if (row === undefined) return undefined
+  // The clock was set back: a dead holder must not keep its streams until the old time is reached again.
+  if (row.heard_at > nowMs) database.run('UPDATE holder SET heard_at = ? WHERE id = ?', nowMs, holder)
+  const until = Math.min(row.heard_at, nowMs) + heardWithinMs
+  return until > nowMs ? until : undefined
+}
+
+function hear(database: Database, holder: Holder, nowMs: number): void {
+  const sql = `INSERT INTO holder (id, schedule, heard_at) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET schedule = excluded.schedule, heard_at = excluded.heard_at`
+  database.run(sql, holder.id, holder.schedule ? 1 : 0, nowMs)
+}
+
+export interface Streams {
+  readonly take: CheckpointStore['take']
+  readonly heartbeat: CheckpointStore['heartbeat']
+  readonly holds: CheckpointStore['holds']
+  readonly release: CheckpointStore['release']
+  readonly read: CheckpointStore['read']
+}
+
+export function createStreams(database: Database, storeId: string, clock: Clock): Streams {
+  return {
+    async take(stream, holder) {
+      const taken = await database.write((): Taken | number => {
+        const nowMs = clock.now()
+        const row = findStream(database, stream)
+        const until = row === undefined ? undefined : heldUntil(database, row, holder, nowMs)
+        if (until !== undefined) return until
+        hear(database, holder, nowMs)
+        if (row === undefined)
+          return { fence: insertStream(database, stream, holder), checkpoint: undefined, storeId }
+        database.run('UPDATE stream SET fence = fence + 1, holder = ? WHERE id = ?', holder.id, row.id)
+        return { fence: row.fence + 1, checkpoint: readCheckpoint(database, row.id, stream), storeId }
+      })
+      if (typeof taken === 'number') throw held(stream, taken)
+      return taken
+    },
+    heartbeat: (holder) => database.writeLoosely(() => hear(database, holder, clock.now())),
+    holds: (stream, fence) => database.read(() => findStream(database, stream)?.fence === fence),
+    release: (stream, fence) =>
+      database.writeLoosely(() => {
+        const sql = 'UPDATE stream SET holder = NULL WHERE zone = ? AND day = ? AND sink = ? AND fence = ?'
+        database.run(sql, stream.zone, stream.day, stream.sink, fence)
+      }),
+    read: (stream) =>
+      database.read(() => {
+        const row = findStream(database, stream)
+        return row === undefined ? undefined : readCheckpoint(database, row.id, stream)
+      }),
+  }
+}
+
+function heldUntil(database: Database, row: StreamRow, by: Holder, nowMs: number): number | undefined {
+  if (row.holder === null || row.holder === by.id) return undefined
+  const other = database.one<{ schedule: number }>('SELECT schedule FROM holder WHERE id = ?', row.holder)
+  // The schedule lock has one owner: an earlier owner of it is dead.
+  if (by.schedule && other?.schedule === 1) return undefined
+  return keptUntil(database, row.holder, nowMs)
+}
+
+function insertStream(database: Database, { zone, day, sink }: Stream, holder: Holder): number {
+  const sql = `INSERT INTO stream (zone, day, sink, holder, seen, fence)
+    VALUES (?, ?, ?, ?, ?, (SELECT fence_floor + 1 FROM store)) RETURNING fence`
+  return database.one<{ fence: number }>(sql, zone, day, sink, holder.id, nextSeen(database))!.fence
+}
+
+export function held(stream: Stream, until: number): Failure {
+  const text = `the stream ${streamKey(stream)} is held by another live process`
+  return new Failure('wait', 'held', text, { retryAt: until })
+}

@@ -1,0 +1,37 @@
+import type { Happening } from '../domain/happening.ts'
+import type { Stream } from '../domain/stream.ts'
+import type { Conditions, Report } from './conditions.ts'
+import type { Fields, LineLevel } from './logger.ts'
+import type { Counting } from './metrics.ts'
+
+/** The one place that says what a happening means: its metrics and its line. */
+export interface Definition<H extends Happening> {
+  /** Of its line; the highest where that depends. */
+  readonly level: LineLevel
+  /** For the reference: what an operator should make of it. */
+  readonly meaning: string
+  count?(happening: H, metrics: Counting): void
+  tell(happening: H, voice: Voice): void
+}
+
+export type HappeningNamed<N extends Happening['name']> = Extract<Happening, { name: N }>
+export type Definitions<N extends Happening['name']> = { readonly [K in N]: Definition<HappeningNamed<K>> }
+
+/** How definitions speak. The event name is added to whatever they say. */
+export interface Voice {
+  line(level: LineLevel, message: string, fields?: Fields): void
+  /** A debug line, made only where somebody reads it. */
+  detail(make: () => readonly [message: string, fields?: Fields]): void
+  /** One of a condition's reports; see `Conditions`. */
+  report(report: Omit<Report, 'event'>): void
+  readonly conditions: Pick<Conditions, 'leave' | 'end' | 'stands' | 'retain' | 'flush'>
+  /** For example `zone 101 (shop)`. */
+  zone(id: number): string
+  /** For example `zone 101 (shop) → archive`. */
+  stream(stream: Stream): string
+  /** The account whose key reads the zone; `unknown` for a zone that is not configured. */
+  accountOf(zone: number): string
+  isConfigured(zone: number | undefined, sink: string | undefined): boolean
+  /** ms since the epoch. */
+  readonly nowMs: number
+}

@@ -1,0 +1,93 @@
+import type { Definitions } from '../definition.ts'
+
+export const fileHappenings: Definitions<
+  'FileCut' | 'FileShort' | 'FileReplaced' | 'PartCompressed' | 'PartsOfAnotherStore'
+> = {
+  FileCut: {
+    level: 'warn',
+    meaning:
+      'What a part held beyond its receipt was cut off: it was never committed and is read again. Usual after a crash (info); what is longer than one delivery is kept aside and warned of.',
+    count({ sink }, metrics) {
+      metrics.count('partRepairs', { sink, repair: 'cut' })
+    },
+    tell({ sink, part, bytes, keptAside }, voice) {
+      const aside = keptAside ? '; they are kept aside under .shieldlog/' : ''
+      voice.report({
+        group: `${sink} ${keptAside}`,
+        level: keptAside ? 'warn' : 'info',
+        sink,
+        message: `sink ${sink}: cut ${bytes} bytes without receipt off ${part}${aside}`,
+        about: `sink ${sink}: parts cut back to their receipts`,
+        fields: { sink, keptAside },
+        details: { part, bytes },
+        hasEnd: false,
+      })
+    },
+  },
+  FileShort: {
+    level: 'error',
+    meaning:
+      'A part is shorter than what was committed to it: somebody else cut or lost data. Later events go to a new part; `audit` finds what is missing and `audit --repair` ships it again.',
+    count({ sink }, metrics) {
+      metrics.count('partRepairs', { sink, repair: 'short' })
+    },
+    tell({ sink, part, expected, found }, voice) {
+      voice.report({
+        group: sink,
+        level: 'error',
+        sink,
+        message: `sink ${sink}: ${part} holds ${found} bytes of ${expected} committed ones: data was lost on disk; \`audit --repair\` ships it again`,
+        about: `sink ${sink}: parts shorter than their receipts`,
+        fields: { sink },
+        details: { part, expected, found },
+        hasEnd: false,
+      })
+    },
+  },
+  FileReplaced: {
+    level: 'warn',
+    meaning: 'A part was moved, removed or written to by somebody else; later events go to a new part.',
+    count({ sink }, metrics) {
+      metrics.count('partRepairs', { sink, repair: 'replaced' })
+    },
+    tell({ sink, part, why }, voice) {
+      voice.report({
+        group: sink,
+        level: 'warn',
+        sink,
+        message: `sink ${sink}: ${part} is continued in a new part: ${why}`,
+        about: `sink ${sink}: parts continued in new ones`,
+        fields: { sink },
+        details: { part, why },
+        hasEnd: false,
+      })
+    },
+  },
+  PartCompressed: {
+    level: 'debug',
+    meaning: 'A closed part was compressed.',
+    tell({ sink, part, bytes, compressedBytes }, voice) {
+      voice.detail(() => [
+        `sink ${sink}: compressed ${part} from ${bytes} to ${compressedBytes} bytes`,
+        { sink, part, bytes, compressedBytes },
+      ])
+    },
+  },
+  PartsOfAnotherStore: {
+    level: 'warn',
+    meaning:
+      'The folder holds parts that another store or sink wrote: the store was lost or replaced. They are left alone, new parts stand beside them, and events may stand in both.',
+    tell({ sink, parts, why }, voice) {
+      voice.report({
+        group: sink,
+        level: 'warn',
+        sink,
+        message: `sink ${sink}: leaves ${parts} parts alone that are not its own: ${why}`,
+        about: `sink ${sink}: parts of another store`,
+        fields: { sink },
+        details: { parts, why },
+        hasEnd: false,
+      })
+    },
+  },
+}

@@ -1,0 +1,55 @@
+import type { Zone } from '../domain/stream.ts'
+import type { LabelSet, MetricDefinition } from './metric-definitions.ts'
+
+/** What the configuration names: the only values that the labels `zone`, `sink` and `account` take. */
+export interface Known {
+  readonly zones: readonly Zone[]
+  readonly sinks: readonly string[]
+  readonly accounts: readonly string[]
+}
+
+export type Labels = Readonly<Record<string, string>>
+
+export interface LabelSets {
+  has(set: LabelSet, value: string): boolean
+  zone(id: number): Zone | undefined
+  /** Every combination of label values that a metric may have. */
+  combinations(definition: MetricDefinition): Labels[]
+  /** True when each label holds a value of its set. Keeps series of what left the configuration from coming back. */
+  allows(definition: MetricDefinition, labels: Labels): boolean
+}
+
+export function createLabelSets(known: Known): LabelSets {
+  const zones = new Map(known.zones.map((zone) => [zone.id, zone]))
+  const sets = {
+    zones: new Set(known.zones.map((zone) => String(zone.id))),
+    sinks: new Set(known.sinks),
+    accounts: new Set(known.accounts),
+  }
+
+  function has(set: LabelSet, value: string): boolean {
+    return typeof set === 'string' ? sets[set].has(value) : set.includes(value)
+  }
+
+  return {
+    has,
+    zone: (id) => zones.get(id),
+    combinations(definition) {
+      let combinations: Labels[] = [{}]
+      for (const [label, set] of Object.entries(definition.labels)) {
+        const values = typeof set === 'string' ? [...sets[set]] : set
+        combinations = combinations.flatMap((labels) =>
+          values.map((value) => ({ ...labels, [label]: value })),
+        )
+      }
+      return combinations
+    },
+    allows(definition, labels) {
+      for (const [label, set] of Object.entries(definition.labels)) {
+        const value = labels[label]
+        if (value === undefined || !has(set, value)) return false
+      }
+      return true
+    },
+  }
+}

@@ -1,0 +1,66 @@
+import { isatty } from 'node:tty'
+import { pino } from 'pino'
+import { prettyFactory } from 'pino-pretty'
+import { printable, printableFields } from './printable.ts'
+import { createLineWriter } from './stderr.ts'
+
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
+export type LineLevel = Exclude<LogLevel, 'silent'>
+export type Fields = Readonly<Record<string, unknown>>
+
+export interface LoggerOptions {
+  readonly level: LogLevel
+  /** `auto`: pretty on a terminal, else JSON. */
+  readonly format: 'auto' | 'pretty' | 'json'
+  /** For the pretty form; by default on a terminal. */
+  readonly color?: boolean
+  /** Takes whole lines; stderr when absent. */
+  readonly stream?: { write(text: string): unknown; readonly isTTY?: boolean }
+}
+
+export interface Logger {
+  /** One line, written when this returns. Message and fields may hold text from the wire: it is made harmless here. */
+  line(level: LineLevel, event: string, message: string, fields?: Fields): void
+  isEnabled(level: LineLevel): boolean
+  /** From the next line on. */
+  setLevel(level: LogLevel): void
+}
+
+const stderr = 2
+
+/** Throws nothing of its own; what `stream.write` throws passes through. */
+export function createLogger(options: LoggerOptions): Logger {
+  const terminal = options.stream === undefined ? isatty(stderr) : options.stream.isTTY === true
+  const target = options.stream ?? createLineWriter(stderr)
+  const isPretty = options.format === 'pretty' || (options.format === 'auto' && terminal)
+  const pretty = prettyFactory({
+    colorize: options.color ?? terminal,
+    singleLine: true,
+    errorLikeObjectKeys: [],
+    translateTime: 'UTC:yyyy-mm-dd"T"HH:MM:ss.l"Z"',
+  })
+  const log = pino(
+    {
+      level: options.level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    {
+      write(line: string) {
+        target.write(isPretty ? pretty(line) : line)
+      },
+    },
+  )
+
+  return {
+    line(level, event, message, fields = {}) {
+      if (!log.isLevelEnabled(level)) return
+      log[level]({ event, ...printableFields(fields) }, '%s', printable(message))
+    },
+    isEnabled: (level) => log.isLevelEnabled(level),
+    setLevel(level) {
+      log.level = level
+    },
+  }
+}

@@ -1,0 +1,245 @@
+import { gapReasons } from '../domain/gap.ts'
+import { requestOutcomes } from '../domain/happening.ts'
+import { queueStates, streamStates } from '../domain/snapshot.ts'
+import { failureCodes, guards, operations, refusalReasons } from './closed-sets.ts'
+
+/** Values that a label may take: a closed set, or the zones, sinks or accounts of the configuration. */
+export type LabelSet = 'zones' | 'sinks' | 'accounts' | readonly string[]
+
+export interface MetricDefinition {
+  /** Without the prefix. */
+  readonly name: string
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  readonly labels: Readonly<Record<string, LabelSet>>
+  readonly help: string
+  /** Upper bounds, for histograms. Those never carry a zone: a zone and sink may have 25 series at most. */
+  readonly buckets?: readonly number[]
+}
+
+const lanes = ['live', 'backfill'] as const
+const zone = { zone: 'zones' } as const
+const sink = { sink: 'sinks' } as const
+const account = { account: 'accounts' } as const
+const pair = { ...zone, ...sink } as const
+
+const requestBuckets = [0.005, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+const commitBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
+const delayBuckets = [1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 21_600, 86_400]
+
+/** Counted by what happens in this process. Each series stands at 0 from the start. */
+export const countedMetrics = {
+  eventsFetched: {
+    name: 'events_fetched_total',
+    type: 'counter',
+    labels: zone,
+    help: 'Events on pages read from the API, re-reads included, once for each sink that the page is read for.',
+  },
+  eventsDelivered: {
+    name: 'events_delivered_total',
+    type: 'counter',
+    labels: pair,
+    help: 'Events that the sink took responsibility for, counted with the commit.',
+  },
+  eventsDuplicate: {
+    name: 'events_duplicate_total',
+    type: 'counter',
+    labels: pair,
+    help: 'Events left out because the stream had delivered them before. Re-reads make these; they are no fault.',
+  },
+  eventsLate: {
+    name: 'events_late_total',
+    type: 'counter',
+    labels: pair,
+    help: 'Delivered events that turned up later than the overlap, which the lag does not show.',
+  },
+  eventsFiltered: {
+    name: 'events_filtered_total',
+    type: 'counter',
+    labels: pair,
+    help: 'Events left out because the configuration says so.',
+  },
+  eventsDeadLettered: {
+    name: 'events_dead_lettered_total',
+    type: 'counter',
+    labels: { ...sink, reason: refusalReasons },
+    help: 'Events that the sink will never take, kept as dead letters with the reason.',
+  },
+  pagesFetched: {
+    name: 'pages_fetched_total',
+    type: 'counter',
+    labels: pair,
+    help: 'Pages read from the API.',
+  },
+  apiRequests: {
+    name: 'api_requests_total',
+    type: 'counter',
+    labels: { ...account, operation: operations, outcome: requestOutcomes },
+    help: 'Requests to the API, each try counted, by outcome.',
+  },
+  apiRequestDuration: {
+    name: 'api_request_duration_seconds',
+    type: 'histogram',
+    labels: { operation: operations },
+    buckets: requestBuckets,
+    help: 'Time from sending a request to the API until its answer was read.',
+  },
+  apiThrottled: {
+    name: 'api_throttled_total',
+    type: 'counter',
+    labels: account,
+    help: 'Answers of the API that asked to come back later (429).',
+  },
+  gapsFound: {
+    name: 'gaps_total',
+    type: 'counter',
+    labels: { ...pair, reason: gapReasons },
+    help: 'Gaps recorded by this process: events that can no longer be read. Any increase is a loss.',
+  },
+  eventDelay: {
+    name: 'event_delay_seconds',
+    type: 'histogram',
+    labels: { ...sink, lane: lanes },
+    buckets: delayBuckets,
+    help: 'Delivery instant minus event time of each delivered event; future event times count as 0.',
+  },
+  sinkRequests: {
+    name: 'sink_requests_total',
+    type: 'counter',
+    labels: { ...sink, outcome: requestOutcomes },
+    help: 'Requests or writes to the sink, each try counted, by outcome.',
+  },
+  sinkRequestDuration: {
+    name: 'sink_request_duration_seconds',
+    type: 'histogram',
+    labels: sink,
+    buckets: requestBuckets,
+    help: 'Time until the sink answered a request or finished a write.',
+  },
+  sinkBytes: {
+    name: 'sink_bytes_total',
+    type: 'counter',
+    labels: sink,
+    help: 'Bytes that the sink took.',
+  },
+  commitDuration: {
+    name: 'checkpoint_commit_duration_seconds',
+    type: 'histogram',
+    labels: {},
+    buckets: commitBuckets,
+    help: 'Time that the store took for a commit.',
+  },
+  sweepsGuarded: {
+    name: 'sweeps_guarded_total',
+    type: 'counter',
+    labels: { guard: guards },
+    help: 'Sweeps that a guard ended before their end, because the listing did not make sense.',
+  },
+  streamFailures: {
+    name: 'stream_failures_total',
+    type: 'counter',
+    labels: { code: failureCodes },
+    help: 'Pumps that ended with a failure, by its code.',
+  },
+  partRepairs: {
+    name: 'part_repairs_total',
+    type: 'counter',
+    labels: { ...sink, repair: ['cut', 'short', 'replaced'] },
+    help: 'Parts cut back to their receipt, found shorter than it, or replaced by a new part.',
+  },
+  tickFailures: {
+    name: 'tick_failures_total',
+    type: 'counter',
+    labels: {},
+    help: 'Turns of a loop (schedule, compression) that failed.',
+  },
+  configReloads: {
+    name: 'config_reloads_total',
+    type: 'counter',
+    labels: { result: ['taken', 'refused'] },
+    help: 'Configurations read again while running, taken or refused.',
+  },
+} as const satisfies Record<string, MetricDefinition>
+
+/** Set when something is measured; absent before. */
+export const measuredMetrics = {
+  clockSkew: {
+    name: 'clock_skew_seconds',
+    type: 'gauge',
+    labels: account,
+    help: "The API's clock minus this host's clock at the latest answer.",
+  },
+  buildInfo: {
+    name: 'build_info',
+    type: 'gauge',
+    labels: { version: [] },
+    help: 'Always 1; the label tells the version.',
+  },
+} as const satisfies Record<string, MetricDefinition>
+
+/** Read from the store at scrape time. */
+export const stateMetrics = {
+  lag: {
+    name: 'zone_lag_seconds',
+    type: 'gauge',
+    labels: pair,
+    help: 'Now minus the instant up to which everything readable was delivered. Grows while anything fails. While the store does not answer it grows on from what was last read.',
+  },
+  caughtUp: {
+    name: 'zone_caught_up_timestamp_seconds',
+    type: 'gauge',
+    labels: pair,
+    help: 'The instant up to which everything readable was delivered; time() minus this is the lag.',
+  },
+  newestEvent: {
+    name: 'zone_newest_event_timestamp_seconds',
+    type: 'gauge',
+    labels: pair,
+    help: 'Time of the newest delivered event; absent until there is one. Old on a quiet zone: no measure of lag.',
+  },
+  timeToLoss: {
+    name: 'time_to_loss_seconds',
+    type: 'gauge',
+    labels: pair,
+    help: 'Time until the oldest unfinished day can no longer be read; +Inf where none is unfinished. While the store does not answer it runs down from what was last read.',
+  },
+  streams: {
+    name: 'streams',
+    type: 'gauge',
+    labels: { state: streamStates },
+    help: 'Streams (one zone, one day, one sink) by state.',
+  },
+  gaps: {
+    name: 'gaps',
+    type: 'gauge',
+    labels: pair,
+    help: 'Gaps that the store remembers: events that can no longer be read.',
+  },
+  deadLetters: {
+    name: 'dead_letters',
+    type: 'gauge',
+    labels: sink,
+    help: 'Events that the sink refused, waiting to be replayed or dropped.',
+  },
+  queueJobs: {
+    name: 'queue_jobs',
+    type: 'gauge',
+    labels: { lane: lanes, state: queueStates },
+    help: 'Jobs of the schedule by lane and state.',
+  },
+  stateUp: {
+    name: 'state_up',
+    type: 'gauge',
+    labels: {},
+    help: '1 when the store answered at this scrape; 0 when not, and then the gauges that are read from it are absent.',
+  },
+} as const satisfies Record<string, MetricDefinition>
+
+export type CountedMetric = keyof typeof countedMetrics
+export type MeasuredMetric = keyof typeof measuredMetrics
+
+/** Every metric of this program's own, in the order of the reference. */
+export const metricDefinitions: readonly MetricDefinition[] = [
+  ...Object.values(countedMetrics),
+  ...Object.values(stateMetrics),
+  ...Object.values(measuredMetrics),
+]

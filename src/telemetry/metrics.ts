@@ -1,0 +1,133 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { StateSnapshot } from '../domain/snapshot.ts'
+import type { Zone } from '../domain/stream.ts'
+import type { Clock } from '../ports.ts'
+import { createLabelSets } from './label-sets.ts'
+import type { Known, Labels, LabelSets } from './label-sets.ts'
+import { countedMetrics, measuredMetrics } from './metric-definitions.ts'
+import type { CountedMetric, MeasuredMetric, MetricDefinition } from './metric-definitions.ts'
+import { createStateGauges } from './state-gauges.ts'
+import type { StateGauges } from './state-gauges.ts'
+
+export const metricPrefix = 'shieldlog_'
+
+/** What the definitions of happenings write to. */
+export interface Counting {
+  /** Adds to a counter, or observes a value (seconds) in a histogram. Ignored for zones, sinks and accounts not known. */
+  count(metric: CountedMetric, labels: Labels, value?: number): void
+  measure(metric: MeasuredMetric, labels: Labels, value: number): void
+}
+
+export interface Metrics extends Counting {
+  /**
+   * To be called before the first scrape and on each reload: every counter of what the configuration names stands at 0,
+   * what it no longer names loses its series.
+   */
+  prepare(known: Known): void
+  /** The configured zone of that id. */
+  zone(id: number): Zone | undefined
+  isKnown(set: 'sinks' | 'accounts', name: string): boolean
+  /** Where the gauges of shared state come from: one pair for each configured zone and sink. Asked at scrape time. */
+  readState(read: () => Promise<StateSnapshot>): void
+  /** The exposition in the text format. Scrapes at the same time share one. */
+  text(): Promise<string>
+  readonly contentType: string
+}
+
+type Instrument = Counter | Histogram
+
+function createInstrument(definition: MetricDefinition, registry: Registry): Instrument {
+  const config = {
+    name: metricPrefix + definition.name,
+    help: definition.help,
+    labelNames: Object.keys(definition.labels),
+    registers: [registry],
+  }
+  if (definition.type === 'counter') return new Counter(config)
+  return new Histogram({ ...config, buckets: [...(definition.buckets ?? [])] })
+}
+
+function startAtZero(instrument: Instrument, labels: Labels): void {
+  if (instrument instanceof Counter) instrument.inc(labels, 0)
+  else instrument.zero(labels)
+}
+
+/** An operation that nobody declared counts as `other`. */
+function fallback(definition: MetricDefinition, labels: Labels): Labels {
+  const operations = definition.labels['operation']
+  const operation = labels['operation']
+  if (!Array.isArray(operations) || operation === undefined || operations.includes(operation)) return labels
+  return { ...labels, operation: 'other' }
+}
+
+export function createMetrics(options: { version: string; clock: Clock }): Metrics {
+  const registry = new Registry()
+  const instruments = new Map<CountedMetric, { definition: MetricDefinition; instrument: Instrument }>()
+  for (const [key, definition] of Object.entries(countedMetrics))
+    instruments.set(key as CountedMetric, { definition, instrument: createInstrument(definition, registry) })
+
+  const gauges = new Map<MeasuredMetric, Gauge>()
+  for (const [key, definition] of Object.entries(measuredMetrics)) {
+    const { name, help } = definition
+    const labelNames = Object.keys(definition.labels)
+    const gauge = new Gauge({ name: metricPrefix + name, help, labelNames, registers: [registry] })
+    gauges.set(key as MeasuredMetric, gauge)
+  }
+  gauges.get('buildInfo')!.set({ version: options.version }, 1)
+  collectDefaultMetrics({ register: registry })
+
+  let sets = createLabelSets({ zones: [], sinks: [], accounts: [] })
+  let state: StateGauges | undefined
+  let scrape: Promise<string> | undefined
+
+  for (const { definition, instrument } of instruments.values())
+    for (const labels of sets.combinations(definition)) startAtZero(instrument, labels)
+
+  /** Starts new series at 0 and removes those of what is gone; standing ones keep their values. */
+  function refit(definition: MetricDefinition, instrument: Instrument, next: LabelSets): void {
+    for (const labels of sets.combinations(definition))
+      if (!next.allows(definition, labels)) instrument.remove(labels)
+    for (const labels of next.combinations(definition))
+      if (!sets.allows(definition, labels)) startAtZero(instrument, labels)
+  }
+
+  async function expose(): Promise<string> {
+    await state?.refresh(sets)
+    return registry.metrics()
+  }
+
+  return {
+    contentType: registry.contentType,
+    count(metric, given, value = 1) {
+      const { definition, instrument } = instruments.get(metric)!
+      const labels = fallback(definition, given)
+      if (!Number.isFinite(value) || !sets.allows(definition, labels)) return
+      if (instrument instanceof Counter) instrument.inc(labels, Math.max(0, value))
+      else instrument.observe(labels, Math.max(0, value))
+    },
+    measure(metric, labels, value) {
+      if (Number.isFinite(value) && sets.allows(measuredMetrics[metric], labels))
+        gauges.get(metric)!.set(labels, value)
+    },
+    prepare(known) {
+      const next = createLabelSets(known)
+      for (const { definition, instrument } of instruments.values()) refit(definition, instrument, next)
+      for (const labels of sets.combinations(measuredMetrics.clockSkew))
+        if (!next.allows(measuredMetrics.clockSkew, labels)) gauges.get('clockSkew')!.remove(labels)
+      sets = next
+      state?.outdate()
+    },
+    zone: (id) => sets.zone(id),
+    isKnown: (set, name) => sets.has(set, name),
+    readState(read) {
+      if (state !== undefined) throw new Error('the state of the streams is read from one place only')
+      state = createStateGauges(registry, metricPrefix, read, options.clock)
+    },
+    text() {
+      scrape ??= expose().finally(() => {
+        scrape = undefined
+      })
+      return scrape
+    },
+  }
+}

@@ -1,0 +1,78 @@
+import { Gauge } from 'prom-client'
+import type { Registry } from 'prom-client'
+import type { StateSnapshot } from '../domain/snapshot.ts'
+import type { Clock } from '../ports.ts'
+import type { Labels, LabelSets } from './label-sets.ts'
+import { stateMetrics } from './metric-definitions.ts'
+import type { MetricDefinition } from './metric-definitions.ts'
+import { createStateReading } from './state-reading.ts'
+
+export interface StateGauges {
+  /** Asks the store and sets the gauges, in bounded time and whatever the store does. */
+  refresh(sets: LabelSets): Promise<void>
+  outdate(): void
+}
+
+type StateMetric = keyof typeof stateMetrics
+
+export function createStateGauges(
+  registry: Registry,
+  prefix: string,
+  read: () => Promise<StateSnapshot>,
+  clock: Clock,
+): StateGauges {
+  const reading = createStateReading(read, clock)
+  const gauges = new Map<StateMetric, Gauge>()
+  for (const [key, { name, help, labels }] of Object.entries(stateMetrics)) {
+    const labelNames = Object.keys(labels)
+    gauges.set(
+      key as StateMetric,
+      new Gauge({ name: prefix + name, help, labelNames, registers: [registry] }),
+    )
+  }
+
+  function set(sets: LabelSets, metric: StateMetric, labels: Labels, value: number | undefined): void {
+    const definition: MetricDefinition = stateMetrics[metric]
+    if (value === undefined || Number.isNaN(value) || !sets.allows(definition, labels)) return
+    gauges.get(metric)!.set(labels, value)
+  }
+
+  /**
+   * Lag is never absent once it was known: without an answer of the store nothing is committed, so it grows second by
+   * second, and an alert on it goes on.
+   */
+  function setRunning(snapshot: StateSnapshot, sets: LabelSets, ageSeconds: number): void {
+    for (const pair of snapshot.pairs) {
+      const labels = { zone: String(pair.zone), sink: pair.sink }
+      set(sets, 'lag', labels, pair.lagSeconds + ageSeconds)
+      set(sets, 'timeToLoss', labels, pair.timeToLossSeconds - ageSeconds)
+    }
+  }
+
+  function setStanding(snapshot: StateSnapshot, sets: LabelSets): void {
+    for (const pair of snapshot.pairs) {
+      const labels = { zone: String(pair.zone), sink: pair.sink }
+      set(sets, 'caughtUp', labels, pair.caughtUpAtMs / 1000)
+      set(sets, 'newestEvent', labels, pair.newestMs === undefined ? undefined : pair.newestMs / 1000)
+      set(sets, 'gaps', labels, pair.gaps)
+    }
+    for (const [state, count] of Object.entries(snapshot.streams)) set(sets, 'streams', { state }, count)
+    for (const labels of sets.combinations(stateMetrics.deadLetters)) set(sets, 'deadLetters', labels, 0)
+    for (const { sink, count } of snapshot.deadLetters) set(sets, 'deadLetters', { sink }, count)
+    for (const labels of sets.combinations(stateMetrics.queueJobs)) set(sets, 'queueJobs', labels, 0)
+    for (const { lane, state, jobs } of snapshot.queues) set(sets, 'queueJobs', { lane, state }, jobs)
+  }
+
+  return {
+    async refresh(sets) {
+      const isUp = await reading.refresh()
+      const latest = reading.latest()
+      for (const gauge of gauges.values()) gauge.reset()
+      set(sets, 'stateUp', {}, isUp ? 1 : 0)
+      if (latest === undefined) return
+      setRunning(latest.snapshot, sets, (clock.monotonic() - latest.atMs) / 1000)
+      if (isUp) setStanding(latest.snapshot, sets)
+    },
+    outdate: () => reading.outdate(),
+  }
+}

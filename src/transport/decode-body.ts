@@ -1,0 +1,88 @@
+import { promisify } from 'node:util'
+import {
+  brotliDecompress,
+  brotliDecompressSync,
+  gunzip,
+  gunzipSync,
+  inflate,
+  inflateRaw,
+  inflateRawSync,
+  inflateSync,
+  zstdDecompress,
+  zstdDecompressSync,
+} from 'node:zlib'
+import { Failure } from '../domain/failure.ts'
+
+interface Decoder {
+  readonly now: (body: Buffer, options: { maxOutputLength: number }) => Buffer
+  readonly later: (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>
+}
+
+const gzip: Decoder = { now: gunzipSync, later: promisify(gunzip) }
+const zlib: Decoder = { now: inflateSync, later: promisify(inflate) }
+const rawDeflate: Decoder = { now: inflateRawSync, later: promisify(inflateRaw) }
+const brotli: Decoder = { now: brotliDecompressSync, later: promisify(brotliDecompress) }
+const zstd: Decoder = { now: zstdDecompressSync, later: promisify(zstdDecompress) }
+
+/** What we can undo, in the form of an Accept-Encoding header. */
+export const acceptedEncodings = 'gzip, br, zstd'
+
+/** Unpacking a small body at once costs less than the way to the thread pool and back. */
+const atOnceBytes = 1_048_576
+/** A list of codings is legal, but more than this many is an attack on our time. */
+const maxCodings = 3
+
+/**
+ * Undoes a Content-Encoding. Throws Failure: `page_too_large` (refuse) beyond `maxBytes`, `bad_body` (retry) for a
+ * coding that is unknown or a body that does not unpack.
+ */
+export async function decodeBody(
+  body: Buffer,
+  encoding: string | undefined,
+  maxBytes: number,
+): Promise<Buffer> {
+  const codings = (encoding ?? '')
+    .split(',')
+    .map((coding) => coding.trim().toLowerCase())
+    .filter((coding) => coding !== '' && coding !== 'identity')
+  if (codings.length > maxCodings) throw badBody('too many content codings')
+  let decoded = body
+  for (const coding of codings.reverse()) {
+    // An empty body is empty in any coding: servers label 204 and 500 answers so.
+    if (decoded.length === 0) return decoded
+    decoded = await decodeOne(decoded, coding, maxBytes)
+  }
+  return decoded
+}
+
+async function decodeOne(body: Buffer, coding: string, maxBytes: number): Promise<Buffer> {
+  const decoder = decoderOf(coding, body)
+  if (decoder === undefined) throw badBody(`content coding ${JSON.stringify(coding.slice(0, 20))} is unknown`)
+  const options = { maxOutputLength: Math.max(1, maxBytes) }
+  try {
+    return body.length <= atOnceBytes ? decoder.now(body, options) : await decoder.later(body, options)
+  } catch (cause) {
+    if (cause instanceof Error && Reflect.get(cause, 'code') === 'ERR_BUFFER_TOO_LARGE')
+      throw new Failure('refuse', 'page_too_large', `the answer unpacks to more than ${maxBytes} bytes`)
+    throw badBody(`the ${coding} answer does not unpack`, cause)
+  }
+}
+
+function decoderOf(coding: string, body: Buffer): Decoder | undefined {
+  if (coding === 'gzip' || coding === 'x-gzip') return gzip
+  if (coding === 'br') return brotli
+  if (coding === 'zstd') return zstd
+  if (coding === 'deflate') return isZlib(body) ? zlib : rawDeflate
+  return undefined
+}
+
+/** `deflate` means the zlib format, yet some servers send bare deflate; the first two bytes tell. */
+function isZlib(body: Buffer): boolean {
+  if (body.length < 2) return true
+  const [first, second] = [body[0]!, body[1]!]
+  return (first & 0x0f) === 8 && (first * 256 + second) % 31 === 0
+}
+
+function badBody(message: string, cause?: unknown): Failure {
+  return new Failure('retry', 'bad_body', message, { cause })
+}

@@ -1,0 +1,71 @@
+import { createSecureContext } from 'node:tls'
+import { type Dispatcher, EnvHttpProxyAgent } from 'undici'
+import { Failure, messageOf } from '../domain/failure.ts'
+
+/** PEM texts, already read. `ca` takes the place of the usual roots, as it does for curl and most shippers. */
+export interface TlsOptions {
+  readonly ca?: string | undefined
+  readonly cert?: string | undefined
+  readonly key?: string | undefined
+}
+
+export interface DispatcherOptions {
+  readonly tls?: TlsOptions | undefined
+  /** Connections to one origin. */
+  readonly connections: number
+  readonly connectTimeoutMs?: number
+}
+
+/** Quiet streams are asked every 30 s; undici's own 4 s would open a connection for each poll. */
+const keepAliveTimeoutMs = 60_000
+/** Connections are replaced after this time, so that a change of DNS is noticed. */
+const connectionLifeMs = 300_000
+
+/**
+ * The connections to one far side. Honours HTTPS_PROXY, HTTP_PROXY and NO_PROXY (read by undici) and
+ * NODE_EXTRA_CA_CERTS (read by node, where no `ca` is given). Speaks HTTP/1.1 only and follows no redirect.
+ * Throws Failure (stop) for certificates or a proxy address that cannot be used.
+ */
+export function createDispatcher({
+  tls = {},
+  connections,
+  connectTimeoutMs = 10_000,
+}: DispatcherOptions): Dispatcher {
+  const secure = secureOptions(tls)
+  try {
+    return new EnvHttpProxyAgent({
+      connections,
+      allowH2: false,
+      keepAliveTimeout: keepAliveTimeoutMs,
+      clientTtl: connectionLifeMs,
+      connect: { ...secure, timeout: connectTimeoutMs },
+      // Through a proxy undici ignores `connect`: these two take its place for the tunnel and for the proxy itself.
+      requestTls: { ...secure, timeout: connectTimeoutMs },
+      proxyTls: { timeout: connectTimeoutMs },
+    })
+  } catch (cause) {
+    throw new Failure(
+      'stop',
+      'network',
+      `cannot connect through the proxy that the environment names: ${messageOf(cause)}; ` +
+        'HTTPS_PROXY and HTTP_PROXY take a URL such as http://proxy.example:3128',
+    )
+  }
+}
+
+/** The certificates are tried here, since undici would only find them unusable at the first connection. */
+function secureOptions({ ca, cert, key }: TlsOptions): { ca?: string; cert?: string; key?: string } {
+  const options = {
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+  }
+  try {
+    createSecureContext(options)
+  } catch (cause) {
+    throw new Failure('stop', 'tls', `the tls files cannot be used: ${messageOf(cause)}`, { cause })
+  }
+  if (ca !== undefined && !ca.includes('-----BEGIN'))
+    throw new Failure('stop', 'tls', 'the tls files cannot be used: the CA file holds no PEM certificate')
+  return options
+}

@@ -1,0 +1,20 @@
+const months = 'Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec'
+const time = String.raw`\d{2}:\d{2}:\d{2}`
+const preferred = new RegExp(String.raw`^[A-Z][a-z]{2}, \d{2} (?:${months}) \d{4} ${time} GMT$`)
+const rfc850 = new RegExp(String.raw`^[A-Z][a-z]+, \d{2}-(?:${months})-\d{2} ${time} GMT$`)
+const asctime = new RegExp(String.raw`^[A-Z][a-z]{2} (?:${months}) [ \d]\d ${time} \d{4}$`)
+
+/** The three forms of an HTTP date, in ms since the epoch; undefined for anything else. */
+export function httpDateOf(header: string | undefined): number | undefined {
+  const text = header?.trim()
+  if (text === undefined) return undefined
+  if (preferred.test(text) || rfc850.test(text)) return instantOf(text)
+  // This form names no zone; without one the host's own would be taken.
+  if (asctime.test(text)) return instantOf(`${text} GMT`)
+  return undefined
+}
+
+function instantOf(text: string): number | undefined {
+  const atMs = Date.parse(text)
+  return Number.isNaN(atMs) ? undefined : atMs
+}

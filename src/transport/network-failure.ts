@@ -1,0 +1,96 @@
+import { cancelled, Failure } from '../domain/failure.ts'
+
+const timeoutCodes = new Set([
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'ETIMEDOUT',
+])
+const tlsCodes =
+  /^(?:ERR_TLS_|ERR_SSL_|ERR_OSSL_|CERT_|CRL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERROR_IN_C|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|EPROTO$|UND_ERR_PRX_TLS$)/
+const networkCodes =
+  /^(?:E(?!RR_)[A-Z\d_]+|UND_ERR_[A-Z_]+|HPE_[A-Z_]+|ERR_SOCKET_[A-Z_]+|ERR_STREAM_PREMATURE_CLOSE|ERR_HTTP[A-Z\d_]*)$/
+const closedCodes = new Set(['UND_ERR_DESTROYED', 'UND_ERR_CLOSED'])
+
+const words: Record<string, string> = {
+  ECONNREFUSED: 'nothing listens there',
+  ECONNRESET: 'the connection was reset',
+  EPIPE: 'the connection was reset',
+  ENOTFOUND: 'the host name is not known',
+  EAI_AGAIN: 'the host name could not be looked up',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'the network cannot be reached',
+  UND_ERR_SOCKET: 'the connection was closed before the answer was whole',
+  UND_ERR_PRX_CONN: 'the proxy closed the connection',
+}
+
+/**
+ * Translates what a request threw: `cancelled`, or kind retry with `timeout`, `tls` or `network`. The message is made of
+ * `what` (which must hold no secret), our words and the code; never of the error's own text, which may hold a URL.
+ * A value that is no fault of the network is a bug and is thrown as it came.
+ */
+export function networkFailure(error: unknown, what: string, signal?: AbortSignal): Failure {
+  if (error instanceof Failure) return error
+  const aborted = signal?.aborted === true
+  const code = codeOf(error)
+  if (isTimeout(aborted ? signal.reason : error))
+    return failure('timeout', what, 'no answer in time', code, error)
+  if (aborted || isAbort(error, code)) return cancelled(error)
+  const proxyStatus = proxyStatusOf(error, code)
+  if (proxyStatus !== undefined)
+    return failure('network', what, `the proxy answered ${proxyStatus}`, '', error)
+  if (tlsCodes.test(code))
+    return failure('tls', what, 'no trusted connection could be made', tlsReasonOf(error, code), error)
+  if (code === 'UND_ERR_ABORTED') return cancelled(error)
+  if (code === 'UND_ERR_INVALID_ARG')
+    return new Failure(
+      'stop',
+      'rejected',
+      `${what}: the request cannot be sent, a header or the address is invalid`,
+    )
+  if (networkCodes.test(code))
+    return failure('network', what, words[code] ?? 'the connection failed', code, error)
+  throw error
+}
+
+function failure(
+  code: 'timeout' | 'tls' | 'network',
+  what: string,
+  why: string,
+  detail: string,
+  cause: unknown,
+): Failure {
+  return new Failure('retry', code, `${what}: ${why}${detail === '' ? '' : ` (${detail})`}`, { cause })
+}
+
+function isTimeout(error: unknown): boolean {
+  return (error instanceof Error && error.name === 'TimeoutError') || timeoutCodes.has(codeOf(error))
+}
+
+/** UND_ERR_ABORTED is left out: undici uses it for tunnels that a proxy refused, too. */
+function isAbort(error: unknown, code: string): boolean {
+  if (closedCodes.has(code) || code === 'ABORT_ERR') return true
+  return error instanceof Error && error.name === 'AbortError' && code !== 'UND_ERR_ABORTED'
+}
+
+/** The code of an error or of what caused it; undici wraps at most twice. */
+function codeOf(error: unknown, depth = 0): string {
+  if (!(error instanceof Error) || depth > 3) return ''
+  const code: unknown = Reflect.get(error, 'code')
+  // A DOMException has a number here, which says nothing that its name does not.
+  const own = typeof code === 'string' ? code : ''
+  const inner = codeOf(error.cause, depth + 1)
+  return own === '' || own === 'UND_ERR_PRX_CONN' ? inner || own : own
+}
+
+/** What undici says of a refused tunnel has no code of its own: it looks like an abort or like a bad argument. */
+function proxyStatusOf(error: unknown, code: string): string | undefined {
+  if (!(error instanceof Error) || (code !== 'UND_ERR_ABORTED' && code !== 'UND_ERR_INVALID_ARG'))
+    return undefined
+  return /^Proxy [^(]*\((\d{3})\)/.exec(error.message)?.[1]
+}
+
+function tlsReasonOf(error: unknown, code: string): string {
+  const inner = error instanceof Error ? codeOf(error.cause) : ''
+  return code === 'UND_ERR_PRX_TLS' && inner !== '' ? inner : code
+}

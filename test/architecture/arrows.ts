@@ -1,0 +1,149 @@
+import { inSource, type Rule } from './rule.ts'
+
+// Who may import whom, besides the files of its own part. What is not here is not allowed.
+const adapter = ['ports.ts', 'domain']
+const httpAdapter = [...adapter, 'transport']
+
+// prettier-ignore
+const adapters = [
+  'shield', 'formats', 'sinks', 'sinks/registry.ts', 'sinks/stdout', 'sinks/file', 'sinks/http',
+  'state', 'state/registry.ts', 'state/sqlite', 'state/redis',
+  'schedule', 'schedule/registry.ts', 'schedule/local', 'schedule/bullmq',
+  'server', 'telemetry', 'config', 'transport', 'redis',
+]
+
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  'cli.ts': ['commands', 'config', 'domain', 'ports.ts'],
+  commands: ['assemble', 'simulator', 'config', 'clock.ts', 'domain', 'ports.ts'],
+  assemble: [...adapters, 'pump', 'clock.ts', 'ports.ts', 'domain'],
+  shield: httpAdapter,
+  formats: adapter,
+  sinks: adapter,
+  'sinks/registry.ts': [...httpAdapter, 'sinks', 'sinks/stdout', 'sinks/file', 'sinks/http'],
+  'sinks/stdout': [...adapter, 'sinks'],
+  'sinks/file': [...adapter, 'sinks'],
+  'sinks/http': [...httpAdapter, 'sinks'],
+  state: adapter,
+  'state/registry.ts': [...adapter, 'state', 'state/sqlite', 'state/redis'],
+  'state/sqlite': [...adapter, 'state'],
+  'state/redis': [...adapter, 'state', 'redis'],
+  schedule: adapter,
+  'schedule/registry.ts': [...adapter, 'schedule', 'schedule/local', 'schedule/bullmq'],
+  'schedule/local': [...adapter, 'schedule'],
+  'schedule/bullmq': [...adapter, 'schedule', 'redis'],
+  server: adapter,
+  telemetry: adapter,
+  config: adapter,
+  transport: adapter,
+  redis: adapter,
+  pump: adapter,
+  simulator: [...adapter, 'clock.ts'],
+  'clock.ts': adapter,
+  'ports.ts': ['domain'],
+  domain: [],
+}
+
+const splitParts = ['sinks', 'state', 'schedule']
+
+// Single files that may do what their part may not.
+const exceptions: readonly { from: RegExp; to: RegExp }[] = [
+  { from: /^src\/config\/schema\.ts$/, to: /^src\/sinks\/[^/]+\/config\.ts$/ },
+  // The settings of a sink are made of the same pieces as all others; pieces only, never the whole schema or its loading.
+  { from: /^src\/sinks\/[^/]+\/config\.ts$/, to: /^src\/config\/(?!schema|load)[^/]+\.ts$/ },
+]
+
+/** `src/sinks/file/cut.ts` → `sinks/file`: the longest part that holds it; undefined where the layout has none. */
+export function partOf(path: string): string | undefined {
+  const names = path.split('/').slice(1)
+  const candidates = names.map((_, at) => names.slice(0, names.length - at).join('/'))
+  const part = candidates.find((each) => Object.hasOwn(mayImport, each))
+  // A folder of the layout that is split has no folders of its own besides those.
+  return part !== undefined && splitParts.includes(part) && names.length > 2 ? undefined : part
+}
+
+export const arrows: readonly Rule[] = [
+  {
+    name: 'every file of src/ is in a part of the layout',
+    remedy: `put it into one of: ${Object.keys(mayImport).join(', ')}`,
+    covers: inSource,
+    faultsOf: ({ path }) => (partOf(path) === undefined ? [{ what: 'is in no part' }] : []),
+    refuses: [
+      { path: 'src/core/x.ts', text: '' },
+      { path: 'src/main.ts', text: '' },
+      { path: 'src/state/postgres/x.ts', text: '' },
+    ],
+    accepts: [
+      { path: 'src/sinks/file/cut.ts', text: '' },
+      { path: 'src/sinks/http/presets/x.ts', text: '' },
+      { path: 'src/clock.ts', text: '' },
+    ],
+  },
+  {
+    name: 'imports go down only, and adapters do not know each other',
+    remedy:
+      'take what you need as an argument through ports.ts and let assemble/ bring the two together; ' +
+      'what is pure belongs into domain/, what speaks HTTP to the outside into transport/, what speaks to Redis into redis/',
+    covers: inSource,
+    faultsOf({ path, imports }) {
+      const from = partOf(path)
+      if (from === undefined) return []
+      return imports.flatMap(({ target, line }) => {
+        if (target === undefined || !target.startsWith('src/')) return []
+        const to = partOf(target)
+        const allowed =
+          to === from ||
+          mayImport[from]?.includes(to ?? '') === true ||
+          exceptions.some((each) => each.from.test(path) && each.to.test(target))
+        return allowed ? [] : [{ what: `${from} imports ${target}`, line }]
+      })
+    },
+    refuses: [
+      { path: 'src/domain/x.ts', text: `import type { Clock } from '../ports.ts'` },
+      { path: 'src/pump/x.ts', text: `import { x } from '../shield/client.ts'` },
+      { path: 'src/pump/x.ts', text: `import { x } from '../clock.ts'` },
+      { path: 'src/shield/x.ts', text: `import type { X } from '../telemetry/metrics.ts'` },
+      { path: 'src/sinks/file/x.ts', text: `export * from '../http/sink.ts'` },
+      { path: 'src/sinks/file/x.ts', text: `import { x } from '../../transport/dispatcher.ts'` },
+      { path: 'src/sinks/file/x.ts', text: `import { x } from '../registry.ts'` },
+      { path: 'src/sinks/file/config.ts', text: `import { x } from '../../config/load.ts'` },
+      { path: 'src/sinks/file/sink.ts', text: `import { x } from '../../config/fields.ts'` },
+      { path: 'src/sinks/slots.ts', text: `import { x } from './file/sink.ts'` },
+      { path: 'src/state/sqlite/x.ts', text: `const x = await import('../redis/store.ts')` },
+      { path: 'src/state/sqlite/x.ts', text: `import { x } from '../../redis/connection.ts'` },
+      { path: 'src/redis/x.ts', text: `import { x } from '../state/redis/store.ts'` },
+      { path: 'src/config/load.ts', text: `import { x } from '../sinks/file/config.ts'` },
+      { path: 'src/config/schema.ts', text: `import { x } from '../sinks/file/sink.ts'` },
+      { path: 'src/state/registry.ts', text: `import { x } from '../schedule/local/timers.ts'` },
+      { path: 'src/simulator/x.ts', text: `import { x } from '../shield/schema.ts'` },
+      { path: 'src/commands/x.ts', text: `import { x } from '../pump/audit.ts'` },
+      { path: 'src/cli.ts', text: `import { assemble } from './assemble/daemon.ts'` },
+      { path: 'src/ports.ts', text: `type X = import('./pump/x.ts').X` },
+    ],
+    accepts: [
+      { path: 'src/sinks/registry.ts', text: `import { x } from './file/sink.ts'` },
+      { path: 'src/sinks/http/sink.ts', text: `import { x } from '../../transport/dispatcher.ts'` },
+      { path: 'src/sinks/http/sink.ts', text: `import { x } from './presets/splunk.ts'` },
+      { path: 'src/sinks/file/sink.ts', text: `import { x } from '../slots.ts'` },
+      { path: 'src/state/redis/store.ts', text: `import { x } from '../../redis/connection.ts'` },
+      { path: 'src/schedule/bullmq/queues.ts', text: `import { x } from '../../redis/connection.ts'` },
+      { path: 'src/sinks/file/config.ts', text: `import { x } from '../../config/fields.ts'` },
+      { path: 'src/config/schema.ts', text: `import { x } from '../sinks/file/config.ts'` },
+      { path: 'src/pump/x.ts', text: `import type { X } from '../ports.ts'; import 'bullmq'` },
+      { path: 'src/cli.ts', text: `import { x } from './commands/run.ts'` },
+    ],
+  },
+  {
+    name: 'src/ imports nothing outside src/',
+    remedy: 'move what the product needs into src/; tests reach into src/, never the other way',
+    covers: inSource,
+    faultsOf: ({ imports }) =>
+      imports
+        .filter(({ target }) => target !== undefined && !target.startsWith('src/'))
+        .map(({ specifier, line }) => ({ what: `imports ${specifier}`, line })),
+    refuses: [
+      { path: 'src/x.ts', text: `import { x } from '../test/setup/temp.ts'` },
+      { path: 'src/commands/x.ts', text: `import x from '../../package.json' with { type: 'json' }` },
+    ],
+    accepts: [{ path: 'src/commands/x.ts', text: `import { x } from '../ports.ts'` }],
+  },
+]

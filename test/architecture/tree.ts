@@ -1,0 +1,104 @@
+import type { Fault } from './rule.ts'
+import type { SourceFile } from './source-file.ts'
+
+/** What the rules about the whole checkout look at. */
+export interface Tree {
+  /** Names in the project folder, without what .gitignore leaves out. */
+  readonly topLevel: readonly string[]
+  /** Names of the folders in src/sinks/. */
+  readonly sinkFolders: readonly string[]
+  readonly dependencies: readonly string[]
+  readonly devDependencies: readonly string[]
+  readonly files: readonly SourceFile[]
+}
+
+export interface TreeRule {
+  readonly name: string
+  readonly remedy: string
+  readonly faultsOf: (tree: Tree) => readonly Fault[]
+  /** Changes of a sound tree that make it fail. */
+  readonly refuses: readonly ((sound: Tree) => Tree)[]
+}
+
+// prettier-ignore
+const topLevelNames = [
+  'package.json', 'package-lock.json', 'tsconfig.json', 'docker-compose.yml', 'Dockerfile', 'README.md', 'LICENSE',
+  'src', 'config', 'test',
+]
+
+const packageOf = (specifier: string): string =>
+  specifier.startsWith('@') ? specifier.split('/', 2).join('/') : (specifier.split('/')[0] ?? '')
+
+function packagesOf(file: SourceFile): { readonly name: string; readonly line: number }[] {
+  return file.imports
+    .filter(({ target, specifier }) => target === undefined && !specifier.startsWith('node:'))
+    .map(({ specifier, line }) => ({ name: packageOf(specifier), line }))
+}
+
+const inSrc = ({ path }: SourceFile): boolean => path.startsWith('src/')
+
+export const treeRules: readonly TreeRule[] = [
+  {
+    name: 'the top level holds nothing new',
+    remedy: `put tool configuration into package.json, config/ or test/; the top level holds ${topLevelNames.join(', ')} and dot files`,
+    faultsOf: ({ topLevel }) =>
+      topLevel
+        .filter((name) => !name.startsWith('.') && !topLevelNames.includes(name))
+        .map((name) => ({ what: `holds ${name}` })),
+    refuses: [
+      (sound) => ({ ...sound, topLevel: [...sound.topLevel, 'docs'] }),
+      (sound) => ({ ...sound, topLevel: [...sound.topLevel, 'vitest.config.ts'] }),
+    ],
+  },
+  {
+    name: 'every dependency is used by src/',
+    remedy: 'remove it from dependencies in package.json, or move it to devDependencies',
+    faultsOf({ dependencies, files }) {
+      // Until it can be started, parts are missing.
+      if (!files.some(({ path }) => path === 'src/cli.ts')) return []
+      const used = files.filter(inSrc).flatMap(packagesOf)
+      return dependencies
+        .filter((dependency) => !used.some(({ name }) => name === dependency))
+        .map((name) => ({ what: `${name} is imported nowhere` }))
+    },
+    refuses: [(sound) => ({ ...sound, dependencies: [...sound.dependencies, 'left-pad'] })],
+  },
+  {
+    name: 'what src/ imports is a dependency',
+    remedy:
+      'what runs in production stands in dependencies of package.json: an installed package has nothing else',
+    faultsOf: ({ dependencies, files }) =>
+      files.filter(inSrc).flatMap((file) =>
+        packagesOf(file)
+          .filter(({ name }) => !dependencies.includes(name))
+          .map(({ name, line }) => ({ what: `${file.path} imports ${name}`, line })),
+      ),
+    refuses: [(sound) => ({ ...sound, dependencies: sound.dependencies.slice(1) })],
+  },
+  {
+    name: 'what test/ imports is a dependency of some kind',
+    remedy:
+      'add it to devDependencies of package.json; what only another package brings may be gone tomorrow',
+    faultsOf: ({ dependencies, devDependencies, files }) =>
+      files.flatMap((file) =>
+        packagesOf(file)
+          .filter(({ name }) => !dependencies.includes(name) && !devDependencies.includes(name))
+          .map(({ name, line }) => ({ what: `${file.path} imports ${name}`, line })),
+      ),
+    refuses: [(sound) => ({ ...sound, devDependencies: [] })],
+  },
+  {
+    name: 'every sink folder is in the registry',
+    remedy: 'add its line to src/sinks/registry.ts, or remove the folder',
+    faultsOf({ sinkFolders, files }) {
+      const registry = files.find(({ path }) => path === 'src/sinks/registry.ts')
+      if (registry === undefined) return []
+      return sinkFolders
+        .filter(
+          (name) => !registry.imports.some(({ target = '' }) => target.startsWith(`src/sinks/${name}/`)),
+        )
+        .map((name) => ({ what: `src/sinks/${name}/ is not imported by src/sinks/registry.ts` }))
+    },
+    refuses: [(sound) => ({ ...sound, sinkFolders: [...sound.sinkFolders, 'pigeon'] })],
+  },
+]

@@ -1,0 +1,74 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+/** A process that was given a task as its one argument, and answers with one message. */
+export interface Child<Answer> {
+  readonly answer: Promise<Answer>
+  /** Ends it and waits for its end. Safe twice. */
+  end(): Promise<void>
+}
+
+/** Given to node itself, such as `--cpu-prof`. */
+export type NodeFlags = readonly string[]
+
+export function startChild<Answer>(file: string, task: unknown, nodeFlags: NodeFlags = []): Child<Answer> {
+  const path = fileURLToPath(new URL(file, import.meta.url))
+  // Warnings of experimental parts would stand between the lines of the table.
+  const execArgv = ['--disable-warning=ExperimentalWarning', ...nodeFlags]
+  const child = fork(path, [JSON.stringify(task)], {
+    execArgv,
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  return {
+    answer: answerOf<Answer>(child, file),
+    async end() {
+      if (child.connected) child.disconnect()
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+    },
+  }
+}
+
+/** Runs a process to its end and returns what it answered. */
+export async function runChild<Answer>(
+  file: string,
+  task: unknown,
+  nodeFlags: NodeFlags = [],
+): Promise<Answer> {
+  const child = startChild<Answer>(file, task, nodeFlags)
+  try {
+    return await child.answer
+  } finally {
+    await child.end()
+  }
+}
+
+/** For one run of a process under the profiler; none where no folder was asked for. */
+export function profileFlags(folder: string | undefined, name: string): NodeFlags {
+  if (folder === undefined) return []
+  mkdirSync(folder, { recursive: true })
+  return ['--cpu-prof', '--cpu-prof-dir', folder, '--cpu-prof-name', `${name}.cpuprofile`]
+}
+
+function answerOf<Answer>(child: ChildProcess, file: string): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    child.once('message', (message) => resolve(message as Answer))
+    child.once('error', reject)
+    child.once('exit', (code, signal) =>
+      reject(new Error(`${file} ended without an answer: ${signal ?? `code ${code}`}`)),
+    )
+  })
+}
+
+/** In a child: the task that it was given. */
+export function taskOf(): unknown {
+  return JSON.parse(process.argv[2] ?? 'null')
+}
+
+/** In a child: answers, and resolves once the answer is on its way. */
+export function answer(message: unknown): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.send?.(message, undefined, undefined, (error) => (error === null ? resolve() : reject(error)))
+  })
+}

@@ -1,0 +1,80 @@
+import { writeFileSync } from 'node:fs'
+import { availableParallelism, loadavg } from 'node:os'
+import { parseArgs } from 'node:util'
+import { isReached, tableOf, type Figure } from './figure.ts'
+import { measureMemory } from './memory.ts'
+import { measureQuietPoll } from './quiet-poll.ts'
+import { measureThroughput } from './throughput.ts'
+
+const help = `npm run -s bench -- [options]
+  --only NAMES      throughput, memory, poll; as a comma list
+  --events N        of each run of the throughput (200000)
+  --rounds N        of the throughput (5)
+  --full            memory up to 5 million events, and more of each of 500 zones
+  --json FILE       write the figures there too
+  --cpu-prof DIR    one more run of each way under the profiler, profiles there
+`
+
+const { values: options } = parseArgs({
+  options: {
+    only: { type: 'string', default: 'throughput,memory,poll' },
+    events: { type: 'string', default: '200000' },
+    rounds: { type: 'string', default: '5' },
+    full: { type: 'boolean', default: false },
+    json: { type: 'string' },
+    'cpu-prof': { type: 'string' },
+    help: { type: 'boolean', short: 'h', default: false },
+  },
+})
+
+const tell = (line: string) => void process.stderr.write(`${line}\n`)
+
+const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
+  throughput: () =>
+    measureThroughput({
+      events: Number(options.events),
+      rounds: Number(options.rounds),
+      profileFolder: options['cpu-prof'],
+      tell,
+    }),
+  memory: () =>
+    measureMemory(
+      options.full
+        ? { events: 5_000_000, eventsPerStream: 2_000, tell }
+        : { events: 1_000_000, eventsPerStream: 200, tell },
+    ),
+  poll: () => measureQuietPoll({ rounds: 200, tell }),
+}
+
+async function run(): Promise<number> {
+  if (options.help) {
+    process.stdout.write(help)
+    return 0
+  }
+  const names = options.only.split(',')
+  const unknown = names.find((name) => !Object.hasOwn(benches, name))
+  if (unknown !== undefined) {
+    process.stderr.write(`--only: there is no ${unknown}\n${help}`)
+    return 2
+  }
+  const loadBefore = loadavg()[0]
+  const figures: Figure[] = []
+  for (const name of names) figures.push(...(await benches[name]!()))
+  const machine = {
+    node: process.version,
+    cores: availableParallelism(),
+    loadBefore,
+    loadAfter: loadavg()[0],
+  }
+  process.stdout.write(tableOf(figures))
+  process.stdout.write(
+    `node ${machine.node}, ${machine.cores} cores, load ${loadBefore} before and ${machine.loadAfter} after\n`,
+  )
+  if (options.json !== undefined) {
+    const told = figures.map((figure) => ({ ...figure, reached: isReached(figure) }))
+    writeFileSync(options.json, `${JSON.stringify({ machine, figures: told }, null, 2)}\n`)
+  }
+  return figures.every(isReached) ? 0 : 1
+}
+
+process.exitCode = await run()

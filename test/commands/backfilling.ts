@@ -1,0 +1,52 @@
+import { expect } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import { execute } from '../../src/commands/main.ts'
+import type { BackfillStatus } from '../../src/domain/status.ts'
+import type { CheckpointStore } from '../../src/ports.ts'
+import { openSqliteStore } from '../../src/state/sqlite/store.ts'
+import type { Ended, Workplace } from '../e2e/workplace.ts'
+import { waitFor } from '../setup/wait-for.ts'
+
+/** Runs a command within this process, for what needs no process of its own. */
+export async function told(place: Workplace, ...args: readonly string[]): Promise<Ended> {
+  let [stdout, stderr] = ['', '']
+  const code = await execute([...args, '-c', place.configFile], {
+    stdout: { write: (text) => void (stdout += text) },
+    stderr: { write: (text) => void (stderr += text) },
+    signal: new AbortController().signal,
+    exit: (exitCode) => {
+      throw new Error(`ended at once with ${exitCode}`)
+    },
+    onHangup: () => () => undefined,
+  })
+  return { code, signal: null, stdout, stderr }
+}
+
+/** What `backfill list --json` tells. */
+export async function backfillsOf(place: Workplace): Promise<BackfillStatus[]> {
+  const { code, stdout, stderr } = await told(place, 'backfill', 'list', '--json')
+  expect(code, stderr).toBe(0)
+  return (JSON.parse(stdout) as { backfills: BackfillStatus[] }).backfills
+}
+
+/** Waits until all backfills are done. */
+export async function allDone(place: Workplace, stderr: () => string): Promise<void> {
+  const areDone = async () => (await backfillsOf(place)).every(({ state }) => state === 'done')
+  await waitFor(areDone, {
+    what: () => `all backfills: ${stderr().slice(-2000)}`,
+    timeoutMs: 40_000,
+    everyMs: 100,
+  })
+}
+
+export async function inStore<Value>(
+  { database }: Workplace,
+  use: (store: CheckpointStore) => Promise<Value>,
+): Promise<Value> {
+  const store = await openSqliteStore({ path: database, clock: systemClock, deadLetterMaxBytes: 1 })
+  try {
+    return await use(store)
+  } finally {
+    await store.close()
+  }
+}

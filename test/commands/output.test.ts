@@ -1,0 +1,23 @@
+import { existsSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { projectFolder } from '../setup/project-folder.ts'
+import { startProcess } from '../setup/processes.ts'
+
+const cli = `"${process.execPath}" "${projectFolder}src/cli.ts"`
+
+async function shell(line: string) {
+  const child = startProcess('bash', ['-c', line])
+  await child.exited
+  return { stdout: child.stdout(), stderr: child.stderr() }
+}
+
+test('ends quietly when nobody reads on', async () => {
+  const ended = await shell(`${cli} config schema | true; echo "\${PIPESTATUS[0]}"`)
+  expect(ended).toEqual({ stdout: '0\n', stderr: '' })
+})
+
+test.skipIf(!existsSync('/dev/full'))('says so when what it prints is lost', async () => {
+  const ended = await shell(`${cli} config schema > /dev/full; echo "$?"`)
+  expect(ended.stdout).toBe('1\n')
+  expect(ended.stderr).toMatch(/^stdout cannot be written: ENOSPC/)
+})

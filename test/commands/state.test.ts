@@ -1,0 +1,80 @@
+import { appendFileSync, cpSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { Status } from '../../src/domain/status.ts'
+import { dayOf } from '../../src/domain/day.ts'
+import { readParts } from '../../src/sinks/file/read-parts.ts'
+import { waitFor } from '../setup/wait-for.ts'
+import { openWorkshop, openWorkshopWithApi } from './workshop.ts'
+
+const today = dayOf(Date.now())
+
+test('moves everything of a sink, which then goes on under its new name without a repeat', async () => {
+  const { configure, execute, folder, run, simulator } = await openWorkshopWithApi({
+    days: 20,
+    zones: [101, 102],
+  })
+  await execute('run', '--once')
+  // What a killed process leaves behind: a torn delivery, and a part that was never committed.
+  const parts = join(folder, 'events', 'zone=101', `day=${today}`)
+  const part = readdirSync(parts)[0]!
+  cpSync(join(parts, part), join(parts, part.replace(/^0001/, '0002')))
+  appendFileSync(join(parts, part), '{"v":1,"id":"torn"}\n{"v":1,"id":"to')
+
+  const renamed = await run('state', 'rename-sink', 'archive', 'files')
+  expect(renamed).toMatchObject({ code: 0, stdout: '6 streams moved from archive to files\n' })
+  const told = renamed.stderr.trimEnd().split('\n')
+  expect(told[0]).toContain('"event":"FileCut"')
+  expect(readdirSync(parts)).toEqual([part])
+  expect(told.at(-1)).toBe('now name the sink files in the configuration too, before the next run')
+  const sink = { name: 'files', type: 'file', path: join(folder, 'events') }
+  const api = { baseUrl: simulator.url, accessKey: 'the-key-of-the-test' }
+  configure({ api, sinks: [sink] })
+  simulator.append(101, today, 5)
+  expect((await execute('run', '--once')).code).toBe(0)
+  const ids: string[] = []
+  for await (const line of readParts(sink.path, 101, today)) ids.push((JSON.parse(line) as { id: string }).id)
+  expect(ids.sort()).toEqual(
+    simulator
+      .entries(101, today)
+      .map(({ logId }) => logId)
+      .sort(),
+  )
+  const status = JSON.parse((await execute('status', '--json')).stdout) as Status
+  expect(status.unconfigured).toEqual([])
+  expect(status.pairs.map(({ sink: name, days }) => [name, days.map(({ delivered }) => delivered)])).toEqual([
+    ['files', [20, 20, 25]],
+    ['files', [20, 20, 20]],
+  ])
+  expect((await execute('audit', '--zone', '101', '--day', 'today')).code).toBe(0)
+})
+
+test('refuses while a run works on the state, and names it', async () => {
+  const { execute, start } = await openWorkshopWithApi({ days: 1 })
+  await using running = start(['run'])
+  const read = async () => JSON.parse((await execute('status', '--json')).stdout) as Status
+  await waitFor(async () => (await read()).workers.length > 0, { what: () => running.stderr() })
+  const { code, stdout, stderr } = await execute('state', 'rename-sink', 'archive', 'files')
+  expect([code, stdout]).toEqual([1, ''])
+  expect(stderr).toContain(`a run works on this state: process ${running.pid} on host`)
+  expect(stderr).toContain('stop it first')
+  await running.kill('SIGTERM')
+  expect((await read()).pairs.map(({ sink }) => sink)).toEqual(['archive', 'archive'])
+})
+
+test('names the sinks that there are, and a name that is taken', async () => {
+  const sinks = ['one', 'two'].map((name) => ({ name, type: 'file', path: `./var/${name}` }))
+  const workshop = await openWorkshopWithApi({ days: 1 }, { zones: [101] })
+  workshop.configure({ sinks: sinks.map((sink) => ({ ...sink, path: join(workshop.folder, sink.path) })) })
+  const { execute } = workshop
+  await execute('run', '--once')
+  const unknown = await execute('state', 'rename-sink', 'tow', 'files')
+  expect(unknown).toMatchObject({ code: 2, stdout: '' })
+  expect(unknown.stderr).toBe('error: sink tow is not in the store; did you mean two?; there is one, two\n')
+  const taken = await execute('state', 'rename-sink', 'one', 'two')
+  expect(taken).toMatchObject({ code: 1, stdout: '' })
+  expect(taken.stderr).toMatch(/^the sink name two is taken .*choose a name that was never used\n$/)
+  const none = await openWorkshop().execute('state', 'rename-sink', 'one', 'two')
+  expect(none.stderr).toMatch(/^there is no store at .*: nothing to rename\n$/)
+  expect(none.code).toBe(1)
+})

@@ -1,0 +1,127 @@
+import type { Command } from 'commander'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createProgram } from '../../src/commands/program.ts'
+import { version } from '../../src/assemble/version.ts'
+import { openWorkshop } from './workshop.ts'
+
+const table: readonly (readonly [args: string, code: number, firstLine: RegExp])[] = [
+  ['nope', 2, /^error: unknown command 'nope'/],
+  ['fetsh', 2, /^error: unknown command 'fetsh'/],
+  ['run --twice', 2, /^error: unknown option '--twice'/],
+  [
+    'run --role boss',
+    2,
+    /^error: option '--role <role>' argument 'boss' is invalid. Allowed choices are all/,
+  ],
+  ['check spare', 2, /^error: too many arguments/],
+  ['fetch --day today', 2, /^error: required option '--zone <zone>' not specified/],
+  ['fetch --zone 101', 2, /^error: required option '--day <day>' not specified/],
+  ['fetch --zone 101 --day 11-20-2026', 2, /'11-20-2026' is invalid.*YYYY-MM-DD, here 2026-11-20/],
+  ['fetch --zone 101 --day 2026-02-30', 2, /'2026-02-30' is invalid.*YYYY-MM-DD/],
+  ['fetch --zone 101 --day today --limit 0', 2, /at least 1/],
+  ['fetch --zone 101 --day today --format exel', 2, /'exel' is invalid. Allowed choices are native/],
+  [
+    'fetch --zone shpo --day today',
+    2,
+    /^error: --zone shpo is not configured; did you mean shop\?; there is 101 \(shop\), 102$/,
+  ],
+  ['fetch --zone 101,7 --day today', 2, /^error: --zone 7 is not configured/],
+  [
+    'audit --zone 101 --day today --sink arkive',
+    2,
+    /^error: --sink arkive is not configured; did you mean archive\?/,
+  ],
+  ['audit --zone 101 --day 20.11.2026', 2, /is invalid/],
+  ['dead-letters list --sink other', 2, /^error: --sink other is not known; there is archive$/],
+  ['state rename-sink archive', 2, /^error: missing required argument 'new'/],
+  [
+    'state rename-sink archive Bad/Name',
+    2,
+    /'Bad\/Name' is invalid for argument 'new'. a name has lower-case letters/,
+  ],
+  ['state rename-sink archive archive', 2, /^error: the old name and the new one are both archive$/],
+  ['rate-limit update one --file x', 2, /'one' is invalid for argument 'id'. it takes a whole number/],
+  ['rate-limit update 1 --file gone.json', 2, /^error: --file gone.json is no readable JSON file: ENOENT/],
+  ['upload-scanning --zone 103', 2, /^error: --zone 103 is not configured/],
+  ['volumes --app a --account b', 2, /^error: --account b is not configured; there is default$/],
+]
+
+const gone = ['check -c gone.yaml', 78, /^the configuration has a fault:/] as const
+
+test('says in its first line what is wrong with the usage', async () => {
+  const workshop = openWorkshop()
+  for (const [args, code, firstLine] of table) {
+    const ended = await workshop.execute(...args.split(' '))
+    expect(ended.stderr.split('\n')[0], args).toMatch(firstLine)
+    expect([args, ended.code, ended.stdout]).toEqual([args, code, ''])
+  }
+})
+
+test('gives its exit code to the shell', async () => {
+  const workshop = openWorkshop()
+  const rows = [table[0]!, table[7]!, table[11]!, gone]
+  await Promise.all(
+    rows.map(async ([args, code, firstLine]) => {
+      const ended = await workshop.run(...args.split(' '))
+      expect(ended.stderr.split('\n')[0], args).toMatch(firstLine)
+      expect([args, ended.code, ended.stdout]).toEqual([args, code, ''])
+    }),
+  )
+})
+
+test('tells its version and shows help with an example', async () => {
+  const workshop = openWorkshop()
+  expect(await workshop.run('--version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
+  const help = await workshop.execute('help', 'run')
+  expect(help).toMatchObject({ code: 0, stderr: '' })
+  expect(help.stdout).toMatch(/^Usage: shieldlog run .*Example:\n {2}SHIELDLOG_/s)
+  expect(await workshop.execute('run', '-h')).toEqual(help)
+  const nothing = await workshop.run()
+  expect(nothing).toMatchObject({ code: 2, stdout: '' })
+  expect(nothing.stderr).toMatch(/^Usage: shieldlog/)
+})
+
+test('has one line and an example for every command', () => {
+  const io = { write: () => undefined }
+  const program = createProgram(
+    { stdout: io, stderr: io, signal: new AbortController().signal, exit, onHangup: () => () => undefined },
+    () => undefined,
+  )
+  const commands = everyCommand(program.commands)
+  expect(commands.length).toBeGreaterThan(15)
+  for (const command of commands) {
+    expect(command.description(), command.name()).toMatch(/^[^\n]{10,80}$/)
+    let text = ''
+    command.configureOutput({ writeOut: (part) => (text += part) }).outputHelp()
+    if (command.commands.length === 0) expect(text, command.name()).toContain('\nExample:\n  ')
+  }
+})
+
+function everyCommand(commands: readonly Command[]): Command[] {
+  return commands.flatMap((command) => [command, ...everyCommand(command.commands)])
+}
+
+function exit(code: number): never {
+  throw new Error(`ended at once with ${code}`)
+}
+
+test('takes -c before and after the command, also of a command in a command', async () => {
+  const workshop = openWorkshop()
+  mkdirSync(join(workshop.folder, 'other'))
+  const file = join('other', 'other.yaml')
+  const config = { api: { accessKey: 'x' }, zones: [{ id: 5, name: 'five' }], state: 'sqlite:other/s.db' }
+  writeFileSync(join(workshop.folder, file), JSON.stringify(config))
+  const commands = [
+    ['-c', file, 'check', '--offline'],
+    ['check', '--offline', '--config', file],
+    ['-c', file, 'config', 'print'],
+    ['config', 'print', '-c', file],
+  ]
+  const ended = await Promise.all(commands.map((args) => workshop.run(...args)))
+  for (const [index, { code, stdout }] of ended.entries()) {
+    expect(code).toBe(0)
+    expect(stdout, commands[index]?.join(' ')).toContain(index < 2 ? 'other.yaml; 1 zone, 1 sink' : 'five')
+  }
+})

@@ -1,0 +1,104 @@
+import { createServer, type AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import { startCli, startProcess, type TestProcess } from '../setup/processes.ts'
+import { temporaryFolder } from '../setup/temp.ts'
+import { readComposeFile, unescaped, type Service } from './compose-file.ts'
+
+const { services } = readComposeFile()
+
+function serviceCalled(name: string): Service {
+  const service = services[name]
+  if (service === undefined) throw new Error(`docker-compose.yml has no service ${name}`)
+  return service
+}
+
+export interface StartedRedis {
+  readonly port: number
+  readonly process: TestProcess
+  /** Runs the health check of the service. */
+  check(): Promise<number | null>
+}
+
+/** What the container of a Redis would run, on a port and folder of the test's, with its secret in `secretFile`. */
+export async function startRedisService(name: string, secretFile: string): Promise<StartedRedis> {
+  const { command = [], healthcheck } = serviceCalled(name)
+  const port = await freePort()
+  const here = (text: string) =>
+    unescaped(text)
+      .replaceAll('/run/secrets/redis-password', secretFile)
+      .replace('dir /data', `dir ${temporaryFolder()}\nport ${port}\nbind 127.0.0.1`)
+      .replace('redis-cli', `redis-cli -p ${port}`)
+  const [shell = '', ...args] = command.map(here)
+  const [kind, script = ''] = healthcheck?.test ?? []
+  if (kind !== 'CMD-SHELL') throw new Error(`the health check of ${name} is no CMD-SHELL`)
+  return {
+    port,
+    process: startProcess(shell, args, { mustEnd: false }),
+    check: async () => (await startProcess('sh', ['-c', here(script)]).exited).code,
+  }
+}
+
+/** Runs the health check of the simulator's service against one of this host. */
+export async function checkSimulator(url: string): Promise<number | null> {
+  const [kind, command = '', ...args] = serviceCalled('simulator').healthcheck?.test ?? []
+  if (kind !== 'CMD') throw new Error('the health check of simulator is no CMD')
+  const here = args.map((word) => word.replace('http://127.0.0.1:8090', url))
+  return (await startProcess(command, here).exited).code
+}
+
+export interface StartedDemo {
+  readonly simulatorUrl: string
+  readonly processes: Readonly<Record<'simulator' | 'scheduler' | 'worker' | 'otherWorker', TestProcess>>
+  /** What the volume of the workers holds. */
+  readonly volume: string
+  /** Stops all but Redis, as the engine would; resolves with what each exited with. */
+  stop(): Promise<(number | null)[]>
+}
+
+/** The profile demo as processes of this host: the same commands and settings, other addresses and folders. */
+export async function startDemo(extra: Readonly<Record<string, string>> = {}): Promise<StartedDemo> {
+  const redis = await startRedisService('demo-redis', '/nowhere/redis-password')
+  await redis.process.waitForLine(/Ready to accept connections/)
+  const { command: simulate = [] } = serviceCalled('simulator')
+  const simulator = startCli(simulate.map((word) => (word === '8090' ? '0' : word)))
+  const [, url = ''] = await simulator.waitForLine(/^simulator listens at (\S+)$/)
+  const volume = temporaryFolder()
+  const start = (name: string) => {
+    const { command = [], environment = {} } = serviceCalled(name)
+    const settings = Object.entries(environment).map(([key, value]) => [
+      key,
+      value
+        .replace('http://simulator:8090', url)
+        .replace('demo-redis:6379', `127.0.0.1:${redis.port}`)
+        .replaceAll('/var/lib/shieldlog', volume),
+    ])
+    const env = { ...(Object.fromEntries(settings) as Record<string, string>), ...extra }
+    return startCli(command, { cwd: volume, env: { ...env, SHIELDLOG_SERVER_PORT: '0' } })
+  }
+  const [scheduler, worker, otherWorker] = [
+    start('demo-scheduler'),
+    start('demo-worker'),
+    start('demo-worker'),
+  ]
+  const processes = { simulator, scheduler, worker, otherWorker }
+  return {
+    simulatorUrl: url,
+    processes,
+    volume,
+    async stop() {
+      const ended = await Promise.all(
+        [scheduler, worker, otherWorker, simulator].map((each) => each.kill('SIGTERM')),
+      )
+      return ended.map((exit) => exit?.code ?? null)
+    },
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}

@@ -1,0 +1,73 @@
+import { readFileSync, readdirSync } from 'node:fs'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { printConfig, printSchema } from '../../src/commands/config.ts'
+import { configJsonSchema } from '../../src/config/reference.ts'
+import { isTemplate } from '../../src/config/expand.ts'
+import { projectFolder } from '../setup/project-folder.ts'
+import { load } from './loading.ts'
+
+const folder = `${projectFolder}config/examples`
+const examples = readdirSync(folder).filter((name) => name.endsWith('.yaml'))
+const validate = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true }).compile(
+  configJsonSchema(),
+)
+
+/** A value for every name that an example asks for and gives no default. */
+function environmentFor(text: string): Record<string, string> {
+  const names = [...text.matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => name)
+  return Object.fromEntries(
+    names.map((name) => [name, name.endsWith('_URL') ? 'https://h.example/' : 'value']),
+  )
+}
+
+test.each(examples)('%s loads, without a warning, and suits its JSON Schema', (name) => {
+  const yaml = readFileSync(`${folder}/${name}`, 'utf8')
+  const { config, warnings } = load({ yaml, env: environmentFor(yaml) })
+  expect(config.accounts[0]?.zones.length).toBeGreaterThan(0)
+  expect(warnings).toEqual([])
+  expect(validate(parse(yaml)), JSON.stringify(validate.errors)).toBe(true)
+})
+
+test('there is an example of each kind', () => {
+  expect(examples).toEqual(
+    expect.arrayContaining(['minimal.yaml', 'file.yaml', 'http-ndjson.yaml', 'vector-http.yaml']),
+  )
+})
+
+test('what config print shows suits the JSON Schema and can be loaded again to the same settings', () => {
+  const yaml = readFileSync(`${folder}/file.yaml`, 'utf8')
+  const first = load({ yaml, env: { SHIELDLOG_API_ACCESS_KEY: 'k' } })
+  let text = ''
+  printConfig(first, { write: (part: string) => (text += part) })
+  expect(validate(parse(text)), JSON.stringify(validate.errors)).toBe(true)
+  expect(load({ yaml: text }).effective).toEqual(first.effective)
+  expect(text).toContain('path: /var/lib/shieldlog/events # file shieldlog.yaml:12\n')
+  expect(text).toContain('everySeconds: 30 # default\n')
+})
+
+test.each([
+  [{ zones: ['x'] }, false],
+  [{ zones: '${ZONES}' }, false],
+  [{ server: { port: '${PORT}' } }, true],
+  [{ server: { port: '9871' } }, false],
+  [{ server: { prt: 1 } }, false],
+  [{ sinks: [{ type: 'file', path: 'x', mode: '0600', format: '${F}' }] }, true],
+  [{ sinks: [{ type: 'file' }] }, false],
+  [{ sinks: [{ type: 'http', url: 'http://h/', headers: { A: 'b' } }] }, true],
+  [{ state: { redis: { cluster: ['a:1'] } }, redact: 'off' }, true],
+  [{ redact: false }, false],
+])('the JSON Schema says of %j: %s', (value, expected) => {
+  expect(validate(value)).toBe(expected)
+})
+
+test('config schema writes the JSON Schema of the file, or that of a format', () => {
+  const written: string[] = []
+  const output = { write: (part: string) => written.push(part) }
+  printSchema(undefined, { native: { title: 'one' } }, output)
+  printSchema('native', { native: { title: 'one' } }, output)
+  expect(written.map((text) => JSON.parse(text) as unknown)).toEqual([configJsonSchema(), { title: 'one' }])
+  expect(isTemplate(written[0] ?? '')).toBe(true)
+  expect(written[0]).not.toContain('x-marks')
+})

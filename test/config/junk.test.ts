@@ -1,0 +1,122 @@
+import fc from 'fast-check'
+import { stringify } from 'yaml'
+import { expect, test } from 'vitest'
+import { printConfig } from '../../src/commands/config.ts'
+import { ConfigFaults } from '../../src/config/faults.ts'
+import { type LoadOptions, loadConfig } from '../../src/config/load.ts'
+import { ConfigFile } from '../../src/config/schema.ts'
+import { type Shape, forms, shapeOf } from '../../src/config/shape.ts'
+import { settingsOf } from '../../src/config/settings.ts'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { temporaryFolder } from '../setup/temp.ts'
+
+const shape = shapeOf(ConfigFile)
+
+/** A configuration, or faults that each name problem and remedy; any other throw fails the test. */
+function outcome(options: LoadOptions): 'config' | 'faults' {
+  try {
+    const loaded = loadConfig(options)
+    printConfig(loaded, { write: () => true })
+    return 'config'
+  } catch (error) {
+    if (!(error instanceof ConfigFaults)) throw error
+    expect(error.faults.length).toBeGreaterThan(0)
+    for (const { problem, remedy } of error.faults) expect([problem, remedy]).not.toContain('')
+    return 'faults'
+  }
+}
+
+const text = fc.oneof(
+  fc.string(),
+  fc.constantFrom(
+    '',
+    '${',
+    '${X}',
+    '${file:x}',
+    '$${',
+    '__proto__',
+    'off',
+    'sqlite:',
+    'redis://',
+    'http://',
+    '\0',
+    '101,102',
+  ),
+)
+const scalar = fc.oneof(text, fc.double(), fc.integer(), fc.boolean(), fc.constant(null))
+const anything = fc.letrec<{ value: unknown }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small' },
+    scalar,
+    fc.array(tie('value'), { maxLength: 3 }),
+    fc.dictionary(fc.oneof(text, fc.constantFrom('type', 'url', 'name', 'zones', 'api')), tie('value'), {
+      maxKeys: 3,
+    }),
+  ),
+})).value
+
+/** Mostly what a setting takes, sometimes anything else. */
+function likely(of: Shape): fc.Arbitrary<unknown> {
+  const good = fc.oneof(...forms(of).map(goodForm))
+  return fc.oneof({ weight: 4, arbitrary: good }, { weight: 1, arbitrary: anything })
+}
+
+function goodForm(form: Shape): fc.Arbitrary<unknown> {
+  if (form.const !== undefined) return fc.constant(form.const)
+  if (form.enum !== undefined) return fc.constantFrom(...form.enum)
+  if (form.items !== undefined) return fc.array(likely(form.items), { maxLength: 3 })
+  if (form.properties !== undefined)
+    return fc.record(
+      Object.fromEntries(Object.entries(form.properties).map(([key, field]) => [key, likely(field)])),
+      { requiredKeys: [] },
+    )
+  if (form.type === 'integer' || form.type === 'number')
+    return fc.oneof(fc.integer({ min: 0, max: 100 }), fc.double())
+  return fc.oneof(text, fc.constantFrom('a', 'sqlite:x', 'redis://h', 'http://h/', '0600', 'main'))
+}
+
+test('any text in place of the file gives a configuration or faults', () => {
+  const cwd = temporaryFolder()
+  const file = join(cwd, 'shieldlog.yaml')
+  fc.assert(
+    fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.json(), text), (content) => {
+      writeFileSync(file, content)
+      outcome({ env: {}, cwd, needs: 'nothing' })
+    }),
+    { numRuns: 100 },
+  )
+})
+
+test('any values in place of settings give a configuration or faults, and both happen', () => {
+  const cwd = temporaryFolder()
+  const file = join(cwd, 'shieldlog.yaml')
+  const seen = new Set<string>()
+  fc.assert(
+    fc.property(likely(shape), fc.boolean(), (value, asJson) => {
+      writeFileSync(file, (asJson ? JSON.stringify(value) : stringify(value)) ?? '')
+      seen.add(outcome({ env: { X: '1' }, cwd, needs: 'nothing' }))
+    }),
+    { numRuns: 150, examples: [[{ zones: [101] }, true]] },
+  )
+  expect([...seen].toSorted()).toEqual(['config', 'faults'])
+})
+
+test('any text in the environment gives a configuration or faults', () => {
+  const cwd = temporaryFolder()
+  const names = settingsOf(shape).map(({ environment }) => environment)
+  const variable = fc.tuple(
+    fc.constantFrom(...names),
+    fc.oneof(
+      text,
+      fc.json(),
+      anything.map((value) => stringify(value)),
+    ),
+  )
+  fc.assert(
+    fc.property(fc.array(variable, { maxLength: 6 }), (variables) => {
+      outcome({ env: Object.fromEntries(variables), cwd, needs: 'nothing' })
+    }),
+    { numRuns: 150 },
+  )
+})

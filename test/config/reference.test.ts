@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest'
+import { formatNames } from '../../src/config/fields.ts'
+import { configEntries, configMarkdown, environmentNames } from '../../src/config/reference.ts'
+import { formats } from '../../src/formats/registry.ts'
+import { presetNames } from '../../src/sinks/http/config.ts'
+import { presets } from '../../src/sinks/http/presets/registry.ts'
+import { load } from './loading.ts'
+
+test('every setting has one line that says what it is for', () => {
+  for (const { path, description } of configEntries()) {
+    expect(description, path).not.toBe('')
+    expect(description, path).not.toContain('\n')
+  }
+})
+
+test('names each setting once, with environment name, type and default', () => {
+  const entries = configEntries()
+  const paths = entries.map(({ path }) => path)
+  expect(new Set(paths).size).toBe(paths.length)
+  expect(entries).toEqual(
+    expect.arrayContaining([
+      {
+        path: 'server.port',
+        environment: 'SHIELDLOG_SERVER_PORT',
+        takes: 'whole number from 0 to 65535',
+        default: '9871',
+        description: 'Port to listen on; 0 takes a free one and prints it',
+      },
+      expect.objectContaining({ path: 'sinks[type=file].mode', default: '"0600"' }) as unknown,
+      expect.objectContaining({ path: 'sinks[type=http].headers', takes: 'map of secret text' }) as unknown,
+      expect.objectContaining({ path: 'accounts[].accessKeyFile' }) as unknown,
+    ]),
+  )
+})
+
+test('defaults of the reference are those that are in force', () => {
+  const { effective } = load({ needs: 'nothing' })
+  const inForce = (path: string) =>
+    path
+      .split('.')
+      .reduce<unknown>((held, key) => (held as Record<string, unknown> | undefined)?.[key], effective)
+  const told = configEntries().filter(
+    ({ path, default: value }) => value !== undefined && !path.includes('['),
+  )
+  const compared = told.filter(({ path }) => inForce(path) !== undefined && path !== 'sinks')
+  expect(compared.length).toBeGreaterThan(25)
+  for (const { path, default: value } of compared) {
+    const actual = inForce(path)
+    expect(typeof actual === 'string' ? actual : JSON.stringify(actual), path).toBe(value)
+  }
+})
+
+test('the Markdown has a row a setting and no broken cell', () => {
+  const rows = configMarkdown().split('\n')
+  expect(rows).toHaveLength(configEntries().length + 2)
+  for (const row of rows) expect(row.replaceAll('\\|', '').match(/\|/g), row).toHaveLength(6)
+})
+
+test('lists every environment name with its path', () => {
+  expect(environmentNames()).toEqual(
+    expect.arrayContaining([
+      { name: 'SHIELDLOG_API_MAX_PAGE_BYTES', path: 'api.maxPageBytes' },
+      { name: 'SHIELDLOG_STATE_REDIS_KEY_PREFIX', path: 'state.redis.keyPrefix' },
+    ]),
+  )
+})
+
+test('formats and presets that can be configured are those that exist', () => {
+  expect([...formatNames].toSorted()).toEqual(Object.keys(formats).toSorted())
+  expect([...presetNames].toSorted()).toEqual(Object.keys(presets).toSorted())
+})

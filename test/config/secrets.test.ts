@@ -1,0 +1,180 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { expect, test } from 'vitest'
+import { printConfig } from '../../src/commands/config.ts'
+import { ConfigFaults } from '../../src/config/faults.ts'
+import type { Loaded } from '../../src/config/load.ts'
+import { Secret } from '../../src/domain/secret.ts'
+import { projectFolder } from '../setup/project-folder.ts'
+import { temporaryFolder } from '../setup/temp.ts'
+import { basics, faultsOf, load } from './loading.ts'
+
+const canary = 'canary-7c1e'
+const tlsFolder = `${projectFolder}test/fixtures/tls`
+
+function printed(loaded: Loaded): string {
+  let text = ''
+  printConfig(loaded, { write: (part: string) => (text += part) })
+  return text
+}
+
+function everyForm(loaded: Loaded): string {
+  const { config, effective, warnings } = loaded
+  const origins = [...loaded.origins]
+  const shown = [config, effective, warnings, origins]
+  return [printed(loaded), JSON.stringify(shown), inspect(shown, { depth: 20 })].join('\n')
+}
+
+const everySecret = `
+accounts:
+  - { name: one, accessKey: ${canary}-1, zones: [1] }
+  - { name: two, accessKey: "\${KEY}", zones: [2] }
+  - { name: three, accessKeyFile: ./key, zones: [3] }
+state: { redis: { url: "redis://user:${canary}-4@h" } }
+sinks:
+  - type: http
+    url: https://siem.example/in?token=${canary}-5
+    headers: { Authorization: "Bearer ${canary}-6", X-Key: "\${file:./key}", X-Own: "\${KEY}" }
+    tls: { certFile: ${tlsFolder}/client.pem, keyFile: ${tlsFolder}/client.key }
+  - { type: http, name: drop, url: "\${file:./url}" }
+server: { token: ${canary}-7 }
+`
+
+test('no secret shows in any form of what was loaded', () => {
+  const files = { key: `${canary}-8\n`, url: `https://siem.example/receiver/${canary}-9\n` }
+  const loaded = load({ yaml: everySecret, files, env: { KEY: `${canary}-10` } })
+  const [http, dropping] = loaded.config.sinks
+  const { tls } = http?.type === 'http' ? http : {}
+  expect(tls?.key).toContain('PRIVATE KEY')
+  expect(loaded.config.state).toMatchObject({ kind: 'redis', password: new Secret('x'), username: 'user' })
+  expect(dropping).toMatchObject({ url: `https://siem.example/receiver/${canary}-9` })
+
+  // A plain URL is what the sink needs; for people its path is hidden when it came from a secret file.
+  const { sinks: _sinks, ...others } = loaded.config
+  for (const text of [printed(loaded), JSON.stringify(loaded.effective)]) expect(text).not.toContain(canary)
+  expect(everyForm({ ...loaded, config: { ...others, sinks: [] } })).not.toContain(canary)
+  expect(inspect(http, { depth: 20 }).replaceAll(`token=${canary}-5`, '')).not.toContain(canary)
+  expect(JSON.stringify(loaded.config) + inspect(loaded.config, { depth: 20 })).not.toContain('PRIVATE KEY')
+  expect(printed(loaded)).toContain('url: https://siem.example/***')
+})
+
+test('short form: key from the environment, password and token from their own settings', () => {
+  const env = {
+    SHIELDLOG_API_ACCESS_KEY: `${canary}-1`,
+    SHIELDLOG_ZONES: '1',
+    SHIELDLOG_STATE_REDIS_URL: 'redis://h',
+    SHIELDLOG_STATE_REDIS_PASSWORD: `${canary}-2`,
+    SHIELDLOG_SERVER_TOKEN: `${canary}-3`,
+    SHIELDLOG_SINKS: `[{ type: http, url: "http://h/", headers: { A: ${canary}-4 } }]`,
+  }
+  const loaded = load({ env })
+  expect(everyForm(loaded)).not.toContain(canary)
+  expect(printed(loaded)).toContain('accessKey: "***" # environment SHIELDLOG_API_ACCESS_KEY')
+  expect(loaded.config.accounts[0]?.accessKey.reveal()).toBe(`${canary}-1`)
+})
+
+const bad: readonly string[] = [
+  `api: { accessKey: [${canary}] }`,
+  `api: { accessKey: { key: ${canary} } }`,
+  `api: { accessKey: "${canary}\\n${canary}" }`,
+  `api: { accessKey: "${canary}\${NOPE}" }`,
+  `api: { accessKey: "${canary}\${" }`,
+  `api: { accessKey: "${canary} ", accessKeyFile: ./none }`,
+  `api: ${canary}`,
+  `accounts: [${canary}]`,
+  `accounts: { default: ${canary} }`,
+  `sinks: [{ type: http, url: "http://u:${canary}@h/" }]`,
+  `sinks: [{ type: http, url: "ftp://u:${canary}@h/" }]`,
+  `sinks: [{ type: http, url: "u:${canary}@h" }]`,
+  `sinks: [{ type: http, url: "http://u:?${canary}@h/" }]`,
+  `sinks: [{ type: http, url: "http://h/?key=${canary}#${canary}" }]`,
+  `sinks: [{ type: http, url: "http://h/?a@b=${canary}#x" }]`,
+  `sinks: [{ type: http, url: "http://h/#${canary}" }]`,
+  `sinks: [{ type: http, url: "http://h/", headers: ${canary} }]`,
+  `sinks: [{ type: http, url: "http://h/", headers: ["Authorization: ${canary}"] }]`,
+  `sinks: [{ type: http, url: "http://h/", headers: { "Authorization: ${canary}": x } }]`,
+  `sinks: [{ type: http, url: "http://h/", headers: { "Authorization=${canary}": x } }]`,
+  `sinks: [{ type: http, url: "http://h/", headers: { A: "${canary}\\u0000" } }]`,
+  `sinks: [{ type: http, url: "http://h/", headers: { A: [${canary}] } }]`,
+  `sinks: [{ type: http, "url: ${canary}": x }]`,
+  `state: "redis://:${canary}@h/x"`,
+  `state: "redis://:${canary}%zz@h/0"`,
+  `state: "postgres://:${canary}@h"`,
+  `state: { redis: { url: "redis://:${canary}@h/x" } }`,
+  `state: { redis: { cluster: ["u:${canary}@h"] } }`,
+  `state: { redis: { url: "redis://:a@h", password: ${canary} } }`,
+  `server: { port: "\${PORT}" }`,
+  `log: { level: "\${PORT}" }`,
+  `server: { token: ["${canary}"] }`,
+]
+
+test.each(bad)('no secret shows in the faults of %s', (yaml) => {
+  const given = { yaml, env: { SHIELDLOG_ZONES: '1', PORT: `${canary}-port` } }
+  const faults = faultsOf(given)
+  expect(faults.length).toBeGreaterThan(0)
+  const error = new ConfigFaults(faults)
+  expect(
+    [error.message, error.stack, JSON.stringify(error), inspect(error, { depth: 9 })].join(),
+  ).not.toContain(canary)
+})
+
+test('a secret is read again from its file, and a file that went bad changes nothing', () => {
+  const cwd = temporaryFolder()
+  const yaml = `api: { accessKeyFile: ./key }
+zones: [1]
+sinks: [{ type: http, url: "http://h/", headers: { Authorization: "Bearer \${file:./token}" } }]
+server: { token: fixed }
+`
+  const { config } = load({ yaml, files: { key: 'one\r\n', token: 'two' }, cwd })
+  const sink = config.sinks[0]
+  const key = config.accounts[0]?.accessKey
+  const header = sink?.type === 'http' ? sink.headers['Authorization'] : undefined
+  expect([key?.reveal(), header?.reveal()]).toEqual(['one', 'Bearer two'])
+
+  writeFileSync(join(cwd, 'key'), 'three\n')
+  writeFileSync(join(cwd, 'token'), 'four\n')
+  expect([key?.reread(), header?.reread(), config.server.token?.reread()]).toEqual([true, true, false])
+  expect([key?.reveal(), header?.reveal()]).toEqual(['three', 'Bearer four'])
+
+  writeFileSync(join(cwd, 'key'), '\n')
+  expect(key?.reread()).toBe(false)
+  expect(key?.reveal()).toBe('three')
+})
+
+test('settings with a secret file show the file in place of the secret', () => {
+  const loaded = load({ yaml: 'api: { accessKeyFile: ./key }\nzones: [1]\n', files: { key: 'k' } })
+  expect(loaded.effective).toMatchObject({
+    api: { accessKeyFile: expect.stringMatching(/\/key$/) as unknown },
+  })
+  expect(loaded.effective).not.toHaveProperty('api.accessKey')
+})
+
+test('refuses an empty secret, however it is given', () => {
+  const files = { empty: '\n' }
+  for (const api of ['{ accessKey: "" }', '{ accessKey: "${E}" }', '{ accessKeyFile: ./empty }'])
+    expect(faultsOf({ yaml: `api: ${api}\nzones: [1]\n`, files, env: { E: '' } })).toMatchObject([
+      {
+        path: expect.stringMatching(/^api\.accessKey/) as unknown,
+        problem: expect.stringContaining('empty') as unknown,
+      },
+    ])
+  expect(faultsOf({ yaml: `${basics}state: { redis: { url: "redis://h", password: "" } }` })).toMatchObject([
+    { path: 'state.redis.password', problem: 'is empty' },
+  ])
+})
+
+test('a secret that lacks its quotes and became a number does not show either', () => {
+  const yaml = `api: { accessKey: 71717171 }
+zones: [1]
+sinks: [{ type: http, url: "http://h/", headers: { A: 71717171 } }]
+state: { redis: { url: "redis://h", password: 71717171 } }
+`
+  const faults = faultsOf({ yaml })
+  expect(faults.map(({ path, remedy }) => [path, remedy])).toEqual([
+    ['api.accessKey', 'put it in quotes'],
+    ['state.redis.password', 'put it in quotes'],
+    ['sinks[0].headers.A', 'put it in quotes'],
+  ])
+  expect(JSON.stringify(faults)).not.toContain('71717171')
+})

@@ -1,0 +1,94 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { expand } from '../../src/config/expand.ts'
+import { basics, faultsOf, load } from './loading.ts'
+
+const cwd = '/nowhere'
+
+test.each([
+  ['plain $NAME {x} $', 'plain $NAME {x} $'],
+  ['${A}', 'one'],
+  ['<${A}|${A}>', '<one|one>'],
+  ['${EMPTY}', ''],
+  ['${EMPTY:-two}', 'two'],
+  ['${NONE:-}', ''],
+  ['${NONE:-a b:-c$}', 'a b:-c$'],
+  ['$${A}', '${A}'],
+  ['$$${A}', '$${A}'],
+  ['$${', '${'],
+  ['${NESTED}', '${A}'],
+])('%s gives %s', (text, expected) => {
+  const env = { A: 'one', EMPTY: '', NESTED: '${A}' }
+  expect(expand(text, { env, cwd })).toBe(expected)
+})
+
+test.each([
+  ['${NONE}', 'names ${NONE}, which is not set'],
+  ['${A', 'holds "${" without "}"'],
+  ['${}', 'neither a name nor file:'],
+  ['${A B}', 'neither a name nor file:'],
+  ['${A-b}', 'neither a name nor file:'],
+  ['${file:}', 'which is no file'],
+  ['${file:/none/x}', 'names /none/x, which cannot be read: ENOENT'],
+  ['${file:/dev/zero}', 'names /dev/zero, which is no file'],
+])('%s is refused', (text, problem) => {
+  expect(() => expand(text, { env: { A: 'one' }, cwd: '/' })).toThrow(problem)
+})
+
+test('text whose ${ is escaped comes back as it was', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom('$', '{', '}', 'a', ':', '-') }), (text) => {
+      expect(
+        expand(
+          text.replaceAll('${', () => '$${'),
+          { env: {}, cwd },
+        ),
+      ).toBe(text)
+    }),
+  )
+})
+
+test('what was put together takes the type of its setting', () => {
+  const yaml = `api: { accessKey: "\${K}" }
+zones: \${Z}
+server: { port: "\${P:-0}" }
+poll: { sweepAfterHours: "\${H}", everySeconds: "\${E}" }
+`
+  const env = { K: 'k', Z: '101, 102', H: '0.5,6', E: '1.5' }
+  const { config } = load({ yaml, env })
+  expect(config.accounts[0]?.zones.map(({ id }) => id)).toEqual([101, 102])
+  expect(config.server.port).toBe(0)
+  expect(config.poll).toMatchObject({ sweepAfterHours: [0.5, 6], everySeconds: 1.5 })
+})
+
+test('a fault shows the template, not what was put together', () => {
+  const yaml = `${basics}server: { port: "1\${P}" }\n`
+  expect(faultsOf({ yaml, env: { P: 'x' } })).toMatchObject([
+    { path: 'server.port', value: '"1${P}"', where: 'shieldlog.yaml:3' },
+  ])
+})
+
+test('an unset name is told with name and path, once for each place', () => {
+  const yaml = 'api: { accessKey: "${K}", baseUrl: "${U}" }\nzones: [101]\n'
+  expect(faultsOf({ yaml })).toMatchObject([
+    {
+      path: 'api.accessKey',
+      problem: 'names ${K}, which is not set',
+      remedy: expect.stringContaining('set K') as unknown,
+    },
+    { path: 'api.baseUrl', problem: 'names ${U}, which is not set' },
+  ])
+})
+
+test('scalars from the environment are literal, documents are expanded like a file', () => {
+  const env = {
+    SHIELDLOG_API_ACCESS_KEY: 'a${b}c',
+    SHIELDLOG_ZONES: '1',
+    SHIELDLOG_SINKS: '[{ type: http, url: "http://h/", headers: { A: "${T}" } }]',
+    T: 't',
+  }
+  const { config } = load({ env })
+  expect(config.accounts[0]?.accessKey.reveal()).toBe('a${b}c')
+  const [sink] = config.sinks
+  expect(sink?.type === 'http' && sink.headers['A']?.reveal()).toBe('t')
+})

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { faultsOf, load } from './loading.ts'
+
+const bad: readonly [name: string, yaml: string, where: string, problem: string, remedy: string][] = [
+  ['a key twice', 'zones: [1]\nzones: [2]\n', ':2', 'a key is given twice', 'keep one'],
+  ['an open bracket', 'zones: [1\npoll: {}\n', ':2', 'is no valid YAML', 'correct that line'],
+  ['an open quote', 'log: { level: "info }\n', ':2', 'is no valid YAML', 'correct that line'],
+  ['tabs', 'poll:\n\teverySeconds: 3\n', ':2', 'a tab is used', 'correct that line'],
+  ['a template in a flow map', 'api: { accessKey: ${KEY} }\n', ':1', 'is no valid YAML', 'in quotes'],
+  ['an unknown tag', 'zones: !secret [1]\n', ':1', 'a tag (!…) is unknown', 'correct'],
+  ['two documents', 'zones: [1]\n---\nzones: [2]\n', ':2', 'more than one document', 'correct'],
+  ['an unknown anchor', 'zones: *other\n', '', 'without its anchor', 'write the values out'],
+]
+
+test.each(bad)('refuses %s with its line', (_, yaml, where, problem, remedy) => {
+  const [fault, ...others] = faultsOf({ yaml })
+  expect(others).toEqual([])
+  expect(fault).toMatchObject({ path: '', where: `shieldlog.yaml${where}` })
+  expect(fault?.problem).toContain(problem)
+  expect(fault?.remedy).toContain(remedy)
+})
+
+test('tells all keys that are given twice', () => {
+  const yaml = 'zones: [1]\nzones: [1]\nlog: {}\nlog: {}\n'
+  expect(faultsOf({ yaml }).map(({ where }) => where)).toEqual(['shieldlog.yaml:2', 'shieldlog.yaml:4'])
+})
+
+test.each(['[1, 2]', 'text', '5', 'true'])('refuses %s in place of a map', (yaml) => {
+  expect(faultsOf({ yaml })).toMatchObject([{ path: '', problem: 'is no map of settings' }])
+})
+
+test.each(['', '# nothing\n', '---\n', 'null\n', 'api:\nzones:\npoll:\n'])('takes %j as empty', (yaml) => {
+  expect(load({ yaml, needs: 'nothing' }).config.sinks).toEqual([
+    { type: 'stdout', name: 'stdout', format: 'native' },
+  ])
+})
+
+test('survives anchors that refer to themselves or grow without bound, and deep nesting', () => {
+  const bomb = ['a: &a [1,1,1,1,1,1,1,1,1,1]']
+  for (const [to, from] of ['ba', 'cb', 'dc', 'ed', 'fe'].map((pair) => pair.split('')))
+    bomb.push(`${to}: &${to} [${Array.from({ length: 10 }, () => `*${from}`).join(',')}]`)
+  const deep = `zones: ${'['.repeat(3_000)}${']'.repeat(3_000)}`
+  for (const yaml of [bomb.join('\n'), 'zones: &z [*z]\n', 'api: &a { tls: *a }\n', deep])
+    expect(faultsOf({ yaml }).length).toBeGreaterThan(0)
+})
+
+test('shares what an anchor names without mixing it up with what lies above the file', () => {
+  const yaml = 'api: { tls: &t {} }\nzones: [1]\nstate: { redis: { url: "redis://h", tls: *t } }\n'
+  const { config } = load({ yaml, env: { SHIELDLOG_API_ACCESS_KEY: 'k', SHIELDLOG_STATE_KEEP_DAYS: '3' } })
+  expect(config.state).toMatchObject({ kind: 'redis', keepDays: 3 })
+})
+
+test('takes off and yes for what they are in YAML 1.2: text', () => {
+  const yaml = 'api: { accessKey: yes }\nzones: [{ id: 1, name: off }]\nredact: off\n'
+  const { config } = load({ yaml })
+  expect(config.redact).toBe('off')
+  expect(config.accounts[0]?.zones).toEqual([{ id: 1, name: 'off', account: 'default' }])
+  expect(config.accounts[0]?.accessKey.reveal()).toBe('yes')
+})
+
+test('takes JSON', () => {
+  const yaml = JSON.stringify({ api: { accessKey: 'k' }, zones: [1], log: { level: 'warn' } })
+  expect(load({ yaml }).config.log.level).toBe('warn')
+})
+
+test('never quotes the text around a mistake', () => {
+  for (const yaml of [
+    'api: { accessKey: canary-9f3\n',
+    'api:\n  accessKey: "canary-9f3\n',
+    'api:\n  accessKey: "canary-9f3 \\q"\n',
+    'api:\n  accessKey: *canary-9f3\n',
+    'api:\n  accessKey: canary-9f3: x\n',
+    'api:\n  accessKey: !canary-9f3 x\n',
+    'api:\n accessKey canary-9f3\nzones: [1]\n',
+  ]) {
+    const faults = faultsOf({ yaml })
+    expect(faults.length).toBeGreaterThan(0)
+    expect(JSON.stringify(faults)).not.toContain('canary-9f3')
+  }
+})

@@ -1,0 +1,52 @@
+import * as fc from 'fast-check'
+import { afterEach, beforeEach, describe, it } from 'vitest'
+import { runAgainstModel } from './checkpoint-store/against-model.ts'
+import { fenceContract } from './checkpoint-store/fence.contract.ts'
+import { commitContract } from './checkpoint-store/commit.contract.ts'
+import { seenContract } from './checkpoint-store/seen.contract.ts'
+import { deadLettersContract } from './checkpoint-store/dead-letters.contract.ts'
+import { backfillsContract } from './checkpoint-store/backfills.contract.ts'
+import { gapsAndPairsContract } from './checkpoint-store/gaps-and-pairs.contract.ts'
+import { renamedSinkContract } from './checkpoint-store/renamed-sink.contract.ts'
+import { pruningContract } from './checkpoint-store/pruning.contract.ts'
+import { steps } from './checkpoint-store/steps.ts'
+import type { OpenedStore } from './checkpoint-store/opened-store.ts'
+
+/** The behaviours of every checkpoint store, whatever it keeps its checkpoints in. */
+export function checkpointStoreContract(name: string, open: () => Promise<OpenedStore>): void {
+  describe(`${name} as a checkpoint store`, () => {
+    let opened: OpenedStore
+    const subject = (): OpenedStore => opened
+
+    beforeEach(async () => {
+      opened = await open()
+    })
+    afterEach(() => opened.close())
+
+    fenceContract(subject)
+    commitContract(subject)
+    seenContract(subject)
+    deadLettersContract(subject)
+    gapsAndPairsContract(subject)
+    backfillsContract(subject)
+    renamedSinkContract(subject)
+    pruningContract(subject)
+  })
+}
+
+/** Random steps, on the store and on a model of it. `runs` is a matter of how quick the store is. */
+export function checkpointStoreProperty(name: string, open: () => Promise<OpenedStore>, runs: number): void {
+  describe(`${name} as a checkpoint store`, () => {
+    it('answers as the model does, whatever is done to it', async () => {
+      const property = fc.asyncProperty(steps, async (some) => {
+        const opened = await open()
+        try {
+          await runAgainstModel(opened, some)
+        } finally {
+          await opened.close()
+        }
+      })
+      await fc.assert(property, { numRuns: runs })
+    })
+  })
+}

@@ -1,0 +1,77 @@
+import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
+import { parseDay, type Day } from '../../../src/domain/day.ts'
+import type { DeadLetter } from '../../../src/domain/delivery.ts'
+import type { Gap } from '../../../src/domain/gap.ts'
+import type { Cursor } from '../../../src/domain/page.ts'
+import { packFingerprints } from '../../../src/domain/seen.ts'
+import type { Stream } from '../../../src/domain/stream.ts'
+import { newCheckpoint } from '../../../src/domain/progress.ts'
+import { noTrust } from '../../../src/domain/trust.ts'
+import type { Commit, Holder } from '../../../src/ports.ts'
+
+export function dayAt(text: string): Day {
+  const day = parseDay(text)
+  if (day === undefined) throw new Error(`${text} is no day`)
+  return day
+}
+
+export function buildStream(stream: Partial<Stream> = {}): Stream {
+  return { zone: 101, day: dayAt('2026-11-20'), sink: 'archive', ...stream }
+}
+
+export function buildHolder(id: string, schedule = false): Holder {
+  return { id, schedule }
+}
+
+export function buildCheckpoint(stream: Stream, commit: number, more: Partial<Checkpoint> = {}): Checkpoint {
+  return {
+    ...newCheckpoint(stream, 1_795_000_000_000, noTrust),
+    commit,
+    storedCursors: [{ cursor: 'a/b=?%' as Cursor, newestMs: 1_795_000_000_001 }],
+    mark: ['00000000000000ff'],
+    receipts: [{ writer: 'w1', part: '0001-k3v9.ndjson', bytes: 525 * commit, lines: commit }],
+    ...more,
+  }
+}
+
+export function buildCommit(
+  stream: Stream,
+  fence: number,
+  basedOn: number,
+  more: Partial<Commit> = {},
+): Commit {
+  const next = buildCheckpoint(stream, basedOn + 1)
+  return { fence, basedOn, next, seen: new Map(), deadLetters: [], gaps: [], ...more }
+}
+
+export function buildGap(gap: Partial<Gap> = {}): Gap {
+  return {
+    zone: 101,
+    sink: 'archive',
+    day: dayAt('2026-11-10'),
+    from: 1_794_000_000_000,
+    to: 1_794_086_400_000,
+    reason: 'not_running',
+    recordedAt: 1_795_000_000_000,
+    ...gap,
+  }
+}
+
+export function buildLetter(letter: Partial<DeadLetter> = {}): DeadLetter {
+  return {
+    zone: 101,
+    day: '2026-11-20',
+    sink: 'archive',
+    id: 'e1',
+    reason: 'refused',
+    answer: 'HTTP 400',
+    at: 1_795_000_000_000,
+    event: '{"id":"e1"}',
+    ...letter,
+  }
+}
+
+/** Fingerprints `from` to `from + count - 1`, packed. */
+export function packed(from: number, count: number): Uint8Array {
+  return packFingerprints(Array.from({ length: count }, (_, index) => BigInt(from + index)))
+}

@@ -1,0 +1,48 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { CheckpointStore } from '../../../src/ports.ts'
+import { buildCommit, buildGap, buildHolder, buildStream, dayAt } from './builders.ts'
+import type { OpenedStore } from './opened-store.ts'
+
+export function gapsAndPairsContract(opened: () => OpenedStore): void {
+  describe('gaps and pairs', () => {
+    let store: CheckpointStore
+    const stream = buildStream()
+    const one = buildHolder('one')
+
+    beforeEach(() => {
+      ;({ store } = opened())
+    })
+
+    it('keep one gap for each zone, sink, day, beginning and reason', async () => {
+      const gaps = [
+        buildGap(),
+        buildGap({ zone: 102 }),
+        buildGap({ sink: 'siem' }),
+        buildGap({ day: dayAt('2026-11-11') }),
+        buildGap({ from: 5 }),
+        buildGap({ reason: 'unreadable' }),
+      ]
+      await store.addGaps(gaps)
+      await store.addGaps([...gaps, buildGap({ recordedAt: 1 })])
+      const { fence } = await store.take(stream, one)
+      await store.commit(buildCommit(stream, fence, 0, { gaps: [buildGap({ recordedAt: 2 })] }))
+      const found = await store.gaps()
+      expect(found).toHaveLength(gaps.length)
+      expect(found).toEqual(expect.arrayContaining(gaps))
+    })
+
+    it('keep the first day of a pair, and when it was planned last', async () => {
+      const pair = { zone: 101, sink: 'archive', firstDay: dayAt('2026-11-18'), plannedAtMs: 10 }
+      await store.rememberPairs([pair, { ...pair, sink: 'siem' }])
+      await store.rememberPairs([{ ...pair, firstDay: dayAt('2026-11-20'), plannedAtMs: 20 }])
+      const found = await store.pairs()
+      expect(found).toHaveLength(2)
+      expect(found).toEqual(
+        expect.arrayContaining([
+          { ...pair, plannedAtMs: 20 },
+          { ...pair, sink: 'siem' },
+        ]),
+      )
+    })
+  })
+}

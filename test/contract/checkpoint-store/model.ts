@@ -1,0 +1,133 @@
+import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
+import type { DeadLetter } from '../../../src/domain/delivery.ts'
+import type { Gap } from '../../../src/domain/gap.ts'
+import { unpackFingerprints } from '../../../src/domain/seen.ts'
+import { streamKey, type Stream } from '../../../src/domain/stream.ts'
+import type { Commit, Holder } from '../../../src/ports.ts'
+
+interface Held {
+  stream: Stream
+  fence: number
+  holder: Holder | undefined
+  checkpoint: Checkpoint | undefined
+  lastCommit: string | undefined
+  seen: Map<number, bigint[]>
+  counted: Map<number, bigint[]>
+}
+
+/** Letters of at most half the limit: so many fit, whatever a store counts beside their text. */
+export const lettersThatFit = 2
+
+/** What a checkpoint store is, without durability and without care for size or speed. */
+export class ModelStore {
+  streams = new Map<string, Held>()
+  heard = new Map<string, number>()
+  letters = new Map<string, DeadLetter>()
+  gaps = new Map<string, Gap>()
+  highestFence = 0
+
+  isLive(holder: Holder, nowMs: number): boolean {
+    return nowMs - (this.heard.get(holder.id) ?? -Infinity) < 20_000
+  }
+
+  take(stream: Stream, by: Holder, nowMs: number): 'held' | { fence: number; checkpoint: unknown } {
+    const key = streamKey(stream)
+    const held = this.streams.get(key)
+    const other = held?.holder
+    const dead = other?.schedule === true && by.schedule
+    if (other !== undefined && other.id !== by.id && !dead && this.isLive(other, nowMs)) return 'held'
+    this.heard.set(by.id, nowMs)
+    const fence = (held?.fence ?? this.highestFence) + 1
+    const fresh: Held = {
+      stream,
+      fence,
+      holder: by,
+      checkpoint: undefined,
+      lastCommit: undefined,
+      seen: new Map(),
+      counted: new Map(),
+    }
+    this.streams.set(key, held === undefined ? fresh : { ...held, fence, holder: by })
+    return { fence, checkpoint: held?.checkpoint }
+  }
+
+  release(stream: Stream, fence: number): void {
+    const held = this.streams.get(streamKey(stream))
+    if (held?.fence === fence) held.holder = undefined
+  }
+
+  commit(commit: Commit, nowMs: number): 'done' | 'refused' | 'dead_letters_full' {
+    const held = this.streams.get(streamKey(commit.next.stream))
+    if (held === undefined) return 'refused'
+    const text = textOf(commit)
+    if (held.lastCommit === text) return 'done'
+    if (held.fence !== commit.fence || (held.checkpoint?.commit ?? 0) !== commit.basedOn) return 'refused'
+    const letters = new Map(this.letters)
+    for (const letter of commit.deadLetters) letters.set(letterKey(letter), letter)
+    if (letters.size > lettersThatFit && letters.size > this.letters.size) return 'dead_letters_full'
+    this.letters = letters
+    for (const [minute, bytes] of commit.seen) {
+      const values = unpackFingerprints(bytes)
+      held.seen.set(minute, [...(held.seen.get(minute) ?? []), ...values])
+      held.counted.set(minute, [...(held.counted.get(minute) ?? []), ...values])
+    }
+    this.addGaps(commit.gaps)
+    held.checkpoint = commit.next
+    held.lastCommit = text
+    if (held.holder !== undefined) this.heard.set(held.holder.id, nowMs)
+    return 'done'
+  }
+
+  addGaps(gaps: readonly Gap[]): void {
+    for (const gap of gaps) {
+      const key = JSON.stringify([gap.zone, gap.sink, gap.day, gap.from, gap.reason])
+      if (!this.gaps.has(key)) this.gaps.set(key, gap)
+    }
+  }
+
+  renameSink(from: string, to: string, nowMs: number): 'taken' | 'held' | number {
+    const all = [...this.streams.values()]
+    const known = [...this.letters.values(), ...this.gaps.values(), ...all.map(({ stream }) => stream)]
+    if (known.some(({ sink }) => sink === to)) return 'taken'
+    const moved = all.filter(({ stream }) => stream.sink === from)
+    if (moved.some(({ holder }) => holder !== undefined && this.isLive(holder, nowMs))) return 'held'
+    const letters = [...this.letters.values()].map((letter) => renamed(letter, from, to))
+    this.letters = new Map(letters.map((letter) => [letterKey(letter), letter]))
+    const gaps = [...this.gaps.values()].map((gap) => renamed(gap, from, to))
+    this.gaps = new Map()
+    this.addGaps(gaps)
+    for (const held of moved) {
+      this.drop(held)
+      held.stream = renamed(held.stream, from, to)
+      if (held.checkpoint !== undefined) held.checkpoint = { ...held.checkpoint, stream: held.stream }
+      this.streams.set(streamKey(held.stream), held)
+    }
+    return moved.length
+  }
+
+  prune(checkpointsBefore: number, gapsBefore: number, nowMs: number): void {
+    for (const held of this.streams.values()) {
+      const isOld = held.checkpoint?.ended !== undefined && held.checkpoint.ended.atMs < checkpointsBefore
+      const isKept = held.holder !== undefined && this.isLive(held.holder, nowMs)
+      if (isOld && !isKept) this.drop(held)
+    }
+    for (const [key, gap] of this.gaps) if (gap.recordedAt < gapsBefore) this.gaps.delete(key)
+  }
+
+  drop(held: Held): void {
+    this.streams.delete(streamKey(held.stream))
+    this.highestFence = Math.max(this.highestFence, held.fence)
+  }
+}
+
+function textOf({ seen, ...rest }: Commit): string {
+  return JSON.stringify([rest, [...seen].map(([minute, bytes]) => [minute, [...bytes]])])
+}
+
+export function letterKey({ zone, day, sink, id, time }: DeadLetter): string {
+  return JSON.stringify([zone, day, sink, id, time])
+}
+
+function renamed<T extends { readonly sink: string }>(value: T, from: string, to: string): T {
+  return value.sink === from ? { ...value, sink: to } : value
+}

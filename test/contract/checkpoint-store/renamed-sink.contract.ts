@@ -1,0 +1,96 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { countMinute } from '../../../src/domain/seen.ts'
+import type { CheckpointStore } from '../../../src/ports.ts'
+import type { FakeClock } from '../../fakes/fake-clock.ts'
+import {
+  buildCheckpoint,
+  buildCommit,
+  buildGap,
+  buildHolder,
+  buildLetter,
+  buildStream,
+  packed,
+} from './builders.ts'
+import type { OpenedStore } from './opened-store.ts'
+
+export function renamedSinkContract(opened: () => OpenedStore): void {
+  describe('a renamed sink', () => {
+    let store: CheckpointStore
+    let clock: FakeClock
+    const stream = buildStream()
+    const one = buildHolder('one')
+    const two = buildHolder('two')
+
+    beforeEach(() => {
+      ;({ store, clock } = opened())
+    })
+
+    const fill = async () => {
+      const { fence } = await store.take(stream, one)
+      const commit = buildCommit(stream, fence, 0, {
+        seen: new Map([[7, packed(1, 3)]]),
+        deadLetters: [buildLetter()],
+        gaps: [buildGap()],
+      })
+      await store.commit(commit)
+      await store.rememberPairs([{ zone: 101, sink: 'archive', firstDay: stream.day, plannedAtMs: 10 }])
+      return fence
+    }
+
+    it('takes its streams, seen, gaps, dead letters and pairs along', async () => {
+      await store.release(stream, await fill())
+      expect(await store.renameSink('archive', 'siem')).toBe(1)
+      const moved = buildStream({ sink: 'siem' })
+      expect(await store.list()).toEqual([buildCheckpoint(moved, 1)])
+      expect((await store.take(moved, two)).checkpoint).toEqual(buildCheckpoint(moved, 1))
+      expect(await store.loadSeen(moved, [7])).toEqual(new Map([[7, packed(1, 3)]]))
+      expect(await store.ledger(moved)).toEqual([countMinute(7, packed(1, 3))])
+      expect(await store.gaps()).toEqual([buildGap({ sink: 'siem' })])
+      expect(await store.deadLetters()).toEqual([buildLetter({ sink: 'siem' })])
+      expect((await store.deadLetterCounts()).map(({ sink }) => sink)).toEqual(['siem'])
+      expect((await store.pairs()).map(({ sink }) => sink)).toEqual(['siem'])
+      expect(await store.read(stream)).toBeUndefined()
+    })
+
+    it('is refused while a live holder has one of its streams', async () => {
+      await fill()
+      await expect(store.renameSink('archive', 'siem')).rejects.toMatchObject({
+        kind: 'wait',
+        code: 'held',
+      })
+      await clock.advance(20_000)
+      expect(await store.renameSink('archive', 'siem')).toBe(1)
+    })
+
+    it.each(['stream', 'gap', 'pair', 'dead letter', 'itself'])(
+      'is refused when the name has a %s',
+      async (what) => {
+        await store.release(stream, await fill())
+        const taken = buildStream({ sink: 'siem', zone: 102 })
+        const { fence } = await store.take(taken, one)
+        const deadLetters = what === 'dead letter' ? [buildLetter({ sink: 'fresh' })] : []
+        await store.commit(buildCommit(taken, fence, 0, { deadLetters }))
+        if (what === 'gap') await store.addGaps([buildGap({ sink: 'fresh' })])
+        if (what === 'pair')
+          await store.rememberPairs([{ zone: 1, sink: 'fresh', firstDay: stream.day, plannedAtMs: 1 }])
+        const to = what === 'stream' ? 'siem' : what === 'itself' ? 'archive' : 'fresh'
+        await expect(store.renameSink('archive', to)).rejects.toMatchObject({ kind: 'refuse' })
+        expect(await store.read(stream)).toBeDefined()
+      },
+    )
+
+    it('shuts out a pump that held a stream under the old name', async () => {
+      const fence = await fill()
+      await clock.advance(20_000)
+      await store.renameSink('archive', 'siem')
+      expect(await store.commit(buildCommit(stream, fence, 1))).toBe('refused')
+      const anew = await store.take(stream, two)
+      expect(anew.checkpoint).toBeUndefined()
+      expect(anew.fence).toBeGreaterThan(fence)
+    })
+
+    it('is nothing for a name that the store does not know', async () => {
+      expect(await store.renameSink('nobody', 'siem')).toBe(0)
+    })
+  })
+}

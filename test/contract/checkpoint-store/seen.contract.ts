@@ -1,0 +1,98 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { countMinute, untimedMinute } from '../../../src/domain/seen.ts'
+import type { CheckpointStore } from '../../../src/ports.ts'
+import { buildCommit, buildHolder, buildStream, packed } from './builders.ts'
+import type { OpenedStore } from './opened-store.ts'
+
+export function seenContract(opened: () => OpenedStore): void {
+  describe('seen', () => {
+    let store: CheckpointStore
+    const stream = buildStream()
+    const one = buildHolder('one')
+
+    beforeEach(() => {
+      ;({ store } = opened())
+    })
+
+    const commitSeen = async (seen: ReadonlyMap<number, Uint8Array>): Promise<void> => {
+      const { fence, checkpoint } = await store.take(stream, one)
+      const commit = buildCommit(stream, fence, checkpoint?.commit ?? 0, { seen })
+      expect(await store.commit(commit)).toBe('done')
+    }
+    /** Order within a minute is nobody's promise. */
+    const sorted = (bytes: Uint8Array | undefined): bigint[] => {
+      const view = bytes === undefined ? Buffer.alloc(0) : Buffer.from(bytes)
+      const values: bigint[] = []
+      for (let at = 0; at < view.length; at += 8) values.push(view.readBigUInt64BE(at))
+      return values.sort((a, b) => (a < b ? -1 : 1))
+    }
+    const range = (from: number, count: number): bigint[] => sorted(packed(from, count))
+
+    it('gives the minutes that are asked for, and leaves out those without any', async () => {
+      await commitSeen(
+        new Map([
+          [7, packed(1, 2)],
+          [8, packed(3, 1)],
+          [untimedMinute, packed(4, 2)],
+        ]),
+      )
+      const found = await store.loadSeen(stream, [7, 9, untimedMinute, 7])
+      expect(found).toEqual(
+        new Map([
+          [7, packed(1, 2)],
+          [untimedMinute, packed(4, 2)],
+        ]),
+      )
+      expect((await store.loadSeen(stream, [])).size).toBe(0)
+      expect((await store.loadSeen(buildStream({ zone: 9 }), [7])).size).toBe(0)
+    })
+
+    it('grows a minute commit by commit, whatever its size', async () => {
+      let next = 0
+      for (const count of [1, 249, 1, 250, 600, 3]) {
+        await commitSeen(new Map([[7, packed(next, count)]]))
+        next += count
+      }
+      expect(sorted((await store.loadSeen(stream, [7])).get(7))).toEqual(range(0, next))
+      expect(await store.ledger(stream)).toEqual([countMinute(7, packed(0, next))])
+    })
+
+    it('keeps the streams apart', async () => {
+      await commitSeen(new Map([[7, packed(1, 2)]]))
+      const other = buildStream({ sink: 'siem' })
+      const { fence } = await store.take(other, one)
+      await store.commit(buildCommit(other, fence, 0, { seen: new Map([[7, packed(9, 1)]]) }))
+      expect(await store.loadSeen(stream, [7])).toEqual(new Map([[7, packed(1, 2)]]))
+      expect(await store.loadSeen(other, [7])).toEqual(new Map([[7, packed(9, 1)]]))
+    })
+
+    it('counts every minute in the ledger, with sums modulo 2^64', async () => {
+      const full = new Uint8Array(16).fill(255)
+      await commitSeen(new Map([[-1, full]]))
+      await commitSeen(
+        new Map([
+          [-1, full],
+          [5, packed(1, 2)],
+        ]),
+      )
+      expect(await store.ledger(stream)).toEqual([
+        { minute: -1, count: 4, hash: 2n ** 64n - 4n },
+        { minute: 5, count: 2, hash: 3n },
+      ])
+      expect(await store.ledger(buildStream({ zone: 9 }))).toEqual([])
+    })
+
+    it('keeps the ledger when the fingerprints are forgotten, and adds to both afterwards', async () => {
+      await commitSeen(new Map([[7, packed(1, 300)]]))
+      await store.forgetFingerprints(stream)
+      expect((await store.loadSeen(stream, [7])).size).toBe(0)
+      expect(await store.ledger(stream)).toEqual([countMinute(7, packed(1, 300))])
+      await commitSeen(new Map([[7, packed(301, 1)]]))
+      expect(await store.loadSeen(stream, [7])).toEqual(new Map([[7, packed(301, 1)]]))
+      expect(await store.ledger(stream)).toEqual([countMinute(7, packed(1, 301))])
+      await store.forgetFingerprints(stream)
+      expect(await store.ledger(stream)).toEqual([countMinute(7, packed(1, 301))])
+      await store.forgetFingerprints(buildStream({ zone: 9 }))
+    })
+  })
+}

@@ -1,0 +1,116 @@
+import { systemClock } from '../../../src/clock.ts'
+import { Failure } from '../../../src/domain/failure.ts'
+import type { Happening } from '../../../src/domain/happening.ts'
+import type { PlannedStream } from '../../../src/domain/plan.ts'
+import { streamKey, type Lane, type Stream } from '../../../src/domain/stream.ts'
+import type { Clock } from '../../../src/ports.ts'
+import { plannedStream, streamOf } from './planned.ts'
+
+/** What a schedule under test is given; the suite watches what it does with it. */
+export interface ScheduleParts {
+  readonly clock: Clock
+  readonly telemetry: { emit(happening: Happening): void }
+  readonly streams: number
+  readonly backfillStreams: number
+  readonly plan: () => Promise<PlannedStream[]>
+  /** One stream as `plan` would name it now. */
+  readonly planned: (stream: Stream, lane: Lane) => Promise<PlannedStream | undefined>
+  readonly pump: (
+    planned: PlannedStream,
+    mayGoOn: () => boolean,
+    signal: AbortSignal,
+  ) => Promise<Failure | undefined>
+  readonly heartbeat: () => Promise<void>
+  readonly housekeep: (signal: AbortSignal) => Promise<void>
+  readonly turned: () => void
+  readonly now: () => number
+}
+
+type Work = (
+  planned: PlannedStream,
+  mayGoOn: () => boolean,
+  signal: AbortSignal,
+) => Promise<Failure | undefined>
+
+/** A small world of streams: when each is due, what a pump does, and what happened. */
+export class World {
+  readonly dueAtMs = new Map<string, number>()
+  readonly begun: string[] = []
+  readonly ended: string[] = []
+  readonly running = new Map<string, number>()
+  readonly happenings: Happening[] = []
+  mostAtOnce = 0
+  mostOfOne = 0
+  plans = 0
+  heartbeats = 0
+  turns = 0
+  planFails = false
+  /** The default work takes no time and leaves the stream with nothing more to do. */
+  work: Work = (planned) => {
+    this.rest(planned.stream, planned.lane)
+    return Promise.resolve(undefined)
+  }
+
+  add(lane: Lane, zones: readonly number[], dueAtMs = 0): void {
+    for (const zone of zones) this.dueAtMs.set(keyOf(streamOf(zone), lane), dueAtMs)
+  }
+
+  rest(stream: Stream, lane: Lane, untilMs = Infinity): void {
+    this.dueAtMs.set(keyOf(stream, lane), untilMs)
+  }
+
+  parts(streams: number, backfillStreams: number): ScheduleParts {
+    return {
+      clock: systemClock,
+      telemetry: { emit: (happening) => void this.happenings.push(happening) },
+      streams,
+      backfillStreams,
+      plan: async () => {
+        this.plans++
+        if (this.planFails) throw new Failure('retry', 'store_unavailable', 'the store is out of reach')
+        return this.planned()
+      },
+      planned: async (stream, lane) =>
+        this.planned().find((each) => keyOf(each.stream, each.lane) === keyOf(stream, lane)),
+      pump: (planned, mayGoOn, signal) => this.pump(planned, mayGoOn, signal),
+      heartbeat: async () => void this.heartbeats++,
+      housekeep: async () => undefined,
+      turned: () => void this.turns++,
+      now: () => Date.now(),
+    }
+  }
+
+  private planned(): PlannedStream[] {
+    return [...this.dueAtMs]
+      .map(([key, dueAtMs]) => plannedStream(...partsOf(key), dueAtMs))
+      .sort((left, right) =>
+        left.lane === right.lane ? left.dueAtMs - right.dueAtMs : left.lane === 'live' ? -1 : 1,
+      )
+  }
+
+  private async pump(...[planned, mayGoOn, signal]: Parameters<Work>): Promise<Failure | undefined> {
+    const key = streamKey(planned.stream)
+    this.begun.push(keyOf(planned.stream, planned.lane))
+    this.running.set(key, (this.running.get(key) ?? 0) + 1)
+    this.mostOfOne = Math.max(this.mostOfOne, this.running.get(key) ?? 0)
+    this.mostAtOnce = Math.max(
+      this.mostAtOnce,
+      [...this.running.values()].filter((count) => count > 0).length,
+    )
+    try {
+      return await this.work(planned, mayGoOn, signal)
+    } finally {
+      this.running.set(key, (this.running.get(key) ?? 1) - 1)
+      this.ended.push(keyOf(planned.stream, planned.lane))
+    }
+  }
+}
+
+function keyOf(stream: Stream, lane: Lane): string {
+  return `${lane} ${stream.zone}`
+}
+
+function partsOf(key: string): [Stream, Lane] {
+  const [lane, zone] = key.split(' ')
+  return [streamOf(Number(zone)), lane === 'live' ? 'live' : 'backfill']
+}

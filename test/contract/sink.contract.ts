@@ -1,0 +1,224 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Event } from '../../src/domain/event.ts'
+import { Failure } from '../../src/domain/failure.ts'
+import type { Sink } from '../../src/ports.ts'
+import { buildEvent, buildEvents, never, streamOf, StreamLedger } from '../sinks/file/samples.ts'
+
+// What a harness needs besides; apart from the suite because processes without a test runner use it too.
+export {
+  buildEvent,
+  buildEvents,
+  contractFormat,
+  idOf,
+  never,
+  streamOf,
+  StreamLedger,
+} from '../sinks/file/samples.ts'
+
+/** A sink under test, assembled with `contractFormat`, and the far side it ships to. */
+export interface SinkHarness {
+  readonly sink: Sink
+  /** Ids of the events that the far side has now, in order of arrival; `idOf` reads one line. */
+  received(): Promise<string[]>
+  /** Makes the far side fail until it is mended. Absent where nothing can. */
+  readonly fail?: () => Promise<{ mend(): Promise<void> }>
+  /** Makes the far side answer nothing until it is mended; `reached` resolves when it has begun to keep somebody waiting. */
+  readonly hang?: () => Promise<{ readonly reached: Promise<void>; mend(): Promise<void> }>
+  dispose(): Promise<void>
+}
+
+export interface SinkTraits {
+  /** Takes back what was not committed. */
+  readonly hasReceipts: boolean
+  /** The harness has `fail`. */
+  readonly canFail: boolean
+  /** The harness has `hang`. */
+  readonly canHang: boolean
+}
+
+/** What every sink owes to the pump. */
+export function sinkContract(
+  name: string,
+  traits: SinkTraits,
+  createHarness: () => Promise<SinkHarness>,
+): void {
+  describe(`a sink: ${name}`, () => {
+    let harness: SinkHarness
+    let ledger: StreamLedger
+
+    beforeEach(async () => {
+      harness = await createHarness()
+      ledger = new StreamLedger(streamOf(harness.sink, 101))
+    })
+    afterEach(async () => {
+      await harness.sink.close()
+      await harness.dispose()
+    })
+
+    it('says who it is', () => {
+      expect(harness.sink.name).not.toBe('')
+      expect(harness.sink.address).not.toBe('')
+    })
+
+    it('has every event of a delivery, in order, when the delivery resolves', async () => {
+      const events = buildEvents(250)
+      const opened = await ledger.open(harness.sink)
+      const delivery = await opened.deliver(events, never())
+      expect(await harness.received()).toEqual(events.map((event) => event.id))
+      expect(delivery.refusals).toEqual([])
+      expect(delivery.bytes).toBeGreaterThan(250)
+      await opened.close()
+    })
+
+    it('takes one delivery after another, and pump after pump', async () => {
+      const opened = await ledger.open(harness.sink)
+      ledger.commit((await opened.deliver(buildEvents(3, 'a'), never())).receipts)
+      ledger.commit((await opened.deliver(buildEvents(2, 'b'), never())).receipts)
+      await opened.close()
+      await ledger.ship(harness.sink, buildEvents(1, 'c'))
+      expect(await harness.received()).toEqual(['a-0', 'a-1', 'a-2', 'b-0', 'b-1', 'c-0'])
+    })
+
+    it('serves many streams at once', async () => {
+      const ledgers = [201, 202, 203, 204].map((zone) => new StreamLedger(streamOf(harness.sink, zone)))
+      await Promise.all(
+        ledgers.map((ledger) => ledger.ship(harness.sink, buildEvents(20, `z${ledger.stream.zone}`))),
+      )
+      const received = await harness.received()
+      expect(received).toHaveLength(80)
+      for (const { stream } of ledgers) {
+        const ids = buildEvents(20, `z${stream.zone}`).map((event) => event.id)
+        expect(received.filter((id) => id.startsWith(`z${stream.zone}-`))).toEqual(ids)
+      }
+    })
+
+    it('takes a delivery without events', async () => {
+      const opened = await ledger.open(harness.sink)
+      expect(await opened.deliver([], never())).toMatchObject({ refusals: [], bytes: 0 })
+      await opened.close()
+      expect(await harness.received()).toEqual([])
+    })
+
+    it('keeps every event on one line, whatever text it holds', async () => {
+      const texts = [
+        'a\nb\r\nc',
+        '\u2028\u2029',
+        '\u0000',
+        '\ud800 alone',
+        '🧨'.repeat(5000),
+        '"\\',
+        '</script>',
+      ]
+      const events = texts.map((text, index) => buildEvent(`text-${index}`, { log: { text } }))
+      await ledger.ship(harness.sink, events)
+      expect(await harness.received()).toEqual(events.map((event) => event.id))
+    })
+
+    it('names an event that the format cannot express, and delivers the others', async () => {
+      const bad = buildEvent('bad', { action: 'unmappable' })
+      const opened = await ledger.open(harness.sink)
+      const delivery = await opened.deliver([buildEvent('first'), bad, buildEvent('last')], never())
+      await opened.close()
+      expect(delivery.refusals).toHaveLength(1)
+      expect(delivery.refusals[0]).toMatchObject({ event: { id: 'bad' }, reason: 'unmappable' })
+      expect(delivery.refusals[0]!.answer).toContain('no form')
+      expect(await harness.received()).toEqual(['first', 'last'])
+    })
+
+    it('takes nothing once the signal has aborted', async () => {
+      const opened = await ledger.open(harness.sink)
+      const error = await opened.deliver(buildEvents(2), AbortSignal.abort()).catch((error: unknown) => error)
+      expect(error).toBeInstanceOf(Failure)
+      expect(error).toMatchObject({ kind: 'cancelled' })
+      await opened.close()
+      expect(await harness.received()).toEqual([])
+    })
+
+    it('checks without leaving anything', async () => {
+      await harness.sink.check(never())
+      expect(await harness.received()).toEqual([])
+    })
+
+    it('closes streams and itself twice, and before first use', async () => {
+      const opened = await ledger.open(harness.sink)
+      await opened.close()
+      await opened.close()
+      await harness.sink.close()
+      await harness.sink.close()
+      const unused = await createHarness()
+      await unused.sink.close()
+      await unused.dispose()
+    })
+
+    if (traits.canFail)
+      it('throws a Failure when the far side fails, and delivers when it is well again', async () => {
+        const failing = await harness.fail!()
+        const error = await attempt(ledger, harness.sink, buildEvents(2, 'lost'))
+        expect(error).toBeInstanceOf(Failure)
+        expect((error as Failure).kind).not.toBe('cancelled')
+        await failing.mend()
+        await ledger.ship(harness.sink, buildEvents(2, 'kept'))
+        const received = await harness.received()
+        expect(received.filter((id) => id.startsWith('kept'))).toEqual(['kept-0', 'kept-1'])
+        if (traits.hasReceipts) expect(received).toHaveLength(2)
+      })
+
+    if (traits.canHang)
+      it('lets go within seconds of an abort, although the far side hangs', async () => {
+        const opened = await ledger.open(harness.sink)
+        const hanging = await harness.hang!()
+        try {
+          const abort = new AbortController()
+          const delivery = opened.deliver(buildEvents(3), abort.signal).catch((error: unknown) => error)
+          await within(4000, hanging.reached)
+          abort.abort()
+          expect(await within(4000, delivery)).toMatchObject({ kind: 'cancelled' })
+        } finally {
+          await hanging.mend()
+        }
+        await opened.close()
+      })
+
+    if (traits.hasReceipts)
+      it('takes back what was not committed', async () => {
+        await ledger.ship(harness.sink, buildEvents(2, 'committed'))
+        const opened = await ledger.open(harness.sink)
+        await opened.deliver(buildEvents(3, 'uncommitted'), never())
+        await opened.close()
+        await (await ledger.open(harness.sink)).close()
+        expect(await harness.received()).toEqual(['committed-0', 'committed-1'])
+      })
+
+    if (traits.hasReceipts)
+      it('names every part in receipts that only grow', async () => {
+        const opened = await ledger.open(harness.sink)
+        const [first] = (await opened.deliver(buildEvents(2), never())).receipts
+        const [second] = (await opened.deliver(buildEvents(3), never())).receipts
+        await opened.close()
+        expect(first).toMatchObject({ lines: 2 })
+        expect(second).toMatchObject({ part: first!.part, writer: first!.writer, lines: 5 })
+        expect(second!.bytes).toBeGreaterThan(first!.bytes)
+      })
+  })
+}
+
+async function attempt(ledger: StreamLedger, sink: Sink, events: readonly Event[]): Promise<unknown> {
+  try {
+    await ledger.ship(sink, events)
+    return undefined
+  } catch (error) {
+    return error
+  }
+}
+
+async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`not done within ${ms} ms`)), ms)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

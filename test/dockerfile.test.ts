@@ -1,0 +1,179 @@
+import { once } from 'node:events'
+import { chmodSync, existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import { type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { buildStage, copyContext, type BuiltStage } from './image/build.ts'
+import { pairsOf, parseDockerfile, wordsOf } from './image/instructions.ts'
+import { startNode } from './setup/processes.ts'
+import { projectFolder } from './setup/project-folder.ts'
+import { temporaryFolder } from './setup/temp.ts'
+
+const manifest = JSON.parse(readFileSync(`${projectFolder}package.json`, 'utf8')) as {
+  version: string
+  dependencies: Record<string, string>
+  devDependencies: Record<string, string>
+}
+const stages = parseDockerfile(readFileSync(`${projectFolder}Dockerfile`, 'utf8'))
+const last = stages.at(-1)
+
+/** What the last instruction of this name says in the final stage. */
+function saidLast(name: string): string {
+  return last?.instructions.findLast((each) => each.name === name)?.text ?? ''
+}
+
+describe('the image says', () => {
+  test('that it is the official slim Node of the version that the tests run on, in each of two stages', () => {
+    const image = `node:${manifest.devDependencies['node']}-slim`
+    expect(stages.map((stage) => stage.image)).toEqual([image, image])
+  })
+
+  test('what starts, as whom, and how it is stopped', () => {
+    expect(wordsOf(saidLast('ENTRYPOINT'))).toEqual(['node', '/app/src/cli.ts'])
+    expect(wordsOf(saidLast('CMD'))).toEqual(['run'])
+    expect(saidLast('USER')).toBe('1000:1000')
+    expect(saidLast('STOPSIGNAL')).toBe('SIGTERM')
+  })
+
+  test('that one place is written, and that relative paths and the default state start there', () => {
+    expect(saidLast('VOLUME')).toBe('/var/lib/shieldlog')
+    expect(saidLast('WORKDIR')).toBe('/var/lib/shieldlog')
+    const env = pairsOf(saidLast('ENV'))
+    expect(env).toEqual({ NODE_ENV: 'production', SHIELDLOG_SERVER_HOST: '0.0.0.0' })
+    // A volume takes owner and mode from the folder that the image has at its place; later changes are thrown away.
+    const order = (name: string, text: string): number =>
+      last?.instructions.findIndex((each) => each.name === name && each.text.includes(text)) ?? -1
+    expect(order('RUN', 'install -d -o 1000 -g 1000 -m 0750 /var/lib/shieldlog')).toBeGreaterThan(-1)
+    expect(order('RUN', 'install -d')).toBeLessThan(order('VOLUME', '/var/lib'))
+    expect(order('VOLUME', '/var/lib')).toBeLessThan(order('USER', '1000'))
+  })
+
+  test('nothing that only one engine understands, and nothing that depends on the machine that builds', () => {
+    const flags = stages.flatMap((stage) => stage.instructions.flatMap((each) => Object.keys(each.flags)))
+    expect(new Set(flags)).toEqual(new Set(['from', 'interval', 'timeout', 'start-period', 'retries']))
+    expect(stages.map((stage) => stage.image).join(' ')).not.toMatch(/amd64|arm64|--platform/)
+  })
+})
+
+describe('the image, built step by step', () => {
+  let image: BuiltStage
+
+  beforeAll(async () => {
+    const context = temporaryFolder()
+    copyContext(projectFolder, context)
+    closeToOthers(context)
+    const built = new Map<string, BuiltStage>()
+    for (const stage of stages) {
+      image = await buildStage(stage, temporaryFolder(), context, built)
+      built.set(stage.name ?? '', image)
+    }
+  })
+
+  test('holds the sources and nothing else of the checkout', () => {
+    expect(readdirSync(join(image.root, 'app')).toSorted()).toEqual([
+      'LICENSE',
+      'node_modules',
+      'package.json',
+      'src',
+    ])
+    expect(filesIn(join(image.root, 'app/src')).filter((path) => path.endsWith('.md'))).toEqual([])
+  })
+
+  test('holds every dependency and no development dependency, no second Node among them', () => {
+    const present = (name: string): boolean => existsSync(join(image.root, 'app/node_modules', name))
+    expect(Object.keys(manifest.dependencies).filter((name) => !present(name))).toEqual([])
+    expect(['node', 'typescript', 'vitest', 'oxlint', '.bin/node'].filter(present)).toEqual([])
+  })
+
+  test('can be read by its user, who owns the place that is written', () => {
+    const app = join(image.root, 'app')
+    const closed = filesIn(app).filter((path) => (statSync(join(app, path)).mode & 0o004) === 0)
+    expect(closed).toEqual([])
+    const written = statSync(join(image.root, 'var/lib/shieldlog'))
+    expect(written.mode & 0o777).toBe(0o750)
+    // Only root can give a folder away.
+    if (process.getuid?.() === 0) expect([written.uid, written.gid]).toEqual([1000, 1000])
+  })
+
+  test('starts, and writes nothing where it is installed', async () => {
+    const before = stampsIn(join(image.root, 'app'))
+    const [, script = ''] = wordsOf(saidLast('ENTRYPOINT')) ?? []
+    const child = startNode([join(image.root, script), '--version'], {
+      cwd: join(image.root, image.workdir),
+      env: image.env,
+    })
+    expect(await child.exited, child.stderr()).toEqual({ code: 0, signal: null })
+    expect(child.stdout().trim()).toBe(manifest.version)
+    expect(stampsIn(join(image.root, 'app'))).toEqual(before)
+  })
+})
+
+describe('the health check', () => {
+  test('is content with 200', async () => {
+    expect(await checkAgainst((_, response) => response.end('ok'))).toBe(0)
+  })
+
+  test('asks for /healthz', async () => {
+    const asked: (string | undefined)[] = []
+    await checkAgainst((request, response) => {
+      asked.push(request.url)
+      response.end()
+    })
+    expect(asked).toEqual(['/healthz'])
+  })
+
+  test('finds fault with any other status', async () => {
+    expect(await checkAgainst((_, response) => response.writeHead(503).end())).toBe(1)
+  })
+
+  test('finds fault with an answer that does not come', async () => {
+    expect(await checkAgainst(() => {})).toBe(1)
+  })
+
+  test('asks the host that the server is bound to', async () => {
+    expect(await checkAgainst((_, response) => response.end(), '127.0.0.2')).toBe(0)
+    expect(await checkAgainst((_, response) => response.end(), '0.0.0.0', '::')).toBe(0)
+  })
+
+  test('finds fault when nobody listens', async () => {
+    expect(await check({ SHIELDLOG_SERVER_PORT: '1' })).toBe(1)
+  })
+})
+
+/** The exit code of the image's check against a server on `host`, which is told as `told`. */
+async function checkAgainst(answer: RequestListener, host = '0.0.0.0', told = host): Promise<number | null> {
+  const server = createServer(answer).listen(0, host)
+  await once(server, 'listening')
+  try {
+    const { port } = server.address() as AddressInfo
+    return await check({ SHIELDLOG_SERVER_HOST: told, SHIELDLOG_SERVER_PORT: String(port) })
+  } finally {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+}
+
+async function check(env: Record<string, string>): Promise<number | null> {
+  const [program, ...args] = wordsOf(saidLast('HEALTHCHECK').replace(/^CMD\s+/, '')) ?? []
+  expect(program).toBe('node')
+  const { code } = await startNode(args, { env }).exited
+  return code
+}
+
+/** As a checkout made under umask 077 is. */
+function closeToOthers(folder: string): void {
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o700 : 0o600)
+  }
+}
+
+function filesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+}
+
+function stampsIn(folder: string): string[] {
+  return filesIn(folder).map((path) => `${path} ${statSync(join(folder, path)).mtimeMs}`)
+}

@@ -1,0 +1,36 @@
+import { configMarkdown } from '../../src/config/reference.ts'
+import { exitCodeMeanings, exitCodes } from '../../src/commands/io.ts'
+import { eventsReference, metricsReference } from '../../src/telemetry/reference.ts'
+import { commandsReference } from './commands.ts'
+
+/** Markdown that the code itself gives, by the name of its block in the README. */
+export function generatedBlocks(): Readonly<Record<string, string>> {
+  return {
+    commands: commandsReference(),
+    config: configMarkdown(),
+    events: eventsReference(),
+    'exit-codes': exitCodesReference(),
+    metrics: metricsReference(),
+  }
+}
+
+function exitCodesReference(): string {
+  const names = Object.keys(exitCodes) as (keyof typeof exitCodes)[]
+  const rows = names.map((name) => `| ${exitCodes[name]} | ${exitCodeMeanings[name]} |`)
+  const second = '| 130, 143 | a second SIGINT or SIGTERM ended the process at once |'
+  return ['| Code | Means |', '| --- | --- |', ...rows, second].join('\n')
+}
+
+const block = /(<!-- BEGIN ([a-z-]+)[^>]*-->\n)([\s\S]*?)(<!-- END \2 -->)/g
+
+/** The text with each block that is known filled anew; others, such as figures that were measured, stay. */
+export function fillBlocks(text: string, blocks: Readonly<Record<string, string>>): string {
+  return text.replaceAll(block, (whole: string, begin: string, name: string, _body: string, end: string) =>
+    Object.hasOwn(blocks, name) ? `${begin}${blocks[name]}\n${end}` : whole,
+  )
+}
+
+/** Names of all blocks of a text. */
+export function blockNames(text: string): string[] {
+  return [...text.matchAll(block)].map(([, , name = '']) => name)
+}

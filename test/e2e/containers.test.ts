@@ -1,0 +1,92 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { checkSimulator, startDemo, startRedisService } from '../compose/demo-processes.ts'
+import { redisServerAvailable } from '../setup/redis.ts'
+import { runCommand } from '../setup/run-command.ts'
+import { temporaryFolder } from '../setup/temp.ts'
+import { waitFor } from '../setup/wait-for.ts'
+import { pathTo, recording, spansIn } from '../telemetry/recorded-spans.ts'
+import type { RecordedSpan } from '../telemetry/span-recorder.ts'
+import { linesBelow } from './shipped.ts'
+import { readableDays } from './workplace.ts'
+
+describe.skipIf(!redisServerAvailable())('what the containers of docker-compose.yml run', () => {
+  describe('Redis', () => {
+    const password = `it's "a" $HOME \`pass\\word\`; ü`
+    const ask = (port: number, given: string) => {
+      const client = new Redis({ host: '127.0.0.1', port, password: given, maxRetriesPerRequest: 0 })
+      client.on('error', () => undefined)
+      onTestFinished(() => client.disconnect())
+      return client
+    }
+
+    test('takes any password from its file, shows it to nobody, and throws nothing away', async () => {
+      const secret = join(temporaryFolder(), 'redis-password')
+      writeFileSync(secret, `${password}\n`)
+      const { port, process, check } = await startRedisService('redis', secret)
+      await process.waitForLine(/Ready to accept connections/)
+      expect(await check()).toBe(0)
+      const client = ask(port, password)
+      const settings = await client.config('GET', 'appendonly', 'maxmemory', 'maxmemory-policy', 'save')
+      expect(settings).toEqual(
+        expect.arrayContaining(['appendonly', 'yes', 'maxmemory', '536870912', 'noeviction', 'save', '']),
+      )
+      await expect(ask(port, 'another').ping()).rejects.toThrow(/WRONGPASS|NOAUTH/)
+      const { stdout } = await runCommand('ps', ['-o', 'args=', '-p', String(process.pid)])
+      expect(stdout).toContain('redis-server')
+      expect(stdout).not.toContain('pass\\word')
+      expect(process.stdout()).not.toContain('pass\\word')
+      // Whoever asks with the wrong password finds it unhealthy.
+      writeFileSync(secret, 'another')
+      expect(await check()).not.toBe(0)
+      await process.kill('SIGTERM')
+      writeFileSync(secret, password)
+      expect(await check()).not.toBe(0)
+    })
+
+    test('does not start with an empty password', async () => {
+      const secret = join(temporaryFolder(), 'redis-password')
+      writeFileSync(secret, '\n')
+      const { process } = await startRedisService('redis', secret)
+      expect((await process.exited).code).toBe(78)
+      expect(process.stderr()).toContain('redis-password is empty')
+    })
+  })
+
+  test('the demo ships every event once through two workers, in traces that begin at the scheduler', async () => {
+    const file = join(temporaryFolder(), 'spans')
+    const demo = await startDemo(recording(file))
+    const { simulator, scheduler, worker, otherWorker } = demo.processes
+    const past = readableDays().slice(0, 2)
+    const events = join(demo.volume, 'events')
+    const shipped = () => linesBelow(events).map(({ key }) => key)
+    const whole = () => shipped().filter((key) => past.some((day) => key.includes(`/${day}/`)))
+    await waitFor(() => whole().length >= 4_000, {
+      timeoutMs: 40_000,
+      what: () => `the past days: ${scheduler.stderr()}\n${worker.stderr()}\n${otherWorker.stderr()}`,
+    })
+    expect(await checkSimulator(demo.simulatorUrl)).toBe(0)
+    expect(await demo.stop()).toEqual([0, 0, 0, 0])
+    expect(await checkSimulator(demo.simulatorUrl)).toBe(1)
+    const keys = shipped()
+    expect(new Set(keys).size).toBe(keys.length)
+    expect(whole()).toHaveLength(4_000)
+    expect(simulator.stderr()).toBe('')
+    expectTracesFromTicks(spansIn(file))
+  })
+})
+
+function expectTracesFromTicks(spans: readonly RecordedSpan[]): void {
+  const carried = spans.filter(({ name, isParentRemote }) => name === 'pump' && isParentRemote)
+  for (const pump of carried) expect(pathTo(pump, spans).map(({ name }) => name)).toEqual(['tick', 'pump'])
+  // What goes on after its time slice has a trace of its own.
+  const commits = spans.filter(({ name }) => name === 'commit').map((commit) => pathTo(commit, spans))
+  const whole = commits.filter(([first]) => first?.name === 'tick')
+  expect(whole.length).toBeGreaterThan(0)
+  for (const path of whole) {
+    expect(path.map(({ name }) => name)).toEqual(['tick', 'pump', 'commit'])
+    expect(new Set(path.map(({ traceId }) => traceId)).size).toBe(1)
+  }
+}

@@ -1,0 +1,68 @@
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { clockArguments, createShiftedClock, todayAt } from '../entry/shifted-clock.ts'
+import { startProcess } from '../setup/processes.ts'
+import { projectFolder } from '../setup/project-folder.ts'
+import { caughtUp } from './caught-up.ts'
+import { compareFiles, exactly } from './shipped.ts'
+import { mayMount, smallDisk } from './small-disk.ts'
+import { endOf, readableDays, workplace } from './workplace.ts'
+
+const zone = 101
+const today = readableDays()[2]
+
+// Where nobody may mount, the limit of a file's size is the real disk that says no.
+if (mayMount) {
+  test('run --once stops on a full disk, says so, and goes on when there is room', async () => {
+    const disk = smallDisk(16, 400_000)
+    const place = await workplace({ days: { [today]: 3000 }, pageSize: 100, zones: [zone] })
+    const events = join(disk.folder, 'events')
+    place.configure({ zones: [zone], sinks: [{ name: 'archive', type: 'file', path: events }] })
+    const full = await place.once()
+    expect(full.code, full.stderr).toBe(1)
+    expect(full.stderr).toMatch(/^not read to the end: .*no space left for/m)
+    const before = compareFiles(events, place.simulator, [zone], [today])
+    expect(before).toMatchObject({ repeated: 0, strange: 0 })
+    expect(before.lines).toBeGreaterThan(0)
+    expect(before.missing).toBeGreaterThan(0)
+    disk.makeRoom()
+    const ended = await place.once()
+    expect(ended.code, ended.stderr).toBe(0)
+    expect(compareFiles(events, place.simulator, [zone], [today])).toEqual(exactly(3000))
+  })
+
+  test('a daemon says that the disk is full and goes on by itself when there is room', async () => {
+    const fast = todayAt(12, 5)
+    const disk = smallDisk(16, 400_000)
+    const clock = createShiftedClock(fast)
+    const place = await workplace({ clock, days: { [today]: 3000 }, pageSize: 100, zones: [zone] })
+    const events = join(disk.folder, 'events')
+    const sinks = [{ name: 'archive', type: 'file', path: events }]
+    place.configure({ zones: [zone], sinks, server: { port: 0 } })
+    const child = place.entry(clockArguments(fast))
+    await child.waitForLine(/"code":"disk_full"/)
+    disk.makeRoom()
+    await caughtUp({ ...place, events }, child, { of: [zone], days: [today] })
+    expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })
+    expect(compareFiles(events, place.simulator, [zone], [today])).toEqual(exactly(3000))
+  })
+}
+
+test('a file that may not grow further stops the run, which goes on once it may', async () => {
+  const days = { [today]: 1500 }
+  const place = await workplace({ days, pageSize: 100, zones: [zone], entry: { bytes: 20_000 } })
+  place.configure({ zones: [zone] })
+  // The signal would end any program; ignored, the write fails instead. 6 or 12 MB, as the shell counts in blocks of
+  // 512 or 1024 bytes: more than the store needs.
+  const script = `trap '' XFSZ; ulimit -f 12000; exec "$0" "$@"`
+  const args = [process.execPath, `${projectFolder}src/cli.ts`, 'run', '--once', '-c', place.configFile]
+  const limited = await endOf(startProcess('/bin/sh', ['-c', script, ...args]))
+  expect(limited.code, limited.stderr).toBe(1)
+  expect(limited.stderr).toMatch(/^not read to the end: .*may not grow further/m)
+  const before = compareFiles(place.events, place.simulator, [zone], [today])
+  expect(before).toMatchObject({ repeated: 0, strange: 0 })
+  expect(before.lines).toBeGreaterThan(0)
+  const ended = await place.once()
+  expect(ended.code, ended.stderr).toBe(0)
+  expect(compareFiles(place.events, place.simulator, [zone], [today])).toEqual(exactly(1500))
+})

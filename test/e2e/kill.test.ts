@@ -1,0 +1,84 @@
+import { randomInt } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { clockArguments, createShiftedClock, todayAt } from '../entry/shifted-clock.ts'
+import { waitFor } from '../setup/wait-for.ts'
+import { compareFiles, exactly, keysOf, partsBelow } from './shipped.ts'
+import { endOf, readableDays, workplace, zones, type Workplace } from './workplace.ts'
+
+const kills = 20
+
+/** Kills a `run --once` a little after so many more requests. Returns whether it was still under way. */
+async function killOnTheWay(place: Workplace, requests: number, delayMs: number): Promise<boolean> {
+  const child = place.start(['run', '--once'])
+  const until = place.simulator.requests.length + requests
+  await waitFor(() => place.simulator.requests.length >= until || !child.isRunning(), {
+    what: () => `${requests} requests: ${child.stderr()}`,
+    everyMs: 1,
+  })
+  // No wait for anything: the moment is meant to be any.
+  await sleep(delayMs)
+  const ended = await child.kill()
+  return ended?.signal === 'SIGKILL'
+}
+
+test(
+  `${kills} kills at any moment, then a run to the end: each event once`,
+  { timeout: 120_000 },
+  async () => {
+    const days = readableDays()
+    const place = await workplace({ days: 1500, pageSize: 50 })
+    const { simulator, events } = place
+    // Small parts, so that a kill meets rotation too.
+    place.configure({
+      sinks: [{ name: 'archive', type: 'file', path: events, rotate: { maxBytes: 50_000 } }],
+    })
+    const moments: string[] = []
+    let killed = 0
+    for (let index = 0; index < kills; index++) {
+      const moment = { requests: randomInt(1, 16), delayMs: randomInt(0, 12) }
+      moments.push(`${moment.requests}+${moment.delayMs}ms`)
+      if (await killOnTheWay(place, moment.requests, moment.delayMs)) killed++
+      // What a reader finds meanwhile may have its last lines twice, never an event that the API does not have.
+      if (index === kills / 2) for (const zone of zones) simulator.append(zone, days[2], 9)
+    }
+    expect(killed).toBeGreaterThan(kills / 2)
+    const last = await place.once()
+    expect(last.code, last.stderr).toBe(0)
+    const whole = zones.length * (days.length * 1500 + 9)
+    expect(compareFiles(events, simulator, zones, days), moments.join(' ')).toEqual(exactly(whole))
+  },
+)
+
+test('kills of a daemon that rotates and compresses: each event once', { timeout: 120_000 }, async () => {
+  // A closed part is compressed a minute later: on this clock in a second.
+  const fast = todayAt(12, 60)
+  const clock = createShiftedClock(fast)
+  const live = { ratePerSecond: 3 }
+  const place = await workplace({ zones: [101], days: 300, pageSize: 100, clock, live })
+  const { simulator, events } = place
+  const rotate = { maxBytes: 40_000 }
+  place.configure({
+    zones: [101],
+    poll: { everySeconds: 5 },
+    server: { port: 0 },
+    sinks: [{ name: 'archive', type: 'file', path: events, rotate, compress: 'gzip' }],
+  })
+  const compressed = () => partsBelow(events).filter((part) => part.endsWith('.gz')).length
+  for (let index = 0; index < 5; index++) {
+    const child = place.entry(clockArguments(fast))
+    const before = compressed()
+    await waitFor(() => compressed() > before + randomInt(0, 3), {
+      what: () => `a compressed part: ${child.stderr()}`,
+      timeoutMs: 40_000,
+      everyMs: 1,
+    })
+    expect(await child.kill()).toMatchObject({ signal: 'SIGKILL' })
+  }
+  simulator.set({ live: { ratePerSecond: 0 } })
+  const last = await endOf(place.entry(['--once', ...clockArguments(fast)]))
+  expect(last.code, last.stderr).toBe(0)
+  const days = readableDays()
+  const whole = keysOf(simulator, [101], days).length
+  expect(compareFiles(events, simulator, [101], days)).toEqual(exactly(whole))
+})

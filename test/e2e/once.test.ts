@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest'
+import { endOf as endOfDay, startOf, type Day } from '../../src/domain/day.ts'
+import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator.ts'
+import { compareFiles, exactly, linesBelow } from './shipped.ts'
+import { readableDays, workplace, zones, type Ended } from './workplace.ts'
+
+/** Late entries into past days and early today, live ones at the end; returns how many. */
+function arrive(simulator: Simulator, days: readonly [Day, Day, Day]): number {
+  const [first, second, today] = days
+  for (const zone of zones) {
+    simulator.append(zone, first, 7, { timestampMs: (index) => startOf(first) + index * 3_600_000 })
+    simulator.append(zone, second, 5, { timestampMs: endOfDay(second) - 1 })
+    simulator.append(zone, today, 3, { timestampMs: startOf(today) + 1 })
+    simulator.append(zone, today, 11)
+  }
+  return zones.length * 26
+}
+
+function expectDone({ code, stderr }: Ended): void {
+  expect(code, stderr).toBe(0)
+}
+
+test('ships every event once, then nothing, then what is late or new and nothing else', async () => {
+  const days = readableDays()
+  const place = await workplace({ days: 4000, pageSize: 1000, compress: 'gzip' })
+  const { simulator, events } = place
+  expectDone(await place.once())
+  const whole = zones.length * days.length * 4000
+  expect(compareFiles(events, simulator, zones, days)).toEqual(exactly(whole))
+
+  const requests = simulator.requests.length
+  expectDone(await place.once())
+  // It did look: each stream was read again from its first page to its last.
+  expect(simulator.requests.length - requests).toBe(zones.length * days.length * 4)
+  expect(linesBelow(events)).toHaveLength(whole)
+
+  const before = new Set(linesBelow(events).map(({ key }) => key))
+  const added = arrive(simulator, days)
+  expectDone(await place.once())
+  expect(compareFiles(events, simulator, zones, days)).toEqual(exactly(whole + added))
+  const fresh = linesBelow(events).filter(({ key }) => !before.has(key))
+  expect(fresh).toHaveLength(added)
+})
+
+const orders = ['oldest-first', 'newest-first', 'unordered'] as const
+const lastTokens = ['empty', 'null', 'repeated', 'real'] as const
+const firstPages = ['omit', 'empty', 'start'] as const
+const tokens = ['position', 'anchor', 'snapshot'] as const
+const forms = ['text', 'object', 'plain', 'mixed', 'null'] as const
+const units = ['ms', 's', 'us', 'ns', 'mixed'] as const
+
+/** Every order with every last token; the other kinds of listing in turn, each value at least twice. */
+const listings = orders.flatMap((order, row) =>
+  lastTokens.map((lastToken, column): SimulatorOptions & { order: string } => {
+    const turn = row * lastTokens.length + column
+    return {
+      order,
+      lastToken,
+      firstPage: firstPages[turn % firstPages.length]!,
+      tokens: tokens[(turn + row) % tokens.length]!,
+      tokenStyle: turn % 2 === 0 ? 'hostile' : 'plain',
+      emptyError: (['null', 'absent', 'success-false'] as const)[turn % 3]!,
+      entry: { logAs: forms[turn % forms.length]!, timestampUnit: units[(turn + column) % units.length]! },
+    }
+  }),
+)
+
+describe('whatever the listing is like', () => {
+  test.for(listings)(
+    '$order, last token $lastToken, first page $firstPage, $tokens, $tokenStyle, $entry.logAs, $entry.timestampUnit',
+    async (listing) => {
+      const days = readableDays()
+      const place = await workplace({ ...listing, days: 150, pageSize: 40 })
+      const { simulator, events } = place
+      expectDone(await place.once())
+      const whole = zones.length * days.length * 150
+      expect(compareFiles(events, simulator, zones, days)).toEqual(exactly(whole))
+      const added = arrive(simulator, days)
+      expectDone(await place.once())
+      expect(compareFiles(events, simulator, zones, days)).toEqual(exactly(whole + added))
+    },
+  )
+})

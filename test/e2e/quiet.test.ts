@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest'
+import { dayOf } from '../../src/domain/day.ts'
+import { clockArguments, createShiftedClock, todayAt } from '../entry/shifted-clock.ts'
+import type { TestProcess } from '../setup/processes.ts'
+import { waitFor } from '../setup/wait-for.ts'
+import { caughtUp } from './caught-up.ts'
+import { compareFiles, exactly } from './shipped.ts'
+import { endOf, logged, workplace, type Workplace } from './workplace.ts'
+
+/** Eight in the evening: a day whose entries are spread over hours, whenever the tests run. */
+const evening = todayAt(20, 5)
+const today = dayOf(evening.originMs)
+const zone = 101
+const mostRequests = 5
+const polls = 6
+
+interface Quiet {
+  readonly order: 'oldest-first' | 'newest-first' | 'unordered'
+  readonly pages: number
+  readonly pageSize?: number
+  readonly latencyMs?: number
+}
+
+async function quietPlace({ order, pages, pageSize = 10, latencyMs = 0 }: Quiet): Promise<Workplace> {
+  // Position tokens: what a stored cursor opens then shifts with each late entry, the harder case.
+  const days = { [today]: pages * pageSize - 1 }
+  const clock = createShiftedClock(evening)
+  const listing = { clock, order, pageSize, latencyMs, days, zones: [zone] }
+  return workplace(listing, {
+    zones: [zone],
+    poll: { everySeconds: 0.3, firstRunDays: 1 },
+    server: { port: 0 },
+    log: { level: 'debug', format: 'json' },
+  })
+}
+
+function eventsOf(child: TestProcess, name: string) {
+  const lines = child.stderr().split('\n')
+  return logged(lines.filter((line) => line.includes(`"event":"${name}"`)).join('\n'))
+}
+
+async function swept(child: TestProcess, times: number): Promise<void> {
+  await waitFor(() => eventsOf(child, 'SweepCompleted').length >= times, {
+    what: () => `${times} sweeps: ${JSON.stringify(eventsOf(child, 'SweepCompleted'), null, 1)}`,
+    timeoutMs: 40_000,
+    everyMs: 50,
+  })
+}
+
+function shippedAll(place: Workplace, child: TestProcess): Promise<void> {
+  return caughtUp(place, child, { of: [zone], days: [today] })
+}
+
+const shapes = (['oldest-first', 'newest-first'] as const).flatMap((order) =>
+  [2, 200].map((pages) => ({ order, pages })),
+)
+
+describe.concurrent('a quiet stream whose order has proved itself', () => {
+  test.for(shapes)('costs a few requests a poll: $order, $pages pages', async (shape, { expect }) => {
+    const place = await quietPlace(shape)
+    const { simulator, events } = place
+    const args = clockArguments(evening)
+    // What is new is told from what is old by the newest event that was known when the sweep before began. A daemon
+    // would take its time for three sweeps of a long listing; a person's wish does not.
+    for (const entries of shape.pages > 10 ? [0, 0, 4] : []) {
+      simulator.append(zone, today, entries)
+      const ended = await endOf(place.entry(['--once', ...args]))
+      expect(ended.code, ended.stderr.slice(-1000)).toBe(0)
+    }
+    const child = place.entry(args)
+    if (shape.pages <= 10) {
+      await swept(child, 2)
+      simulator.append(zone, today, 4)
+      await waitFor(() => eventsOf(child, 'TrustChanged').length > 0, { what: 'trust', timeoutMs: 40_000 })
+    }
+    // A stored cursor has to prove itself too, by what it finds.
+    simulator.append(zone, today, 2)
+    await shippedAll(place, child)
+
+    await swept(child, eventsOf(child, 'SweepCompleted').length + 1)
+    const first = eventsOf(child, 'SweepCompleted').length
+    const asked = simulator.requests.length
+    await swept(child, first + polls)
+    const requests = simulator.requests.length - asked
+    const sweeps = eventsOf(child, 'SweepCompleted').slice(first)
+    expect(requests / sweeps.length).toBeLessThanOrEqual(mostRequests)
+    for (const sweep of sweeps) expect(sweep['pages']).toBeLessThanOrEqual(mostRequests)
+
+    simulator.append(zone, today, 1)
+    await shippedAll(place, child)
+    expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })
+    const whole = simulator.count(zone, today)
+    expect(compareFiles(events, simulator, [zone], [today])).toEqual(exactly(whole))
+  })
+})
+
+test('a listing without an order is read no faster than its pace', async () => {
+  const latencyMs = 10
+  const pages = 30
+  const place = await quietPlace({ order: 'unordered', pages, latencyMs })
+  const { simulator } = place
+  const child = place.entry(clockArguments(evening))
+  const begins = () => simulator.requests.filter(({ token }) => token === undefined).map(({ at }) => at)
+  await waitFor(() => begins().length >= 4, { what: () => `sweeps: ${child.stderr()}`, timeoutMs: 40_000 })
+  simulator.append(zone, today, 5)
+  await shippedAll(place, child)
+  expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })
+  const times = begins()
+  const shortest = Math.min(...times.slice(1).map((at, index) => at - times[index]!))
+  // Each sweep took at least the latency of its pages; the next one begins five times as long after its beginning.
+  expect(shortest).toBeGreaterThanOrEqual(5 * pages * latencyMs)
+  expect(eventsOf(child, 'SweepCompleted').every(({ kind }) => kind === 'full')).toBe(true)
+})

@@ -1,0 +1,42 @@
+/** Where the entry may end itself; in the order of one page's way. */
+export const steps = [
+  'fetch',
+  'normalise',
+  'rotation',
+  'deliver',
+  'datasync',
+  'commit',
+  'transaction',
+] as const
+export type Step = (typeof steps)[number]
+export type Side = 'before' | 'after'
+
+/** `--kill before:commit:3`: at the third time that it is about to commit. */
+export interface Deadline {
+  readonly side: Side
+  readonly step: Step
+  readonly nth: number
+}
+
+/** Passed by at each step. */
+export type Passing = (side: Side, step: Step) => void
+
+/** Ends the process with SIGKILL at the deadline: nothing that a process does at its end is done. */
+export function killAt(deadline: Deadline | undefined): Passing {
+  let met = 0
+  return (side, step) => {
+    if (deadline === undefined || side !== deadline.side || step !== deadline.step) return
+    met++
+    if (met !== deadline.nth) return
+    process.kill(process.pid, 'SIGKILL')
+    // The signal is on its way; nothing may run meanwhile.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+  }
+}
+
+export function parseDeadline(text: string): Deadline {
+  const [, side, name, nth] = /^(before|after):([a-z]+):(\d+)$/.exec(text) ?? []
+  const step = steps.find((each) => each === name)
+  if ((side !== 'before' && side !== 'after') || step === undefined) throw new Error(`no deadline: ${text}`)
+  return { side, step, nth: Number(nth) }
+}

@@ -1,0 +1,6 @@
+import type { Tracer } from '../../src/ports.ts'
+
+/** For what is tested without anybody who records. */
+export const noTracer: Tracer = {
+  span: (_name, _facts, work) => work(() => undefined),
+}

@@ -1,0 +1,97 @@
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs'
+import { basename, delimiter, dirname, join } from 'node:path'
+import { runCommand } from '../setup/run-command.ts'
+import { pairsOf, type Instruction, type Stage } from './instructions.ts'
+
+/** A stage as if it had been built: a folder that stands for `/`. */
+export interface BuiltStage {
+  readonly root: string
+  readonly workdir: string
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** Copies what the ignore file lets through: patterns without `*` inside a name, `**` between names, the last match counts. */
+export function copyContext(from: string, to: string): void {
+  const rules = readFileSync(join(from, '.dockerignore'), 'utf8').split('\n').filter(Boolean).map(parseRule)
+  const isLetIn = (path: string): boolean => {
+    let letIn = true
+    for (const { pattern, lets } of rules) if (pattern.test(path)) letIn = lets
+    return letIn
+  }
+  for (const name of readdirSync(from)) {
+    if (!isLetIn(name)) continue
+    cpSync(join(from, name), join(to, name), {
+      recursive: true,
+      filter: (source) =>
+        statSync(source).isDirectory() || isLetIn(source.slice(from.length).replace(/^\//, '')),
+    })
+  }
+}
+
+function parseRule(line: string): { pattern: RegExp; lets: boolean } {
+  const lets = line.startsWith('!')
+  const source = (lets ? line.slice(1) : line)
+    .replaceAll('.', '\\.')
+    .replaceAll('**/', '(?:.+/)?')
+    .replaceAll(/(?<!\.)\*/g, '[^/]*')
+  // A pattern that names a folder covers what is in it.
+  return { pattern: new RegExp(`^${source}(?:/.*)?$`), lets }
+}
+
+/** Runs COPY, RUN and WORKDIR of the stage below `root`, with the tools of this machine in place of those of the image. */
+export async function buildStage(
+  stage: Stage,
+  root: string,
+  context: string,
+  earlier: ReadonlyMap<string, BuiltStage>,
+): Promise<BuiltStage> {
+  let workdir = '/'
+  const env: Record<string, string> = {}
+  const below = (path: string): string => join(root, path.startsWith('/') ? path : join(workdir, path))
+  for (const instruction of stage.instructions) {
+    switch (instruction.name) {
+      case 'WORKDIR':
+        workdir = instruction.text
+        mkdirSync(below('.'), { recursive: true })
+        break
+      case 'ENV':
+        Object.assign(env, pairsOf(instruction.text))
+        break
+      case 'COPY':
+        copy(instruction, earlier.get(instruction.flags['from'] ?? '')?.root ?? context, below)
+        break
+      case 'RUN':
+        await runCommand('/bin/sh', ['-ec', onThisMachine(instruction.text, root)], {
+          cwd: below('.'),
+          env: {
+            ...env,
+            PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`,
+            npm_config_prefer_offline: 'true',
+          },
+        })
+        break
+      default: // What describes the container does nothing while it is built.
+    }
+  }
+  return { root, workdir, env }
+}
+
+function copy(instruction: Instruction, source: string, below: (path: string) => string): void {
+  const paths = instruction.text.split(/\s+/)
+  const target = paths.at(-1) ?? ''
+  for (const path of paths.slice(0, -1)) {
+    const from = join(source, path)
+    if (!existsSync(from)) throw new Error(`COPY ${instruction.text}: ${path} is not there`)
+    // A folder is copied as its content; a target with a slash at its end is a folder.
+    const isInside = !statSync(from).isDirectory() && target.endsWith('/')
+    const to = isInside ? join(below(target), basename(path)) : below(target)
+    mkdirSync(dirname(to), { recursive: true })
+    cpSync(from, to, { recursive: true, verbatimSymlinks: true })
+  }
+}
+
+/** Absolute places of the image become places below `root`; only root may give files away, so for others nobody does. */
+function onThisMachine(command: string, root: string): string {
+  const moved = command.replaceAll(/(?<=^|\s)\/(app|var)\b/g, `${root}/$1`)
+  return process.getuid?.() === 0 ? moved : moved.replaceAll(/\s-[og] \d+/g, '')
+}

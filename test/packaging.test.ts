@@ -1,0 +1,135 @@
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { holesIn, type LockFile } from './packaging/lock-file.ts'
+import { projectFolder } from './setup/project-folder.ts'
+import { runCommand } from './setup/run-command.ts'
+import { temporaryFolder } from './setup/temp.ts'
+
+interface Manifest {
+  readonly name: string
+  readonly version: string
+  readonly scripts: Readonly<Record<string, string>>
+  readonly dependencies: Readonly<Record<string, string>>
+  readonly devDependencies: Readonly<Record<string, string>>
+  readonly overrides: Readonly<Record<string, string>>
+}
+
+const readJson = (path: string): unknown => JSON.parse(readFileSync(join(projectFolder, path), 'utf8'))
+const manifest = readJson('package.json') as Manifest
+
+// npm is whatever the machine has; the Node that it starts is the one that runs the tests.
+const env = { PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH']}` }
+
+describe('the lock file', () => {
+  test('has no holes', () => {
+    expect(holesIn(readJson('package-lock.json') as LockFile)).toEqual([])
+  })
+
+  test('a hole is found', () => {
+    const whole = { version: '1.0.0', integrity: 'sha512-x' }
+    const lock = {
+      packages: {
+        '': { devDependencies: { bundler: '1.0.0' } },
+        'node_modules/bundler': {
+          ...whole,
+          optionalDependencies: { 'bundler-arm64': '1', 'bundler-x64': '1' },
+        },
+        'node_modules/bundler/node_modules/bundler-x64': { version: '1.0.0' },
+      },
+    }
+    expect(holesIn(lock)).toEqual([
+      'node_modules/bundler needs bundler-arm64, which has no entry',
+      'node_modules/bundler/node_modules/bundler-x64 has no version or no integrity',
+    ])
+  })
+})
+
+test('versions are exact', () => {
+  const all = { ...manifest.dependencies, ...manifest.devDependencies, ...manifest.overrides }
+  const loose = Object.entries(all).filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))
+  expect(loose, 'write the version that was tried, without ^ or ~').toEqual([])
+})
+
+test('scripts that start the program hand their process over to it', () => {
+  // Without exec a SIGTERM to npm ends npm's shell and leaves the program running.
+  const starting = Object.values(manifest.scripts).filter((script) => script.includes('src/cli.ts'))
+  expect(starting.length).toBeGreaterThan(0)
+  expect(starting.filter((script) => !script.startsWith('exec node src/cli.ts'))).toEqual([])
+})
+
+describe('the published package', () => {
+  let packed: string[] = []
+  let installed = ''
+
+  beforeAll(async () => {
+    const checkout = copyOfCheckout()
+    const folder = temporaryFolder()
+    await runCommand('npm', ['pack', '--pack-destination', folder], { cwd: checkout, env })
+    const empty = temporaryFolder()
+    const archive = join(folder, `${manifest.name}-${manifest.version}.tgz`)
+    // Named, since npm takes a folder above for the project where that has packages.
+    const options = ['--prefix', empty, '--prefer-offline', '--no-audit', '--no-fund', '--no-update-notifier']
+    await runCommand('npm', ['install', ...options, archive], { cwd: empty, env })
+    installed = join(empty, 'node_modules', manifest.name)
+    packed = filesIn(installed)
+  })
+
+  test('holds the compiled program and nothing of the sources and tests', () => {
+    expect(packed).toEqual(expect.arrayContaining(['package.json', 'LICENSE', 'README.md', 'dist/cli.js']))
+    const foreign = packed.filter(
+      (path) => !/^(?:dist|config\/(?:examples|prometheus|systemd))\/|^[^/]+$/.test(path),
+    )
+    expect(foreign).toEqual([])
+    expect(packed.filter((path) => /(?<!\.d)\.ts$|\.test\.|^dist\/test\//.test(path))).toEqual([])
+  })
+
+  test('has a module for each source and every other file of src/ beside it', () => {
+    const wanted = filesIn(join(projectFolder, 'src'))
+      .filter((path) => !path.endsWith('.md'))
+      .map((path) => `dist/${path.replace(/\.ts$/, '.js')}`)
+    expect(wanted.filter((path) => !packed.includes(path))).toEqual([])
+  })
+
+  test('imports compiled files only', () => {
+    const modules = packed.filter((path) => path.endsWith('.js'))
+    const leftover = modules.filter((path) =>
+      /(?:from |import\()\s*['"]\.[^'"]*\.ts['"]/.test(readFileSync(join(installed, path), 'utf8')),
+    )
+    expect(leftover).toEqual([])
+  })
+
+  test('starts by its name', async () => {
+    const command = join(installed, '../.bin/shieldlog')
+    const { stdout } = await runCommand(command, ['--version'], { cwd: temporaryFolder(), env })
+    expect(stdout.trim()).toBe(manifest.version)
+  })
+})
+
+/** Packing builds: in a copy, so that the checkout keeps its own dist/ and other tests see no half-built one. */
+function copyOfCheckout(): string {
+  const folder = join(temporaryFolder(), 'checkout')
+  mkdirSync(folder)
+  const paths = [
+    'package.json',
+    'package-lock.json',
+    'tsconfig.json',
+    'README.md',
+    'LICENSE',
+    'src',
+    'config',
+  ]
+  for (const path of paths) {
+    const from = join(projectFolder, path)
+    if (existsSync(from)) cpSync(from, join(folder, path), { recursive: true })
+  }
+  symlinkSync(join(projectFolder, 'node_modules'), join(folder, 'node_modules'))
+  return folder
+}
+
+function filesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .toSorted()
+}

@@ -1,0 +1,179 @@
+import { copyFileSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { loadConfig } from '../src/config/load.ts'
+import type { MetricDefinition } from '../src/telemetry/metric-definitions.ts'
+import { metricDefinitions, stateMetrics } from '../src/telemetry/metric-definitions.ts'
+import { networksOf, readComposeFile } from './compose/compose-file.ts'
+import { groupedBy, labelsInText, metricsIn } from './prometheus/expressions.ts'
+import { projectFolder } from './setup/project-folder.ts'
+import { startProcess } from './setup/processes.ts'
+import { runCommand } from './setup/run-command.ts'
+import { temporaryFolder } from './setup/temp.ts'
+
+const folder = join(projectFolder, 'config/prometheus')
+const cases = join(projectFolder, 'test/prometheus/alert-cases.yml')
+
+interface Rule {
+  readonly alert: string
+  readonly expr: string
+  readonly for?: string
+  readonly labels: { readonly severity: string }
+  readonly annotations: { readonly summary: string; readonly description: string }
+}
+
+const text = { type: 'string', minLength: 1 }
+const duration = { type: 'string', pattern: '^[0-9]+[smhd]$' }
+
+function closed(properties: Record<string, unknown>, required = Object.keys(properties)) {
+  return { type: 'object', properties, required, additionalProperties: false }
+}
+
+const rule = closed(
+  {
+    alert: { type: 'string', pattern: '^Shieldlog[A-Z][A-Za-z]+$' },
+    expr: text,
+    for: duration,
+    labels: closed({ severity: { enum: ['warning', 'critical'] } }),
+    annotations: closed({ summary: text, description: text }),
+  },
+  ['alert', 'expr', 'labels', 'annotations'],
+)
+const alertsSchema = closed({
+  groups: { type: 'array', items: closed({ name: text, rules: { type: 'array', items: rule } }) },
+})
+
+const alerts = parse(readFileSync(join(folder, 'alerts.yml'), 'utf8')) as { groups: { rules: Rule[] }[] }
+const rules = alerts.groups.flatMap((group) => group.rules)
+
+/** By the name that Prometheus sees. */
+const metrics = new Map<string, MetricDefinition>(
+  metricDefinitions.flatMap((definition) => {
+    const name = `shieldlog_${definition.name}`
+    const names =
+      definition.type === 'histogram' ? ['_bucket', '_sum', '_count'].map((part) => name + part) : [name]
+    return names.map((each) => [each, definition] as const)
+  }),
+)
+const shared = new Set<string>(Object.values(stateMetrics).map(({ name }) => `shieldlog_${name}`))
+/** What Prometheus itself puts on every series. */
+const scraped = ['instance', 'job', 'role']
+
+test('the alerts have the shape that Prometheus takes', () => {
+  const validate = new Ajv2020({ allErrors: true }).compile(alertsSchema)
+  expect(validate(alerts), JSON.stringify(validate.errors)).toBe(true)
+  expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length)
+})
+
+test('there is one for each thing that an operator must hear of', () => {
+  expect(rules.map(({ alert }) => alert)).toEqual(
+    expect.arrayContaining(
+      [
+        'Lag',
+        'LossIsNear',
+        'Gap',
+        'DeadLetters',
+        'SinkFails',
+        'KeyRefused',
+        'StateDown',
+        'Unseen',
+        'Down',
+      ].map((name) => `Shieldlog${name}`),
+    ),
+  )
+})
+
+describe.each(rules)('$alert', ({ expr, annotations }) => {
+  const asked = metricsIn(expr)
+
+  test('asks for metrics, labels and values that exist', () => {
+    expect(asked.length).toBeGreaterThan(0)
+    for (const { metric, matchers } of asked) {
+      if (!metric.startsWith('shieldlog_')) continue
+      const definition = metrics.get(metric)
+      expect(definition, metric).toBeDefined()
+      for (const { label, operator, value } of matchers) {
+        const values = definition?.labels[label]
+        expect(values, `${metric} has no label ${label}`).toBeDefined()
+        if (Array.isArray(values) && !operator.includes('~'))
+          expect(values, `${label} of ${metric}`).toContain(value)
+      }
+    }
+    const labels = asked.flatMap(({ metric }) => Object.keys(metrics.get(metric)?.labels ?? {}))
+    for (const label of groupedBy(expr)) expect([...labels, ...scraped]).toContain(label)
+  })
+
+  test('says only what it knows', () => {
+    const known = expr.includes(' by ') ? groupedBy(expr) : scraped
+    for (const label of labelsInText(annotations.summary + annotations.description))
+      expect(known).toContain(label)
+  })
+
+  test.each(asked.filter(({ metric }) => shared.has(metric)))(
+    'takes $metric once for all processes',
+    ({ metric }) => {
+      const at = expr.indexOf(metric)
+      const labels = Object.keys(metrics.get(metric)?.labels ?? {}).join(', ')
+      const around = expr.slice(0, at)
+      const expected =
+        labels === '' ? /max\($/ : new RegExp(`(max by \\(${labels}\\) \\(|min_over_time\\(|absent\\()$`)
+      expect(around).toMatch(expected)
+    },
+  )
+})
+
+test('an expression is read for what it is', () => {
+  expect(metricsIn('max by (zone) (shieldlog_gaps{zone="1", sink!="x"}[5m]) > 3 * 60 or up == 0')).toEqual([
+    {
+      metric: 'shieldlog_gaps',
+      matchers: [
+        { label: 'zone', operator: '=', value: '1' },
+        { label: 'sink', operator: '!=', value: 'x' },
+      ],
+    },
+    { metric: 'up', matchers: [] },
+  ])
+  expect(() => metricsIn('maks(up)')).toThrow('maks is no function or metric')
+})
+
+describe('prometheus.yml', () => {
+  const config = parse(readFileSync(join(folder, 'prometheus.yml'), 'utf8')) as {
+    rule_files: string[]
+    scrape_configs: { dns_sd_configs: { names: string[]; port: number }[] }[]
+  }
+  const found = config.scrape_configs.flatMap((each) => each.dns_sd_configs)
+  const names = found.flatMap((each) => each.names)
+
+  test.each(['ship', 'demo'])('finds scheduler and workers of the profile %s', (profile) => {
+    const { services } = readComposeFile()
+    const prometheus = networksOf(services['prometheus']!)
+    const processes = Object.entries(services).filter(([name, service]) => {
+      const answersTo = [...networksOf(service)].flatMap(([network, aliases]) =>
+        prometheus.has(network) ? [name, ...aliases] : [],
+      )
+      return service.profiles?.includes(profile) === true && answersTo.some((each) => names.includes(each))
+    })
+    const roles = processes.map(([, { command }]) => String(command?.at(-1)))
+    expect(roles.toSorted()).toEqual(['scheduler', 'worker'])
+  })
+
+  test('asks where the metrics are, and has its rules beside it', () => {
+    const env = { SHIELDLOG_API_ACCESS_KEY: 'k', SHIELDLOG_ZONES: '1' }
+    const { port } = loadConfig({ env, cwd: temporaryFolder() }).config.server
+    expect(found.map((each) => each.port)).toEqual([port])
+    expect(config.rule_files).toEqual(['alerts.yml'])
+  })
+})
+
+test('promtool takes rules and configuration, and the alerts come when they should, where it is installed', async () => {
+  const version = startProcess('promtool', ['--version']).exited
+  const { code } = await version.catch(() => ({ code: null }))
+  if (code !== 0) return
+  const place = temporaryFolder()
+  for (const name of ['alerts.yml', 'prometheus.yml']) copyFileSync(join(folder, name), join(place, name))
+  copyFileSync(cases, join(place, 'cases.yml'))
+  await runCommand('promtool', ['check', 'config', 'prometheus.yml'], { cwd: place })
+  await runCommand('promtool', ['test', 'rules', 'cases.yml'], { cwd: place })
+})

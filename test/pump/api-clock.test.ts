@@ -1,0 +1,84 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createApiClock } from '../../src/pump/api-clock.ts'
+import { createFakeClock } from '../fakes/fake-clock.ts'
+
+const dayMs = 86_400_000
+
+function created() {
+  const clock = createFakeClock()
+  return { clock, apiClock: createApiClock(clock) }
+}
+
+describe('the clock of the API', () => {
+  it('is the clock of this host until an answer tells the time, and then so far from it', () => {
+    const { clock, apiClock } = created()
+    expect([apiClock.now('a'), apiClock.isConfirmed('a')]).toEqual([clock.now(), false])
+    apiClock.learn('a', -20_000)
+    expect([apiClock.now('a'), apiClock.isConfirmed('a')]).toEqual([clock.now() - 20_000, true])
+    expect([apiClock.now('b'), apiClock.isConfirmed('b')]).toEqual([clock.now(), false])
+  })
+
+  it('is used at once where it is far from this host, and sure when a second answer agrees', () => {
+    const { clock, apiClock } = created()
+    apiClock.learn('a', -dayMs)
+    expect([apiClock.now('a'), apiClock.isConfirmed('a'), apiClock.isDoubtful('a')]).toEqual([
+      clock.now() - dayMs,
+      false,
+      true,
+    ])
+    apiClock.learn('a', -dayMs + 1_000)
+    expect([apiClock.now('a'), apiClock.isConfirmed('a'), apiClock.isDoubtful('a')]).toEqual([
+      clock.now() - dayMs + 1_000,
+      true,
+      false,
+    ])
+  })
+
+  it('leaves out what lies within the seconds of a Date', () => {
+    const { apiClock } = created()
+    apiClock.learn('a', 1_999)
+    expect(apiClock.offsetOf('a')).toBe(0)
+    apiClock.learn('a', -2_000)
+    expect(apiClock.offsetOf('a')).toBe(-2_000)
+  })
+
+  it('follows a drift at once, and a jump when a second answer tells the same', () => {
+    const { apiClock } = created()
+    apiClock.learn('a', 0)
+    apiClock.learn('a', 25_000)
+    expect(apiClock.offsetOf('a')).toBe(25_000)
+    apiClock.learn('a', dayMs)
+    expect(apiClock.offsetOf('a')).toBe(25_000)
+    apiClock.learn('a', dayMs + 900)
+    expect(apiClock.offsetOf('a')).toBe(dayMs + 900)
+  })
+
+  it('is never moved by single answers that tell another time, however many there are', () => {
+    const wrong = fc
+      .integer({ min: -10 * dayMs, max: 10 * dayMs })
+      .filter((offset) => Math.abs(offset) > 60_000)
+    fc.assert(
+      fc.property(fc.array(fc.option(wrong), { maxLength: 50 }), (answers) => {
+        const { apiClock } = created()
+        apiClock.learn('a', 0)
+        for (const answer of answers) {
+          if (answer !== null) apiClock.learn('a', answer)
+          apiClock.learn('a', 500)
+          expect(apiClock.offsetOf('a')).toBe(0)
+        }
+      }),
+    )
+  })
+
+  it('is not before what the store holds, until the API tells better', () => {
+    const { clock, apiClock } = created()
+    const later = clock.now() + dayMs
+    apiClock.notBefore('a', later)
+    apiClock.notBefore('a', clock.now() - dayMs)
+    expect([apiClock.now('a'), apiClock.isConfirmed('a')]).toEqual([later, false])
+    apiClock.learn('a', 0)
+    apiClock.notBefore('a', later)
+    expect(apiClock.now('a')).toBe(clock.now())
+  })
+})

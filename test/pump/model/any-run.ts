@@ -1,0 +1,55 @@
+import fc from 'fast-check'
+import type { RunOptions } from './run.ts'
+import { cursorKinds, dateKinds, orders } from './world.ts'
+
+const share = (...values: number[]) => fc.constantFrom(...values)
+
+/** Any run. Most of what goes wrong is off in most runs, so that each fault is also seen alone. */
+export const anyRun: fc.Arbitrary<RunOptions> = fc
+  .record({
+    seed: fc.nat(),
+    world: fc.record({
+      order: fc.constantFrom(...orders),
+      cursors: fc.constantFrom(...cursorKinds),
+      pageSize: fc.integer({ min: 2, max: 20 }),
+      pageOverlap: share(0, 0, 0, 1),
+      readableDays: fc.constant(3),
+      cursorLifeMs: fc.option(fc.integer({ min: 60_000, max: 7_200_000 })),
+      skewMs: fc.oneof(
+        fc.constant(0),
+        fc.integer({ min: -7_200_000, max: 7_200_000 }),
+        fc.integer({ min: -400_000_000, max: 400_000_000 }),
+      ),
+      dates: fc.constantFrom('right' as const, 'right' as const, ...dateKinds),
+      latencyMs: fc.integer({ min: 10, max: 2_000 }),
+      failureShare: share(0, 0.01, 0.1),
+      emptyShare: share(0, 0, 0.05),
+    }),
+    zones: share(1, 1, 2),
+    sinks: share(1, 1, 2),
+    days: fc.constant(2),
+    perDay: fc.integer({ min: 5, max: 120 }),
+    oddShare: share(0, 0, 0.05),
+    everyMs: share(60_000, 300_000, 900_000, 900_000, 1_800_000),
+    overlapMs: share(0, 600_000, 1_200_000),
+    faults: fc.record({
+      crash: share(0, 0, 0.001, 0.01),
+      freeze: share(0, 0.002, 0.01),
+      lostAnswer: share(0, 0, 0.01),
+      lostCommit: share(0, 0, 0.01),
+      doubledCommit: share(0, 0.05),
+      stop: share(0, 0, 0.003),
+      sinkFailure: share(0, 0, 0.02),
+    }),
+    troubles: fc.record({
+      count: share(0, 0, 2, 5),
+      longestMs: share(3_600_000, 14_400_000, 200_000_000),
+    }),
+    setBackShare: share(0, 0, 0, 0.01),
+    wishShare: share(0, 0, 0.01),
+    fleet: fc.boolean(),
+  })
+  // Nobody can tell a wrong clock where answers have no time.
+  .map((options) =>
+    options.world.dates === 'none' ? { ...options, world: { ...options.world, skewMs: 0 } } : options,
+  )

@@ -1,0 +1,168 @@
+import { cancelled, Failure, isFailure } from '../../../src/domain/failure.ts'
+import type { CheckpointStore } from '../../../src/ports.ts'
+import type { Random } from './random.ts'
+
+/** How often each fault strikes, as shares of the points where it can. */
+export interface FaultShares {
+  readonly crash: number
+  readonly freeze: number
+  /** A commit that was written, its answer lost; and one that was never written. */
+  readonly lostAnswer: number
+  readonly lostCommit: number
+  readonly doubledCommit: number
+  /** A process is asked to stop. */
+  readonly stop: number
+  /** A delivery that fails half-way. */
+  readonly sinkFailure: number
+}
+
+class Crash extends Error {}
+
+export type PumpEnd = 'done' | 'failed' | 'crashed' | 'frozen' | 'stopped'
+
+/** One process: it may die or freeze at any step, and does nothing more once it is dead. */
+export interface Life {
+  step(point: string): Promise<void>
+  run(key: string, nowMs: number, pump: () => Promise<unknown>): Promise<PumpEnd>
+  isDead(): boolean
+  die(): void
+  chance(fault: keyof FaultShares): boolean
+  readonly signal: AbortSignal
+}
+
+interface Frozen {
+  readonly key: string
+  readonly thawAtMs: number
+  thaw(): Promise<void>
+}
+
+export class Faults {
+  readonly #shares: FaultShares
+  readonly #random: Random
+  readonly #fleet: boolean
+  readonly #freeWriters: string[] = []
+  #frozen: Frozen[] = []
+  crashes = 0
+  freezes = 0
+
+  constructor(shares: FaultShares, random: Random, fleet: boolean) {
+    this.#shares = shares
+    this.#random = random
+    this.#fleet = fleet
+  }
+
+  freeWriter(): string | undefined {
+    return this.#random.chance(0.7) ? this.#freeWriters.pop() : undefined
+  }
+
+  isFrozen(key: string): boolean {
+    return this.#frozen.some((frozen) => frozen.key === key)
+  }
+
+  async thawDue(nowMs: number): Promise<void> {
+    const due = this.#frozen.filter(({ thawAtMs }) => thawAtMs <= nowMs)
+    this.#frozen = this.#frozen.filter(({ thawAtMs }) => thawAtMs > nowMs)
+    for (const frozen of due) await frozen.thaw()
+  }
+
+  thawAll(): Promise<void> {
+    return this.thawDue(Infinity)
+  }
+
+  life(writer: string, died: () => void): Life {
+    let dead = false
+    let freezeNow: (() => Promise<void>) | undefined
+    const stopping = new AbortController()
+    const die = () => {
+      if (dead) return
+      dead = true
+      this.#freeWriters.push(writer)
+      died()
+    }
+    return {
+      isDead: () => dead,
+      die,
+      chance: (fault) => this.#random.chance(this.#shares[fault]),
+      signal: stopping.signal,
+      step: async (point) => {
+        if (dead) throw new Crash()
+        if (this.#random.chance(this.#shares.stop)) stopping.abort(cancelled())
+        // Some steps hear of it, others run to their end.
+        if (stopping.signal.aborted && !point.startsWith('after')) throw cancelled()
+        if (this.#random.chance(this.#shares.crash)) {
+          this.crashes++
+          die()
+          throw new Crash()
+        }
+        if (this.#fleet && this.#frozen.length === 0 && this.#random.chance(this.#shares.freeze))
+          await freezeNow?.()
+      },
+      run: async (key, nowMs, pump) => {
+        let thaw: () => void = () => undefined
+        const frozen = new Promise<PumpEnd>((resolveFrozen) => {
+          freezeNow = () => {
+            this.freezes++
+            freezeNow = undefined
+            const thawed = new Promise<void>((resolve) => (thaw = resolve))
+            const thawAtMs = nowMs + this.#random.between(1_000, 7_200_000)
+            const whole = async () => {
+              thaw()
+              await ended
+              die()
+            }
+            this.#frozen.push({ key, thawAtMs, thaw: whole })
+            resolveFrozen('frozen')
+            return thawed
+          }
+        })
+        const ended = pump().then(
+          (failure): PumpEnd => (failure === undefined ? 'done' : 'failed'),
+          (error: unknown): PumpEnd => {
+            if (error instanceof Crash || dead) return 'crashed'
+            if (stopping.signal.aborted) return 'stopped'
+            if (isFailure(error)) return 'failed'
+            throw error
+          },
+        )
+        const end = await Promise.race([ended, frozen])
+        if (end !== 'frozen') freezeNow = undefined
+        if (!stopping.signal.aborted || end === 'frozen') return end
+        die()
+        return 'stopped'
+      },
+    }
+  }
+
+  /** The store as one process sees it. `now` gives the store of this moment. */
+  store(now: () => CheckpointStore, life: Life): CheckpointStore {
+    const real = (): CheckpointStore => {
+      if (life.isDead()) throw new Crash()
+      return now()
+    }
+    return {
+      ...now(),
+      take: async (stream, holder) => {
+        await life.step('before take')
+        return real().take(stream, holder)
+      },
+      loadSeen: (stream, minutes) => real().loadSeen(stream, minutes),
+      holds: (stream, fence) => real().holds(stream, fence),
+      release: (stream, fence) => real().release(stream, fence),
+      commit: async (commit) => {
+        await life.step('before commit')
+        if (this.#random.chance(this.#shares.lostCommit)) throw lost()
+        const answer = await real().commit(commit)
+        if (this.#random.chance(this.#shares.doubledCommit) && (await real().commit(commit)) !== answer) {
+          throw new Error('the same commit was answered in two ways')
+        }
+        await life.step('after commit')
+        if (this.#random.chance(this.#shares.lostAnswer)) throw lost()
+        return answer
+      },
+    }
+  }
+}
+
+function lost(): Failure {
+  return new Failure('retry', 'store_unavailable', 'no answer')
+}

@@ -1,0 +1,62 @@
+import type { Delivery } from '../../../src/domain/delivery.ts'
+import type { Event } from '../../../src/domain/event.ts'
+import { Failure } from '../../../src/domain/failure.ts'
+import { streamKey, type Stream } from '../../../src/domain/stream.ts'
+import type { Sink } from '../../../src/ports.ts'
+import { lineOf } from './entry.ts'
+import type { Life } from './faults.ts'
+
+export type ReceiverState = 'up' | 'down' | 'refuses'
+
+/** A model of the far side of an HTTP sink: takes each event at least once, and some events never. */
+export class ModelReceiver {
+  readonly #received = new Map<string, Set<string>>()
+  readonly #state: () => ReceiverState
+  readonly #refusesId: (id: string) => boolean
+
+  constructor(state: () => ReceiverState, refusesId: (id: string) => boolean) {
+    this.#state = state
+    this.#refusesId = refusesId
+  }
+
+  refusesId(id: string): boolean {
+    return this.#refusesId(id)
+  }
+
+  received(stream: Stream): ReadonlySet<string> {
+    return this.#received.get(streamKey(stream)) ?? new Set()
+  }
+
+  sink(name: string, life: Life): Sink {
+    return {
+      name,
+      address: 'model',
+      open: async (stream) => {
+        await life.step('before open')
+        return { deliver: (events) => this.#deliver(stream, events, life), close: async () => undefined }
+      },
+      check: async () => undefined,
+      close: async () => undefined,
+    }
+  }
+
+  async #deliver(stream: Stream, events: readonly Event[], life: Life): Promise<Delivery> {
+    await life.step('before send')
+    const state = this.#state()
+    if (state === 'down') throw new Failure('retry', 'network', 'no route')
+    if (state === 'refuses') throw new Failure('stop', 'sink_refuses', 'status 403')
+    const key = streamKey(stream)
+    const held = this.#received.get(key) ?? new Set()
+    this.#received.set(key, held)
+    const taken = events.filter(({ id }) => !this.#refusesId(id))
+    const half = Math.ceil(taken.length / 2)
+    for (const event of taken.slice(0, half)) held.add(lineOf(event))
+    await life.step('amid send')
+    if (life.chance('sinkFailure')) throw new Failure('retry', 'server_error', 'status 503')
+    for (const event of taken.slice(half)) held.add(lineOf(event))
+    await life.step('after send')
+    const refused = events.filter(({ id }) => this.#refusesId(id))
+    const refusals = refused.map((event) => ({ event, reason: 'refused' as const, answer: 'status 422' }))
+    return { refusals, receipts: [], bytes: events.length }
+  }
+}

@@ -1,0 +1,111 @@
+import { shiftDay, startOf, type Day } from '../../../src/domain/day.ts'
+import type { Policy } from '../../../src/domain/policy.ts'
+import type { Zone } from '../../../src/domain/stream.ts'
+import type { Clock } from '../../../src/ports.ts'
+import { Faults, type FaultShares } from './faults.ts'
+import { fillWorld } from './fill-world.ts'
+import { ModelFiles } from './model-files.ts'
+import { ModelReceiver } from './model-receiver.ts'
+import { createRandom, type Random } from './random.ts'
+import { keepInFile, keepInMemory, type StoreKeeper } from './store-keeper.ts'
+import { Troubles } from './troubles.ts'
+import { World, type ModelClock, type WorldOptions } from './world.ts'
+
+export interface RunOptions {
+  readonly seed: number
+  readonly world: WorldOptions
+  readonly zones: number
+  /** Of the files alone, or of the files and an HTTP sink. */
+  readonly sinks: number
+  readonly days: number
+  readonly perDay: number
+  /** Share of entries that no listing should hold. */
+  readonly oddShare: number
+  readonly everyMs: number
+  readonly overlapMs: number
+  readonly faults: FaultShares
+  /** Times of trouble in all, and the longest. */
+  readonly troubles: { readonly count: number; readonly longestMs: number }
+  /** How often the store is set back to a copy of itself, per turn of the schedule. */
+  readonly setBackShare: number
+  /** How often a person wishes for a full sweep of some stream, per turn of the schedule. */
+  readonly wishShare: number
+  /** Many workers, of which one may freeze; otherwise one process that crashes and comes back. */
+  readonly fleet: boolean
+}
+
+export interface Run {
+  readonly options: RunOptions
+  readonly time: ModelClock
+  readonly clock: Clock
+  readonly random: Random
+  readonly world: World
+  readonly troubles: Troubles
+  readonly keeper: StoreKeeper
+  readonly files: ModelFiles
+  readonly receiver: ModelReceiver
+  readonly faults: Faults
+  readonly policy: Policy
+  readonly zones: readonly Zone[]
+  readonly sinks: readonly string[]
+  readonly days: readonly Day[]
+  /** Commit instant less arrival, by zone, sink and line. */
+  readonly delays: Map<string, number>
+  /** How many lines of each stream were shipped when the delays were noted. */
+  readonly shippedBefore: Map<string, number>
+  /** What persons wish for and was not served yet, by stream. */
+  readonly wishes: Map<string, string>
+}
+
+export const firstDay = '2026-03-01' as Day
+export const filesName = 'files'
+export const receiverName = 'siem'
+
+export async function createRun(options: RunOptions): Promise<Run> {
+  const random = createRandom(options.seed)
+  const time: ModelClock = { hostMs: startOf(firstDay) + 60_000 - options.world.skewMs }
+  const clock: Clock = {
+    now: () => time.hostMs,
+    monotonic: () => time.hostMs,
+    sleep: async (ms) => void (time.hostMs += ms),
+  }
+  const zones = Array.from({ length: options.zones }, (_, index) => {
+    return { id: index + 1, name: `zone${index + 1}`, account: `account${index + 1}` }
+  })
+  const days = Array.from({ length: options.days }, (_, index) => shiftDay(firstDay, index))
+  const ids = zones.map(({ id }) => id)
+  const span = { fromMs: startOf(firstDay), toMs: startOf(shiftDay(firstDay, options.days + 2)) }
+  const troubles = new Troubles(options.troubles, span, ids, random)
+  const world = new World(options.world, time, random, troubles)
+  fillWorld(world, ids, days, options, random)
+  const hasTrouble = (trouble: 'sink down' | 'sink refuses') => troubles.has(trouble, world.now())
+  return {
+    options,
+    time,
+    clock,
+    random,
+    world,
+    troubles,
+    keeper: options.setBackShare > 0 ? await keepInFile(clock) : await keepInMemory(clock),
+    files: new ModelFiles(),
+    receiver: new ModelReceiver(
+      () => (hasTrouble('sink down') ? 'down' : hasTrouble('sink refuses') ? 'refuses' : 'up'),
+      (id) => id.endsWith('7'),
+    ),
+    faults: new Faults(options.faults, random, options.fleet),
+    policy: {
+      everyMs: options.everyMs,
+      readableDays: options.world.readableDays,
+      firstRunDays: 1,
+      overlapMs: options.overlapMs,
+      rereadMs: 3_600_000,
+      sweepAfterMs: [0.5, 6, 24, 44].map((hours) => hours * 3_600_000),
+    },
+    zones,
+    sinks: [filesName, receiverName].slice(0, options.sinks),
+    days,
+    delays: new Map(),
+    shippedBefore: new Map(),
+    wishes: new Map(),
+  }
+}

@@ -1,0 +1,101 @@
+import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
+import { endOf, startOf } from '../../../src/domain/day.ts'
+import type { Gap } from '../../../src/domain/gap.ts'
+import { streamKey, type Stream } from '../../../src/domain/stream.ts'
+import { missingOf, shippedLines } from './check-stream.ts'
+import { filesName, type Run } from './run.ts'
+
+export interface RunResult {
+  readonly requests: number
+  readonly events: number
+  readonly crashes: number
+  readonly freezes: number
+  /** Of the streams at the end. */
+  readonly orders: readonly string[]
+  readonly states: readonly string[]
+  readonly gaps: number
+  /** From an event's arrival to its commit, ms, sorted. */
+  readonly delaysMs: readonly number[]
+}
+
+/** At the end of a run every day is whole, or says what is missing. */
+export async function verdict(run: Run): Promise<RunResult> {
+  const store = run.keeper.store()
+  const gaps = await store.gaps()
+  const checkpoints: Checkpoint[] = []
+  for (const zone of run.zones) {
+    for (const sink of run.sinks) {
+      for (const day of run.days) {
+        const stream: Stream = { zone: zone.id, day, sink }
+        const checkpoint = await store.read(stream)
+        const own = gaps.filter((gap) => isOf(gap, stream))
+        if (checkpoint === undefined) judgeUnread(stream, own)
+        else checkpoints.push(checkpoint)
+        if (checkpoint !== undefined) await judge(run, checkpoint, own)
+      }
+    }
+  }
+  if (run.sinks.length > 1) await judgeLetters(run)
+  return {
+    requests: run.world.requests,
+    events: run.delays.size,
+    crashes: run.faults.crashes,
+    freezes: run.faults.freezes,
+    orders: checkpoints.map(({ trust }) => trust.order),
+    states: checkpoints.map(({ ended }) => ended?.as ?? 'open'),
+    gaps: gaps.length,
+    delaysMs: [...run.delays.values()].sort((left, right) => left - right),
+  }
+}
+
+function isOf(gap: Gap, { zone, day, sink }: Stream): boolean {
+  return gap.zone === zone && gap.day === day && gap.sink === sink
+}
+
+function judgeUnread(stream: Stream, gaps: readonly Gap[]): void {
+  const whole = gaps.some(({ from, to }) => from <= startOf(stream.day) && to >= endOf(stream.day))
+  if (!whole) throw new Error(`${streamKey(stream)}: never read, and no gap says so`)
+}
+
+async function judge(run: Run, checkpoint: Checkpoint, gaps: readonly Gap[]): Promise<void> {
+  const { stream, ended, lastFull } = checkpoint
+  const name = streamKey(stream)
+  const shipped = shippedLines(run, checkpoint)
+  const isRead = lastFull !== undefined && lastFull.beganAtMs >= endOf(stream.day)
+  const { dates } = run.options.world
+  if (ended === undefined && dates !== 'none') throw new Error(`${name}: never ended`)
+  if (ended?.as === 'closed' && missingOf(run, stream, shipped).length > 0)
+    throw new Error(`${name}: closed, and ${missingOf(run, stream, shipped).length} events are missing`)
+  if (ended?.as === 'closed' && gaps.length > 0) throw new Error(`${name}: closed, and yet a gap`)
+  if (ended?.as === 'expired' && isRead !== (gaps.length === 0))
+    throw new Error(
+      `${name}: expired ${isRead ? 'after' : 'before'} its end was read, with ${gaps.length} gaps`,
+    )
+  const isQuiet = run.troubles.count === 0 && dates === 'right' && run.options.setBackShare === 0
+  if (isQuiet && ended?.as !== 'closed') throw new Error(`${name}: ${ended?.as} although nothing was wrong`)
+  if (stream.sink === filesName) judgeSurplus(run, stream, shipped)
+  if (stream.sink === filesName) await judgeLedger(run, stream, shipped)
+}
+
+/** What the ledger counts is what stands in the files. */
+async function judgeLedger(run: Run, stream: Stream, shipped: ReadonlySet<string>): Promise<void> {
+  let counted = 0
+  for (const { count } of await run.keeper.store().ledger(stream)) counted += count
+  if (counted !== shipped.size)
+    throw new Error(`${streamKey(stream)}: the ledger counts ${counted} of ${shipped.size} lines`)
+}
+
+function judgeSurplus(run: Run, stream: Stream, shipped: ReadonlySet<string>): void {
+  const all = run.world.visible(stream.zone, stream.day, Infinity)
+  const none = new Set<string>()
+  const known = new Set(missingOf(run, stream, none, Infinity).map(({ key }) => key))
+  if (known.size !== all.length || shipped.size > all.length)
+    throw new Error(`${streamKey(stream)}: ${shipped.size} lines for ${all.length} events`)
+}
+
+/** Each event that the far side never takes is a dead letter once it was read, and no other is. */
+async function judgeLetters(run: Run): Promise<void> {
+  for (const letter of await run.keeper.store().deadLetters()) {
+    if (!run.receiver.refusesId(letter.id)) throw new Error(`${letter.id} is a dead letter for nothing`)
+  }
+}

@@ -1,0 +1,90 @@
+import type { Happening } from '../../../src/domain/happening.ts'
+import type { PlannedStream } from '../../../src/domain/plan.ts'
+import { streamKey } from '../../../src/domain/stream.ts'
+import type { CheckpointStore, PageRequest, Sink } from '../../../src/ports.ts'
+import { createApiClock, type ApiClock } from '../../../src/pump/api-clock.ts'
+import { createPlanner, type Planner } from '../../../src/pump/planner.ts'
+import { pumpStream } from '../../../src/pump/pump-stream.ts'
+import { noTracer } from '../../fakes/no-tracer.ts'
+import type { PumpEnd } from './faults.ts'
+import { filesName, receiverName, type Run } from './run.ts'
+
+/** One process, until it dies, freezes or stops. */
+export interface Worker {
+  readonly planner: Planner
+  readonly apiClock: ApiClock
+  pump(planned: PlannedStream, wish: string | undefined): Promise<PumpEnd>
+  end(): void
+  isEnded(): boolean
+}
+
+let workers = 0
+
+export function createWorker(run: Run): Worker {
+  const { clock, faults, files, options, world } = run
+  const id = `w${workers++}`
+  // A process that comes back takes the identity of a dead one, or a new one.
+  const writer = faults.freeWriter() ?? id
+  files.born(writer)
+  const life = faults.life(writer, () => files.died(writer))
+  const apiClock = createApiClock(clock)
+  const telemetry = { emit: (happening: Happening) => void happening }
+  const settings = { zones: run.zones, sinks: run.sinks, policy: run.policy }
+  const real = () => run.keeper.store()
+  const store = faults.store(real, life)
+  let isFrozen = false
+  const deps = {
+    source: {
+      async fetchPage(request: PageRequest) {
+        await life.step('before fetch')
+        const page = world.fetchPage(request)
+        await life.step('after fetch')
+        return page
+      },
+    },
+    store,
+    clock,
+    apiClock,
+    telemetry,
+    tracer: noTracer,
+    policy: () => run.policy,
+    holder: { id, schedule: !options.fleet },
+    random: () => 0.5,
+  }
+  const sinks = new Map<string, Sink>([
+    [filesName, files.sink(filesName, writer, life)],
+    [receiverName, run.receiver.sink(receiverName, life)],
+  ])
+  return {
+    planner: createPlanner({ store: planStore(real), clock, apiClock, telemetry, settings: () => settings }),
+    apiClock,
+    async pump({ stream, zone, trust }, wish) {
+      const job = {
+        stream,
+        zone,
+        sink: sinks.get(stream.sink)!,
+        lane: 'live' as const,
+        trust,
+        mayGoOn: () => true,
+        ...(wish !== undefined && { wish: { id: wish } }),
+      }
+      const end = await life.run(streamKey(stream), clock.now(), () => pumpStream(job, deps, life.signal))
+      isFrozen = end === 'frozen'
+      return end
+    },
+    end: life.die,
+    isEnded: () => life.isDead() || isFrozen,
+  }
+}
+
+/** The store as the planner sees it: the one of this moment, without faults. */
+function planStore(real: () => CheckpointStore): CheckpointStore {
+  return {
+    ...real(),
+    list: () => real().list(),
+    pairs: () => real().pairs(),
+    rememberPairs: (pairs) => real().rememberPairs(pairs),
+    addGaps: (gaps) => real().addGaps(gaps),
+    backfills: () => real().backfills(),
+  }
+}

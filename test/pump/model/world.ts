@@ -1,0 +1,212 @@
+import type { Day } from '../../../src/domain/day.ts'
+import { dayOf, firstReadable } from '../../../src/domain/day.ts'
+import { Failure } from '../../../src/domain/failure.ts'
+import type { Cursor, Page } from '../../../src/domain/page.ts'
+import type { PageRequest } from '../../../src/ports.ts'
+import { eventOf, type Entry } from './entry.ts'
+import type { Random } from './random.ts'
+import type { Trouble, Troubles } from './troubles.ts'
+
+export const orders = [
+  'oldest-first',
+  'newest-first',
+  'arrival',
+  'arrival-newest',
+  'unordered',
+  'turning',
+] as const
+export const cursorKinds = ['offset', 'anchor', 'snapshot'] as const
+export const dateKinds = ['right', 'none', 'sometimes wrong'] as const
+
+/** How the API of one run behaves: all that nobody knows about the real one. */
+export interface WorldOptions {
+  /** `turning` is oldest-first and newest-first in turns of some hours. */
+  readonly order: (typeof orders)[number]
+  readonly cursors: (typeof cursorKinds)[number]
+  readonly pageSize: number
+  /** So many entries of a page stand on the next one again. */
+  readonly pageOverlap: number
+  readonly readableDays: number
+  /** How long a cursor lives; null for ever. */
+  readonly cursorLifeMs: number | null
+  /** The API's clock minus the host's, and whether answers tell it. */
+  readonly skewMs: number
+  readonly dates: (typeof dateKinds)[number]
+  readonly latencyMs: number
+  readonly failureShare: number
+  /** Share of empty pages with more to come. */
+  readonly emptyShare: number
+}
+
+/** A clock that only the model moves. */
+export interface ModelClock {
+  hostMs: number
+}
+
+interface Place {
+  readonly listing: readonly Entry[]
+  readonly start: number
+  /** Which snapshot or which direction the cursor is bound to. */
+  readonly kind: string
+}
+
+const turnMs = 5 * 3_600_000
+
+/** A model of the API: entries that appear at their time, listed in some order, paged by some kind of cursor. */
+export class World {
+  readonly options: WorldOptions
+  readonly #clock: ModelClock
+  readonly #random: Random
+  readonly #troubles: Troubles
+  readonly #entries = new Map<string, Entry[]>()
+  readonly #snapshots = new Map<string, readonly Entry[]>()
+  readonly #issuedAt = new Map<string, number>()
+  requests = 0
+
+  constructor(options: WorldOptions, clock: ModelClock, random: Random, troubles: Troubles) {
+    this.options = options
+    this.#clock = clock
+    this.#random = random
+    this.#troubles = troubles
+  }
+
+  now(): number {
+    return this.#clock.hostMs + this.options.skewMs
+  }
+
+  add(zone: number, entry: Entry): void {
+    const key = `${zone}/${entry.day}`
+    const list = this.#entries.get(key)
+    if (list === undefined) this.#entries.set(key, [entry])
+    else list.push(entry)
+  }
+
+  /** Entries of a day that have appeared by an instant of the API's clock. */
+  visible(zone: number, day: Day, atMs = this.now()): Entry[] {
+    return (this.#entries.get(`${zone}/${day}`) ?? []).filter((entry) => entry.arrivesAtMs <= atMs)
+  }
+
+  fetchPage({ zone, day, cursor }: PageRequest): Page {
+    this.requests++
+    const requestedAt = this.#clock.hostMs
+    this.#clock.hostMs += this.options.latencyMs
+    const trouble = this.#troubles.at(zone.id, this.now())
+    this.#fail(trouble)
+    const today = dayOf(this.now())
+    const isOutside = day > today || day < firstReadable(today, this.options.readableDays)
+    if (isOutside || trouble === 'window error') throw this.#refusal('refuse', 'window_closed')
+    const { events, more, next } = this.#page(zone.id, day, cursor, trouble)
+    const date = this.#date()
+    return {
+      events: events.map((entry) => eventOf(entry, zone.id)),
+      more,
+      next,
+      bytes: 100,
+      requestedAt,
+      ...(date !== undefined && { clockOffsetMs: date - this.#clock.hostMs }),
+      release: () => undefined,
+    }
+  }
+
+  #fail(trouble: Trouble | undefined): void {
+    if (trouble === 'down') throw new Failure('retry', 'network', 'no route')
+    if (this.#random.chance(this.options.failureShare))
+      throw new Failure('retry', 'server_error', 'status 500')
+    if (trouble === 'too large') throw new Failure('refuse', 'page_too_large', 'a page of 100 MB')
+    if (trouble === 'zone gone') throw new Failure('refuse', 'zone_gone', 'no such zone')
+  }
+
+  #refusal(kind: 'refuse' | 'retry', code: 'window_closed' | 'cursor_expired'): Failure {
+    const date = this.#date()
+    return new Failure(kind, code, 'refused', date === undefined ? {} : { serverDate: date })
+  }
+
+  /** What the answer says the time is. */
+  #date(): number | undefined {
+    if (this.options.dates === 'none') return undefined
+    if (this.options.dates === 'right' || !this.#random.chance(0.005)) return this.now()
+    return this.now() + this.#random.pick([-1, 1]) * this.#random.between(60_000, 3 * 86_400_000)
+  }
+
+  #page(
+    zone: number,
+    day: Day,
+    cursor: Cursor | null,
+    trouble: Trouble | undefined,
+  ): { events: readonly Entry[]; more: boolean; next: Cursor | null } {
+    const place = this.#open(zone, day, cursor)
+    const { listing, start } = place
+    const end = start + this.options.pageSize
+    const issue = (at: number) => this.#issue(zone, day, place, at)
+    if (trouble === 'cursor repeated')
+      return { events: listing.slice(0, 2), more: true, next: this.#fixed(day, 'same') }
+    if (trouble === 'cursor cycle') {
+      const [, , , again] = cursor?.split('|') ?? []
+      const next = this.#fixed(day, `cycle${(Number(again?.slice(5) ?? 0) + 1) % 5}`)
+      return { events: listing.slice(0, 2), more: true, next }
+    }
+    if (trouble === 'no cursor') return { events: listing.slice(start, end), more: true, next: null }
+    if (trouble === 'endless' || this.#random.chance(this.options.emptyShare)) {
+      return { events: [], more: true, next: issue(start) }
+    }
+    const more = end < listing.length
+    return {
+      events: listing.slice(start, end),
+      more,
+      next: more ? issue(end - this.options.pageOverlap) : null,
+    }
+  }
+
+  #open(zone: number, day: Day, cursor: Cursor | null): Place {
+    if (cursor === null) {
+      const kind = this.#newKind()
+      const listing = this.#listing(zone, day, kind)
+      if (this.options.cursors === 'snapshot') this.#snapshots.set(kind, listing)
+      return { listing, start: 0, kind }
+    }
+    const issued = this.#issuedAt.get(cursor)
+    const { cursorLifeMs } = this.options
+    if (issued === undefined || (cursorLifeMs !== null && this.now() - issued > cursorLifeMs)) {
+      throw this.#refusal('retry', 'cursor_expired')
+    }
+    const [, , kind = '', place = ''] = cursor.split('|')
+    const listing = this.#snapshots.get(kind) ?? this.#listing(zone, day, kind)
+    if (this.options.cursors !== 'anchor') return { listing, start: Number(place) || 0, kind }
+    return { listing, start: listing.findIndex(({ key }) => key === place) + 1, kind }
+  }
+
+  #newKind(): string {
+    const direction =
+      this.options.order === 'turning' && Math.floor(this.now() / turnMs) % 2 === 1 ? 'n' : 'o'
+    return `${direction}${this.options.cursors === 'snapshot' ? this.#snapshots.size : ''}`
+  }
+
+  /** No cursor stands twice for different places: it names what comes next, and for an empty page also the request. */
+  #issue(zone: number, day: Day, { listing, start, kind }: Place, at: number): Cursor {
+    const index = Math.max(at, at > start ? start + 1 : start)
+    const place = this.options.cursors === 'anchor' ? (listing[index - 1]?.key ?? '') : String(index)
+    const nonce = at === start ? this.requests : ''
+    const cursor = `${day}|${zone}|${kind}|${place}|${nonce}` as Cursor
+    this.#issuedAt.set(cursor, this.now())
+    return cursor
+  }
+
+  #fixed(day: Day, name: string): Cursor {
+    const cursor = `${day}|0|x|${name}` as Cursor
+    this.#issuedAt.set(cursor, this.now())
+    return cursor
+  }
+
+  #listing(zone: number, day: Day, kind: string): Entry[] {
+    const entries = this.visible(zone, day)
+    const { order } = this.options
+    const byTime = (left: Entry, right: Entry) =>
+      left.sortMs - right.sortMs || (left.key < right.key ? -1 : 1)
+    const byArrival = (left: Entry, right: Entry) =>
+      left.arrivesAtMs - right.arrivesAtMs || byTime(left, right)
+    if (order === 'unordered') return entries.sort((left, right) => left.shuffle - right.shuffle)
+    entries.sort(order.startsWith('arrival') ? byArrival : byTime)
+    const isReverse = order === 'newest-first' || order === 'arrival-newest' || kind.startsWith('n')
+    return isReverse ? entries.reverse() : entries
+  }
+}

@@ -1,0 +1,259 @@
+import { describe, expect, it } from 'vitest'
+import { Failure } from '../../src/domain/failure.ts'
+import { at, buildCheckpoint, dayAt, stream } from '../domain/builders.ts'
+import { createStage, eventAt, listingOf, type Stage } from './stage.ts'
+
+const events = Array.from({ length: 6 }, (_, index) => eventAt(index))
+
+async function staged(): Promise<Stage> {
+  const stage = await createStage()
+  stage.script.answer = listingOf(events, 2)
+  return stage
+}
+
+describe('lines that were never committed', () => {
+  const adopted = {
+    identities: [
+      { id: 'e0', time: eventAt(0).time! },
+      { id: 'e0', time: eventAt(0).time! },
+      { id: 'e1', time: eventAt(1).time! },
+      { id: 'untimed' },
+      { id: 'torn', time: 'no time at all' },
+    ],
+    receipts: [{ writer: 'w', part: 'p', bytes: 50, lines: 5 }],
+  }
+
+  it('are adopted once each, whatever was seen of them before', async () => {
+    const stage = await staged()
+    stage.script.answer = listingOf([events[0]!], 1)
+    await stage.pump()
+    stage.script.open = async () => ({ adopted })
+    stage.script.answer = listingOf(events.slice(0, 2), 1)
+    await stage.clock.advance(60_000)
+    await stage.pump()
+    expect(stage.delivered.map(({ id }) => id)).toEqual(['e0'])
+    expect((await stage.read())?.receipts).toEqual(adopted.receipts)
+    const ledger = await stage.store.ledger(stream)
+    // e0, e1, the one without a time and the one whose time nobody can read.
+    expect(ledger.map(({ count }) => count).reduce((left, right) => left + right, 0)).toBe(4)
+  })
+
+  it.each([
+    ['while the day can be read for a while', at(71.9), true],
+    ['in the last minute in which it can', at(72) - 30_000, false],
+    ['when it cannot be read any more', at(72) + 1, false],
+  ])('are cut only %s', async (_, nowMs, readable) => {
+    const stage = await staged()
+    await stage.clock.advance(nowMs - stage.clock.now())
+    stage.script.answer = () => new Failure('retry', 'network', 'x')
+    await stage.pump()
+    expect(stage.opened.at(-1)?.readable).toBe(readable)
+  })
+
+  it('stay where a stream has ended', async () => {
+    const stage = await staged()
+    const { fence } = await stage.store.take(stream, stage.deps.holder)
+    const next = buildCheckpoint({ commit: 1, ended: { as: 'closed', atMs: at(1) } })
+    await stage.store.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
+    await stage.pump({ wish: { id: 'w' } })
+    expect(stage.opened.at(-1)?.readable).toBe(false)
+  })
+})
+
+describe('an answer that the day lies outside the window', () => {
+  const outside = (serverDate?: number) =>
+    new Failure('refuse', 'window_closed', 'outside', serverDate === undefined ? {} : { serverDate })
+
+  it('is a failed poll where the clock of that answer disagrees, or where it has none', async () => {
+    for (const serverDate of [at(3), undefined]) {
+      const stage = await staged()
+      stage.script.answer = () => outside(serverDate)
+      expect(await stage.pump()).toMatchObject({ code: 'window_closed' })
+      expect(await stage.read()).toMatchObject({ trouble: { code: 'window_closed', count: 1 } })
+      expect(await stage.store.gaps()).toEqual([])
+    }
+  })
+
+  it('ends the stream where it agrees, and leaves a gap from the last reading on', async () => {
+    const stage = await staged()
+    await stage.pump()
+    stage.script.answer = () => outside(at(72) + 5_000)
+    await stage.clock.advance(at(72) - stage.clock.now())
+    await stage.pump()
+    expect(await stage.read()).toMatchObject({ ended: { as: 'expired' } })
+    expect(await stage.store.gaps()).toMatchObject([{ from: at(2), to: at(24), reason: 'unreadable' }])
+    expect(stage.names()).toContain('GapFound')
+  })
+
+  it('tells the time as well', async () => {
+    const stage = await staged()
+    stage.script.answer = () => outside(at(5))
+    await stage.pump()
+    expect(stage.apiClock.offsetOf('default')).toBeGreaterThan(2.9 * 3_600_000)
+  })
+})
+
+describe('a day that ended long ago', () => {
+  it('ends without asking once the API has told its time, and not before', async () => {
+    const stage = await staged()
+    await stage.clock.advance(at(24 * 9) - stage.clock.now())
+    stage.script.answer = () => new Failure('retry', 'network', 'x')
+    await stage.pump()
+    expect(await stage.read()).toMatchObject({ trouble: { code: 'network' } })
+    stage.apiClock.learn('default', 0)
+    const before = stage.requests()
+    await stage.pump()
+    expect(stage.requests()).toBe(before)
+    expect(await stage.read()).toMatchObject({ ended: { as: 'expired' } })
+  })
+
+  it('is asked for where only one of the two clocks says so', async () => {
+    const stage = await staged()
+    stage.apiClock.learn('default', 9 * 86_400_000)
+    await stage.pump()
+    expect(stage.requests()).toBeGreaterThan(0)
+    expect((await stage.read())?.ended).toBeUndefined()
+  })
+})
+
+describe('a cursor that has expired', () => {
+  const expired = () => new Failure('retry', 'cursor_expired', 'gone')
+
+  it('restarts the sweep within the same pump, with a longer slice for the next ones', async () => {
+    const stage = await staged()
+    const listing = listingOf(events, 2)
+    stage.script.answer = (request, number) => (number === 2 ? expired() : listing(request, number))
+    expect(await stage.pump()).toBeUndefined()
+    expect(stage.names()).toContain('CursorExpired')
+    expect(await stage.read()).toMatchObject({ lastFull: { pages: 3 }, restarts: 0 })
+    expect(stage.delivered).toHaveLength(6)
+  })
+
+  it('twice in one pump makes the stream back off', async () => {
+    const stage = await staged()
+    stage.script.answer = ({ cursor }) => (cursor === null ? { events, next: 'x' } : expired())
+    expect(await stage.pump()).toMatchObject({ code: 'cursor_expired' })
+    expect(await stage.read()).toMatchObject({
+      restarts: 1,
+      needsFull: true,
+      trouble: { code: 'cursor_expired' },
+    })
+  })
+
+  it('doubles the slice until a sweep longer than a cursor lives gets through in one go', async () => {
+    const stage = await createStage()
+    const many = Array.from({ length: 60 }, (_, index) => eventAt(index))
+    const listing = listingOf(many, 1)
+    let issuedAtMs = 0
+    stage.script.latencyMs = 1_000
+    stage.script.answer = (request, number) => {
+      const age = stage.clock.now() - issuedAtMs
+      issuedAtMs = stage.clock.now()
+      return request.cursor !== null && age > 5_000 ? expired() : listing(request, number)
+    }
+    for (let pumps = 0; pumps < 12 && (await stage.read())?.lastFull === undefined; pumps++) {
+      await stage.pump()
+      await stage.clock.advance(60_000)
+    }
+    expect(await stage.read()).toMatchObject({ lastFull: { pages: 60 }, restarts: 0 })
+    expect(stage.delivered).toHaveLength(60)
+  })
+
+  it('is no failure where it was stored: the next sweep is full, at the pace of one', async () => {
+    const stage = await staged()
+    const long = Array.from({ length: 30 }, (_, index) => eventAt(index, at(0) + index * 200_000))
+    const trust = { order: 'oldest-first', cursorProven: true, withdrawals: 0 } as const
+    stage.script.answer = listingOf(long, 2)
+    for (let pumps = 0; pumps < 3; pumps++) {
+      await stage.pump({ trust })
+      await stage.clock.advance(30_000)
+    }
+    const before = (await stage.read())!
+    expect(before.lastPartial).toBeDefined()
+    const listing = listingOf(long, 2)
+    let times = 0
+    stage.script.answer = (request, number) => (times++ === 0 ? expired() : listing(request, number))
+    expect(await stage.pump()).toBeUndefined()
+    const told = expect.objectContaining({ name: 'CursorExpired', stored: true, restarts: 0 })
+    expect(stage.happenings).toContainEqual(told)
+    const after = (await stage.read())!
+    expect(after).toMatchObject({ restarts: 0, needsFull: false, trust: { order: 'oldest-first' } })
+    expect(after.trouble).toBeUndefined()
+    expect(after.lastFull!.beganAtMs).toBeGreaterThan(before.lastFull!.beganAtMs)
+    expect(after.lastFull!.pages).toBe(15)
+  })
+})
+
+describe('a listing that does not end', () => {
+  it('is left at its guard, told of, and tried again slowly: up to an hour apart', async () => {
+    const stage = await staged()
+    stage.script.answer = () => ({ events, next: 'same' })
+    const waits: number[] = []
+    for (let times = 0; times < 12; times++) {
+      expect(await stage.pump()).toMatchObject({ code: 'sweep_guarded' })
+      const { trouble } = (await stage.read())!
+      waits.push(trouble!.retryAtMs - stage.clock.now())
+      await stage.clock.advance(waits.at(-1)!)
+    }
+    expect(waits[0]).toBeLessThanOrEqual(30_000)
+    expect(waits.at(-1)).toBeGreaterThan(1_800_000)
+    expect(Math.max(...waits)).toBeLessThanOrEqual(3_600_000)
+    expect(stage.names().filter((name) => name === 'SweepGuarded')).toHaveLength(12)
+    // What stood on its pages is shipped all the same.
+    expect(stage.delivered).toHaveLength(6)
+    stage.script.answer = listingOf(events, 2)
+    await stage.pump()
+    expect((await stage.read())?.trouble).toBeUndefined()
+  })
+
+  it('begins anew after a page that is too large', async () => {
+    const stage = await staged()
+    const listing = listingOf(events, 2)
+    stage.script.answer = (request, number) =>
+      number === 2 ? new Failure('refuse', 'page_too_large', '100 MB') : listing(request, number)
+    expect(await stage.pump()).toMatchObject({ code: 'page_too_large' })
+    const left = await stage.read()
+    expect(left).toMatchObject({ needsFull: true, trouble: { code: 'page_too_large' } })
+    expect(left?.full).toBeUndefined()
+  })
+})
+
+describe('events that a sink will never take', () => {
+  it('become dead letters in the very commit of their page', async () => {
+    const stage = await staged()
+    stage.script.deliver = async (some) => ({
+      refusals: some
+        .filter(({ id }) => id === 'e3')
+        .map((event) => ({ event, reason: 'refused', answer: 'no' })),
+      receipts: [],
+      bytes: 1,
+    })
+    await stage.pump()
+    expect(await stage.store.deadLetters()).toMatchObject([
+      { id: 'e3', reason: 'refused', answer: 'no', sink: stream.sink },
+    ])
+    expect(await stage.read()).toMatchObject({ counters: { delivered: 5, deadLetters: 1 } })
+  })
+
+  it('stop the stream where no more dead letters fit, and are not dropped', async () => {
+    const stage = await staged()
+    stage.script.deliver = async (some) => ({
+      refusals: some.map((event) => ({ event, reason: 'refused', answer: 'x'.repeat(80_000) })),
+      receipts: [],
+      bytes: 1,
+    })
+    expect(await stage.pump()).toMatchObject({ code: 'dead_letters_full', kind: 'stop' })
+    expect(await stage.read()).toMatchObject({
+      trouble: { code: 'dead_letters_full' },
+      counters: { events: 0 },
+    })
+    expect(await stage.store.deadLetters()).toEqual([])
+  })
+})
+
+it('a stream of another day is another stream', async () => {
+  const stage = await staged()
+  await stage.pump()
+  await stage.pump({ stream: { ...stream, day: dayAt('2026-11-19') } })
+  expect(stage.delivered).toHaveLength(12)
+})

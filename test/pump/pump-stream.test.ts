@@ -1,0 +1,206 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { Failure } from '../../src/domain/failure.ts'
+import { at, stream } from '../domain/builders.ts'
+import { createStage, eventAt, listingOf, type Stage } from './stage.ts'
+
+const events = Array.from({ length: 6 }, (_, index) => eventAt(index))
+
+async function staged(): Promise<Stage> {
+  const stage = await createStage()
+  stage.script.answer = listingOf(events, 2)
+  return stage
+}
+
+describe('a pump', () => {
+  it('delivers each page before it commits it, and fetches one page ahead', async () => {
+    const stage = await staged()
+    expect(await stage.pump()).toBeUndefined()
+    expect(stage.log.filter((line) => !line.startsWith('fetch'))).toEqual([
+      'open',
+      'deliver e0 e1',
+      'commit 1',
+      'deliver e2 e3',
+      'commit 2',
+      'deliver e4 e5',
+      'commit 3',
+      'close',
+    ])
+    expect(stage.log.indexOf('fetch 2')).toBeLessThan(stage.log.indexOf('commit 1'))
+    expect(stage.log.indexOf('fetch 4')).toBeGreaterThan(stage.log.indexOf('commit 1'))
+    expect(await stage.read()).toMatchObject({
+      counters: { pages: 3, events: 6, delivered: 6 },
+      lastFull: { pages: 3 },
+    })
+    expect(stage.held()).toBe(0)
+  })
+
+  it('delivers nothing twice, from the store, from the page itself or from the page before', async () => {
+    const stage = await staged()
+    stage.script.answer = listingOf(
+      [...events, events[0]!, events[0]!, events[5]!, eventAt(9), eventAt(9)],
+      3,
+    )
+    await stage.pump()
+    await stage.clock.advance(200_000)
+    await stage.pump()
+    expect(stage.delivered.map(({ id }) => id)).toEqual([...events.map(({ id }) => id), 'e9'])
+    const ledger = await stage.store.ledger(stream)
+    expect(ledger.map(({ count }) => count).reduce((left, right) => left + right, 0)).toBe(7)
+  })
+
+  it('gives back every page that it fetched, whatever fails', async () => {
+    const step = fc.constantFrom('page', 'fails', 'expires', 'bug')
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { minLength: 6, maxLength: 12 }),
+        fc.array(fc.boolean()),
+        async (steps, takes) => {
+          const stage = await createStage()
+          let deliveries = 0
+          stage.script.answer = (_, number) => {
+            const what = steps[number - 1]
+            if (what === 'fails') return new Failure('retry', 'network', 'x')
+            if (what === 'expires') return new Failure('retry', 'cursor_expired', 'x')
+            return what === 'bug' ? new TypeError('x') : { events: [eventAt(number)], next: `${number}` }
+          }
+          stage.script.deliver = async (some) => {
+            if (takes[deliveries++] === false) throw new Failure('stop', 'disk_full', 'x')
+            return { refusals: [], receipts: [], bytes: some.length }
+          }
+          for (let pumps = 0; pumps < 3; pumps++) await stage.pump().catch(() => undefined)
+          expect(stage.held()).toBe(0)
+        },
+      ),
+      { numRuns: 60 },
+    )
+  })
+
+  it('throws away the page ahead when a delivery fails, and fetches it again', async () => {
+    const stage = await staged()
+    let deliveries = 0
+    stage.script.deliver = async (some) => {
+      if (++deliveries === 2) throw new Failure('retry', 'network', 'no route')
+      return { refusals: [], receipts: [], bytes: some.length }
+    }
+    expect(await stage.pump()).toMatchObject({ code: 'network' })
+    expect(await stage.read()).toMatchObject({
+      commit: 2,
+      trouble: { code: 'network', count: 1 },
+      full: { cursor: '2' },
+    })
+    await stage.clock.advance(60_000)
+    await stage.pump()
+    expect(stage.delivered.map(({ id }) => id)).toEqual(events.map(({ id }) => id))
+    expect(stage.happenings.filter(({ name }) => name === 'StreamRecovered')).toHaveLength(1)
+  })
+
+  it('ends its slice after at least one page, and goes on where it was', async () => {
+    const stage = await staged()
+    stage.script.latencyMs = 20_000
+    await stage.pump()
+    expect(await stage.read()).toMatchObject({ full: { cursor: '2', pages: 1 } })
+    stage.script.latencyMs = 1
+    await stage.pump({ mayGoOn: () => false })
+    expect(await stage.read()).toMatchObject({ full: { cursor: '4', pages: 2 } })
+    await stage.pump()
+    expect(await stage.read()).toMatchObject({ lastFull: { pages: 3 } })
+    expect(stage.delivered).toHaveLength(6)
+  })
+
+  it('counts the beginning of a sweep from when its first page was asked for, by the clock of the API', async () => {
+    const stage = await staged()
+    const listing = listingOf(events, 2)
+    stage.script.answer = (request, number) => ({
+      ...(listing(request, number) as object),
+      events,
+      clockOffsetMs: 60_000,
+    })
+    await stage.pump()
+    expect((await stage.read())?.caughtUpAtMs).toBe(at(2) + 60_000)
+  })
+})
+
+describe('nothing of a checkpoint outlives a pump in memory', () => {
+  it('reads what another process has committed meanwhile: place, receipts and seen', async () => {
+    const stage = await staged()
+    await stage.pump({ mayGoOn: () => false })
+    // Another process goes on with the stream.
+    const other = { id: 'other', schedule: true }
+    const receipts = [{ writer: 'other', part: 'p', bytes: 20, lines: 2 }]
+    stage.script.deliver = async () => ({ refusals: [], receipts, bytes: 20 })
+    await stage.pump({ mayGoOn: () => false }, undefined, { holder: other })
+    await stage.pump()
+    expect(stage.opened.at(-1)!.receipts).toEqual(receipts)
+    expect(stage.delivered.map(({ id }) => id)).toEqual(events.map(({ id }) => id))
+  })
+
+  it('believes the store that has lost a commit, and ships that page again', async () => {
+    const stage = await staged()
+    const store = { ...stage.store, commit: async () => 'done' as const }
+    await stage.pump({ mayGoOn: () => false }, undefined, { store })
+    expect(await stage.read()).toBeUndefined()
+    await stage.pump()
+    expect(stage.opened.at(-1)!.receipts).toEqual([])
+    expect(stage.delivered.map(({ id }) => id)).toEqual(['e0', 'e1', ...events.map(({ id }) => id)])
+    expect(await stage.read()).toMatchObject({ counters: { delivered: 6 } })
+  })
+
+  it('ends at a refused commit, and touches the sink no more', async () => {
+    const stage = await staged()
+    let commits = 0
+    const store = {
+      ...stage.store,
+      // Another process takes the stream over while this one delivers its second page.
+      commit: async (commit: Parameters<typeof stage.store.commit>[0]) => {
+        if (++commits === 2) await stage.store.take(stream, { id: 'other', schedule: true })
+        return stage.store.commit(commit)
+      },
+    }
+    await expect(stage.pump({}, undefined, { store })).rejects.toMatchObject({ code: 'fence_lost' })
+    expect(stage.delivered).toHaveLength(4)
+    expect(stage.log.at(-1)).toBe('close')
+    expect(await stage.read()).toMatchObject({ commit: 1, counters: { delivered: 2 } })
+  })
+
+  it('ends where a commit is not answered, whether it was written or not', async () => {
+    for (const isWritten of [true, false]) {
+      const stage = await staged()
+      const store = {
+        ...stage.store,
+        commit: async (commit: Parameters<typeof stage.store.commit>[0]) => {
+          if (isWritten) await stage.store.commit(commit)
+          throw new Failure('retry', 'store_unavailable', 'no answer')
+        },
+      }
+      await expect(stage.pump({}, undefined, { store })).rejects.toMatchObject({ code: 'store_unavailable' })
+      await stage.pump()
+      expect(stage.delivered.map(({ id }) => id).slice(2)).toEqual(
+        (isWritten ? events.slice(2) : events).map(({ id }) => id),
+      )
+      expect(await stage.read()).toMatchObject({ counters: { delivered: 6 } })
+    }
+  })
+
+  it('commits nothing when it is stopped within a delivery, and lets go of the stream', async () => {
+    const stage = await staged()
+    const stop = new AbortController()
+    stage.script.deliver = async (_, signal) => {
+      stop.abort()
+      throw new Failure('cancelled', 'cancelled', `stopped: ${signal.aborted}`)
+    }
+    await expect(stage.pump({}, stop.signal)).rejects.toMatchObject({ message: 'stopped: true' })
+    expect(await stage.read()).toBeUndefined()
+    await stage.store.take(stream, { id: 'a stranger', schedule: false })
+  })
+
+  it('fails loudly at a bug, and moves nothing', async () => {
+    const stage = await staged()
+    stage.script.deliver = async () => {
+      throw new TypeError('a bug')
+    }
+    await expect(stage.pump()).rejects.toThrow('a bug')
+    expect(await stage.read()).toBeUndefined()
+    await stage.store.take(stream, { id: 'a stranger', schedule: false })
+  })
+})

@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import { dayOf, type Day } from '../../src/domain/day.ts'
+import type { Receipt } from '../../src/domain/delivery.ts'
+import { newCheckpoint } from '../../src/domain/progress.ts'
+import { noTrust } from '../../src/domain/trust.ts'
+import { createNativeFormat } from '../../src/formats/native.ts'
+import type { Sink } from '../../src/ports.ts'
+import { createApiClock } from '../../src/pump/api-clock.ts'
+import { settleEnded } from '../../src/pump/settle-ended.ts'
+import { createFileSink } from '../../src/sinks/file/sink.ts'
+import { readParts } from '../../src/sinks/file/read-parts.ts'
+import { openSqliteStore } from '../../src/state/sqlite/store.ts'
+import { noTracer } from '../fakes/no-tracer.ts'
+import { temporaryFolder } from '../setup/temp.ts'
+import { eventOf } from './model/entry.ts'
+
+const zone = { id: 7, name: 'seven', account: 'default' }
+const never = new AbortController().signal
+
+async function setUp(day: Day) {
+  const path = temporaryFolder()
+  const clock = systemClock
+  const telemetry = { emit: () => undefined }
+  const store = await openSqliteStore({ path: ':memory:', clock, deadLetterMaxBytes: 1e6 })
+  const stream = { zone: 7, day, sink: 'archive' }
+  const settings = {
+    name: 'archive',
+    path,
+    mode: 0o600,
+    dirMode: 0o700,
+    rotate: { maxBytes: 1e9, maxAgeMinutes: 1440 },
+    compress: 'none',
+  } as const
+  const openSink = () => createFileSink(settings, { format: createNativeFormat(), clock, telemetry })
+
+  /** Ships two events; of the second the commit never comes, as after `kill -9`. */
+  async function shipAndDie(sink: Sink): Promise<void> {
+    const { fence } = await store.take(stream, { id: 'dead', schedule: true })
+    const confirm = async () => undefined
+    const taken = { storeId: store.id, receipts: [] as Receipt[], readable: true, confirm }
+    const open = await sink.open(stream, taken, never)
+    const timeMs = Date.parse(`${day}T10:00:00Z`)
+    const event = (id: string) =>
+      eventOf({ key: id, id, day, timeMs, sortMs: timeMs, arrivesAtMs: timeMs, shuffle: 0 }, 7)
+    const { receipts } = await open.deliver([event('kept')], never)
+    const ended = { as: 'closed', atMs: clock.now() } as const
+    const next = { ...newCheckpoint(stream, clock.now(), noTrust), commit: 1, receipts, ended }
+    await store.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
+    await open.deliver([event('left behind')], never)
+    await sink.close()
+  }
+
+  const deps = {
+    source: { fetchPage: () => Promise.reject(new Error('nothing is to be read')) },
+    store,
+    clock,
+    apiClock: createApiClock(clock),
+    telemetry,
+    tracer: noTracer,
+    policy: () => ({ readableDays: 3 }) as never,
+    holder: { id: 'next', schedule: true },
+    random: Math.random,
+    zones: [zone],
+  }
+  async function ids(): Promise<string[]> {
+    const found: string[] = []
+    for await (const line of readParts(path, 7, day)) found.push((JSON.parse(line) as { id: string }).id)
+    return found
+  }
+  return { store, stream, openSink, shipAndDie, deps, ids }
+}
+
+describe('streams that are pumped no more', () => {
+  // Cut, the line would be lost: nobody reads the day again.
+  it.each([
+    ['can be read', dayOf(Date.now())],
+    ['can no longer be read', '2026-01-05' as Day],
+  ])('keep what a killed process left of them, and know it as seen, when the day %s', async (...[, day]) => {
+    const { store, stream, openSink, shipAndDie, deps, ids } = await setUp(day)
+    await shipAndDie(openSink())
+    const sink = openSink()
+    await settleEnded({ ...deps, sinks: new Map([['archive', sink]]) }, never)
+    expect(await ids()).toEqual(['kept', 'left behind'])
+    expect((await store.ledger(stream)).map(({ count }) => count)).toEqual([1])
+    const settled = await store.read(stream)
+    expect(settled?.receipts.map(({ lines }) => lines)).toEqual([2])
+    await settleEnded({ ...deps, sinks: new Map([['archive', sink]]) }, never)
+    expect((await store.read(stream))?.commit).toBe(settled?.commit)
+    await sink.close()
+    await store.close()
+  })
+})

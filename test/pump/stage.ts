@@ -1,0 +1,156 @@
+import type { Delivery } from '../../src/domain/delivery.ts'
+import { cancelled, type Failure } from '../../src/domain/failure.ts'
+import type { Event } from '../../src/domain/event.ts'
+import { fingerprintOf } from '../../src/domain/fingerprint.ts'
+import type { Happening } from '../../src/domain/happening.ts'
+import type { Cursor, Page } from '../../src/domain/page.ts'
+import type { Policy } from '../../src/domain/policy.ts'
+import { noTrust } from '../../src/domain/trust.ts'
+import type { CheckpointStore, OpenOptions, OpenStream, PageRequest, Sink } from '../../src/ports.ts'
+import { createApiClock } from '../../src/pump/api-clock.ts'
+import { pumpStream } from '../../src/pump/pump-stream.ts'
+import type { PumpDeps, PumpJob } from '../../src/pump/session.ts'
+import { openSqliteStore } from '../../src/state/sqlite/store.ts'
+import { at, policy, stream } from '../domain/builders.ts'
+import { createFakeClock } from '../fakes/fake-clock.ts'
+import { noTracer } from '../fakes/no-tracer.ts'
+import { own } from '../setup/leftovers.ts'
+
+export const zone = { id: stream.zone, name: 'shop', account: 'default' }
+
+export function eventAt(number: number, timeMs = at(1) + number * 1_000): Event {
+  const identity = { id: `e${number}`, time: new Date(timeMs).toISOString() }
+  const rest = { zone: { id: zone.id, name: zone.name }, labels: {}, log: {}, raw: () => ({}) }
+  return { ...identity, timeMs, fingerprint: fingerprintOf(identity), ...rest }
+}
+
+export interface PageAnswer {
+  readonly events: readonly Event[]
+  readonly next?: string
+  readonly more?: boolean
+  readonly clockOffsetMs?: number | undefined
+}
+
+/** Answers each request; `number` counts them from 1. */
+export type Answer = (request: PageRequest, number: number) => PageAnswer | Failure | Error
+
+/** A day of so many events, oldest first, in pages of so many. */
+export function listingOf(events: readonly Event[], size: number): Answer {
+  return ({ cursor }) => {
+    const from = Number(cursor ?? 0)
+    const more = from + size < events.length
+    return { events: events.slice(from, from + size), ...(more && { next: String(from + size) }) }
+  }
+}
+
+/** One stream with a real store, a source and a sink that do as they are told, and a clock of its own. */
+export async function createStage(overrides: Partial<Policy> = {}) {
+  const clock = createFakeClock(at(2), true)
+  const happenings: Happening[] = []
+  const log: string[] = []
+  const delivered: Event[] = []
+  const opened: OpenOptions[] = []
+  const store = await openSqliteStore({ path: ':memory:', clock, deadLetterMaxBytes: 100_000 })
+  own({ what: 'a store', isLeft: () => true, isFault: false, remove: () => store.close() })
+  const apiClock = createApiClock(clock)
+  const script = {
+    answer: listingOf([], 1),
+    /** What a request takes. */
+    latencyMs: 100,
+    deliver: async (...[events]: [readonly Event[], AbortSignal]): Promise<Delivery> => {
+      return { refusals: [], receipts: [], bytes: events.length }
+    },
+    open: (async () => ({})) as (taken: OpenOptions) => Promise<Partial<OpenStream>>,
+  }
+  let [requests, held] = [0, 0]
+
+  async function fetchPage(request: PageRequest, signal: AbortSignal): Promise<Page> {
+    const number = ++requests
+    log.push(`fetch ${request.cursor ?? 'first'}`)
+    const requestedAt = clock.now()
+    await clock.sleep(script.latencyMs, signal)
+    const answer = script.answer(request, number)
+    if (signal.aborted) throw cancelled()
+    if (answer instanceof Error) throw answer
+    held++
+    const { events, next, more = next !== undefined } = answer
+    return {
+      events,
+      more,
+      next: next === undefined ? null : (next as Cursor),
+      bytes: 10,
+      requestedAt,
+      ...('clockOffsetMs' in answer
+        ? answer.clockOffsetMs !== undefined && { clockOffsetMs: answer.clockOffsetMs }
+        : { clockOffsetMs: 0 }),
+      release: () => {
+        held--
+      },
+    }
+  }
+
+  const sink: Sink = {
+    name: stream.sink,
+    address: 'stage',
+    async open(_, options) {
+      opened.push(options)
+      log.push('open')
+      const extra = await script.open(options)
+      return {
+        ...extra,
+        async deliver(events, signal) {
+          const delivery = await script.deliver(events, signal)
+          log.push(`deliver ${events.map(({ id }) => id).join(' ')}`)
+          delivered.push(...events)
+          return delivery
+        },
+        close: async () => void log.push('close'),
+      }
+    },
+    check: async () => undefined,
+    close: async () => undefined,
+  }
+  const tellingStore: CheckpointStore = {
+    ...store,
+    async commit(commit) {
+      const answer = await store.commit(commit)
+      log.push(`commit ${commit.next.commit}`)
+      return answer
+    },
+  }
+  const deps: PumpDeps = {
+    source: { fetchPage },
+    store: tellingStore,
+    clock,
+    apiClock,
+    telemetry: { emit: (happening) => void happenings.push(happening) },
+    tracer: noTracer,
+    policy: () => ({ ...policy, ...overrides }),
+    holder: { id: 'one', schedule: true },
+    random: () => 0.5,
+  }
+  const job: PumpJob = { stream, zone, sink, lane: 'live', trust: noTrust, mayGoOn: () => true }
+  return {
+    clock,
+    store,
+    apiClock,
+    script,
+    deps,
+    log,
+    delivered,
+    opened,
+    happenings,
+    requests: () => requests,
+    /** Pages whose bytes were not given back. */
+    held: () => held,
+    names: () => happenings.map(({ name }) => name),
+    read: () => store.read(stream),
+    pump: (
+      more: Partial<PumpJob> = {},
+      signal = new AbortController().signal,
+      with_: Partial<PumpDeps> = {},
+    ) => pumpStream({ ...job, ...more }, { ...deps, ...with_ }, signal),
+  }
+}
+
+export type Stage = Awaited<ReturnType<typeof createStage>>

@@ -1,0 +1,176 @@
+import { describe, expect, it, vi } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import { createSharedAccountGate } from '../../src/redis/account-gate.ts'
+import type { AccountGate } from '../../src/ports.ts'
+import { createAccountGate } from '../../src/shield/account-gate.ts'
+import { redisAvailable, redisServerAvailable, startRedis, useRedis, type TestRedis } from '../setup/redis.ts'
+import { waitFor } from '../setup/wait-for.ts'
+import { connected } from './connected.ts'
+
+const never = new AbortController().signal
+
+/** The gate that a process of its own would have. */
+function gateAt({ url, keyPrefix }: TestRedis, account = 'main', rate: number | null = null): AccountGate {
+  const local = createAccountGate({ account, maxRequestsPerSecond: rate }, systemClock)
+  return createSharedAccountGate(
+    { keyPrefix, account, maxRequestsPerSecond: rate },
+    { clock: systemClock, client: connected(url), local },
+  )
+}
+
+const throttled = { kind: 'wait', code: 'throttled' }
+
+describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
+  it('lets everybody through while nothing is wrong', async () => {
+    const gate = gateAt(await useRedis())
+    await Promise.all(Array.from({ length: 50 }, () => gate.enter(never)))
+    expect(gate.throttledUntilMs).toBeUndefined()
+  })
+
+  it('stops every process of the account at once, and no other account', async () => {
+    const redis = await useRedis()
+    const [first, second, other] = [gateAt(redis), gateAt(redis), gateAt(redis, 'other')]
+    await Promise.all([first, second, other].map((gate) => gate.enter(never)))
+    const until = Date.now() + 60_000
+    await first.pauseUntil(until)
+    await waitFor(
+      () =>
+        second.enter(never).then(
+          () => false,
+          () => true,
+        ),
+      { what: 'the pause in the other process' },
+    )
+    await expect(second.enter(never)).rejects.toMatchObject(throttled)
+    const { details } = (await second.enter(never).catch((error: unknown) => error)) as {
+      details: { retryAt: number }
+    }
+    // The way to Redis and back.
+    expect(Math.abs(details.retryAt - until)).toBeLessThan(1_000)
+    expect(Math.abs((second.throttledUntilMs ?? 0) - until)).toBeLessThan(1_000)
+    await other.enter(never)
+    expect(other.throttledUntilMs).toBeUndefined()
+  })
+
+  it('keeps short pauses in the process, and lets all through at their end', async () => {
+    const redis = await useRedis()
+    const [first, second] = [gateAt(redis), gateAt(redis)]
+    const until = Date.now() + 700
+    await first.pauseUntil(until)
+    await Promise.all([first.enter(never), second.enter(never)])
+    expect(Date.now()).toBeGreaterThanOrEqual(until - 5)
+  })
+
+  it('never shortens a pause, whoever asks for it', async () => {
+    const redis = await useRedis()
+    const [first, second, third] = [gateAt(redis), gateAt(redis), gateAt(redis)]
+    // On a busy machine an answer may come too late, and a gate then goes by what it knows alone.
+    await vi.waitFor(
+      async () => {
+        await first.pauseUntil(Date.now() + 60_000)
+        await second.pauseUntil(Date.now() + 100)
+        const refused: unknown = await third.enter(never).catch((error: unknown) => error)
+        const { details } = refused as { details: { retryAt: number } }
+        expect(details.retryAt).toBeGreaterThan(Date.now() + 50_000)
+      },
+      { timeout: 20_000, interval: 1_100 },
+    )
+  })
+
+  it('holds a pause that Redis has forgotten', async () => {
+    const redis = await useRedis()
+    const gate = gateAt(redis)
+    await gate.pauseUntil(Date.now() + 60_000)
+    const client = connected(redis.url)
+    await client.del(`${redis.keyPrefix}:account:{main}:pause`)
+    await expect(gate.enter(never)).rejects.toMatchObject(throttled)
+  })
+
+  it('leaves at once when told to stop', async () => {
+    const gate = gateAt(await useRedis())
+    await gate.pauseUntil(Date.now() + 1_500)
+    const stop = new AbortController()
+    const entering = gate.enter(stop.signal)
+    stop.abort()
+    await expect(entering).rejects.toMatchObject({ kind: 'cancelled' })
+    await expect(gate.enter(AbortSignal.abort())).rejects.toMatchObject({ kind: 'cancelled' })
+  })
+
+  it('gives out one rate, however many ask', async () => {
+    const redis = await useRedis()
+    const gates = [1, 2, 3].map(() => gateAt(redis, 'main', 20))
+    const began = performance.now()
+    const passed: number[] = []
+    await Promise.all(
+      gates.flatMap((gate) =>
+        Array.from({ length: 7 }, async () => {
+          await gate.enter(never)
+          passed.push(performance.now() - began)
+        }),
+      ),
+    )
+    // 21 places, 50 ms apart, whoever asked for them.
+    expect(passed).toHaveLength(21)
+    expect(Math.max(...passed)).toBeGreaterThanOrEqual(990)
+  })
+
+  it('sends away whoever would wait for long, each with another instant', async () => {
+    const redis = await useRedis()
+    const gate = gateAt(redis, 'main', 2)
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, () =>
+        gate.enter(never).then(
+          () => 'passed',
+          (error: unknown) => (error as { details: { retryAt: number } }).details.retryAt,
+        ),
+      ),
+    )
+    const sentAway = answers.filter((answer) => answer !== 'passed')
+    expect(sentAway.length).toBeGreaterThanOrEqual(6)
+    expect(new Set(sentAway).size).toBe(sentAway.length)
+  })
+
+  it('notices a pause that comes while a place is waited for', async () => {
+    const redis = await useRedis()
+    const [asking, pausing] = [gateAt(redis, 'main', 1), gateAt(redis, 'main', 1)]
+    await asking.enter(never)
+    const entering = asking.enter(never)
+    await pausing.pauseUntil(Date.now() + 60_000)
+    await expect(entering).rejects.toMatchObject(throttled)
+  })
+})
+
+describe.skipIf(!redisServerAvailable())('a shared gate while Redis', () => {
+  it('is gone goes by the process alone, and shares again when it is back', async () => {
+    const server = await startRedis()
+    const [first, second] = [gateAt(server), gateAt(server)]
+    await Promise.all([first.enter(never), second.enter(never)])
+    await server.kill()
+    await Promise.all([first.enter(never), second.enter(never)])
+    await first.pauseUntil(Date.now() + 60_000)
+    await expect(first.enter(never)).rejects.toMatchObject(throttled)
+    await second.enter(never)
+    await server.restart()
+    await waitFor(
+      async () => {
+        await first.pauseUntil(Date.now() + 60_000)
+        return second.enter(never).then(
+          () => false,
+          () => true,
+        )
+      },
+      { what: 'the pause in the other process', everyMs: 200 },
+    )
+  })
+
+  it('answers nothing never keeps a request waiting for it', async () => {
+    const server = await startRedis()
+    const gate = gateAt(server, 'main', 50)
+    await gate.enter(never)
+    await server.pause()
+    for (let turn = 0; turn < 20; turn++) await gate.enter(never)
+    await gate.pauseUntil(Date.now() + 60_000)
+    await expect(gate.enter(never)).rejects.toMatchObject(throttled)
+    await server.resume()
+  })
+})

@@ -1,0 +1,57 @@
+// One process of a fleet: a schedule of the given role over the streams of a world in Redis.
+//   node test/schedule/bullmq/fleet-process.ts '{"url": …, "keyPrefix": …, "role": "worker", …}'
+import { systemClock } from '../../../src/clock.ts'
+import { isFailure, messageOf } from '../../../src/domain/failure.ts'
+import type { Role } from '../../../src/schedule/bullmq/presence.ts'
+import { createBullmqSchedule } from '../../../src/schedule/bullmq/schedule.ts'
+import { connectRedis } from '../../../src/redis/connection.ts'
+import { serversAt } from '../../redis/servers.ts'
+import { FleetWorld, type Behaviour } from './fleet-world.ts'
+
+export interface FleetOptions extends Behaviour {
+  readonly url: string
+  readonly keyPrefix: string
+  readonly role: Role
+  readonly streams: number
+  readonly backfillStreams: number
+  readonly tickMs: number
+  readonly lockMs?: number
+}
+
+const options = JSON.parse(process.argv[2] ?? '{}') as FleetOptions
+const connection = serversAt(options.url)
+const client = connectRedis(connection, { manner: 'patient', name: 'world' }, () => undefined)
+const world = new FleetWorld(client, options.keyPrefix)
+const say = (text: string) => process.stdout.write(`${text}\n`)
+
+const schedule = createBullmqSchedule(
+  { ...options, connection },
+  {
+    clock: systemClock,
+    telemetry: {
+      emit(happening) {
+        const error = happening.name === 'TickFailed' ? happening.error : undefined
+        const code = isFailure(error) ? error.code : 'bug'
+        say(
+          `${happening.name} ${error === undefined ? JSON.stringify(happening) : `${code} ${messageOf(error)}`}`,
+        )
+      },
+    },
+    plan: () => world.plan(),
+    planned: (stream, lane) => world.planned(stream, lane),
+    pump: (planned, mayGoOn, signal) => world.pump(planned, mayGoOn, signal, options),
+    now: () => Date.now(),
+    heartbeat: async () => undefined,
+    housekeep: async () => undefined,
+    turned: () => undefined,
+  },
+)
+process.once('SIGTERM', () => {
+  const began = performance.now()
+  void schedule.stop().then(() => {
+    say(`stopped after ${Math.round(performance.now() - began)} ms`)
+    process.exit(0)
+  })
+})
+await schedule.start()
+say('started')

@@ -1,0 +1,154 @@
+import { describe, expect, it, type TestContext } from 'vitest'
+import { systemClock } from '../../../src/clock.ts'
+import type { Happening } from '../../../src/domain/happening.ts'
+import { isFailure } from '../../../src/domain/failure.ts'
+import { createBullmqSchedule } from '../../../src/schedule/bullmq/schedule.ts'
+import { plannedStream, streamOf } from '../../contract/schedule/planned.ts'
+import { connected } from '../../redis/connected.ts'
+import { serversAt } from '../../redis/servers.ts'
+import { redisServerAvailable, startRedis, type TestRedisServer } from '../../setup/redis.ts'
+import { waitFor } from '../../setup/wait-for.ts'
+
+/** A stream is due again so long after its pump: each pump is one that a tick has queued. */
+const restMs = 100
+
+/** A schedule in this process over streams that are due again and again, beside a Redis that the test may hurt. */
+function scheduleAt(server: TestRedisServer, test: TestContext, { pumpMs = 20 } = {}) {
+  const seen = { pumps: 0, turns: { tick: 0, worker: 0 }, happenings: [] as Happening[] }
+  const zones = [1, 2, 3, 4, 5]
+  const dueAtMs = new Map<number, number>()
+  const plannedOf = (zone: number) => plannedStream(streamOf(zone), 'live', dueAtMs.get(zone) ?? 0)
+  const schedule = createBullmqSchedule(
+    {
+      connection: serversAt(server.url),
+      keyPrefix: server.keyPrefix,
+      role: 'all',
+      streams: 3,
+      backfillStreams: 1,
+      tickMs: 300,
+    },
+    {
+      clock: systemClock,
+      telemetry: { emit: (happening) => void seen.happenings.push(happening) },
+      plan: async () => zones.map(plannedOf),
+      planned: async ({ zone }) => plannedOf(zone),
+      async pump({ stream }, __, signal) {
+        await systemClock.sleep(pumpMs, signal)
+        dueAtMs.set(stream.zone, Date.now() + restMs)
+        seen.pumps++
+        return undefined
+      },
+      now: () => Date.now(),
+      heartbeat: async () => undefined,
+      housekeep: async () => undefined,
+      turned: (loop) => void seen.turns[loop]++,
+    },
+  )
+  test.onTestFinished(() => schedule.stop())
+  return { schedule, seen }
+}
+
+type Seen = ReturnType<typeof scheduleAt>['seen']
+
+async function untilMorePumps(seen: Seen, timeoutMs = 20_000): Promise<void> {
+  const before = seen.pumps
+  await waitFor(() => seen.pumps > before + 10, { what: 'more pumps', timeoutMs })
+}
+
+const codesOf = ({ happenings }: Seen) =>
+  happenings.flatMap((each) => (each.name === 'TickFailed' && isFailure(each.error) ? [each.error.code] : []))
+
+// Each has a server of its own, and mostly waits.
+describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent: true }, () => {
+  it('was flushed heals by itself', async (test) => {
+    const server = await startRedis()
+    const { schedule, seen } = scheduleAt(server, test)
+    await schedule.start()
+    await untilMorePumps(seen)
+    await connected(server.url).flushall()
+    await untilMorePumps(seen)
+    await connected(server.url).flushall()
+    await untilMorePumps(seen)
+  })
+
+  it('was away for ten seconds goes on by itself, and turns meanwhile', async (test) => {
+    const server = await startRedis()
+    const { schedule, seen } = scheduleAt(server, test)
+    await schedule.start()
+    await untilMorePumps(seen)
+    await server.kill()
+    const saidBefore = seen.happenings.length
+    await systemClock.sleep(10_000, new AbortController().signal)
+    // A few lines for each kind of trouble, not one for each try.
+    expect(seen.happenings.length - saidBefore).toBeLessThan(10)
+    expect(new Set(codesOf(seen))).toEqual(new Set(['store_unavailable']))
+    await server.restart()
+    await untilMorePumps(seen)
+  })
+
+  it('is not there yet at the start begins when it comes', async (test) => {
+    const server = await startRedis()
+    await server.kill()
+    const { schedule, seen } = scheduleAt(server, test)
+    await schedule.start()
+    await waitFor(() => codesOf(seen).includes('store_unavailable'), { what: 'the line' })
+    await server.restart()
+    await untilMorePumps(seen)
+  })
+
+  it('is away can be stopped within seconds', async (test) => {
+    const server = await startRedis()
+    const { schedule, seen } = scheduleAt(server, test, { pumpMs: 60_000 })
+    await schedule.start()
+    await waitFor(
+      async () => (await schedule.queues()).some(({ state, jobs }) => state === 'active' && jobs > 0),
+      {
+        what: 'a pump',
+      },
+    )
+    await server.pause()
+    const began = performance.now()
+    await schedule.stop()
+    expect(performance.now() - began).toBeLessThan(5_000)
+    expect(seen.pumps).toBe(0)
+    await server.resume()
+  })
+
+  it('is full is not besieged, and has its work done when it has memory again', async (test) => {
+    const server = await startRedis({ args: ['--maxmemory-policy', 'noeviction'] })
+    const { schedule, seen } = scheduleAt(server, test)
+    await schedule.start()
+    await untilMorePumps(seen)
+    const client = connected(server.url)
+    await client.config('SET', 'maxmemory', '1')
+    await waitFor(() => codesOf(seen).includes('store_refuses'), { what: 'the line' })
+    const commands = async () =>
+      Number(/total_commands_processed:(\d+)/.exec(await client.info('stats'))?.[1] ?? Number.NaN)
+    const [saidBefore, commandsBefore] = [seen.happenings.length, await commands()]
+    await systemClock.sleep(4_000, new AbortController().signal)
+    expect(seen.happenings.length - saidBefore).toBeLessThan(10)
+    // Two samples of a look, a heartbeat, some tries: tens a second at most, where a spinning worker makes thousands.
+    expect((await commands()) - commandsBefore).toBeLessThan(400)
+    await client.config('SET', 'maxmemory', '0')
+    await untilMorePumps(seen)
+  })
+
+  it('became a replica is not besieged, and has its work done when it takes writes again', async (test) => {
+    const server = await startRedis()
+    const { schedule, seen } = scheduleAt(server, test)
+    await schedule.start()
+    await untilMorePumps(seen)
+    const client = connected(server.url)
+    await client.call('REPLICAOF', '127.0.0.1', '1')
+    await waitFor(() => codesOf(seen).includes('store_refuses'), { what: 'the line' })
+    const connections = async () =>
+      Number(/total_connections_received:(\d+)/.exec(await client.info('stats'))?.[1] ?? Number.NaN)
+    const [saidBefore, connectionsBefore] = [seen.happenings.length, await connections()]
+    await systemClock.sleep(4_000, new AbortController().signal)
+    expect(seen.happenings.length - saidBefore).toBeLessThan(10)
+    // Each connection asks now and then whether it has found a primary.
+    expect((await connections()) - connectionsBefore).toBeLessThan(100)
+    await client.call('REPLICAOF', 'NO', 'ONE')
+    await untilMorePumps(seen)
+  })
+})

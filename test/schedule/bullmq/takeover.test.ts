@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest'
+import { redisAvailable, useRedis } from '../../setup/redis.ts'
+import { waitFor } from '../../setup/wait-for.ts'
+import { fleetAt, type Fleet } from './fleet.ts'
+import { overlaps, type Entry } from './fleet-world.ts'
+
+const pagesOf = (log: readonly Entry[], pid: number) =>
+  log.filter((entry) => entry.pid === pid && entry.what === 'page').length
+
+function untilPages(fleet: Fleet, pid: number, timeoutMs = 10_000): Promise<unknown> {
+  const what = `pages of process ${pid}`
+  return waitFor(async () => pagesOf(await fleet.world.log(), pid) > 3, { what, timeoutMs })
+}
+
+// Each has keys of its own, and mostly waits.
+describe.skipIf(!redisAvailable())('a worker', { concurrent: true }, () => {
+  it('that is killed is taken over within a minute', async () => {
+    // Under the locks that ship, not under shorter ones.
+    const fleet = fleetAt(await useRedis(), { pages: 100_000, pageMs: 100 })
+    await fleet.world.add('live', [1, 2])
+    const scheduler = await fleet.start({ role: 'scheduler' })
+    const first = await fleet.start()
+    await untilPages(fleet, first.pid)
+    const second = await fleet.start()
+    await first.kill('SIGKILL')
+    await untilPages(fleet, second.pid, 60_000)
+    expect(overlaps(await fleet.world.log(), [first.pid])).toEqual([])
+    await Promise.all([second.kill('SIGTERM'), scheduler.kill('SIGTERM')])
+  })
+
+  it('that was frozen for longer than its lock writes nothing more, and works again', async () => {
+    const fleet = fleetAt(await useRedis(), { pages: 100_000, pageMs: 50, lockMs: 1_500 })
+    await fleet.world.add('live', [1])
+    const scheduler = await fleet.start({ role: 'scheduler' })
+    const first = await fleet.start()
+    await untilPages(fleet, first.pid)
+    const second = await fleet.start()
+    await first.kill('SIGSTOP')
+    await untilPages(fleet, second.pid, 20_000)
+    const before = pagesOf(await fleet.world.log(), first.pid)
+    await first.kill('SIGCONT')
+    await waitFor(
+      async () => {
+        const after = (await fleet.world.log()).filter(({ pid }) => pid === first.pid)
+        return ['refused', 'aborted'].includes(after.at(-1)?.what ?? '')
+      },
+      { what: 'the thawed pump to end' },
+    )
+    const log = await fleet.world.log()
+    // At most the page that had been under way when it froze, and that only before the other one took the fence.
+    const taken = log.findIndex(({ pid }) => pid === second.pid)
+    expect(pagesOf(log.slice(taken), first.pid)).toBe(0)
+    expect(pagesOf(log, first.pid)).toBe(before)
+    // Both work on: the thawed one takes other streams.
+    await fleet.world.add('live', [2, 3, 4, 5, 6, 7, 8])
+    await untilPages(fleet, first.pid)
+    await Promise.all([first, second, scheduler].map((child) => child.kill('SIGTERM')))
+  })
+
+  it('that schedules and is killed leaves the ticks to the others', async () => {
+    const fleet = fleetAt(await useRedis(), { role: 'all', lockMs: 1_500 })
+    await fleet.world.add('live', [1, 2, 3])
+    const first = await fleet.start()
+    const second = await fleet.start()
+    await waitFor(async () => (await fleet.world.log()).length > 20, { what: 'pumps' })
+    await first.kill('SIGKILL')
+    const before = (await fleet.world.log()).length
+    await waitFor(
+      async () => {
+        const later = (await fleet.world.log()).slice(before)
+        return new Set(later.filter(({ what }) => what === 'end').map(({ zone }) => zone)).size === 3
+      },
+      { what: 'pumps of all streams', timeoutMs: 20_000 },
+    )
+    await second.kill('SIGTERM')
+  })
+})

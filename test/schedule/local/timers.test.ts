@@ -1,0 +1,209 @@
+import { setImmediate } from 'node:timers/promises'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { Failure } from '../../../src/domain/failure.ts'
+import { createLocalSchedule } from '../../../src/schedule/local/schedule.ts'
+import { createWorkshop, hang, type Workshop } from './workshop.ts'
+
+interface Watched {
+  turns: number
+  heartbeats: number
+  housekeeps: number
+  heartbeat: () => Promise<void>
+}
+
+function createWatched(workshop: Workshop, streams = 3, backfillStreams = 1) {
+  const watched: Watched = { turns: 0, heartbeats: 0, housekeeps: 0, heartbeat: async () => undefined }
+  const schedule = createLocalSchedule({
+    clock: workshop.clock,
+    telemetry: { emit: (happening) => void workshop.happenings.push(happening) },
+    plan: () => workshop.plan(),
+    pump: (planned, _, signal) => workshop.pump(planned, signal),
+    streams: () => streams,
+    backfillStreams: () => backfillStreams,
+    heartbeat: async () => {
+      watched.heartbeats++
+      await watched.heartbeat()
+    },
+    housekeep: async () => void watched.housekeeps++,
+    turned: () => void watched.turns++,
+    now: () => workshop.clock.now(),
+  })
+  return { schedule, watched }
+}
+
+/** Lets time go by in small steps, so that whatever is woken does its work. */
+async function passTime({ clock }: Workshop, ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 250) await clock.advance(250)
+}
+
+describe('the timers of the local schedule', () => {
+  it('never work twice at once on a stream, nor on more streams than they may, whatever pumps do', async () => {
+    const pump = fc.record({
+      takesMs: fc.integer({ min: 0, max: 5_000 }),
+      fails: fc.boolean(),
+      again: fc.boolean(),
+    })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(pump, { minLength: 1, maxLength: 30 }),
+        fc.integer({ min: 1, max: 4 }),
+        fc.integer({ min: 1, max: 9 }),
+        async (pumps, streams, zones) => {
+          const workshop = createWorkshop()
+          let index = 0
+          workshop.due(
+            Array.from({ length: zones }, (_, zone) => zone + 1),
+            0,
+          )
+          workshop.work = async ({ stream }, signal) => {
+            const { takesMs, fails, again } = pumps[index++ % pumps.length]!
+            await workshop.clock.sleep(takesMs, signal)
+            if (!again) workshop.due([stream.zone], Infinity)
+            if (fails) throw new Failure('retry', 'store_unavailable', 'x')
+            return undefined
+          }
+          const { schedule } = createWatched(workshop, streams)
+          await schedule.start()
+          await passTime(workshop, 20_000)
+          expect(workshop.mostAtOnce).toBe(Math.min(streams, zones))
+          await schedule.stop()
+          expect(workshop.running.size).toBe(0)
+          expect(workshop.clock.sleeping()).toBe(0)
+        },
+      ),
+      { numRuns: 25 },
+    )
+  })
+
+  it('keep turning, and keep telling the store that they live, while every pump hangs', async () => {
+    const workshop = createWorkshop()
+    workshop.due([1, 2, 3, 4, 5], 0)
+    workshop.work = (_, signal) => hang(signal)
+    const { schedule, watched } = createWatched(workshop)
+    await schedule.start()
+    await passTime(workshop, 60_000)
+    expect(watched.turns).toBeGreaterThan(30)
+    expect(watched.heartbeats).toBeGreaterThan(10)
+    expect(workshop.begun).toEqual(['1', '2', '3'])
+    await schedule.stop()
+  })
+
+  it('leave a stream that hangs to itself, and pump the others', async () => {
+    const workshop = createWorkshop()
+    workshop.due([1, 2], 0)
+    workshop.work = ({ stream }, signal) => (stream.zone === 1 ? hang(signal) : Promise.resolve(undefined))
+    const { schedule } = createWatched(workshop)
+    await schedule.start()
+    await passTime(workshop, 10_000)
+    expect(workshop.begun.filter((zone) => zone === '1')).toHaveLength(1)
+    expect(workshop.begun.length).toBeGreaterThan(5)
+    await schedule.stop()
+  })
+
+  it('let whoever became due first go first, so that a long backlog starves nobody', async () => {
+    const workshop = createWorkshop()
+    workshop.due([1, 2, 3, 4, 5, 6], 0)
+    workshop.work = async ({ stream }, signal) => {
+      await workshop.clock.sleep(1_000, signal)
+      // More to do at once: due from now on, behind those that wait already.
+      workshop.due([stream.zone], workshop.clock.now())
+      return undefined
+    }
+    const { schedule } = createWatched(workshop, 2)
+    await schedule.start()
+    await passTime(workshop, 30_000)
+    const counts = Map.groupBy(workshop.begun, (zone) => zone)
+    const sizes = [...counts.values()].map(({ length }) => length)
+    expect(Math.max(...sizes) - Math.min(...sizes)).toBeLessThanOrEqual(2)
+    await schedule.stop()
+  })
+
+  it('try a store that cannot be read about once a second, and say so', async () => {
+    const workshop = createWorkshop()
+    workshop.plan = () => Promise.reject(new Failure('retry', 'store_unavailable', 'no disk'))
+    const { schedule, watched } = createWatched(workshop)
+    watched.heartbeat = () => Promise.reject(new Failure('retry', 'store_unavailable', 'no disk'))
+    await schedule.start()
+    await passTime(workshop, 30_000)
+    expect(watched.turns).toBeGreaterThan(20)
+    expect(watched.turns).toBeLessThan(40)
+    expect(watched.heartbeats).toBeLessThan(8)
+    expect(workshop.happenings.every(({ name }) => name === 'TickFailed')).toBe(true)
+    await schedule.stop()
+  })
+
+  it('let a stream rest whose failure no checkpoint could hold', async () => {
+    const workshop = createWorkshop()
+    workshop.due([1], 0)
+    workshop.work = () => Promise.reject(new Failure('retry', 'store_unavailable', 'no disk'))
+    const { schedule } = createWatched(workshop)
+    await schedule.start()
+    await passTime(workshop, 30_000)
+    expect(workshop.begun.length).toBeGreaterThanOrEqual(4)
+    expect(workshop.begun.length).toBeLessThanOrEqual(7)
+    await schedule.stop()
+  })
+
+  it('say nothing of a stream that another process holds, and try it again', async () => {
+    const workshop = createWorkshop()
+    workshop.due([1], 0)
+    workshop.work = () => Promise.reject(new Failure('wait', 'held', 'x'))
+    const { schedule } = createWatched(workshop)
+    await schedule.start()
+    await passTime(workshop, 20_000)
+    expect(workshop.begun.length).toBeGreaterThan(1)
+    expect(workshop.happenings).toEqual([])
+    await schedule.stop()
+  })
+
+  it('take at most about a fifth of the time for planning', async () => {
+    const workshop = createWorkshop()
+    const { plan } = workshop
+    workshop.plan = async () => {
+      await workshop.clock.sleep(500, new AbortController().signal)
+      return plan()
+    }
+    const { schedule } = createWatched(workshop)
+    await schedule.start()
+    await passTime(workshop, 30_000)
+    expect(workshop.plans).toBeLessThanOrEqual(13)
+    const stopped = schedule.stop()
+    await passTime(workshop, 1_000)
+    await stopped
+  })
+
+  it('stop by aborting what runs and waiting for its end, safe twice and before the start', async () => {
+    const workshop = createWorkshop()
+    workshop.due([1, 2, 3], 0)
+    let [aborted, ended] = [0, 0]
+    workshop.work = async (_, signal) => {
+      await hang(signal).catch(() => aborted++)
+      for (let turn = 0; turn < 20; turn++) await setImmediate()
+      ended++
+      throw new TypeError('whatever a pump that is cut short throws')
+    }
+    const { schedule } = createWatched(workshop)
+    await schedule.start()
+    await passTime(workshop, 1_000)
+    await Promise.all([schedule.stop(), schedule.stop()])
+    expect([aborted, ended]).toEqual([3, 3])
+    expect(workshop.happenings).toEqual([])
+    expect(workshop.clock.sleeping()).toBe(0)
+    const other = createWatched(createWorkshop())
+    await other.schedule.stop()
+    await other.schedule.start()
+    expect(other.watched.turns).toBe(0)
+  })
+
+  it('start once', async () => {
+    const workshop = createWorkshop()
+    const { schedule, watched } = createWatched(workshop)
+    await schedule.start()
+    await schedule.start()
+    await passTime(workshop, 5_000)
+    expect(watched.turns).toBeLessThanOrEqual(6)
+    expect(watched.housekeeps).toBe(1)
+    await schedule.stop()
+  })
+})

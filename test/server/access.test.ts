@@ -1,0 +1,93 @@
+import { once } from 'node:events'
+import { createServer as createTcpServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { Failure } from '../../src/domain/failure.ts'
+import { Secret } from '../../src/domain/secret.ts'
+import { matching } from '../telemetry/log-lines.ts'
+import { serve } from './client.ts'
+
+describe('the token', () => {
+  const token = new Secret('s3cret-Token')
+
+  it('is wanted by everything but the probes', async () => {
+    const { get } = await serve({ token })
+    for (const path of ['/healthz', '/readyz']) expect((await get(path)).status).toBe(200)
+    for (const path of ['/metrics', '/status', '/', '/nothing', '/healthz/..', '//healthz']) {
+      const answer = await get(path)
+      expect([path, answer.status, answer.headers['www-authenticate']]).toEqual([path, 401, 'Bearer'])
+      expect(answer.body).not.toContain('s3cret')
+    }
+    for (const authorization of ['Bearer s3cret-Token', 'bearer  s3cret-Token'])
+      expect((await get('/metrics', { headers: { authorization } })).status).toBe(200)
+    expect((await get('/nothing', { headers: { authorization: 'Bearer s3cret-Token' } })).status).toBe(404)
+  })
+
+  it.each([
+    '',
+    'Bearer',
+    'Bearer ',
+    'Bearer s3cret-Toke',
+    'Bearer s3cret-Token2',
+    'Basic s3cret-Token',
+    's3cret-Token',
+    'Bearer S3CRET-TOKEN',
+    'Bearer ***',
+  ])('is not %j', async (authorization) => {
+    const { get } = await serve({ token })
+    expect((await get('/status', { headers: { authorization } })).status).toBe(401)
+  })
+
+  it('lets nobody in while it is empty', async () => {
+    const { get } = await serve({ token: new Secret('') })
+    for (const authorization of ['', 'Bearer', 'Bearer '])
+      expect((await get('/metrics', { headers: { authorization } })).status).toBe(401)
+  })
+
+  it('changes when it is read again', async () => {
+    let value = 'one'
+    const changing = new Secret('one', () => value)
+    const { get } = await serve({ token: changing })
+    value = 'two'
+    changing.reread()
+    expect((await get('/metrics', { headers: { authorization: 'Bearer one' } })).status).toBe(401)
+    expect((await get('/metrics', { headers: { authorization: 'Bearer two' } })).status).toBe(200)
+  })
+})
+
+describe('listening', () => {
+  it('names host, port and remedy where the port is taken', async () => {
+    const taken = createTcpServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const { port } = taken.address() as AddressInfo
+    try {
+      const failure: unknown = await serve({ port }).catch((error: unknown) => error)
+      expect(failure).toBeInstanceOf(Failure)
+      expect(failure).toMatchObject({
+        kind: 'stop',
+        message: `cannot listen on 127.0.0.1:${port}: the port is in use by another process; set server.port to a free one, or to 0 to take any`,
+      })
+    } finally {
+      taken.close()
+    }
+  })
+
+  it.each(['203.0.113.7', 'no-such-host.invalid'])(
+    'names server.host where %s is not this host',
+    async (host) => {
+      const failure: unknown = await serve({ host }).catch((error: unknown) => error)
+      expect(failure).toMatchObject({ kind: 'stop', message: matching(/server\.host/) })
+    },
+  )
+
+  it('serves IPv6, printed so that it can be opened', async () => {
+    const hasIpv6 = await new Promise<boolean>((resolve) => {
+      const probe = createTcpServer()
+      probe.once('error', () => resolve(false))
+      probe.listen(0, '::1', () => probe.close(() => resolve(true)))
+    })
+    const served = await serve({ host: '::1' }).catch((error: unknown) => error)
+    if (hasIpv6) expect(served).toMatchObject({ address: matching(/^http:\/\/\[::1\]:\d+$/) })
+    else expect(served).toMatchObject({ message: matching(/^cannot listen on \[::1\]:0: /) })
+  })
+})

@@ -1,0 +1,151 @@
+import { describe, expect, it, vi } from 'vitest'
+import { createRoutes } from '../../src/server/routes.ts'
+import { createFakeClock } from '../fakes/fake-clock.ts'
+import { parseExposition, valueOf } from '../telemetry/exposition.ts'
+import { serve } from './client.ts'
+
+describe('the server', () => {
+  it('serves the four paths', async () => {
+    const { get, address, emitted } = await serve()
+    expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+    expect(emitted).toEqual([{ name: 'ServerListening', address }])
+    const metrics = await get('/metrics')
+    expect(metrics.status).toBe(200)
+    expect(metrics.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8')
+    const labels = { zone: '101', sink: 'siem' }
+    expect(valueOf(parseExposition(metrics.body), 'shieldlog_events_delivered_total', labels)).toBe(0)
+    for (const [path, value] of [
+      ['/healthz', { healthy: true, loops: [] }],
+      ['/readyz', { ready: true, reasons: [] }],
+      ['/status', { zones: [] }],
+      ['/status?verbose=1', { zones: [] }],
+    ] as const) {
+      const answer = await get(path)
+      expect([path, answer.status, JSON.parse(answer.body)]).toEqual([path, 200, value])
+      expect(answer.headers).toMatchObject({
+        'content-type': 'application/json; charset=utf-8',
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+      })
+    }
+  })
+
+  it('answers HEAD without a body', async () => {
+    const { get } = await serve()
+    const full = await get('/healthz')
+    const head = await get('/healthz', { method: 'HEAD' })
+    expect([head.status, head.body, head.headers['content-length']]).toEqual([
+      200,
+      '',
+      String(full.body.length),
+    ])
+  })
+
+  it('answers 404 for other paths, 405 for other methods, in JSON', async () => {
+    const { get } = await serve()
+    for (const path of [
+      '/',
+      '/metrics/',
+      '/METRICS',
+      '//metrics',
+      '/../metrics',
+      '/%6detrics',
+      '/<script>',
+    ]) {
+      const answer = await get(path)
+      expect([path, answer.status]).toEqual([path, 404])
+      expect(JSON.parse(answer.body)).toMatchObject({ error: 'not found' })
+      expect(answer.body).not.toContain('script')
+    }
+    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'TRACE', 'PATCH']) {
+      const answer = await get('/metrics', { method })
+      expect([method, answer.status, answer.headers.allow]).toEqual([method, 405, 'GET, HEAD'])
+      expect(JSON.parse(answer.body)).toHaveProperty('error')
+    }
+  })
+
+  it('says with 503 what is wrong', async () => {
+    const loops = [{ loop: 'tick', secondsSinceTurn: 99, healthy: false }]
+    const { get } = await serve({
+      health: () => ({ healthy: false, loops }),
+      readiness: () =>
+        Promise.resolve({
+          ready: false,
+          reasons: ['zone 101 → siem lags 1200 s', 'odd\n\u001b[2J\u009b\u202e'],
+        }),
+    })
+    const health = await get('/healthz')
+    expect([health.status, JSON.parse(health.body)]).toEqual([503, { healthy: false, loops }])
+    const ready = await get('/readyz')
+    expect([ready.status, JSON.parse(ready.body)]).toEqual([
+      503,
+      { ready: false, reasons: ['zone 101 → siem lags 1200 s', 'odd\n\u001b[2J\u009b\u202e'] },
+    ])
+    expect(ready.body.trimEnd()).not.toMatch(/[\p{Cc}\p{Cf}]/u)
+  })
+
+  it('answers although what it asks throws', async () => {
+    const fail = () => {
+      throw new Error('store gone')
+    }
+    const metrics = { text: () => Promise.reject(new Error('no metrics')), contentType: 'text/plain' }
+    const { get, emitted } = await serve({ health: fail, readiness: fail, status: fail, metrics })
+    expect(await get('/readyz')).toMatchObject({
+      status: 503,
+      body: '{"ready":false,"reasons":["store gone"]}\n',
+    })
+    expect(await get('/status')).toMatchObject({ status: 503, body: '{"error":"store gone"}\n' })
+    expect((await get('/healthz')).status).toBe(500)
+    expect((await get('/metrics')).status).toBe(500)
+    expect(emitted.filter(({ name }) => name === 'Warned')).toHaveLength(2)
+  })
+
+  it('bounds a store that hangs', async () => {
+    const clock = createFakeClock()
+    const hang = () => new Promise<never>(() => undefined)
+    const { get } = await serve({ readiness: hang, status: hang }, clock)
+    const ready = get('/readyz')
+    await clock.untilSleeping()
+    await clock.advance(4000)
+    expect(await ready).toMatchObject({
+      status: 503,
+      body: '{"ready":false,"reasons":["no answer from the store within 4 s"]}\n',
+    })
+    const status = get('/status')
+    await clock.untilSleeping()
+    await clock.advance(15_000)
+    expect(await status).toMatchObject({
+      status: 503,
+      body: '{"error":"no answer from the store within 15 s"}\n',
+    })
+    expect(clock.sleeping()).toBe(0)
+  })
+
+  it('asks a store once, however many wait for it', async () => {
+    const clock = createFakeClock()
+    let reply: (value: unknown) => void = () => undefined
+    const status = vi.fn(() => new Promise<unknown>((resolve) => (reply = resolve)))
+    const routes = createRoutes({
+      metrics: { text: () => Promise.resolve(''), contentType: 'text/plain' },
+      health: () => ({ healthy: true, loops: [] }),
+      readiness: () => ({ ready: true, reasons: [] }),
+      status,
+      clock,
+    })
+    const first = [1, 2, 3].map(async () => routes.get('/status')!.answer())
+    await clock.untilSleeping()
+    expect(status).toHaveBeenCalledTimes(1)
+    reply({ n: 1 })
+    expect((await Promise.all(first)).map(({ body }) => body)).toEqual([
+      '{"n":1}\n',
+      '{"n":1}\n',
+      '{"n":1}\n',
+    ])
+    const second = routes.get('/status')!.answer()
+    await clock.untilSleeping()
+    expect(status).toHaveBeenCalledTimes(2)
+    reply(undefined)
+    expect((await second).body).toBe('null\n')
+    expect(clock.sleeping()).toBe(0)
+  })
+})

@@ -1,0 +1,119 @@
+import { Agent } from 'node:http'
+import { describe, expect, it, vi } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import type { Happening } from '../../src/domain/happening.ts'
+import { createServer } from '../../src/server/server.ts'
+import { createFakeClock } from '../fakes/fake-clock.ts'
+import { ask, closed, dial, serve } from './client.ts'
+
+describe('stopping', () => {
+  it('is safe twice, at once, and before the start', async () => {
+    const { server, get } = await serve()
+    await Promise.all([server.stop(), server.stop()])
+    await server.stop()
+    await expect(get('/healthz')).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+    await expect(server.start()).rejects.toMatchObject({ code: 'cancelled' })
+  })
+
+  it('leaves nothing listening when it comes while starting', async () => {
+    const emitted: Happening[] = []
+    const server = createServer({
+      host: 'localhost',
+      port: 0,
+      metrics: { text: () => Promise.resolve(''), contentType: 'text/plain' },
+      health: () => ({ healthy: true, loops: [] }),
+      readiness: () => ({ ready: true, reasons: [] }),
+      status: () => Promise.resolve({}),
+      clock: systemClock,
+      telemetry: { emit: (happening) => emitted.push(happening) },
+    })
+    const starting = server.start()
+    await server.stop()
+    const { address } = await starting
+    const { hostname, port } = new URL(address)
+    await expect(
+      ask({ host: hostname.replace(/^\[|\]$/g, ''), port, path: '/healthz' }),
+    ).rejects.toMatchObject({
+      code: 'ECONNREFUSED',
+    })
+  })
+
+  it('closes connections that are kept alive at once', async () => {
+    const clock = createFakeClock()
+    const { server, port } = await serve({}, clock)
+    const agent = new Agent({ keepAlive: true })
+    await ask({ host: '127.0.0.1', port, path: '/healthz', agent })
+    await server.stop()
+    agent.destroy()
+    expect(clock.sleeping()).toBe(0)
+  })
+
+  it('gives an answer under way a moment, no more', async () => {
+    const clock = createFakeClock()
+    let finish: (value: unknown) => void = () => undefined
+    const status = vi.fn(() => new Promise<unknown>((resolve) => (finish = resolve)))
+    const { server, get } = await serve({ status }, clock)
+    const answered = get('/status')
+    await vi.waitFor(() => expect(status).toHaveBeenCalled())
+    const stopped = server.stop()
+    finish({ fine: true })
+    expect((await answered).body).toBe('{"fine":true}\n')
+    await stopped
+
+    const again = await serve({ status }, clock)
+    const cut = again.get('/status').catch((error: unknown) => error)
+    await vi.waitFor(() => expect(status).toHaveBeenCalledTimes(2))
+    const ended = again.server.stop()
+    await clock.untilSleeping(2)
+    await clock.advance(500)
+    await ended
+    expect(await cut).toMatchObject({ code: 'ECONNRESET' })
+    finish({})
+  })
+})
+
+describe('slow and broken clients', () => {
+  it('does not wait for a request that never ends, nor for one that never begins', async () => {
+    const clock = createFakeClock()
+    const { server, port, get } = await serve({}, clock)
+    const silent = await dial(port)
+    const slow = await dial(port)
+    slow.write('GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: ')
+    expect((await get('/healthz')).status).toBe(200)
+    const both = Promise.all([closed(silent), closed(slow)])
+    const sleep = vi.spyOn(clock, 'sleep')
+    await server.stop()
+    await both
+    expect(sleep).not.toHaveBeenCalled()
+  })
+
+  it('ends a request whose head takes longer than five seconds', async () => {
+    const { port } = await serve()
+    const slow = await dial(port)
+    let answer = ''
+    slow.on('data', (chunk) => (answer += String(chunk)))
+    slow.write('GET /healthz HTTP/1.1\r\nHost: x\r\n')
+    await closed(slow)
+    expect(answer).toMatch(/^HTTP\/1\.1 408 /)
+  })
+
+  it('survives garbage, huge heads and clients that leave', async () => {
+    const { port, get } = await serve()
+    for (const text of [
+      '\u0000\u0001\u0002\r\n\r\n',
+      'GET /healthz\r\n\r\n',
+      `GET /${'x'.repeat(100_000)} HTTP/1.1\r\n\r\n`,
+    ]) {
+      const socket = await dial(port)
+      socket.resume()
+      socket.write(text)
+      await closed(socket)
+    }
+    for (let index = 0; index < 20; index++) {
+      const socket = await dial(port)
+      socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n')
+      socket.destroy()
+    }
+    expect((await get('/healthz')).status).toBe(200)
+  })
+})

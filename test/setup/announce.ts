@@ -1,0 +1,12 @@
+import { redisAvailable, redisRemedy, redisServerAvailable } from './redis-available.ts'
+
+/** Runs once, before any test: one line for each thing that is missing here, with what to do. */
+export function setup(): void {
+  if (!redisAvailable()) {
+    process.stdout.write(`skipped here: all suites that need Redis; ${redisRemedy}\n`)
+  } else if (!redisServerAvailable()) {
+    process.stdout.write(
+      'skipped here: suites that stop or configure Redis; install redis-server (apt-get install redis-server)\n',
+    )
+  }
+}

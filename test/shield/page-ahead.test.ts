@@ -1,0 +1,85 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { dayOf } from '../../src/domain/day.ts'
+import { fetchAhead } from '../../src/pump/page-ahead.ts'
+import { createEventLogSource } from '../../src/shield/event-logs.ts'
+import { createRedactor } from '../../src/shield/redact.ts'
+import { entry } from './samples.ts'
+import { answer, emptyPage, type Reply, type ShieldApi, startShieldApi } from './shield-api.ts'
+
+let api: ShieldApi | undefined
+
+afterEach(async () => {
+  await api?.close()
+  api = undefined
+})
+
+const zone = { id: 101, name: 'shop', account: 'main' }
+const request = { zone, day: dayOf(Date.now()), cursor: null, lane: 'live' } as const
+const page = { ...emptyPage, logs: [entry()] }
+
+async function ahead(signal: AbortSignal, ...replies: Reply[]) {
+  api = await startShieldApi()
+  api.reply(...replies)
+  const redactor = createRedactor('off')
+  const read = vi.fn(() => redactor)
+  const source = createEventLogSource(() => api!.client, read)
+  return { fetched: fetchAhead(source, api.clock, request, signal), read, api }
+}
+
+const answered = (started: ShieldApi) =>
+  vi.waitFor(() => expect(started.budget.heldBytes).toBe(4 * JSON.stringify(page).length))
+
+describe('a page that is fetched ahead', () => {
+  const never = new AbortController().signal
+
+  it('is kept unread until it is wanted', async () => {
+    const { fetched, read, api } = await ahead(never, answer(200, page))
+    await answered(api)
+    await api.clock.advance(5_000)
+    expect(read).not.toHaveBeenCalled()
+    expect(api.happenings.filter(({ name }) => name === 'ApiAnswered')).toEqual([])
+    const taken = await fetched.take()
+    expect(taken.page.events).toHaveLength(1)
+    // Nobody waited for it, and the API did not take that long either.
+    expect(taken.tookMs).toBeLessThan(1_000)
+    const told = api.happenings.filter((happening) => happening.name === 'ApiAnswered')
+    expect(told.map(({ outcome, seconds }) => [outcome, seconds < 1])).toEqual([['ok', true]])
+    taken.page.release()
+    expect(api.budget.heldBytes).toBe(0)
+  })
+
+  it('is asked for again at once where the answer is an error', async () => {
+    const { fetched, api } = await ahead(never, answer(503), answer(200, page))
+    await answered(api)
+    expect(api.requests).toHaveLength(2)
+    ;(await fetched.take()).page.release()
+  })
+
+  it('is asked for again where the answer turns out to be none once it is wanted', async () => {
+    const { fetched, api } = await ahead(
+      never,
+      answer(200, JSON.stringify(page).slice(0, -1)),
+      answer(200, page),
+    )
+    await vi.waitFor(() => expect(api.budget.heldBytes).toBe(4 * (JSON.stringify(page).length - 1)))
+    expect((await fetched.take()).page.events).toHaveLength(1)
+    expect(api.requests).toHaveLength(2)
+  })
+
+  it('is thrown away unread', async () => {
+    const { fetched, read, api } = await ahead(never, answer(200, page))
+    await answered(api)
+    await fetched.discard()
+    expect(read).not.toHaveBeenCalled()
+    expect(api.budget.heldBytes).toBe(0)
+  })
+
+  it('is given up by who stops, also when it is not wanted any more', async () => {
+    const stop = new AbortController()
+    const { fetched, api } = await ahead(stop.signal, answer(200, page))
+    await answered(api)
+    stop.abort()
+    await expect(fetched.take()).rejects.toMatchObject({ kind: 'cancelled' })
+    expect(api.budget.heldBytes).toBe(0)
+  })
+})

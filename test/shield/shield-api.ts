@@ -1,0 +1,76 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Secret } from '../../src/domain/secret.ts'
+import { createShieldClient, type ShieldClient, type ShieldClientOptions } from '../../src/shield/client.ts'
+import { createPageBudget, type PageBudget } from '../../src/shield/page-budget.ts'
+import { createFakeClock, type FakeClock } from '../fakes/fake-clock.ts'
+import { keepHappenings } from '../sinks/happenings.ts'
+import { listen, type Listening } from '../transport/listening.ts'
+
+export type Reply = (response: ServerResponse, request: IncomingMessage) => void
+
+export interface ShieldApi {
+  readonly server: Listening
+  readonly client: ShieldClient
+  readonly budget: PageBudget
+  readonly clock: FakeClock
+  readonly happenings: ReturnType<typeof keepHappenings>['happenings']
+  readonly requests: IncomingMessage[]
+  /** Answers the next requests; the last one stays for all that follow. */
+  reply(...replies: readonly Reply[]): void
+  close(): Promise<void>
+}
+
+/** A client, and a server whose every answer the test names. Waits between tries take no time. */
+export async function startShieldApi(changes: Partial<ShieldClientOptions> = {}): Promise<ShieldApi> {
+  const requests: IncomingMessage[] = []
+  let replies: Reply[] = []
+  const server = await listen((request, response) => {
+    requests.push(request)
+    const reply = replies.length > 1 ? replies.shift() : replies[0]
+    reply?.(response, request)
+  })
+  const clock = createFakeClock(Date.now(), true)
+  const { telemetry, happenings } = keepHappenings()
+  const budget = changes.budget ?? createPageBudget(64_000_000)
+  const client = createShieldClient({
+    baseUrl: server.url,
+    accessKey: new Secret('k-hunter2'),
+    account: 'main',
+    firstPage: 'omit',
+    requestTimeoutMs: 5000,
+    maxPageBytes: 1_000_000,
+    maxRequestsPerSecond: null,
+    budget,
+    clock,
+    telemetry,
+    version: '1.2.3',
+    connections: 4,
+    random: () => 0.5,
+    ...changes,
+  })
+  return {
+    server,
+    client,
+    budget,
+    clock,
+    happenings,
+    requests,
+    reply: (...given) => {
+      replies = [...given]
+    },
+    async close() {
+      await client.close()
+      await server.close()
+    },
+  }
+}
+
+/** An answer of that status, with JSON or text as its body. */
+export function answer(status: number, body: unknown = '', headers: Record<string, string> = {}): Reply {
+  return (response) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers })
+    response.end(typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body))
+  }
+}
+
+export const emptyPage = { logs: [], hasMoreData: false, continuationToken: '' }

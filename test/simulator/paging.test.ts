@@ -1,0 +1,176 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { idsOf, pathOf, startAsking, today } from './asking.ts'
+import type { SimulatorOptions } from '../../src/simulator/simulator.ts'
+
+const noon = Date.parse(`${today}T12:00:00.000Z`)
+const orders = ['oldest-first', 'newest-first', 'unordered'] as const
+const kinds = ['position', 'snapshot', 'anchor'] as const
+
+test('a quiet listing gives every entry once, whatever the order, the tokens and the forms', async () => {
+  const { simulator, sweep } = await startAsking({ pageSize: 7, days: 20 })
+  simulator.append(101, today, 9, { timestampMs: (index) => noon - index * 3_000_000 })
+  const expected = simulator.entries(101, today).map((entry) => entry.logId)
+  expect(new Set(expected).size).toBe(29)
+  const options = fc.record({
+    order: fc.constantFrom(...orders),
+    tokens: fc.constantFrom(...kinds),
+    tokenStyle: fc.constantFrom('plain', 'hostile'),
+    lastToken: fc.constantFrom('empty', 'null', 'repeated', 'real'),
+    pageSize: fc.integer({ min: 1, max: 31 }),
+    firstPage: fc.constantFrom('omit', 'empty', 'any', 'start', 'a/b ?'),
+  })
+  await fc.assert(
+    fc.asyncProperty(options, async (chosen) => {
+      simulator.set(chosen satisfies SimulatorOptions)
+      const literal = chosen.firstPage === 'omit' || chosen.firstPage === 'any' ? null : chosen.firstPage
+      const pages = await sweep(literal === 'empty' ? '' : literal)
+      expect(idsOf(pages).toSorted()).toEqual(expected.toSorted())
+      expect(pages).toHaveLength(Math.ceil(29 / chosen.pageSize))
+      for (const page of pages.slice(0, -1)) expect(page.logs).toHaveLength(chosen.pageSize)
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('order is by event time, and an unordered listing keeps its order', async () => {
+  const { simulator, sweep } = await startAsking({ pageSize: 4, days: 10 })
+  simulator.append(101, today, 1, { timestampMs: noon - 3_600_000 })
+  const times = async () =>
+    (await sweep(null)).flatMap((page) => (page.logs ?? []).map((entry) => entry.timestamp))
+  const rising = await times()
+  expect(rising).toEqual(rising.toSorted((a, b) => a - b))
+  expect(rising.indexOf(noon - 3_600_000)).toBe(10)
+  simulator.set({ order: 'newest-first' })
+  expect(await times()).toEqual(rising.toReversed())
+  simulator.set({ order: 'unordered' })
+  const before = idsOf(await sweep(null))
+  expect(await times()).not.toEqual(rising)
+  simulator.append(101, today, 5)
+  const held = new Set(before)
+  const after = idsOf(await sweep(null))
+  expect(after.filter((id) => held.has(id))).toEqual(before)
+  expect(after.slice(0, 11)).not.toEqual(before)
+})
+
+describe('entries that arrive while a newest-first listing is read', () => {
+  async function readInto(
+    tokens: (typeof kinds)[number],
+  ): Promise<{ first: string[]; second: string[]; added: string[] }> {
+    const { simulator, page } = await startAsking({ order: 'newest-first', pageSize: 3, days: 9, tokens })
+    const first = await page(null)
+    const added = simulator.append(101, today, 2, { timestampMs: noon })
+    const second = await page(first.continuationToken)
+    return { first: idsOf([first]), second: idsOf([second]), added: added.map((entry) => entry.logId) }
+  }
+
+  test('push entries onto the next page when tokens are positions', async () => {
+    const { first, second } = await readInto('position')
+    expect(second.slice(0, 2)).toEqual(first.slice(1))
+  })
+
+  test('change nothing when tokens are anchors', async () => {
+    const { first, second } = await readInto('anchor')
+    expect(first.filter((id) => second.includes(id))).toEqual([])
+  })
+})
+
+test('a snapshot never shows what arrived after its first page, also when its tokens are kept', async () => {
+  for (const order of orders) {
+    const { simulator, page, sweep } = await startAsking({
+      order,
+      tokens: 'snapshot',
+      pageSize: 3,
+      days: 8,
+      lastToken: 'real',
+    })
+    const before = new Set(simulator.entries(101, today).map((entry) => entry.logId))
+    const first = await page(null)
+    simulator.append(101, today, 4, { timestampMs: (index) => noon - index * 7_000_000 })
+    const rest = await sweep(first.continuationToken)
+    expect(new Set(idsOf([first, ...rest]))).toEqual(before)
+    expect(idsOf(await sweep(rest.at(-1)?.continuationToken ?? null))).toEqual([])
+    expect(idsOf(await sweep(null))).toHaveLength(12)
+  }
+})
+
+test.each(['position', 'anchor'] as const)(
+  'a real last token goes on where the listing ended: %s',
+  async (tokens) => {
+    const { simulator, page } = await startAsking({ tokens, lastToken: 'real', pageSize: 5 })
+    const empty = await page(null)
+    const added = simulator.append(101, today, 3)
+    const next = await page(empty.continuationToken)
+    expect(idsOf([next])).toEqual(added.map((entry) => entry.logId))
+    expect(idsOf([await page(next.continuationToken)])).toEqual([])
+  },
+)
+
+test('the shorthand for pages chooses the tokens', async () => {
+  for (const [pages, kind] of [
+    ['shifting', '|p|'],
+    ['stable', '|a|'],
+  ] as const) {
+    const { page } = await startAsking({ pages, pageSize: 1, days: 2 })
+    const { continuationToken } = await page(null)
+    expect(Buffer.from(continuationToken ?? '', 'base64url').toString()).toContain(kind)
+  }
+})
+
+test('only the wanted form asks for the first page', async () => {
+  const { ask, simulator } = await startAsking()
+  const forms = { omit: null, empty: '', start: 'start', other: 'other' }
+  const statuses = async () => {
+    const found: Record<string, number> = {}
+    for (const [name, token] of Object.entries(forms)) found[name] = (await ask(pathOf(token))).status
+    return found
+  }
+  expect(await statuses()).toEqual({ omit: 200, empty: 400, start: 400, other: 400 })
+  simulator.set({ firstPage: 'empty' })
+  expect(await statuses()).toEqual({ omit: 400, empty: 200, start: 400, other: 400 })
+  simulator.set({ firstPage: 'any' })
+  expect(await statuses()).toEqual({ omit: 200, empty: 200, start: 400, other: 400 })
+  simulator.set({ firstPage: 'start' })
+  expect(await statuses()).toEqual({ omit: 400, empty: 400, start: 200, other: 400 })
+})
+
+describe('tokens', () => {
+  test('name their zone and day, and work across midnight', async () => {
+    const { ask, page, sweep, clock, simulator } = await startAsking({ pageSize: 4, days: 10 })
+    const { continuationToken } = await page(null)
+    const token = continuationToken ?? ''
+    expect((await ask(pathOf(token, { zone: 102 }))).status).toBe(400)
+    expect((await ask(pathOf(token, { day: '2026-11-19' }))).status).toBe(400)
+    await clock.advance(13 * 3_600_000)
+    simulator.append(101, '2026-11-21', 2)
+    simulator.append(101, today, 1)
+    expect(idsOf(await sweep(token))).toHaveLength(7)
+    expect(idsOf(await sweep(null, { day: '2026-11-21' }))).toHaveLength(2)
+    await clock.advance(48 * 3_600_000)
+    expect((await ask(pathOf(token))).text).toContain('invalid_datetime_window.event_logs')
+  })
+
+  test('end with their lifetime, and when told to', async () => {
+    const { ask, page, clock, simulator } = await startAsking({ pageSize: 1, days: 3, tokenLifetimeMs: 1000 })
+    const token = async () => (await page(null)).continuationToken ?? ''
+    const first = await token()
+    await clock.advance(1000)
+    expect((await ask(pathOf(first))).status).toBe(200)
+    await clock.advance(1)
+    const refused = await ask(pathOf(first))
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('has expired')])
+    simulator.set({ tokenLifetimeMs: null })
+    const second = await token()
+    expect((await ask(pathOf(second))).status).toBe(200)
+    simulator.expireTokens()
+    expect((await ask(pathOf(second))).status).toBe(400)
+    expect((await ask(pathOf(await token()))).status).toBe(200)
+  })
+
+  test('of a simulator that held more are refused, not answered with a fault of its own', async () => {
+    const long = await startAsking({ pageSize: 5, days: 20, tokens: 'anchor' })
+    const pages = await long.sweep(null)
+    const { ask } = await startAsking({ pageSize: 5, days: 3, tokens: 'anchor' })
+    expect((await ask(pathOf(pages.at(-2)?.continuationToken ?? ''))).status).toBe(400)
+  })
+})

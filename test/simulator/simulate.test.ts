@@ -1,0 +1,133 @@
+import { Agent } from 'undici'
+import { expect, onTestFinished, test } from 'vitest'
+import { createFakeClock } from '../fakes/fake-clock.ts'
+import { pathOf, startAsking, today, type Reply } from './asking.ts'
+import { scenarios } from '../../src/simulator/scenarios.ts'
+import { simulate, type SimulateOptions } from '../../src/commands/simulate.ts'
+import { startSimulator } from '../../src/simulator/simulator.ts'
+
+async function run(options: SimulateOptions) {
+  const lines: string[] = []
+  const stop = new AbortController()
+  const done = simulate(options, { write: (line) => lines.push(line) }, createFakeClock(), stop.signal)
+  onTestFinished(async () => {
+    stop.abort()
+    await done
+  })
+  return { lines, stop, done }
+}
+
+test('serves until it is stopped, and says how to ship from it', async () => {
+  const { lines, stop, done } = await run({
+    entries: 7,
+    zones: [5, 6],
+    accessKey: "it's",
+    firstPage: 'start',
+    days: 5,
+  })
+  await expect.poll(() => lines.at(-1)).toBe('ends with Ctrl-C')
+  const url = /http:\/\/127\.0\.0\.1:\d+/.exec(lines[0] ?? '')?.[0] ?? ''
+  const text = lines.join('\n')
+  for (const line of [
+    `export SHIELDLOG_API_BASE_URL=${url}`,
+    `export SHIELDLOG_API_ACCESS_KEY='it'\\''s'`,
+    'export SHIELDLOG_ZONES=5,6',
+    'export SHIELDLOG_API_FIRST_PAGE=start',
+    'export SHIELDLOG_POLL_READABLE_DAYS=5',
+  ]) {
+    expect(text).toContain(line)
+  }
+  const agent = new Agent()
+  onTestFinished(() => agent.destroy())
+  const ask = (accesskey: string) =>
+    agent.request({
+      origin: url,
+      path: '/shield/event-logs/6/11-16-2026/start',
+      method: 'GET',
+      headers: { accesskey },
+    })
+  const page = (await (await ask("it's")).body.json()) as { logs: unknown[] }
+  expect(page.logs).toHaveLength(7)
+  const refused = await ask('other')
+  await refused.body.dump()
+  expect(refused.statusCode).toBe(401)
+  stop.abort()
+  expect(await done).toBe(0)
+  await expect(ask("it's")).rejects.toThrow()
+})
+
+test('says what is wrong and ends', async () => {
+  const other = await startSimulator()
+  onTestFinished(() => other.close())
+  const cases: [SimulateOptions, number, RegExp][] = [
+    [{ faults: ['throttled', 'nope'] }, 2, /there is no nope; there are throttled,/],
+    [{ faults: ['constructor'] }, 2, /there is no constructor/],
+    [{ zones: [] }, 2, /at least one zone/],
+    [{ days: 0.5 }, 2, /days: 0.5/],
+    [{ pageSize: 0 }, 2, /pageSize is 0/],
+    [{ rate: -1 }, 2, /ratePerSecond is -1/],
+    [{ port: other.port }, 1, /port \d+ is taken/],
+    [{ port: 99_999 }, 2, /port/],
+  ]
+  for (const [options, code, message] of cases) {
+    const { lines, done } = await run(options)
+    expect(await done).toBe(code)
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toMatch(message)
+  }
+})
+
+test('is stopped before it began', async () => {
+  const stop = new AbortController()
+  stop.abort()
+  expect(await simulate({}, { write: () => {} }, createFakeClock(), stop.signal)).toBe(0)
+})
+
+test.each(Object.keys(scenarios))('under %s every entry can still be read', async (name) => {
+  const { simulator, ask, clock } = await startAsking({ days: 60, pageSize: 2 })
+  clock.autoAdvance(true)
+  for (const rule of scenarios[name] ?? []) simulator.fail(rule)
+  const wanted = new Set(simulator.entries(101, today).map((entry) => entry.logId))
+  let token: string | null = null
+  // A reader that asks for a page again until it makes sense.
+  for (let turn = 0; turn < 200 && wanted.size > 0; turn++) {
+    const page: ReadPage | undefined = await ask(pathOf(token), { signal: AbortSignal.timeout(500) }).then(
+      pageOf,
+      () => undefined,
+    )
+    if (page === undefined || page.continuationToken === token || page.continuationToken === null) continue
+    for (const entry of page.logs) {
+      const id = (entry as { logId?: string } | null)?.logId
+      if (id !== undefined) wanted.delete(id)
+    }
+    token = page.hasMoreData ? page.continuationToken : null
+  }
+  // The ids of some entries never come.
+  expect(wanted.size).toBe(name === 'missing-ids' ? 10 : 0)
+  expect(new Set(simulator.requests.map((request) => request.fault)).size).toBeGreaterThan(1)
+})
+
+interface ReadPage {
+  readonly logs: readonly unknown[]
+  readonly hasMoreData: boolean
+  readonly continuationToken: string | null
+}
+
+function pageOf(reply: Reply): ReadPage | undefined {
+  if (reply.status !== 200 || !reply.text.startsWith('{')) return undefined
+  const page = reply.json() as ReadPage
+  return Array.isArray(page.logs) && typeof page.hasMoreData === 'boolean' ? page : undefined
+}
+
+test('listens where it is told, and names an address that works from this host', async () => {
+  const { lines } = await run({ host: '0.0.0.0', entries: 1 })
+  await expect.poll(() => lines.at(-1)).toBe('ends with Ctrl-C')
+  expect(lines[0]).toMatch(/^simulator listens at http:\/\/127\.0\.0\.1:\d+$/)
+  const elsewhere = await run({ host: 'localhost' })
+  await expect.poll(() => elsewhere.lines[0]).toMatch(/^simulator listens at http:\/\/localhost:\d+$/)
+  const nowhere = await run({ host: '192.0.2.1' })
+  expect(await nowhere.done).toBe(1)
+  expect(nowhere.lines).toEqual([
+    expect.stringMatching(/^cannot listen on 192\.0\.2\.1: .*; choose an address of this host/),
+  ])
+})

@@ -1,0 +1,152 @@
+import { copyFile, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { gunzipSync, gzipSync, zstdDecompressSync } from 'node:zlib'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import type { Sink } from '../../../src/ports.ts'
+import { compareParts } from '../../../src/sinks/file/compare-parts.ts'
+import type { FileSinkSettings } from '../../../src/sinks/file/settings.ts'
+import { createHandClock } from './clocks.ts'
+import { buildEvents, never, streamOf, StreamLedger } from './samples.ts'
+import { createWorkbench, type Workbench } from './workbench.ts'
+
+let bench: Workbench
+let clock: ReturnType<typeof createHandClock>
+let ledger: StreamLedger
+
+beforeEach(async () => {
+  bench = await createWorkbench()
+  clock = createHandClock()
+  ledger = new StreamLedger(streamOf({ name: 'archive' } as Sink, 101))
+})
+afterEach(() => bench.dispose())
+
+function compressing(compress: FileSinkSettings['compress']): Sink {
+  return bench.sink({ compress, rotate: { maxBytes: 200, maxAgeMinutes: 60 } }, { clock })
+}
+
+/** Two parts, the first of them closed. */
+async function shipTwoParts(sink: Sink): Promise<void> {
+  await ledger.ship(sink, buildEvents(10, 'a'))
+  await ledger.ship(sink, buildEvents(10, 'b'))
+}
+
+async function compressed(count = 1): Promise<void> {
+  await vi.waitFor(() => expect(bench.named('PartCompressed')).toHaveLength(count), { timeout: 5000 })
+}
+
+const all = [...buildEvents(10, 'a'), ...buildEvents(10, 'b')].map(({ id }) => id)
+
+it.each([
+  ['gzip', '.gz', gunzipSync],
+  ['zstd', '.zst', zstdDecompressSync],
+] as const)('compresses a closed part a minute later: %s', async (compress, suffix, decode) => {
+  const sink = compressing(compress)
+  await shipTwoParts(sink)
+  // Only the next receipts tell that the second one was committed.
+  await (await ledger.open(sink)).close()
+  const [first] = await bench.files()
+  const plain = await readFile(join(bench.folder(), first!))
+  clock.advance(59_000)
+  expect(await bench.files()).toContain(first)
+  clock.advance(61_000)
+  await compressed(2)
+  const files = await bench.files()
+  expect(files.every((file) => file.endsWith(suffix))).toBe(true)
+  expect(decode(await readFile(join(bench.folder(), `${first}${suffix}`)))).toEqual(plain)
+  expect(await bench.ids()).toEqual(all)
+  expect(bench.named('PartCompressed')[0]).toMatchObject({ bytes: plain.length })
+  expect(await compareParts(bench.path, ledger.stream, ledger.options())).toEqual([])
+  // The receipts still name the plain part, and the stream goes on beside it.
+  await ledger.ship(sink, buildEvents(1, 'c'))
+  expect(await bench.ids()).toEqual([...all, 'c-0'])
+  expect(bench.named('FileShort')).toEqual([])
+})
+
+it('compresses the last part of a stream that nobody opens any more, once it is too old to continue', async () => {
+  const sink = bench.sink({ compress: 'gzip', rotate: { maxBytes: 1e9, maxAgeMinutes: 60 } }, { clock })
+  await ledger.ship(sink, buildEvents(3, 'a'))
+  await (await ledger.open(sink)).close()
+  clock.advance(59 * 60_000)
+  expect(await bench.files()).toEqual([expect.stringMatching(/ndjson$/)])
+  clock.advance(3 * 60_000)
+  await compressed()
+  expect(await bench.ids()).toEqual(['a-0', 'a-1', 'a-2'])
+})
+
+it('leaves a part alone that has an uncommitted delivery', async () => {
+  const sink = compressing('gzip')
+  await ledger.ship(sink, buildEvents(10, 'a'))
+  const opened = await ledger.open(sink)
+  const { receipts } = await opened.deliver(buildEvents(10, 'b'), never())
+  await opened.close()
+  clock.advance(120_000)
+  await compressed()
+  const [uncommitted] = receipts
+  expect(await bench.files()).toContain(uncommitted!.part)
+  await (await ledger.open(sink)).close()
+  expect(await bench.ids()).toEqual(buildEvents(10, 'a').map(({ id }) => id))
+})
+
+it.each(['before the rename', 'before the plain part goes'])('survives a crash %s', async (when) => {
+  await shipTwoParts(compressing('none'))
+  const [first] = await bench.files()
+  const path = join(bench.folder(), first!)
+  const encoded = gzipSync(await readFile(path))
+  if (when === 'before the rename')
+    await writeFile(join(bench.folder(), `.${first}.gz`), encoded.subarray(0, encoded.length / 2))
+  else await writeFile(`${path}.gz`, encoded)
+  expect(await bench.ids()).toEqual(all)
+  expect(await compareParts(bench.path, ledger.stream, ledger.options())).toEqual([])
+  await (await ledger.open(await reborn())).close()
+  expect(await bench.ids()).toEqual(all)
+  const kept = when === 'before the rename' ? first : `${first}.gz`
+  expect((await bench.files())[0]).toBe(kept)
+  expect(await bench.files()).toHaveLength(2)
+})
+
+/** A sink that has taken the identity over from the ones before. */
+async function reborn(): Promise<Sink> {
+  await bench.closeAll()
+  return bench.sink({}, { clock })
+}
+
+it('does not throw lines away when a compressed form of something else stands beside a part', async () => {
+  await shipTwoParts(compressing('none'))
+  const [first] = await bench.files()
+  const path = join(bench.folder(), first!)
+  const before = await readFile(path)
+  await writeFile(`${path}.gz`, gzipSync('{"id":"other"}\n'))
+  await (await ledger.open(await reborn())).close()
+  const aside = join(bench.path, '.shieldlog', 'aside')
+  const [kept] = await bench.list(aside)
+  expect(await readFile(join(aside, kept!))).toEqual(before)
+})
+
+it('never cuts a compressed part, and says that its lines will stand twice', async () => {
+  const sink = compressing('gzip')
+  await ledger.ship(sink, buildEvents(10, 'a'))
+  await (await ledger.open(sink)).close()
+  clock.advance(120_000)
+  await compressed()
+  const [file] = await bench.files()
+  const path = join(bench.folder(), file!)
+  await copyFile(path, `${path}.copy`)
+  ledger.receipts.clear()
+  await (await ledger.open(sink)).close()
+  expect(await readFile(path)).toEqual(await readFile(`${path}.copy`))
+  expect(bench.named('Warned')).toHaveLength(1)
+})
+
+it('takes the lines of a compressed part in on a day that can no longer be read', async () => {
+  const sink = compressing('gzip')
+  await ledger.ship(sink, buildEvents(10, 'a'))
+  await (await ledger.open(sink)).close()
+  clock.advance(120_000)
+  await compressed()
+  const [receipt] = ledger.receipts.values()
+  const half = receipt!.bytes / 2
+  ledger.receipts.set(receipt!.part, { ...receipt!, bytes: half, lines: 5 })
+  const { adopted } = await ledger.open(sink, false)
+  expect(adopted!.identities.map(({ id }) => id)).toEqual(['a-5', 'a-6', 'a-7', 'a-8', 'a-9'])
+  expect(adopted!.receipts).toEqual([receipt])
+})

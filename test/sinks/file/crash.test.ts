@@ -1,0 +1,133 @@
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { compareParts } from '../../../src/sinks/file/compare-parts.ts'
+import { startSinkChild, type SinkChild } from './children.ts'
+import { readCommits } from './commit-log.ts'
+import { buildEvents, streamOf, StreamLedger } from './samples.ts'
+import { createWorkbench, type Workbench } from './workbench.ts'
+
+let bench: Workbench
+let children: SinkChild[]
+
+beforeEach(async () => {
+  bench = await createWorkbench()
+  children = []
+})
+afterEach(async () => {
+  for (const child of children) await child.kill('SIGKILL')
+  await bench.dispose()
+})
+
+async function start(...args: Parameters<typeof startSinkChild>): Promise<SinkChild> {
+  const child = await startSinkChild(...args)
+  children.push(child)
+  return child
+}
+
+it('holds each committed event once after every kill -9', { timeout: 60_000 }, async () => {
+  const log = join(bench.path, '..', 'commits')
+  const kills = 24
+  let leftovers = 0
+  let next = start([bench.path, 'ship', log])
+  for (let kill = 0; kill < kills; kill++) {
+    const child = await next
+    child.process.stdin!.write('ship\n')
+    // Not a wait for something: a random instant to die at.
+    await delay(20 + Math.random() * 60)
+    await child.kill('SIGKILL')
+    // Starts while the files are looked at, and touches nothing before it is told to.
+    if (kill + 1 < kills) next = start([bench.path, 'ship', log])
+
+    const commits = readCommits(log)
+    const sink = bench.sink()
+    for (const zone of [1, 2, 3]) {
+      const known = commits.filter((commit) => commit.zone === zone)
+      const ledger = new StreamLedger(streamOf(sink, zone))
+      ledger.commit(known.flatMap((commit) => commit.receipts))
+      leftovers += (await compareParts(bench.path, ledger.stream, ledger.options())).length
+      await (await ledger.open(sink)).close()
+      expect((await bench.ids(zone)).sort()).toEqual(known.flatMap((commit) => commit.ids).sort())
+      expect(await compareParts(bench.path, ledger.stream, ledger.options())).toEqual([])
+    }
+    await sink.close()
+  }
+  const commits = readCommits(log)
+  expect(commits.length).toBeGreaterThan(kills)
+  // Without a single uncommitted delivery on disk the kills would prove nothing.
+  expect(leftovers).toBeGreaterThan(0)
+  expect(bench.named('PartsOfAnotherStore')).toEqual([])
+  // A cut after a crash is one delivery at most.
+  expect(bench.named('FileCut').filter((cut) => cut.keptAside)).toEqual([])
+})
+
+it('does no harm when a frozen writer thaws after its stream was taken over', async () => {
+  const sink = bench.sink()
+  const ledger = new StreamLedger(streamOf(sink, 101))
+  const frozen = await start([bench.path, 'obey'])
+  ledger.commit((await frozen.ask({ open: ledger.options(), deliver: { prefix: 'a', count: 3 } })).receipts!)
+  await frozen.ask({ deliver: { prefix: 'b', count: 3 } })
+  frozen.process.kill('SIGSTOP')
+
+  await ledger.ship(sink, buildEvents(3, 'b'))
+  expect(ledger.receipts.size).toBe(2)
+  // The limit that is written down: its tail stands until its lock is free.
+  expect((await bench.ids()).filter((id) => id === 'b-0')).toHaveLength(2)
+
+  frozen.process.kill('SIGCONT')
+  await frozen.ask({ deliver: { prefix: 'c', count: 2 } })
+  // Its commit was refused; it reads the checkpoint and opens anew, which cuts its own part and nobody else's.
+  expect(await frozen.ask({ open: ledger.options() })).toEqual({ receipts: [] })
+  expect(await bench.ids()).toEqual(['a-0', 'a-1', 'a-2', 'b-0', 'b-1', 'b-2'])
+})
+
+it('cuts the part of a frozen writer as soon as that is dead', async () => {
+  const sink = bench.sink()
+  const ledger = new StreamLedger(streamOf(sink, 101))
+  const frozen = await start([bench.path, 'obey'])
+  ledger.commit((await frozen.ask({ open: ledger.options(), deliver: { prefix: 'a', count: 2 } })).receipts!)
+  await frozen.ask({ deliver: { prefix: 'b', count: 2 } })
+  frozen.process.kill('SIGSTOP')
+  await ledger.ship(sink, buildEvents(2, 'b'))
+  await frozen.kill('SIGKILL')
+  await (await ledger.open(sink)).close()
+  expect(await bench.ids()).toEqual(['a-0', 'a-1', 'b-0', 'b-1'])
+})
+
+it('gives live processes identities of their own, and a later process a free one', async () => {
+  const [first, second] = [await start([bench.path, 'obey']), await start([bench.path, 'obey'])]
+  const ledger = new StreamLedger(streamOf(bench.sink(), 101))
+  const writers = new Set<string>()
+  for (const child of [first, second]) {
+    const { receipts } = await child.ask({ open: ledger.options(), deliver: { prefix: 'x', count: 1 } })
+    ledger.commit(receipts!)
+    writers.add(receipts![0]!.writer)
+  }
+  expect(writers.size).toBe(2)
+  await first.kill('SIGKILL')
+  const third = await start([bench.path, 'obey'])
+  const { receipts } = await third.ask({ open: ledger.options(), deliver: { prefix: 'y', count: 1 } })
+  expect(writers.has(receipts![0]!.writer)).toBe(true)
+})
+
+it('takes back a delivery that met a limit half way, and says what to do', async () => {
+  const child = await start([bench.path, 'obey'], 64)
+  const ledger = new StreamLedger(streamOf(bench.sink(), 101))
+  const small = await child.ask({ open: ledger.options(), deliver: { prefix: 'fits', count: 5 } })
+  ledger.commit(small.receipts!)
+  const refused = await child.ask({ deliver: { prefix: 'large', count: 5000 } })
+  expect(refused).toMatchObject({ code: 'disk_full', message: expect.stringContaining('ulimit') })
+  expect(await bench.ids()).toHaveLength(5)
+  ledger.commit((await child.ask({ deliver: { prefix: 'more', count: 5 } })).receipts!)
+  await child.kill('SIGKILL')
+  await (await ledger.open(bench.sink())).close()
+  expect(await bench.ids()).toHaveLength(10)
+})
+
+it('opens nothing once the signal has aborted', async () => {
+  const sink = bench.sink()
+  const ledger = new StreamLedger(streamOf(sink, 101))
+  const opening = sink.open(ledger.stream, ledger.options(), AbortSignal.abort())
+  await expect(opening).rejects.toMatchObject({ kind: 'cancelled' })
+  await (await ledger.open(sink)).close()
+})

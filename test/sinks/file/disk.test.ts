@@ -1,0 +1,217 @@
+import { execFileSync } from 'node:child_process'
+import { chmod, chown, mkdir, mkdtemp, open, readdir, rm, writeFile, type FileHandle } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, expect, it } from 'vitest'
+import { startSinkChild } from './children.ts'
+import { buildEvents, never, streamOf, StreamLedger } from './samples.ts'
+import { createWorkbench, type Workbench } from './workbench.ts'
+
+const cleanups: (() => Promise<void>)[] = []
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+async function workbench(parent?: string): Promise<Workbench> {
+  const bench = await createWorkbench(parent)
+  cleanups.push(() => bench.dispose())
+  return bench
+}
+
+/** A disk of a megabyte; undefined where this user may not mount one. */
+async function smallDisk(): Promise<string | undefined> {
+  const folder = await mkdtemp(join(tmpdir(), 'shieldlog-disk-'))
+  cleanups.push(() => rm(folder, { recursive: true, force: true }))
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder], { stdio: 'ignore' })
+  } catch {
+    return undefined
+  }
+  cleanups.push(() => Promise.resolve(void execFileSync('umount', [folder])))
+  return folder
+}
+
+it('takes back what a full disk did not take, and goes on once there is space', async ({ skip }) => {
+  const disk = await smallDisk()
+  if (disk === undefined) {
+    skip('mounting a small tmpfs needs root; the file size limit in crash.test.ts covers the cut itself')
+    return
+  }
+  const bench = await workbench(disk)
+  const ballast = join(disk, 'ballast')
+  await writeFile(ballast, Buffer.alloc(700_000))
+  const sink = bench.sink()
+  const ledger = new StreamLedger(streamOf(sink, 101))
+  await ledger.ship(sink, buildEvents(100, 'kept'))
+  const opened = await ledger.open(sink)
+  const error = await opened.deliver(buildEvents(20_000, 'large'), never()).catch((error: unknown) => error)
+  expect(error).toMatchObject({
+    kind: 'stop',
+    code: 'disk_full',
+    message: expect.stringContaining(bench.path),
+  })
+  expect(await bench.ids()).toHaveLength(100)
+  await rm(ballast)
+  ledger.commit((await opened.deliver(buildEvents(100, 'more'), never())).receipts)
+  expect(await bench.files()).toHaveLength(1)
+  expect(await bench.ids()).toHaveLength(200)
+  await opened.close()
+  await writeFile(ballast, Buffer.alloc(500_000))
+  await expect(sink.check(never())).rejects.toMatchObject({ code: 'disk_full' })
+})
+
+type Fault = 'write' | 'short' | 'datasync' | 'truncate'
+
+/** No real disk fails or takes half a write when it is told to. Each fault strikes once. */
+function faulty(handle: FileHandle, faults: Set<Fault>): FileHandle {
+  const eio = (fault: Fault) => {
+    if (faults.delete(fault)) throw Object.assign(new Error(`EIO: i/o error, ${fault}`), { code: 'EIO' })
+  }
+  const real = {
+    write: handle.write.bind(handle),
+    datasync: handle.datasync.bind(handle),
+    truncate: handle.truncate.bind(handle),
+  }
+  const write = async (buffer: Buffer, offset: number, length: number) => {
+    if (faults.delete('short')) return await real.write(buffer, offset, Math.ceil(length / 3))
+    if (faults.has('write')) await real.write(buffer, offset, Math.ceil(length / 2))
+    eio('write')
+    return await real.write(buffer, offset, length)
+  }
+  return Object.assign(handle, {
+    write,
+    async datasync() {
+      eio('datasync')
+      await real.datasync()
+    },
+    async truncate(length: number) {
+      eio('truncate')
+      await real.truncate(length)
+    },
+  })
+}
+
+it.each([
+  ['a write that fails half way', ['write'], 1],
+  ['a sync that fails', ['datasync'], 2],
+  ['a write that fails and cannot be taken back', ['write', 'truncate'], 2],
+] as const)('holds each committed event once after %s', async (_what, struck, parts) => {
+  const bench = await workbench()
+  const faults = new Set<Fault>()
+  const sink = bench.sink({}, { openFile: async (...args) => faulty(await open(...args), faults) })
+  const ledger = new StreamLedger(streamOf(sink, 101))
+  const opened = await ledger.open(sink)
+  ledger.commit((await opened.deliver(buildEvents(3, 'a'), never())).receipts)
+  for (const fault of struck) faults.add(fault)
+  await expect(opened.deliver(buildEvents(3, 'b'), never())).rejects.toMatchObject({ kind: 'retry' })
+  expect(faults.size).toBe(0)
+  ledger.commit((await opened.deliver(buildEvents(3, 'b'), never())).receipts)
+  expect(await bench.files()).toHaveLength(parts)
+  await opened.close()
+  await (await ledger.open(sink)).close()
+  expect(await bench.ids()).toEqual(['a-0', 'a-1', 'a-2', 'b-0', 'b-1', 'b-2'])
+})
+
+it('writes on after a short write', async () => {
+  const bench = await workbench()
+  const faults = new Set<Fault>(['short'])
+  const sink = bench.sink({}, { openFile: async (...args) => faulty(await open(...args), faults) })
+  await new StreamLedger(streamOf(sink, 101)).ship(sink, buildEvents(100))
+  expect(await bench.ids()).toHaveLength(100)
+  expect(faults.size).toBe(0)
+})
+
+it('takes a large page in several writes and one sync', async () => {
+  const bench = await workbench()
+  let writes = 0
+  let syncs = 0
+  const counting = (handle: FileHandle): FileHandle => {
+    const [write, datasync] = [handle.write.bind(handle), handle.datasync.bind(handle)]
+    return Object.assign(handle, {
+      write: (buffer: Buffer, offset: number, length: number) => (writes++, write(buffer, offset, length)),
+      datasync: () => (syncs++, datasync()),
+    })
+  }
+  const sink = bench.sink({}, { openFile: async (...args) => counting(await open(...args)) })
+  const ledger = new StreamLedger(streamOf(sink, 101))
+  await ledger.ship(sink, buildEvents(1000))
+  expect([writes, syncs]).toEqual([1, 1])
+  const text = 'x'.repeat(8000)
+  await ledger.ship(
+    sink,
+    buildEvents(1000, 'large').map((event) => ({ ...event, log: { text } })),
+  )
+  expect(writes).toBeGreaterThan(5)
+  expect(syncs).toBe(2)
+})
+
+/** Modes bind nobody who is root, so the check runs as somebody else, in a process of its own. */
+it.runIf(process.getuid?.() === 0)(
+  'names path, owner, mode, uid and remedy of an unwritable path',
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'shieldlog-owned-'))
+    cleanups.push(() => rm(folder, { recursive: true, force: true }))
+    await chmod(folder, 0o755)
+    await mkdir(join(folder, 'events'), { mode: 0o755 })
+    await chown(join(folder, 'events'), 4321, 4321)
+    const child = await startSinkChild([join(folder, 'events', 'below'), 'obey'], undefined, 65_534)
+    cleanups.push(() => child.kill('SIGKILL'))
+    const taken = { storeId: 'store-1', receipts: [], readable: true }
+    const { code, message } = await child.ask({ open: taken })
+    expect(code).toBe('unwritable')
+    for (const said of [`${folder}/events/below`, '4321:4321', '0755', 'uid 65534', 'chown 65534:'])
+      expect(message).toContain(said)
+    expect(message).not.toContain('\n')
+  },
+)
+
+it('checks a path without leaving anything, also one that does not exist', async () => {
+  const bench = await workbench()
+  const parent = join(bench.path, '..')
+  const sink = bench.sink({ path: join(bench.path, 'a', 'b') })
+  await sink.check(never())
+  expect(await readdir(parent)).toEqual([])
+  await mkdir(bench.path)
+  await sink.check(never())
+  expect(await readdir(bench.path)).toEqual([])
+})
+
+it('says so when the path is a file, or runs through one', async () => {
+  const bench = await workbench()
+  await writeFile(bench.path, '')
+  await expect(bench.sink().check(never())).rejects.toMatchObject({ kind: 'stop', code: 'unwritable' })
+  const below = bench.sink({ path: join(bench.path, 'below') })
+  await expect(below.check(never())).rejects.toMatchObject({ kind: 'stop', code: 'unwritable' })
+})
+
+it('closes within seconds while a write hangs, and keeps its identity until that write has ended', async () => {
+  const bench = await workbench()
+  const reached = Promise.withResolvers<void>()
+  const mended = Promise.withResolvers<void>()
+  const hanging = (handle: FileHandle): FileHandle => {
+    const datasync = handle.datasync.bind(handle)
+    const hang = async () => {
+      reached.resolve()
+      await mended.promise
+      await datasync()
+    }
+    return Object.assign(handle, { datasync: hang })
+  }
+  const sink = bench.sink({}, { openFile: async (...args) => hanging(await open(...args)) })
+  const ledger = new StreamLedger(streamOf(sink, 101))
+  const opened = await ledger.open(sink)
+  const delivery = opened.deliver(buildEvents(2, 'lost'), never()).catch((error: unknown) => error)
+  await reached.promise
+  const begin = performance.now()
+  await opened.close()
+  await sink.close()
+  expect(performance.now() - begin).toBeLessThan(4000)
+  const other = bench.sink()
+  await ledger.ship(other, buildEvents(1, 'kept'))
+  expect(await bench.ids()).toEqual(['lost-0', 'lost-1', 'kept-0'])
+  mended.resolve()
+  expect(await delivery).toMatchObject({ kind: 'cancelled' })
+  await (await ledger.open(other)).close()
+  expect(await bench.ids()).toEqual(['kept-0'])
+})

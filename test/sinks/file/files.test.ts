@@ -1,0 +1,171 @@
+import { mkdir, readdir, readFile, readlink, rename, rm, stat, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { Day } from '../../../src/domain/day.ts'
+import type { Sink } from '../../../src/ports.ts'
+import { parsePartName, partName } from '../../../src/sinks/file/part.ts'
+import { readParts } from '../../../src/sinks/file/read-parts.ts'
+import { createHandClock } from './clocks.ts'
+import { buildEvents, never, streamOf, StreamLedger } from './samples.ts'
+import { createWorkbench, type Workbench } from './workbench.ts'
+
+let bench: Workbench
+let sink: Sink
+let ledger: StreamLedger
+
+beforeEach(async () => {
+  bench = await createWorkbench()
+  sink = bench.sink()
+  ledger = new StreamLedger(streamOf(sink, 101))
+})
+afterEach(() => bench.dispose())
+
+async function modeOf(path: string): Promise<number> {
+  return (await stat(path)).mode & 0o7777
+}
+
+it('applies its modes whatever the umask is', async () => {
+  const umask = process.umask(0o077)
+  try {
+    sink = bench.sink({ mode: 0o640, dirMode: 0o750 })
+    await ledger.ship(sink, buildEvents(1))
+  } finally {
+    process.umask(umask)
+  }
+  const [file] = await bench.files()
+  expect(await modeOf(join(bench.folder(), file!))).toBe(0o640)
+  for (const folder of [
+    bench.path,
+    join(bench.path, '.shieldlog'),
+    join(bench.path, 'zone=101'),
+    bench.folder(),
+  ])
+    expect(await modeOf(folder)).toBe(0o750)
+  for (const own of await readdir(join(bench.path, '.shieldlog')))
+    expect(await modeOf(join(bench.path, '.shieldlog', own))).toBe(0o640)
+})
+
+it('opens another part by size, and never spans one delivery over two', async () => {
+  sink = bench.sink({ rotate: { maxBytes: 300, maxAgeMinutes: 1440 } })
+  for (const page of ['a', 'b', 'c']) await ledger.ship(sink, buildEvents(10, page))
+  const files = await bench.files()
+  expect(files).toHaveLength(3)
+  for (const [index, page] of ['a', 'b', 'c'].entries()) {
+    const lines = (await readFile(join(bench.folder(), files[index]!), 'utf8')).trim().split('\n')
+    expect(lines).toHaveLength(10)
+    expect(lines.every((line) => line.includes(`"${page}-`))).toBe(true)
+  }
+})
+
+it('opens another part by age, in a pump and between pumps', async () => {
+  const clock = createHandClock()
+  sink = bench.sink({ rotate: { maxBytes: 1e9, maxAgeMinutes: 60 } }, { clock })
+  const opened = await ledger.open(sink)
+  ledger.commit((await opened.deliver(buildEvents(1, 'a'), never())).receipts)
+  clock.advance(59 * 60_000)
+  ledger.commit((await opened.deliver(buildEvents(1, 'b'), never())).receipts)
+  expect(await bench.files()).toHaveLength(1)
+  clock.advance(2 * 60_000)
+  ledger.commit((await opened.deliver(buildEvents(1, 'c'), never())).receipts)
+  expect(await bench.files()).toHaveLength(2)
+  await opened.close()
+  clock.advance(61 * 60_000)
+  await ledger.ship(sink, buildEvents(1, 'd'))
+  expect(await bench.files()).toHaveLength(3)
+})
+
+it('holds no file open between pumps', async () => {
+  const held = async () => {
+    const links = await readdir('/proc/self/fd')
+    const targets = await Promise.all(links.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')))
+    return targets.filter((target) => target.includes(`${bench.path}/zone=`)).length
+  }
+  const ledgers = Array.from({ length: 40 }, (_, zone) => new StreamLedger(streamOf(sink, zone)))
+  const opened = await Promise.all(ledgers.map((ledger) => ledger.open(sink)))
+  await Promise.all(opened.map((stream) => stream.deliver(buildEvents(1), never())))
+  expect(await held()).toBe(40)
+  await Promise.all(opened.map((stream) => stream.close()))
+  expect(await held()).toBe(0)
+})
+
+it.each([
+  ['the day', () => bench.folder()],
+  ['the zone', () => join(bench.path, 'zone=101')],
+  ['its own folder', () => join(bench.path, '.shieldlog')],
+])('refuses a link in the place of %s', async (_what, pathOf) => {
+  const outside = join(bench.path, '..', 'outside')
+  await mkdir(outside)
+  await mkdir(join(pathOf(), '..'), { recursive: true })
+  await symlink(outside, pathOf())
+  const error = await ledger.ship(sink, buildEvents(1)).catch((error: unknown) => error)
+  expect(error).toMatchObject({
+    kind: 'stop',
+    code: 'unwritable',
+    message: expect.stringContaining(pathOf()),
+  })
+  expect(await readdir(outside)).toEqual([])
+})
+
+it('neither follows nor cuts a link in the place of a part', async () => {
+  await ledger.ship(sink, buildEvents(1, 'a'))
+  const [file] = await bench.files()
+  const outside = join(bench.path, '..', 'outside.ndjson')
+  await rename(join(bench.folder(), file!), outside)
+  await symlink(outside, join(bench.folder(), file!))
+  const before = await readFile(outside)
+  ledger.receipts.set(file!, { ...ledger.receipts.get(file!)!, bytes: 1 })
+  await ledger.ship(sink, buildEvents(1, 'b'))
+  expect(await readFile(outside)).toEqual(before)
+  expect(await bench.ids()).toEqual(['b-0'])
+  // A full device must not look like a part either.
+  await rm(join(bench.folder(), file!))
+  await symlink('/dev/full', join(bench.folder(), file!))
+  await ledger.ship(sink, buildEvents(1, 'c'))
+  expect(await bench.ids()).toEqual(['b-0', 'c-0'])
+})
+
+it.each([
+  [-1, '2025-11-20'],
+  [1.5, '2025-11-20'],
+  [101, '../../etc'],
+  [101, '2025-02-30'],
+])('has no path for zone %s and day %s', async (zone, day) => {
+  const stream = { zone, day: day as Day, sink: 'archive' }
+  await expect(sink.open(stream, ledger.options(), never())).rejects.toMatchObject({ code: 'unwritable' })
+  await expect(readParts(bench.path, zone, day).next()).rejects.toMatchObject({ code: 'unwritable' })
+})
+
+it('accepts a path that is itself a link', async () => {
+  const real = join(bench.path, '..', 'volume')
+  await mkdir(real)
+  await symlink(real, bench.path)
+  await ledger.ship(sink, buildEvents(1))
+  expect(await readdir(real)).toContain('zone=101')
+})
+
+it('reads nothing where nothing is', async () => {
+  expect(await bench.ids(999)).toEqual([])
+})
+
+it('takes the stream from whoever had it in this process', async () => {
+  const first = await ledger.open(sink)
+  await first.deliver(buildEvents(1, 'lost'), never())
+  const second = await ledger.open(sink)
+  await expect(first.deliver(buildEvents(1), never())).rejects.toMatchObject({ kind: 'cancelled' })
+  await first.close()
+  ledger.commit((await second.deliver(buildEvents(1, 'kept'), never())).receipts)
+  expect(await bench.ids()).toEqual(['kept-0'])
+})
+
+it('opens nothing after it was closed', async () => {
+  await sink.close()
+  await expect(ledger.open(sink)).rejects.toMatchObject({ kind: 'cancelled' })
+})
+
+it('reads back the names that it gives', () => {
+  const name = partName(12, Date.UTC(2025, 10, 20, 13, 5, 1, 234), 'k3v9w2')
+  expect(name.name).toBe('0012-20251120T130501Z-k3v9w2.ndjson')
+  expect(parsePartName(name.name)).toEqual(name)
+  expect(parsePartName('0012-20251120T130501Z-../../x.ndjson')).toBeUndefined()
+  expect(parsePartName('events.ndjson')).toBeUndefined()
+})

@@ -1,0 +1,221 @@
+import { appendFile, link, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { Failure } from '../../../src/domain/failure.ts'
+import type { Sink } from '../../../src/ports.ts'
+import { compareParts } from '../../../src/sinks/file/compare-parts.ts'
+import { buildEvents, never, streamOf, StreamLedger } from './samples.ts'
+import { createWorkbench, type Workbench } from './workbench.ts'
+
+let bench: Workbench
+let sink: Sink
+let ledger: StreamLedger
+
+beforeEach(async () => {
+  bench = await createWorkbench()
+  sink = bench.sink()
+  ledger = new StreamLedger(streamOf(sink, 101))
+})
+afterEach(() => bench.dispose())
+
+function part(index = 0): string {
+  return join(bench.folder(), [...ledger.receipts.keys()][index]!)
+}
+
+/** What a backup of the store would have held at this moment. */
+function backup(): () => void {
+  const copy = new Map(ledger.receipts)
+  return () => {
+    ledger.receipts.clear()
+    ledger.commit([...copy.values()])
+  }
+}
+
+async function aside(): Promise<string[]> {
+  return await readdir(join(bench.path, '.shieldlog', 'aside')).catch(() => [])
+}
+
+async function reopen(readable = true): Promise<void> {
+  await (await ledger.open(sink, readable)).close()
+}
+
+it('cuts a torn last line and leaves no trace of the delivery', async () => {
+  await ledger.ship(sink, buildEvents(2, 'a'))
+  const committed = await readFile(part())
+  await appendFile(part(), '{"id":"torn')
+  await reopen()
+  expect(await readFile(part())).toEqual(committed)
+})
+
+it('keeps aside what is more than one delivery, when an older copy of the store was put back', async () => {
+  await ledger.ship(sink, buildEvents(50, 'large'))
+  const restore = backup()
+  await ledger.ship(sink, buildEvents(1, 'b'))
+  await ledger.ship(sink, buildEvents(1, 'c'))
+  const before = await readFile(part())
+  restore()
+  const [receipt] = ledger.receipts.values()
+  await reopen()
+  expect(await bench.ids()).toHaveLength(50)
+  expect(bench.named('FileCut')).toMatchObject([{ keptAside: true, bytes: before.length - receipt!.bytes }])
+  const [kept] = await aside()
+  const bytes = await readFile(join(bench.path, '.shieldlog', 'aside', kept!))
+  expect(bytes).toEqual(before.subarray(receipt!.bytes))
+})
+
+it('keeps a whole part aside that an older copy of the store does not know', async () => {
+  const restore = backup()
+  await ledger.ship(sink, buildEvents(1, 'b'))
+  await ledger.ship(sink, buildEvents(1, 'c'))
+  const before = await readFile(part())
+  restore()
+  await reopen()
+  expect(await bench.files()).toEqual([])
+  expect(await readFile(join(bench.path, '.shieldlog', 'aside', (await aside())[0]!))).toEqual(before)
+})
+
+it('keeps nothing aside of one delivery, also after a restart', async () => {
+  await ledger.ship(sink, buildEvents(1, 'a'))
+  const opened = await ledger.open(sink)
+  await opened.deliver(buildEvents(500, 'b'), never())
+  await sink.close()
+  sink = bench.sink()
+  await reopen()
+  expect(bench.named('FileCut')).toMatchObject([{ keptAside: false }])
+  expect(await aside()).toEqual([])
+  expect(await bench.ids()).toEqual(['a-0'])
+})
+
+it('cuts nothing when the stream was taken over while this pump slept', async () => {
+  const restore = backup()
+  await ledger.ship(sink, buildEvents(3, 'newer'))
+  restore()
+  ledger.confirm = () => Promise.reject(new Failure('cancelled', 'fence_lost', 'another pump has the stream'))
+  await expect(ledger.open(sink)).rejects.toMatchObject({ code: 'fence_lost' })
+  expect(await bench.ids()).toHaveLength(3)
+})
+
+it('takes in the whole lines of a day that can no longer be read, and cuts only the torn one', async () => {
+  await ledger.ship(sink, buildEvents(1, 'a'))
+  const opened = await ledger.open(sink)
+  await opened.deliver(buildEvents(3, 'b'), never())
+  await opened.close()
+  await appendFile(part(), 'no line of this format\n{"id":"torn')
+  const late = await ledger.open(sink, false)
+  expect(late.adopted!.identities.map(({ id }) => id)).toEqual(['b-0', 'b-1', 'b-2'])
+  expect(late.adopted!.identities[0]).toHaveProperty('time')
+  expect(late.adopted!.receipts).toMatchObject([{ lines: 5 }])
+  ledger.commit((await late.deliver(buildEvents(1, 'c'), never())).receipts)
+  await late.close()
+  expect((await readFile(part(), 'utf8')).split('\n')).toHaveLength(7)
+  expect(await compareParts(bench.path, ledger.stream, ledger.options())).toEqual([])
+  expect((await ledger.open(sink, false)).adopted).toBeUndefined()
+})
+
+it('takes in a whole part without receipt on such a day', async () => {
+  const opened = await ledger.open(sink)
+  await opened.deliver(buildEvents(2, 'a'), never())
+  await opened.close()
+  const late = await ledger.open(sink, false)
+  expect(late.adopted!.receipts).toMatchObject([{ lines: 2 }])
+  expect(await bench.ids()).toEqual(['a-0', 'a-1'])
+})
+
+it('never pads a part that is shorter than its receipt, and writes beside it', async () => {
+  await ledger.ship(sink, buildEvents(3, 'a'))
+  const path = part()
+  const [receipt] = ledger.receipts.values()
+  await truncate(path, receipt!.bytes - 5)
+  await ledger.ship(sink, buildEvents(1, 'b'))
+  await reopen()
+  expect(bench.named('FileShort')).toMatchObject([{ expected: receipt!.bytes, found: receipt!.bytes - 5 }])
+  expect(await readFile(path, 'utf8')).not.toContain('\0')
+  expect(await bench.ids()).toEqual(['a-0', 'a-1', 'b-0'])
+  const differences = await compareParts(bench.path, ledger.stream, ledger.options())
+  expect(differences).toMatchObject([{ fault: 'short', expectedBytes: receipt!.bytes }])
+})
+
+it('says once that a part is gone, and never gives its name again', async () => {
+  await ledger.ship(sink, buildEvents(1, 'a'))
+  await rm(part())
+  await ledger.ship(sink, buildEvents(1, 'b'))
+  await reopen()
+  expect(bench.named('FileShort')).toMatchObject([{ found: 0 }])
+  expect(ledger.receipts.size).toBe(2)
+  expect(await compareParts(bench.path, ledger.stream, ledger.options())).toMatchObject([
+    { fault: 'missing' },
+  ])
+})
+
+it('says nothing of a part that lies on the disk of another host', async () => {
+  ledger.commit([
+    { writer: 'elsewhere', part: '0001-20251120T120000Z-elsewhere.ndjson', bytes: 10, lines: 1 },
+  ])
+  await ledger.ship(sink, buildEvents(1, 'a'))
+  expect(bench.named('FileShort')).toEqual([])
+  expect(await bench.files()).toEqual([expect.stringMatching(/^0002-/)])
+})
+
+it.each([
+  ['moved away', (path: string) => rename(path, `${path}.1`), 'gone'],
+  ['deleted', (path: string) => rm(path), 'gone'],
+  ['replaced', (path: string) => rm(path).then(() => writeFile(path, 'x\n')), 'another file'],
+  ['linked', (path: string) => link(path, `${path}.backup`), '2 names'],
+  ['emptied', (path: string) => truncate(path, 0), 'bytes instead of'],
+  ['appended to', (path: string) => appendFile(path, 'x\n'), 'bytes instead of'],
+])('opens another part when the one it writes was %s', async (_what, change, why) => {
+  const opened = await ledger.open(sink)
+  ledger.commit((await opened.deliver(buildEvents(2, 'a'), never())).receipts)
+  await change(part())
+  ledger.commit((await opened.deliver(buildEvents(2, 'b'), never())).receipts)
+  await opened.close()
+  expect(bench.named('FileReplaced')).toMatchObject([{ why: expect.stringContaining(why) }])
+  expect(await readFile(part(1), 'utf8')).toMatch(/^\{"id":"b-0".*\n\{"id":"b-1".*\n$/)
+})
+
+it('leaves a file alone that somebody put in the place of a part', async () => {
+  await ledger.ship(sink, buildEvents(2, 'a'))
+  const other = 'x'.repeat(10_000)
+  await writeFile(part(), other)
+  await ledger.ship(sink, buildEvents(1, 'b'))
+  expect(await readFile(part(), 'utf8')).toBe(other)
+  expect(bench.named('FileReplaced')).toHaveLength(1)
+})
+
+it('leaves the parts of a lost store alone, says so once and writes beside them', async () => {
+  await ledger.ship(sink, buildEvents(2, 'a'))
+  const before = await readFile(part())
+  const path = part()
+  const renewed = new StreamLedger(ledger.stream, 'store-2')
+  await renewed.ship(sink, buildEvents(2, 'a'))
+  await renewed.ship(sink, buildEvents(1, 'b'))
+  expect(await readFile(path)).toEqual(before)
+  expect((await bench.ids()).sort()).toEqual(['a-0', 'a-0', 'a-1', 'a-1', 'b-0'])
+  expect(bench.named('PartsOfAnotherStore')).toMatchObject([
+    { parts: 1, why: expect.stringContaining('store') },
+  ])
+  expect(await compareParts(bench.path, renewed.stream, renewed.options())).toMatchObject([
+    { fault: 'foreign' },
+  ])
+})
+
+it('leaves the parts of another sink and of a writer without a file alone', async () => {
+  const other = bench.sink({ name: 'other' })
+  await new StreamLedger({ ...ledger.stream, sink: 'other' }).ship(other, buildEvents(1, 'other'))
+  await ledger.ship(sink, buildEvents(1, 'a'))
+  await writeFile(join(bench.folder(), '0009-20251120T120000Z-nobody.ndjson'), '{"id":"nobody"}\n')
+  await reopen()
+  expect((await bench.ids()).sort()).toEqual(['a-0', 'nobody', 'other-0'])
+  expect(bench.named('FileCut')).toEqual([])
+})
+
+it('goes on with its parts after the sink was renamed in the store', async () => {
+  await ledger.ship(sink, buildEvents(1, 'a'))
+  const opened = await ledger.open(sink)
+  await opened.deliver(buildEvents(1, 'b'), never())
+  await sink.close()
+  const renamed = new StreamLedger({ ...ledger.stream, sink: 'renamed' })
+  renamed.commit([...ledger.receipts.values()])
+  await renamed.ship(bench.sink({ name: 'renamed' }), buildEvents(1, 'c'))
+  expect(await bench.ids()).toEqual(['a-0', 'c-0'])
+})

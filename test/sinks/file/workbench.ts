@@ -1,0 +1,74 @@
+import { mkdtemp, open as openFile, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Happening } from '../../../src/domain/happening.ts'
+import type { Sink } from '../../../src/ports.ts'
+import { readParts } from '../../../src/sinks/file/read-parts.ts'
+import type { FileSinkDeps, FileSinkSettings } from '../../../src/sinks/file/settings.ts'
+import { createFileSink } from '../../../src/sinks/file/sink.ts'
+import { hostClock } from './clocks.ts'
+import { contractFormat, idOf, streamOf } from './samples.ts'
+
+export interface Workbench {
+  readonly path: string
+  readonly happened: Happening[]
+  /** Another process, as far as the sink can tell: an instance of its own on the same path. */
+  sink(settings?: Partial<FileSinkSettings>, deps?: Partial<FileSinkDeps>): Sink
+  /** Ids in all parts of the zone's day, in reading order. */
+  ids(zone?: number, daysAgo?: number): Promise<string[]>
+  folder(zone?: number, daysAgo?: number): string
+  files(zone?: number, daysAgo?: number): Promise<string[]>
+  named<Name extends Happening['name']>(name: Name): Extract<Happening, { name: Name }>[]
+  list(folder: string): Promise<string[]>
+  closeAll(): Promise<void>
+  dispose(): Promise<void>
+}
+
+export async function createWorkbench(parent = tmpdir()): Promise<Workbench> {
+  const root = await mkdtemp(join(parent, 'shieldlog-file-'))
+  const path = join(root, 'events')
+  const happened: Happening[] = []
+  const sinks: Sink[] = []
+  const stream = (zone: number, daysAgo: number) => streamOf({ name: 'archive' } as Sink, zone, daysAgo)
+  const folder = (zone = 101, daysAgo = 0) => join(path, `zone=${zone}`, `day=${stream(zone, daysAgo).day}`)
+  const closeAll = async () => {
+    await Promise.all(sinks.map((sink) => sink.close()))
+  }
+  return {
+    path,
+    happened,
+    sink(settings = {}, deps = {}) {
+      const telemetry = { emit: (happening: Happening) => void happened.push(happening) }
+      const sink = createFileSink(
+        {
+          name: 'archive',
+          path,
+          mode: 0o600,
+          dirMode: 0o700,
+          rotate: { maxBytes: 268_435_456, maxAgeMinutes: 1440 },
+          compress: 'none',
+          ...settings,
+        },
+        { format: contractFormat, clock: hostClock, telemetry, openFile, ...deps },
+      )
+      sinks.push(sink)
+      return sink
+    },
+    async ids(zone = 101, daysAgo = 0) {
+      const ids: string[] = []
+      for await (const line of readParts(path, zone, stream(zone, daysAgo).day)) ids.push(idOf(line))
+      return ids
+    },
+    folder,
+    async files(zone = 101, daysAgo = 0) {
+      return (await readdir(folder(zone, daysAgo))).sort()
+    },
+    named: (name) => happened.filter((happening) => happening.name === name) as never,
+    list: (folder) => readdir(folder),
+    closeAll,
+    async dispose() {
+      await closeAll()
+      await rm(root, { recursive: true, force: true })
+    },
+  }
+}

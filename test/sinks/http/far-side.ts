@@ -1,0 +1,158 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { gunzipSync, zstdDecompressSync } from 'node:zlib'
+import { systemClock } from '../../../src/clock.ts'
+import type { Day } from '../../../src/domain/day.ts'
+import type { Event } from '../../../src/domain/event.ts'
+import { createNativeFormat } from '../../../src/formats/native.ts'
+import type { OpenStream, Sink } from '../../../src/ports.ts'
+import { afterEach } from 'vitest'
+import { createHttpSink, type HttpSinkDeps, type HttpSinkOptions } from '../../../src/sinks/http/sink.ts'
+import { type Listening, listen, listenTls } from '../../transport/listening.ts'
+import { keepHappenings } from '../happenings.ts'
+
+export const never = new AbortController().signal
+export const format = createNativeFormat()
+
+/** One request as the far side got it. */
+export interface Got {
+  readonly method: string
+  readonly path: string
+  readonly headers: IncomingMessage['headers']
+  /** As it came over the wire. */
+  readonly body: Buffer
+  /** Uncompressed. */
+  readonly text: string
+  /** Ids of its events, in order. */
+  readonly ids: readonly string[]
+}
+
+export type Respond = (got: Got, response: ServerResponse, index: number) => unknown
+
+export interface FarSide extends Listening {
+  readonly got: Got[]
+  /** Ids of the events of all requests that were answered with 2xx. */
+  taken(): string[]
+}
+
+/** A real server that reads each request whole, keeps it and then answers. */
+export async function farSide(respond: Respond, tls = false): Promise<FarSide> {
+  const got: Got[] = []
+  const taken: string[] = []
+  const listening = await (tls ? listenTls : listen)((request, response) => {
+    void answer(request, response)
+  })
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const one = await read(request)
+    if (one === undefined) return
+    got.push(one)
+    response.on('finish', () => {
+      if (response.statusCode >= 200 && response.statusCode < 300) taken.push(...one.ids)
+    })
+    respond(one, response, got.length - 1)
+  }
+  return { ...listening, got, taken: () => taken }
+}
+
+async function read(request: IncomingMessage): Promise<Got | undefined> {
+  const chunks: Buffer[] = []
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+  } catch {
+    return undefined
+  }
+  const body = Buffer.concat(chunks)
+  const text = unpack(body, request.headers['content-encoding']).toString()
+  const { method = '', url: path = '', headers } = request
+  return { method, path, headers, body, text, ids: idsOf(text) }
+}
+
+function unpack(body: Buffer, encoding: string | undefined): Buffer {
+  if (encoding === 'gzip') return gunzipSync(body)
+  return encoding === 'zstd' ? zstdDecompressSync(body) : body
+}
+
+export function idsOf(text: string): string[] {
+  const lines = text.startsWith('[')
+    ? (JSON.parse(text) as unknown[]).map((one) => JSON.stringify(one))
+    : text.split('\n')
+  return lines.filter((line) => line !== '').map((line) => format.identify(line)!.id)
+}
+
+export function reply(status: number, body = '', headers: Record<string, string> = {}): Respond {
+  return (_got, response) => response.writeHead(status, headers).end(body)
+}
+
+/** One answer after the other; the last one for all further requests. */
+export function inTurn(...responds: readonly Respond[]): Respond {
+  return (got, response, index) => responds[Math.min(index, responds.length - 1)]!(got, response, index)
+}
+
+export function openSink(
+  url: string,
+  options: Partial<HttpSinkOptions> = {},
+  deps: Partial<HttpSinkDeps> = {},
+) {
+  const { telemetry, happenings } = keepHappenings()
+  const sink = createHttpSink(
+    {
+      name: 'siem',
+      preset: 'ndjson',
+      url,
+      headers: {},
+      compression: 'none',
+      timeoutSeconds: 5,
+      batch: { maxEvents: 1000, maxBytes: 1_000_000 },
+      ...options,
+    },
+    // No jitter: the first wait of each back-off is over at once.
+    { format, clock: systemClock, telemetry, version: '1.2.3', random: () => 0, ...deps },
+  )
+  return { sink, happenings }
+}
+
+export function openStream(sink: Sink, zone = 101): Promise<OpenStream> {
+  const stream = { zone, day: '2026-11-20' as Day, sink: sink.name }
+  const taken = { storeId: 's', receipts: [], readable: true, confirm: () => Promise.resolve() }
+  return sink.open(stream, taken, never)
+}
+
+export async function deliver(sink: Sink, events: readonly Event[], signal: AbortSignal = never) {
+  return await (await openStream(sink)).deliver(events, signal)
+}
+
+const open: { close(): Promise<void> }[] = []
+
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close()
+})
+
+/** A far side that is closed after the test. */
+export async function serve(respond: Respond, tls = false): Promise<FarSide> {
+  const server = await farSide(respond, tls)
+  open.push(server)
+  return server
+}
+
+/** A sink that is closed after the test. */
+export function ship(url: string, options: Partial<HttpSinkOptions> = {}, deps: Partial<HttpSinkDeps> = {}) {
+  const opened = openSink(url, options, deps)
+  open.push(opened.sink)
+  return opened
+}
+
+export interface Failed {
+  readonly kind: string
+  readonly code: string
+  readonly message: string
+  readonly details: { readonly retryAt?: number }
+}
+
+/** What the work failed with. */
+export async function failureOf(work: Promise<unknown>): Promise<Failed> {
+  return await work.then(
+    () => {
+      throw new Error('it did not fail')
+    },
+    (error: unknown) => error as Failed,
+  )
+}

@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest'
+import { buildEvent, buildEvents } from '../../formats/events.ts'
+import { named } from '../happenings.ts'
+import { deliver, failureOf, reply, serve, ship, type Respond } from './far-side.ts'
+
+describe('refused content', () => {
+  const poison =
+    (ids: ReadonlySet<string>, status: number, text = ''): Respond =>
+    (got, response) =>
+      response.writeHead(got.ids.some((id) => ids.has(id)) ? status : 200).end(text)
+
+  it.each([400, 422])('is found among a thousand and named alone (%i)', async (status) => {
+    const server = await serve(poison(new Set(['event-617']), status, 'field x is no number'))
+    const { sink, happenings } = ship(server.url)
+    const { refusals } = await deliver(sink, buildEvents(1000))
+    expect(refusals).toMatchObject([
+      { event: { id: 'event-617' }, reason: 'refused', answer: 'field x is no number' },
+    ])
+    expect(server.taken().toSorted()).toEqual(
+      buildEvents(1000)
+        .map(({ id }) => id)
+        .filter((id) => id !== 'event-617')
+        .toSorted(),
+    )
+    expect(server.got.length).toBeLessThanOrEqual(21)
+    expect(
+      named(happenings, 'SinkAnswered').filter(({ outcome }) => outcome === 'rejected').length,
+    ).toBeLessThanOrEqual(11)
+  })
+
+  it('of 413 is halved until it fits', async () => {
+    const server = await serve((got, response) =>
+      response.writeHead(got.body.length > 20_000 ? 413 : 200).end(),
+    )
+    const { sink } = ship(server.url)
+    const events = buildEvents(200)
+    const { refusals } = await deliver(sink, [...events, buildEvent({ id: 'huge', pop: 'x'.repeat(30_000) })])
+    expect(refusals).toMatchObject([{ event: { id: 'huge' }, reason: 'too_large', answer: 'status 413' }])
+    expect(server.taken()).toEqual(events.map(({ id }) => id))
+  })
+
+  it('of 413 to a single event needs no other event to be believed', async () => {
+    const { sink } = ship((await serve(reply(413))).url)
+    expect((await deliver(sink, buildEvents(1))).refusals).toMatchObject([{ reason: 'too_large' }])
+    expect(await failureOf(deliver(sink, buildEvents(20)))).toMatchObject({
+      kind: 'stop',
+      code: 'sink_refuses',
+    })
+  })
+
+  it('everywhere is a fault of the sink, and nothing is given up', async () => {
+    const server = await serve(reply(400, 'unknown index'))
+    const { sink } = ship(server.url)
+    const failure = await failureOf(deliver(sink, buildEvents(1000)))
+    expect(failure).toMatchObject({ kind: 'stop', code: 'sink_refuses' })
+    expect(failure.message).toContain('(unknown index)')
+    expect(server.got.length).toBeLessThanOrEqual(64)
+  })
+
+  it('at the start, eight times and more, does not stop the rest', async () => {
+    const bad = new Set(buildEvents(20).map(({ id }) => id))
+    for (const id of ['event-30', 'event-60', 'event-120', 'event-249', 'event-499']) bad.add(id)
+    const server = await serve(poison(bad, 400))
+    const { sink } = ship(server.url)
+    const { refusals } = await deliver(sink, buildEvents(500))
+    expect(new Set(refusals.map(({ event }) => event.id))).toEqual(bad)
+    expect(refusals).toHaveLength(25)
+    expect(server.taken()).toHaveLength(475)
+    expect(server.got.length).toBeLessThanOrEqual(150)
+  })
+
+  it('of few events by a sink that took none is decided by the next one it takes', async () => {
+    const server = await serve(poison(new Set(['bad-0']), 400))
+    const { sink } = ship(server.url)
+    for (let round = 0; round < 10; round++)
+      expect(await failureOf(deliver(sink, buildEvents(1, 'bad')))).toMatchObject({
+        kind: 'retry',
+        code: 'rejected',
+      })
+    await deliver(sink, buildEvents(1))
+    expect((await deliver(sink, buildEvents(1, 'bad'))).refusals).toMatchObject([{ event: { id: 'bad-0' } }])
+  })
+
+  it('in small deliveries is a fault of the sink after eight events too', async () => {
+    const server = await serve(reply(422))
+    const { sink } = ship(server.url)
+    const codes: string[] = []
+    for (let round = 0; round < 9; round++)
+      codes.push((await failureOf(deliver(sink, buildEvents(1, `round-${round}`)))).code)
+    expect(codes).toEqual([...Array.from({ length: 7 }, () => 'rejected'), 'sink_refuses', 'sink_refuses'])
+  })
+
+  it('by a sink that took events before is never blamed on the sink', async () => {
+    let healthy = true
+    const server = await serve((_got, response) => response.writeHead(healthy ? 200 : 400).end())
+    const { sink } = ship(server.url)
+    await deliver(sink, buildEvents(1))
+    healthy = false
+    expect((await deliver(sink, buildEvents(20))).refusals).toHaveLength(20)
+  })
+})

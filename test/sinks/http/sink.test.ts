@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest'
+import { Secret } from '../../../src/domain/secret.ts'
+import type { Sink } from '../../../src/ports.ts'
+import type { HttpSinkOptions } from '../../../src/sinks/http/sink.ts'
+import { buildEvents } from '../../formats/events.ts'
+import { deliver, failureOf, format, openSink, serve, ship } from './far-side.ts'
+
+describe('the sink', () => {
+  it('is closed safely twice, before first use, and under a request', async () => {
+    const server = await serve(() => {})
+    const unused = ship(server.url).sink
+    await unused.close()
+    await unused.close()
+    expect(await failureOf(deliver(unused, buildEvents(1)))).toMatchObject({ kind: 'cancelled' })
+    const { sink } = ship(server.url)
+    const hanging = failureOf(deliver(sink, buildEvents(1)))
+    await expect.poll(() => server.got.length).toBe(1)
+    await sink.close()
+    expect(await hanging).toMatchObject({ kind: 'cancelled' })
+  })
+
+  const wrong: [string, Partial<HttpSinkOptions>, RegExp][] = [
+    [
+      'line breaks in a header',
+      { headers: { 'X-A': 'b\r\nX-B: s3cr3t' } },
+      /siem: headers\.X-A is empty or holds a line break/,
+    ],
+    ['a NUL in a secret', { headers: { 'X-A': new Secret('s3cr3t\0') } }, /headers\.X-A .*write one line/],
+    ['an empty header', { headers: { 'X-A': '' } }, /headers\.X-A is empty/],
+    ['no header name', { headers: { 'X A': 'b' } }, /headers\."X A" is no header name/],
+    [
+      'framing',
+      { headers: { 'Transfer-Encoding': 'chunked' } },
+      /headers\.Transfer-Encoding is written by the sink/,
+    ],
+    [
+      'a key of its own',
+      { headers: { 'idempotency-KEY': 'x' } },
+      /headers\.idempotency-KEY is written by the sink/,
+    ],
+    ['no URL', { url: 'siem.example' }, /siem: url is no http or https URL/],
+    ['another scheme', { url: new Secret('ftp://s3cr3t.example') }, /url is no http or https URL/],
+    ['a password in the URL', { url: 'https://user:s3cr3t@siem.example' }, /move it to a header/],
+    [
+      'an unknown preset',
+      { preset: 'nope' as 'ndjson' },
+      /preset "nope" is unknown: use one of ndjson, json/,
+    ],
+  ]
+  it.each(wrong)('refuses %s and names the field', (_name, options, message) => {
+    expect(() => openSink('http://127.0.0.1:1', options)).toThrow(message)
+    expect(() => openSink('http://127.0.0.1:1', options)).not.toThrow(/s3cr3t/)
+  })
+
+  it('refuses an array of lines that are no JSON', () => {
+    const plain = { ...format, name: 'cef', mediaType: 'text/plain' }
+    expect(() => openSink('http://127.0.0.1:1', { preset: 'json' }, { format: plain })).toThrow(/wants JSON/)
+  })
+
+  it('never shows its secrets when it is printed', () => {
+    const { sink }: { sink: Sink } = ship('http://127.0.0.1:1/?code=s3cr3t', {
+      headers: { A: new Secret('s3cr3t') },
+    })
+    expect(JSON.stringify(sink)).not.toContain('s3cr3t')
+    expect(sink.address).toBe('http://127.0.0.1:1')
+  })
+})

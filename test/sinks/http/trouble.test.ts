@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest'
+import { buildEvents } from '../../formats/events.ts'
+import { deliver, failureOf, farSide, inTurn, reply, serve, ship, type Respond } from './far-side.ts'
+
+describe('a far side in trouble', () => {
+  const answers: [string, Respond][] = [
+    ['503', reply(503)],
+    ['500', reply(500, 'oops')],
+    ['408', reply(408)],
+    ['429', reply(429)],
+    ['a reset after the request', (_got, response) => response.socket!.resetAndDestroy()],
+    [
+      'a reset within the answer',
+      (_got, response) => {
+        response.writeHead(200, { 'content-length': '100' })
+        response.write('{"took":', () => response.socket!.resetAndDestroy())
+      },
+    ],
+    ['an answer that comes too late', (_got, response) => setTimeout(() => response.end(), 1300)],
+    ['no answer', () => {}],
+    ['no HTTP', (_got, response) => response.socket!.end('SSH-2.0-OpenSSH_9\r\n')],
+    [
+      'an answer that drips',
+      (_got, response) => {
+        const drip = setInterval(() => response.write('x'), 50)
+        response.on('close', () => clearInterval(drip))
+      },
+    ],
+    ['a time to come back that is over', reply(503, '', { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' })],
+    ['a time to come back that is now', reply(429, '', { 'retry-after': '0' })],
+  ]
+  it.each(answers)('gets the same bytes and key again: %s', async (_name, bad) => {
+    const server = await serve(inTurn(bad, reply(200)))
+    const { sink } = ship(server.url, { timeoutSeconds: 0.8, compression: 'gzip' })
+    const { refusals } = await deliver(sink, buildEvents(100))
+    expect(refusals).toEqual([])
+    expect(server.got).toHaveLength(2)
+    expect(server.got[1]!.body.equals(server.got[0]!.body)).toBe(true)
+    expect(server.got[1]!.headers['idempotency-key']).toBe(server.got[0]!.headers['idempotency-key'])
+  })
+
+  it.each([
+    ['503', reply(503), 'server_error'],
+    ['429', reply(429), 'throttled'],
+    ['408', reply(408), 'timeout'],
+    ['a reset', ((_got, response) => response.socket!.resetAndDestroy()) satisfies Respond, 'network'],
+    ['silence', (() => {}) satisfies Respond, 'timeout'],
+    ['half an answer', ((_got, response) => response.write('x')) satisfies Respond, 'timeout'],
+    ['a time that is over', reply(503, '', { 'retry-after': '0' }), 'server_error'],
+  ])('is left to the pump after three tries: %s', async (_name, bad, code) => {
+    const server = await serve(bad)
+    const { sink } = ship(server.url, { timeoutSeconds: 0.2 })
+    const failure = await failureOf(deliver(sink, buildEvents(3)))
+    expect(failure).toMatchObject({ kind: 'retry', code })
+    expect(failure.message).toContain(`sink siem (${server.url})`)
+    expect(server.got).toHaveLength(3)
+  })
+
+  it('that is not there is tried again later', async () => {
+    const server = await farSide(reply(200))
+    await server.close()
+    const { sink } = ship(server.url)
+    expect(await failureOf(deliver(sink, buildEvents(1)))).toMatchObject({ kind: 'retry', code: 'network' })
+  })
+
+  it('that closes idle connections under a request loses nothing', async () => {
+    const server = await serve((_got, response) => response.end(() => response.socket!.destroy()))
+    const { sink } = ship(server.url)
+    for (let round = 0; round < 20; round++) await deliver(sink, buildEvents(1, `round-${round}`))
+    expect(new Set(server.taken()).size).toBe(20)
+  })
+
+  it('names its time in seconds: short ones are waited for', async () => {
+    const server = await serve(inTurn(reply(429, '', { 'retry-after': '1' }), reply(200)))
+    const { sink } = ship(server.url)
+    const startedMs = performance.now()
+    await deliver(sink, buildEvents(1))
+    expect(performance.now() - startedMs).toBeGreaterThanOrEqual(990)
+    expect(server.got).toHaveLength(2)
+  })
+
+  it.each([
+    ['seconds', () => '60'],
+    ['a date', () => new Date(Date.now() + 60_000).toUTCString()],
+  ])('names its time as %s: long ones are the pump’s, for every stream', async (_name, header) => {
+    for (const status of [429, 503]) {
+      const server = await serve(reply(status, '', { 'retry-after': header() }))
+      const { sink } = ship(server.url)
+      const failure = await failureOf(deliver(sink, buildEvents(1)))
+      expect(failure).toMatchObject({ kind: 'wait', code: status === 429 ? 'throttled' : 'server_error' })
+      expect(Math.abs(failure.details.retryAt! - Date.now() - 60_000)).toBeLessThan(2_500)
+      expect(await failureOf(deliver(sink, buildEvents(1, 'other')))).toMatchObject({ kind: 'wait' })
+      expect(server.got).toHaveLength(1)
+    }
+  })
+
+  it('lets go at once when the pump is stopped', async () => {
+    const server = await serve(() => {})
+    const { sink } = ship(server.url, { timeoutSeconds: 60 })
+    const stop = new AbortController()
+    const hanging = failureOf(deliver(sink, buildEvents(1), stop.signal))
+    await expect.poll(() => server.got.length).toBe(1)
+    stop.abort()
+    expect(await hanging).toMatchObject({ kind: 'cancelled' })
+    expect(await failureOf(deliver(sink, buildEvents(1), stop.signal))).toMatchObject({ kind: 'cancelled' })
+  })
+
+  it('lets go at once of a wait between two tries', async () => {
+    const server = await serve(reply(503))
+    const { sink } = ship(server.url, {}, { random: () => 0.999_999 })
+    const stop = new AbortController()
+    const startedMs = performance.now()
+    const waiting = failureOf(deliver(sink, buildEvents(1), stop.signal))
+    await expect.poll(() => server.got.length, { interval: 5 }).toBe(1)
+    stop.abort()
+    expect(await waiting).toMatchObject({ kind: 'cancelled' })
+    expect(performance.now() - startedMs).toBeLessThan(2_000)
+  })
+
+  it('reads at most so much of an answer, and keeps what was acknowledged', async () => {
+    const server = await serve((_got, response) => {
+      response.writeHead(200)
+      const chunk = Buffer.alloc(1_048_576, 'x')
+      const more = () => {
+        while (!response.destroyed && response.write(chunk));
+      }
+      response.on('drain', more)
+      response.on('error', () => {})
+      more()
+    })
+    const { sink } = ship(server.url)
+    expect((await deliver(sink, buildEvents(1))).refusals).toEqual([])
+    expect(server.got).toHaveLength(1)
+  })
+})

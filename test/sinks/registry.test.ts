@@ -1,0 +1,50 @@
+import { readdirSync } from 'node:fs'
+import { PassThrough } from 'node:stream'
+import { expect, it } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import type { SinkConfig } from '../../src/config/schema.ts'
+import { createNativeFormat } from '../../src/formats/native.ts'
+import type { Sink } from '../../src/ports.ts'
+import { createSink, type SinkDeps, sinks } from '../../src/sinks/registry.ts'
+import { keepHappenings } from './happenings.ts'
+
+/** What the configuration gives is what the sinks take: a mismatch fails the type check. */
+export const make = (config: SinkConfig, deps: SinkDeps): Sink => createSink(config, deps)
+
+it('knows every folder of a sink', () => {
+  const folders = readdirSync(new URL('../../src/sinks', import.meta.url), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+  expect(Object.keys(sinks).toSorted()).toEqual(folders.toSorted())
+})
+
+it('makes the sink that the options name', async () => {
+  const deps = {
+    format: createNativeFormat(),
+    clock: systemClock,
+    telemetry: keepHappenings().telemetry,
+    version: '1.2.3',
+    output: new PassThrough(),
+  }
+  const http = createSink(
+    {
+      type: 'http',
+      name: 'siem',
+      preset: 'ndjson',
+      url: 'https://siem.example/in?code=1',
+      headers: {},
+      compression: 'gzip',
+      timeoutSeconds: 30,
+      batch: { maxEvents: 1000, maxBytes: 1_000_000 },
+    },
+    deps,
+  )
+  const stdout = createSink({ type: 'stdout', name: 'out' }, deps)
+  expect([http.name, http.address, stdout.name, stdout.address]).toEqual([
+    'siem',
+    'https://siem.example',
+    'out',
+    'stdout',
+  ])
+  await Promise.all([http.close(), stdout.close()])
+})

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest'
+import { createSlots } from '../../src/sinks/slots.ts'
+
+const never = new AbortController().signal
+
+describe('slots', () => {
+  it('lets so many in and the rest in their order', async () => {
+    const slots = createSlots(2)
+    const order: string[] = []
+    const first = await slots.take(never)
+    const second = await slots.take(never)
+    const third = slots.take(never).then((give) => {
+      order.push('third')
+      return give
+    })
+    const fourth = slots.take(never).then((give) => {
+      order.push('fourth')
+      return give
+    })
+    expect(order).toEqual([])
+    second()
+    second()
+    const giveThird = await third
+    expect(order).toEqual(['third'])
+    first()
+    giveThird()
+    const giveFourth = await fourth
+    giveFourth()
+    expect(order).toEqual(['third', 'fourth'])
+  })
+
+  it('lets go of who gives up, also in the very step in which the turn came', async () => {
+    const slots = createSlots(1)
+    const give = await slots.take(never)
+    const stop = new AbortController()
+    const early = slots.take(stop.signal)
+    const both = new AbortController()
+    const late = slots.take(both.signal)
+    stop.abort()
+    await expect(early).rejects.toMatchObject({ code: 'cancelled' })
+    both.abort()
+    give()
+    await expect(late).rejects.toMatchObject({ code: 'cancelled' })
+    const again = await slots.take(never)
+    again()
+    await expect(slots.take(AbortSignal.abort())).rejects.toMatchObject({ code: 'cancelled' })
+    const last = await slots.take(never)
+    last()
+  })
+})

@@ -1,0 +1,219 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { Readable, Writable } from 'node:stream'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { systemClock } from '../../../src/clock.ts'
+import type { Day } from '../../../src/domain/day.ts'
+import { createNativeFormat } from '../../../src/formats/native.ts'
+import type { OpenStream, Sink } from '../../../src/ports.ts'
+import { createStdoutSink } from '../../../src/sinks/stdout/sink.ts'
+import { buildEvent, buildEvents } from '../../formats/events.ts'
+import { keepHappenings, named } from '../happenings.ts'
+
+const never = new AbortController().signal
+const format = createNativeFormat()
+const children: ChildProcessByStdio<Writable, Readable, null>[] = []
+
+/** A real pipe into a real process. */
+function reader(command: string, ...args: string[]): ChildProcessByStdio<Writable, Readable, null> {
+  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+  children.push(child)
+  return child
+}
+
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    if (child.exitCode !== null || child.signalCode !== null) continue
+    const gone = once(child, 'exit')
+    child.kill('SIGKILL')
+    await gone
+  }
+})
+
+function open(output: Writable) {
+  const { telemetry, happenings } = keepHappenings()
+  const sink = createStdoutSink({ name: 'out' }, { format, output, telemetry, clock: systemClock })
+  return { sink, happenings }
+}
+
+function stream(sink: Sink, zone = 101): Promise<OpenStream> {
+  const taken = { storeId: 's', receipts: [], readable: true, confirm: () => Promise.resolve() }
+  return sink.open({ zone, day: '2026-11-20' as Day, sink: 'out' }, taken, never)
+}
+
+async function read(from: Readable): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of from as AsyncIterable<Buffer>) chunks.push(chunk)
+  return Buffer.concat(chunks).toString()
+}
+
+describe('the stdout sink', () => {
+  it('hands over every event and never interleaves lines of several streams', async () => {
+    const cat = reader('cat')
+    const text = read(cat.stdout)
+    const { sink, happenings } = open(cat.stdin)
+    const big = 'x'.repeat(200_000)
+    const sets = Array.from({ length: 8 }, (_, zone) =>
+      buildEvents(20, `zone-${zone}`).map((event) => ({ ...event, pop: big })),
+    )
+    const deliveries = await Promise.all(
+      sets.map(async (events, zone) => (await stream(sink, zone)).deliver(events, never)),
+    )
+    await sink.close()
+    cat.stdin.end()
+    const lines = (await text).split('\n').slice(0, -1)
+    const expected = sets.flat().map((event) => format.encode(event))
+    expect(lines.toSorted()).toEqual(expected.toSorted())
+    expect(deliveries.map(({ bytes }) => bytes).reduce((sum, bytes) => sum + bytes)).toBe(
+      expected.reduce((sum, line) => sum + line.length + 1, 0),
+    )
+    expect(named(happenings, 'SinkAnswered').map(({ outcome }) => outcome)).toEqual(Array(8).fill('ok'))
+  })
+
+  it('acknowledges only what the reader can get', async () => {
+    const stalled = reader('sleep', '60')
+    const { sink } = open(stalled.stdin)
+    const opened = await stream(sink)
+    await opened.deliver(buildEvents(1), never)
+    let done = false
+    const large = opened
+      .deliver([buildEvent({ pop: 'x'.repeat(1_000_000) })], never)
+      .finally(() => (done = true))
+    await expect.poll(() => stalled.stdin.writableLength).toBeGreaterThan(0)
+    expect(done).toBe(false)
+    stalled.kill('SIGKILL')
+    await expect(large).rejects.toMatchObject({ kind: 'stop', code: 'sink_gone' })
+  })
+
+  it('lets go at once of a reader that stops reading, and piles nothing up', async () => {
+    const stalled = reader('sleep', '60')
+    const { sink } = open(stalled.stdin)
+    const stop = new AbortController()
+    const events = [buildEvent({ pop: 'x'.repeat(1_000_000) })]
+    const deliveries = await Promise.all(Array.from({ length: 5 }, (_, zone) => stream(sink, zone)))
+    const results = deliveries.map((opened) => opened.deliver(events, stop.signal))
+    await expect.poll(() => stalled.stdin.writableLength).toBeGreaterThan(0)
+    expect(stalled.stdin.writableLength).toBeLessThan(1_100_000)
+    const startedMs = performance.now()
+    stop.abort()
+    for (const result of results) await expect(result).rejects.toMatchObject({ kind: 'cancelled' })
+    const again = new AbortController()
+    const after = deliveries[0]!.deliver(events, again.signal)
+    again.abort()
+    await expect(after).rejects.toMatchObject({ kind: 'cancelled' })
+    expect(stalled.stdin.writableLength).toBeLessThan(1_100_000)
+    await sink.close()
+    await sink.close()
+    expect(performance.now() - startedMs).toBeLessThan(5_000)
+  })
+
+  it('tears no line when a waiting delivery is aborted', async () => {
+    const slow = reader('sh', '-c', 'read -r first; echo "$first"; exec cat')
+    const { sink } = open(slow.stdin)
+    const stop = new AbortController()
+    const opened = await stream(sink)
+    const first = opened.deliver([buildEvent({ id: 'aborted', pop: 'x'.repeat(2_000_000) })], stop.signal)
+    stop.abort()
+    await expect(first).rejects.toMatchObject({ kind: 'cancelled' })
+    const text = read(slow.stdout)
+    await opened.deliver(buildEvents(3), never)
+    await sink.close()
+    slow.stdin.end()
+    const lines = (await text).split('\n').slice(0, -1)
+    expect(lines.map((line) => format.identify(line)?.id)).toEqual([
+      'aborted',
+      'event-0',
+      'event-1',
+      'event-2',
+    ])
+  })
+
+  it('stops for good when the reader went away', async () => {
+    const gone = reader('sh', '-c', 'exec 0<&-; echo closed; exec sleep 60')
+    await once(gone.stdout, 'data')
+    const { sink, happenings } = open(gone.stdin)
+    const opened = await stream(sink)
+    const failed = { kind: 'stop', code: 'sink_gone' }
+    await expect(opened.deliver(buildEvents(100), never)).rejects.toMatchObject(failed)
+    await expect(opened.deliver(buildEvents(1), never)).rejects.toMatchObject(failed)
+    await expect(sink.check(never)).rejects.toMatchObject(failed)
+    await vi.waitFor(() => expect(named(happenings, 'SinkAnswered')[0]?.outcome).toBe('network'))
+    await sink.close()
+  })
+
+  it('names events that have no form, and ships the others', async () => {
+    const cat = reader('cat')
+    const text = read(cat.stdout)
+    const { telemetry } = keepHappenings()
+    const picky = {
+      ...format,
+      encode(event: Parameters<typeof format.encode>[0]) {
+        if (event.id === 'event-1') throw new Error('no class for it')
+        return format.encode(event)
+      },
+    }
+    const sink = createStdoutSink(
+      { name: 'out' },
+      { format: picky, output: cat.stdin, telemetry, clock: systemClock },
+    )
+    const delivery = await (await stream(sink)).deliver(buildEvents(3), never)
+    expect(delivery.refusals).toMatchObject([
+      {
+        event: { id: 'event-1' },
+        reason: 'unmappable',
+        answer: 'no form in the format native: no class for it',
+      },
+    ])
+    await sink.close()
+    cat.stdin.end()
+    expect((await text).split('\n')).toHaveLength(3)
+  })
+
+  it('delivers nothing once it is closed', async () => {
+    const cat = reader('cat')
+    const { sink } = open(cat.stdin)
+    const opened = await stream(sink)
+    await sink.check(never)
+    await opened.close()
+    await sink.close()
+    await expect(opened.deliver(buildEvents(1), never)).rejects.toMatchObject({ kind: 'cancelled' })
+    expect(cat.stdin.listenerCount('error')).toBe(0)
+  })
+})
+
+describe('stdout that is a file', () => {
+  const script = new URL('ship-to-stdout.ts', import.meta.url).pathname
+
+  async function ship(limits: string): Promise<{ file: string; report: string }> {
+    const folder = await mkdtemp(path.join(tmpdir(), 'shieldlog-stdout-'))
+    try {
+      const target = path.join(folder, 'out.ndjson')
+      const child = spawn('sh', ['-c', `${limits} exec "$0" "$1" > "$2"`, process.execPath, script, target])
+      const [report] = await Promise.all([read(child.stderr), once(child, 'exit')])
+      return { file: await readFile(target, 'utf8'), report: report.trim() }
+    } finally {
+      await rm(folder, { recursive: true })
+    }
+  }
+
+  it('gets every line', async () => {
+    const { file, report } = await ship('')
+    expect(report).toBe('delivered')
+    expect(
+      file
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => format.identify(line)?.id),
+    ).toEqual(buildEvents(100).map(({ id }) => id))
+  })
+
+  it('is never acknowledged for a write that was cut short', async () => {
+    const { file, report } = await ship("trap '' XFSZ; ulimit -f 8;")
+    expect(file.length).toBeGreaterThan(0)
+    expect(file.split('\n').length).toBeLessThan(100)
+    expect(report).toMatch(/^stop sink_gone: .*EFBIG/)
+  })
+})

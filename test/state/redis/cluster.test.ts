@@ -1,0 +1,90 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { checkpointStoreContract, checkpointStoreProperty } from '../../contract/checkpoint-store.contract.ts'
+import {
+  buildCommit,
+  buildGap,
+  buildHolder,
+  buildLetter,
+  buildStream,
+  packed,
+} from '../../contract/checkpoint-store/builders.ts'
+import type { OpenedStore } from '../../contract/checkpoint-store/opened-store.ts'
+import { redisServerAvailable } from '../../setup/redis-available.ts'
+import { waitFor } from '../../setup/wait-for.ts'
+import { openRedisStore, type RedisState } from '../../../src/state/redis/store.ts'
+import { systemClock } from '../../../src/clock.ts'
+import { startCluster, type ClusterNode } from './cluster-servers.ts'
+import { contractStore, createTold, openAt, stateAt } from './opening.ts'
+
+describe.skipIf(!redisServerAvailable())('on a cluster of three nodes', () => {
+  let nodes: readonly ClusterNode[]
+  let state: RedisState
+  beforeAll(async () => {
+    nodes = await startCluster(3)
+    // One node is enough to find the others.
+    state = stateAt(`redis://127.0.0.1:${nodes[0]!.port}/0`, { topology: 'cluster', keyPrefix: 'shieldlog' })
+  })
+
+  const open = (): Promise<OpenedStore> => contractStore(state)()
+  checkpointStoreContract('redis', open)
+  checkpointStoreProperty('redis', open, 15)
+
+  const streams = Array.from({ length: 30 }, (_, zone) => buildStream({ zone: zone + 1 }))
+
+  it('spreads the streams over the nodes, each whole on one of them', async () => {
+    const store = await openAt({ ...state, keyPrefix: 'spread' })
+    for (const stream of streams) {
+      const { fence } = await store.take(stream, buildHolder('one'))
+      const { zone } = stream
+      const more = {
+        seen: new Map([[7, packed(1, 300)]]),
+        deadLetters: [buildLetter({ zone })],
+        gaps: [buildGap({ zone })],
+      }
+      expect(await store.commit(buildCommit(stream, fence, 0, more))).toBe('done')
+    }
+    expect(await store.list()).toHaveLength(30)
+    expect(await store.gaps()).toHaveLength(30)
+    expect(await store.deadLetters()).toHaveLength(30)
+    for (const [index, { client }] of nodes.entries()) {
+      const records = await client.keys('spread:{*}:c')
+      expect(records.length, `streams of node ${index}`).toBeGreaterThan(0)
+      expect(await client.keys('spread:{*}:s')).toHaveLength(records.length)
+      expect(await client.keys('spread:{*}:d')).toHaveLength(records.length)
+    }
+  })
+
+  it('is told from a single server, with the remedy', async () => {
+    const options = { clock: systemClock, deadLetterMaxBytes: 1e9, telemetry: createTold() }
+    for (const { port } of nodes)
+      await expect(
+        openRedisStore({ ...options, state: stateAt(`redis://127.0.0.1:${port}/0`) }),
+      ).rejects.toMatchObject({
+        kind: 'stop',
+        code: 'store_refuses',
+        message: expect.stringContaining('state.redis.cluster'),
+      })
+  })
+
+  it('fails within seconds while a node is away, and works again by itself', async () => {
+    const store = await openAt({ ...state, keyPrefix: 'away' })
+    const holder = buildHolder('one')
+    const fences = new Map<number, number>()
+    for (const stream of streams) fences.set(stream.zone, (await store.take(stream, holder)).fence)
+    await nodes[1]!.kill()
+    const answers = await Promise.allSettled(
+      streams.map((stream) => store.commit(buildCommit(stream, fences.get(stream.zone)!, 0))),
+    )
+    const failed = answers.filter((answer) => answer.status === 'rejected')
+    expect(failed.length).toBeGreaterThan(0)
+    for (const { reason } of failed)
+      expect(reason).toMatchObject({ kind: 'retry', code: 'store_unavailable' })
+    await nodes[1]!.restart()
+    for (const stream of streams) {
+      const commit = buildCommit(stream, fences.get(stream.zone)!, 0)
+      const again = () => store.commit(commit).catch(() => undefined)
+      expect(await waitFor(again, { what: 'the node', timeoutMs: 30_000 })).toBe('done')
+    }
+    expect(await store.list()).toHaveLength(30)
+  })
+})

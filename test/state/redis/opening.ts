@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto'
+import { Redis } from 'ioredis'
+import { expect } from 'vitest'
+import type { Happening } from '../../../src/domain/happening.ts'
+import type { Telemetry } from '../../../src/ports.ts'
+import { openRedisStore, type RedisState, type RedisStoreOptions } from '../../../src/state/redis/store.ts'
+import { systemClock } from '../../../src/clock.ts'
+import type { CheckpointStore } from '../../../src/ports.ts'
+import { contractDeadLetterMaxBytes, type OpenedStore } from '../../contract/checkpoint-store/opened-store.ts'
+import { createFakeClock } from '../../fakes/fake-clock.ts'
+import { own } from '../../setup/leftovers.ts'
+
+export { stateAt } from './settings.ts'
+
+/** What was told, in order. */
+export interface Told extends Telemetry {
+  readonly told: readonly Happening[]
+}
+
+export function createTold(): Told {
+  const told: Happening[] = []
+  return { told, emit: (happening) => void told.push(happening) }
+}
+
+/** A store on the real clock, closed when the test ends. */
+export async function openAt(
+  state: RedisState,
+  more: Partial<RedisStoreOptions> = {},
+): Promise<CheckpointStore> {
+  const options = { state, clock: systemClock, deadLetterMaxBytes: 1e9, telemetry: createTold(), ...more }
+  const store = await openRedisStore(options)
+  own({
+    what: `the store ${state.keyPrefix}`,
+    isLeft: () => true,
+    remove: () => store.close(),
+    isFault: false,
+  })
+  return store
+}
+
+export function open(state: RedisState): Promise<CheckpointStore> {
+  return openRedisStore({ state, clock: systemClock, deadLetterMaxBytes: 1e9, telemetry: createTold() })
+}
+
+/** What a refusal looks like whose text fits. */
+export function refused(message: RegExp) {
+  return { kind: 'stop', code: 'store_refuses', message: expect.stringMatching(message) as string }
+}
+
+/** For the test's own commands; closed when the test or file ends. */
+export function clientOf(url: string): Redis {
+  const client = new Redis(url)
+  client.on('error', () => {})
+  own({ what: 'a client', isLeft: () => true, remove: async () => client.disconnect(), isFault: false })
+  return client
+}
+
+/** As the contract wants stores to be opened: each with a prefix, and a clock, of its own. */
+export function contractStore(state: RedisState): () => Promise<OpenedStore> {
+  return async () => {
+    const clock = createFakeClock()
+    const own: RedisState = { ...state, keyPrefix: `${state.keyPrefix}-${randomBytes(4).toString('hex')}` }
+    const opened: CheckpointStore[] = []
+    const reopen = async (): Promise<CheckpointStore> => {
+      const store = await openRedisStore({
+        state: own,
+        clock,
+        redisNow: clock.now,
+        deadLetterMaxBytes: contractDeadLetterMaxBytes,
+        telemetry: createTold(),
+      })
+      opened.push(store)
+      return store
+    }
+    const close = async (): Promise<void> => {
+      for (const store of opened) await store.close()
+    }
+    return { store: await reopen(), reopen, clock, close }
+  }
+}

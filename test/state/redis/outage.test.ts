@@ -1,0 +1,217 @@
+import { Redis } from 'ioredis'
+import { describe, expect, it } from 'vitest'
+import { unpackFingerprints } from '../../../src/domain/seen.ts'
+import type { CheckpointStore, Commit } from '../../../src/ports.ts'
+import {
+  buildCommit,
+  buildGap,
+  buildHolder,
+  buildLetter,
+  buildStream,
+  packed,
+} from '../../contract/checkpoint-store/builders.ts'
+import { own } from '../../setup/leftovers.ts'
+import { redisServerAvailable, startRedis } from '../../setup/redis.ts'
+import { waitFor } from '../../setup/wait-for.ts'
+import { openAt, stateAt } from './opening.ts'
+
+const stream = buildStream()
+const holder = buildHolder('one')
+const away = { name: 'Failure', kind: 'retry', code: 'store_unavailable' }
+
+/** Every method that a pump or a plan needs, each with what it takes. */
+const calls: Record<string, (store: CheckpointStore) => Promise<unknown>> = {
+  take: (store) => store.take(stream, holder),
+  heartbeat: (store) => store.heartbeat(holder),
+  holds: (store) => store.holds(stream, 1),
+  release: (store) => store.release(stream, 1),
+  commit: (store) => store.commit(buildCommit(stream, 1, 0)),
+  commitWithMore: (store) =>
+    store.commit(buildCommit(stream, 1, 0, { deadLetters: [buildLetter()], gaps: [buildGap()] })),
+  read: (store) => store.read(stream),
+  list: (store) => store.list(),
+  loadSeen: (store) => store.loadSeen(stream, [7]),
+  ledger: (store) => store.ledger(stream),
+  forgetFingerprints: (store) => store.forgetFingerprints(stream),
+  pairs: (store) => store.pairs(),
+  gaps: (store) => store.gaps(),
+  addGaps: (store) => store.addGaps([buildGap()]),
+  deadLetters: (store) => store.deadLetters(),
+  deadLetterCounts: (store) => store.deadLetterCounts(),
+  removeDeadLetters: (store) => store.removeDeadLetters([buildLetter()]),
+  backfills: (store) => store.backfills(),
+  renameSink: (store) => store.renameSink('archive', 'siem'),
+  prune: (store) => store.prune(0, 0),
+}
+
+/** All at once; a call that hangs fails the test by its time limit. */
+async function expectAway(store: CheckpointStore): Promise<void> {
+  const answers = await Promise.allSettled(Object.values(calls).map((call) => call(store)))
+  for (const [index, name] of Object.keys(calls).entries())
+    expect(answers[index], name).toMatchObject({ status: 'rejected', reason: away })
+}
+
+/** Sends the same commit until it is answered, as a pump does. */
+function persist(store: CheckpointStore, commit: Commit): Promise<string> {
+  const answer = () => store.commit(commit).catch(() => undefined)
+  return waitFor(answer, { what: 'an answer', timeoutMs: 20_000, everyMs: 5 })
+}
+
+describe.skipIf(!redisServerAvailable())('a Redis that', () => {
+  it('is not there is waited for within bounds, and named', async () => {
+    const server = await startRedis()
+    await server.stop()
+    await expect(openAt(stateAt(server.url))).rejects.toMatchObject({
+      ...away,
+      message: expect.stringMatching(new RegExp(`127\\.0\\.0\\.1:${server.port}.*ECONNREFUSED`)),
+    })
+  })
+
+  it('dies makes every call fail within bounds, and the store works by itself when it is back', async () => {
+    const server = await startRedis({ appendOnly: true })
+    const store = await openAt(stateAt(server.url))
+    const { fence } = await store.take(stream, holder)
+    await store.commit(buildCommit(stream, fence, 0))
+    await server.kill()
+    await expectAway(store)
+    await server.restart()
+    expect(await persist(store, buildCommit(stream, fence, 1))).toBe('done')
+    // Nothing of what was given up is carried out after all.
+    expect((await store.take(stream, holder)).fence).toBe(fence + 1)
+    expect(await store.gaps()).toEqual([])
+  })
+
+  it('hangs makes every call fail within bounds, and the store works by itself when it goes on', async () => {
+    const server = await startRedis({ appendOnly: true })
+    const store = await openAt(stateAt(server.url))
+    const { fence } = await store.take(stream, holder)
+    await server.pause()
+    await expectAway(store)
+    await expectAway(store)
+    await server.resume()
+    const latest = await waitFor(() => store.take(stream, holder), { what: 'the fence', timeoutMs: 20_000 })
+    expect(latest.fence).toBeGreaterThan(fence)
+    const commit = buildCommit(stream, latest.fence, latest.checkpoint?.commit ?? 0)
+    expect(await persist(store, commit)).toBe('done')
+  })
+
+  it('restarts within a moment is not noticed by a call', async () => {
+    const server = await startRedis({ appendOnly: true })
+    const store = await openAt(stateAt(server.url))
+    const { fence } = await store.take(stream, holder)
+    const restarted = server.restart()
+    const answer = store.commit(buildCommit(stream, fence, 0))
+    await restarted
+    expect(await answer).toBe('done')
+  })
+
+  it('is killed again and again in the middle of commits has each of them whole, once', async () => {
+    const server = await startRedis({ appendOnly: true })
+    const store = await openAt(stateAt(server.url))
+    const { fence } = await store.take(stream, holder)
+    let commits = 0
+    const stopping = new AbortController()
+    const loop = async (): Promise<void> => {
+      for (; !stopping.signal.aborted; commits++) {
+        const from = commits * 100
+        const commit = buildCommit(stream, fence, commits, {
+          seen: new Map([
+            [commits % 5, packed(from, 60)],
+            [5 + (commits % 300), packed(from + 60, 40)],
+          ]),
+          deadLetters: [buildLetter({ id: `e${commits}` })],
+          gaps: commits % 10 === 0 ? [buildGap({ from: commits })] : [],
+        })
+        expect(await persist(store, commit)).toBe('done')
+      }
+    }
+    const looping = loop()
+    for (let kill = 0; kill < 4; kill++) {
+      const before = commits
+      await waitFor(() => commits > before + 20, { what: 'commits', everyMs: 1 })
+      await server.kill()
+      await server.restart()
+    }
+    stopping.abort()
+    await looping
+    const minutes = Array.from({ length: 305 }, (_, minute) => minute)
+    const seen = await store.loadSeen(stream, minutes)
+    const found = [...seen.values()].flatMap(unpackFingerprints).map(Number)
+    expect(found.sort((a, b) => a - b)).toEqual(Array.from({ length: commits * 100 }, (_, at) => at))
+    const ledger = await store.ledger(stream)
+    expect(ledger.map(({ count }) => count)).toEqual(ledger.map(({ minute }) => seen.get(minute)!.length / 8))
+    expect(await store.deadLetters()).toHaveLength(commits)
+    expect(await store.gaps()).toHaveLength(Math.ceil(commits / 10))
+  })
+
+  it('says "done" when the answer to a commit was lost', async () => {
+    const server = await startRedis({ appendOnly: true })
+    const store = await openAt(stateAt(server.url))
+    const { fence } = await store.take(stream, holder)
+    const commit = buildCommit(stream, fence, 0, { seen: new Map([[7, packed(1, 2)]]) })
+    await server.pause()
+    // It lies in the server's buffers and is carried out once the server goes on, long after the call was given up.
+    await expect(store.commit(commit)).rejects.toMatchObject(away)
+    await server.resume()
+    expect(await persist(store, commit)).toBe('done')
+    expect((await store.loadSeen(stream, [7])).get(7)).toEqual(packed(1, 2))
+  })
+})
+
+describe.skipIf(!redisServerAvailable())('what a killed process left undone', async () => {
+  if (!redisServerAvailable()) return
+  const server = await startRedis()
+  const client = new Redis(server.url)
+  own({ what: 'a client', isLeft: () => true, remove: async () => client.disconnect(), isFault: false })
+
+  it('is completed by whoever reads the gaps', async () => {
+    const store = await openAt(stateAt(server.url, { keyPrefix: 'undone' }))
+    const { fence } = await store.take(stream, holder)
+    await store.commit(buildCommit(stream, fence, 0, { gaps: [buildGap()] }))
+    // Back to the instant between the commit and its completion.
+    const gaps = await client.hgetall('undone:{store}:gaps')
+    await client.del('undone:{store}:gaps')
+    await client.hset('undone:{101/2026-11-20/archive}:g', gaps)
+    await client.zadd('undone:{store}:announced', Math.floor(Date.now() / 1000), '101/2026-11-20/archive')
+    expect(await store.gaps()).toEqual([buildGap()])
+    expect(await client.exists('undone:{101/2026-11-20/archive}:g')).toBe(0)
+    // The commit may be under way still, so the announcement stays for a minute.
+    expect(await client.zcard('undone:{store}:announced')).toBe(1)
+    await client.zadd('undone:{store}:announced', 1, '101/2026-11-20/archive')
+    expect(await store.gaps()).toEqual([buildGap()])
+    expect(await client.zcard('undone:{store}:announced')).toBe(0)
+  })
+
+  it('does not keep its room among the dead letters', async () => {
+    const state = stateAt(server.url, { keyPrefix: 'room' })
+    const store = await openAt(state, { deadLetterMaxBytes: 10_000 })
+    const other = buildStream({ zone: 102 })
+    const { fence } = await store.take(stream, holder)
+    await client.hset('room:{store}:letters', 'r:102/2026-11-20/archive', 9_000)
+    await client.zadd('room:{store}:announced', Math.floor(Date.now() / 1000), '102/2026-11-20/archive')
+    const commit = buildCommit(stream, fence, 0, { deadLetters: [buildLetter({ event: 'x'.repeat(4_000) })] })
+    await expect(store.commit(commit)).rejects.toMatchObject({ code: 'dead_letters_full' })
+    await client.zadd('room:{store}:announced', 1, '102/2026-11-20/archive')
+    await store.prune(0, 0)
+    expect(await store.commit(commit)).toBe('done')
+    await store.take(other, holder)
+  })
+
+  it('never lets the dead letters of several streams at once pass their limit', async () => {
+    const state = stateAt(server.url, { keyPrefix: 'race' })
+    const stores = await Promise.all([1, 2, 3].map(() => openAt(state, { deadLetterMaxBytes: 10_000 })))
+    const build = async (zone: number): Promise<Commit> => {
+      const own = buildStream({ zone })
+      const { fence } = await stores[0]!.take(own, holder)
+      return buildCommit(own, fence, 0, { deadLetters: [buildLetter({ zone, event: 'x'.repeat(4_000) })] })
+    }
+    const commits = await Promise.all([1, 2, 3, 4, 5, 6].map(build))
+    await Promise.allSettled(commits.map((commit, index) => stores[index % 3]!.commit(commit)))
+    const [total] = await stores[0]!.deadLetterCounts()
+    expect(total?.bytes ?? 0).toBeLessThanOrEqual(10_000)
+    // Room that was kept for those who were refused is free again.
+    await stores[2]!.removeDeadLetters(await stores[1]!.deadLetters())
+    for (const zone of [7, 8]) expect(await stores[zone % 3]!.commit(await build(zone))).toBe('done')
+    await expect(stores[0]!.commit(await build(9))).rejects.toMatchObject({ code: 'dead_letters_full' })
+  })
+})

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest'
+import { Failure } from '../../../src/domain/failure.ts'
+import { redisFailure } from '../../../src/state/redis/redis-failure.ts'
+
+const failureOf = (message: string, more: object = {}): unknown =>
+  redisFailure(Object.assign(new Error(message), more), 'redis://host:6379/0')
+
+describe('an answer of Redis', () => {
+  it.each([
+    ["OOM command not allowed when used memory > 'maxmemory'. script: abc, on @user_script:3.", /maxmemory/],
+    // Before version 7.
+    [
+      "ERR Error running script (call to f_0123): @user_script:3: @user_script: 3: -OOM command not allowed when used memory > 'maxmemory'.",
+      /raise its maxmemory/,
+    ],
+    ['MISCONF Redis is configured to save RDB snapshots, but it is currently not able to', /log/],
+    ['NOAUTH Authentication required.', /password/],
+    ['WRONGPASS invalid username-password pair or user is disabled.', /password/],
+    ["NOPERM this user has no permissions to run the 'get' command", /commands and keys/],
+    [
+      "ERR The user executing the script can't run this command or subcommand script: ab, on @user_script:1.",
+      /commands/,
+    ],
+    ['WRONGTYPE Operation against a key holding the wrong kind of value', /keyPrefix/],
+    ['MOVED 1234 127.0.0.1:7001', /state\.redis\.cluster/],
+    ['ERR This instance has cluster support disabled', /state\.redis\.url/],
+    ["ERR unknown command 'EVALSHA', with args beginning with:", /6\.2/],
+  ])('%s stops, with the remedy', (message, remedy) => {
+    expect(failureOf(message)).toMatchObject({
+      kind: 'stop',
+      code: 'store_refuses',
+      message: expect.stringMatching(remedy),
+    })
+  })
+
+  it.each([
+    "READONLY You can't write against a read only replica.",
+    'LOADING Redis is loading the dataset in memory',
+    'CLUSTERDOWN The cluster is down',
+    'NOREPLICAS Not enough good replicas to write.',
+    'ERR max number of clients reached',
+    'Command timed out',
+    'Connection is closed.',
+    'connect ECONNREFUSED 127.0.0.1:6379',
+  ])('%s is tried again', (message) => {
+    expect(failureOf(message)).toMatchObject({ kind: 'retry', code: 'store_unavailable' })
+  })
+
+  it.each([
+    'ERR user_script:12: attempt to compare nil with number script: abc, on @user_script:12.',
+    'ERR Error running script (call to f_0123): @user_script:12: user_script:12: attempt to index a nil value',
+  ])('%s is a bug', (message) => {
+    expect(failureOf(message)).not.toBeInstanceOf(Failure)
+  })
+
+  it('is told with what went wrong on the nodes of a cluster', () => {
+    const lastNodeError = new Error('WRONGPASS invalid username-password pair')
+    expect(failureOf('Failed to refresh slots cache.', { lastNodeError })).toMatchObject({
+      kind: 'stop',
+      message: expect.stringMatching(/WRONGPASS.*password/),
+    })
+  })
+
+  it('does not carry what was sent, which may be a password', () => {
+    const failure = failureOf('WRONGPASS', { command: { name: 'hello', args: ['AUTH', 'x', 'sesame'] } })
+    expect(JSON.stringify(failure, Object.getOwnPropertyNames(failure))).not.toContain('sesame')
+    expect((failure as Failure).cause).toBeUndefined()
+  })
+
+  it('leaves alone what is no error of Redis', () => {
+    const failure = new Failure('wait', 'held', 'x')
+    expect(redisFailure(failure, 'x')).toBe(failure)
+    expect(redisFailure('text', 'x')).toBe('text')
+  })
+})

@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { Secret } from '../../../src/domain/secret.ts'
+import { checkpointStoreContract } from '../../contract/checkpoint-store.contract.ts'
+import { projectFolder } from '../../setup/project-folder.ts'
+import { redisServerAvailable, startRedis } from '../../setup/redis.ts'
+import { clientOf, contractStore, open, openAt, refused, stateAt } from './opening.ts'
+
+describe.skipIf(!redisServerAvailable())('as a user with no more rights than the notes give', async () => {
+  if (!redisServerAvailable()) return
+  const server = await startRedis({ args: ['--appendonly', 'yes'] })
+  const notes = readFileSync(`${projectFolder}src/state/redis/README.md`, 'utf8')
+  const rules = /ACL SETUSER shieldlog ([^`]*?)\n```/.exec(notes)?.[1]?.replaceAll(/\\\n/g, ' ') ?? ''
+  const client = clientOf(server.url)
+  const words = rules.split(/\s+/).map((word) => (word.startsWith('>') ? '>pass' : word))
+  await client.call('ACL', 'SETUSER', 'shieldlog', ...words)
+  const state = { keyPrefix: 'shieldlog', username: 'shieldlog', password: new Secret('pass') }
+
+  checkpointStoreContract('redis', contractStore(stateAt(server.url, { ...state, keyPrefix: 'shieldlog:x' })))
+
+  it('nothing was denied', async () => {
+    await openAt(stateAt(`${server.url}/1`, state))
+    expect(await client.call('ACL', 'LOG')).toEqual([])
+  })
+
+  it('is told when it has too few', async () => {
+    await client.call('ACL', 'SETUSER', 'few', 'on', '>pass', '~shieldlog:*', '+@all', '-hset')
+    const few = stateAt(server.url, { ...state, username: 'few', keyPrefix: 'shieldlog:few' })
+    await expect(open(few)).rejects.toMatchObject(refused(/commands and keys/))
+    const elsewhere = stateAt(server.url, { ...state, keyPrefix: 'elsewhere' })
+    await expect(open(elsewhere)).rejects.toMatchObject(refused(/commands and keys/))
+  })
+})

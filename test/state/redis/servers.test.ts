@@ -1,0 +1,232 @@
+import { randomBytes } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../../src/clock.ts'
+import { Secret } from '../../../src/domain/secret.ts'
+import {
+  buildCommit,
+  buildHolder,
+  buildLetter,
+  buildStream,
+  packed,
+} from '../../contract/checkpoint-store/builders.ts'
+import { redisServerAvailable, startRedis } from '../../setup/redis.ts'
+import { temporaryFolder } from '../../setup/temp.ts'
+import { clientOf, createTold, open, openAt, refused, stateAt } from './opening.ts'
+
+describe.skipIf(!redisServerAvailable())('a server', async () => {
+  if (!redisServerAvailable()) return
+  const server = await startRedis({ args: ['--appendonly', 'yes'] })
+  const client = clientOf(server.url)
+  const stream = buildStream()
+  const holder = buildHolder('one')
+
+  it.each(['allkeys-lru', 'volatile-ttl', 'allkeys-random'])(
+    'is refused with the eviction policy %s, and the remedy named',
+    async (policy) => {
+      await client.config('SET', 'maxmemory-policy', policy)
+      await expect(open(stateAt(server.url))).rejects.toMatchObject(
+        refused(/CONFIG SET maxmemory-policy noeviction/),
+      )
+      await client.config('SET', 'maxmemory-policy', 'noeviction')
+      await openAt(stateAt(server.url))
+    },
+  )
+
+  it('is warned of when it forgets at a restart, and not otherwise', async () => {
+    const telemetry = createTold()
+    await openAt(stateAt(server.url), { telemetry })
+    expect(telemetry.told).toEqual([])
+    const forgetful = await startRedis()
+    await openAt(stateAt(forgetful.url), { telemetry })
+    expect(telemetry.told).toEqual([
+      { name: 'Warned', about: 'state', text: expect.stringMatching(/appendonly yes/) },
+    ])
+  })
+
+  it('is warned of when it does not say how it evicts', async () => {
+    await client.call('ACL', 'SETUSER', 'mute', 'on', '>pass', '~*', '+@all', '-info')
+    const telemetry = createTold()
+    const state = stateAt(server.url, { username: 'mute', password: new Secret('pass') })
+    await openAt(state, { telemetry })
+    expect(telemetry.told).toContainEqual({
+      name: 'Warned',
+      about: 'state',
+      text: expect.stringMatching(/eviction policy.*noeviction/),
+    })
+  })
+
+  it('keeps nothing outside of its database and prefix', async () => {
+    const store = await openAt(stateAt(`${server.url}/3`, { keyPrefix: 'mine' }))
+    const { fence } = await store.take(stream, holder)
+    await store.commit(buildCommit(stream, fence, 0, { seen: new Map([[7, packed(1, 1)]]) }))
+    await store.heartbeat(holder)
+    await client.select(3)
+    const keys = await client.keys('*')
+    await client.select(0)
+    expect(keys.length).toBeGreaterThan(4)
+    expect(keys.filter((key) => !key.startsWith('mine:'))).toEqual([])
+    expect(await client.keys('mine:*')).toEqual([])
+  })
+
+  it('is refused where it has no such database', async () => {
+    await expect(open(stateAt(`${server.url}/99`))).rejects.toMatchObject(refused(/name a database/))
+    expect(await client.keys('*:{store}:meta')).not.toContain('99')
+  })
+
+  it('is refused where another program uses the keys', async () => {
+    await client.set('other:{store}:meta', 'x')
+    await expect(open(stateAt(server.url, { keyPrefix: 'other' }))).rejects.toMatchObject(
+      refused(/another keyPrefix/),
+    )
+  })
+
+  it('is refused where a newer version made the store, with both numbers', async () => {
+    await openAt(stateAt(server.url, { keyPrefix: 'newer' }))
+    await client.hset('newer:{store}:meta', 'schema', '7')
+    await expect(open(stateAt(server.url, { keyPrefix: 'newer' }))).rejects.toMatchObject(
+      refused(/schema 7.*knows 1/),
+    )
+  })
+
+  it('is told from a cluster, with the remedy', async () => {
+    await expect(open(stateAt(server.url, { topology: 'cluster' }))).rejects.toMatchObject(
+      refused(/state\.redis\.url/),
+    )
+  })
+
+  it('lets a sink be renamed there and back, under a pump that slept meanwhile', async () => {
+    const store = await openAt(stateAt(server.url))
+    const { fence } = await store.take(stream, holder)
+    await store.commit(buildCommit(stream, fence, 0))
+    await store.release(stream, fence)
+    const elsewhere = await openAt(stateAt(server.url, { keyPrefix: 'elsewhere' }))
+    expect(await elsewhere.renameSink('archive', 'siem')).toBe(0)
+    expect(await store.renameSink('archive', 'siem')).toBe(1)
+    expect(await store.commit(buildCommit(stream, fence, 1))).toBe('refused')
+    expect(await store.renameSink('siem', 'archive')).toBe(1)
+    expect(await store.commit(buildCommit(stream, fence, 1))).toBe('done')
+  })
+
+  it('shuts out a process that does not know yet that a sink was renamed', async () => {
+    const state = stateAt(server.url)
+    const [store, other] = [await openAt(state), await openAt(state)]
+    const { fence } = await store.take(stream, holder)
+    await store.commit(buildCommit(stream, fence, 0))
+    await store.release(stream, fence)
+    expect(await other.renameSink('archive', 'siem')).toBe(1)
+    expect(await store.holds(stream, fence)).toBe(false)
+    expect(await store.commit(buildCommit(stream, fence, 1))).toBe('refused')
+    const anew = await store.take(stream, holder)
+    expect(anew.checkpoint).toBeUndefined()
+    expect(anew.fence).toBeGreaterThan(fence)
+    expect((await other.list()).map(({ stream }) => stream.sink)).toEqual(['siem'])
+    expect(await store.commit(buildCommit(stream, anew.fence, 0))).toBe('done')
+    const sinks = (await store.list()).map(({ stream }) => stream.sink)
+    expect(sinks.sort()).toEqual(['archive', 'siem'])
+  })
+
+  it('makes no store where none is to be made', async () => {
+    const state = stateAt(server.url, { keyPrefix: 'none' })
+    await expect(openAt(state, { create: false })).rejects.toMatchObject(refused(/there is no store/))
+    expect(await client.keys('none:*')).toEqual([])
+    const { id } = await openAt(state)
+    expect((await openAt(state, { create: false })).id).toBe(id)
+  })
+
+  it('is one store for all that open it at once', async () => {
+    const state = stateAt(server.url)
+    const stores = await Promise.all([1, 2, 3, 4].map(() => openAt(state)))
+    expect(new Set(stores.map(({ id }) => id)).size).toBe(1)
+  })
+
+  it('is another store once it was emptied, and takes no commit of before', async () => {
+    const own = await startRedis({ args: ['--appendonly', 'yes'] })
+    const store = await openAt(stateAt(own.url))
+    const before = await store.take(stream, holder)
+    await store.commit(buildCommit(stream, before.fence, 0))
+    await clientOf(own.url).flushall()
+    expect(await store.commit(buildCommit(stream, before.fence, 1))).toBe('refused')
+    const after = await store.take(stream, holder)
+    expect(after.storeId).not.toBe(before.storeId)
+    expect(after.checkpoint).toBeUndefined()
+    expect(after.fence).toBeGreaterThan(before.fence)
+    expect(await store.commit(buildCommit(stream, before.fence, 0))).toBe('refused')
+    expect(await store.commit(buildCommit(stream, after.fence, 0))).toBe('done')
+    expect(await store.list()).toHaveLength(1)
+  })
+
+  it('goes by its own clock, not by that of the host', async () => {
+    const state = stateAt(server.url)
+    // A host that is an hour ahead finds nobody dead.
+    const ahead = { ...systemClock, now: () => systemClock.now() + 3_600_000 }
+    await (await openAt(state)).take(stream, holder)
+    const other = await openAt(state, { clock: ahead })
+    const failure: unknown = await other.take(stream, buildHolder('two')).catch((error: unknown) => error)
+    expect(failure).toMatchObject({ kind: 'wait', code: 'held' })
+    // Until when is said in the time of the host that is to wait.
+    const { retryAt } = (failure as { details: { retryAt: number } }).details
+    expect(retryAt - ahead.now()).toBeGreaterThan(0)
+    expect(retryAt - ahead.now()).toBeLessThanOrEqual(20_000)
+  })
+
+  it('is told a wrong password without showing it, and takes one that was changed in its file', async () => {
+    const own = await startRedis({ args: ['--appendonly', 'yes', '--requirepass', 'first'] })
+    await expect(open(stateAt(own.url))).rejects.toMatchObject(refused(/user name and password/))
+    const wrong = stateAt(own.url, { password: new Secret('sesame-open') })
+    const failure = await open(wrong).catch(String)
+    expect(failure).toMatch(/user name and password/)
+    expect(failure).not.toContain('sesame')
+
+    const file = join(temporaryFolder(), 'password')
+    writeFileSync(file, 'first')
+    const read = () => readFileSync(file, 'utf8')
+    const store = await openAt(stateAt(own.url, { password: new Secret('first', read) }))
+    const { fence } = await store.take(stream, holder)
+    const admin = clientOf(own.url.replace('redis://', 'redis://:first@'))
+    await admin.config('SET', 'requirepass', 'second')
+    writeFileSync(file, 'second')
+    // Connections that were let in stay until they break.
+    await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
+    expect(await store.commit(buildCommit(stream, fence, 0))).toBe('done')
+  })
+
+  it('that is full refuses commits whole, and takes them when there is room', async () => {
+    const small = await startRedis({ args: ['--appendonly', 'yes', '--maxmemory', '4mb'] })
+    const admin = clientOf(small.url)
+    const store = await openAt(stateAt(small.url))
+    const { fence } = await store.take(stream, holder)
+    await store.commit(buildCommit(stream, fence, 0))
+    await expect(
+      (async () => {
+        for (let at = 0; at < 100; at++) await admin.set(`ballast${at}`, randomBytes(100_000))
+      })(),
+    ).rejects.toThrow(/OOM/)
+    const commit = buildCommit(stream, fence, 1, {
+      seen: new Map([[7, packed(1, 5_000)]]),
+      deadLetters: [buildLetter()],
+    })
+    await expect(store.commit(commit)).rejects.toMatchObject(refused(/raise its maxmemory/))
+    expect((await store.read(stream))?.commit).toBe(1)
+    for (let at = 0; at < 30; at++) await admin.del(`ballast${at}`)
+    expect((await store.loadSeen(stream, [7])).size).toBe(0)
+    expect(await store.commit(commit)).toBe('done')
+    expect((await store.loadSeen(stream, [7])).get(7)).toHaveLength(40_000)
+  })
+
+  it('without its replicas takes nothing until they are back', async () => {
+    const lonely = await startRedis({ args: ['--appendonly', 'yes'] })
+    const admin = clientOf(lonely.url)
+    const store = await openAt(stateAt(lonely.url))
+    const { fence } = await store.take(stream, holder)
+    await admin.config('SET', 'min-replicas-to-write', '1')
+    await expect(store.commit(buildCommit(stream, fence, 0))).rejects.toMatchObject({
+      kind: 'retry',
+      code: 'store_unavailable',
+      message: expect.stringMatching(/replicas/),
+    })
+    await admin.config('SET', 'min-replicas-to-write', '0')
+    expect(await store.commit(buildCommit(stream, fence, 0))).toBe('done')
+  })
+})

@@ -1,0 +1,179 @@
+import { randomBytes } from 'node:crypto'
+import { Redis } from 'ioredis'
+import { describe, expect, it } from 'vitest'
+import { dayMs, startOf } from '../../../src/domain/day.ts'
+import type { Cursor } from '../../../src/domain/page.ts'
+import type { Stream } from '../../../src/domain/stream.ts'
+import type { CheckpointStore } from '../../../src/ports.ts'
+import {
+  buildCheckpoint,
+  buildCommit,
+  buildHolder,
+  buildStream,
+  packed,
+} from '../../contract/checkpoint-store/builders.ts'
+import { own } from '../../setup/leftovers.ts'
+import { redisServerAvailable, startRedis } from '../../setup/redis.ts'
+import { openAt, stateAt } from './opening.ts'
+
+const holder = buildHolder('0d3b8c1e-1111-4222-8333-abcdefabcdef')
+const firstMinute = startOf(buildStream().day) / 60_000
+/** What a stream may take besides its events. */
+const streamBytes = 1_000
+
+const inOrder = (events: number) => (event: number) => Math.floor((event * 1440) / events)
+/** Spreads 0, 1, 2 … over all the events, in an order that repeats and looks like none. */
+const scattered = (events: number) => (event: number) =>
+  Math.floor((((event * 7_919) % events) * 1440) / events)
+
+/** One day of events. `minuteAt` says in which minute of the day the nth event lies. */
+async function fillDay(
+  store: CheckpointStore,
+  stream: Stream,
+  events: number,
+  minuteAt: (event: number) => number,
+  pageEvents = 1_000,
+): Promise<void> {
+  const { fence, checkpoint } = await store.take(stream, holder)
+  let number = checkpoint?.commit ?? 0
+  for (let from = 0; from < events; from += pageEvents) {
+    const counts = new Map<number, number>()
+    for (let event = from; event < Math.min(events, from + pageEvents); event++) {
+      const minute = firstMinute + minuteAt(event)
+      counts.set(minute, (counts.get(minute) ?? 0) + 1)
+    }
+    const seen = new Map([...counts].map(([minute, count]) => [minute, randomBytes(count * 8)] as const))
+    expect(await store.commit(buildCommit(stream, fence, number++, { seen }))).toBe('done')
+  }
+  await store.release(stream, fence)
+}
+
+describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
+  if (!redisServerAvailable()) return
+  // The log of slow commands keeps their arguments, and a busy machine fills it.
+  const server = await startRedis({ args: ['--slowlog-log-slower-than', '-1'] })
+  const client = new Redis(server.url)
+  own({ what: 'a client', isLeft: () => true, remove: async () => client.disconnect(), isFault: false })
+  const stream = buildStream()
+  /** Without what the server keeps for its connections, which comes and goes. */
+  const used = async (): Promise<number> => {
+    const text = await client.info('memory')
+    const bytes = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(text)?.[1])
+    return bytes('used_memory') - bytes('mem_clients_normal')
+  }
+
+  it.each([
+    ['a million events in order', 1_000_000, inOrder(1_000_000)],
+    ['a hundred thousand, newest first', 100_000, (event: number) => 1439 - inOrder(100_000)(event)],
+    ['a hundred thousand in no order', 100_000, scattered(100_000)],
+    ['thirty thousand in order', 30_000, inOrder(30_000)],
+    ['ten thousand in order', 10_000, inOrder(10_000)],
+    ['ten thousand in no order', 10_000, scattered(10_000)],
+    ['a thousand in no order', 1_000, scattered(1_000)],
+    ['three hundred in order', 300, inOrder(300)],
+  ])('is 12 bytes an event and 1 kB besides at most: %s', async (_, events, minuteAt) => {
+    await client.flushall()
+    const store = await openAt(stateAt(server.url, { keyPrefix: 'shieldlog' }))
+    // What there is once in a store, and what Redis itself sets up at the first script.
+    await fillDay(store, buildStream({ zone: 1 }), 1, () => 0)
+    const before = await used()
+    await fillDay(store, stream, events, minuteAt, events > 100_000 ? 20_000 : 1_000)
+    expect(await used()).toBeLessThanOrEqual(before + 12 * events + streamBytes)
+  })
+
+  it('is 1 kB for a quiet one, with all that a checkpoint holds of it', async () => {
+    await client.flushall()
+    const store = await openAt(stateAt(server.url, { keyPrefix: 'shieldlog' }))
+    const [count, events] = [1_000, 8]
+    const before = await used()
+    for (let zone = 1; zone <= count; zone++) {
+      const quiet = buildStream({ zone: 1_000_000 + zone })
+      const { fence } = await store.take(quiet, holder)
+      const atMs = startOf(quiet.day) + zone * 12_345
+      const sweep = { beganAtMs: atMs, endedAtMs: atMs + zone, tookMs: zone, pages: 1, found: 0 }
+      const next = buildCheckpoint(quiet, 1, {
+        lastFull: { ...sweep, newestAtBeginMs: atMs - zone },
+        lastPartial: { ...sweep, newestAtBeginMs: atMs - 7 },
+        caughtUpAtMs: atMs,
+        newestMs: atMs - zone,
+        mark: Array.from({ length: events }, () => randomBytes(8).toString('hex')),
+        storedCursors: [1, 2].map((at) => ({
+          cursor: randomBytes(30).toString('base64') as Cursor,
+          newestMs: atMs + at,
+        })),
+      })
+      const seen = new Map(
+        Array.from({ length: events }, (_, at) => [firstMinute + at * 150 + (zone % 100), randomBytes(8)]),
+      )
+      await store.commit(buildCommit(quiet, fence, 0, { next, seen }))
+      await store.release(quiet, fence)
+    }
+    expect(((await used()) - before) / count).toBeLessThanOrEqual(streamBytes + 12 * events)
+  })
+
+  it('goes when its fingerprints are forgotten, down to the ledger, and all of it when it is pruned', async () => {
+    await client.flushall()
+    const store = await openAt(stateAt(server.url, { keyPrefix: 'shieldlog' }))
+    const before = await used()
+    await fillDay(store, stream, 200_000, inOrder(200_000), 20_000)
+    const ledger = await store.ledger(stream)
+    const full = (await used()) - before
+    await store.forgetFingerprints(stream)
+    expect((await used()) - before).toBeLessThan(full / 10)
+    expect(await store.ledger(stream)).toEqual(ledger)
+    expect(ledger).toHaveLength(1440)
+    const { fence, checkpoint } = await store.take(stream, holder)
+    const commit = checkpoint?.commit ?? 0
+    const next = buildCheckpoint(stream, commit + 1, { ended: { as: 'closed', atMs: 5 } })
+    await store.commit(buildCommit(stream, fence, commit, { next }))
+    await store.release(stream, fence)
+    await store.prune(6, 0)
+    const left = (await client.keys('*')).filter((key) => !/:(meta|sinks)$|:holder:/.test(key))
+    expect(left).toEqual([])
+  })
+
+  it('is read in part: as little of a hundred thousand seen events as of a hundred', async () => {
+    const readOf = async (events: number): Promise<number> => {
+      await client.flushall()
+      const store = await openAt(stateAt(server.url, { keyPrefix: 'shieldlog' }))
+      await fillDay(store, stream, events, inOrder(events), 20_000)
+      const { fence, checkpoint } = await store.take(stream, holder)
+      const seen = new Map([[firstMinute + 2_000, randomBytes(800)]])
+      await store.commit(buildCommit(stream, fence, checkpoint?.commit ?? 0, { seen }))
+      const sent = async () => Number(/total_net_output_bytes:(\d+)/.exec(await client.info('stats'))?.[1])
+      const before = await sent()
+      const statistics = (await sent()) - before
+      expect((await store.loadSeen(stream, [firstMinute + 2_000, firstMinute + 2_001])).size).toBe(1)
+      return (await sent()) - before - 2 * statistics
+    }
+    const [few, many] = [await readOf(100), await readOf(100_000)]
+    expect(few).toBeGreaterThan(800)
+    expect(Math.abs(many - few)).toBeLessThan(few * 0.2)
+  })
+
+  it('expires by itself after the readable days, or the days that it is kept, and two more', async () => {
+    await client.flushall()
+    const state = stateAt(server.url, { keyPrefix: 'shieldlog', keepDays: 14 })
+    const store = await openAt(state, { readableDays: 3 })
+    const { fence } = await store.take(stream, holder)
+    await store.commit(buildCommit(stream, fence, 0, { seen: new Map([[7, packed(1, 1)]]) }))
+    const daysLeft = async (part: string): Promise<number> => {
+      const ms = await client.pttl(`shieldlog:{101/2026-11-20/archive}:${part}`)
+      return ms < 0 ? Infinity : ms / dayMs
+    }
+    expect(await daysLeft('s')).toBeCloseTo(5, 1)
+    expect(await daysLeft('c')).toBe(Infinity)
+    const next = buildCheckpoint(stream, 2, { ended: { as: 'closed', atMs: 5 } })
+    await store.commit(buildCommit(stream, fence, 1, { next }))
+    await store.forgetFingerprints(stream)
+    expect(await daysLeft('c')).toBeCloseTo(16, 1)
+    expect(await daysLeft('m')).toBeCloseTo(16, 1)
+    // Who takes it in order to look does not keep it for good.
+    const again = await store.take(stream, holder)
+    await store.release(stream, again.fence)
+    expect(await daysLeft('c')).toBeCloseTo(16, 1)
+    await store.commit(buildCommit(stream, again.fence, 2))
+    expect(await daysLeft('c')).toBe(Infinity)
+    expect(await daysLeft('m')).toBe(Infinity)
+  })
+})

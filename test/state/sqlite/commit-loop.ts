@@ -1,0 +1,26 @@
+// Commits to one stream until it is killed, and prints every answer that it got: "<commit> <first fingerprint>".
+import { randomUUID } from 'node:crypto'
+import { systemClock } from '../../../src/clock.ts'
+import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
+import { buildCommit, buildLetter, buildStream, packed } from '../../contract/checkpoint-store/builders.ts'
+
+const [path = '', zone = '0', count = 'Infinity'] = process.argv.slice(2)
+const stream = buildStream({ zone: Number(zone) })
+const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1e9 })
+const { fence, checkpoint } = await store.take(stream, { id: randomUUID(), schedule: true })
+let number = checkpoint?.commit ?? 0
+const last = number + Number(count)
+while (number < last) {
+  const from = number * 100
+  const commit = buildCommit(stream, fence, number, {
+    seen: new Map([
+      [number % 5, packed(from, 60)],
+      [5 + (number % 300), packed(from + 60, 40)],
+    ]),
+    deadLetters: [buildLetter({ zone: stream.zone, id: `e${number}` })],
+  })
+  if ((await store.commit(commit)) === 'refused') break
+  number++
+  process.stdout.write(`${number} ${from}\n`)
+}
+await store.close()

@@ -1,0 +1,223 @@
+import { randomBytes } from 'node:crypto'
+import { chmodSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setImmediate } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { openDatabase } from '../../../src/state/sqlite/database.ts'
+import { openSqliteStore, type SqliteStoreOptions } from '../../../src/state/sqlite/store.ts'
+import { buildCommit, buildHolder, buildStream, packed } from '../../contract/checkpoint-store/builders.ts'
+import { createFakeClock } from '../../fakes/fake-clock.ts'
+import { startNode, startProcess } from '../../setup/processes.ts'
+import { projectFolder } from '../../setup/project-folder.ts'
+import { temporaryFolder } from '../../setup/temp.ts'
+
+const stream = buildStream()
+const holder = buildHolder('one')
+const openAt = (path: string, more: Partial<SqliteStoreOptions> = {}) =>
+  openSqliteStore({ path, clock: createFakeClock(), deadLetterMaxBytes: 1_000, ...more })
+const modeOf = (path: string) => statSync(path).mode & 0o777
+const refusal = (message: RegExp) => ({
+  name: 'Failure',
+  kind: 'stop',
+  code: 'store_refuses',
+  message: expect.stringMatching(message) as string,
+})
+
+describe('the file of a store', () => {
+  it('is made with its parents, for this user only', async () => {
+    const parent = join(temporaryFolder(), 'var')
+    const path = join(parent, 'deep', 'store.db')
+    const store = await openAt(path)
+    await store.heartbeat(holder)
+    expect([modeOf(parent), modeOf(join(parent, 'deep'))]).toEqual([0o700, 0o700])
+    expect([path, `${path}-wal`, `${path}-shm`].map(modeOf)).toEqual([0o600, 0o600, 0o600])
+    await store.close()
+  })
+
+  it('is refused at once where no folder can be made', async () => {
+    await expect(openAt('/proc/nowhere/deep/store.db')).rejects.toMatchObject(
+      refusal(/\/proc.*set `state` to/),
+    )
+  })
+
+  it('keeps the mode that an operator gave it', async () => {
+    const path = join(temporaryFolder(), 'store.db')
+    await (await openAt(path)).close()
+    chmodSync(path, 0o640)
+    await (await openAt(path)).close()
+    expect(modeOf(path)).toBe(0o640)
+  })
+
+  it('is durable at every commit, in a write-ahead log, and gives free pages back', async () => {
+    const path = join(temporaryFolder(), 'store.db')
+    await (await openAt(path)).close()
+    using database = new DatabaseSync(path)
+    expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
+    expect(database.prepare('PRAGMA auto_vacuum').get()).toEqual({ auto_vacuum: 2 })
+  })
+
+  it('is not made where only an existing one is wanted', async () => {
+    const path = join(temporaryFolder(), 'store.db')
+    await expect(openAt(path, { create: false })).rejects.toMatchObject(refusal(/no store at .*store\.db/))
+    expect(statSync(path, { throwIfNoEntry: false })).toBeUndefined()
+    await (await openAt(path)).close()
+    await (await openAt(path, { create: false })).close()
+  })
+
+  it.each([
+    ['a folder', (folder: string) => folder, /EISDIR.*set `state` to a file/],
+    [
+      'below a file',
+      (folder: string) => join(folder, 'file', 'store.db'),
+      /file belongs to uid.*path below a folder/,
+    ],
+    ['no database', (folder: string) => join(folder, 'file'), /NOTADB.*another path/],
+  ])('is refused when the path is %s', async (_, pathIn, message) => {
+    const folder = temporaryFolder()
+    const text = randomBytes(5_000)
+    writeFileSync(join(folder, 'file'), text)
+    await expect(openAt(pathIn(folder))).rejects.toMatchObject(refusal(message))
+    expect(readFileSync(join(folder, 'file'))).toEqual(text)
+  })
+
+  it('is refused when it is the database of another program, which stays as it is', async () => {
+    const path = join(temporaryFolder(), 'other.db')
+    using database = new DatabaseSync(path)
+    database.exec('CREATE TABLE song (title TEXT)')
+    await expect(openAt(path)).rejects.toMatchObject(refusal(/database of another program/))
+    expect(database.prepare('SELECT name FROM sqlite_schema').all()).toEqual([{ name: 'song' }])
+    expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'delete' })
+  })
+
+  it('is refused by a schema of a newer version, naming both numbers', async () => {
+    const path = join(temporaryFolder(), 'store.db')
+    await (await openAt(path)).close()
+    using database = new DatabaseSync(path)
+    database.exec('PRAGMA user_version = 7')
+    await expect(openAt(path)).rejects.toMatchObject(refusal(/schema 7.* 1 at most/))
+  })
+
+  it('is not written any more once it was moved away', async () => {
+    const path = join(temporaryFolder(), 'store.db')
+    const store = await openAt(path)
+    renameSync(path, `${path}.old`)
+    await expect(store.take(stream, holder)).rejects.toMatchObject(refusal(/moved or removed/))
+    await expect(store.heartbeat(holder)).rejects.toMatchObject(refusal(/moved or removed/))
+    renameSync(`${path}.old`, path)
+    await store.take(stream, holder)
+    await store.close()
+  })
+
+  it('says so when it is damaged', async () => {
+    const path = join(temporaryFolder(), 'store.db')
+    const store = await openAt(path)
+    const { fence } = await store.take(stream, holder)
+    await store.commit(buildCommit(stream, fence, 0, { seen: new Map([[1, packed(1, 50_000)]]) }))
+    await store.close()
+    const bytes = readFileSync(path)
+    bytes.fill(0x5a, 4096 * 3)
+    writeFileSync(path, bytes)
+    const read = async () => {
+      const again = await openAt(path)
+      try {
+        await again.loadSeen(stream, [1])
+        await again.take(stream, holder)
+      } finally {
+        await again.close()
+      }
+    }
+    await expect(read()).rejects.toMatchObject(refusal(/CORRUPT.*restore/))
+  })
+
+  it('lets the event loop turn while another process keeps it locked', async () => {
+    const path = join(temporaryFolder(), 'store.db')
+    const store = await openAt(path)
+    using database = new DatabaseSync(path)
+    database.exec('BEGIN IMMEDIATE')
+    let isDone = false
+    const beat = store.heartbeat(holder).then(() => (isDone = true))
+    for (let turn = 0; turn < 2; turn++) await setImmediate()
+    expect(isDone).toBe(false)
+    database.exec('COMMIT')
+    await beat
+    await store.close()
+  })
+
+  it('is unavailable, not refused, while another process keeps it locked for long', async () => {
+    const path = join(temporaryFolder(), 'store.db')
+    await (await openAt(path)).close()
+    const database = await openDatabase(path, 2)
+    using other = new DatabaseSync(path)
+    other.exec('BEGIN IMMEDIATE')
+    const change = () => database.run('UPDATE store SET made_at = 5')
+    await expect(database.write(change)).rejects.toMatchObject({ kind: 'retry', code: 'store_unavailable' })
+    expect(await database.read(() => database.all('SELECT 1 AS one'))).toEqual([{ one: 1 }])
+    other.exec('ROLLBACK')
+    expect(await database.write(change)).toBe(1)
+    database.close()
+  })
+})
+
+describe('a store that this user may not write', () => {
+  const script = `
+    const { openSqliteStore } = await import(${JSON.stringify(`${projectFolder}src/state/sqlite/store.ts`)})
+    const clock = { now: () => 0, monotonic: () => 0, sleep: async () => {} }
+    try {
+      const store = await openSqliteStore({ path: process.argv[1], clock, deadLetterMaxBytes: 1 })
+      await store.close()
+      console.log('opened')
+    } catch (error) {
+      console.log(JSON.stringify({ kind: error.kind, code: error.code, message: error.message }))
+    }`
+  const args = ['--input-type=module', '-e', script]
+
+  /** Root may write everything, so it hands the work to a user who may not. */
+  const openAsUser = async (path: string): Promise<string> => {
+    const isRoot = process.getuid?.() === 0
+    await using child = isRoot
+      ? startProcess('setpriv', [
+          '--reuid=65534',
+          '--regid=65534',
+          '--clear-groups',
+          process.execPath,
+          ...args,
+          path,
+        ])
+      : startNode([...args, path])
+    await child.exited
+    return child.stdout() + child.stderr()
+  }
+
+  it('gives one line with path, owner, mode, uid and remedy', async () => {
+    const folder = temporaryFolder()
+    chmodSync(folder, 0o755)
+    const locked = join(folder, 'var')
+    mkdirSync(locked, { mode: 0o555 })
+    const uid = process.getuid?.() === 0 ? 65534 : process.getuid?.()
+    const said = await openAsUser(join(locked, 'deep', 'store.db'))
+    const { kind, code, message } = JSON.parse(said) as Record<string, string>
+    expect([kind, code]).toEqual(['stop', 'store_refuses'])
+    expect(message).not.toContain('\n')
+    expect(message).toContain(join(locked, 'deep', 'store.db'))
+    expect(message).toContain(
+      `${locked} belongs to uid ${process.getuid?.()}, gid ${process.getgid?.()}, mode 0555`,
+    )
+    expect(message).toContain(`this process runs as uid ${uid}; run \`chown ${uid} ${locked}\``)
+  })
+
+  it.each(['', '-wal'])('names the file %s that is in the way', async (suffix) => {
+    const folder = temporaryFolder()
+    const path = join(folder, 'store.db')
+    await (await openAt(path)).close()
+    writeFileSync(`${path}-wal`, '')
+    chmodSync(folder, 0o777)
+    chmodSync(path, 0o666)
+    chmodSync(`${path}-wal`, 0o666)
+    chmodSync(`${path}${suffix}`, 0o444)
+    const { message } = JSON.parse(await openAsUser(path)) as { message: string }
+    expect(message).toMatch(
+      new RegExp(`EACCES\\): ${path}${suffix} belongs to uid \\d+, gid \\d+, mode 0444`),
+    )
+  })
+})

@@ -1,0 +1,102 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../../src/clock.ts'
+import { unpackFingerprints } from '../../../src/domain/seen.ts'
+import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
+import type { CheckpointStore } from '../../../src/ports.ts'
+import { buildStream } from '../../contract/checkpoint-store/builders.ts'
+import { startNode, type TestProcess } from '../../setup/processes.ts'
+import { projectFolder } from '../../setup/project-folder.ts'
+import { temporaryFolder } from '../../setup/temp.ts'
+import { waitFor } from '../../setup/wait-for.ts'
+
+const loop = `${projectFolder}test/state/sqlite/commit-loop.ts`
+const openAt = (path: string) => openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1e9 })
+
+/** Whole lines only: a killed process may leave half of one. */
+function acknowledged(child: TestProcess): number[] {
+  const lines = child.stdout().split('\n').slice(0, -1)
+  return lines.map((line) => Number(line.split(' ')[0]))
+}
+
+/** Everything that `commits` commits of the loop wrote is there once, and nothing of a further one. */
+async function expectWhole(store: CheckpointStore, zone: number, commits: number): Promise<void> {
+  const stream = buildStream({ zone })
+  const minutes = Array.from({ length: 305 }, (_, minute) => minute)
+  const seen = await store.loadSeen(stream, minutes)
+  const found = [...seen.values()].flatMap(unpackFingerprints).map(Number)
+  expect(found.sort((a, b) => a - b)).toEqual(Array.from({ length: commits * 100 }, (_, index) => index))
+  const ledger = await store.ledger(stream)
+  expect(ledger.map(({ count }) => count)).toEqual(ledger.map(({ minute }) => seen.get(minute)!.length / 8))
+  const letters = (await store.deadLetters()).filter((letter) => letter.zone === zone)
+  expect(letters).toHaveLength(commits)
+}
+
+describe('processes on one store', () => {
+  it('lose nothing acknowledged and keep nothing halved when they are killed at any instant', async () => {
+    const path = join(temporaryFolder(), 'store.db')
+    let before = 0
+    for (let kill = 0; kill < 6; kill++) {
+      const child = startNode([loop, path, '1'])
+      await waitFor(() => acknowledged(child).length > kill * 7, { what: 'commits', everyMs: 1 })
+      await child.kill('SIGKILL')
+      const said = acknowledged(child).at(-1) ?? 0
+      const store = await openAt(path)
+      const commits = (await store.read(buildStream({ zone: 1 })))?.commit ?? 0
+      // The answer of the last commit may have died with the process.
+      expect(commits - said).toBeOneOf([0, 1])
+      expect(said).toBeGreaterThan(before)
+      await expectWhole(store, 1, commits)
+      await store.close()
+      before = commits
+    }
+    using database = new DatabaseSync(path)
+    expect(database.prepare('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }])
+  })
+
+  it('commit side by side, each to its own stream, while another one reads and writes too', async () => {
+    const path = join(temporaryFolder(), 'store.db')
+    const store = await openAt(path)
+    const children = [1, 2, 3].map((zone) => startNode([loop, path, String(zone), '150']))
+    let turns = 0
+    while (children.some((child) => child.isRunning())) {
+      await store.rememberPairs([
+        { zone: turns++, sink: 'x', firstDay: buildStream().day, plannedAtMs: turns },
+      ])
+      await store.list()
+      await store.prune(0, 0)
+    }
+    const exits = await Promise.all(children.map(({ exited }) => exited))
+    expect(children.map((child) => child.stderr())).toEqual(['', '', ''])
+    expect(exits.map(({ code }) => code)).toEqual([0, 0, 0])
+    for (const zone of [1, 2, 3]) await expectWhole(store, zone, 150)
+    expect(await store.pairs()).toHaveLength(turns)
+    await store.close()
+  })
+
+  it('on one stream: the one that took it last goes on, the others are refused', async () => {
+    const path = join(temporaryFolder(), 'store.db')
+    const first = startNode([loop, path, '1'])
+    await first.waitForLine(/^3 /)
+    const second = startNode([loop, path, '1', '50'])
+    expect(await first.exited).toEqual({ code: 0, signal: null })
+    expect(await second.exited).toEqual({ code: 0, signal: null })
+    const [lastOfFirst, firstOfSecond] = [acknowledged(first).at(-1)!, acknowledged(second)[0]!]
+    expect(firstOfSecond).toBe(lastOfFirst + 1)
+    const store = await openAt(path)
+    await expectWhole(store, 1, lastOfFirst + 50)
+    await store.close()
+  })
+
+  it('make one store when they start at once on an empty path', async () => {
+    const path = join(temporaryFolder(), 'var', 'store.db')
+    const children = [1, 2, 3, 4].map((zone) => startNode([loop, path, String(zone), '3']))
+    const exits = await Promise.all(children.map(({ exited }) => exited))
+    expect(children.map((child) => child.stderr())).toEqual(['', '', '', ''])
+    expect(exits.map(({ code }) => code)).toEqual([0, 0, 0, 0])
+    const store = await openAt(path)
+    expect(await store.list()).toHaveLength(4)
+    await store.close()
+  })
+})

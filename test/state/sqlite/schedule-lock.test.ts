@@ -1,0 +1,121 @@
+import { readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { createScheduleLock } from '../../../src/state/sqlite/schedule-lock.ts'
+import { createFakeClock } from '../../fakes/fake-clock.ts'
+import { startNode } from '../../setup/processes.ts'
+import { projectFolder } from '../../setup/project-folder.ts'
+import { temporaryFolder } from '../../setup/temp.ts'
+
+const clock = createFakeClock(Date.parse('2026-11-20T12:00:00.000Z'))
+const lockAt = (path: string) => createScheduleLock({ path, clock })
+
+/** Takes the lock, says what came of it, and stays until its input ends. */
+const script = `
+  const { createScheduleLock } = await import(${JSON.stringify(`${projectFolder}src/state/sqlite/schedule-lock.ts`)})
+  const lock = createScheduleLock({ path: process.argv[1], clock: { now: () => Date.now() } })
+  console.log('got ' + JSON.stringify(await lock.acquire()))
+  globalThis.gc?.()
+  setInterval(() => globalThis.gc?.(), 5)`
+const startHolder = (path: string) => startNode(['--expose-gc', '--input-type=module', '-e', script, path])
+
+describe('the schedule lock', () => {
+  it('has one owner, and names it to the others', async () => {
+    const path = join(temporaryFolder(), 'var', 'store.db')
+    const [one, two] = [lockAt(path), lockAt(path)]
+    expect(await one.holder()).toBeUndefined()
+    expect(await one.acquire()).toEqual({ ok: true })
+    expect(await one.acquire()).toEqual({ ok: true })
+    const holder = `process ${process.pid} on host ${hostname()}, since 2026-11-20T12:00:00.000Z`
+    expect(await two.acquire()).toEqual({ ok: false, holder })
+    expect(await two.holder()).toBe(holder)
+    expect(await one.holder()).toBe(holder)
+    await one.release()
+    await one.release()
+    expect(await two.holder()).toBeUndefined()
+    expect(await two.acquire()).toEqual({ ok: true })
+    await two.release()
+  })
+
+  it('leaves nothing behind by being asked for', async () => {
+    const folder = temporaryFolder()
+    expect(await lockAt(join(folder, 'store.db')).holder()).toBeUndefined()
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  it('is readable by its user only', async () => {
+    const path = join(temporaryFolder(), 'store.db')
+    const lock = lockAt(path)
+    await lock.acquire()
+    expect(statSync(`${path}.lock`).mode & 0o777).toBe(0o600)
+    expect(statSync(`${path}.lock.holder`).mode & 0o777).toBe(0o600)
+    await lock.release()
+  })
+
+  it('dies with its process, however that dies, and not before', async () => {
+    const path = join(temporaryFolder(), 'store.db')
+    const mine = lockAt(path)
+    for (let kill = 0; kill < 3; kill++) {
+      const child = startHolder(path)
+      await child.waitForLine(/^got \{"ok":true\}/)
+      const answer = await mine.acquire()
+      expect(answer).toMatchObject({
+        ok: false,
+        holder: expect.stringContaining(`process ${child.pid} on host`),
+      })
+      expect(await mine.holder()).toContain(`process ${child.pid} on host`)
+      await child.kill('SIGKILL')
+      expect(await mine.holder()).toBeUndefined()
+      expect(await mine.acquire()).toEqual({ ok: true })
+      await mine.release()
+    }
+  })
+
+  it('goes to one of many that start at once', async () => {
+    const path = join(temporaryFolder(), 'store.db')
+    const children = [1, 2, 3, 4].map(() => startHolder(path))
+    const said = await Promise.all(children.map((child) => child.waitForLine(/^got (.*)/)))
+    expect(said.filter(([, answer]) => answer === '{"ok":true}')).toHaveLength(1)
+    for (const child of children) await child.kill()
+  })
+
+  it('is not disturbed by others that ask who has it', async () => {
+    const path = join(temporaryFolder(), 'store.db')
+    const [one, two] = [lockAt(path), lockAt(path)]
+    for (let turn = 0; turn < 50; turn++) {
+      const [answer] = await Promise.all([one.acquire(), two.holder()])
+      expect(answer).toEqual({ ok: true })
+      expect(await two.holder()).toBeDefined()
+      await one.release()
+    }
+  })
+
+  it('is the same by a link to the store', async () => {
+    const folder = temporaryFolder()
+    writeFileSync(join(folder, 'store.db'), '')
+    symlinkSync(join(folder, 'store.db'), join(folder, 'link.db'))
+    const [one, two] = [lockAt(join(folder, 'store.db')), lockAt(join(folder, 'link.db'))]
+    await one.acquire()
+    expect(await two.acquire()).toMatchObject({ ok: false })
+    await one.release()
+  })
+
+  it('says so when it cannot be made', async () => {
+    const folder = temporaryFolder()
+    writeFileSync(join(folder, 'file'), '')
+    await expect(lockAt(join(folder, 'file', 'store.db')).acquire()).rejects.toMatchObject({
+      kind: 'stop',
+      code: 'store_refuses',
+    })
+  })
+
+  it('is free for a store in memory, which nobody else can have', async () => {
+    const [one, two] = [lockAt(':memory:'), lockAt(':memory:')]
+    expect(await one.acquire()).toEqual({ ok: true })
+    expect(await two.acquire()).toEqual({ ok: true })
+    expect(await one.holder()).toContain(`process ${process.pid}`)
+    await one.release()
+    await two.release()
+  })
+})

@@ -1,0 +1,33 @@
+import { join } from 'node:path'
+import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
+import type { CheckpointStore } from '../../../src/ports.ts'
+import { checkpointStoreContract, checkpointStoreProperty } from '../../contract/checkpoint-store.contract.ts'
+import { contractDeadLetterMaxBytes, type OpenedStore } from '../../contract/checkpoint-store/opened-store.ts'
+import { createFakeClock } from '../../fakes/fake-clock.ts'
+import { temporaryFolder } from '../../setup/temp.ts'
+
+async function openInFile(): Promise<OpenedStore> {
+  const path = join(temporaryFolder(), 'store.db')
+  const clock = createFakeClock()
+  const opened: CheckpointStore[] = []
+  const reopen = async (): Promise<CheckpointStore> => {
+    const store = await openSqliteStore({ path, clock, deadLetterMaxBytes: contractDeadLetterMaxBytes })
+    opened.push(store)
+    return store
+  }
+  const close = async (): Promise<void> => {
+    for (const store of opened) await store.close()
+  }
+  return { store: await reopen(), reopen, clock, close }
+}
+
+async function openInMemory(): Promise<OpenedStore> {
+  const clock = createFakeClock()
+  const options = { path: ':memory:', clock, deadLetterMaxBytes: contractDeadLetterMaxBytes }
+  const store = await openSqliteStore(options)
+  return { store, reopen: async () => store, clock, close: () => store.close() }
+}
+
+checkpointStoreContract('sqlite', openInFile)
+checkpointStoreProperty('sqlite', openInFile, 25)
+checkpointStoreProperty('sqlite in memory', openInMemory, 200)

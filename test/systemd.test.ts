@@ -1,0 +1,111 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { exitCodes } from '../src/commands/io.ts'
+import { loadConfig } from '../src/config/load.ts'
+import { environmentNames } from '../src/config/reference.ts'
+import { projectFolder } from './setup/project-folder.ts'
+import { startCli, startProcess } from './setup/processes.ts'
+import { runCommand } from './setup/run-command.ts'
+import { temporaryFolder } from './setup/temp.ts'
+import { knownDirectives, parseUnit } from './systemd/unit-file.ts'
+
+const text = readFileSync(join(projectFolder, 'config/systemd/shieldlog.service'), 'utf8')
+const unit = parseUnit(text)
+const service = unit.get('Service') ?? []
+
+function valuesOf(name: string): string[] {
+  return service.filter(([each]) => each === name).map(([, value]) => value)
+}
+
+function environmentIn(credentials: string): Record<string, string> {
+  const pairs = valuesOf('Environment').map((pair) => pair.replaceAll('%d', () => credentials).split('='))
+  return Object.fromEntries(pairs) as Record<string, string>
+}
+
+test('the unit says nothing that systemd does not know', () => {
+  expect([...unit.keys()]).toEqual(['Unit', 'Service', 'Install'])
+  for (const [section, directives] of unit)
+    for (const [name] of directives) expect(knownDirectives[section]?.split(/\s+/), section).toContain(name)
+  const once = service
+    .map(([name]) => name)
+    .filter((name) => !['Environment', 'SystemCallFilter'].includes(name))
+  expect(new Set(once).size).toBe(once.length)
+})
+
+test.each([
+  ['DynamicUser', 'yes'],
+  ['NoNewPrivileges', 'yes'],
+  ['CapabilityBoundingSet', ''],
+  ['ProtectSystem', 'strict'],
+  ['ProtectHome', 'yes'],
+  ['PrivateTmp', 'yes'],
+  ['PrivateDevices', 'yes'],
+  ['RestrictSUIDSGID', 'yes'],
+  ['StateDirectory', 'shieldlog'],
+  ['TimeoutStopSec', '15'],
+  ['Restart', 'on-failure'],
+])('%s=%s', (name, value) => expect(valuesOf(name)).toEqual([value]))
+
+test('what does not mend itself is not started again', () => {
+  const codes = valuesOf('RestartPreventExitStatus')[0]?.split(' ').map(Number)
+  expect(codes).toEqual([exitCodes.usage, exitCodes.configuration])
+})
+
+describe('the process that it starts', () => {
+  const [command = '', ...args] = valuesOf('ExecStart')[0]?.split(' ') ?? []
+
+  test('finds its key in its credentials, and writes below its state directory only', () => {
+    const credentials = temporaryFolder()
+    const [credential = '', source = ''] = valuesOf('LoadCredential')[0]?.split(':') ?? []
+    writeFileSync(join(credentials, credential), 'the-key\n')
+    expect(source).toMatch(/^\/etc\/shieldlog\//)
+    const known = environmentNames().map(({ name }) => name)
+    const env = environmentIn(credentials)
+    for (const name of Object.keys(env)) if (name.startsWith('SHIELDLOG_')) expect(known).toContain(name)
+    // The example keeps its key in the environment; what the unit says comes before it.
+    const { config, warnings } = loadConfig({
+      argv: { config: join(projectFolder, 'config/examples/file.yaml') },
+      env,
+    })
+    expect(warnings).toEqual([])
+    expect(config.accounts[0]?.accessKey.reveal()).toBe('the-key')
+    const [place] = valuesOf('WorkingDirectory')
+    expect(place).toBe(`/var/lib/${valuesOf('StateDirectory')[0]}`)
+    expect(config.state).toMatchObject({ path: expect.stringMatching(`^${place}/`) })
+    expect(config.sinks).toMatchObject([{ path: expect.stringMatching(`^${place}/`) }])
+  })
+
+  test('is one that the program understands, and ends with 78 where its configuration is missing', async () => {
+    expect(command).toMatch(/^\/.*\/shieldlog$/)
+    const folder = temporaryFolder()
+    const missing = join(folder, 'shieldlog.yaml')
+    const given = args.map((each) => (each === '/etc/shieldlog/shieldlog.yaml' ? missing : each))
+    expect(given).toContain(missing)
+    const child = startCli(given, { cwd: folder, env: environmentIn(folder) })
+    expect(await child.exited).toEqual({ code: exitCodes.configuration, signal: null })
+    expect(child.stderr()).toContain('(shieldlog.yaml): cannot be read')
+  })
+})
+
+test('systemd itself finds nothing wrong with it, where it is installed', async () => {
+  const version = await systemdVersion()
+  // Older ones do not know every directive.
+  if (version === undefined || version < 250) return
+  const folder = temporaryFolder()
+  mkdirSync(folder, { recursive: true })
+  const file = join(folder, 'shieldlog.service')
+  // Only a program that is there is taken.
+  writeFileSync(file, text.replace(/^ExecStart=\S+/m, `ExecStart=${process.execPath}`))
+  const { stdout, stderr } = await runCommand('systemd-analyze', ['verify', file])
+  expect(stdout + stderr).not.toContain('shieldlog.service')
+  // Of 100, in tenths: 20 is what it calls good.
+  await runCommand('systemd-analyze', ['security', '--offline=true', '--threshold=20', '--no-pager', file])
+})
+
+async function systemdVersion(): Promise<number | undefined> {
+  const child = startProcess('systemd-analyze', ['--version'])
+  const { code } = await child.exited.catch(() => ({ code: null }))
+  const number = /^systemd (\d+)/.exec(child.stdout())?.[1]
+  return code === 0 && number !== undefined ? Number(number) : undefined
+}

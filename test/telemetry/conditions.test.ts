@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest'
+import type { Happening } from '../../src/domain/happening.ts'
+import { matching } from './log-lines.ts'
+import { day, failed, minute, setUp, streamOf } from './stage.ts'
+
+describe('other conditions', () => {
+  it('throttled: over with the first good answer after the wait', async () => {
+    const { clock, log, emit } = setUp()
+    const answered = {
+      name: 'ApiAnswered',
+      account: 'default',
+      operation: 'event_logs',
+      seconds: 0.1,
+    } as const
+    emit({ name: 'ApiThrottled', account: 'default', untilMs: clock.now() + 5000 })
+    emit({ ...answered, outcome: 'ok' })
+    expect(log.lines()).toMatchObject([
+      {
+        phase: 'begins',
+        msg: 'account default: the API asks to slow down; waiting 5 s',
+        until: '2026-11-20T12:00:05.000Z',
+      },
+    ])
+    await clock.advance(5000)
+    emit({ ...answered, outcome: 'timeout' })
+    emit({ ...answered, account: 'second', outcome: 'ok' })
+    expect(log.lines()).toHaveLength(1)
+    emit({ ...answered, outcome: 'ok' })
+    expect(log.lines()).toMatchObject([{ phase: 'begins' }, { phase: 'ends' }])
+  })
+
+  it('guarded sweep: stands until the sweep completes', () => {
+    const { log, emit } = setUp()
+    emit({ name: 'SweepGuarded', stream: streamOf(101), guard: 'cursor_cycle', pages: 12 })
+    emit(failed(101, { code: 'sweep_guarded' }))
+    emit({ name: 'SweepGuarded', stream: streamOf(102), guard: 'cursor_cycle', pages: 12 })
+    emit({ name: 'SweepCompleted', stream: streamOf(101), kind: 'full', pages: 2, found: 1, seconds: 1 })
+    expect(log.lines()).toHaveLength(1)
+    emit({ name: 'SweepCompleted', stream: streamOf(102), kind: 'full', pages: 2, found: 1, seconds: 1 })
+    expect(log.lines().map(({ event, phase }) => [event, phase])).toEqual([
+      ['SweepGuarded', 'begins'],
+      ['SweepGuarded', 'ends'],
+    ])
+  })
+
+  it('clock skew: one warning, one end', async () => {
+    const { clock, log, emit } = setUp()
+    for (let elapsed = 0; elapsed < 100; elapsed++) {
+      emit({ name: 'ClockSkewMeasured', account: 'default', offsetMs: 120_000 })
+      await clock.advance(minute)
+    }
+    emit({ name: 'ClockSkewMeasured', account: 'default', offsetMs: Number.NaN })
+    emit({ name: 'ClockSkewMeasured', account: 'default', offsetMs: -29_000 })
+    expect(log.lines().map(({ level, phase, msg }) => [level, phase, msg])).toEqual([
+      [
+        'warn',
+        'begins',
+        "account default: this host's clock is 2 min behind the API's; days follow the API's clock, set this host's clock right",
+      ],
+      ['info', 'ends', matching(/^over: /)],
+    ])
+  })
+
+  it.each([
+    ['TickFailed', { name: 'TickFailed', error: new Error('boom') }],
+    ['FileShort', { name: 'FileShort', sink: 'archive', part: 'p', expected: 9, found: 3 }],
+    ['Warned', { name: 'Warned', about: 'config', text: 'unknown SHIELDLOG_X' }],
+    [
+      'GapFound',
+      {
+        name: 'GapFound',
+        gap: { zone: 101, sink: 'siem', day, from: 0, to: 1, reason: 'unreadable', recordedAt: 2 },
+      },
+    ],
+  ] satisfies [string, Happening][])(
+    '%s repeated: told at once, then every ten minutes with a count',
+    async (_, happening) => {
+      const { clock, log, emit, tick } = setUp()
+      for (let elapsed = 0; elapsed < 12; elapsed++) {
+        emit(happening)
+        await clock.advance(minute)
+      }
+      expect(log.lines().map(({ count }) => count)).toEqual([1, 11])
+      for (let elapsed = 0; elapsed < 30; elapsed++) {
+        await clock.advance(minute)
+        tick()
+      }
+      expect(log.lines().map(({ count }) => count)).toEqual([1, 11, 12])
+      emit(happening)
+      expect(log.lines()).toHaveLength(4)
+    },
+  )
+
+  it('tells what is untold before the last line, unless it was told just now', async () => {
+    const { clock, log, emit } = setUp()
+    const cut = { name: 'FileCut', sink: 'archive', bytes: 10, keptAside: false } as const
+    for (const part of ['a', 'b', 'c']) emit({ ...cut, part })
+    emit({ name: 'Stopped' })
+    expect(log.lines().map(({ event }) => event)).toEqual(['FileCut', 'Stopped'])
+    await clock.advance(10_000)
+    emit({ name: 'Stopped' })
+    expect(log.lines().map(({ event, count }) => [event, count])).toEqual([
+      ['FileCut', 1],
+      ['Stopped', undefined],
+      ['FileCut', 3],
+      ['Stopped', undefined],
+    ])
+  })
+
+  it('says once that ids repeat, whatever comes', async () => {
+    const { clock, log, emit } = setUp()
+    for (let zone = 101; zone < 600; zone++) {
+      emit({ name: 'IdSeenWithOtherTime', stream: streamOf(zone), id: `evil\n${zone}` })
+      await clock.advance(minute)
+    }
+    expect(log.lines()).toHaveLength(1)
+  })
+
+  it('does not grow with texts that come from outside', () => {
+    const { log, emit } = setUp()
+    for (let index = 0; index < 5000; index++)
+      emit({ name: 'Warned', about: 'sink', text: `odd answer ${index}` })
+    expect(log.lines().length).toBeLessThanOrEqual(201)
+    log.clear()
+    emit(failed(101))
+    expect(log.lines()).toMatchObject([{ event: 'StreamFailed', phase: 'begins' }])
+  })
+})

@@ -1,0 +1,192 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { openSync, closeSync } from 'node:fs'
+import { anything, assert, property, string } from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { Secret } from '../../src/domain/secret.ts'
+import { createLogger } from '../../src/telemetry/logger.ts'
+import { printable, printableField } from '../../src/telemetry/printable.ts'
+import { keepLog, matching } from './log-lines.ts'
+
+const hostile = 'a\u001b[2J\r\nb\u009b31m\u202etxt\u200b\u{e0041}\ud800%s%d{"x":1}'
+/** Whatever acts on a terminal instead of being shown, apart from the line breaks and colours that are ours. */
+const acting = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
+
+describe('the logger', () => {
+  it('writes one JSON object a line, with time, level and event', () => {
+    const stream = keepLog()
+    const logger = createLogger({ level: 'debug', format: 'json', stream })
+    logger.line('info', 'Started', 'one', { zones: 3, list: ['a', 'b'] })
+    logger.line('error', 'Warned', 'two')
+    logger.line('debug', 'Warned', 'three')
+    const [first, second, third] = stream.lines()
+    expect(first).toEqual({
+      level: 'info',
+      time: matching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      event: 'Started',
+      zones: 3,
+      list: ['a', 'b'],
+      msg: 'one',
+    })
+    expect([second?.['level'], third?.['msg']]).toEqual(['error', 'three'])
+  })
+
+  it('changes its level while running', () => {
+    const stream = keepLog()
+    const logger = createLogger({ level: 'warn', format: 'json', stream })
+    logger.line('info', 'Warned', 'not yet')
+    expect(logger.isEnabled('debug')).toBe(false)
+    logger.setLevel('debug')
+    expect(logger.isEnabled('debug')).toBe(true)
+    logger.line('debug', 'Warned', 'now')
+    logger.setLevel('silent')
+    logger.line('fatal', 'Warned', 'never')
+    expect(stream.lines().map(({ msg }) => msg)).toEqual(['now'])
+  })
+
+  it.each([
+    ['auto', true, true],
+    ['auto', false, false],
+    ['pretty', false, true],
+    ['json', true, false],
+  ] as const)('format %s on a terminal (%s) is pretty: %s', (format, isTTY, isPretty) => {
+    const stream = keepLog(isTTY)
+    createLogger({ level: 'info', format, color: false, stream }).line('info', 'Started', 'hello', {
+      zones: 1,
+    })
+    if (!isPretty) return expect(stream.lines()).toHaveLength(1)
+    return expect(stream.text()).toMatch(
+      /^\[\d{4}-\d\d-\d\dT[\d:.]+Z\] INFO: hello \{"event":"Started","zones":1\}\n$/,
+    )
+  })
+
+  it('uses colour on a terminal, unless told not to', () => {
+    const colours = (options: { color?: boolean }, isTTY: boolean) => {
+      const stream = keepLog(isTTY)
+      createLogger({ level: 'info', format: 'pretty', stream, ...options }).line('info', 'Started', 'hello')
+      return stream.text().includes('\u001b[')
+    }
+    expect([colours({}, true), colours({}, false), colours({ color: false }, true)]).toEqual([
+      true,
+      false,
+      false,
+    ])
+  })
+
+  it.each(['json', 'pretty'] as const)('lets no text act as anything but text (%s)', (format) => {
+    const stream = keepLog()
+    const logger = createLogger({ level: 'info', format, stream })
+    class Odd {
+      toString = () => hostile
+    }
+    logger.line('info', 'Warned', hostile, {
+      text: hostile,
+      list: [hostile, { deep: hostile }],
+      error: new Error(hostile),
+      err: new Error(hostile),
+      stack: hostile,
+      odd: new Odd(),
+      [hostile]: 1,
+    })
+    const lines = stream.text().split('\n')
+    expect(lines).toHaveLength(2)
+    expect(lines[0]).not.toMatch(acting)
+    expect(lines[0]).toContain('%s%d')
+  })
+
+  it('shows no secret and cuts what is long or deep', () => {
+    const stream = keepLog()
+    const logger = createLogger({ level: 'info', format: 'json', stream })
+    const deep = { a: { b: { c: { d: { e: 1 } } } } }
+    logger.line('info', 'Warned', 'm'.repeat(100_000), {
+      secret: new Secret('hunter2'),
+      holder: { token: new Secret('hunter2') },
+      long: 'x'.repeat(100_000),
+      many: Array.from({ length: 1000 }, (_, index) => index),
+      deep,
+      big: 10n,
+      nan: Number.NaN,
+    })
+    expect(stream.text()).not.toContain('hunter2')
+    expect(stream.text().length).toBeLessThan(5000)
+    expect(stream.lines()[0]).toMatchObject({
+      secret: '***',
+      holder: { token: '***' },
+      big: '10n',
+      nan: 'NaN',
+    })
+  })
+})
+
+describe('printable', () => {
+  it('keeps everyday text, of any language', () => {
+    for (const text of ['zone 101 (shop) → archive: ok', 'Größe', '日本語', '🙂', 'a\\nb', '"quoted"'])
+      expect(printable(text)).toBe(text)
+  })
+
+  it('leaves nothing that acts, whatever comes in', () => {
+    assert(
+      property(string({ unit: 'binary' }), (text) => {
+        expect(printable(text)).not.toMatch(acting)
+      }),
+    )
+    assert(
+      property(anything({ withBigInt: true, withDate: true, withMap: true }), (value) => {
+        expect(JSON.stringify(printableField(value)) ?? '').not.toMatch(acting)
+      }),
+      { numRuns: 50 },
+    )
+  })
+})
+
+const script = (lines: number) => `
+  const { createLogger } = await import(${JSON.stringify(new URL('../../src/telemetry/logger.ts', import.meta.url).href)})
+  const logger = createLogger({ level: 'info', format: 'auto' })
+  for (let index = 0; index < ${lines}; index++) logger.line('info', 'Warned', 'line ' + index, { pad: 'x'.repeat(900) })
+  process.stdout.write('alive')
+  process.exit(7)`
+
+function run(source: string, stderr: 'pipe' | number) {
+  return spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['ignore', 'pipe', stderr] })
+}
+
+function exitOf(child: ChildProcess): Promise<number | null> {
+  return new Promise((resolve) => child.once('exit', resolve))
+}
+
+async function textOf(stream: NodeJS.ReadableStream | null): Promise<string> {
+  let text = ''
+  for await (const chunk of stream ?? []) text += String(chunk)
+  return text
+}
+
+describe('the log on stderr', () => {
+  it('is whole and in order although the process exits at once', async () => {
+    const child = run(script(500), 'pipe')
+    const [out, log, code] = await Promise.all([textOf(child.stdout), textOf(child.stderr), exitOf(child)])
+    expect([out, code]).toEqual(['alive', 7])
+    const messages = log
+      .trimEnd()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { msg: string }).msg)
+    expect(messages).toEqual(Array.from({ length: 500 }, (_, index) => `line ${index}`))
+  })
+
+  it('does not take the process with it when nobody reads it any more', async () => {
+    const child = run(script(500), 'pipe')
+    child.stderr?.destroy()
+    const [out, code] = await Promise.all([textOf(child.stdout), exitOf(child)])
+    expect([out, code]).toEqual(['alive', 7])
+  })
+
+  it('does not take the process with it when the disk is full', async () => {
+    const full = openSync('/dev/full', 'w')
+    try {
+      const child = run(script(5), full)
+      const [out, code] = await Promise.all([textOf(child.stdout), exitOf(child)])
+      expect([out, code]).toEqual(['alive', 7])
+    } finally {
+      closeSync(full)
+    }
+  })
+})

@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest'
+import type { Happening } from '../../src/domain/happening.ts'
+import { metricDefinitions } from '../../src/telemetry/metric-definitions.ts'
+import { parseExposition, valueOf } from './exposition.ts'
+import { day, known, setUpMetrics, shop, snapshotOf, stream } from './known.ts'
+
+describe('metrics', () => {
+  it('has every name of the contract, with its labels', async () => {
+    const contract = `events_fetched_total{zone} events_delivered_total{zone,sink} events_duplicate_total{zone,sink}
+      events_late_total{zone,sink} events_filtered_total{zone,sink} events_dead_lettered_total{sink,reason}
+      dead_letters{sink} pages_fetched_total{zone,sink} api_requests_total{account,operation,outcome}
+      api_request_duration_seconds{operation} api_throttled_total{account} zone_lag_seconds{zone,sink}
+      zone_caught_up_timestamp_seconds{zone,sink} zone_newest_event_timestamp_seconds{zone,sink}
+      time_to_loss_seconds{zone,sink} gaps{zone,sink} gaps_total{zone,sink,reason} event_delay_seconds{sink,lane}
+      sink_requests_total{sink,outcome} sink_request_duration_seconds{sink} sink_bytes_total{sink}
+      checkpoint_commit_duration_seconds{} streams{state} queue_jobs{lane,state} clock_skew_seconds{account}
+      build_info{version}`
+    const { metrics } = setUpMetrics()
+    metrics.readState(() => Promise.resolve(snapshotOf([], [])))
+    const families = parseExposition(await metrics.text())
+    for (const entry of contract.split(/\s+/)) {
+      const [, name, labels] = /^(\w+)\{(.*)\}$/.exec(entry)!
+      const definition = metricDefinitions.find((one) => one.name === name)
+      expect(Object.keys(definition?.labels ?? { missing: name }).join(','), name).toBe(labels)
+      expect(families.get(`shieldlog_${name}`), name).toMatchObject({
+        type: definition!.type,
+        help: definition!.help,
+      })
+    }
+    for (const { name, type, help } of metricDefinitions) {
+      expect(name.endsWith('_total'), name).toBe(type === 'counter')
+      expect(help).toMatch(/^[^\n]{20,}$/)
+    }
+    expect(valueOf(families, 'shieldlog_build_info', { version: '1.2.3' })).toBe(1)
+    expect([...families.keys()].some((name) => name.startsWith('process_'))).toBe(true)
+    expect([...families.keys()].some((name) => name.startsWith('nodejs_'))).toBe(true)
+  })
+
+  it('starts every counter and histogram of what is configured at 0', async () => {
+    const { metrics } = setUpMetrics()
+    metrics.prepare(known)
+    const families = parseExposition(await metrics.text())
+    const own = [...families.values()].filter(
+      ({ name, type }) => name.startsWith('shieldlog_') && type !== 'gauge',
+    )
+    for (const { name, samples } of own) {
+      expect(samples.length, name).toBeGreaterThan(0)
+      for (const { value } of samples) expect(value, name).toBe(0)
+    }
+    const gaps = families.get('shieldlog_gaps_total')!.samples
+    expect(gaps).toHaveLength(2 * 2 * 5)
+    expect(families.get('shieldlog_sink_requests_total')!.samples).toHaveLength(2 * 8)
+    expect(valueOf(families, 'shieldlog_event_delay_seconds_count', { sink: 'siem', lane: 'backfill' })).toBe(
+      0,
+    )
+    const labels = { account: 'default', operation: 'event_logs', outcome: 'bad_body' }
+    expect(valueOf(families, 'shieldlog_api_requests_total', labels)).toBe(0)
+  })
+
+  it('counts what happens', async () => {
+    const { metrics, telemetry } = setUpMetrics()
+    metrics.prepare(known)
+    const lane = 'live'
+    telemetry.emit({ name: 'PageFetched', stream, lane, events: 10, bytes: 99 })
+    telemetry.emit({
+      name: 'PageCommitted',
+      stream,
+      lane,
+      delivered: 6,
+      duplicates: 3,
+      late: 2,
+      deadLettered: [{ id: 'x', reason: 'refused', answer: 'no' }],
+      delaysSeconds: [0.5, 4, -20, Number.NaN, 400],
+      commitSeconds: 0.002,
+    })
+    telemetry.emit({ name: 'SinkAnswered', sink: 'siem', outcome: 'ok', seconds: 0.2, bytes: 500 })
+    telemetry.emit({ name: 'SinkAnswered', sink: 'siem', outcome: 'timeout', seconds: 30, bytes: 500 })
+    telemetry.emit({ name: 'ClockSkewMeasured', account: 'default', offsetMs: -1500 })
+    const gap = { zone: 101, sink: 'siem', day, from: 0, to: 1, reason: 'zone_gone', recordedAt: 2 } as const
+    telemetry.emit({ name: 'GapFound', gap })
+    const families = parseExposition(await metrics.text())
+    const value = (name: string, labels: Record<string, string>) =>
+      valueOf(families, `shieldlog_${name}`, labels)
+    const pair = { zone: '101', sink: 'siem' }
+    expect(value('events_fetched_total', { zone: '101' })).toBe(10)
+    expect(value('pages_fetched_total', pair)).toBe(1)
+    expect(value('events_delivered_total', pair)).toBe(6)
+    expect(value('events_duplicate_total', pair)).toBe(3)
+    expect(value('events_late_total', pair)).toBe(2)
+    expect(value('events_delivered_total', { zone: '102', sink: 'siem' })).toBe(0)
+    expect(value('events_dead_lettered_total', { sink: 'siem', reason: 'refused' })).toBe(1)
+    expect(value('event_delay_seconds_count', { sink: 'siem', lane })).toBe(4)
+    expect(value('event_delay_seconds_sum', { sink: 'siem', lane })).toBe(404.5)
+    expect(value('checkpoint_commit_duration_seconds_count', {})).toBe(1)
+    expect(value('sink_bytes_total', { sink: 'siem' })).toBe(500)
+    expect(value('sink_requests_total', { sink: 'siem', outcome: 'timeout' })).toBe(1)
+    expect(value('clock_skew_seconds', { account: 'default' })).toBe(-1.5)
+    expect(value('gaps_total', { ...pair, reason: 'zone_gone' })).toBe(1)
+  })
+
+  it('forgets what left the configuration, keeps what stays, and takes back nothing that comes late', async () => {
+    const { metrics, telemetry } = setUpMetrics()
+    metrics.prepare(known)
+    const fetched = (zone: number): Happening => ({
+      name: 'PageFetched',
+      stream: { ...stream, zone },
+      lane: 'live',
+      events: 1,
+      bytes: 1,
+    })
+    const sent = { name: 'SinkAnswered', sink: 'siem', outcome: 'ok', seconds: 0.1, bytes: 1 } as const
+    telemetry.emit(fetched(101))
+    telemetry.emit(sent)
+    metrics.prepare({ ...known, zones: [{ ...shop, name: 'shop renamed' }], sinks: ['siem', 'lake'] })
+    telemetry.emit(fetched(102))
+    telemetry.emit({ ...sent, sink: 'archive' })
+    const families = parseExposition(await metrics.text())
+    const samples = [...families.values()].flatMap((family) => family.samples)
+    expect(samples.filter(({ labels }) => labels['zone'] === '102' || labels['sink'] === 'archive')).toEqual(
+      [],
+    )
+    expect(valueOf(families, 'shieldlog_events_fetched_total', { zone: '101' })).toBe(1)
+    expect(valueOf(families, 'shieldlog_sink_request_duration_seconds_count', { sink: 'siem' })).toBe(1)
+    expect(valueOf(families, 'shieldlog_events_late_total', { zone: '101', sink: 'lake' })).toBe(0)
+    expect(metrics.zone(101)?.name).toBe('shop renamed')
+  })
+
+  it('gives labels from the wire no way in', async () => {
+    const { metrics, telemetry } = setUpMetrics()
+    const sink = 'si"em\\\n# TYPE x counter\nx 1'
+    metrics.prepare({ ...known, sinks: [sink] })
+    const answered = { name: 'ApiAnswered', account: 'default', outcome: 'ok', seconds: 1 } as const
+    telemetry.emit({ ...answered, operation: 'GET /shield/event-logs/1/11-20-2026/abc' })
+    telemetry.emit({ ...answered, account: 'other\n', operation: 'event_logs' })
+    telemetry.emit({ ...answered, outcome: 'teapot' as 'ok', operation: 'event_logs' })
+    telemetry.emit({ name: 'SinkAnswered', sink, outcome: 'ok', seconds: 1, bytes: 3 })
+    const families = parseExposition(await metrics.text())
+    expect(valueOf(families, 'shieldlog_sink_bytes_total', { sink })).toBe(3)
+    const labels = { account: 'default', operation: 'other', outcome: 'ok' }
+    expect(valueOf(families, 'shieldlog_api_requests_total', labels)).toBe(1)
+    const requests = families.get('shieldlog_api_requests_total')!.samples
+    expect(requests.filter(({ value }) => value > 0)).toHaveLength(1)
+  })
+
+  it('shows 500 zones and 2 sinks with at most 25 series each', async () => {
+    const { metrics } = setUpMetrics()
+    const zones = Array.from({ length: 500 }, (_, index) => ({ ...shop, id: index + 1, name: `z${index}` }))
+    metrics.prepare({ ...known, zones })
+    const snapshot = snapshotOf(zones, known.sinks)
+    const pairs = snapshot.pairs.map((pair) => ({ ...pair, newestMs: 1_800_000_000_000 }))
+    metrics.readState(() => Promise.resolve({ ...snapshot, pairs }))
+    const families = parseExposition(await metrics.text())
+    const perPair = new Map<string, number>()
+    const perZone = new Map<string, number>()
+    for (const { samples } of families.values())
+      for (const { labels } of samples) {
+        const { zone, sink } = labels
+        if (zone === undefined) continue
+        const counts = sink === undefined ? perZone : perPair
+        const key = sink === undefined ? zone : `${zone} ${sink}`
+        counts.set(key, (counts.get(key) ?? 0) + 1)
+      }
+    expect(perPair.size).toBe(1000)
+    expect(perZone.size).toBe(500)
+    expect(Math.max(...perPair.values()) + Math.max(...perZone.values())).toBeLessThanOrEqual(25)
+    expect(valueOf(families, 'shieldlog_zone_lag_seconds', { zone: '500', sink: 'siem' })).toBe(5)
+  })
+})

@@ -1,0 +1,71 @@
+import type { Day } from '../../src/domain/day.ts'
+import { Failure } from '../../src/domain/failure.ts'
+import type { FailureCode, FailureKind } from '../../src/domain/failure.ts'
+import type { Happening } from '../../src/domain/happening.ts'
+import { createLogger } from '../../src/telemetry/logger.ts'
+import type { LogLevel } from '../../src/telemetry/logger.ts'
+import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { createTelemetry } from '../../src/telemetry/telemetry.ts'
+import { createFakeClock } from '../fakes/fake-clock.ts'
+import { keepLog } from './log-lines.ts'
+
+export const day = '2026-11-20' as Day
+export const minute = 60_000
+export const lane = 'live' as const
+
+export function setUp(level: LogLevel = 'info', zoneCount = 500) {
+  const clock = createFakeClock()
+  const log = keepLog()
+  const metrics = createMetrics({ version: '1.2.3', clock })
+  const zones = Array.from({ length: zoneCount }, (_, index) => ({
+    id: 101 + index,
+    name: index === 0 ? 'shop' : String(101 + index),
+    account: index < 400 ? 'default' : 'second',
+  }))
+  const known = { zones, sinks: ['archive', 'siem'], accounts: ['default', 'second'] }
+  metrics.prepare(known)
+  const telemetry = createTelemetry({
+    logger: createLogger({ level, format: 'json', stream: log }),
+    metrics,
+    clock,
+  })
+  /** Something that happens all the time and drives what is due. */
+  const tick = () => telemetry.emit({ name: 'PageFetched', stream: streamOf(101), lane, events: 0, bytes: 0 })
+  return {
+    clock,
+    log,
+    metrics,
+    telemetry,
+    known,
+    tick,
+    emit: (happening: Happening) => telemetry.emit(happening),
+  }
+}
+
+export function streamOf(zone: number, sink = 'archive') {
+  return { zone, day, sink }
+}
+
+export function failed(
+  zone: number,
+  {
+    code = 'timeout',
+    kind = 'retry',
+    sink = 'archive',
+    message = 'no answer within 30 s',
+    retryAtMs = 0,
+  }: {
+    code?: FailureCode
+    kind?: FailureKind
+    sink?: string
+    message?: string
+    retryAtMs?: number
+  } = {},
+): Happening {
+  const failure = new Failure(kind, code, message)
+  return { name: 'StreamFailed', stream: streamOf(zone, sink), lane, failure, retryAtMs, count: 1 }
+}
+
+export function recovered(zone: number, sink = 'archive'): Happening {
+  return { name: 'StreamRecovered', stream: streamOf(zone, sink), failures: 3, seconds: 90 }
+}

@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest'
+import type { Happening } from '../../src/domain/happening.ts'
+import { createLogger } from '../../src/telemetry/logger.ts'
+import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { createTelemetry } from '../../src/telemetry/telemetry.ts'
+import { createFakeClock } from '../fakes/fake-clock.ts'
+import { parseExposition, valueOf } from './exposition.ts'
+import { failed, lane, setUp, streamOf } from './stage.ts'
+
+describe('emit', () => {
+  it('writes no line per page at info, and tells all at debug', () => {
+    for (const level of ['info', 'debug'] as const) {
+      const { log, emit } = setUp(level)
+      emit({ name: 'ApiAnswered', account: 'default', operation: 'event_logs', outcome: 'ok', seconds: 0.1 })
+      emit({ name: 'PageFetched', stream: streamOf(101), lane, events: 1, bytes: 2 })
+      emit({
+        name: 'PageCommitted',
+        stream: streamOf(101),
+        lane,
+        delivered: 1,
+        duplicates: 0,
+        late: 0,
+        deadLettered: [],
+        delaysSeconds: [1],
+        commitSeconds: 0.1,
+      })
+      emit({ name: 'SinkAnswered', sink: 'siem', outcome: 'ok', seconds: 0.1, bytes: 3 })
+      emit({ name: 'SweepCompleted', stream: streamOf(101), kind: 'full', pages: 1, found: 1, seconds: 1 })
+      expect(log.lines()).toHaveLength(level === 'info' ? 0 : 5)
+      for (const line of log.lines()) expect(line['event']).toBeTypeOf('string')
+    }
+  })
+
+  it('never throws, and goes on counting', async () => {
+    const clock = createFakeClock()
+    const metrics = createMetrics({ version: '1', clock })
+    metrics.prepare({
+      zones: [{ id: 101, name: 'shop', account: 'default' }],
+      sinks: ['archive'],
+      accounts: ['default'],
+    })
+    const stream = {
+      write() {
+        throw new Error('closed')
+      },
+    }
+    const telemetry = createTelemetry({
+      logger: createLogger({ level: 'trace', format: 'json', stream }),
+      metrics,
+      clock,
+    })
+    const bad: unknown[] = [
+      null,
+      undefined,
+      {},
+      { name: 'constructor' },
+      { name: 'StreamFailed' },
+      { name: 'Nothing' },
+    ]
+    for (const happening of bad) expect(() => telemetry.emit(happening as Happening)).not.toThrow()
+    telemetry.emit({ name: 'PageFetched', stream: streamOf(101), lane, events: 4, bytes: 1 })
+    const families = parseExposition(await metrics.text())
+    expect(valueOf(families, 'shieldlog_events_fetched_total', { zone: '101' })).toBe(4)
+  })
+
+  it('says that it could not tell', () => {
+    const { log, telemetry } = setUp()
+    telemetry.emit({ name: 'GapFound' } as Happening)
+    expect(
+      log.lines().some(({ event, msg }) => event === 'TelemetryFailed' && /GapFound/.test(String(msg))),
+    ).toBe(true)
+  })
+
+  it('keeps the order of what happens', () => {
+    const { log, emit } = setUp()
+    emit({ name: 'Started', version: '1.2.3', zones: 2, sinks: ['archive'], state: 'sqlite:./var/x.db' })
+    emit({ name: 'ServerListening', address: 'http://127.0.0.1:9871' })
+    emit(failed(101))
+    emit({ name: 'ConfigRefused', faults: ['poll.everySeconds: -1', 'zones: none'] })
+    emit({ name: 'Stopping', signal: 'SIGTERM' })
+    emit({ name: 'Stopped' })
+    expect(log.lines().map(({ event }) => event)).toEqual([
+      'Started',
+      'ServerListening',
+      'StreamFailed',
+      'ConfigRefused',
+      'Stopping',
+      'Stopped',
+    ])
+    const times = log.lines().map(({ time }) => String(time))
+    expect(times).toEqual([...times].sort())
+  })
+
+  it('puts nothing hostile into a line', () => {
+    const hostile = 'x\n{"level":"info","event":"Forged"}\u001b]0;owned\u0007\u009b2J\u202e'
+    const { log, emit } = setUp('trace')
+    emit(failed(101, { message: hostile }))
+    emit({ name: 'IdSeenWithOtherTime', stream: streamOf(101), id: hostile })
+    emit({ name: 'FileReplaced', sink: 'archive', part: hostile, why: hostile })
+    emit({
+      name: 'TickFailed',
+      error: Object.assign(new Error(hostile), { stack: `Error: ${hostile}\n at ${hostile}` }),
+    })
+    emit({ name: 'Warned', about: hostile, text: hostile })
+    const answer = { id: hostile, reason: 'refused', answer: hostile.repeat(100) } as const
+    const deadLettered = [answer]
+    const page = { delivered: 0, duplicates: 0, late: 0, delaysSeconds: [], commitSeconds: 0 }
+    emit({ name: 'PageCommitted', stream: streamOf(101), lane, deadLettered, ...page })
+    expect(log.lines().map(({ event }) => event)).toEqual([
+      'StreamFailed',
+      'IdSeenWithOtherTime',
+      'FileReplaced',
+      'TickFailed',
+      'Warned',
+      'PageCommitted',
+      'PageCommitted',
+    ])
+    expect(log.text().replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u)
+  })
+})

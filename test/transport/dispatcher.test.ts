@@ -1,0 +1,117 @@
+import { type Dispatcher, request } from 'undici'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createDispatcher, type DispatcherOptions } from '../../src/transport/dispatcher.ts'
+import { networkFailure } from '../../src/transport/network-failure.ts'
+import { readBody } from '../../src/transport/read-body.ts'
+import { listen, type Listening, listenProxy, listenTls, pem } from './listening.ts'
+
+const proxyNames = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'https_proxy', 'http_proxy', 'no_proxy']
+const saved = Object.fromEntries(proxyNames.map((name) => [name, process.env[name]]))
+const closers: (() => Promise<unknown>)[] = []
+
+afterEach(async () => {
+  for (const [name, value] of Object.entries(saved)) {
+    if (value === undefined) delete process.env[name]
+    else process.env[name] = value
+  }
+  for (const close of closers.splice(0).reverse()) await close()
+})
+
+function opened<T extends Listening>(server: T): T {
+  closers.push(server.close)
+  return server
+}
+
+function dispatching(options: Partial<DispatcherOptions> = {}): Dispatcher {
+  const dispatcher = createDispatcher({ connections: 2, ...options })
+  closers.push(() => dispatcher.destroy())
+  return dispatcher
+}
+
+async function get(dispatcher: Dispatcher, url: string): Promise<string> {
+  const signal = AbortSignal.timeout(10_000)
+  const { body, headers } = await request(url, { dispatcher, signal })
+  const limits = { maxBytes: 1000, maxCompressedBytes: 1000, signal }
+  return (await readBody(body, { ...limits, encoding: String(headers['content-encoding'] ?? '') })).toString()
+}
+
+async function failureOf(dispatcher: Dispatcher, url: string) {
+  return await get(dispatcher, url).then(
+    () => undefined,
+    (error: unknown) => networkFailure(error, 'GET'),
+  )
+}
+
+describe('dispatcher', () => {
+  it('keeps its connections for requests that follow each other', async () => {
+    const server = opened(await listen((_, response) => response.end('hello')))
+    const dispatcher = dispatching()
+    for (let index = 0; index < 20; index++) expect(await get(dispatcher, server.url)).toBe('hello')
+    expect(server.connections()).toBeLessThanOrEqual(2)
+  })
+
+  it('opens no more connections than it may', async () => {
+    const server = opened(await listen((_, response) => setImmediate(() => response.end('hello'))))
+    const dispatcher = dispatching({ connections: 2 })
+    await Promise.all(Array.from({ length: 12 }, () => get(dispatcher, server.url)))
+    expect(server.connections()).toBeLessThanOrEqual(2)
+  })
+
+  it('trusts a private CA only when it is given', async () => {
+    const server = opened(await listenTls((_, response) => response.end('trusted')))
+    expect(await get(dispatching({ tls: { ca: pem('ca.pem') } }), server.url)).toBe('trusted')
+    const failure = await failureOf(dispatching(), server.url)
+    expect(failure).toMatchObject({ code: 'tls', kind: 'retry' })
+    expect(failure?.message).toMatch(/UNABLE_TO_VERIFY|SELF_SIGNED|UNABLE_TO_GET/)
+  })
+
+  it('shows a client certificate', async () => {
+    const server = opened(await listenTls((_, response) => response.end('known'), true))
+    const tls = { ca: pem('ca.pem'), cert: pem('client.pem'), key: pem('client.key') }
+    expect(await get(dispatching({ tls }), server.url)).toBe('known')
+    const failure = await failureOf(dispatching({ tls: { ca: tls.ca } }), server.url)
+    expect(['tls', 'network']).toContain(failure?.code)
+  })
+
+  it('tunnels through the proxy of the environment, CA and client certificate included', async () => {
+    const server = opened(await listenTls((_, response) => response.end('tunnelled'), true))
+    const proxy = opened(await listenProxy())
+    process.env['HTTPS_PROXY'] = proxy.url
+    const tls = { ca: pem('ca.pem'), cert: pem('client.pem'), key: pem('client.key') }
+    expect(await get(dispatching({ tls }), server.url)).toBe('tunnelled')
+    expect(proxy.tunnels).toEqual([`localhost:${server.port}`])
+  })
+
+  it('sends plain requests to the proxy, and none that NO_PROXY names', async () => {
+    const server = opened(await listen((_, response) => response.end('direct')))
+    const proxy = opened(await listenProxy())
+    process.env['HTTP_PROXY'] = proxy.url
+    expect(await get(dispatching(), `${server.url}/a`)).toBe('forwarded')
+    expect(proxy.tunnels).toEqual([`${server.url}/a`])
+    process.env['NO_PROXY'] = '127.0.0.1'
+    expect(await get(dispatching(), server.url)).toBe('direct')
+  })
+
+  it('says so when the proxy refuses the tunnel', async () => {
+    const proxy = opened(await listenProxy(407))
+    process.env['HTTPS_PROXY'] = proxy.url
+    const failure = await failureOf(dispatching(), 'https://localhost:1/')
+    expect(failure).toMatchObject({ code: 'network', kind: 'retry' })
+    expect(failure?.message).toContain('the proxy answered 407')
+  })
+
+  it('names a proxy address that is none', () => {
+    process.env['HTTPS_PROXY'] = 'not a proxy'
+    expect(() => createDispatcher({ connections: 1 })).toThrow(/HTTPS_PROXY.*take a URL/)
+  })
+
+  it.each([
+    ['a CA without a certificate', { ca: 'nothing' }],
+    ['a certificate that is none', { cert: 'nothing', key: pem('client.key') }],
+    ['a key of another certificate', { cert: pem('client.pem'), key: pem('server.key') }],
+  ])('refuses %s before the first connection', (_, tls) => {
+    expect(() => createDispatcher({ connections: 1, tls })).toThrow(
+      expect.objectContaining({ kind: 'stop', code: 'tls' }),
+    )
+  })
+})

@@ -1,0 +1,116 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { fingerprintOf } from '../../src/domain/fingerprint.ts'
+import { backoffMs } from '../../src/transport/backoff.ts'
+import { httpDateOf } from '../../src/transport/http-date.ts'
+import { networkFailure } from '../../src/transport/network-failure.ts'
+import { retryAtOf } from '../../src/transport/retry-after.ts'
+
+const instant = Date.parse('1994-11-06T08:49:37Z')
+
+describe('dates in headers', () => {
+  it.each(['Sun, 06 Nov 1994 08:49:37 GMT', 'Sunday, 06-Nov-94 08:49:37 GMT', 'Sun Nov  6 08:49:37 1994'])(
+    'reads %s',
+    (text) => expect(httpDateOf(text)).toBe(instant),
+  )
+
+  it.each(['', 'now', '0', '1994-11-06', 'Sun, 99 Nov 1994 08:49:37 GMT', 'Sun, 06 Nov 1994 08:49:37 CET'])(
+    'ignores %j',
+    (text) => expect(httpDateOf(text)).toBeUndefined(),
+  )
+
+  it('never throws and never gives what is no number', () => {
+    fc.assert(fc.property(fc.string(), (text) => !Number.isNaN(httpDateOf(text) ?? 0)))
+  })
+})
+
+describe('Retry-After', () => {
+  it.each([
+    ['5', instant + 5000],
+    [' 0 ', instant],
+    ['1.5', instant + 1500],
+    ['999999999999999999999999', instant + 60_000],
+    ['Sun, 06 Nov 1994 08:49:47 GMT', instant + 10_000],
+    ['Sun, 06 Nov 1994 08:00:00 GMT', instant],
+    ['Sun, 06 Nov 2094 08:00:00 GMT', instant + 60_000],
+  ])('reads %j', (text, expected) => expect(retryAtOf(text, instant, 60_000)).toBe(expected))
+
+  it.each([undefined, '', 'soon', '-5', '0x10', '1e9', 'NaN', 'Infinity'])('ignores %j', (text) =>
+    expect(retryAtOf(text, instant, 60_000)).toBeUndefined(),
+  )
+
+  it('always lies between now and the limit', () => {
+    const headers = fc.oneof(
+      fc.string(),
+      fc.nat().map(String),
+      fc.date().map((date) => date.toUTCString()),
+    )
+    fc.assert(
+      fc.property(headers, fc.nat({ max: 1e9 }), (text, maxMs) => {
+        const atMs = retryAtOf(text, instant, maxMs)
+        expect(atMs === undefined || (atMs >= instant && atMs <= instant + maxMs)).toBe(true)
+      }),
+    )
+  })
+})
+
+describe('back-off', () => {
+  it('stays between nothing and its ceiling', () => {
+    fc.assert(
+      fc.property(fc.nat(), fc.double({ min: 0, max: 0.999, noNaN: true }), (attempt, random) => {
+        const ms = backoffMs(attempt, { baseMs: 100, maxMs: 5000 }, () => random)
+        expect(ms).toBeGreaterThanOrEqual(0)
+        expect(ms).toBeLessThanOrEqual(Math.min(5000, 100 * 2 ** attempt))
+      }),
+    )
+  })
+})
+
+describe('faults of the network', () => {
+  const coded = (code: string, cause?: unknown) =>
+    Object.assign(new Error('https://u:hunter2@api.example/token', { cause }), { code })
+
+  it.each([
+    [coded('ECONNREFUSED'), 'network'],
+    [coded('EAI_AGAIN'), 'network'],
+    [coded('E2BIG'), 'network'],
+    [coded('UND_ERR_SOCKET'), 'network'],
+    [coded('HPE_INVALID_CONSTANT'), 'network'],
+    [coded('UND_ERR_HEADERS_TIMEOUT'), 'timeout'],
+    [new DOMException('late', 'TimeoutError'), 'timeout'],
+    [coded('CERT_HAS_EXPIRED'), 'tls'],
+    [coded('ERR_TLS_CERT_ALTNAME_INVALID'), 'tls'],
+    [coded('EPROTO'), 'tls'],
+    [coded('UND_ERR_PRX_TLS', coded('SELF_SIGNED_CERT_IN_CHAIN')), 'tls'],
+    [coded('UND_ERR_PRX_CONN', coded('ECONNREFUSED')), 'network'],
+    [new DOMException('stop', 'AbortError'), 'cancelled'],
+    [coded('UND_ERR_CLOSED'), 'cancelled'],
+    [coded('UND_ERR_INVALID_ARG'), 'rejected'],
+  ])('%s is %s', (error, code) => {
+    const failure = networkFailure(error, 'GET event-logs')
+    expect(failure.code).toBe(code)
+    expect(failure.message).not.toContain('hunter2')
+  })
+
+  it('a stop wins over whatever the request threw', () => {
+    const stopped = AbortSignal.abort(new Error('stop'))
+    expect(networkFailure(coded('UND_ERR_SOCKET'), 'GET', stopped).code).toBe('cancelled')
+    expect(networkFailure('anything', 'GET', stopped).code).toBe('cancelled')
+  })
+
+  it('never takes a wrong argument of our own for a fault of the network', () => {
+    expect(() => networkFailure(coded('ERR_INVALID_ARG_TYPE'), 'GET')).toThrow()
+  })
+
+  it('lets a bug through as it came', () => {
+    const bug = new TypeError('x is not a function')
+    expect(() => networkFailure(bug, 'GET')).toThrow(bug)
+  })
+})
+
+describe('fingerprint', () => {
+  it('depends on id and time, and is the same everywhere', () => {
+    expect(fingerprintOf({ id: 'a' })).toBe(0x87428fc522803d31n)
+    expect(fingerprintOf({ id: 'a' })).not.toBe(fingerprintOf({ id: 'a', time: '2026-01-01T00:00:00.000Z' }))
+  })
+})
