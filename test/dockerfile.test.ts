@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { chmodSync, existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -9,6 +9,9 @@ import { pairsOf, parseDockerfile, wordsOf } from './image/instructions.ts'
 import { startNode } from './setup/processes.ts'
 import { projectFolder } from './setup/project-folder.ts'
 import { temporaryFolder } from './setup/temp.ts'
+import { workplace } from './e2e/workplace.ts'
+import { otlpReceiver } from './telemetry/otlp-receiver.ts'
+import { tracingImage } from './telemetry/real-sdk.ts'
 
 const manifest = JSON.parse(readFileSync(`${projectFolder}package.json`, 'utf8')) as {
   version: string
@@ -106,6 +109,46 @@ describe('the image, built step by step', () => {
     expect(await child.exited, child.stderr()).toEqual({ code: 0, signal: null })
     expect(child.stdout().trim()).toBe(manifest.version)
     expect(stampsIn(join(image.root, 'app'))).toEqual(before)
+  })
+})
+
+describe('the image for traces that the README derives', () => {
+  const stage = tracingImage()
+  const said = (name: string) => stage.instructions.filter((each) => each.name === name)
+
+  test('is three instructions, with the versions that the tests load', () => {
+    expect([stage.image, ...stage.instructions.map(({ name }) => name)]).toEqual(['shieldlog', 'RUN', 'ENV'])
+    const named = [...(said('RUN')[0]?.text ?? '').matchAll(/ (@opentelemetry\/[\w-]+)@(\S+)/g)]
+    const all = { ...manifest.dependencies, ...manifest.devDependencies }
+    const tried = Object.entries(all).filter(([name]) => name.startsWith('@opentelemetry/'))
+    expect(named.map(([, name, version]) => [name, version]).toSorted()).toEqual(tried.toSorted())
+    // The image itself stays without an SDK.
+    expect(Object.keys(manifest.dependencies).filter((name) => name.startsWith('@opentelemetry/'))).toEqual([
+      '@opentelemetry/api',
+    ])
+  })
+
+  test('sends spans, once it is built step by step', async () => {
+    const receiver = await otlpReceiver()
+    // The home of the user, which the official image brings.
+    const root = temporaryFolder()
+    mkdirSync(join(root, 'home/node'), { recursive: true })
+    const { env } = await buildStage(stage, root, root, new Map())
+    const place = await workplace({ days: 5 })
+    const { code, stderr } = await place.once({
+      env: {
+        ...Object.fromEntries(
+          Object.entries(env).map(([name, text]) => [name, text.replaceAll('/home/', `${root}/home/`)]),
+        ),
+        OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+      },
+    })
+    expect([code, stderr]).toEqual([0, expect.any(String)])
+    expect(new Set(receiver.spans.map(({ name }) => name))).toEqual(
+      new Set(['pump', 'fetch', 'deliver', 'commit']),
+    )
+    const names = receiver.spans.map(({ resource }) => resource['service.name'])
+    expect(new Set(names)).toEqual(new Set([env['OTEL_SERVICE_NAME']]))
   })
 })
 

@@ -1,4 +1,5 @@
 import { CommanderError } from 'commander'
+import { flushSpans } from '../assemble/flush-spans.ts'
 import { printable } from '../assemble/printable.ts'
 import { ConfigFaults, type Fault } from '../config/faults.ts'
 import { Failure, messageOf } from '../domain/failure.ts'
@@ -6,10 +7,16 @@ import { exitCodes, type Io } from './io.ts'
 import { createProgram } from './program.ts'
 import { UsageFault } from './registration.ts'
 
+/** For a collector that does not answer. After a stop there is little left of the time that a stop may take. */
+const flushMs = 2_000
+const flushAfterStopMs = 500
+
 /** argv → one command → exit code. `exit` ends the process at once, for a second signal and for a stop that hangs. */
 export async function main(argv: readonly string[], exit: (code: number) => never): Promise<number> {
   const output = watchOutput()
-  const code = await execute(argv, processIo(exit))
+  const io = processIo(exit)
+  const code = await execute(argv, io)
+  await flushSpans(io.signal.aborted ? flushAfterStopMs : flushMs)
   const lost = await output.lost()
   if (lost === undefined) return code
   process.stderr.write(`stdout cannot be written: ${messageOf(lost)}\n`)

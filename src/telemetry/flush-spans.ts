@@ -1,0 +1,31 @@
+import { trace } from '@opentelemetry/api'
+import type { Clock } from '../ports.ts'
+
+/**
+ * Has an SDK that was loaded into the process send the spans that it still keeps, at the end of a process: most send
+ * every few seconds only. Returns after `longestMs` at the latest, and never throws, whatever becomes of them.
+ */
+export async function flushSpans(longestMs: number, clock: Clock): Promise<void> {
+  const flushing = askForFlush()
+  if (flushing === undefined) return
+  const flushed = new AbortController()
+  const patience = clock.sleep(longestMs, flushed.signal).catch(() => undefined)
+  await Promise.race([flushing.catch(() => undefined), patience])
+  flushed.abort()
+  await patience
+}
+
+/** The API itself knows no flush; providers of SDKs have one. Undefined where nobody records. */
+function askForFlush(): Promise<unknown> | undefined {
+  try {
+    const proxy: unknown = trace.getTracerProvider()
+    const provider = hasMethod(proxy, 'getDelegate') ? proxy.getDelegate() : proxy
+    return hasMethod(provider, 'forceFlush') ? Promise.resolve(provider.forceFlush()) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function hasMethod<Name extends string>(value: unknown, name: Name): value is Record<Name, () => unknown> {
+  return typeof value === 'object' && value !== null && typeof Reflect.get(value, name) === 'function'
+}

@@ -1,0 +1,114 @@
+import { symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { projectFolder } from '../setup/project-folder.ts'
+import { redisServerAvailable, startRedis } from '../setup/redis.ts'
+import { runCommand } from '../setup/run-command.ts'
+import { temporaryFolder } from '../setup/temp.ts'
+import { waitFor } from '../setup/wait-for.ts'
+import { otlpReceiver, type OtlpReceiver, type ReceivedSpan } from '../telemetry/otlp-receiver.ts'
+import { tracingEnvironment, writeStart } from '../telemetry/real-sdk.ts'
+import { openAt, stateAt } from '../state/redis/opening.ts'
+import { compareFiles, exactly } from './shipped.ts'
+import { accessKey, readableDays, workplace, zones } from './workplace.ts'
+
+/** The environment of the README's image, its SDK being the one that the lock file names. */
+async function tracedTo(receiver: OtlpReceiver, more: Record<string, string> = {}) {
+  const folder = temporaryFolder()
+  symlinkSync(join(projectFolder, 'node_modules'), join(folder, 'node_modules'))
+  await runCommand('sh', ['-ec', writeStart(folder)])
+  return { ...tracingEnvironment(folder), OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, ...more }
+}
+
+const instance = ({ resource }: ReceivedSpan) => resource['service.instance.id']
+const named = (spans: readonly ReceivedSpan[], name: string) => spans.filter((span) => span.name === name)
+
+describe.skipIf(!redisServerAvailable())('a real OpenTelemetry SDK', () => {
+  test('shows one trace from the tick in the scheduler to the commit in the worker', async () => {
+    const receiver = await otlpReceiver()
+    const redis = await startRedis({ appendOnly: true })
+    const place = await workplace(
+      { days: 60, pageSize: 25, tokenStyle: 'hostile' },
+      {
+        state: { redis: { url: redis.url, keyPrefix: redis.keyPrefix } },
+        // Nothing is under way any more once the first sweeps are done.
+        poll: { everySeconds: 3_600 },
+        server: { port: 0 },
+      },
+    )
+    const start = async (role: 'scheduler' | 'worker') => {
+      const names = {
+        OTEL_RESOURCE_ATTRIBUTES: `service.instance.id=${role}`,
+        OTEL_BSP_SCHEDULE_DELAY: '100',
+      }
+      return place.start(['run', '--role', role], { env: await tracedTo(receiver, names) })
+    }
+    const [scheduler, worker] = [await start('scheduler'), await start('worker')]
+    const total = zones.length * 3 * 60
+    const output = () => `${scheduler.stderr()}\n${worker.stderr()}`
+    const store = await openAt(stateAt(redis.url, { keyPrefix: redis.keyPrefix }))
+    const committed = async () => {
+      let events = 0
+      for (const { counters } of await store.list()) events += counters.delivered
+      return events
+    }
+    await waitFor(async () => (await committed()) === total, { what: output, timeoutMs: 40_000 })
+    const { spans } = receiver
+    const pathTo = (span: ReceivedSpan): ReceivedSpan[] => {
+      const parent = spans.find(({ spanId }) => spanId === span.parentId)
+      return parent === undefined ? [span] : [...pathTo(parent), span]
+    }
+    const areWhole = () => {
+      const commits = named(spans, 'commit')
+      return commits.length >= zones.length * 3 && commits.every((span) => pathTo(span).length === 3)
+    }
+    await waitFor(areWhole, { what: () => `whole traces, of ${spans.length} spans`, timeoutMs: 20_000 })
+    expect((await worker.kill('SIGTERM'))?.code, output()).toBe(0)
+    expect((await scheduler.kill('SIGTERM'))?.code, output()).toBe(0)
+    expect(compareFiles(place.events, place.simulator, zones, readableDays())).toEqual(exactly(total))
+
+    for (const name of ['fetch', 'deliver', 'commit']) {
+      expect(named(spans, name).length, name).toBeGreaterThanOrEqual(zones.length * 3)
+      for (const span of named(spans, name)) {
+        const path = pathTo(span)
+        expect(path.map((each) => each.name)).toEqual(['tick', 'pump', name])
+        expect(path.map(instance)).toEqual(['scheduler', 'worker', 'worker'])
+        expect(new Set(path.map(({ traceId }) => traceId)).size).toBe(1)
+      }
+    }
+    const deliveries = named(spans, 'deliver').filter(({ attributes }) => attributes['outcome'] === 'ok')
+    expect(deliveries.reduce((sum, { attributes }) => sum + Number(attributes['events']), 0)).toBe(total)
+    expect(new Set(spans.map(({ scope }) => scope))).toEqual(new Set(['shieldlog']))
+    expect(new Set(spans.map(({ resource }) => resource['service.name']))).toEqual(new Set(['shieldlog']))
+
+    const sent = receiver.texts.join('\n')
+    const tokens = place.simulator.requests.flatMap(({ token }) => (token === undefined ? [] : [token]))
+    const ids = place.simulator.entries(101, readableDays()[0]).map(({ logId }) => logId)
+    expect(tokens.length).toBeGreaterThan(0)
+    for (const secret of [accessKey, redis.url, redis.keyPrefix, place.folder, ...tokens, ...ids])
+      expect(sent.includes(secret), secret).toBe(false)
+  })
+})
+
+test('a command that ends by itself sends its spans first', async () => {
+  const receiver = await otlpReceiver()
+  const { once } = await workplace({ days: 20 })
+  const { code, stderr } = await once({ env: await tracedTo(receiver) })
+  expect(code, stderr).toBe(0)
+  const deliveries = named(receiver.spans, 'deliver')
+  expect(deliveries.reduce((sum, { attributes }) => sum + Number(attributes['events']), 0)).toBe(2 * 3 * 20)
+})
+
+test('a collector that is away, or takes nothing, costs spans and no event', async () => {
+  const receiver = await otlpReceiver()
+  const nobody = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }
+  const elsewhere = { OTEL_EXPORTER_OTLP_ENDPOINT: `${receiver.url}/elsewhere` }
+  for (const more of [nobody, elsewhere]) {
+    const place = await workplace({ days: 20 })
+    const { code, stderr } = await place.once({ env: await tracedTo(receiver, more) })
+    expect(code, stderr).toBe(0)
+    expect(compareFiles(place.events, place.simulator, zones, readableDays())).toEqual(exactly(2 * 3 * 20))
+  }
+  expect(receiver.texts.length).toBeGreaterThan(0)
+  expect(receiver.spans).toEqual([])
+})

@@ -1,0 +1,99 @@
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { gunzipSync } from 'node:zlib'
+import { own } from '../setup/leftovers.ts'
+import type { RecordedSpan } from './span-recorder.ts'
+
+/** A span as it came over the wire, with what its process said of itself. */
+export interface ReceivedSpan extends Omit<RecordedSpan, 'isParentRemote' | 'startTime'> {
+  readonly resource: Readonly<Record<string, unknown>>
+}
+
+export interface OtlpReceiver {
+  /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
+  readonly url: string
+  /** All spans so far, in the order of their coming. */
+  readonly spans: readonly ReceivedSpan[]
+  /** Requests as they came: their headers as JSON, and their uncompressed bodies. */
+  readonly texts: readonly string[]
+}
+
+interface Attribute {
+  readonly key: string
+  readonly value: Readonly<Record<string, unknown>>
+}
+
+interface TraceRequest {
+  readonly resourceSpans: readonly {
+    readonly resource: { readonly attributes: readonly Attribute[] }
+    readonly scopeSpans: readonly {
+      readonly scope: { readonly name: string }
+      readonly spans: readonly {
+        readonly traceId: string
+        readonly spanId: string
+        readonly parentSpanId?: string
+        readonly name: string
+        readonly attributes: readonly Attribute[]
+        readonly status: { readonly code?: number }
+      }[]
+    }[]
+  }[]
+}
+
+/** Takes traces as OTLP over HTTP in JSON, on 127.0.0.1; closed after the test. */
+export async function otlpReceiver(): Promise<OtlpReceiver> {
+  const spans: ReceivedSpan[] = []
+  const texts: string[] = []
+  const serve = async (request: IncomingMessage): Promise<number> => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+    const body = Buffer.concat(chunks)
+    const text = (request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body).toString('utf8')
+    texts.push(JSON.stringify(request.headers), text)
+    if (request.method !== 'POST' || request.url !== '/v1/traces') return 404
+    if (request.headers['content-type'] !== 'application/json') return 415
+    spans.push(...spansOf(JSON.parse(text) as TraceRequest))
+    return 200
+  }
+  const server = createServer((request, response) => {
+    serve(request).then(
+      (status) => response.writeHead(status, { 'content-type': 'application/json' }).end('{}'),
+      () => response.destroy(),
+    )
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const remove = async (): Promise<void> => {
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+    server.closeAllConnections()
+    await closed
+  }
+  own({ what: 'OTLP receiver', isLeft: () => server.listening, remove, isFault: false })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, spans, texts }
+}
+
+function spansOf({ resourceSpans }: TraceRequest): ReceivedSpan[] {
+  return resourceSpans.flatMap(({ resource, scopeSpans }) =>
+    scopeSpans.flatMap(({ scope, spans }) =>
+      spans.map(({ name, traceId, spanId, parentSpanId, attributes, status }) => ({
+        scope: scope.name,
+        name,
+        traceId,
+        spanId,
+        parentId: parentSpanId === '' ? undefined : parentSpanId,
+        attributes: valuesOf(attributes) as RecordedSpan['attributes'],
+        status: status.code,
+        resource: valuesOf(resource.attributes),
+      })),
+    ),
+  )
+}
+
+/** `{ intValue: 3 }` and its like; 64-bit numbers may come as text. */
+function valuesOf(attributes: readonly Attribute[]): Record<string, unknown> {
+  return Object.fromEntries(
+    attributes.map(({ key, value }) => {
+      const [kind, held] = Object.entries(value)[0] ?? []
+      return [key, kind === 'intValue' ? Number(held) : held]
+    }),
+  )
+}
