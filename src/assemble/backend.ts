@@ -27,7 +27,7 @@ export interface Backend {
 }
 
 export interface BackendSchedule extends Schedule {
-  /** Jobs by lane and state, where the schedule itself counts them. */
+  /** Jobs that wait and that are worked on, by lane, where the schedule itself counts them. */
   queues?(): Promise<StateSnapshot['queues']>
 }
 

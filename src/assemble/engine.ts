@@ -2,6 +2,7 @@ import type { Config } from '../config/schema.ts'
 import { isFailure, type Failure } from '../domain/failure.ts'
 import type { PlannedStream } from '../domain/plan.ts'
 import type { StateSnapshot } from '../domain/snapshot.ts'
+import type { Lane } from '../domain/stream.ts'
 import type { Schedule } from '../ports.ts'
 import { createHousekeeping } from '../pump/housekeep.ts'
 import { observe } from '../pump/observe.ts'
@@ -46,17 +47,17 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
   const { planner, settings } = shipping
   const nowOf = ({ zone }: PlannedStream) => apiClock.now(zone.account)
   const keepHouse = createHousekeeping({ store, apiClock, settings: () => settings, keepDays })
-  let active = 0
+  const active: Record<Lane, number> = { live: 0, backfill: 0 }
 
   async function pump(planned: PlannedStream, mayGoOn: () => boolean, signal: AbortSignal) {
-    active++
+    active[planned.lane]++
     try {
       const failure = await shipping.pump(planned, mayGoOn, signal)
       if (planned.lane === 'backfill') await settleBackfilled(store, planned, failure)
       if (isFailure(failure, 'sink_gone')) sinkGone(failure)
       return failure
     } finally {
-      active--
+      active[planned.lane]--
     }
   }
 
@@ -85,13 +86,15 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
     apiClock,
     planner,
     settings: () => settings,
-    active: () => active,
+    active: (lane: Lane) => active[lane],
     workers: backend.workers,
   }
 
   async function snapshot(): Promise<StateSnapshot> {
     const [seen, queues] = await Promise.all([observe(observed), schedule.queues?.()])
-    return queues === undefined ? seen : { ...seen, queues }
+    if (queues === undefined) return seen
+    // A stream that backs off is in no queue: its checkpoint tells when it is due.
+    return { ...seen, queues: [...queues, ...seen.queues.filter(({ state }) => state === 'delayed')] }
   }
 
   return {

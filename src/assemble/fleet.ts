@@ -47,6 +47,7 @@ export async function openFleet(
         {
           clock,
           telemetry,
+          sinks: now.sinks.length,
           plan: () => ticks.tick(plan),
           planned,
           pump,

@@ -6,7 +6,7 @@
 export const streamStates = ['open', 'settling', 'closed', 'expired'] as const
 export type StreamState = (typeof streamStates)[number]
 
-/** `waiting`: due and not yet begun. `active`: being pumped. `delayed`: backs off. `failed`: a bug ended the job. */
+/** `waiting`: due and not yet begun. `active`: being pumped. `delayed`: backs off. `failed`: none, since whatever fails backs off. */
 export const queueStates = ['waiting', 'active', 'delayed', 'failed'] as const
 export type QueueState = (typeof queueStates)[number]
 

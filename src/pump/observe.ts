@@ -2,6 +2,7 @@ import { pairKey, type PlannedStream } from '../domain/plan.ts'
 import type { PairState, StateSnapshot } from '../domain/snapshot.ts'
 import { caughtUpOfPair, timeToLossOf } from '../domain/lag.ts'
 import type { CheckpointStore } from '../ports.ts'
+import type { Lane } from '../domain/stream.ts'
 import type { ApiClock } from './api-clock.ts'
 import type { PlanSettings, Planner } from './planner.ts'
 
@@ -11,8 +12,10 @@ export interface ObserveDeps {
   readonly planner: Planner
   readonly settings: () => PlanSettings
   /** Streams being pumped now in this process. */
-  readonly active: () => number
+  readonly active: (lane: Lane) => number
 }
+
+const lanes: readonly Lane[] = ['live', 'backfill']
 
 /** What the store holds, for metrics and readiness. Lag is never absent for a configured zone and sink. */
 export async function observe(deps: ObserveDeps): Promise<StateSnapshot> {
@@ -45,7 +48,7 @@ export async function observe(deps: ObserveDeps): Promise<StateSnapshot> {
     pairs,
     streams: countStates(planned),
     deadLetters: sinks.map((sink) => ({ sink, count: countOf(counts, sink) })),
-    queues: queuesOf(planned, deps),
+    queues: lanes.flatMap((lane) => queuesOf(lane, all, deps)),
   }
 }
 
@@ -67,17 +70,19 @@ function countOf(counts: readonly { sink: string; count: number }[], sink: strin
 }
 
 function queuesOf(
-  planned: readonly PlannedStream[],
+  lane: Lane,
+  all: readonly PlannedStream[],
   { apiClock, active }: ObserveDeps,
 ): StateSnapshot['queues'] {
+  const planned = all.filter((each) => each.lane === lane)
   const due = planned.filter(({ dueAtMs, zone }) => dueAtMs <= apiClock.now(zone.account)).length
   const delayed = planned.filter(({ checkpoint, zone }) => {
     const retryAtMs = checkpoint?.trouble?.retryAtMs
     return retryAtMs !== undefined && retryAtMs > apiClock.now(zone.account)
   }).length
   return [
-    { lane: 'live', state: 'waiting', jobs: Math.max(0, due - active()) },
-    { lane: 'live', state: 'active', jobs: active() },
-    { lane: 'live', state: 'delayed', jobs: delayed },
+    { lane, state: 'waiting', jobs: Math.max(0, due - active(lane)) },
+    { lane, state: 'active', jobs: active(lane) },
+    { lane, state: 'delayed', jobs: delayed },
   ]
 }

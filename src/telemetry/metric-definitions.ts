@@ -224,7 +224,7 @@ export const stateMetrics = {
     name: 'queue_jobs',
     type: 'gauge',
     labels: { lane: lanes, state: queueStates },
-    help: 'Jobs of the schedule by lane and state.',
+    help: 'Streams in the schedule by lane and state. waiting: due and not begun; active: being pumped; delayed: backing off after a failure; failed: always 0, a failure makes its stream back off.',
   },
   stateUp: {
     name: 'state_up',

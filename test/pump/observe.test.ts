@@ -18,7 +18,14 @@ async function observed() {
   const planner = createPlanner({ store, clock, apiClock, telemetry: deps.telemetry, settings })
   return {
     stage,
-    look: (active = 0) => observe({ store, apiClock, planner, settings, active: () => active }),
+    look: (active = 0) =>
+      observe({
+        store,
+        apiClock,
+        planner,
+        settings,
+        active: (lane) => (lane === 'live' ? active : 0),
+      }),
   }
 }
 
@@ -69,7 +76,8 @@ describe('what is observed of the store', () => {
     const snapshot = await look(0)
     expect(snapshot.pairs.map(({ gaps }) => gaps)).toEqual([1, 0])
     expect(snapshot.streams).toEqual({ open: 2, settling: 0, closed: 0, expired: 0 })
-    const jobs = Object.fromEntries(snapshot.queues.map(({ state, jobs }) => [state, jobs]))
+    const live = snapshot.queues.filter(({ lane }) => lane === 'live')
+    const jobs = Object.fromEntries(live.map(({ state, jobs }) => [state, jobs]))
     expect(jobs).toMatchObject({ waiting: 1, active: 0, delayed: 1 })
     expect(snapshot.deadLetters).toEqual([{ sink: stream.sink, count: 0 }])
   })

@@ -23,6 +23,9 @@ export interface Ended {
   readonly afterwards?: () => Promise<void>
 }
 
+/** Which job may be taken now: the next one, once there is one; the one at the front of the queue; or none. */
+export type Choice = 'next' | 'next at hand' | 'none'
+
 export interface ConsumerDeps {
   readonly clock: Clock
   readonly voice: Voice
@@ -32,8 +35,8 @@ export interface ConsumerDeps {
   readonly answers: () => Promise<boolean>
   /** Must end soon when the signal aborts. May throw; the job has then ended. */
   readonly work: (data: unknown, signal: AbortSignal) => Promise<Ended>
-  /** False holds off new jobs; asked several times a second. */
-  readonly mayTake: () => boolean
+  /** Asked before each job, and several times a second while there is `none`. May throw. Absent: always the next. */
+  readonly choose?: () => Promise<Choice>
   /** Called while the loop turns, or waits for nothing but Redis. */
   readonly turned: () => void
 }
@@ -92,9 +95,9 @@ export function createConsumer(options: ConsumerOptions, deps: ConsumerDeps): Co
     return opened
   }
 
-  async function next(token: string): Promise<Job | undefined> {
+  async function next(token: string, block: boolean): Promise<Job | undefined> {
     const from = worker!
-    const asked = from.getNextJob(token)
+    const asked = from.getNextJob(token, { block })
     let isStuck = false
     for (let patienceMs = stuckMs; ; patienceMs = lookAgainMs) {
       const answer = await within(patienceMs, asked, clock)
@@ -117,15 +120,16 @@ export function createConsumer(options: ConsumerOptions, deps: ConsumerDeps): Co
     let quickly = 0
     while (!stopping.signal.aborted) {
       deps.turned()
-      if (working.size >= options.slots || !deps.mayTake()) {
-        await Promise.race([freed.promise, clock.sleep(idleMs, stopping.signal).catch(() => undefined)])
-        continue
-      }
       const token = randomUUID()
       const beganMs = clock.monotonic()
       const troublesBefore = troubles
       try {
-        const job = await next(token)
+        const choice = working.size < options.slots ? ((await deps.choose?.()) ?? 'next') : 'none'
+        if (choice === 'none') {
+          await Promise.race([freed.promise, clock.sleep(idleMs, stopping.signal).catch(() => undefined)])
+          continue
+        }
+        const job = await next(token, choice === 'next')
         if (job !== undefined) begin(held.hold(job, token))
         if (job !== undefined) quickly = 0
         else quickly = clock.monotonic() - beganMs < idleMs ? quickly + 1 : 0

@@ -20,7 +20,7 @@ export interface Links {
   close(): Promise<void>
 }
 
-export interface Use extends Pick<ConsumerDeps, 'mayTake' | 'work'> {
+export interface Use extends Pick<ConsumerDeps, 'choose' | 'work'> {
   readonly slots: number
   readonly loop: 'tick' | 'worker'
 }
@@ -55,11 +55,11 @@ export function openLinks(options: BullmqScheduleOptions, deps: BullmqScheduleDe
     client,
     queues,
     queueing: createQueueing(queues, client, keyPrefix),
-    consume(queue, { slots, loop, mayTake, work }) {
+    consume(queue, { slots, loop, ...use }) {
       const turned = () => deps.turned(loop)
       return createConsumer(
         { queue, prefix: queuePrefix(keyPrefix), slots, lockMs, stalledCheckMs: lockMs },
-        { clock, voice, client: patient, answers, mayTake, work, turned },
+        { clock, voice, client: patient, answers, turned, ...use },
       )
     },
     async close() {

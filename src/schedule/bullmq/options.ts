@@ -21,6 +21,8 @@ export interface BullmqScheduleDeps extends Pick<
   'clock' | 'planned' | 'pump' | 'now' | 'tracing'
 > {
   readonly telemetry: Telemetry
+  /** How many sinks this configuration has: none of them may take all places. */
+  readonly sinks: number
   /** All planned streams, the most urgent first. Called by the roles `scheduler` and `all`. */
   readonly plan: () => Promise<PlannedStream[]>
   /** Tells the store that this process lives. */

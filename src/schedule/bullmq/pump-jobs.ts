@@ -28,15 +28,17 @@ export interface PumpJobsDeps {
   ) => Promise<Failure | undefined>
   readonly now: (planned: PlannedStream) => number
   /** Whether a backfill may start, or go on with its next page. */
-  readonly mayBackfill: (stream: Stream) => boolean
+  readonly mayBackfill: (planned: PlannedStream) => boolean
+  /** Whether the sink of a stream has a place left in that lane. */
+  readonly hasPlace: (lane: Lane, sink: string) => boolean
   readonly queueAgain: (queued: Queued, trace: TraceCarrier | undefined) => Promise<void>
   readonly tracing?: Tracing
 }
 
 export interface PumpJobs {
   work(lane: Lane, data: unknown, signal: AbortSignal): Promise<Ended>
-  /** Streams that backfills work on in this process. */
-  backfilling(): readonly Stream[]
+  /** Streams of a lane that this process works on. */
+  running(lane: Lane): readonly Stream[]
 }
 
 const done: Ended = { as: 'done' }
@@ -61,39 +63,38 @@ export function createPumpJobs(deps: PumpJobsDeps): PumpJobs {
     return false
   }
 
-  /** True when the stream has more to do at once. */
-  async function pumpOnce(job: JobData, signal: AbortSignal): Promise<boolean> {
+  /** Resolves to what is to be queued where the stream has more to do at once. */
+  async function pumpOnce(job: JobData, signal: AbortSignal): Promise<Queued | 'nothing' | 'not now'> {
     const planned = await deps.planned(job, job.lane)
     if (planned === undefined) {
       // A backfill may have been paused or cancelled meanwhile.
       if (job.lane === 'live') warn(unplanned)
-      return false
+      return 'nothing'
     }
     // Whoever queued it may have been late, or another job of the stream was quicker.
     const dueAtMs = job.reason === 'anew' ? planned.wantedAtMs : planned.dueAtMs
-    if (dueAtMs > deps.now(planned)) return false
-    const mayGoOn = () => job.lane === 'live' || deps.mayBackfill(job)
+    if (dueAtMs > deps.now(planned)) return 'nothing'
+    const mayGoOn = () => job.lane === 'live' || deps.mayBackfill(planned)
+    if (!mayGoOn()) return 'not now'
     const failure = await deps.pump(planned, mayGoOn, signal)
-    if (failure !== undefined || signal.aborted || !mayGoOn()) return false
+    if (failure !== undefined || signal.aborted || !mayGoOn()) return 'nothing'
     const after = await deps.planned(job, job.lane)
-    return after !== undefined && after.dueAtMs <= deps.now(after)
+    if (after === undefined || after.dueAtMs > deps.now(after)) return 'nothing'
+    return { stream: streamOf(job), account: planned.zone.account, lane: job.lane, reason: 'more' }
   }
 
   async function workOn(job: JobData, signal: AbortSignal): Promise<Ended> {
     const key = streamKey(job)
     // Two jobs of one stream meet where a lock ran out, or in two lanes: the tick brings it again.
     if (running.has(key) || isResting(key)) return done
+    if (!deps.hasPlace(job.lane, job.sink)) return givenBack
     running.set(key, { stream: streamOf(job), lane: job.lane })
     try {
-      const hasMore = await pumpOnce(job, signal)
-      if (signal.aborted) return givenBack
-      if (!hasMore) return done
+      const next = await pumpOnce(job, signal)
+      if (signal.aborted || next === 'not now') return givenBack
+      if (next === 'nothing') return done
       // Behind those that wait already, and at once: not with the next tick.
-      const { lane } = job
-      return {
-        as: 'done',
-        afterwards: () => deps.queueAgain({ stream: streamOf(job), lane, reason: 'more' }, job.trace),
-      }
+      return { as: 'done', afterwards: () => deps.queueAgain(next, job.trace) }
     } catch (error) {
       if (signal.aborted) return givenBack
       if (restUntilMs.size >= mostResting) restUntilMs.clear()
@@ -123,8 +124,7 @@ export function createPumpJobs(deps: PumpJobsDeps): PumpJobs {
       if (tracing === undefined || job.trace === undefined) return workOn(job, signal)
       return tracing.within(job.trace, () => workOn(job, signal))
     },
-    backfilling: () =>
-      [...running.values()].filter(({ lane }) => lane === 'backfill').map(({ stream }) => stream),
+    running: (lane) => [...running.values()].filter((each) => each.lane === lane).map(({ stream }) => stream),
   }
 }
 

@@ -1,49 +1,89 @@
-import type { Queue } from 'bullmq'
-import { streamKey, type Stream } from '../../domain/stream.ts'
+import { streamKey, type Lane, type Stream } from '../../domain/stream.ts'
 import type { RedisClient } from '../../redis/connection.ts'
+import { loadScript } from '../../redis/script.ts'
+import { forecastForMs, readForecast, type Forecast } from './forecast.ts'
+import { jobIdOf } from './job-id.ts'
 import type { TraceCarrier } from './job-data.ts'
-import { addJobs, deduplicationId, type Queued, type Queues } from './queues.ts'
+import { addJobs, type Queued, type Queues } from './queues.ts'
 import { queuePrefix } from './queue-names.ts'
 
 export interface Queueing {
   /** Queues what is due, in its order. A stream is in one lane at a time, and live comes before backfill. */
   queue(due: readonly Queued[], trace: TraceCarrier | undefined): Promise<void>
+  announce(forecast: Forecast): Promise<void>
   /** Of these streams, those that a live job waits for while a backfill works on them. */
   wantedLive(streams: readonly Stream[]): Promise<Stream[]>
+  /** What of the live lane comes before backfills; undefined where none waits, and this process is at none. */
+  look(backfilling: number): Promise<LiveLane | undefined>
+  /** Brings the first job that is not held to the front of its lane; false where there is none. */
+  bringForward(lane: Lane, held: Held): Promise<boolean>
+}
+
+export interface LiveLane {
+  /** Of which a live stream waits for a place. */
+  readonly accounts: ReadonlySet<string>
+  /** Undefined where no tick came for long. */
+  readonly forecast?: Forecast
+  readonly forecastAgeMs: number
+}
+
+/** Jobs that may not start now. */
+export interface Held {
+  readonly sinks: readonly string[]
+  readonly accounts: readonly string[]
 }
 
 /** A tick that finds the stream still busy tells it again. */
 const wantedForMs = 5_000
-/** Questions to Redis in one go. */
-const atOnce = 200
 
-export function createQueueing(queues: Queues, client: RedisClient, keyPrefix: string): Queueing {
-  const wantedKey = (stream: Stream) => `${queuePrefix(keyPrefix)}:wanted:${streamKey(stream)}`
+export function createQueueing(
+  { lanes, ...queues }: Queues,
+  client: RedisClient,
+  keyPrefix: string,
+): Queueing {
+  const key = (name: string) => `${queuePrefix(keyPrefix)}:${name}`
+  const wantedKey = (stream: Stream) => key(`wanted:${streamKey(stream)}`)
+  const waitingKey = (lane: Lane) => lanes[lane].toKey('wait')
+  const runLook = loadScript(client, new URL('./look-at-lanes.lua', import.meta.url))
+  const runBring = loadScript(client, new URL('./bring-forward.lua', import.meta.url))
 
-  /** Takes waiting backfill jobs of streams that are due live away; names those that are being worked on. */
-  async function claim(due: readonly Queued[]): Promise<Set<string>> {
-    const busy = new Set<string>()
-    const backfill = queues.lanes.backfill
-    for (const [stream, jobId] of await queuedJobs(backfill, due)) {
-      // 0: a worker has it. It is told to yield after its page, and the next tick queues the stream live.
-      if ((await backfill.remove(jobId)) === 1) continue
-      busy.add(streamKey(stream))
-      await client.set(wantedKey(stream), '1', 'PX', wantedForMs)
-    }
-    return busy
+  async function idsOf(lane: Lane): Promise<{ waiting: Set<string>; active: Set<string> }> {
+    const [waiting, active] = await Promise.all([
+      client.lrange(waitingKey(lane), 0, -1),
+      client.lrange(lanes[lane].toKey('active'), 0, -1),
+    ])
+    return { waiting: new Set(waiting), active: new Set(active) }
   }
 
   return {
     async queue(due, trace) {
-      const live = due.filter(({ lane }) => lane === 'live')
-      const busy = await claim(live)
-      const free = live.filter(({ stream }) => !busy.has(streamKey(stream)))
-      await addJobs(queues, 'live', free, trace)
-      const wanted = new Set(live.map(({ stream }) => streamKey(stream)))
-      const backfill = due.filter(({ lane, stream }) => lane === 'backfill' && !wanted.has(streamKey(stream)))
-      const queuedLive = new Set([...(await queuedJobs(queues.lanes.live, backfill)).keys()].map(streamKey))
-      const rest = backfill.filter(({ stream }) => !queuedLive.has(streamKey(stream)))
-      await addJobs(queues, 'backfill', rest, trace)
+      const [live, backfill] = await Promise.all([idsOf('live'), idsOf('backfill')])
+      const wanted = new Set<string>()
+      const added: Record<Lane, Queued[]> = { live: [], backfill: [] }
+      for (const each of due) {
+        if (each.lane !== 'live') continue
+        const id = jobIdOf(each.account, each.stream)
+        wanted.add(id)
+        // A backfill that waits gives its stream away; one that a worker has is told to yield after its page, and the
+        // next tick queues the stream live.
+        const isBusy =
+          backfill.active.has(id) || (backfill.waiting.has(id) && (await lanes.backfill.remove(id)) !== 1)
+        if (isBusy) await client.set(wantedKey(each.stream), '1', 'PX', wantedForMs)
+        // What is queued already need not be added again.
+        else if (!live.waiting.has(id) && !live.active.has(id)) added.live.push(each)
+      }
+      for (const each of due) {
+        const id = jobIdOf(each.account, each.stream)
+        const isQueued = [live.waiting, live.active, backfill.waiting, backfill.active].some((ids) =>
+          ids.has(id),
+        )
+        if (each.lane === 'backfill' && !wanted.has(id) && !isQueued) added.backfill.push(each)
+      }
+      await addJobs({ lanes, ...queues }, 'live', added.live, trace)
+      await addJobs({ lanes, ...queues }, 'backfill', added.backfill, trace)
+    },
+    async announce(forecast) {
+      await client.set(key('forecast'), JSON.stringify(forecast), 'PX', forecastForMs)
     },
     async wantedLive(streams) {
       const asked = streams.map(async (stream) =>
@@ -51,19 +91,21 @@ export function createQueueing(queues: Queues, client: RedisClient, keyPrefix: s
       )
       return (await Promise.all(asked)).flat()
     },
+    async look(backfilling) {
+      const keys = [waitingKey('live'), waitingKey('backfill'), key('forecast')]
+      const answer = await runLook(keys, [backfilling])
+      const [text, leftMs, ...accounts] = Array.isArray(answer) ? answer.map(String) : []
+      if (text === undefined) return undefined
+      const forecast = readForecast(text)
+      return {
+        accounts: new Set(accounts.map(decodeURIComponent)),
+        ...(forecast !== undefined && { forecast }),
+        forecastAgeMs: forecastForMs - Number(leftMs),
+      }
+    },
+    async bringForward(lane, { sinks, accounts }) {
+      const args = [sinks.length, ...[...sinks, ...accounts].map(encodeURIComponent)]
+      return (await runBring([waitingKey(lane)], args)) === 1
+    },
   }
-}
-
-/** The jobs that streams have in a queue now, waiting or worked on. */
-async function queuedJobs(queue: Queue, queued: readonly { stream: Stream }[]): Promise<Map<Stream, string>> {
-  const found = new Map<Stream, string>()
-  if (queued.length === 0 || (await queue.getJobCountByTypes('waiting', 'active')) === 0) return found
-  for (let from = 0; from < queued.length; from += atOnce) {
-    const asked = queued.slice(from, from + atOnce).map(async ({ stream }) => {
-      const jobId = await queue.getDeduplicationJobId(deduplicationId(stream))
-      if (jobId !== null) found.set(stream, jobId)
-    })
-    await Promise.all(asked)
-  }
-  return found
 }

@@ -1,8 +1,9 @@
 import { Queue, type JobsOptions } from 'bullmq'
 import type { StateSnapshot } from '../../domain/snapshot.ts'
-import { streamKey, type Lane, type Stream } from '../../domain/stream.ts'
+import type { Lane, Stream } from '../../domain/stream.ts'
 import type { RedisClient } from '../../redis/connection.ts'
 import type { JobData, Reason, TraceCarrier } from './job-data.ts'
+import { jobIdOf } from './job-id.ts'
 import { laneQueues, queuePrefix, tickQueue } from './queue-names.ts'
 import type { Voice } from './voice.ts'
 
@@ -45,13 +46,9 @@ export function openQueues(client: RedisClient, keyPrefix: string, voice: Voice)
   }
 }
 
-/** What keeps a stream from being in a queue twice. */
-export function deduplicationId(stream: Stream): string {
-  return streamKey(stream)
-}
-
 export interface Queued {
   readonly stream: Stream
+  readonly account: string
   readonly lane: Lane
   readonly reason: Reason
 }
@@ -65,7 +62,7 @@ export async function addJobs(
 ): Promise<void> {
   if (queued.length === 0) return
   await lanes[lane].addBulk(
-    queued.map(({ stream, reason }) => ({
+    queued.map(({ stream, account, reason }) => ({
       name: lane,
       data: {
         zone: stream.zone,
@@ -75,22 +72,19 @@ export async function addJobs(
         reason,
         ...(trace !== undefined && Object.keys(trace).length > 0 && { trace }),
       } satisfies JobData,
-      opts: { ...jobOptions, deduplication: { id: deduplicationId(stream) } },
+      opts: { ...jobOptions, jobId: jobIdOf(account, stream) },
     })),
   )
 }
 
-/** Jobs by lane and state, for metrics. A stream that backs off is in no queue: its checkpoint tells when it is due. */
+/**
+ * Jobs by lane, for metrics. None is ever delayed or failed: what a failure means for a stream is in its checkpoint, and
+ * one that backs off is in no queue.
+ */
 export async function countJobs({ lanes }: Pick<Queues, 'lanes'>): Promise<StateSnapshot['queues']> {
   const counted = (['live', 'backfill'] as const).map(async (lane) => {
-    const counts = await lanes[lane].getJobCounts('waiting', 'prioritized', 'active', 'delayed', 'failed')
-    const count = (state: string) => counts[state] ?? 0
-    return [
-      { lane, state: 'waiting', jobs: count('waiting') + count('prioritized') },
-      { lane, state: 'active', jobs: count('active') },
-      { lane, state: 'delayed', jobs: count('delayed') },
-      { lane, state: 'failed', jobs: count('failed') },
-    ] as const
+    const counts = await lanes[lane].getJobCounts('waiting', 'active')
+    return (['waiting', 'active'] as const).map((state) => ({ lane, state, jobs: counts[state] ?? 0 }))
   })
   return (await Promise.all(counted)).flat()
 }

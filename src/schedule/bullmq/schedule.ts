@@ -12,7 +12,7 @@ import { createTicks } from './ticks.ts'
 import { createWorkerPart } from './worker-part.ts'
 
 export interface BullmqSchedule extends Schedule {
-  /** Jobs by lane and state, for metrics; none before `start`. Rejects while Redis is away. */
+  /** Jobs that wait and that are worked on, by lane, for metrics; none before `start`. Rejects while Redis is away. */
   queues(): Promise<StateSnapshot['queues']>
 }
 
@@ -81,7 +81,6 @@ function run(options: BullmqScheduleOptions, deps: BullmqScheduleDeps, signal: A
     const consumer = links.consume(tickQueue, {
       slots: 1,
       loop: 'tick',
-      mayTake: () => true,
       async work() {
         await ticks.tick()
         return { as: 'done' }

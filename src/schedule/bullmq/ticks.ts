@@ -3,6 +3,7 @@ import { streamKey } from '../../domain/stream.ts'
 import type { Clock } from '../../ports.ts'
 import type { RedisClient } from '../../redis/connection.ts'
 import { within } from '../../redis/within.ts'
+import { forecastOf } from './forecast.ts'
 import type { TraceCarrier } from './job-data.ts'
 import { queuePrefix } from './queue-names.ts'
 import { jobOptions, type Queued, type Queues } from './queues.ts'
@@ -55,11 +56,14 @@ export function createTicks(
   async function planAndQueue(): Promise<void> {
     const planned = await deps.plan()
     const due = planned.flatMap((each): Queued[] => {
-      const { stream, lane } = each
+      const { stream, lane, zone } = each
+      const queued = { stream, account: zone.account, lane }
       const isNew = !tried.has(streamKey(stream))
-      if (each.dueAtMs <= deps.now(each)) return [{ stream, lane, reason: 'due' }]
-      return isNew && each.wantedAtMs <= deps.now(each) ? [{ stream, lane, reason: 'anew' }] : []
+      if (each.dueAtMs <= deps.now(each)) return [{ ...queued, reason: 'due' }]
+      return isNew && each.wantedAtMs <= deps.now(each) ? [{ ...queued, reason: 'anew' }] : []
     })
+    // First, so that backfills rest for what comes due while this tick is at work.
+    await deps.queueing.announce(forecastOf(planned, deps.now))
     if (due.length > 0) await deps.queueing.queue(due, deps.trace())
     tried = new Set(planned.map(({ stream }) => streamKey(stream)))
   }

@@ -2,8 +2,9 @@ import { cancelled, isFailure, messageOf, type Failure } from '../../domain/fail
 import type { PlannedStream } from '../../domain/plan.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Clock } from '../../ports.ts'
-import { shareOfSink, takeNext } from './fair-share.ts'
+import { countSinks, shareOfSink } from '../fair-share.ts'
 import { createPool } from './pool.ts'
+import { takeNext } from './take-next.ts'
 
 export interface DrainDeps {
   readonly clock: Clock
@@ -58,7 +59,7 @@ export async function drain(deps: DrainDeps, signal: AbortSignal): Promise<Given
     const mayStart = (planned: PlannedStream) =>
       !pool.has(streamKey(planned.stream)) && attempts.mayTry(planned)
     const queue = wanted.filter(mayStart)
-    const share = shareOfSink(deps.streams(), wanted)
+    const share = shareOfSink(deps.streams(), countSinks(wanted))
     while (queue.length > 0 && !isOver()) {
       const planned = takeNext(queue, pool, share)
       if (planned === undefined) await pool.next(clock, shortestRoundMs, signal)

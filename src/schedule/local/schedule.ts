@@ -2,8 +2,9 @@ import { cancelled, isFailure, type Failure } from '../../domain/failure.ts'
 import type { PlannedStream } from '../../domain/plan.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Clock, Schedule, Telemetry } from '../../ports.ts'
-import { shareOfSink, takeNext } from './fair-share.ts'
+import { countSinks, shareOfSink } from '../fair-share.ts'
 import { createPool } from './pool.ts'
+import { takeNext } from './take-next.ts'
 
 export interface LocalScheduleDeps {
   readonly clock: Clock
@@ -125,22 +126,24 @@ export function createLocalSchedule(deps: LocalScheduleDeps): Schedule {
     const planMs = deps.clock.monotonic() - beganMs
     forgetUnplanned(planned)
     waiting = planned.filter(({ lane }) => lane === 'live')
-    wished = new Set(planned.filter(({ lane }) => lane === 'backfill').map(wishKey))
+    const backfills = planned.filter(({ lane }) => lane === 'backfill')
+    wished = new Set(backfills.map(wishKey))
     const mayStart = (next: PlannedStream) => {
       const key = streamKey(next.stream)
       return isDue(next) && !isRunning(key) && !isResting(key)
     }
     const queue = waiting.filter(mayStart)
-    const share = shareOfSink(deps.streams(), waiting)
+    const share = shareOfSink(deps.streams(), countSinks(waiting))
     while (queue.length > 0 && leftMs(turnMs) > 0) {
       const next = takeNext(queue, live, share)
       if (next === undefined) await live.next(deps.clock, leftMs(turnMs), abort.signal)
       else if (mayStart(next)) live.run(streamKey(next.stream), next.stream.sink, () => work(next))
     }
-    for (const next of planned) {
-      if (next.lane !== 'backfill' || backfill.isFull() || !mayStart(next)) continue
-      if (!isLiveWaiting(next.zone.account))
-        backfill.run(streamKey(next.stream), next.stream.sink, () => work(next))
+    const backfillShare = shareOfSink(deps.backfillStreams(), countSinks(backfills))
+    for (const next of backfills) {
+      const { sink } = next.stream
+      if (backfill.isFull() || backfill.sizeOf(sink) >= backfillShare || !mayStart(next)) continue
+      if (!isLiveWaiting(next.zone.account)) backfill.run(streamKey(next.stream), sink, () => work(next))
     }
     if (queue.length > 0) return
     // Planning takes about a fifth of the time at most, however many streams there are.

@@ -5,16 +5,16 @@ import { noTrust } from '../../../src/domain/trust.ts'
 
 const day = '2026-11-20' as Day
 
-export function streamOf(zone: number): Stream {
-  return { zone, day, sink: 'archive' }
+export function streamOf(zone: number, sink = 'archive'): Stream {
+  return { zone, day, sink }
 }
 
 /** A stream as a plan names it, with the due time that a test wants. */
-export function plannedStream(stream: Stream, lane: Lane, dueAtMs: number): PlannedStream {
+export function plannedStream(stream: Stream, lane: Lane, dueAtMs: number, account = 'main'): PlannedStream {
   return {
     stream,
     lane,
-    zone: { id: stream.zone, name: `zone-${stream.zone}`, account: 'main' },
+    zone: { id: stream.zone, name: `zone-${stream.zone}`, account },
     checkpoint: undefined,
     state: 'open',
     dueAtMs,

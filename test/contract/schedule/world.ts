@@ -12,6 +12,7 @@ export interface ScheduleParts {
   readonly telemetry: { emit(happening: Happening): void }
   readonly streams: number
   readonly backfillStreams: number
+  readonly sinks: number
   readonly plan: () => Promise<PlannedStream[]>
   /** One stream as `plan` would name it now. */
   readonly planned: (stream: Stream, lane: Lane) => Promise<PlannedStream | undefined>
@@ -36,6 +37,8 @@ type Work = (
 export class World {
   readonly dueAtMs = new Map<string, number>()
   readonly begun: string[] = []
+  /** The latest beginning of each. */
+  readonly beganAtMs = new Map<string, number>()
   readonly ended: string[] = []
   readonly running = new Map<string, number>()
   readonly happenings: Happening[] = []
@@ -45,6 +48,10 @@ export class World {
   heartbeats = 0
   turns = 0
   planFails = false
+  /** Of each zone's streams; set before anything is added. */
+  sinkOf: (zone: number) => string = () => 'archive'
+  accountOf: (zone: number) => string = () => 'main'
+  sinks = 1
   /** The default work takes no time and leaves the stream with nothing more to do. */
   work: Work = (planned) => {
     this.rest(planned.stream, planned.lane)
@@ -52,7 +59,7 @@ export class World {
   }
 
   add(lane: Lane, zones: readonly number[], dueAtMs = 0): void {
-    for (const zone of zones) this.dueAtMs.set(keyOf(streamOf(zone), lane), dueAtMs)
+    for (const zone of zones) this.dueAtMs.set(`${lane} ${zone}`, dueAtMs)
   }
 
   rest(stream: Stream, lane: Lane, untilMs = Infinity): void {
@@ -65,6 +72,7 @@ export class World {
       telemetry: { emit: (happening) => void this.happenings.push(happening) },
       streams,
       backfillStreams,
+      sinks: this.sinks,
       plan: async () => {
         this.plans++
         if (this.planFails) throw new Failure('retry', 'store_unavailable', 'the store is out of reach')
@@ -82,7 +90,10 @@ export class World {
 
   private planned(): PlannedStream[] {
     return [...this.dueAtMs]
-      .map(([key, dueAtMs]) => plannedStream(...partsOf(key), dueAtMs))
+      .map(([key, dueAtMs]) => {
+        const [lane, zone] = partsOf(key)
+        return plannedStream(streamOf(zone, this.sinkOf(zone)), lane, dueAtMs, this.accountOf(zone))
+      })
       .sort((left, right) =>
         left.lane === right.lane ? left.dueAtMs - right.dueAtMs : left.lane === 'live' ? -1 : 1,
       )
@@ -91,6 +102,7 @@ export class World {
   private async pump(...[planned, mayGoOn, signal]: Parameters<Work>): Promise<Failure | undefined> {
     const key = streamKey(planned.stream)
     this.begun.push(keyOf(planned.stream, planned.lane))
+    this.beganAtMs.set(keyOf(planned.stream, planned.lane), Date.now())
     this.running.set(key, (this.running.get(key) ?? 0) + 1)
     this.mostOfOne = Math.max(this.mostOfOne, this.running.get(key) ?? 0)
     this.mostAtOnce = Math.max(
@@ -110,7 +122,7 @@ function keyOf(stream: Stream, lane: Lane): string {
   return `${lane} ${stream.zone}`
 }
 
-function partsOf(key: string): [Stream, Lane] {
+function partsOf(key: string): [Lane, number] {
   const [lane, zone] = key.split(' ')
-  return [streamOf(Number(zone)), lane === 'live' ? 'live' : 'backfill']
+  return [lane === 'live' ? 'live' : 'backfill', Number(zone)]
 }

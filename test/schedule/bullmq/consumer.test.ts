@@ -22,7 +22,6 @@ async function consumed(test: TestContext, rate: number, deps: Pick<ConsumerDeps
       voice: (error) => void errors.push(error),
       client: connected(url, 'patient'),
       answers: async () => (await client.ping()) === 'PONG',
-      mayTake: () => true,
       turned: () => void seen.turns++,
       ...deps,
     },

@@ -37,6 +37,7 @@ const schedule = createBullmqSchedule(
         )
       },
     },
+    sinks: 1,
     plan: () => world.plan(),
     planned: (stream, lane) => world.planned(stream, lane),
     pump: (planned, mayGoOn, signal) => world.pump(planned, mayGoOn, signal, options),

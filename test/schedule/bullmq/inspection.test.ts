@@ -38,6 +38,7 @@ async function started(
     {
       clock: systemClock,
       telemetry: { emit: (happening) => void happenings.push(happening) },
+      sinks: 1,
       plan: async () => [1, 2].map(planned),
       planned: async ({ zone }) => (due.has(streamKey(streamOf(zone))) ? planned(zone) : undefined),
       async pump({ stream }) {
@@ -84,7 +85,7 @@ describe.skipIf(!redisAvailable())('what can be seen of a fleet', () => {
     await waitFor(async () => (await jobs('active')) === 1 && (await jobs('waiting')) === 1, {
       what: 'both jobs',
     })
-    expect(await schedule.queues()).toHaveLength(8)
+    expect(await schedule.queues()).toHaveLength(4)
     held.resolve(undefined)
   })
 
@@ -125,7 +126,12 @@ describe.skipIf(!redisAvailable())('what can be seen of a fleet', () => {
     const queues = openQueues(connected(redis.url), redis.keyPrefix, noProblem)
     await queues.lanes.live.add('live', { zone: 'x' })
     await queues.lanes.live.add('live', {})
-    await addJobs(queues, 'live', [{ stream: streamOf(99), lane: 'live', reason: 'due' }], undefined)
+    await addJobs(
+      queues,
+      'live',
+      [{ stream: streamOf(99), account: 'main', lane: 'live', reason: 'due' }],
+      undefined,
+    )
     const { due, happenings } = await started(redis, {})
     await waitFor(() => [...due.values()].every((atMs) => atMs === Infinity), { what: 'both pumps' })
     const lines = happenings.flatMap((each) => (each.name === 'Warned' ? [each.text] : []))

@@ -29,6 +29,7 @@ function scheduleAt(server: TestRedisServer, test: TestContext, { pumpMs = 20 } 
     },
     {
       clock: systemClock,
+      sinks: 1,
       telemetry: { emit: (happening) => void seen.happenings.push(happening) },
       plan: async () => zones.map(plannedOf),
       planned: async ({ zone }) => plannedOf(zone),

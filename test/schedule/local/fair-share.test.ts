@@ -3,8 +3,9 @@ import { expect, test } from 'vitest'
 import type { Day } from '../../../src/domain/day.ts'
 import type { PlannedStream } from '../../../src/domain/plan.ts'
 import { noTrust } from '../../../src/domain/trust.ts'
-import { shareOfSink, takeNext } from '../../../src/schedule/local/fair-share.ts'
+import { countSinks, shareOfSink } from '../../../src/schedule/fair-share.ts'
 import { createPool } from '../../../src/schedule/local/pool.ts'
+import { takeNext } from '../../../src/schedule/local/take-next.ts'
 
 const day = '2026-11-20' as Day
 
@@ -27,14 +28,14 @@ function ofSinks(count: number): PlannedStream[] {
 }
 
 test('a sink alone has all places', () => {
-  expect(shareOfSink(8, ofSinks(1))).toBe(8)
+  expect(shareOfSink(8, countSinks(ofSinks(1)))).toBe(8)
 })
 
 test('whichever sinks hang, all but one of them leave a place free, as long as there are as many places', () => {
   fc.assert(
     fc.property(fc.integer({ min: 2, max: 64 }), fc.integer({ min: 2, max: 64 }), (places, sinks) => {
       fc.pre(sinks <= places)
-      const share = shareOfSink(places, ofSinks(sinks))
+      const share = shareOfSink(places, countSinks(ofSinks(sinks)))
       expect(share).toBeGreaterThanOrEqual(1)
       expect(share * (sinks - 1)).toBeLessThan(places)
     }),
