@@ -5,6 +5,7 @@ import type { StateSnapshot } from '../domain/snapshot.ts'
 import type { WorkerStatus } from '../domain/status.ts'
 import type { Lane, Stream } from '../domain/stream.ts'
 import type { AccountGate, CheckpointStore, Holder, Schedule } from '../ports.ts'
+import type { Leftovers } from '../pump/leftovers.ts'
 import type { ApiClock } from '../pump/api-clock.ts'
 import type { TickTracing } from '../telemetry/tracing.ts'
 
@@ -23,6 +24,8 @@ export interface Backend {
   /** The request budget of an account, where processes share it; undefined where each process has its own. */
   gateOf(account: string, config: Config): AccountGate | undefined
   createSchedule(deps: ScheduleDeps): BackendSchedule
+  /** Why the store takes no writes, by the latest heartbeat; undefined where it does. */
+  storeTrouble(): string | undefined
   close(): Promise<void>
 }
 
@@ -43,6 +46,8 @@ export interface ScheduleDeps {
     signal: AbortSignal,
   ) => Promise<Failure | undefined>
   readonly housekeep: (signal: AbortSignal) => Promise<void>
+  /** Takes back what stands in the sinks beyond the last commit; for processes that pump. */
+  readonly leftovers: Leftovers
   /** Called at each turn of a loop that must keep turning. */
   readonly turned: (loop: string) => void
   readonly now: (planned: PlannedStream) => number

@@ -59,10 +59,14 @@ export function createDaemon(loaded: Loaded, { ground, serve, role, sinkGone }: 
     if (phase !== 'running' || engine === undefined)
       return { ready: false, reasons: [`the process is ${phase}`] }
     const now = engine
-    return readinessOf(async () => {
-      const [snapshot, planned] = await Promise.all([now.snapshot(), now.plan()])
-      return { snapshot, planned }
-    }, config.server.readyLagSeconds)
+    return readinessOf(
+      async () => {
+        const [snapshot, planned] = await Promise.all([now.snapshot(), now.plan()])
+        return { snapshot, planned }
+      },
+      config.server.readyLagSeconds,
+      backend?.storeTrouble(),
+    )
   }
 
   async function listen(): Promise<void> {

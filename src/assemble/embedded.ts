@@ -36,7 +36,8 @@ export async function openEmbedded(config: Config, { clock, telemetry }: Ground)
     },
     workers: () => workersOf(lock),
     gateOf: () => undefined,
-    createSchedule: ({ config: now, plan, pump, housekeep, turned, now: nowOf, ticks }) =>
+    storeTrouble: () => undefined,
+    createSchedule: ({ config: now, plan, pump, housekeep, leftovers, turned, now: nowOf, ticks }) =>
       createLocalSchedule({
         clock,
         telemetry,
@@ -45,7 +46,10 @@ export async function openEmbedded(config: Config, { clock, telemetry }: Ground)
         streams: () => now.workers.streams,
         backfillStreams: () => now.workers.backfillStreams,
         heartbeat: () => store.heartbeat(holder),
-        housekeep,
+        async housekeep(signal) {
+          await leftovers.settleAll(signal)
+          await housekeep(signal)
+        },
         turned: () => turned('schedule'),
         now: nowOf,
       }),

@@ -75,10 +75,8 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
       return planned
     },
     planned: (stream, lane) => planOne({ store, apiClock, settings: () => settings }, stream, lane),
-    async housekeep(signal) {
-      await shipping.settleEnded(signal)
-      await keepHouse(signal)
-    },
+    housekeep: keepHouse,
+    leftovers: shipping.leftovers,
   })
   const observed = {
     store,
@@ -104,7 +102,7 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
     async drain(wishId, signal, progressed = () => undefined) {
       const wish = { id: wishId }
       await planner.remember()
-      await shipping.settleEnded(signal)
+      await shipping.leftovers.settleAll(signal)
       const givenUp = await drain(
         {
           clock,

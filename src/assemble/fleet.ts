@@ -1,5 +1,6 @@
 import type { Config } from '../config/schema.ts'
 import type { RedisStateConfig } from '../config/state.ts'
+import { messageOf } from '../domain/failure.ts'
 import { connectRedis } from '../redis/connection.ts'
 import { createSharedAccountGate } from '../redis/account-gate.ts'
 import { livingProcesses } from '../schedule/bullmq/presence.ts'
@@ -25,9 +26,22 @@ export async function openFleet(
   const client = connectRedis(state, { manner: 'prompt', name: `${state.keyPrefix}:shared` }, () => undefined)
   const holder = createHolder(false)
   const { keyPrefix } = state
+  let trouble: string | undefined
+
+  async function beat(): Promise<void> {
+    try {
+      await store.heartbeat(holder)
+      trouble = undefined
+    } catch (error) {
+      trouble = messageOf(error)
+      throw error
+    }
+  }
+
   return {
     store,
     holder,
+    storeTrouble: () => trouble,
     tellsState: role !== 'worker',
     acquire: async () => undefined,
     workers: () => livingProcesses(keyPrefix, { client, clock }),
@@ -35,7 +49,18 @@ export async function openFleet(
       const local = createAccountGate({ account, maxRequestsPerSecond }, clock)
       return createSharedAccountGate({ keyPrefix, account, maxRequestsPerSecond }, { clock, client, local })
     },
-    createSchedule({ config: now, ticks, plan, planned, pump, housekeep, turned, now: nowOf, apiClock }) {
+    createSchedule({
+      config: now,
+      ticks,
+      plan,
+      planned,
+      pump,
+      housekeep,
+      leftovers,
+      turned,
+      now: nowOf,
+      apiClock,
+    }) {
       const { streams, backfillStreams } = now.workers
       const everyMs = (now.poll.everySeconds * 1000) / 6
       const tickMs = Math.min(longestTickMs, Math.max(shortestTickMs, everyMs))
@@ -52,8 +77,13 @@ export async function openFleet(
           planned,
           pump,
           now: nowOf,
-          heartbeat: () => store.heartbeat(holder),
+          async heartbeat() {
+            const wasAway = trouble !== undefined
+            await beat()
+            if (wasAway) leftovers.suspectAll()
+          },
           housekeep,
+          settle: leftovers.settle,
           turned,
           tracing: { inject: ticks.inject, within: ticks.within },
           clocks: { told, learn: apiClock.learn },

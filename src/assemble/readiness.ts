@@ -11,7 +11,11 @@ export interface Readiness {
 export async function readinessOf(
   read: () => Promise<{ snapshot: StateSnapshot; planned: readonly PlannedStream[] }>,
   readyLagSeconds: number,
+  storeTrouble: string | undefined,
 ): Promise<Readiness> {
+  // A store that is full can be read still.
+  if (storeTrouble !== undefined)
+    return { ready: false, reasons: [`the store takes no writes: ${storeTrouble}`] }
   let state: Awaited<ReturnType<typeof read>>
   try {
     state = await read()

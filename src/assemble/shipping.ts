@@ -4,9 +4,9 @@ import type { PlannedStream } from '../domain/plan.ts'
 import type { Policy } from '../domain/policy.ts'
 import { formats } from '../formats/registry.ts'
 import type { CheckpointStore, Holder, Sink } from '../ports.ts'
+import { createLeftovers, type Leftovers } from '../pump/leftovers.ts'
 import { createPlanner, type Planner, type PlanSettings } from '../pump/planner.ts'
 import { pumpStream } from '../pump/pump-stream.ts'
-import { settleEnded } from '../pump/settle-ended.ts'
 import { createSink } from '../sinks/registry.ts'
 import { zonesOf, type Ground } from './ground.ts'
 import type { Backend } from './backend.ts'
@@ -22,8 +22,8 @@ export interface Shipping {
   readonly sinks: ReadonlyMap<string, Sink>
   /** `mayGoOn` is asked after each page. */
   pump(planned: Planned, mayGoOn: () => boolean, signal: AbortSignal): Promise<Failure | undefined>
-  /** Accounts for what a killed process left of streams that are pumped no more. */
-  settleEnded(signal: AbortSignal): Promise<void>
+  /** What stands in the sinks beyond the last commit. */
+  readonly leftovers: Leftovers
   close(): Promise<void>
 }
 
@@ -73,17 +73,20 @@ export function createShipping(
     holder,
     random: Math.random,
   }
+  const leftovers = createLeftovers({ ...deps, zones: settings.zones, sinks })
   return {
     config,
     settings,
+    leftovers,
     reading,
     planner: createPlanner({ store, clock, apiClock, telemetry, settings: () => settings }),
     sinks,
     pump({ stream, zone, lane, wish, trust }, mayGoOn, signal) {
       const job = { stream, zone, sink: sinks.get(stream.sink)!, lane, trust, mayGoOn }
-      return pumpStream(wish === undefined ? job : { ...job, wish }, deps, signal)
+      return leftovers.watch(stream, () =>
+        pumpStream(wish === undefined ? job : { ...job, wish }, deps, signal),
+      )
     },
-    settleEnded: (signal) => settleEnded({ ...deps, zones: settings.zones, sinks }, signal),
     async close() {
       await Promise.all([...sinks.values()].map((sink) => sink.close()))
       await reading.close()

@@ -1,5 +1,7 @@
-// An entry of the tests' own: the real parts, on a clock that may be shifted or faster, ended by SIGKILL at a named step.
-//   node test/entry/ship.ts -c FILE [--once] [--kill before:commit:3] [--offset-ms N] [--rate N] [--origin-ms N]
+// An entry of the tests' own: the real parts, on a clock that may be shifted or faster, ended by SIGKILL or held by
+// SIGSTOP at a named step.
+//   node test/entry/ship.ts -c FILE [--once] [--role worker] [--kill before:commit:3] [--freeze before:commit:3]
+//     [--offset-ms N] [--rate N] [--origin-ms N]
 import { randomUUID } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { createDaemon } from '../../src/assemble/daemon.ts'
@@ -8,14 +10,16 @@ import { createGround, type Ground } from '../../src/assemble/ground.ts'
 import { openBackend } from '../../src/assemble/open-backend.ts'
 import { loadConfig, type Loaded } from '../../src/config/load.ts'
 import { createShiftedClock } from './shifted-clock.ts'
-import { killAt, parseDeadline, type Passing } from './steps.ts'
+import { freezeAt, killAt, parseDeadline, type Passing } from './steps.ts'
 import { wrapShipping, wrapStore, wrapSystem } from './wrapping.ts'
 
 const { values } = parseArgs({
   options: {
     config: { type: 'string', short: 'c' },
     once: { type: 'boolean', default: false },
+    role: { type: 'string', default: 'all' },
     kill: { type: 'string' },
+    freeze: { type: 'string' },
     'offset-ms': { type: 'string', default: '0' },
     rate: { type: 'string', default: '1' },
     'origin-ms': { type: 'string' },
@@ -30,7 +34,10 @@ const clock = createShiftedClock({
   ...(origin !== undefined && { originMs: Number(origin) }),
 })
 const ground = createGround(loaded.config, { clock })
-const pass = killAt(values.kill === undefined ? undefined : parseDeadline(values.kill))
+const roles = ['all', 'scheduler', 'worker'] as const
+const deadlineOf = (text: string | undefined) => (text === undefined ? undefined : parseDeadline(text))
+const passes = [killAt(deadlineOf(values.kill)), freezeAt(deadlineOf(values.freeze))]
+const pass: Passing = (side, step) => passes.forEach((each) => each(side, step))
 await wrapSystem(pass)
 process.exitCode = values.once ? await shipOnce(loaded, ground, pass) : await shipOn(loaded, ground, pass)
 process.exit()
@@ -56,10 +63,12 @@ async function shipOnce({ config }: Loaded, ground: Ground, pass: Passing): Prom
 async function shipOn(loaded: Loaded, ground: Ground, pass: Passing): Promise<number> {
   const stop = new AbortController()
   process.once('SIGTERM', () => stop.abort())
+  const role = roles.find((each) => each === values.role)
+  if (role === undefined) throw new Error(`no role: ${values.role}`)
   const daemon = createDaemon(loaded, {
     ground,
     serve: loaded.config.server.configured,
-    role: 'all',
+    role,
     sinkGone: () => stop.abort(),
   })
   await daemon.open(stop.signal)

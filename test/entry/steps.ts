@@ -23,14 +23,29 @@ export type Passing = (side: Side, step: Step) => void
 
 /** Ends the process with SIGKILL at the deadline: nothing that a process does at its end is done. */
 export function killAt(deadline: Deadline | undefined): Passing {
+  return atDeadline(deadline, () => {
+    process.kill(process.pid, 'SIGKILL')
+    // The signal is on its way; nothing may run meanwhile.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+  })
+}
+
+/** Holds the whole process still at the deadline, until somebody sends it SIGCONT. */
+export function freezeAt(deadline: Deadline | undefined): Passing {
+  return atDeadline(deadline, () => {
+    process.stderr.write('frozen\n')
+    process.kill(process.pid, 'SIGSTOP')
+    // Threads stop a moment later than they are told; what follows the step is to come after the thaw.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)
+  })
+}
+
+function atDeadline(deadline: Deadline | undefined, act: () => void): Passing {
   let met = 0
   return (side, step) => {
     if (deadline === undefined || side !== deadline.side || step !== deadline.step) return
     met++
-    if (met !== deadline.nth) return
-    process.kill(process.pid, 'SIGKILL')
-    // The signal is on its way; nothing may run meanwhile.
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+    if (met === deadline.nth) act()
   }
 }
 

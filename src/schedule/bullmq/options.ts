@@ -29,6 +29,8 @@ export interface BullmqScheduleDeps extends Pick<
   readonly heartbeat: () => Promise<void>
   /** Work that is due now and then; called every ten minutes by the roles `scheduler` and `all`. */
   readonly housekeep: (signal: AbortSignal) => Promise<void>
+  /** Takes back what stands in the sinks beyond the last commit; called every few seconds by the roles that pump. */
+  readonly settle: (signal: AbortSignal) => Promise<void>
   /** Called at each turn of the tick loop and of the worker loop, while Redis is away too. For `/healthz`. */
   readonly turned: (loop: 'tick' | 'worker') => void
   /** What the workers know of the API's clock; without it a process that only schedules goes by its host's. */

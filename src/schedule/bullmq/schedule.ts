@@ -24,6 +24,7 @@ interface Running {
 
 const heartbeatMs = 5_000
 const housekeepMs = 600_000
+const settleMs = 5_000
 const lookMs = 250
 /** With giving back what hangs, and closing, this stays under the 5 s that a stop may take. */
 const graceMs = 2_000
@@ -95,7 +96,10 @@ function run(options: BullmqScheduleOptions, deps: BullmqScheduleDeps, signal: A
   if (options.role !== 'scheduler') {
     const part = createWorkerPart(links)
     consumers.push(...part.consumers)
-    loops.push(repeat(lookMs, part.look))
+    loops.push(
+      repeat(lookMs, part.look),
+      repeat(settleMs, () => deps.settle(signal)),
+    )
   }
   for (const consumer of consumers) consumer.start()
   return { links, consumers, loops }

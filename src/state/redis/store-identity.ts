@@ -11,6 +11,8 @@ export const schemaNumber = 1
 export interface Identity {
   /** The id of the store as it is now: another one than before when it was emptied since. Throws `store_refuses`. */
   read(): Promise<string>
+  /** The id when it was last read. */
+  latest(): string
 }
 
 /** With `create`, a store is made where there is none. */
@@ -19,6 +21,8 @@ export function createIdentity(
   keys: Keys,
   clock: Clock,
 ): Identity & { open(create: boolean): Promise<string> } {
+  let latest = ''
+
   async function open(create: boolean): Promise<string> {
     const args = [randomUUID(), schemaNumber, Math.floor(clock.now()), create ? 1 : 0]
     const found = listOf(await link.script('open-store', [keys.meta], args))
@@ -31,7 +35,8 @@ export function createIdentity(
       )
     }
     refuseForeign(textOf(found[1]))
-    return textOf(found[0])
+    latest = textOf(found[0])
+    return latest
   }
 
   function refuseForeign(schema: string): void {
@@ -41,5 +46,5 @@ export function createIdentity(
     throw new Failure('stop', 'store_refuses', `${text}: ${remedy}`)
   }
 
-  return { open, read: () => open(true) }
+  return { open, read: () => open(true), latest: () => latest }
 }

@@ -72,8 +72,11 @@ async function createStore(
   const announcements = createAnnouncements(link, keys, gaps)
   const letters = createDeadLetters(link, keys, names, announcements)
   const limits = { deadLetterMaxBytes, readableDays, keepDays: state.keepDays }
+  await identity.open(create)
   return {
-    id: await identity.open(create),
+    get id() {
+      return identity.latest()
+    },
     take: streams.take,
     heartbeat: streams.heartbeat,
     holds: streams.holds,

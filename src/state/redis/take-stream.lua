@@ -1,6 +1,7 @@
 --[[
   Raises the fence of a stream for a new pump, unless another holder has the stream.
-  The first fence of a stream is the time of Redis in microseconds: a store that was emptied gives none a second time.
+  A fence is the time of Redis in microseconds, or one more than the last where that is higher: a store that was emptied,
+  or came back older than it was, gives none a second time.
 
   Input:
     KEYS[1]  record of the stream: "fence commit hash schedule ended sink holder\n" and the checkpoint
@@ -28,7 +29,7 @@ if record then
   if holder ~= '' and holder ~= ARGV[1] and holder ~= ARGV[3] and not (ARGV[2] == '1' and schedule == '1') then
     return {'held', holder, schedule}
   end
-  fence = tonumber(old) + 1
+  fence = math.max(fence, tonumber(old) + 1)
   rest, ended, checkpoint = commit .. ' ' .. hash .. ' ', closed, string.sub(record, line + 1)
 end
 local head = string.format('%016.0f ', fence) .. rest .. ARGV[2] .. ' ' .. ended .. ' ' .. ARGV[5] .. ' ' .. ARGV[1]

@@ -54,11 +54,11 @@ export function pruningContract(opened: () => OpenedStore): void {
     })
 
     it('drops gaps that were recorded before, and keeps dead letters and pairs', async () => {
-      const { ended, fence } = await end(101, 5)
-      await store.take(ended, one)
-      const more = buildCommit(ended, fence + 1, 1, { deadLetters: [buildLetter()] })
+      const { ended } = await end(101, 5)
+      const { fence } = await store.take(ended, one)
+      const more = buildCommit(ended, fence, 1, { deadLetters: [buildLetter()] })
       await store.commit({ ...more, next: { ...more.next, ended: { as: 'closed', atMs: 5 } } })
-      await store.release(ended, fence + 1)
+      await store.release(ended, fence)
       await store.rememberPairs([{ zone: 101, sink: 'archive', firstDay: stream.day, plannedAtMs: 1 }])
       await store.addGaps([buildGap({ recordedAt: 49 }), buildGap({ from: 3, recordedAt: 50 })])
       await store.prune(1_000, 50)

@@ -44,6 +44,7 @@ const schedule = createBullmqSchedule(
     now: () => Date.now(),
     heartbeat: async () => undefined,
     housekeep: async () => undefined,
+    settle: async () => undefined,
     turned: () => undefined,
   },
 )

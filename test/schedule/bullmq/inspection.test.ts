@@ -48,6 +48,7 @@ async function started(
       now: () => Date.now(),
       heartbeat: async () => undefined,
       housekeep: async () => undefined,
+      settle: async () => undefined,
       turned: noProblem,
       ...deps,
     },

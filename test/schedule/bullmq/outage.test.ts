@@ -42,6 +42,7 @@ function scheduleAt(server: TestRedisServer, test: TestContext, { pumpMs = 20 } 
       now: () => Date.now(),
       heartbeat: async () => undefined,
       housekeep: async () => undefined,
+      settle: async () => undefined,
       turned: (loop) => void seen.turns[loop]++,
     },
   )

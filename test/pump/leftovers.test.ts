@@ -7,7 +7,7 @@ import { noTrust } from '../../src/domain/trust.ts'
 import { createNativeFormat } from '../../src/formats/native.ts'
 import type { Sink } from '../../src/ports.ts'
 import { createApiClock } from '../../src/pump/api-clock.ts'
-import { settleEnded } from '../../src/pump/settle-ended.ts'
+import { createLeftovers } from '../../src/pump/leftovers.ts'
 import { createFileSink } from '../../src/sinks/file/sink.ts'
 import { readParts } from '../../src/sinks/file/read-parts.ts'
 import { openSqliteStore } from '../../src/state/sqlite/store.ts'
@@ -80,12 +80,12 @@ describe('streams that are pumped no more', () => {
     const { store, stream, openSink, shipAndDie, deps, ids } = await setUp(day)
     await shipAndDie(openSink())
     const sink = openSink()
-    await settleEnded({ ...deps, sinks: new Map([['archive', sink]]) }, never)
+    await createLeftovers({ ...deps, sinks: new Map([['archive', sink]]) }).settleAll(never)
     expect(await ids()).toEqual(['kept', 'left behind'])
     expect((await store.ledger(stream)).map(({ count }) => count)).toEqual([1])
     const settled = await store.read(stream)
     expect(settled?.receipts.map(({ lines }) => lines)).toEqual([2])
-    await settleEnded({ ...deps, sinks: new Map([['archive', sink]]) }, never)
+    await createLeftovers({ ...deps, sinks: new Map([['archive', sink]]) }).settleAll(never)
     expect((await store.read(stream))?.commit).toBe(settled?.commit)
     await sink.close()
     await store.close()

@@ -1,0 +1,128 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { redisServerAvailable } from '../setup/redis.ts'
+import { waitFor } from '../setup/wait-for.ts'
+import {
+  askedBy,
+  endTraffic,
+  expectWhole,
+  fleet,
+  said,
+  stopAll,
+  streamOf,
+  untilCommitted,
+  untilWhole,
+  type Fleet,
+} from './fleet.ts'
+import { partsBelow } from './shipped.ts'
+
+/** Who asked last for each stream that was not read to its end yet. */
+async function workedOn({ place, checkpoints }: Fleet): Promise<ReadonlyMap<string, string>> {
+  const latest = new Map<string, string>()
+  for (const request of place.simulator.requests) latest.set(streamOf(request), askedBy(request)!)
+  for (const { stream, lastFull } of await checkpoints())
+    if (lastFull !== undefined) latest.delete(`${stream.zone}/${stream.day}`)
+  return latest
+}
+
+/** Streams that others than this member have asked for since. */
+function othersSince({ place }: Fleet, name: string, sinceMs: number): ReadonlySet<string> {
+  const later = place.simulator.requests.filter(({ at }) => at > sinceMs)
+  return new Set(later.filter((request) => askedBy(request) !== name).map(streamOf))
+}
+
+/** Lengths of the parts of these streams. */
+function lengthsOf({ place: { events } }: Fleet, streams: readonly string[]): ReadonlyMap<string, number> {
+  const folders = streams.map((stream) => `zone=${stream.replace('/', '/day=')}/`)
+  const parts = partsBelow(events).filter((part) => folders.some((folder) => part.startsWith(folder)))
+  return new Map(parts.map((part) => [part, statSync(join(events, part)).size]))
+}
+
+// Each has a Redis of its own, and mostly waits for locks to run out.
+describe.skipIf(!redisServerAvailable())('of a scheduler and some workers', { concurrent: true }, () => {
+  test('one is killed, one frozen, one stopped: each event once', { timeout: 200_000 }, async () => {
+    const live = { ratePerSecond: 2 }
+    const all = await fleet({
+      simulator: { days: 1_000, pageSize: 25, latencyMs: 200, order: 'unordered', live },
+      // So that one of them does not take all streams before the others have started.
+      settings: { workers: { streams: 4 } },
+    })
+    const { simulator } = all.place
+    all.start('scheduler', 'scheduler')
+    const killed = all.start('worker', 'killed')
+    const frozen = all.start('worker', 'frozen')
+    const stopped = all.start('worker', 'stopped')
+    const busy = await waitFor(
+      async () => {
+        const found = Map.groupBy(await workedOn(all), ([, by]) => by)
+        return simulator.requests.length > 100 && found.size === 3 && found
+      },
+      { what: () => `work for all three${said(all)}`, timeoutMs: 30_000 },
+    )
+    const streamsOf = ({ name }: { readonly name: string }) => busy.get(name)!.map(([stream]) => stream)
+    const fromMs = Date.now()
+    const untilTaken = (from: { readonly name: string }, timeoutMs: number) =>
+      waitFor(() => streamsOf(from).every((stream) => othersSince(all, from.name, fromMs).has(stream)), {
+        what: () => `others on the streams of ${from.name}${said(all)}`,
+        timeoutMs,
+      })
+    await Promise.all([killed.kill('SIGKILL'), frozen.kill('SIGSTOP')])
+    expect(await stopped.kill('SIGTERM'), stopped.stderr()).toEqual({ code: 0, signal: null })
+    expect(Date.now() - fromMs).toBeLessThan(5_000)
+    const replacement = all.start('worker', 'replacement')
+    // Long before its locks would have run out.
+    await untilTaken(stopped, 12_000)
+    simulator.set({ latencyMs: 5 })
+    await untilTaken(killed, 60_000)
+    await untilTaken(frozen, 60_000)
+
+    // Once the others have read them to their ends, nobody but the old pumps would write to the past days.
+    const past = streamsOf(frozen).filter((stream) => !stream.endsWith(all.days[2]))
+    await waitFor(
+      async () => {
+        const unfinished = await workedOn(all)
+        return !past.some((stream) => unfinished.has(stream))
+      },
+      { what: () => `the past days${said(all)}`, timeoutMs: 60_000 },
+    )
+    const before = lengthsOf(all, past)
+    await frozen.kill('SIGCONT')
+    const thawedAtMs = Date.now()
+    await waitFor(() => simulator.requests.some((one) => one.at > thawedAtMs && askedBy(one) === 'frozen'), {
+      what: () => `work for the thawed one${said(all)}`,
+      timeoutMs: 30_000,
+    })
+    endTraffic(all)
+    await untilWhole(all)
+    for (const [part, bytes] of lengthsOf(all, past))
+      expect(bytes, part).toBeLessThanOrEqual(before.get(part)!)
+    expect(replacement.isRunning() && frozen.isRunning()).toBe(true)
+    await stopAll(all)
+    await expectWhole(all)
+  })
+
+  test(
+    'one is frozen between a delivery and its commit: what it left is taken back',
+    { timeout: 200_000 },
+    async () => {
+      const all = await fleet({ simulator: { days: 200, pageSize: 40 } })
+      all.start('scheduler', 'scheduler')
+      const frozen = all.place.entry(['--role', 'worker', '--freeze', 'after:deliver:5'])
+      await frozen.waitForLine(/^frozen$/)
+      all.start('worker', 'other')
+      // The lines that were not committed stand twice: the frozen one could still commit them, for all that others know.
+      await waitFor(() => all.compare().missing === 0, {
+        what: () => `all lines${said(all)}`,
+        timeoutMs: 60_000,
+      })
+      await untilCommitted(all)
+      expect(all.compare().repeated).toBeGreaterThan(0)
+      await frozen.kill('SIGCONT')
+      await untilWhole(all)
+      await frozen.kill('SIGTERM')
+      await stopAll(all)
+      await expectWhole(all)
+    },
+  )
+})

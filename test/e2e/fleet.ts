@@ -1,0 +1,176 @@
+import { expect } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import type { Checkpoint } from '../../src/domain/checkpoint.ts'
+import type { Day } from '../../src/domain/day.ts'
+import type { SimulatorOptions, SimulatorRequest } from '../../src/simulator/simulator.ts'
+import { openRedisStore } from '../../src/state/redis/store.ts'
+import type { TestProcess } from '../setup/processes.ts'
+import { startRedis, type TestRedisServer } from '../setup/redis.ts'
+import { waitFor } from '../setup/wait-for.ts'
+import { stateAt } from '../state/redis/settings.ts'
+import { probeAt, type Probe } from './metrics.ts'
+import { compareFiles, exactly, keysOf, type Comparison } from './shipped.ts'
+import { readableDays, workplace, type Settings, type Workplace } from './workplace.ts'
+
+export const fleetZones = [101, 102, 103, 104] as const
+
+/** A process of the fleet. Its name is its access key too, so that the simulator sees who asks. */
+export interface Member extends TestProcess {
+  readonly name: string
+  probe(): Promise<Probe>
+}
+
+/** Processes of any role over one Redis, one simulated API and one folder of files. */
+export interface Fleet {
+  readonly place: Workplace
+  readonly redis: TestRedisServer
+  /** As they were when the fleet was made. */
+  readonly days: readonly [Day, Day, Day]
+  start(role: 'all' | 'scheduler' | 'worker', name: string): Member
+  /** All that were started, dead ones too. */
+  readonly members: readonly Member[]
+  checkpoints(): Promise<Checkpoint[]>
+  compare(): Comparison
+  /** How many events the API has. */
+  whole(): number
+}
+
+export interface FleetOptions {
+  readonly simulator?: SimulatorOptions
+  readonly settings?: Settings
+  readonly redisArgs?: readonly string[]
+}
+
+/** As the README asks for it: a log that reaches the disk each second. */
+const everySecond = ['--appendonly', 'yes', '--appendfsync', 'everysec']
+
+export async function fleet({ simulator, settings, redisArgs = [] }: FleetOptions = {}): Promise<Fleet> {
+  const redis = await startRedis({ args: [...everySecond, ...redisArgs] })
+  const { keyPrefix, url } = redis
+  const place = await workplace(
+    { zones: fleetZones, accessKey: null, ...simulator },
+    {
+      zones: fleetZones,
+      state: { redis: { url, keyPrefix } },
+      server: { port: 0 },
+      ...settings,
+    },
+  )
+  const days = readableDays()
+  const members: Member[] = []
+  return {
+    place,
+    redis,
+    days,
+    members,
+    start(role, name) {
+      const child = place.start(['run', '--role', role], { env: { SHIELDLOG_API_ACCESS_KEY: name } })
+      const member: Member = { ...child, name, probe: () => probeOf(child) }
+      members.push(member)
+      return member
+    },
+    async checkpoints() {
+      const telemetry = { emit: () => undefined }
+      const state = stateAt(url, { keyPrefix })
+      const limits = { deadLetterMaxBytes: 1, create: false }
+      const store = await openRedisStore({ state, clock: systemClock, telemetry, ...limits })
+      try {
+        return await store.list()
+      } finally {
+        await store.close()
+      }
+    },
+    compare: () => compareFiles(place.events, place.simulator, fleetZones, days),
+    whole: () => keysOf(place.simulator, fleetZones, days).length,
+  }
+}
+
+async function probeOf(child: TestProcess): Promise<Probe> {
+  const [, address] = await child.waitForLine(/"event":"ServerListening".*"address":"([^"]+)"/)
+  return probeAt(address!)
+}
+
+/** Who asked for a page; undefined for a request without a key. */
+export function askedBy({ headers }: SimulatorRequest): string | undefined {
+  return headers['accesskey'] as string | undefined
+}
+
+export function streamOf({ zone, day }: SimulatorRequest): string {
+  return `${zone}/${day}`
+}
+
+/** Ends steady traffic, so that there is a whole that can be reached. */
+export function endTraffic({ place }: Fleet): void {
+  place.simulator.set({ live: { ratePerSecond: 0 } })
+}
+
+/** Waits until the store knows of every event that it was delivered. */
+export async function untilCommitted(fleet: Fleet, timeoutMs = 60_000): Promise<void> {
+  let delivered = 0
+  await waitFor(
+    async () => {
+      delivered = 0
+      for (const { counters } of await fleet.checkpoints()) delivered += counters.delivered
+      return delivered === fleet.whole()
+    },
+    {
+      what: () => `all events, with ${delivered} of ${fleet.whole()} delivered${said(fleet)}`,
+      timeoutMs,
+      everyMs: 100,
+    },
+  )
+}
+
+/** Waits until each event stands once in the files, and the store knows of it. */
+export async function untilWhole(fleet: Fleet, timeoutMs = 60_000): Promise<void> {
+  await untilCommitted(fleet, timeoutMs)
+  let found = fleet.compare()
+  await waitFor(
+    () => {
+      found = fleet.compare()
+      return found.lines === fleet.whole() && found.missing === 0 && found.repeated === 0
+    },
+    { what: () => `each event once: ${JSON.stringify(found)}${said(fleet)}`, timeoutMs, everyMs: 250 },
+  )
+}
+
+/** The last lines of every member's log. */
+export function said({ members }: Fleet): string {
+  return members.map(({ name, stderr }) => `\n--- ${name}\n${stderr().slice(-1_500)}`).join('')
+}
+
+/** Stops what runs as an operator would. */
+export async function stopAll({ members }: Fleet): Promise<void> {
+  const running = members.filter((member) => member.isRunning())
+  const ends = await Promise.all(running.map((member) => member.kill('SIGTERM')))
+  for (const [index, end] of ends.entries())
+    expect(end, running[index]!.stderr()).toEqual({ code: 0, signal: null })
+}
+
+/** Files, `audit` and `status` agree with what the API has. To be asked when nothing runs any more. */
+export async function expectWhole(fleet: Fleet): Promise<void> {
+  const { place, days } = fleet
+  expect(fleet.compare()).toEqual(exactly(fleet.whole()))
+  for (const day of days) {
+    const audit = await place.ended(['audit', '--zone', fleetZones.join(','), '--day', day])
+    expect(audit.code, `${audit.stdout}${audit.stderr}`).toBe(0)
+  }
+  const { code, stdout, stderr } = await place.ended(['status', '--json'])
+  expect(code, stderr).toBe(0)
+  const status = JSON.parse(stdout) as StatusShape
+  let delivered = 0
+  for (const pair of status.pairs) for (const day of pair.days) delivered += day.delivered
+  expect(delivered).toBe(fleet.whole())
+  expect(status.pairs.flatMap(({ gaps }) => gaps)).toEqual([])
+  expect(status.deadLetters).toEqual([])
+  expect(status.workers).toEqual([])
+}
+
+interface StatusShape {
+  readonly pairs: readonly {
+    readonly days: readonly { readonly delivered: number }[]
+    readonly gaps: readonly unknown[]
+  }[]
+  readonly deadLetters: readonly unknown[]
+  readonly workers: readonly unknown[]
+}
