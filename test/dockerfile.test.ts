@@ -43,7 +43,11 @@ describe('the image says', () => {
     expect(saidLast('VOLUME')).toBe('/var/lib/shieldlog')
     expect(saidLast('WORKDIR')).toBe('/var/lib/shieldlog')
     const env = pairsOf(saidLast('ENV'))
-    expect(env).toEqual({ NODE_ENV: 'production', SHIELDLOG_SERVER_HOST: '0.0.0.0' })
+    expect(env).toEqual({
+      NODE_ENV: 'production',
+      MALLOC_ARENA_MAX: '1',
+      SHIELDLOG_SERVER_HOST: '0.0.0.0',
+    })
     // A volume takes owner and mode from the folder that the image has at its place; later changes are thrown away.
     const order = (name: string, text: string): number =>
       last?.instructions.findIndex((each) => each.name === name && each.text.includes(text)) ?? -1

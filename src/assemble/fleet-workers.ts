@@ -1,11 +1,13 @@
 import type { RedisStateConfig } from '../config/state.ts'
 import type { WorkerStatus } from '../domain/status.ts'
 import type { Clock, ScheduleLock } from '../ports.ts'
-import { connectRedis } from '../redis/connection.ts'
-import { livingProcesses } from '../schedule/bullmq/presence.ts'
 
 /** Who ships over a Redis now, asked by a process that is none of them. */
 export async function fleetWorkers(state: RedisStateConfig, clock: Clock): Promise<WorkerStatus[]> {
+  const [{ connectRedis }, { livingProcesses }] = await Promise.all([
+    import('../redis/connection.ts'),
+    import('../schedule/bullmq/presence.ts'),
+  ])
   const client = connectRedis(state, { manner: 'prompt', name: `${state.keyPrefix}:asking` }, () => undefined)
   try {
     return await livingProcesses(state.keyPrefix, { client, clock })

@@ -1,10 +1,12 @@
 import type { Config } from '../config/schema.ts'
 import type { Backend, Role } from './backend.ts'
 import { openEmbedded } from './embedded.ts'
-import { openFleet } from './fleet.ts'
 import type { Ground } from './ground.ts'
 
-export function openBackend(config: Config, role: Role, ground: Ground): Promise<Backend> {
+export async function openBackend(config: Config, role: Role, ground: Ground): Promise<Backend> {
   const { state } = config
-  return state.kind === 'redis' ? openFleet(config, state, role, ground) : openEmbedded(config, ground)
+  if (state.kind !== 'redis') return openEmbedded(config, ground)
+  // The clients of Redis and of its queues take 20 MB, which a process without Redis has no use for.
+  const { openFleet } = await import('./fleet.ts')
+  return openFleet(config, state, role, ground)
 }

@@ -1,7 +1,6 @@
 import type { Config } from '../config/schema.ts'
 import type { WorkerStatus } from '../domain/status.ts'
 import type { CheckpointStore, Clock, ScheduleLock, Telemetry } from '../ports.ts'
-import { openRedisStore } from '../state/redis/store.ts'
 import { createScheduleLock } from '../state/sqlite/schedule-lock.ts'
 import { openSqliteStore } from '../state/sqlite/store.ts'
 import { fleetLock, fleetWorkers } from './fleet-workers.ts'
@@ -25,6 +24,7 @@ export async function openStore(
   const deadLetterMaxBytes = config.deadLetters.maxBytes
   if (state.kind === 'sqlite') return openSqliteStore({ path: state.path, clock, deadLetterMaxBytes, create })
   const { readableDays } = config.poll
+  const { openRedisStore } = await import('../state/redis/store.ts')
   return openRedisStore({ state, clock, telemetry, deadLetterMaxBytes, readableDays, create })
 }
 

@@ -19,6 +19,8 @@ export function startChild<Answer>(file: string, task: unknown, nodeFlags: NodeF
   const execArgv = ['--disable-warning=ExperimentalWarning', ...nodeFlags]
   const child = fork(path, [JSON.stringify(task)], {
     execArgv,
+    // As in the image.
+    env: { ...process.env, MALLOC_ARENA_MAX: '1' },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   return {

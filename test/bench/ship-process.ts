@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { boundHeap } from '../../src/commands/bound-heap.ts'
+import { keepCompiled } from '../../src/commands/keep-compiled.ts'
 import { answer, taskOf } from './child.ts'
 import { measured, peakBytes } from './usage.ts'
 import type { Run } from './runs.ts'
@@ -18,6 +19,7 @@ export interface ShipTask {
 
 // As the program itself does, before the rest of it is loaded.
 boundHeap()
+keepCompiled()
 const { createDaemon } = await import('../../src/assemble/daemon.ts')
 const { createGround } = await import('../../src/assemble/ground.ts')
 const { loadConfig } = await import('../../src/config/load.ts')

@@ -22,7 +22,7 @@ function youngMebibytes(how: 'bounded' | 'unbounded'): number {
   return Number(execFileSync(process.execPath, args, { encoding: 'utf8' }))
 }
 
-it('keeps the young generation at 8 MiB, however much a process makes', () => {
-  expect(youngMebibytes('bounded')).toBe(8)
-  expect(youngMebibytes('unbounded')).toBeGreaterThan(8)
+it('keeps the young generation at 16 MiB, however much a process makes', () => {
+  expect(youngMebibytes('bounded')).toBe(16)
+  expect(youngMebibytes('unbounded')).toBeGreaterThan(16)
 })
