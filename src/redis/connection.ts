@@ -48,8 +48,6 @@ const manners = {
     commandTimeout: strictTimeoutMs,
     // A connection whose other end vanished says nothing; another one may find it.
     socketTimeout: strictTimeoutMs + 1_000,
-    // Its user may have no right to more commands than are needed.
-    disableClientInfo: true,
   },
 } satisfies Record<ConnectionUse['manner'], RedisOptions>
 
@@ -101,6 +99,8 @@ function commonOptions({ username, password, tls }: RedisServers, { manner, name
   return {
     connectionName: name,
     connectTimeout: connectTimeoutMs,
+    // Its user may have no right to more commands than are needed.
+    disableClientInfo: true,
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password: password.reveal() }),
     ...(tls === undefined ? {} : { tls: pemOf(tls) }),

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { dayMs, startOf } from '../../../src/domain/day.ts'
@@ -12,14 +13,33 @@ import {
   buildStream,
   packed,
 } from '../../contract/checkpoint-store/builders.ts'
+import { addJobs, countJobs, openQueues } from '../../../src/schedule/bullmq/queues.ts'
+import { fencesOf } from '../../docs/fences.ts'
 import { own } from '../../setup/leftovers.ts'
+import { projectFolder } from '../../setup/project-folder.ts'
 import { redisServerAvailable, startRedis } from '../../setup/redis.ts'
 import { openAt, stateAt } from './opening.ts'
 
+/** The figures of the README's formula, by what they stand before. */
+function formula() {
+  const readme = readFileSync(`${projectFolder}README.md`, 'utf8')
+  const [text = ''] = fencesOf(readme).flatMap(({ marks, text }) => (marks.includes('memory') ? [text] : []))
+  const figure = (of: string): number => {
+    const [, digits] = new RegExp(`([\\d,]+) × ${of}`).exec(text) ?? []
+    if (digits === undefined) throw new Error(`the README's formula has no figure for ${of}`)
+    return Number(digits.replaceAll(',', ''))
+  }
+  return {
+    event: figure('events'),
+    stream: figure('streams'),
+    minute: figure('minutes'),
+    waiting: figure('jobs'),
+  }
+}
+
+const bytesOf = formula()
 const holder = buildHolder('0d3b8c1e-1111-4222-8333-abcdefabcdef')
 const firstMinute = startOf(buildStream().day) / 60_000
-/** What a stream may take besides its events. */
-const streamBytes = 1_000
 
 const inOrder = (events: number) => (event: number) => Math.floor((event * 1440) / events)
 /** Spreads 0, 1, 2 … over all the events, in an order that repeats and looks like none. */
@@ -71,14 +91,14 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
     ['ten thousand in no order', 10_000, scattered(10_000)],
     ['a thousand in no order', 1_000, scattered(1_000)],
     ['three hundred in order', 300, inOrder(300)],
-  ])('is 12 bytes an event and 1 kB besides at most: %s', async (_, events, minuteAt) => {
+  ])('is what the README says at most: %s', async (_, events, minuteAt) => {
     await client.flushall()
     const store = await openAt(stateAt(server.url, { keyPrefix: 'shieldlog' }))
     // What there is once in a store, and what Redis itself sets up at the first script.
     await fillDay(store, buildStream({ zone: 1 }), 1, () => 0)
     const before = await used()
     await fillDay(store, stream, events, minuteAt, events > 100_000 ? 20_000 : 1_000)
-    expect(await used()).toBeLessThanOrEqual(before + 12 * events + streamBytes)
+    expect(await used()).toBeLessThanOrEqual(before + bytesOf.event * events + bytesOf.stream)
   })
 
   it('is 1 kB for a quiet one, with all that a checkpoint holds of it', async () => {
@@ -108,7 +128,7 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
       await store.commit(buildCommit(quiet, fence, 0, { next, seen }))
       await store.release(quiet, fence)
     }
-    expect(((await used()) - before) / count).toBeLessThanOrEqual(streamBytes + 12 * events)
+    expect(((await used()) - before) / count).toBeLessThanOrEqual(bytesOf.stream + bytesOf.event * events)
   })
 
   it('goes when its fingerprints are forgotten, down to the ledger, and all of it when it is pruned', async () => {
@@ -119,7 +139,9 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
     const ledger = await store.ledger(stream)
     const full = (await used()) - before
     await store.forgetFingerprints(stream)
-    expect((await used()) - before).toBeLessThan(full / 10)
+    const left = (await used()) - before
+    expect(left).toBeLessThan(full / 10)
+    expect(left).toBeLessThanOrEqual(bytesOf.stream + bytesOf.minute * 1440)
     expect(await store.ledger(stream)).toEqual(ledger)
     expect(ledger).toHaveLength(1440)
     const { fence, checkpoint } = await store.take(stream, holder)
@@ -128,8 +150,41 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
     await store.commit(buildCommit(stream, fence, commit, { next }))
     await store.release(stream, fence)
     await store.prune(6, 0)
-    const left = (await client.keys('*')).filter((key) => !/:(meta|sinks)$|:holder:/.test(key))
-    expect(left).toEqual([])
+    const keys = (await client.keys('*')).filter((key) => !/:(meta|sinks)$|:holder:/.test(key))
+    expect(keys).toEqual([])
+  })
+
+  it.each([1, 10, 100, 1_000])(
+    'is what the README says once a day of %d minutes is closed',
+    async (minutes) => {
+      await client.flushall()
+      const store = await openAt(stateAt(server.url, { keyPrefix: 'shieldlog' }))
+      await fillDay(store, buildStream({ zone: 1 }), 1, () => 0)
+      const before = await used()
+      await fillDay(store, stream, minutes * 20, (event) => event % minutes)
+      await store.forgetFingerprints(stream)
+      expect((await used()) - before).toBeLessThanOrEqual(bytesOf.stream + bytesOf.minute * minutes)
+    },
+  )
+
+  it('is what the README says for streams that wait in the queue', async () => {
+    await client.flushall()
+    const queues = openQueues(client, 'shieldlog', (error) => expect.unreachable(String(error)))
+    own({ what: 'queues', isLeft: () => true, remove: () => queues.close(), isFault: false })
+    const traceparent = `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-01`
+    const wait = (zones: readonly number[]) =>
+      addJobs(
+        queues,
+        'live',
+        zones.map((zone) => ({ stream: buildStream({ zone }), lane: 'live', reason: 'due' })),
+        { traceparent },
+      )
+    await wait([1])
+    const before = await used()
+    const zones = Array.from({ length: 1_000 }, (_, at) => 1_000_000 + at)
+    await wait(zones)
+    expect((await countJobs(queues))?.find(({ state }) => state === 'waiting')?.jobs).toBe(1_001)
+    expect((await used()) - before).toBeLessThanOrEqual(bytesOf.waiting * zones.length)
   })
 
   it('is read in part: as little of a hundred thousand seen events as of a hundred', async () => {
