@@ -135,7 +135,7 @@ export async function untilWhole(fleet: Fleet, timeoutMs = 60_000): Promise<void
 }
 
 /** The last lines of every member's log. */
-export function said({ members }: Fleet): string {
+export function said({ members }: Pick<Fleet, 'members'>): string {
   return members.map(({ name, stderr }) => `\n--- ${name}\n${stderr().slice(-1_500)}`).join('')
 }
 

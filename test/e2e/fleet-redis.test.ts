@@ -1,0 +1,170 @@
+import { globSync, readFileSync, statSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import type { RedisClient } from '../../src/redis/connection.ts'
+import { connected } from '../redis/connected.ts'
+import { redisServerAvailable, type TestRedisServer } from '../setup/redis.ts'
+import { waitFor } from '../setup/wait-for.ts'
+import {
+  endTraffic,
+  expectWhole,
+  fleet,
+  said,
+  stopAll,
+  untilCommitted,
+  untilWhole,
+  type Fleet,
+  type FleetOptions,
+  type Member,
+} from './fleet.ts'
+
+/** Three processes in the midst of the first pages of all streams. */
+async function fleetUnderWay(options: FleetOptions = {}): Promise<Fleet> {
+  const live = { ratePerSecond: 2 }
+  const all = await fleet({ simulator: { days: 400, pageSize: 20, latencyMs: 250, live }, ...options })
+  all.start('all', 'one')
+  all.start('worker', 'two')
+  all.start('worker', 'three')
+  await waitFor(
+    async () => {
+      const streams = (await all.checkpoints()).filter(({ lastFull }) => lastFull === undefined)
+      return streams.length >= 8 && streams.some(({ commit }) => commit > 2)
+    },
+    { what: () => `pages of many streams${said(all)}`, timeoutMs: 40_000 },
+  )
+  return all
+}
+
+/** Waits for more pages than those that were on their way. */
+async function untilResumed(all: Fleet): Promise<void> {
+  const { requests } = all.place.simulator
+  const before = requests.length
+  await waitFor(() => requests.length > before + 20, { what: () => `pages${said(all)}`, timeoutMs: 60_000 })
+}
+
+const answerOf = async (member: Member, path: string) => (await member.probe()).get(path)
+
+/** Nobody died of it, everything goes on, and in the end each event stands once. */
+async function expectWholeAgain(all: Fleet): Promise<void> {
+  await untilResumed(all)
+  all.place.simulator.set({ latencyMs: 5 })
+  endTraffic(all)
+  await untilWhole(all)
+  await expectReady(all)
+  await stopAll(all)
+  await expectWhole(all)
+}
+
+async function expectReady(all: Fleet): Promise<void> {
+  for (const member of all.members) {
+    expect(member.isRunning(), member.stderr()).toBe(true)
+    const isReady = async () => (await answerOf(member, '/readyz')).status === 200
+    await waitFor(isReady, { what: () => `readiness${said(all)}`, timeoutMs: 20_000 })
+  }
+}
+
+async function expectPatient(member: Member): Promise<void> {
+  expect((await answerOf(member, '/readyz')).status).toBe(503)
+  // A restart would not help.
+  expect((await answerOf(member, '/healthz')).status).toBe(200)
+  expect(member.stderr().split('\n').length).toBeLessThan(30)
+}
+
+/** As after a power cut: of what was committed just before the server died, nothing has reached the disk. */
+async function cutPower({ folder, kill }: TestRedisServer): Promise<void> {
+  const [log] = globSync(['appendonlydir/*.incr.aof', 'appendonly.aof'], { cwd: folder })
+  const path = join(folder, log!)
+  const { size } = statSync(path)
+  const lostCommits = () => readFileSync(path).subarray(size).toString('latin1').split('}:c\r\n').length - 1
+  await waitFor(() => lostCommits() > 8, { what: 'commits', everyMs: 5 })
+  await kill()
+  truncateSync(path, size)
+}
+
+/** Fills a server with keys of others until it takes no more; what it returns frees them. */
+async function fillUp(client: RedisClient): Promise<() => Promise<void>> {
+  const keys = Array.from({ length: 100 }, (_, index) => `other:${index}`)
+  for (const key of keys) await client.set(key, 'x'.repeat(100_000))
+  const used = Number(/used_memory:(\d+)/.exec(await client.info('memory'))?.[1])
+  // Buffers come and go: half of those keys are too much.
+  await client.config('SET', 'maxmemory', used - 5_000_000)
+  await expect(client.set('one more', 'x')).rejects.toThrow(/OOM/)
+  return async () => void (await client.unlink(...keys))
+}
+
+// Each has a Redis of its own, and mostly waits.
+describe.skipIf(!redisServerAvailable())(
+  'a fleet whose Redis',
+  { concurrent: true, timeout: 200_000 },
+  () => {
+    test('is killed, and back after 10 s, ships each event once', async () => {
+      const all = await fleetUnderWay()
+      await all.redis.kill()
+      await sleep(10_000)
+      await all.redis.restart()
+      await expectWholeAgain(all)
+    })
+
+    test('loses its power, and is back at once a second older, ships each event once', async () => {
+      const all = await fleetUnderWay()
+      await cutPower(all.redis)
+      await all.redis.restart()
+      await expectWholeAgain(all)
+    })
+
+    test('loses its power, and is back after 40 s a second older, ships each event once', async () => {
+      const all = await fleetUnderWay()
+      await cutPower(all.redis)
+      await sleep(40_000)
+      for (const member of all.members) await expectPatient(member)
+      await all.redis.restart()
+      await expectWholeAgain(all)
+    })
+
+    test('is flushed loses nothing, and everything goes on within seconds', async () => {
+      const all = await fleetUnderWay()
+      await connected(all.redis.url).flushall()
+      // About 3 s are seen: the scheduler misses its tick and queues one by hand.
+      const streams = async () => (await all.checkpoints()).filter(({ commit }) => commit > 0).length
+      await waitFor(async () => (await streams()) === 12, {
+        what: () => `commits of all streams${said(all)}`,
+        timeoutMs: 30_000,
+      })
+      all.place.simulator.set({ latencyMs: 5 })
+      endTraffic(all)
+      await untilCommitted(all)
+      await expectReady(all)
+      await stopAll(all)
+      const { missing, strange, lines } = all.compare()
+      expect({ missing, strange }).toEqual({ missing: 0, strange: 0 })
+      // What had been shipped before stands beside it.
+      expect(lines).toBeGreaterThan(all.whole())
+      expect(lines).toBeLessThan(2 * all.whole())
+    })
+
+    test('is full is not besieged, says so, and goes on once there is room', async () => {
+      // How far behind it is must not be the reason.
+      const all = await fleetUnderWay({ settings: { server: { port: 0, readyLagSeconds: 1e6 } } })
+      const client = connected(all.redis.url)
+      await expectReady(all)
+      const free = await fillUp(client)
+      for (const member of all.members) {
+        const isFull = async () => (await answerOf(member, '/readyz')).text.includes('takes no writes')
+        await waitFor(isFull, { what: () => `the reason${said(all)}`, timeoutMs: 20_000 })
+      }
+      const { requests } = all.place.simulator
+      const commands = async () =>
+        Number(/total_commands_processed:(\d+)/.exec(await client.info('stats'))?.[1])
+      const [commandsBefore, requestsBefore] = [await commands(), requests.length]
+      await sleep(5_000)
+      // Some eighty a second are seen, most of them looks and tries of three processes; a loop that spins makes thousands.
+      expect((await commands()) - commandsBefore).toBeLessThan(2_000)
+      // Nor is the API asked for pages that cannot be committed.
+      expect(requests.length - requestsBefore).toBeLessThan(10)
+      for (const member of all.members) await expectPatient(member)
+      await free()
+      await expectWholeAgain(all)
+    })
+  },
+)
