@@ -10,7 +10,7 @@ if (process.argv[2] === 'bounded') boundHeap()
 let kept = []
 for (let count = 0; count < 3e6; count++) {
   kept.push({ count })
-  if (kept.length === 30_000) kept = []
+  if (kept.length === 300_000) kept = []
 }
 const { space_size } = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')
 process.stdout.write(String(space_size / 1_048_576))
