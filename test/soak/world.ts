@@ -1,0 +1,85 @@
+import { hash } from 'node:crypto'
+import { Redis } from 'ioredis'
+import { own } from '../setup/leftovers.ts'
+import { startCli, type TestProcess } from '../setup/processes.ts'
+import { startRedis, type TestRedisServer } from '../setup/redis.ts'
+import { simulated, workplaceAt, type Workplace } from '../e2e/workplace.ts'
+import type { SoakOptions } from './options.ts'
+import { startReceiver, type SoakReceiver } from './receiver.ts'
+
+/** Two shippers over one Redis, an API and a far side that this process plays, and files. */
+export interface World {
+  readonly place: Workplace
+  readonly redis: TestRedisServer
+  readonly receiver: SoakReceiver
+  /** Never killed, so that its memory tells something. */
+  readonly steady: TestProcess
+  /** Killed, frozen and stopped. */
+  victim(): TestProcess
+  replaceVictim(): void
+  redisBytes(): Promise<number>
+}
+
+/** About one event in 400 is one that the far side never takes. */
+export function isPoison(id: string): boolean {
+  return hash('sha1', id, 'buffer').readUInt16BE(0) < 65_536 / 400
+}
+
+const durable = ['--appendonly', 'yes', '--appendfsync', 'everysec']
+
+export async function createWorld({ zones, events, rate }: SoakOptions): Promise<World> {
+  const redis = await startRedis({ args: durable })
+  const receiver = await startReceiver(isPoison)
+  own({ what: 'receiver', isLeft: () => true, remove: () => receiver.close(), isFault: false })
+  const simulator = await simulated({
+    zones,
+    accessKey: null,
+    days: events,
+    pageSize: 200,
+    live: { ratePerSecond: rate },
+    tokenStyle: 'hostile',
+  })
+  const place = workplaceAt(simulator, {
+    api: { baseUrl: simulator.url, accessKey: 'soak', requestTimeoutSeconds: 3 },
+    zones,
+    poll: { everySeconds: 2 },
+    state: { redis: { url: redis.url, keyPrefix: redis.keyPrefix } },
+    server: { port: 0 },
+    sinks: [
+      { name: 'archive', type: 'file', path: 'events', rotate: { maxBytes: 4_000_000 }, compress: 'gzip' },
+      {
+        name: 'siem',
+        type: 'http',
+        preset: 'ndjson',
+        url: receiver.url,
+        compression: 'gzip',
+        timeoutSeconds: 3,
+      },
+    ],
+  })
+  const start = () => startCli(['run', '-c', place.configFile], { cwd: place.folder, mustEnd: false })
+  const steady = start()
+  let victim = start()
+  return {
+    place,
+    redis,
+    receiver,
+    steady,
+    victim: () => victim,
+    replaceVictim() {
+      victim = start()
+    },
+    redisBytes: () => usedBytes(redis.url),
+  }
+}
+
+async function usedBytes(url: string): Promise<number> {
+  const client = new Redis(url, { maxRetriesPerRequest: 1, lazyConnect: true })
+  client.on('error', () => undefined)
+  try {
+    const [, bytes] = /used_memory:(\d+)/.exec(await client.info('memory')) ?? []
+    return Number(bytes)
+  } finally {
+    client.disconnect()
+  }
+}
