@@ -4,6 +4,7 @@ import type { Loaded } from '../config/load.ts'
 import { messageOf, type Failure } from '../domain/failure.ts'
 import { createServer, type Server } from '../server/server.ts'
 import { healthOf } from '../server/health.ts'
+import { awaitBackend } from './await-backend.ts'
 import type { Backend, Role } from './backend.ts'
 import { stateName } from './existing-store.ts'
 import { knownOf, type Ground } from './ground.ts'
@@ -38,6 +39,8 @@ export function createDaemon(loaded: Loaded, { ground, serve, role, sinkGone }: 
   const { clock, telemetry, metrics, logger } = ground
   let { config } = loaded
   let backend: Backend | undefined
+  /** Why there is none yet. */
+  let missing: Failure | undefined
   let server: Server | undefined
   let engine: Engine | undefined
   let phase: 'starting' | 'running' | 'stopping' = 'starting'
@@ -57,7 +60,7 @@ export function createDaemon(loaded: Loaded, { ground, serve, role, sinkGone }: 
 
   async function readiness(): Promise<Readiness> {
     if (phase !== 'running' || engine === undefined)
-      return { ready: false, reasons: [`the process is ${phase}`] }
+      return { ready: false, reasons: [missing?.message ?? `the process is ${phase}`] }
     const now = engine
     return readinessOf(
       async () => {
@@ -119,11 +122,17 @@ export function createDaemon(loaded: Loaded, { ground, serve, role, sinkGone }: 
   return {
     engine: () => engine!,
     async open(signal) {
-      backend = await openBackend(config, role, ground)
+      const open = () => openBackend(config, role, ground)
+      const waits = async (failure: Failure) => {
+        missing = failure
+        if (server === undefined) await listen()
+      }
+      backend = serve ? await awaitBackend(open, waits, ground, signal) : await open()
+      missing = undefined
       await backend.acquire(signal)
       engine = makeEngine()
       if (backend.tellsState) metrics.readState(() => engine!.snapshot())
-      if (serve) await listen()
+      if (serve && server === undefined) await listen()
       for (const text of loaded.warnings) telemetry.emit({ name: 'Warned', about: 'configuration', text })
       const { zones, sinks } = knownOf(config)
       telemetry.emit({ name: 'Started', version, zones: zones.length, sinks, state: stateName(config) })

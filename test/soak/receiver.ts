@@ -37,9 +37,9 @@ export async function startReceiver(isPoison: (id: string) => boolean): Promise<
     known.set(key, found)
   }
 
-  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<unknown> => {
     const { mood } = self
-    if (mood === 'gone') return void request.socket.destroy()
+    if (mood === 'gone') return request.socket.destroy()
     const chunks: Buffer[] = []
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
     const text = gunzipSync(Buffer.concat(chunks)).toString('utf8')
@@ -50,16 +50,15 @@ export async function startReceiver(isPoison: (id: string) => boolean): Promise<
       same(texts, `${zone.id}/${id}`, line, changed)
       return [{ id, key: `${zone.id}/${id}` }]
     })
-    if (mood === 'busy') return void response.writeHead(429, { 'retry-after': '1' }).end()
-    if (mood === 'broken') return void response.writeHead(503).end()
+    if (mood === 'busy') return response.writeHead(429, { 'retry-after': '1' }).end()
+    if (mood === 'broken') return response.writeHead(503).end()
     // Never answered: the other side has to give up.
-    if (mood === 'deaf') return
+    if (mood === 'deaf') return undefined
     if (mood === 'slow') await sleep(slowMs)
-    if (events.some(({ id }) => isPoison(id))) return void response.writeHead(400).end('poison')
+    if (events.some(({ id }) => isPoison(id))) return response.writeHead(400).end('poison')
     for (const { key } of events) taken.set(key, (taken.get(key) ?? 0) + 1)
     // Taken, and the answer is lost on its way.
-    if (mood === 'forgetful') return void request.socket.destroy()
-    response.end()
+    return mood === 'forgetful' ? request.socket.destroy() : response.end()
   }
 
   const server = createServer((request, response) => {

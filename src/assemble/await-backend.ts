@@ -1,0 +1,29 @@
+import { isFailure, type Failure } from '../domain/failure.ts'
+import type { Backend } from './backend.ts'
+import type { Ground } from './ground.ts'
+
+const askAgainMs = 2_000
+
+/**
+ * Opens the backend, if need be as soon as the server behind `state` answers: it may start later than this process, or
+ * just be away. `waits` is called each time it did not answer. Throws Failure for what waiting does not mend.
+ */
+export async function awaitBackend(
+  open: () => Promise<Backend>,
+  waits: (failure: Failure) => Promise<void>,
+  { clock, telemetry }: Ground,
+  signal: AbortSignal,
+): Promise<Backend> {
+  let isTold = false
+  for (;;) {
+    try {
+      return await open()
+    } catch (error) {
+      if (!isFailure(error) || error.kind !== 'retry') throw error
+      if (!isTold) telemetry.emit({ name: 'Warned', about: 'state', text: error.message })
+      isTold = true
+      await waits(error)
+    }
+    await clock.sleep(askAgainMs, signal)
+  }
+}
