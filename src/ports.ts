@@ -1,7 +1,7 @@
 import type { Backfill, Backfilled } from './domain/backfill.ts'
 import type { Checkpoint } from './domain/checkpoint.ts'
 import type { Day } from './domain/day.ts'
-import type { Adopted, DeadLetter, Delivery, Receipt } from './domain/delivery.ts'
+import type { Adopted, DeadLetter, Delivery, Receipt, RefusalReason } from './domain/delivery.ts'
 import type { Event, Identity } from './domain/event.ts'
 import type { FailureCode } from './domain/failure.ts'
 import type { Gap } from './domain/gap.ts'
@@ -107,6 +107,11 @@ export interface OpenOptions {
    * under another pump meanwhile.
    */
   confirm(): Promise<void>
+  /**
+   * These events were refused before and are kept elsewhere: whatever the far side refuses is refused, also by one that
+   * has taken nothing yet.
+   */
+  readonly isReplay?: boolean
 }
 
 export interface OpenStream {
@@ -145,7 +150,19 @@ export interface Commit {
   /** Packed fingerprints to add, by minute. */
   readonly seen: ReadonlyMap<number, Uint8Array>
   readonly deadLetters: readonly DeadLetter[]
+  /**
+   * Dead letters of this very stream that go with this step, since the sink has their events now or nobody wants them.
+   * One that is not there is none; one that `deadLetters` names too stays, as it is told there.
+   */
+  readonly removedLetters?: readonly Identity[]
   readonly gaps: readonly Gap[]
+}
+
+/** Dead letters of one stream and reason. The stream itself may be gone. */
+export interface DeadLetterCount extends Stream {
+  readonly reason: RefusalReason
+  readonly count: number
+  readonly bytes: number
 }
 
 /**
@@ -197,6 +214,12 @@ export interface CheckpointStore {
 
   deadLetters(sink?: string): Promise<DeadLetter[]>
   /** Count and bytes by sink and reason. */
+  /** How many there are, by stream and reason. */
+  deadLetterStreams(): Promise<DeadLetterCount[]>
+  /** Whose dead letters a stream has, in no order. */
+  deadLetterKeys(stream: Stream): Promise<Identity[]>
+  /** Those of a stream's dead letters that are still there, in the order of the keys; at most 500 are asked for. */
+  deadLettersOf(stream: Stream, keys: readonly Identity[]): Promise<DeadLetter[]>
   deadLetterCounts(): Promise<{ sink: string; reason: string; count: number; bytes: number }[]>
   removeDeadLetters(
     letters: readonly Pick<DeadLetter, 'zone' | 'day' | 'sink' | 'id' | 'time'>[],

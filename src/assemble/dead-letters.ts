@@ -1,7 +1,21 @@
-import type { Config } from '../config/schema.ts'
-import type { DeadLetter } from '../domain/delivery.ts'
 import { systemClock } from '../clock.ts'
+import type { Config } from '../config/schema.ts'
+import type { DeadLetter, RefusalReason } from '../domain/delivery.ts'
+import type { Event, Identity } from '../domain/event.ts'
+import { isFailure, messageOf } from '../domain/failure.ts'
+import { streamKey, type Stream, type Zone } from '../domain/stream.ts'
+import type { CheckpointStore, DeadLetterCount, Sink } from '../ports.ts'
+import { dropLetters } from '../pump/drop-letters.ts'
+import { withHeartbeat } from '../pump/heartbeat.ts'
+import { replayStream } from '../pump/replay.ts'
+import { wakeFullStreams } from '../pump/wake-full-streams.ts'
+import { eventAgain } from '../shield/event-again.ts'
+import { createRedactor } from '../shield/redact.ts'
 import { openExistingStore } from './existing-store.ts'
+import { createGround, createHolder, zonesOf } from './ground.ts'
+import { createShipping, type Shipping } from './shipping.ts'
+
+export type { DeadLetterCount }
 
 /** What sinks refused, oldest first; none where there is no store. Throws Failure. */
 export async function listDeadLetters(config: Config): Promise<DeadLetter[]> {
@@ -11,5 +25,169 @@ export async function listDeadLetters(config: Config): Promise<DeadLetter[]> {
     return await store.deadLetters()
   } finally {
     await store.close()
+  }
+}
+
+/** Dead letters of one stream, as they stood when they were asked for. */
+export interface LetterGroup {
+  readonly stream: Stream
+  readonly counts: readonly DeadLetterCount[]
+  readonly keys: readonly Identity[]
+}
+
+export type ReasonCounts = ReadonlyMap<RefusalReason, number>
+
+/** What a replay did for one sink. */
+export interface SinkReplay {
+  readonly sink: string
+  readonly delivered: number
+  /** Refused again, by the newer reason. */
+  readonly refused: ReasonCounts
+  /** Not tried, or not told what became of them: they are kept as they were. */
+  readonly left: number
+  /** Why it ended before its end; absent where it did not. */
+  readonly error?: string
+}
+
+/** Replays and drops dead letters, beside a running process or without one. */
+export interface LetterDesk {
+  /** Counts by stream and reason; none where nothing was ever shipped. */
+  counts(): Promise<DeadLetterCount[]>
+  /** The streams of these counts, with whose letters they are. */
+  groups(counts: readonly DeadLetterCount[]): Promise<LetterGroup[]>
+  /** Goes on with the next sink where one fails, and ends early when it is stopped. Throws the Failures of a store. */
+  replay(
+    groups: readonly LetterGroup[],
+    progressed: (sink: string, done: number) => void,
+    signal: AbortSignal,
+  ): Promise<SinkReplay[]>
+  /** Throws Failure. */
+  drop(groups: readonly LetterGroup[], signal: AbortSignal): Promise<{ sink: string; counts: ReasonCounts }[]>
+}
+
+/** Opens the store that is there, and closes it when the work is done. Throws Failure. */
+export async function withLetterDesk<Result>(
+  config: Config,
+  work: (desk: LetterDesk) => Promise<Result>,
+): Promise<Result> {
+  const store = await openExistingStore(config, systemClock)
+  if (store === undefined) return work(emptyDesk)
+  try {
+    return await work(createDesk(config, store))
+  } finally {
+    await store.close()
+  }
+}
+
+const emptyDesk: LetterDesk = {
+  counts: () => Promise.resolve([]),
+  groups: () => Promise.resolve([]),
+  replay: () => Promise.resolve([]),
+  drop: () => Promise.resolve([]),
+}
+
+function createDesk(config: Config, store: CheckpointStore): LetterDesk {
+  const zones = new Map(zonesOf(config).map((zone) => [zone.id, zone]))
+  // A zone that left the configuration may have some still.
+  const zoneOf = (id: number): Zone => zones.get(id) ?? { id, name: String(id), account: '' }
+  const redactor = createRedactor(config.redact)
+  const redo = (event: Event): Event => eventAgain(event, zones.get(event.zone.id) ?? event.zone, redactor)
+
+  /** With the parts that ship, under the name of a holder that is heard from. */
+  async function withShipping<Result>(
+    signal: AbortSignal,
+    work: (shipping: Shipping) => Promise<Result>,
+  ): Promise<Result> {
+    const ground = createGround(config, { logLevel: 'silent' })
+    const holder = createHolder(false)
+    const shipping = createShipping(config, ground, { store, holder })
+    try {
+      return await withHeartbeat({ store, clock: ground.clock, holder }, async () => {
+        const result = await work(shipping)
+        if (!signal.aborted) await wakeFullStreams(shipping.deps, zoneOf, signal)
+        return result
+      })
+    } finally {
+      await shipping.close()
+    }
+  }
+
+  async function replaySink(
+    sink: Sink | undefined,
+    groups: readonly LetterGroup[],
+    { deps }: Shipping,
+    told: (done: number) => void,
+    signal: AbortSignal,
+  ): Promise<Omit<SinkReplay, 'sink'>> {
+    let [delivered, left] = [0, 0]
+    for (const { keys } of groups) left += keys.length
+    const refused = new Map<RefusalReason, number>()
+    if (sink === undefined) {
+      const error = 'it is not configured: name it in the configuration, or drop them'
+      return { delivered, refused, left, error }
+    }
+    try {
+      for (const { stream, keys } of groups)
+        await replayStream(
+          {
+            stream,
+            zone: zoneOf(stream.zone),
+            sink,
+            redo,
+            keys,
+            done(page) {
+              left -= page.tried
+              delivered += page.delivered
+              for (const { reason } of page.kept) refused.set(reason, (refused.get(reason) ?? 0) + 1)
+              told(page.tried)
+            },
+          },
+          deps,
+          signal,
+        )
+      return { delivered, refused, left }
+    } catch (error) {
+      if (!isFailure(error) || error.code === 'store_unavailable' || error.code === 'store_refuses')
+        throw error
+      return { delivered, refused, left, error: signal.aborted ? 'stopped' : messageOf(error) }
+    }
+  }
+
+  return {
+    counts: () => store.deadLetterStreams(),
+    async groups(counts) {
+      const byStream = Map.groupBy(counts, streamKey)
+      const groups: LetterGroup[] = []
+      for (const own of byStream.values()) {
+        const { zone, day, sink } = own[0]!
+        const stream = { zone, day, sink }
+        groups.push({ stream, counts: own, keys: await store.deadLetterKeys(stream) })
+      }
+      return groups
+    },
+    replay: (groups, progressed, signal) =>
+      withShipping(signal, async (shipping) => {
+        const results: SinkReplay[] = []
+        for (const [name, own] of Map.groupBy(groups, ({ stream }) => stream.sink)) {
+          const told = (done: number) => progressed(name, done)
+          const sink = shipping.sinks.get(name)
+          results.push({ sink: name, ...(await replaySink(sink, own, shipping, told, signal)) })
+        }
+        return results
+      }),
+    drop: (groups, signal) =>
+      withShipping(signal, async ({ deps }) => {
+        const results: { sink: string; counts: ReasonCounts }[] = []
+        for (const [sink, own] of Map.groupBy(groups, ({ stream }) => stream.sink)) {
+          const counts = new Map<RefusalReason, number>()
+          for (const { stream, keys } of own) {
+            const job = { stream, zone: zoneOf(stream.zone), keys }
+            for (const [reason, count] of await dropLetters(job, deps, signal))
+              counts.set(reason, (counts.get(reason) ?? 0) + count)
+          }
+          results.push({ sink, counts })
+        }
+        return results
+      }),
   }
 }

@@ -7,6 +7,7 @@ import type { CheckpointStore, Holder, Sink } from '../ports.ts'
 import { createLeftovers, type Leftovers } from '../pump/leftovers.ts'
 import { createPlanner, type Planner, type PlanSettings } from '../pump/planner.ts'
 import { pumpStream } from '../pump/pump-stream.ts'
+import type { PumpDeps } from '../pump/session.ts'
 import { createSink } from '../sinks/registry.ts'
 import { zonesOf, type Ground } from './ground.ts'
 import type { Backend } from './backend.ts'
@@ -20,6 +21,7 @@ export interface Shipping {
   readonly reading: Reading
   readonly planner: Planner
   readonly sinks: ReadonlyMap<string, Sink>
+  readonly deps: PumpDeps
   /** `mayGoOn` is asked after each page. */
   pump(planned: Planned, mayGoOn: () => boolean, signal: AbortSignal): Promise<Failure | undefined>
   /** What stands in the sinks beyond the last commit. */
@@ -62,7 +64,7 @@ export function createShipping(
   const reading = createReading(config, ground, gateOf)
   const sinks = new Map(config.sinks.map((sink) => [sink.name, openSink(sink, ground)]))
   const { clock, apiClock, telemetry, tracer } = ground
-  const deps = {
+  const deps: PumpDeps = {
     source: reading.source,
     store,
     clock,
@@ -81,6 +83,7 @@ export function createShipping(
     reading,
     planner: createPlanner({ store, clock, apiClock, telemetry, settings: () => settings }),
     sinks,
+    deps,
     pump({ stream, zone, lane, wish, trust }, mayGoOn, signal) {
       const job = { stream, zone, sink: sinks.get(stream.sink)!, lane, trust, mayGoOn }
       return leftovers.watch(stream, () =>

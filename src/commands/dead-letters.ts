@@ -3,6 +3,8 @@ import { listDeadLetters } from '../assemble/dead-letters.ts'
 import { printable } from '../assemble/printable.ts'
 import type { DeadLetter } from '../domain/delivery.ts'
 import { collectNames } from './arguments.ts'
+import { registerDrop } from './dead-letters-drop.ts'
+import { registerReplay } from './dead-letters-replay.ts'
 import { secondText } from './duration.ts'
 import { jsonResult } from './json-result.ts'
 import type { Registration } from './registration.ts'
@@ -10,7 +12,8 @@ import { unknown } from './selection.ts'
 import { tableLines } from './table.ts'
 import { paintFor } from './terminal.ts'
 
-export function registerDeadLetters({ program, io, load }: Registration): void {
+export function registerDeadLetters(registration: Registration): void {
+  const { program, io, load } = registration
   const deadLetters = program
     .command('dead-letters')
     .description('events that a sink refused')
@@ -31,6 +34,8 @@ export function registerDeadLetters({ program, io, load }: Registration): void {
       const letters = sink.length === 0 ? all : all.filter((letter) => sink.includes(letter.sink))
       io.stdout.write(json === true ? listJson(letters) : listText(letters, paintFor(io.stdout).width))
     })
+  registerReplay(deadLetters, registration)
+  registerDrop(deadLetters, registration)
 }
 
 function listJson(letters: readonly DeadLetter[]): string {

@@ -12,6 +12,8 @@ export interface Io {
   readonly stderr: Output
   /** Aborts with the first SIGTERM or SIGINT; a second one ends the process at once. */
   readonly signal: AbortSignal
+  /** Asks a person and resolves to the answer. Absent where nobody sits at a terminal. */
+  readonly ask?: (question: string) => Promise<string>
   /** Ends the process at once, whatever hangs. */
   exit(code: number): never
   /** Calls back at each SIGHUP. Returns a function that ends that. */

@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline/promises'
 import { CommanderError } from 'commander'
 import { flushSpans } from '../assemble/flush-spans.ts'
 import { printable } from '../assemble/printable.ts'
@@ -88,10 +89,24 @@ function processIo(exit: (code: number) => never): Io {
     stdout: process.stdout,
     stderr: process.stderr,
     signal: abort.signal,
+    ...(process.stdin.isTTY &&
+      process.stderr.isTTY && { ask: (question: string) => ask(question, abort.signal) }),
     exit,
     onHangup(callback) {
       process.on('SIGHUP', callback)
       return () => process.off('SIGHUP', callback)
     },
+  }
+}
+
+/** On stderr, since stdout is for results. A signal, or the end of the input, is an empty answer. */
+async function ask(question: string, signal: AbortSignal): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  const closed = new Promise<string>((resolve) => lines.once('close', () => resolve('')))
+  lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
+  try {
+    return await Promise.race([lines.question(question, { signal }).catch(() => ''), closed])
+  } finally {
+    lines.close()
   }
 }

@@ -38,7 +38,10 @@ export interface Counters {
   readonly delivered: number
   readonly duplicates: number
   readonly late: number
+  /** Events that the sink refused and that wait in the store. A replay makes them delivered ones. */
   readonly deadLetters: number
+  /** Dead letters that a person dropped. */
+  readonly dropped?: number
 }
 
 /**

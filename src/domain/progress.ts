@@ -97,6 +97,7 @@ export function afterPage(
       duplicates: before.counters.duplicates + facts.events - facts.unseen,
       late: before.counters.late + outcome.late,
       deadLetters: before.counters.deadLetters + outcome.deadLetters,
+      ...(before.counters.dropped !== undefined && { dropped: before.counters.dropped }),
     },
     receipts: mergeReceipts(before.receipts, outcome.receipts),
   }
@@ -104,6 +105,25 @@ export function afterPage(
   if (step.end !== 'complete') return dropSweeps(moved)
   const { trouble: _, ...calm } = moved
   return completeSweep(calm, sweep, { nowMs, isTimeDoubtful: outcome.isTimeDoubtful }, policy)
+}
+
+/** Dead letters that the sink has now, or that nobody wants: of either kind they stay in the ledger. */
+export function settleLetters(
+  checkpoint: Checkpoint,
+  settled: { readonly delivered?: number; readonly dropped?: number },
+): Checkpoint {
+  const { counters } = checkpoint
+  const { delivered = 0, dropped = 0 } = settled
+  const droppedInAll = (counters.dropped ?? 0) + dropped
+  return {
+    ...checkpoint,
+    counters: {
+      ...counters,
+      delivered: counters.delivered + delivered,
+      deadLetters: Math.max(0, counters.deadLetters - delivered - dropped),
+      ...(droppedInAll > 0 && { dropped: droppedInAll }),
+    },
+  }
 }
 
 /** A stored cursor has expired, which is no failure: those that are older have too, so the next sweep is full. */

@@ -1,25 +1,45 @@
 import type { Identity } from '../domain/event.ts'
 import { fingerprintOf } from '../domain/fingerprint.ts'
-import { mergeReceipts } from '../domain/progress.ts'
+import { mergeReceipts, settleLetters } from '../domain/progress.ts'
 import type { OpenStream } from '../ports.ts'
-import type { SeenWindow } from './seen-window.ts'
+import type { SeenWindow, Sighting } from './seen-window.ts'
 import type { Session } from './session.ts'
 
 /**
  * Lines of a day that can no longer be read and that were never committed: they stay, and become seen. Those that are
- * seen already stand twice in the files and once in the ledger.
+ * seen already stand twice in the files and once in the ledger. A line of a dead letter is what a killed replay wrote:
+ * its letter goes, or the next replay would write it again.
  */
 export async function adoptLines(session: Session, open: OpenStream, seen: SeenWindow): Promise<void> {
   if (open.adopted === undefined) return
   const { identities, receipts } = open.adopted
-  const unseen = await seen.unseenOf(identities.map(seenAs))
+  const { letters, others } = await partLetters(session, identities)
+  const unseen = await seen.unseenOf(others.map(seenAs))
   const before = session.checkpoint()
   const next = { ...before, receipts: mergeReceipts(before.receipts, receipts) }
-  await session.commit(next, { seen: seen.pack(unseen) })
+  const removed = { seen: seen.pack(unseen), removedLetters: letters }
+  await session.commit(settleLetters(next, { delivered: letters.length }), removed)
   seen.add(unseen)
 }
 
-function seenAs(identity: Identity): { fingerprint: bigint; timeMs?: number } {
+async function partLetters(
+  { deps, job }: Session,
+  identities: readonly Identity[],
+): Promise<{ letters: Identity[]; others: readonly Identity[] }> {
+  const keys = identities.length === 0 ? [] : await deps.store.deadLetterKeys(job.stream)
+  if (keys.length === 0) return { letters: [], others: identities }
+  const letters = new Map(keys.map((key) => [fingerprintOf(key), key]))
+  const found = new Map<bigint, Identity>()
+  const others = identities.filter((identity) => {
+    const letter = letters.get(fingerprintOf(identity))
+    if (letter !== undefined) found.set(fingerprintOf(letter), letter)
+    return letter === undefined
+  })
+  return { letters: [...found.values()], others }
+}
+
+/** How seen knows an event of which only the identity is left. */
+export function seenAs(identity: Identity): Sighting {
   const fingerprint = fingerprintOf(identity)
   const timeMs = identity.time === undefined ? NaN : Date.parse(identity.time)
   return Number.isNaN(timeMs) ? { fingerprint } : { fingerprint, timeMs }

@@ -1,17 +1,11 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import { isFailure, type Failure } from '../domain/failure.ts'
-import { dropSweeps, newCheckpoint } from '../domain/progress.ts'
-import { isReadable } from '../domain/stream-state.ts'
+import { dropSweeps } from '../domain/progress.ts'
 import { isListingTrouble, troubleAfter } from '../domain/trouble.ts'
-import type { OpenStream } from '../ports.ts'
-import { adoptLines } from './adopt.ts'
 import { endAsExpired, endsUnasked } from './end-stream.ts'
+import { withSink, withStream } from './hold-stream.ts'
 import { pumpPages } from './pump-pages.ts'
-import { createSeenWindow, type SeenWindow } from './seen-window.ts'
-import { createSession, spanFacts, type PumpDeps, type PumpJob, type Session } from './session.ts'
-
-/** A day that becomes unreadable so soon may not be read again: what its files hold is not cut any more. */
-const hardlyReadableMs = 60_000
+import { spanFacts, type PumpDeps, type PumpJob, type Session } from './session.ts'
 
 /**
  * One pump over one stream: takes the fence, then works page by page until the sweep ends, the time slice ends (after
@@ -36,22 +30,6 @@ export function settleStream(job: PumpJob, deps: PumpDeps, signal: AbortSignal):
   )
 }
 
-async function withStream<Result>(
-  job: PumpJob,
-  deps: PumpDeps,
-  work: (session: Session, storeId: string) => Promise<Result>,
-): Promise<Result> {
-  const taken = await deps.store.take(job.stream, deps.holder)
-  try {
-    const nowMs = deps.apiClock.now(job.zone.account)
-    const checkpoint = taken.checkpoint ?? newCheckpoint(job.stream, nowMs, job.trust)
-    return await work(createSession(job, deps, { fence: taken.fence, checkpoint }), taken.storeId)
-  } finally {
-    // A lost release costs the next pump a wait; it must not hide why this one ended.
-    await deps.store.release(job.stream, taken.fence).catch(() => undefined)
-  }
-}
-
 async function pumpSession(
   session: Session,
   storeId: string,
@@ -66,26 +44,6 @@ async function pumpSession(
   } catch (error) {
     if (!isFailure(error) || !isWrittenDown(error) || signal.aborted) throw error
     return await writeDown(session, error)
-  }
-}
-
-async function withSink<Result>(
-  session: Session,
-  storeId: string,
-  signal: AbortSignal,
-  work: (target: { open: OpenStream; seen: SeenWindow }) => Promise<Result>,
-): Promise<Result> {
-  const { deps, job, checkpoint, confirm, now, policy } = session
-  const { receipts, ended } = checkpoint()
-  // What a stream that has ended would lose is not read again either.
-  const readable = ended === undefined && isReadable(job.stream.day, now() + hardlyReadableMs, policy)
-  const open = await job.sink.open(job.stream, { storeId, receipts, readable, confirm }, signal)
-  try {
-    const seen = createSeenWindow(deps.store, job.stream)
-    await adoptLines(session, open, seen)
-    return await work({ open, seen })
-  } finally {
-    await open.close()
   }
 }
 

@@ -1,8 +1,9 @@
-import { Failure, isFailure } from '../domain/failure.ts'
+import { Failure } from '../domain/failure.ts'
 import { isReadable } from '../domain/stream-state.ts'
 import type { Policy } from '../domain/policy.ts'
 import type { Stream } from '../domain/stream.ts'
 import type { CheckpointStore, Clock, Holder, Sink } from '../ports.ts'
+import { patiently } from './patiently.ts'
 
 export interface RenameDeps {
   readonly store: CheckpointStore
@@ -30,7 +31,6 @@ export async function knownSinks(store: CheckpointStore): Promise<string[]> {
 }
 
 const patienceMs = 30_000
-const retryMs = 500
 
 /**
  * Moves a sink's checkpoints, gaps and dead letters to another name. What a killed process left behind in the sink
@@ -55,7 +55,11 @@ async function settle(
   { store, clock, policy, holder, sink }: RenameDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const { fence, checkpoint, storeId } = await patiently(() => store.take(stream, holder), clock, signal)
+  const { fence, checkpoint, storeId } = await patiently(
+    () => store.take(stream, holder),
+    { clock, patienceMs },
+    signal,
+  )
   try {
     // Of a day that can no longer be read nothing comes again, so nothing can stand twice.
     if (sink === undefined || !isReadable(stream.day, clock.now(), policy)) return
@@ -72,18 +76,5 @@ async function settle(
     await open.close()
   } finally {
     await store.release(stream, fence).catch(() => undefined)
-  }
-}
-
-/** A command that died holds its streams for a while. */
-async function patiently<T>(ask: () => Promise<T>, clock: Clock, signal: AbortSignal): Promise<T> {
-  const untilMs = clock.monotonic() + patienceMs
-  for (;;) {
-    try {
-      return await ask()
-    } catch (error) {
-      if (!isFailure(error, 'held') || clock.monotonic() >= untilMs) throw error
-      await clock.sleep(retryMs, signal)
-    }
   }
 }

@@ -1,5 +1,6 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { DeadLetter } from '../domain/delivery.ts'
+import type { Identity } from '../domain/event.ts'
 import type { Wish } from '../domain/due.ts'
 import { Failure } from '../domain/failure.ts'
 import type { Gap } from '../domain/gap.ts'
@@ -37,8 +38,8 @@ export interface PumpJob {
 }
 
 /** One pump's hold on a stream: the fence, and the checkpoint as the store has it. */
-export interface Session {
-  readonly job: PumpJob
+export interface Session<Job = PumpJob> {
+  readonly job: Job
   readonly deps: PumpDeps
   readonly policy: Policy
   /** Where pages come from, each one in a span. */
@@ -55,14 +56,15 @@ export interface Session {
 export interface CommitExtras {
   readonly seen?: ReadonlyMap<number, Uint8Array>
   readonly deadLetters?: readonly DeadLetter[]
+  readonly removedLetters?: readonly Identity[]
   readonly gaps?: readonly Gap[]
 }
 
-export function createSession(
-  job: PumpJob,
+export function createSession<Job extends Omit<PumpJob, 'sink'>>(
+  job: Job,
   deps: PumpDeps,
   taken: { fence: number; checkpoint: Checkpoint },
-): Session {
+): Session<Job> {
   let held = taken.checkpoint
   const facts = spanFacts(job)
   const now = () => deps.apiClock.now(job.zone.account)
@@ -85,6 +87,7 @@ export function createSession(
           next: numbered,
           seen: extras.seen ?? new Map(),
           deadLetters: extras.deadLetters ?? [],
+          removedLetters: extras.removedLetters ?? [],
           gaps: extras.gaps ?? [],
         })
         if (answer === 'refused') throw fenceLost()
@@ -95,7 +98,7 @@ export function createSession(
 }
 
 /** What each span of a pump tells of its stream. */
-export function spanFacts({ stream, lane }: PumpJob): SpanFacts {
+export function spanFacts({ stream, lane }: Pick<PumpJob, 'stream' | 'lane'>): SpanFacts {
   return { zone: stream.zone, day: stream.day, sink: stream.sink, lane }
 }
 

@@ -15,7 +15,7 @@ import { type PresetName, presets } from './presets/registry.ts'
 import { probe } from './probe.ts'
 import { createSend } from './send.ts'
 import { settleBatch } from './settle-batch.ts'
-import { createTally } from './tally.ts'
+import { createTally, decided, type Tally } from './tally.ts'
 import { createTargetSource } from './target.ts'
 
 export interface HttpSinkOptions {
@@ -81,7 +81,7 @@ export function createHttpSink(options: HttpSinkOptions, deps: HttpSinkDeps): Si
     clock.sleep(backoffMs(again, pauseLimits, random), signal)
   let closing: Promise<void> | undefined
 
-  async function deliver(events: readonly Event[], signal: AbortSignal): Promise<Delivery> {
+  async function deliver(events: readonly Event[], tally: Tally, signal: AbortSignal): Promise<Delivery> {
     if (closing !== undefined || signal.aborted) throw cancelled(signal.reason)
     const unmappable: Refusal[] = []
     const refusals: Refusal[] = []
@@ -94,11 +94,14 @@ export function createHttpSink(options: HttpSinkOptions, deps: HttpSinkDeps): Si
     return { refusals: [...unmappable, ...refusals], receipts: [], bytes }
   }
 
-  const stream: OpenStream = { deliver, close: () => Promise.resolve() }
+  const openWith = (own: Tally): OpenStream => ({
+    deliver: (events, signal) => deliver(events, own, signal),
+    close: () => Promise.resolve(),
+  })
   return {
     name,
     address: targets.origin,
-    open: () => Promise.resolve(stream),
+    open: (_stream, { isReplay }) => Promise.resolve(openWith(isReplay === true ? decided(tally) : tally)),
     check: (signal) => probe({ what, ask, targets, preset, clock }, signal),
     refresh: () => Promise.resolve(targets.reread()),
     close: () => (closing ??= dispatcher.destroy()),

@@ -31,3 +31,8 @@ export function createTally(): Tally {
     },
   }
 }
+
+/** For events that were refused before: a refusal stands, and says nothing of the sink. What is taken still does. */
+export function decided(tally: Tally): Tally {
+  return { everTaken: true, tookOne: () => tally.tookOne(), refusedOne: () => false }
+}

@@ -25,6 +25,7 @@
     ARGV[14] number of minutes; for each: minute, fingerprints, and for each bucket: bucket, minute of the bucket
              number of dead letters; for each: event, group, bytes, letter
              number of gaps; for each: gap, its value
+             number of dead letters that go; for each: event
   Output:
     {"done", holder}   written
     {"again"}          this very commit was written before; nothing was changed
@@ -52,13 +53,17 @@ local function each(width, work)
   end
 end
 
-local function measure(latest)
+local function measure(latest, removed)
   local before = tonumber(redis.call('HGET', KEYS[5], 'bytes') or '0')
   local after = before
   for event, index in pairs(latest) do
     local old = redis.call('HGET', KEYS[4], event)
     if old then after = after - tonumber(string.match(old, '^%d+')) end
     after = after + tonumber(ARGV[index + 2])
+  end
+  for event in pairs(removed) do
+    local old = redis.call('HGET', KEYS[4], event)
+    if old then after = after - tonumber(string.match(old, '^%d+')) end
   end
   return before, after
 end
@@ -80,8 +85,15 @@ each(4, function(index)
   letters = letters + 1
 end)
 local gaps_at = at
+each(2, function() end)
+local removed = {}
+each(1, function(index)
+  -- What is written anew stays.
+  if not latest[ARGV[index]] then removed[ARGV[index]] = true end
+  letters = letters + 1
+end)
 if letters > 0 then
-  local before, after = measure(latest)
+  local before, after = measure(latest, removed)
   if after > tonumber(ARGV[9]) and after > before then return {'full', after} end
   for event, index in pairs(latest) do
     local group, bytes, letter = ARGV[index + 1], ARGV[index + 2], ARGV[index + 3]
@@ -92,6 +104,14 @@ if letters > 0 then
     end
     count(group, 1, bytes)
     redis.call('HSET', KEYS[4], event, bytes .. ' ' .. group .. '\n' .. letter)
+  end
+  for event in pairs(removed) do
+    local old = redis.call('HGET', KEYS[4], event)
+    if old then
+      local old_bytes, old_group = string.match(old, '^(%d+) ([^\n]*)\n')
+      count(old_group, -1, -tonumber(old_bytes))
+      redis.call('HDEL', KEYS[4], event)
+    end
   end
   redis.call('HSET', KEYS[5], 'bytes', string.format('%.0f', after))
   redis.call('HINCRBY', KEYS[5], 'v', 1)

@@ -5,7 +5,7 @@ import type { Commit } from '../../ports.ts'
 import type { Announcements } from './announcements.ts'
 import { listOf, numberOf, textOf } from './answer.ts'
 import { writeCheckpoint } from './checkpoint-text.ts'
-import { letterArguments, letterBytes } from './dead-letter-text.ts'
+import { letterArguments, letterBytes, letterField } from './dead-letter-text.ts'
 import { bucketBytes, chunkBytes, seenArguments } from './seen-fields.ts'
 import { gapArguments } from './gaps.ts'
 import type { Holders } from './holders.ts'
@@ -53,12 +53,13 @@ export function createCommits(limits: CommitLimits, { link, names, holders, anno
   }
 
   return async function commit(commit: Commit): Promise<'done' | 'refused'> {
-    const { next, basedOn, deadLetters, gaps } = commit
+    const { next, basedOn, deadLetters, removedLetters = [], gaps } = commit
     if (next.commit !== basedOn + 1)
       throw new RangeError(`a commit based on ${basedOn} must be number ${basedOn + 1}, not ${next.commit}`)
     const place = await names.recall(next.stream)
     if (place === undefined) return 'refused'
-    if (deadLetters.length === 0 && gaps.length === 0) return write(place, commit, 0)
+    const isListed = deadLetters.length > 0 || removedLetters.length > 0 || gaps.length > 0
+    if (!isListed) return write(place, commit, 0)
     let bytes = 0
     for (const letter of deadLetters) bytes += letterBytes(letter)
     const others = await announcements.announce(place, bytes)
@@ -82,7 +83,7 @@ function lettersFull({ deadLetterMaxBytes }: CommitLimits, bytes: number): Failu
 }
 
 function argumentsOf(commit: Commit, limits: CommitLimits, letterMaxBytes: number): Argument[] {
-  const { fence, basedOn, next, seen, deadLetters, gaps } = commit
+  const { fence, basedOn, next, seen, deadLetters, removedLetters = [], gaps } = commit
   const { stream } = next
   return [
     fenceText(fence),
@@ -102,6 +103,8 @@ function argumentsOf(commit: Commit, limits: CommitLimits, letterMaxBytes: numbe
     ...deadLetters.flatMap((letter) => letterArguments(letter, stream)),
     gaps.length,
     ...gaps.flatMap(gapArguments),
+    removedLetters.length,
+    ...removedLetters.map((each) => letterField({ ...stream, ...each }, stream)),
   ]
 }
 
@@ -109,11 +112,12 @@ function argumentsOf(commit: Commit, limits: CommitLimits, letterMaxBytes: numbe
  * Fence and number alone would not tell two commits apart: after a lost answer the same pump may build another one on
  * the same checkpoint, and "done" would then be wrong.
  */
-function hashOf({ fence, basedOn, next, seen, deadLetters, gaps }: Commit): string {
+function hashOf(commit: Commit): string {
+  const { fence, basedOn, next, seen, deadLetters, removedLetters = [], gaps } = commit
   const hash = createHash('sha256')
   const minutes = [...seen].sort(([a], [b]) => a - b)
   const sizes = minutes.map(([minute, bytes]) => [minute, bytes.byteLength])
-  hash.update(JSON.stringify([fence, basedOn, next, deadLetters, gaps, sizes]))
+  hash.update(JSON.stringify([fence, basedOn, next, deadLetters, removedLetters, gaps, sizes]))
   for (const [, bytes] of minutes) hash.update(bytes)
   return hash.digest('base64url').slice(0, 20)
 }

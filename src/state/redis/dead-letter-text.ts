@@ -1,4 +1,5 @@
 import type { DeadLetter, RefusalReason } from '../../domain/delivery.ts'
+import type { Identity } from '../../domain/event.ts'
 import type { Stream } from '../../domain/stream.ts'
 import type { Argument } from './link.ts'
 
@@ -44,7 +45,16 @@ export function readLetter(field: string, text: string, stream: Stream): DeadLet
   return { zone, day, sink, id, ...(time === '' ? {} : { time }), reason, answer, at, event }
 }
 
-export function groupOf(group: string, stream: Stream): { readonly sink: string; readonly reason: string } {
+/** Whose letter a field names. */
+export function readKey(field: string): Identity {
+  const [id, time] = JSON.parse(field) as [string, string]
+  return { id, ...(time === '' ? {} : { time }) }
+}
+
+export function groupOf(
+  group: string,
+  stream: Stream,
+): { readonly sink: string; readonly reason: RefusalReason } {
   const [reason = '', sink = stream.sink] = group.split(' ')
-  return { sink, reason }
+  return { sink, reason: reason as RefusalReason }
 }

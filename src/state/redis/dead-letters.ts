@@ -1,9 +1,9 @@
 import type { DeadLetter } from '../../domain/delivery.ts'
 import type { Stream } from '../../domain/stream.ts'
-import type { CheckpointStore } from '../../ports.ts'
+import type { CheckpointStore, DeadLetterCount } from '../../ports.ts'
 import type { Announcements } from './announcements.ts'
 import { listOf, numberOf } from './answer.ts'
-import { groupOf, letterField, readLetter, type LetterKey } from './dead-letter-text.ts'
+import { groupOf, letterField, readKey, readLetter, type LetterKey } from './dead-letter-text.ts'
 import type { Keys, Place } from './keys.ts'
 import type { Link } from './link.ts'
 import { streamNamed, type SinkNames } from './sink-names.ts'
@@ -15,6 +15,9 @@ export interface DeadLetters {
   readonly list: CheckpointStore['deadLetters']
   readonly counts: CheckpointStore['deadLetterCounts']
   readonly remove: CheckpointStore['removeDeadLetters']
+  readonly streams: CheckpointStore['deadLetterStreams']
+  readonly keys: CheckpointStore['deadLetterKeys']
+  readonly some: CheckpointStore['deadLettersOf']
 }
 
 interface Keeper {
@@ -36,6 +39,15 @@ export function createDeadLetters(
     return [...streams].flatMap((text) => {
       const stream = streamNamed(text, known)
       return stream === undefined ? [] : [{ stream, place: keys.place(text) }]
+    })
+  }
+
+  async function groupsOf(place: Place): Promise<{ group: string; count: number; bytes: number }[]> {
+    const fields = await link.run((client) => client.hgetall(place.letterTotals))
+    return Object.entries(fields).flatMap(([field, count]) => {
+      if (!field.startsWith('c ')) return []
+      const group = field.slice(2)
+      return [{ group, count: Number(count), bytes: Number(fields[`b ${group}`] ?? 0) }]
     })
   }
 
@@ -83,19 +95,36 @@ export function createDeadLetters(
     async counts() {
       const totals = new Map<string, { sink: string; reason: string; count: number; bytes: number }>()
       for (const { place, stream } of await keepers()) {
-        const fields = await link.run((client) => client.hgetall(place.letterTotals))
-        for (const [field, count] of Object.entries(fields)) {
-          if (!field.startsWith('c ')) continue
-          const group = field.slice(2)
+        for (const { group, count, bytes } of await groupsOf(place)) {
           const { sink, reason } = groupOf(group, stream)
           const key = `${sink} ${reason}`
           const total = totals.get(key) ?? { sink, reason, count: 0, bytes: 0 }
-          total.count += Number(count)
-          total.bytes += Number(fields[`b ${group}`] ?? 0)
+          total.count += count
+          total.bytes += bytes
           totals.set(key, total)
         }
       }
       return [...totals.keys()].sort().map((key) => totals.get(key)!)
+    },
+    async streams() {
+      const found: DeadLetterCount[] = []
+      for (const { place, stream } of await keepers())
+        for (const { group, count, bytes } of await groupsOf(place))
+          found.push({ ...stream, ...groupOf(group, stream), count, bytes })
+      return found
+    },
+    async keys(stream) {
+      const place = await names.find(stream)
+      if (place === undefined) return []
+      const fields = await link.run((client) => client.hkeys(place.letters))
+      return fields.map((field) => readKey(field))
+    },
+    async some(stream, keys) {
+      const place = keys.length === 0 ? undefined : await names.find(stream)
+      if (place === undefined) return []
+      const fields = keys.map((key) => letterField({ ...stream, ...key }, stream))
+      const texts = await link.run((client) => client.hmget(place.letters, ...fields))
+      return texts.flatMap((text, index) => (text === null ? [] : [readLetter(fields[index]!, text, stream)]))
     },
     async remove(letters) {
       if (letters.length === 0) return 0

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { Failure } from '../../domain/failure.ts'
 import type { Clock, Commit } from '../../ports.ts'
 import type { Database } from './database.ts'
-import { addLetters, letterBytes } from './dead-letters.ts'
+import { addLetters, letterBytes, removeLetter } from './dead-letters.ts'
 import { addSeen } from './fingerprints.ts'
 import { insertGaps } from './gaps.ts'
 import { findStream } from './streams.ts'
@@ -22,7 +22,7 @@ export function createCommits({ deadLetterMaxBytes }: CommitLimits, database: Da
       if (row === undefined) return 'refused'
       if (row.commit_hash !== null && hash.equals(row.commit_hash)) return 'done'
       if (row.fence !== commit.fence || row.commit_number !== basedOn) return 'refused'
-      addDeadLetters(database, commit, deadLetterMaxBytes)
+      changeDeadLetters(database, commit, deadLetterMaxBytes)
       addSeen(database, row, commit.seen)
       insertGaps(database, commit.gaps)
       const { stream: _, ...body } = next
@@ -35,9 +35,12 @@ export function createCommits({ deadLetterMaxBytes }: CommitLimits, database: Da
   }
 }
 
-function addDeadLetters(database: Database, { deadLetters }: Commit, maxBytes: number): void {
-  if (deadLetters.length === 0) return
+function changeDeadLetters(database: Database, commit: Commit, maxBytes: number): void {
+  const { deadLetters, removedLetters = [], next } = commit
+  if (deadLetters.length === 0 && removedLetters.length === 0) return
   const before = letterBytes(database)
+  for (const { id, time } of removedLetters)
+    removeLetter(database, { ...next.stream, id, ...(time !== undefined && { time }) })
   addLetters(database, deadLetters)
   const after = letterBytes(database)
   if (after <= maxBytes || after <= before) return
@@ -50,11 +53,12 @@ function addDeadLetters(database: Database, { deadLetters }: Commit, maxBytes: n
  * Fence and number alone would not tell two commits apart: after a lost answer the same pump may build another one on
  * the same checkpoint, and "done" would then be wrong.
  */
-function hashOf({ fence, basedOn, next, seen, deadLetters, gaps }: Commit): Buffer {
+function hashOf(commit: Commit): Buffer {
+  const { fence, basedOn, next, seen, deadLetters, removedLetters = [], gaps } = commit
   const hash = createHash('sha256')
   const minutes = [...seen].sort(([a], [b]) => a - b)
   const sizes = minutes.map(([minute, bytes]) => [minute, bytes.byteLength])
-  hash.update(JSON.stringify([fence, basedOn, next, deadLetters, gaps, sizes]))
+  hash.update(JSON.stringify([fence, basedOn, next, deadLetters, removedLetters, gaps, sizes]))
   for (const [, bytes] of minutes) hash.update(bytes)
   return hash.digest()
 }

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { DeadLetter, RefusalReason } from '../../domain/delivery.ts'
-import type { CheckpointStore } from '../../ports.ts'
+import type { Identity } from '../../domain/event.ts'
+import type { CheckpointStore, DeadLetterCount } from '../../ports.ts'
 import type { Database } from './database.ts'
 
 export type LetterKey = Pick<DeadLetter, 'zone' | 'day' | 'sink' | 'id' | 'time'>
@@ -26,6 +27,9 @@ export interface DeadLetters {
   readonly list: CheckpointStore['deadLetters']
   readonly counts: CheckpointStore['deadLetterCounts']
   readonly remove: CheckpointStore['removeDeadLetters']
+  readonly streams: CheckpointStore['deadLetterStreams']
+  readonly keys: CheckpointStore['deadLetterKeys']
+  readonly some: CheckpointStore['deadLettersOf']
 }
 
 export function createDeadLetters(database: Database): DeadLetters {
@@ -52,6 +56,41 @@ export function createDeadLetters(database: Database): DeadLetters {
       }
       return removed
     },
+    streams: () =>
+      database.read(() =>
+        database
+          .all<DeadLetterCount>(
+            `SELECT zone, day, sink, reason, count(*) AS count, sum(bytes) AS bytes FROM letter
+              GROUP BY zone, day, sink, reason ORDER BY zone, day, sink, reason`,
+          )
+          .map((row) => ({ ...row })),
+      ),
+    keys: ({ zone, day, sink }) =>
+      database.read(() =>
+        database
+          .all<{ id: string; time: string }>(
+            'SELECT id, time FROM letter WHERE zone = ? AND day = ? AND sink = ?',
+            zone,
+            day,
+            sink,
+          )
+          .map(identityOf),
+      ),
+    some: ({ zone, day, sink }, keys) =>
+      database.read(() =>
+        keys.flatMap(({ id, time }) => {
+          const row = database.one<LetterRow>(
+            `SELECT rowid, zone, day, sink, id, time, reason, answer, at, event FROM letter
+              WHERE zone = ? AND day = ? AND sink = ? AND id = ? AND time = ?`,
+            zone,
+            day,
+            sink,
+            JSON.stringify(id),
+            time ?? '',
+          )
+          return row === undefined ? [] : [letterOf(row)]
+        }),
+      ),
   }
 }
 
@@ -78,7 +117,11 @@ async function listLetters(database: Database, sink: string | undefined): Promis
 }
 
 function letterOf({ rowid: _rowid, id, time, ...rest }: LetterRow): DeadLetter {
-  return { ...rest, id: JSON.parse(id) as string, ...(time === '' ? {} : { time }) }
+  return { ...rest, ...identityOf({ id, time }) }
+}
+
+function identityOf({ id, time }: { readonly id: string; readonly time: string }): Identity {
+  return { id: JSON.parse(id) as string, ...(time === '' ? {} : { time }) }
 }
 
 /** Bytes of all dead letters. Inside of a transaction. */
@@ -99,7 +142,8 @@ export function addLetters(database: Database, letters: readonly DeadLetter[]): 
   }
 }
 
-function removeLetter(database: Database, { zone, day, sink, id, time }: LetterKey): number {
+/** How many there were. Inside of a write. */
+export function removeLetter(database: Database, { zone, day, sink, id, time }: LetterKey): number {
   const sql = 'DELETE FROM letter WHERE zone = ? AND day = ? AND sink = ? AND id = ? AND time = ?'
   return database.run(sql, zone, day, sink, JSON.stringify(id), time ?? '')
 }

@@ -61,7 +61,9 @@ export async function runAgainstModel(opened: OpenedStore, steps: readonly Step[
     const ended = step.endedAtMs === null ? {} : { ended: { as: 'closed', atMs: step.endedAtMs } as const }
     const next = buildCheckpoint(stream, basedOn + 1, ended)
     const deadLetters = [...new Set(step.letters)].map((id) => letterOf(stream, id))
-    return { fence, basedOn, next, seen, deadLetters, gaps: step.gaps.map((id) => gapOf(stream.sink, id)) }
+    const removedLetters = step.removed.map((id) => ({ id: `e${id}` }))
+    const gaps = step.gaps.map((id) => gapOf(stream.sink, id))
+    return { fence, basedOn, next, seen, deadLetters, removedLetters, gaps }
   }
 
   const send = async (commit: Commit, modelFence: number): Promise<void> => {

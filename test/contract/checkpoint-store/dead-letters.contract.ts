@@ -109,5 +109,76 @@ export function deadLettersContract(opened: () => OpenedStore): void {
       expect(await store.deadLetters()).toEqual([buildLetter({ id: 'e2' })])
       expect(await store.removeDeadLetters([])).toBe(0)
     })
+
+    it('go in the step of a commit, and only with it', async () => {
+      const time = '2026-11-20T00:00:00.000Z'
+      await commitLetters([buildLetter(), buildLetter({ id: 'e2' }), buildLetter({ id: 'e2', time })])
+      const { fence } = await store.take(stream, one)
+      const replay = buildCommit(stream, fence, 1, {
+        deadLetters: [buildLetter({ answer: 'again', reason: 'too_large' })],
+        removedLetters: [{ id: 'e1' }, { id: 'e2' }, { id: 'e9' }],
+      })
+      expect(await store.commit({ ...replay, fence: fence - 1 })).toBe('refused')
+      expect(await store.deadLetters()).toHaveLength(3)
+      expect(await store.commit(replay)).toBe('done')
+      const rest = await store.deadLetters()
+      expect(rest.map(({ id, answer }) => [id, answer]).sort()).toEqual([
+        ['e1', 'again'],
+        ['e2', 'HTTP 400'],
+      ])
+      // Told twice after a lost answer, and what was kept meanwhile stays.
+      expect(await store.commit(replay)).toBe('done')
+      expect(await store.deadLetters()).toEqual(rest)
+      expect(await store.deadLetterCounts()).toMatchObject([{ count: 1 }, { count: 1 }])
+      const last = { removedLetters: [{ id: 'e1' }, { id: 'e2', time }] }
+      expect(await store.commit(buildCommit(stream, fence, 2, last))).toBe('done')
+      expect(await store.deadLetterCounts()).toEqual([])
+      expect(await store.deadLetterStreams()).toEqual([])
+    })
+
+    it('that go make room in the same step', async () => {
+      await commitLetters([big('a'), big('b')])
+      const { fence } = await store.take(stream, one)
+      const both = { deadLetters: [big('c')], removedLetters: [{ id: 'a' }] }
+      expect(await store.commit(buildCommit(stream, fence, 1, both))).toBe('done')
+      expect((await store.deadLetters()).map(({ id }) => id).sort()).toEqual(['b', 'c'])
+      const more = { deadLetters: [big('d'), big('e')], removedLetters: [{ id: 'b' }] }
+      const full = store.commit(buildCommit(stream, fence, 2, more))
+      await expect(full).rejects.toMatchObject({ code: 'dead_letters_full' })
+      expect((await store.deadLetters()).map(({ id }) => id).sort()).toEqual(['b', 'c'])
+      const rest = { removedLetters: [{ id: 'b' }, { id: 'c' }] }
+      expect(await store.commit(buildCommit(stream, fence, 2, rest))).toBe('done')
+      expect(await commitLetters([big('d'), big('e')])).toBe('done')
+    })
+
+    it('are told by stream, by key and one by one', async () => {
+      const time = '2026-11-20T00:00:00.000Z'
+      const other = buildStream({ zone: 102, sink: 'siem' })
+      const letters = [
+        buildLetter(),
+        buildLetter({ time, reason: 'too_large' }),
+        buildLetter({ id: '\ud800' }),
+      ]
+      await commitLetters(letters)
+      const { fence } = await store.take(other, one)
+      const elsewhere = buildLetter({ zone: 102, sink: 'siem', id: 'e7' })
+      await store.commit(buildCommit(other, fence, 0, { deadLetters: [elsewhere] }))
+      const byText = (a: object, b: object) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)
+      const told = (await store.deadLetterStreams()).map(({ bytes: _, ...rest }) => rest).sort(byText)
+      expect(told).toEqual(
+        [
+          { ...stream, reason: 'refused', count: 2 },
+          { ...stream, reason: 'too_large', count: 1 },
+          { ...other, reason: 'refused', count: 1 },
+        ].sort(byText),
+      )
+      expect((await store.deadLetterKeys(stream)).sort(byText)).toEqual(
+        [{ id: 'e1' }, { id: 'e1', time }, { id: '\ud800' }].sort(byText),
+      )
+      expect(await store.deadLetterKeys(buildStream({ sink: 'none' }))).toEqual([])
+      const asked = [{ id: '\ud800' }, { id: 'gone' }, { id: 'e1', time }]
+      expect(await store.deadLettersOf(stream, asked)).toEqual([letters[2], letters[1]])
+      expect(await store.deadLettersOf(other, [{ id: 'e1' }])).toEqual([])
+    })
   })
 }

@@ -63,6 +63,8 @@ export class ModelStore {
     if (held.lastCommit === text) return 'done'
     if (held.fence !== commit.fence || (held.checkpoint?.commit ?? 0) !== commit.basedOn) return 'refused'
     const letters = new Map(this.letters)
+    const { sink, zone, day } = commit.next.stream
+    for (const key of commit.removedLetters ?? []) letters.delete(letterKey({ zone, day, sink, ...key }))
     for (const letter of commit.deadLetters) letters.set(letterKey(letter), letter)
     if (letters.size > lettersThatFit && letters.size > this.letters.size) return 'dead_letters_full'
     this.letters = letters
@@ -124,7 +126,13 @@ function textOf({ seen, ...rest }: Commit): string {
   return JSON.stringify([rest, [...seen].map(([minute, bytes]) => [minute, [...bytes]])])
 }
 
-export function letterKey({ zone, day, sink, id, time }: DeadLetter): string {
+export function letterKey({
+  zone,
+  day,
+  sink,
+  id,
+  time,
+}: Pick<DeadLetter, 'zone' | 'day' | 'sink' | 'id' | 'time'>): string {
   return JSON.stringify([zone, day, sink, id, time])
 }
 

@@ -10,6 +10,7 @@ export type Step =
       readonly basedOff: number
       readonly minutes: readonly (readonly [number, number])[]
       readonly letters: readonly number[]
+      readonly removed: readonly number[]
       readonly gaps: readonly number[]
       readonly endedAtMs: number | null
     }
@@ -44,6 +45,10 @@ const commit = fc.record({
   minutes: fc.array(fc.tuple(minute, count), { maxLength: 3 }),
   letters: fc.oneof(
     { weight: 2, arbitrary: fc.constant([]) },
+    { weight: 1, arbitrary: fc.array(few, { maxLength: 2 }) },
+  ),
+  removed: fc.oneof(
+    { weight: 3, arbitrary: fc.constant([]) },
     { weight: 1, arbitrary: fc.array(few, { maxLength: 2 }) },
   ),
   gaps: fc.array(few, { maxLength: 2 }),

@@ -1,0 +1,118 @@
+import type { DeadLetter, Refusal } from '../domain/delivery.ts'
+import type { Event, Identity } from '../domain/event.ts'
+import { isFailure, messageOf } from '../domain/failure.ts'
+import { mergeReceipts, settleLetters } from '../domain/progress.ts'
+import { restoreEvent } from '../domain/stored-event.ts'
+import type { Session } from './session.ts'
+import type { SinkTarget } from './hold-stream.ts'
+
+/** What became of one page of dead letters. */
+export interface ReplayedPage {
+  /** How many of the keys were looked at, from the first on. */
+  readonly tried: number
+  readonly delivered: number
+  /** Those that were refused again, as they are kept now. */
+  readonly kept: readonly DeadLetter[]
+}
+
+const mostLetters = 100
+const lettersAtOnce = 10
+const mostBytes = 1_048_576
+
+/**
+ * Delivers the first of these dead letters again, as a page of its own, and writes down in one step which of them the
+ * sink has taken. Those that are there no more (dropped, or replayed by somebody else) are passed over.
+ */
+export async function replayPage(
+  session: Session,
+  { open }: SinkTarget,
+  keys: readonly Identity[],
+  redo: (event: Event) => Event,
+  signal: AbortSignal,
+): Promise<ReplayedPage> {
+  const { letters, tried } = await loadLetters(session, keys)
+  if (letters.length === 0) return { tried, delivered: 0, kept: [] }
+  const damaged: DeadLetter[] = []
+  const events = new Map<Event, DeadLetter>()
+  for (const letter of letters) {
+    const event = eventOf(letter, redo)
+    if (typeof event === 'string') damaged.push({ ...letter, reason: 'unmappable', answer: event })
+    else events.set(event, letter)
+  }
+  const delivery = await open.deliver([...events.keys()], signal)
+  const kept = [...damaged, ...delivery.refusals.map((refusal) => refusedAgain(refusal, events))]
+  const at = session.now()
+  const keptKeys = new Set(kept.map(keyText))
+  const taken = letters.filter((letter) => !keptKeys.has(keyText(letter)))
+  await commitReplay(session, {
+    taken,
+    kept: kept.map((letter) => ({ ...letter, at })),
+    receipts: delivery.receipts,
+  })
+  return { tried, delivered: taken.length, kept }
+}
+
+async function loadLetters(
+  { deps, job }: Session,
+  keys: readonly Identity[],
+): Promise<{ letters: DeadLetter[]; tried: number }> {
+  const letters: DeadLetter[] = []
+  let [tried, bytes] = [0, 0]
+  while (tried < keys.length && tried < mostLetters && bytes < mostBytes) {
+    const some = keys.slice(tried, tried + lettersAtOnce)
+    for (const letter of await deps.store.deadLettersOf(job.stream, some)) {
+      letters.push(letter)
+      bytes += letter.event.length
+    }
+    tried += some.length
+  }
+  return { letters, tried }
+}
+
+/** A letter that nobody can read stays, with the reason. */
+function eventOf({ event }: DeadLetter, redo: (event: Event) => Event): Event | string {
+  try {
+    return redo(restoreEvent(event))
+  } catch (error) {
+    return messageOf(error).slice(0, 1024)
+  }
+}
+
+function refusedAgain(
+  { event, reason, answer }: Refusal,
+  letters: ReadonlyMap<Event, DeadLetter>,
+): DeadLetter {
+  const letter = letters.get(event)
+  if (letter === undefined) throw new Error('a sink refused an event that it was not given')
+  return { ...letter, reason, answer }
+}
+
+interface Outcome {
+  readonly taken: readonly DeadLetter[]
+  readonly kept: readonly DeadLetter[]
+  readonly receipts: Parameters<typeof mergeReceipts>[1]
+}
+
+async function commitReplay(session: Session, { taken, kept, receipts }: Outcome): Promise<void> {
+  const before = session.checkpoint()
+  const next = settleLetters(
+    { ...before, receipts: mergeReceipts(before.receipts, receipts) },
+    { delivered: taken.length },
+  )
+  const removedLetters = taken.map(keyOf)
+  try {
+    await session.commit(next, { removedLetters, deadLetters: kept })
+  } catch (error) {
+    // A longer answer that no longer fits is no reason to deliver again: then the older one stays.
+    if (!isFailure(error, 'dead_letters_full')) throw error
+    await session.commit(next, { removedLetters })
+  }
+}
+
+export function keyOf({ id, time }: Identity): Identity {
+  return { id, ...(time !== undefined && { time }) }
+}
+
+function keyText({ id, time }: Identity): string {
+  return `${time ?? ''} ${id}`
+}

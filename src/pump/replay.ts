@@ -1,0 +1,83 @@
+import type { Event, Identity } from '../domain/event.ts'
+import { cancelled } from '../domain/failure.ts'
+import type { Stream, Zone } from '../domain/stream.ts'
+import { isReadable } from '../domain/stream-state.ts'
+import { noTrust } from '../domain/trust.ts'
+import type { Sink } from '../ports.ts'
+import { seenAs } from './adopt.ts'
+import { withSink, withStream } from './hold-stream.ts'
+import { patiently } from './patiently.ts'
+import { replayPage, type ReplayedPage } from './replay-page.ts'
+import { createSeenWindow } from './seen-window.ts'
+import type { PumpDeps, PumpJob, Session } from './session.ts'
+
+export interface ReplayJob {
+  readonly stream: Stream
+  readonly zone: Zone
+  readonly sink: Sink
+  /** Whose letters are tried. */
+  readonly keys: readonly Identity[]
+  /** A kept event as today's configuration shows it. */
+  readonly redo: (event: Event) => Event
+  /** Called after each page. */
+  readonly done: (page: ReplayedPage) => void
+}
+
+/** Between two pages, so that a running process gets at the stream. */
+const betweenMs = 20
+
+/**
+ * Delivers dead letters of a stream again, the oldest event first, each once: with a fence for one page at a time, so
+ * that a stop at any moment leaves every letter either kept or delivered. Throws the Failures of the sink and the store;
+ * what was done until then is done.
+ */
+export async function replayStream(job: ReplayJob, deps: PumpDeps, signal: AbortSignal): Promise<void> {
+  const { stream, zone, sink, redo, done } = job
+  const held: PumpJob = { stream, zone, sink, lane: 'backfill', trust: noTrust, mayGoOn: () => false }
+  const keys = job.keys.toSorted(byTime)
+  for (let from = 0; from < keys.length;) {
+    if (signal.aborted) throw cancelled(signal.reason)
+    const rest = keys.slice(from)
+    const page = await patiently(
+      () =>
+        withStream(held, deps, async (session, storeId) => {
+          await beginAnew(session)
+          const work = (target: Parameters<typeof replayPage>[1]) =>
+            replayPage(session, target, rest, redo, signal)
+          return withSink(session, storeId, signal, work, { isReplay: true })
+        }),
+      deps,
+      signal,
+    )
+    from += page.tried
+    done(page)
+    if (from < keys.length) await deps.clock.sleep(betweenMs, signal)
+  }
+}
+
+/**
+ * The checkpoint of a day long past is gone, and with it what its receipts and its ledger said; its letters are not. A
+ * new one takes the letters into the ledger, and what stands in files by being opened. It has ended: nobody reads it.
+ */
+async function beginAnew(session: Session): Promise<void> {
+  const fresh = session.checkpoint()
+  if (fresh.commit > 0) return
+  const { job, deps, policy, now } = session
+  const isOver = !isReadable(job.stream.day, now(), policy)
+  const keys = await deps.store.deadLetterKeys(job.stream)
+  const seen = createSeenWindow(deps.store, job.stream)
+  await session.commit(
+    {
+      ...fresh,
+      counters: { ...fresh.counters, deadLetters: keys.length },
+      ...(isOver && { ended: { as: 'closed', atMs: now() } }),
+    },
+    { seen: seen.pack(keys.map(seenAs)) },
+  )
+}
+
+/** Also the order in which the same letters make the same bodies again. */
+function byTime(left: Identity, right: Identity): number {
+  const [one, other] = [`${left.time ?? ''} ${left.id}`, `${right.time ?? ''} ${right.id}`]
+  return one < other ? -1 : one > other ? 1 : 0
+}
