@@ -43,6 +43,8 @@ export interface SinkReplay {
   readonly delivered: number
   /** Refused again, by the newer reason. */
   readonly refused: ReasonCounts
+  /** Settled by somebody else meanwhile, or by a replay that was killed before it could say so. */
+  readonly gone: number
   /** Not tried, or not told what became of them: they are kept as they were. */
   readonly left: number
   /** Why it ended before its end; absent where it did not. */
@@ -73,7 +75,7 @@ export async function withLetterDesk<Result>(
   const store = await openExistingStore(config, systemClock)
   if (store === undefined) return work(emptyDesk)
   try {
-    return await work(createDesk(config, store))
+    return await work(createLetterDesk(config, store))
   } finally {
     await store.close()
   }
@@ -86,7 +88,8 @@ const emptyDesk: LetterDesk = {
   drop: () => Promise.resolve([]),
 }
 
-function createDesk(config: Config, store: CheckpointStore): LetterDesk {
+/** Over a store that is open. */
+export function createLetterDesk(config: Config, store: CheckpointStore, clock = systemClock): LetterDesk {
   const zones = new Map(zonesOf(config).map((zone) => [zone.id, zone]))
   // A zone that left the configuration may have some still.
   const zoneOf = (id: number): Zone => zones.get(id) ?? { id, name: String(id), account: '' }
@@ -98,11 +101,11 @@ function createDesk(config: Config, store: CheckpointStore): LetterDesk {
     signal: AbortSignal,
     work: (shipping: Shipping) => Promise<Result>,
   ): Promise<Result> {
-    const ground = createGround(config, { logLevel: 'silent' })
+    const ground = createGround(config, { logLevel: 'silent', clock })
     const holder = createHolder(false)
     const shipping = createShipping(config, ground, { store, holder })
     try {
-      return await withHeartbeat({ store, clock: ground.clock, holder }, async () => {
+      return await withHeartbeat({ store, clock, holder }, async () => {
         const result = await work(shipping)
         if (!signal.aborted) await wakeFullStreams(shipping.deps, zoneOf, signal)
         return result
@@ -119,12 +122,12 @@ function createDesk(config: Config, store: CheckpointStore): LetterDesk {
     told: (done: number) => void,
     signal: AbortSignal,
   ): Promise<Omit<SinkReplay, 'sink'>> {
-    let [delivered, left] = [0, 0]
+    let [delivered, gone, left] = [0, 0, 0]
     for (const { keys } of groups) left += keys.length
     const refused = new Map<RefusalReason, number>()
     if (sink === undefined) {
       const error = 'it is not configured: name it in the configuration, or drop them'
-      return { delivered, refused, left, error }
+      return { delivered, refused, gone, left, error }
     }
     try {
       for (const { stream, keys } of groups)
@@ -138,6 +141,7 @@ function createDesk(config: Config, store: CheckpointStore): LetterDesk {
             done(page) {
               left -= page.tried
               delivered += page.delivered
+              gone += page.tried - page.delivered - page.kept.length
               for (const { reason } of page.kept) refused.set(reason, (refused.get(reason) ?? 0) + 1)
               told(page.tried)
             },
@@ -145,11 +149,11 @@ function createDesk(config: Config, store: CheckpointStore): LetterDesk {
           deps,
           signal,
         )
-      return { delivered, refused, left }
+      return { delivered, refused, gone, left }
     } catch (error) {
       if (!isFailure(error) || error.code === 'store_unavailable' || error.code === 'store_refuses')
         throw error
-      return { delivered, refused, left, error: signal.aborted ? 'stopped' : messageOf(error) }
+      return { delivered, refused, gone, left, error: signal.aborted ? 'stopped' : messageOf(error) }
     }
   }
 

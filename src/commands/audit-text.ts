@@ -43,7 +43,7 @@ function streamLines(stream: StreamAudit, paint: Paint): string[] {
 }
 
 function factLines(stream: StreamAudit): string[] {
-  const { missing, surplus, notYetDue, caughtUpAt, deadLetters, isByCounts, repaired } = stream
+  const { missing, surplus, notYetDue, caughtUpAt, deadLetters, dropped, isByCounts, repaired } = stream
   const lines = [`  missing ${missing}, surplus ${surplus}`]
   if (notYetDue > 0) {
     const until =
@@ -52,6 +52,7 @@ function factLines(stream: StreamAudit): string[] {
   }
   if (deadLetters > 0)
     lines.push(`  ${deadLetters} of the ledger were refused by the sink: see dead-letters list`)
+  if (dropped > 0) lines.push(`  ${dropped} of the ledger were dropped by dead-letters drop`)
   if (isByCounts) lines.push('  some fingerprints are gone: compared by counts and hashes')
   if (repaired !== undefined) lines.push(`  repaired: ${repaired} events shipped`)
   return lines

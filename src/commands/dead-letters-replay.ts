@@ -70,9 +70,14 @@ function replayJson(results: readonly SinkReplay[]): string {
 
 function replayText(results: readonly SinkReplay[]): string {
   if (results.length === 0) return 'no dead letters\n'
-  const lines = results.map(({ sink, delivered, refused, left, error }) => {
+  const lines = results.map(({ sink, delivered, refused, gone, left, error }) => {
     const reasons = [...refused].map(([reason, count]) => `${count} refused again (${reason})`)
-    const parts = [`${delivered} delivered`, ...reasons, ...(left > 0 ? [`${left} left as they were`] : [])]
+    const parts = [
+      `${delivered} delivered`,
+      ...reasons,
+      ...(gone > 0 ? [`${gone} settled already`] : []),
+      ...(left > 0 ? [`${left} left as they were`] : []),
+    ]
     return `${printable(sink)}: ${parts.join(', ')}${error === undefined ? '' : `: ${printable(error)}`}`
   })
   const isRefused = results.some(({ refused }) => refused.size > 0)

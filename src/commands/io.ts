@@ -35,7 +35,7 @@ export const exitCodes = {
 export const exitCodeMeanings = {
   done: 'done; also after SIGTERM or SIGINT',
   failed:
-    'failed, or done but not whole: `run --once` left a stream unread or an event undelivered, `audit` found differences',
+    'failed, or done but not whole: `run --once` left a stream unread or an event undelivered, `audit` found differences, `dead-letters replay` left some',
   usage: 'wrong usage: an unknown command, option or value',
   blind: '`audit` could not look: the API or the store did not answer',
   configuration: 'the configuration has faults; all of them are named',

@@ -9,6 +9,8 @@ export interface DayStatus {
   readonly duplicates: number
   readonly late: number
   readonly deadLetters: number
+  /** Dead letters that a person dropped; absent where there are none. */
+  readonly dropped?: number
   readonly order: string
   readonly lastFullSweepAt?: string
   /** Pages of the sweep that is under way. */

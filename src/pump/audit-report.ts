@@ -42,8 +42,10 @@ export interface StreamAudit {
   /** Listed by the API, not in the ledger, and newer than what the stream is caught up to. */
   readonly notYetDue: number
   readonly caughtUpAt?: string
-  /** Of the ledger's events, those that the sink refused. */
+  /** Of the ledger's events, those that the sink refused and that wait in the store. */
   readonly deadLetters: number
+  /** Of the ledger's events, dead letters that a person dropped. */
+  readonly dropped: number
   /** The fingerprints are gone, so that only counts and hashes were compared. */
   readonly isByCounts: boolean
   /** Minutes that differ. */

@@ -129,6 +129,7 @@ async function judge(
         caughtUpAt: new Date(checkpoint.caughtUpAtMs).toISOString(),
       }),
       deadLetters: checkpoint?.counters.deadLetters ?? 0,
+      dropped: checkpoint?.counters.dropped ?? 0,
       isByCounts: differences.some(({ missingFingerprints }) => missingFingerprints === undefined),
       minutes: missing.minutes,
       missingEvents: missing.events,

@@ -88,6 +88,7 @@ function dayStatus(
     duplicates = 0,
     late = 0,
     deadLetters = 0,
+    dropped,
   } = checkpoint?.counters ?? {}
   const sweep = checkpoint?.partial ?? checkpoint?.full
   return {
@@ -102,6 +103,7 @@ function dayStatus(
     duplicates,
     late,
     deadLetters,
+    ...(dropped !== undefined && { dropped }),
     order: checkpoint?.trust.order ?? 'unknown',
     ...(checkpoint?.lastFull !== undefined && { lastFullSweepAt: iso(checkpoint.lastFull.endedAtMs) }),
     ...(sweep !== undefined && { sweepingPages: sweep.pages }),

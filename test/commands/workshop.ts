@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import type { Io } from '../../src/commands/io.ts'
 import { execute } from '../../src/commands/main.ts'
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
 import { startCli, type TestProcess } from '../setup/processes.ts'
@@ -42,20 +43,28 @@ export function openWorkshop(config: Readonly<Record<string, unknown>> = {}): Wo
       const { code } = await child.exited
       return { code, stdout: child.stdout(), stderr: child.stderr() }
     },
-    async execute(...args) {
-      let [stdout, stderr] = ['', '']
-      const code = await execute([...args, '-c', join(folder, 'shieldlog.yaml')], {
-        stdout: { write: (text) => void (stdout += text) },
-        stderr: { write: (text) => void (stderr += text) },
-        signal: new AbortController().signal,
-        exit: (exitCode) => {
-          throw new Error(`ended at once with ${exitCode}`)
-        },
-        onHangup: () => () => undefined,
-      })
-      return { code, stdout, stderr }
-    },
+    execute: (...args) => executeWith(join(folder, 'shieldlog.yaml'), args),
   }
+}
+
+/** Runs a command within this process. */
+export async function executeWith(
+  configFile: string,
+  args: readonly string[],
+  more: Partial<Io> = {},
+): Promise<Ended> {
+  let [stdout, stderr] = ['', '']
+  const code = await execute([...args, '-c', configFile], {
+    stdout: { write: (text) => void (stdout += text) },
+    stderr: { write: (text) => void (stderr += text) },
+    signal: new AbortController().signal,
+    exit: (exitCode) => {
+      throw new Error(`ended at once with ${exitCode}`)
+    },
+    onHangup: () => () => undefined,
+    ...more,
+  })
+  return { code, stdout, stderr }
 }
 
 export const accessKey = 'the-key-of-the-test'

@@ -1,0 +1,244 @@
+import { describe, expect, test } from 'vitest'
+import type { Status } from '../../src/domain/status.ts'
+import { executeWith } from '../commands/workshop.ts'
+import { redisAvailable, useRedis } from '../setup/redis.ts'
+import { waitFor } from '../setup/wait-for.ts'
+import { probeAt } from './metrics.ts'
+import { receiver, type Got, type Receiver } from './receiver.ts'
+import { compare, keysOf, linesBelow } from './shipped.ts'
+import { logged, readableDays, workplace, zones, type Workplace } from './workplace.ts'
+
+const [, yesterday, today] = readableDays()
+const batch = { maxEvents: 40 }
+const quiet = { log: { level: 'error', format: 'json' } }
+
+/** Within this process: each of its own takes seconds to start on a busy machine. */
+const command = (place: Workplace, args: readonly string[]) => executeWith(place.configFile, args)
+
+interface Listed {
+  readonly deadLetters: readonly { readonly id: string; readonly answer: string; readonly reason: string }[]
+}
+
+const siemAt = ({ url }: Receiver, more: object = {}) => ({ name: 'siem', type: 'http', url, batch, ...more })
+
+/** Refuses these events alone with 400, and takes all others. */
+function refuse(siem: Receiver, poison: readonly string[], body = 'no such field'): void {
+  const isPoison = ({ text }: Got) => poison.some((id) => text.includes(id))
+  siem.answer((got) => (isPoison(got) ? { status: 400, body } : { status: 200 }))
+}
+
+const idsOf = ({ simulator }: Workplace, zone: number, day: string) =>
+  simulator.entries(zone, day).map(({ logId }) => logId)
+const listed = async (place: Workplace) =>
+  (JSON.parse((await command(place, ['dead-letters', 'list', '--json'])).stdout) as Listed).deadLetters
+const statusOf = async (place: Workplace) =>
+  JSON.parse((await command(place, ['status', '--json'])).stdout) as Status
+const lineOf = (lines: readonly string[], id: string) => lines.filter((line) => line.includes(`"${id}"`))
+
+function takenKeys({ taken }: Receiver): string[] {
+  return taken.map((line) => {
+    const { id, zone, time } = JSON.parse(line) as { id: string; zone: { id: number }; time: string }
+    return `${zone.id}/${time.slice(0, 10)}/${id}`
+  })
+}
+
+async function poisoned(place: Workplace, siem: Receiver, poison: readonly string[]): Promise<void> {
+  refuse(siem, poison)
+  const ended = await command(place, ['run', '--once'])
+  expect([ended.code, await listed(place)], ended.stderr).toMatchObject([1, { length: poison.length }])
+}
+
+test('what a receiver refused is kept with the newer reason, and arrives once it is mended', async () => {
+  const siem = await receiver()
+  const place = await workplace({ days: 100, pageSize: 100 }, { ...quiet, sinks: [siemAt(siem)] })
+  const poison = [
+    idsOf(place, 101, yesterday)[57]!,
+    idsOf(place, 102, today)[3]!,
+    idsOf(place, 102, today)[4]!,
+  ]
+  await poisoned(place, siem, poison)
+  const refusedLine = siem.got.flatMap(({ lines }) => lineOf(lines, poison[0]!)).at(-1)
+
+  refuse(siem, poison.slice(1), 'still no such field')
+  const half = await command(place, ['dead-letters', 'replay'])
+  expect([half.code, half.stderr]).toEqual([1, 'replaying 3 dead letters\n'])
+  expect(half.stdout).toBe('siem: 1 delivered, 2 refused again (refused)\nwhy: dead-letters list\n')
+  expect(lineOf(siem.taken, poison[0]!)).toEqual([refusedLine])
+  const kept = await listed(place)
+  expect(kept.every(({ answer }) => answer.includes('still'))).toBe(true)
+  expect(kept.map(({ id }) => id).sort()).toEqual(poison.slice(1).sort())
+  expect((await statusOf(place)).deadLetters).toMatchObject([{ sink: 'siem', count: 2 }])
+
+  siem.answer(() => ({ status: 200 }))
+  const whole = await command(place, ['dead-letters', 'replay', '--sink', 'siem', '--json'])
+  expect([whole.code, JSON.parse(whole.stdout)]).toEqual([
+    0,
+    { sinks: [{ sink: 'siem', delivered: 2, gone: 0, left: 0, refusedAgain: {} }] },
+  ])
+  expect(compare(takenKeys(siem), keysOf(place.simulator, zones, readableDays()))).toMatchObject({
+    missing: 0,
+    repeated: 0,
+    strange: 0,
+  })
+  const { deadLetters, pairs } = await statusOf(place)
+  expect(deadLetters).toEqual([])
+  expect(pairs.flatMap(({ days }) => days.map((day) => [day.delivered, day.deadLetters]))).toEqual(
+    Array.from({ length: 6 }, () => [100, 0]),
+  )
+  const audit = await command(place, ['audit', '--zone', '101,102', '--day', today])
+  expect([audit.code, audit.stdout.match(/: equal/g)?.length], audit.stdout).toEqual([0, 2])
+  expect((await command(place, ['dead-letters', 'replay'])).stdout).toBe('no dead letters\n')
+})
+
+test('a receiver that is down, or gone from the configuration, keeps its letters', async () => {
+  const siem = await receiver()
+  const place = await workplace({ days: 20 }, { ...quiet, zones: [101], sinks: [siemAt(siem)] })
+  await poisoned(place, siem, [idsOf(place, 101, today)[5]!])
+  siem.answer(() => ({ status: 401 }))
+  const down = await command(place, ['dead-letters', 'replay'])
+  expect(down.code).toBe(1)
+  expect(down.stdout).toMatch(/^siem: 0 delivered, 1 left as they were: sink siem .*401/)
+  place.configure({ zones: [102], sinks: [{ name: 'archive', type: 'file', path: place.events }] })
+  const gone = await command(place, ['dead-letters', 'replay'])
+  expect([gone.code, gone.stdout]).toEqual([
+    1,
+    'siem: 0 delivered, 1 left as they were: it is not configured: name it in the configuration, or drop them\n',
+  ])
+  expect((await listed(place)).map(({ reason }) => reason)).toEqual(['refused'])
+  // The zone is not configured any more, and its event arrives all the same.
+  siem.answer(() => ({ status: 200 }))
+  place.configure({ zones: [102], sinks: [siemAt(siem)] })
+  expect(await command(place, ['dead-letters', 'replay', '--zone', '101', '--day', today])).toMatchObject({
+    code: 0,
+    stdout: 'siem: 1 delivered\n',
+  })
+})
+
+test('what is kept is redacted as the configuration wants it by then, under the same id', async () => {
+  const siem = await receiver()
+  const place = await workplace(
+    { days: 20 },
+    { ...quiet, zones: [101], sinks: [siemAt(siem)], redact: 'off' },
+  )
+  const entries = place.simulator.entries(101, today)
+  const id = entries.find((entry) => /RemoteIp\W+(?:\d+\.){3}/.test(JSON.stringify(entry)))!.logId
+  await poisoned(place, siem, [id])
+  const before = siem.got.flatMap(({ lines }) => lineOf(lines, id))[0]!
+  const address = /"address":"(\d+\.\d+\.\d+)\.\d+"/.exec(before)
+  expect(address, before).not.toBeNull()
+  siem.answer(() => ({ status: 200 }))
+  place.configure({ redact: { addresses: 'mask' } })
+  expect((await command(place, ['dead-letters', 'replay'])).code).toBe(0)
+  const [after = ''] = lineOf(siem.taken, id)
+  expect(after).toContain(`"address":"${address![1]}.*"`)
+  expect(after).not.toContain(address![0])
+})
+
+test('what a person drops is counted as dropped, never shipped again, and missed by nobody', async () => {
+  const siem = await receiver()
+  const place = await workplace({ days: 30 }, { ...quiet, zones: [101], sinks: [siemAt(siem)] })
+  const poison = idsOf(place, 101, today).slice(0, 4)
+  await poisoned(place, siem, poison)
+  const refused = await command(place, ['dead-letters', 'drop'])
+  expect([refused.code, refused.stderr]).toEqual([
+    2,
+    'error: this would drop 4 dead letters (siem: 4 refused): name the sink with --sink, or say --yes\n',
+  ])
+  expect(await listed(place)).toHaveLength(4)
+  expect((await command(place, ['dead-letters', 'drop', '--sink', 'sime'])).stderr).toContain(
+    'did you mean siem?',
+  )
+  expect(await command(place, ['dead-letters', 'drop', '--sink', 'siem'])).toMatchObject({
+    code: 0,
+    stdout: 'dropped of siem: 4 refused\n',
+    stderr: '',
+  })
+  expect(await listed(place)).toEqual([])
+  siem.answer(() => ({ status: 200 }))
+  expect((await command(place, ['run', '--once'])).code).toBe(0)
+  const audit = await command(place, ['audit', '--zone', '101', '--day', today, '--repair'])
+  expect([audit.code, audit.stdout]).toEqual([
+    0,
+    expect.stringMatching(/: equal\n.*30 events, the ledger has 30\n.*\n {2}4 of the ledger were dropped/),
+  ])
+  for (const id of poison) expect(lineOf(siem.taken, id)).toEqual([])
+  expect((await command(place, ['dead-letters', 'drop', '--yes'])).stdout).toBe('no dead letters\n')
+})
+
+describe('beside a running process', () => {
+  const stores = redisAvailable() ? ['sqlite', 'redis'] : ['sqlite']
+
+  test.for(stores)('over %s metric and status follow, and a stream that was full goes on', async (kind) => {
+    const siem = await receiver()
+    const place = await workplace({ days: 60, pageSize: 20 }, { zones: [101] })
+    const redis = kind === 'redis' ? await useRedis() : undefined
+    const state =
+      redis === undefined ? {} : { state: { redis: { url: redis.url, keyPrefix: redis.keyPrefix } } }
+    const settings = { zones: [101], sinks: [siemAt(siem)], server: { port: 0 }, ...state }
+    // Room for a few letters and not for all; each lies on a page of its own.
+    place.configure({ ...settings, deadLetters: { maxBytes: 3_500 } })
+    const poison = [5, 25, 45].flatMap((index) => [
+      idsOf(place, 101, yesterday)[index]!,
+      idsOf(place, 101, today)[index]!,
+    ])
+    refuse(siem, poison)
+    const child = place.start(['run'])
+    const address = (await child.waitForLine(/"address":"?(http:\/\/127[^"]*)"/))[1]!
+    const probe = probeAt(address)
+    const said = () => child.stderr().slice(-3000)
+    await waitFor(async () => (await probe.total('stream_failures_total')) > 0, {
+      what: said,
+      timeoutMs: 30_000,
+    })
+    expect((await probe.metric('stream_failures_total')).get('code="dead_letters_full"')).toBeGreaterThan(0)
+    expect(logged(child.stderr())).toContainEqual(
+      expect.objectContaining({ event: 'StreamFailed', level: 'error', code: 'dead_letters_full' }),
+    )
+    await waitFor(async () => ((await probe.metric('dead_letters')).get('sink="siem"') ?? 0) > 0, {
+      what: said,
+    })
+    const full = JSON.parse((await probe.get('/status')).text) as Status
+    expect(full.pairs[0]!.lastError).toMatchObject({ code: 'dead_letters_full' })
+    const kept = full.deadLetters[0]!.count
+    expect(kept).toBeLessThan(poison.length)
+
+    siem.answer(() => ({ status: 200 }))
+    expect(await command(place, ['dead-letters', 'replay'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^siem: [1-5] delivered\n$/) as string,
+    })
+    const wanted = keysOf(place.simulator, [101], readableDays())
+    await waitFor(() => new Set(takenKeys(siem)).size === wanted.length, { what: said, timeoutMs: 30_000 })
+    expect(compare(takenKeys(siem), wanted)).toMatchObject({ missing: 0, strange: 0 })
+    await waitFor(
+      async () => {
+        const isGone = (await probe.metric('dead_letters')).get('sink="siem"') === 0
+        const { pairs, deadLetters } = JSON.parse((await probe.get('/status')).text) as Status
+        return isGone && deadLetters.length === 0 && pairs.every(({ lastError }) => lastError === undefined)
+      },
+      { what: said, timeoutMs: 30_000 },
+    )
+    expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })
+  })
+})
+
+/** The same name, from now on of another type: its letters go where it leads to. */
+function intoFiles(place: Workplace): void {
+  place.configure({ zones: [101], sinks: [{ name: 'siem', type: 'file', path: place.events }] })
+}
+
+test('a sink that is a file by now takes them too, each once', async () => {
+  const siem = await receiver()
+  const place = await workplace({ days: 40 }, { ...quiet, zones: [101], sinks: [siemAt(siem)] })
+  const poison = idsOf(place, 101, today).slice(3, 9)
+  await poisoned(place, siem, poison)
+  intoFiles(place)
+  const ended = await command(place, ['dead-letters', 'replay'])
+  expect([ended.code, ended.stdout], ended.stderr).toEqual([0, 'siem: 6 delivered\n'])
+  expect((await command(place, ['run', '--once'])).code).toBe(0)
+  expect(
+    linesBelow(place.events)
+      .map(({ line }) => line.id)
+      .sort(),
+  ).toEqual(poison.toSorted())
+})

@@ -1,0 +1,40 @@
+// Replays all dead letters as the command does, on a clock that may be shifted or faster, ended by SIGKILL at a named step.
+//   node test/entry/replay.ts -c FILE [--kill before:commit:3] [--offset-ms N] [--rate N] [--origin-ms N]
+import { parseArgs } from 'node:util'
+import { createLetterDesk } from '../../src/assemble/dead-letters.ts'
+import { openExistingStore } from '../../src/assemble/existing-store.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { createShiftedClock } from './shifted-clock.ts'
+import { killAt, parseDeadline } from './steps.ts'
+import { wrapStore, wrapSystem } from './wrapping.ts'
+
+const { values } = parseArgs({
+  options: {
+    config: { type: 'string', short: 'c' },
+    kill: { type: 'string' },
+    'offset-ms': { type: 'string', default: '0' },
+    rate: { type: 'string', default: '1' },
+    'origin-ms': { type: 'string' },
+  },
+})
+
+const { config } = loadConfig({ argv: { config: values.config } })
+const { 'offset-ms': offset, rate, 'origin-ms': origin } = values
+const clock = createShiftedClock({
+  offsetMs: Number(offset),
+  rate: Number(rate),
+  ...(origin !== undefined && { originMs: Number(origin) }),
+})
+const pass = killAt(values.kill === undefined ? undefined : parseDeadline(values.kill))
+const store = await openExistingStore(config, clock)
+if (store === undefined) throw new Error('there is no store')
+await wrapSystem(pass)
+wrapStore(store, pass)
+const desk = createLetterDesk(config, store, clock)
+const groups = await desk.groups(await desk.counts())
+const results = await desk.replay(groups, () => undefined, new AbortController().signal)
+for (const { sink, delivered, left, error } of results)
+  process.stdout.write(
+    `${sink}: ${delivered} delivered, ${left} left${error === undefined ? '' : `: ${error}`}\n`,
+  )
+await store.close()
