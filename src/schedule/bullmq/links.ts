@@ -1,4 +1,5 @@
 import { connectRedis, type RedisClient } from '../../redis/connection.ts'
+import { nameOf } from '../../redis/server-name.ts'
 import { within } from '../../redis/within.ts'
 import { createConsumer, type Consumer, type ConsumerDeps } from './consumer.ts'
 import type { BullmqScheduleDeps, BullmqScheduleOptions } from './options.ts'
@@ -32,7 +33,7 @@ const closeMs = 300
 export function openLinks(options: BullmqScheduleOptions, deps: BullmqScheduleDeps): Links {
   const { connection, keyPrefix, role, lockMs = defaultLockMs } = options
   const { clock } = deps
-  const voice = createVoice(deps)
+  const voice = createVoice({ ...deps, server: nameOf(connection) })
   const connect = (manner: 'prompt' | 'patient') =>
     connectRedis(connection, { manner, name: `${keyPrefix}:${role}` }, voice)
   const client = connect('prompt')

@@ -1,6 +1,6 @@
 import { isFailure } from '../../domain/failure.ts'
 import type { Clock, Telemetry } from '../../ports.ts'
-import { redisFailure } from '../../redis/trouble.ts'
+import { redisFailureIn } from '../../redis/redis-failure.ts'
 
 /** Tells of an error of the queue, Redis or a pump that no checkpoint holds. Never throws. */
 export type Voice = (error: unknown) => void
@@ -11,13 +11,16 @@ const silenceMs = 5_000
 export function createVoice({
   clock,
   telemetry,
+  server,
 }: {
   readonly clock: Clock
   readonly telemetry: Telemetry
+  /** The name of the Redis, for people. */
+  readonly server: string
 }): Voice {
   const toldAtMs = new Map<string, number>()
   return (thrown) => {
-    const error = redisFailure(thrown)
+    const error = redisFailureIn(thrown, server)
     const kind = isFailure(error) ? error.code : error instanceof Error ? error.message : 'thrown'
     if (clock.monotonic() - (toldAtMs.get(kind) ?? -Infinity) < silenceMs) return
     if (toldAtMs.size > 100) toldAtMs.clear()

@@ -1,7 +1,8 @@
 import { Failure } from '../../domain/failure.ts'
 import type { Clock } from '../../ports.ts'
 import { connectRedis, type RedisClient, type RedisServers } from '../../redis/connection.ts'
-import { isLost, isRefusal, redisFailure } from './redis-failure.ts'
+import { isLost, isRefusal, redisFailure } from '../../redis/redis-failure.ts'
+import { nameOf } from '../../redis/server-name.ts'
 import { scripts, type ScriptName } from './scripts.ts'
 
 /** How long a call waits for a connection. */
@@ -129,12 +130,4 @@ async function evaluate(
     if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
     return (await client.callBuffer('eval', [text, ...rest])) as Answer
   }
-}
-
-/** For people, without secrets. */
-function nameOf({ topology, nodes, primary, db, tls }: RedisServers): string {
-  const hosts = nodes.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(', ')
-  if (topology === 'cluster') return `Redis cluster at ${hosts}`
-  if (topology === 'sentinel') return `Redis ${primary} of the sentinels at ${hosts}`
-  return `${tls === undefined ? 'redis' : 'rediss'}://${hosts}/${db}`
 }

@@ -142,7 +142,7 @@ describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent:
     await untilMorePumps(seen)
     const client = connected(server.url)
     await client.call('REPLICAOF', '127.0.0.1', '1')
-    await waitFor(() => codesOf(seen).includes('store_refuses'), { what: 'the line' })
+    await waitFor(() => codesOf(seen).includes('store_unavailable'), { what: 'the line' })
     const connections = async () =>
       Number(/total_connections_received:(\d+)/.exec(await client.info('stats'))?.[1] ?? Number.NaN)
     const [saidBefore, connectionsBefore] = [seen.happenings.length, await connections()]

@@ -77,7 +77,7 @@ describe.skipIf(!redisServerAvailable())('a Redis that', () => {
     await server.restart()
     expect(await persist(store, buildCommit(stream, fence, 1))).toBe('done')
     // Nothing of what was given up is carried out after all.
-    expect((await store.take(stream, holder)).fence).toBe(fence + 1)
+    expect((await store.take(stream, holder)).fence).toBeGreaterThan(fence)
     expect(await store.gaps()).toEqual([])
   })
 

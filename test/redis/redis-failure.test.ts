@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { Failure } from '../../../src/domain/failure.ts'
-import { redisFailure } from '../../../src/state/redis/redis-failure.ts'
+import { Failure } from '../../src/domain/failure.ts'
+import { redisFailure, redisFailureIn } from '../../src/redis/redis-failure.ts'
 
 const failureOf = (message: string, more: object = {}): unknown =>
   redisFailure(Object.assign(new Error(message), more), 'redis://host:6379/0')
@@ -65,6 +65,40 @@ describe('an answer of Redis', () => {
     const failure = failureOf('WRONGPASS', { command: { name: 'hello', args: ['AUTH', 'x', 'sesame'] } })
     expect(JSON.stringify(failure, Object.getOwnPropertyNames(failure))).not.toContain('sesame')
     expect((failure as Failure).cause).toBeUndefined()
+  })
+
+  it('does not repeat what the server was given', () => {
+    const failure = failureOf(
+      "ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'x' 'sesame' ",
+    )
+    expect(failure).toMatchObject({ kind: 'stop', message: expect.stringMatching(/HELLO.*6\.2/) })
+    expect((failure as Failure).message).not.toContain('sesame')
+  })
+
+  it.each([
+    ["OOM command not allowed when used memory > 'maxmemory'.", 'store_refuses'],
+    [
+      "ERR Error running script (call to f_0123): @user_script:3: @user_script: 3: -OOM command not allowed when used memory > 'maxmemory'.",
+      'store_refuses',
+    ],
+    ["NOPERM this user has no permissions to run the 'bzpopmin' command", 'store_refuses'],
+    ["READONLY You can't write against a read only replica.", 'store_unavailable'],
+    ['LOADING Redis is loading the dataset in memory', 'store_unavailable'],
+    ['connect ECONNREFUSED 127.0.0.1:6379', 'store_unavailable'],
+    ['Connection is closed.', 'store_unavailable'],
+    ['Command timed out', 'store_unavailable'],
+    ['Reached the max retries per request limit (which is 1).', 'store_unavailable'],
+  ])('is found among errors of any origin: %s', (message, code) => {
+    expect(redisFailureIn(new Error(message), 'x')).toMatchObject({ code })
+  })
+
+  it.each([
+    new TypeError("Cannot read properties of undefined (reading 'zone')"),
+    new Error('Missing lock for job 7. moveToFinished'),
+    new Error('a plan took longer than 60 s'),
+    new Error('read of a socket that nobody opened'),
+  ])('is not seen in %s', (error) => {
+    expect(redisFailureIn(error, 'x')).toBe(error)
   })
 
   it('leaves alone what is no error of Redis', () => {

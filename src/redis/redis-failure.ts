@@ -1,4 +1,4 @@
-import { Failure, messageOf, type FailureKind } from '../../domain/failure.ts'
+import { Failure, messageOf, type FailureKind } from '../domain/failure.ts'
 
 interface Answer {
   readonly kind: Extract<FailureKind, 'retry' | 'stop'>
@@ -6,7 +6,7 @@ interface Answer {
 }
 
 const credentials = 'set the right user name and password under state'
-const commands = 'give its user the commands and keys that the notes on this store list'
+const commands = 'give its user the commands and keys that the README lists'
 const cluster = 'name its nodes under state.redis.cluster'
 const certificate = 'check state.redis.tls.caFile, and that the certificate bears the name of the server'
 
@@ -29,6 +29,7 @@ const byWord: Readonly<Record<string, Answer>> = {
   BUSY: { kind: 'retry', remedy: 'a script keeps it busy' },
   MASTERDOWN: { kind: 'retry', remedy: 'its primary is away' },
   CLUSTERDOWN: { kind: 'retry', remedy: 'some of its nodes are away' },
+  UNBLOCKED: { kind: 'retry', remedy: 'it became a replica: a failover is under way' },
   TRYAGAIN: { kind: 'retry', remedy: 'it moves its slots' },
 }
 
@@ -51,7 +52,7 @@ const byText: readonly (readonly [RegExp, Answer])[] = [
 /** Codes of Node and OpenSSL for certificates that are not trusted or do not fit. */
 const certificateCode = /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_OSSL/
 
-/** An error of the client or an answer of the server as a Failure. Any other value is a Failure already, or a bug. */
+/** What a call to the client threw, as a Failure. Any other value is a Failure already, or a bug. */
 export function redisFailure(error: unknown, name: string): unknown {
   if (error instanceof Failure || !(error instanceof Error)) return error
   // Lua itself complains: a bug, never an operator's fault.
@@ -60,6 +61,21 @@ export function redisFailure(error: unknown, name: string): unknown {
   const code = kind === 'stop' ? 'store_refuses' : 'store_unavailable'
   // No cause: the client hangs the command and its arguments, credentials included, on its errors.
   return new Failure(kind, code, `the store (${name}) failed: ${textOf(error)}: ${remedy}`)
+}
+
+/** The same for what may come from anywhere: what is not known for an error of Redis comes back as it is. */
+export function redisFailureIn(error: unknown, name: string): unknown {
+  const isKnown = error instanceof Error && (answerTo(error) !== undefined || isAbsence(error))
+  return isKnown ? redisFailure(error, name) : error
+}
+
+/** Codes and texts of Node and the client for a connection that is not there. */
+const absence =
+  /^(?:connect |read |write |getaddrinfo )?(?:ECONN|E(?:HOST|NET)UNREACH|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)|^(?:Command timed out|Socket timeout|All sentinels are unreachable|Failed to refresh slots cache|Cluster is disconnect|Node is disconnected|No master node)/
+
+function isAbsence(error: Error): boolean {
+  const code = 'code' in error ? String(error.code) : ''
+  return absence.test(code) || absence.test(error.message) || isLost(error)
 }
 
 function answerTo(error: Error): Answer | undefined {
@@ -85,7 +101,8 @@ function textOf(error: Error): string {
   if ('lastNodeError' in error && error.lastNodeError instanceof Error) return textOf(error.lastNodeError)
   // Where a name stands for several addresses, Node's error for all of them has no message of its own.
   if (error instanceof AggregateError) return [...new Set(error.errors.map(messageOf))].join(', ')
-  return error.message
+  // A server that does not know a command repeats what it was given, a password among it.
+  return error.message.replace(/, with args beginning with:.*/s, '')
 }
 
 /** True when the connection or its server went away: the answer is unknown, and asking again may work. */
