@@ -10,7 +10,11 @@ import type { Backend, Role } from './backend.ts'
 import { createHolder, type Ground } from './ground.ts'
 import { openStore } from './state.ts'
 
-/** Ticks come often enough for the pace of the polls, and seldom enough for a plan of many zones. */
+/**
+ * Ticks come often enough for the pace of the polls, and for backfills, which rest from when a live stream is due until
+ * a tick has queued it; a plan of many zones slows them down by itself. Of each second between two polls.
+ */
+const tickShareMs = 1_000 / 30
 const shortestTickMs = 1_000
 const longestTickMs = 5_000
 
@@ -62,8 +66,10 @@ export async function openFleet(
       apiClock,
     }) {
       const { streams, backfillStreams } = now.workers
-      const everyMs = (now.poll.everySeconds * 1000) / 6
-      const tickMs = Math.min(longestTickMs, Math.max(shortestTickMs, everyMs))
+      const tickMs = Math.min(
+        longestTickMs,
+        Math.max(shortestTickMs, Math.round(now.poll.everySeconds * tickShareMs)),
+      )
       const accounts = now.accounts.map(({ name }) => name)
       const told = () =>
         new Map(accounts.flatMap((name) => (apiClock.isConfirmed(name) ? [[name, apiClock.now(name)]] : [])))

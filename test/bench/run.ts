@@ -2,14 +2,18 @@ import { writeFileSync } from 'node:fs'
 import { availableParallelism, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { isReached, tableOf, type Figure } from './figure.ts'
+import { measureFleet, type Engine } from './fleet.ts'
 import { measureMemory } from './memory.ts'
 import { measureQuietPoll } from './quiet-poll.ts'
 import { measureThroughput } from './throughput.ts'
 
 const help = `npm run -s bench -- [options]
-  --only NAMES      throughput, memory, poll; as a comma list
+  --only NAMES      throughput, memory, poll, fleet; as a comma list (all but fleet)
   --events N        of each run of the throughput (200000)
   --rounds N        of the throughput (5)
+  --zones N         of the fleet (500)
+  --seconds N       of observing the fleet, in each engine (100)
+  --engines NAMES   of the fleet (redis,embedded)
   --full            memory up to 5 million events, and more of each of 500 zones
   --json FILE       write the figures there too
   --cpu-prof DIR    one more run of each way under the profiler, profiles there
@@ -20,6 +24,9 @@ const { values: options } = parseArgs({
     only: { type: 'string', default: 'throughput,memory,poll' },
     events: { type: 'string', default: '200000' },
     rounds: { type: 'string', default: '5' },
+    zones: { type: 'string', default: '500' },
+    seconds: { type: 'string', default: '100' },
+    engines: { type: 'string', default: 'redis,embedded' },
     full: { type: 'boolean', default: false },
     json: { type: 'string' },
     'cpu-prof': { type: 'string' },
@@ -44,6 +51,21 @@ const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
         : { events: 1_000_000, eventsPerStream: 200, tell },
     ),
   poll: () => measureQuietPoll({ rounds: 200, tell }),
+  fleet: () =>
+    measureFleet({
+      zones: Number(options.zones),
+      seconds: Number(options.seconds),
+      engines: enginesOf(options.engines),
+      profileFolder: options['cpu-prof'],
+      tell,
+    }),
+}
+
+function enginesOf(text: string): Engine[] {
+  return text.split(',').map((name) => {
+    if (name !== 'redis' && name !== 'embedded') throw new Error(`--engines: there is no ${name}`)
+    return name
+  })
 }
 
 async function run(): Promise<number> {

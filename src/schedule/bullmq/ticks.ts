@@ -31,6 +31,9 @@ export interface Ticks {
 /** A plan that takes longer has got stuck; the next tick plans anew. */
 const longestTickMs = 60_000
 const upsertEveryMs = 60_000
+/** Planning takes about a fifth of a process's time at most, however many streams there are. */
+const restShare = 4
+const longestRestMs = 5_000
 /** So long without any tick, from whichever process, and one is queued by hand. */
 const missedTicks = 3
 const leastMissedMs = 3_000
@@ -48,10 +51,12 @@ export function createTicks(
 ): Ticks {
   const { clock, queues, client } = deps
   const tickedKey = `${queuePrefix(keyPrefix)}:ticked`
-  const missedMs = Math.max(leastMissedMs, missedTicks * tickMs)
+  // Redis takes whole ms only.
+  const missedMs = Math.ceil(Math.max(leastMissedMs, missedTicks * tickMs))
   /** Streams that this process has queued: for the others, what failed before it started is no reason to wait. */
   let tried: ReadonlySet<string> = new Set()
   let upsertedAtMs = -Infinity
+  let restUntilMs = -Infinity
 
   async function planAndQueue(): Promise<void> {
     const planned = await deps.plan()
@@ -71,7 +76,11 @@ export function createTicks(
   async function lookAfter(): Promise<void> {
     const isMissing = (await client.exists(tickedKey)) === 0
     if (isMissing || clock.monotonic() - upsertedAtMs >= upsertEveryMs) {
-      await queues.tick.upsertJobScheduler(schedulerId, { every: tickMs }, { name: 'tick', opts: jobOptions })
+      await queues.tick.upsertJobScheduler(
+        schedulerId,
+        { every: Math.ceil(tickMs) },
+        { name: 'tick', opts: jobOptions },
+      )
       upsertedAtMs = clock.monotonic()
     }
     if (isMissing) await queues.tick.add('tick', {}, { ...jobOptions, deduplication: { id: 'missed' } })
@@ -80,7 +89,11 @@ export function createTicks(
   return {
     async tick() {
       await client.set(tickedKey, '1', 'PX', missedMs)
+      const beganMs = clock.monotonic()
+      if (beganMs < restUntilMs) return
       const answer = await within(longestTickMs, planAndQueue(), clock)
+      const endedMs = clock.monotonic()
+      restUntilMs = endedMs + Math.min(longestRestMs, (endedMs - beganMs) * restShare)
       if (answer === 'late') throw new Error(`a plan took longer than ${longestTickMs / 1000} s`)
     },
     async reconcile(signal) {

@@ -148,6 +148,13 @@ describe.skipIf(!redisAvailable())('what can be seen of a fleet', () => {
     await queues.close()
   })
 
+  it('takes a pace that is no whole number of ms', async () => {
+    const redis = await useRedis()
+    const { due, happenings } = await started(redis, { tickMs: 1_000.000_1 })
+    await waitFor(() => [...due.values()].every((atMs) => atMs === Infinity), { what: 'both pumps' })
+    expect(happenings).toEqual([])
+  })
+
   it('keeps nothing of the jobs that were done', async () => {
     const redis = await useRedis()
     const { due } = await started(redis, {})
