@@ -21,7 +21,7 @@ export function isListingTrouble({ code }: Pick<Trouble, 'code'>): boolean {
 }
 
 /**
- * The stream's trouble after one more failure: exponential back-off with jitter, never before the time it was told.
+ * The stream's trouble after one more failure: exponential back-off with jitter, or the time that it was told.
  * `notBeforeMs` is that time by the clock of `nowMs`.
  */
 export function troubleAfter(
@@ -36,7 +36,10 @@ export function troubleAfter(
   const listing = before !== undefined && isListingTrouble(before) ? before : before?.under
   const count = (same?.count ?? 0) + 1
   const { firstMs, mostMs } = backoffs[kind]
-  const fullMs = Math.min(mostMs, firstMs * 2 ** Math.min(count - 1, 30))
+  // A far side that names a time is taken at its word: what grows on top would hold a stream up after the pause. One that
+  // names hardly any is not.
+  const isNamed = kind === 'wait' && notBeforeMs - nowMs > firstMs
+  const fullMs = isNamed ? firstMs : Math.min(mostMs, firstMs * 2 ** Math.min(count - 1, 30))
   return {
     kind,
     code,

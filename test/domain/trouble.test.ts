@@ -48,6 +48,16 @@ describe('back-off', () => {
     )
   })
 
+  it('is the time that the far side named, however often it has named one', () => {
+    const failure = new Failure('wait', 'throttled', 'x')
+    const [before] = failTimes(failure, 20, () => 0.9).slice(-1)
+    const later = (notBeforeMs: number) =>
+      troubleAfter(before, failure, { nowMs: at(30), notBeforeMs }, () => 0.9).retryAtMs
+    expect(later(at(30) + 3_000)).toBe(at(30) + 3_000)
+    // Hardly any time: own patience stays.
+    expect(later(at(30) + 100)).toBeGreaterThan(at(30) + 30_000)
+  })
+
   it('begins anew with another failure', () => {
     const [first] = failTimes(new Failure('retry', 'network', 'x'), 5, () => 0).slice(-1)
     const other = troubleAfter(first, new Failure('retry', 'timeout', 'y'), { nowMs: at(9) }, () => 0)

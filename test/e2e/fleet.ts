@@ -38,14 +38,15 @@ export interface Fleet {
 export interface FleetOptions {
   readonly simulator?: SimulatorOptions
   readonly settings?: Settings
-  readonly redisArgs?: readonly string[]
+  /** What the environment of a member holds; by default its name is the access key. */
+  readonly env?: (name: string) => Readonly<Record<string, string>>
 }
 
 /** As the README asks for it: a log that reaches the disk each second. */
 const everySecond = ['--appendonly', 'yes', '--appendfsync', 'everysec']
 
-export async function fleet({ simulator, settings, redisArgs = [] }: FleetOptions = {}): Promise<Fleet> {
-  const redis = await startRedis({ args: [...everySecond, ...redisArgs] })
+export async function fleet({ simulator, settings, env = keyOf }: FleetOptions = {}): Promise<Fleet> {
+  const redis = await startRedis({ args: everySecond })
   const { keyPrefix, url } = redis
   const place = await workplace(
     { zones: fleetZones, accessKey: null, ...simulator },
@@ -64,7 +65,7 @@ export async function fleet({ simulator, settings, redisArgs = [] }: FleetOption
     days,
     members,
     start(role, name) {
-      const child = place.start(['run', '--role', role], { env: { SHIELDLOG_API_ACCESS_KEY: name } })
+      const child = place.start(['run', '--role', role], { env: env(name) })
       const member: Member = { ...child, name, probe: () => probeOf(child) }
       members.push(member)
       return member
@@ -83,6 +84,10 @@ export async function fleet({ simulator, settings, redisArgs = [] }: FleetOption
     compare: () => compareFiles(place.events, place.simulator, fleetZones, days),
     whole: () => keysOf(place.simulator, fleetZones, days).length,
   }
+}
+
+function keyOf(name: string): Readonly<Record<string, string>> {
+  return { SHIELDLOG_API_ACCESS_KEY: name }
 }
 
 async function probeOf(child: TestProcess): Promise<Probe> {
