@@ -101,6 +101,12 @@ export interface OpenOptions {
   readonly receipts: readonly Receipt[]
   /** False when the day can no longer be read from the API. */
   readonly readable: boolean
+  /** Parts that readers must not see before they take the place of others. Undefined: none wait, what lies there goes. */
+  readonly staged?: readonly Receipt[] | undefined
+  /** Names of parts that take no more deliveries. */
+  readonly closed?: readonly string[]
+  /** Names of parts that gave way to others: where readers still see one, it is kept aside. */
+  readonly aside?: readonly string[]
   /**
    * Rejects with `fence_lost` when another pump took the stream over. To be asked after another writer's part was
    * locked and before it is cut: this pump may have slept since it read the receipts, and that part may have grown
@@ -122,9 +128,24 @@ export interface OpenStream {
    * that may arrive twice, except in sinks with receipts, which take it back first.
    */
   deliver(events: readonly Event[], signal: AbortSignal): Promise<Delivery>
+  /** Parts beside those that readers see. Only where the sink has such, and `staged` was given. */
+  readonly staging?: Staging
   /** Lets go of the stream. Safe twice. */
   close(): Promise<void>
 }
+
+/** Where a day is shipped once more while readers go on with what they have. */
+export interface Staging {
+  /** False when something that was committed is gone: what is left must not take any place. */
+  readonly isWhole: boolean
+  /** Like that of the stream; the receipts are of parts that no reader sees. */
+  deliver(events: readonly Event[], signal: AbortSignal): Promise<Delivery>
+  /** Removes those parts. */
+  discard(): Promise<void>
+}
+
+/** What of a stream is asked for: all that was delivered (the default), or what was shipped again. */
+export type Shipped = 'delivered' | 'again'
 
 /** Who pumps: one value for the life of a process. */
 export interface Holder {
@@ -149,6 +170,8 @@ export interface Commit {
   readonly next: Checkpoint
   /** Packed fingerprints to add, by minute. */
   readonly seen: ReadonlyMap<number, Uint8Array>
+  /** The same for what is shipped again; all of these go with a checkpoint that has no `again`. */
+  readonly again?: ReadonlyMap<number, Uint8Array>
   readonly deadLetters: readonly DeadLetter[]
   /**
    * Dead letters of this very stream that go with this step, since the sink has their events now or nobody wants them.
@@ -198,10 +221,10 @@ export interface CheckpointStore {
   list(): Promise<Checkpoint[]>
 
   /** Packed fingerprints of the given minutes; a minute without any is missing from the map. */
-  loadSeen(stream: Stream, minutes: readonly number[]): Promise<Map<number, Uint8Array>>
+  loadSeen(stream: Stream, minutes: readonly number[], of?: Shipped): Promise<Map<number, Uint8Array>>
   /** The ledger: count and order-free hash of every minute, also after the fingerprints are gone. */
-  ledger(stream: Stream): Promise<MinuteCount[]>
-  /** Replaces the fingerprints of an ended stream by its counts and hashes. */
+  ledger(stream: Stream, of?: Shipped): Promise<MinuteCount[]>
+  /** Replaces the fingerprints of an ended stream by its counts and hashes; those of what was shipped again just go. */
   forgetFingerprints(stream: Stream): Promise<void>
 
   pairs(): Promise<KnownPair[]>

@@ -61,7 +61,10 @@ async function drainBackfills(
   let wished: ReadonlySet<string> = new Set()
 
   async function planOwn(): Promise<PlannedStream[]> {
-    const backfills = (await store.backfills()).filter((each) => !others.has(each.id))
+    // Those of before rest: nothing that they began is let go.
+    const backfills = (await store.backfills()).map((each) =>
+      others.has(each.id) && each.state === 'running' ? { ...each, state: 'paused' as const } : each,
+    )
     const next = await planBackfills(backfills, store, shipping, apiClock.now)
     await settleServed(store, next)
     wished = new Set(next.map(wishKey))

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { Config } from '../config/schema.ts'
+import { isFailure } from '../domain/failure.ts'
 import type { CheckpointStore, Clock } from '../ports.ts'
 import { openStore } from './state.ts'
 
@@ -12,5 +13,9 @@ export function stateName({ state }: Config): string {
 export async function openExistingStore(config: Config, clock: Clock): Promise<CheckpointStore | undefined> {
   const { state } = config
   if (state.kind === 'sqlite' && !existsSync(state.path)) return undefined
-  return openStore(config, clock, { create: false })
+  return openStore(config, clock, { create: false }).catch((error: unknown) => {
+    // Only a Redis tells by being asked.
+    if (isFailure(error, 'no_store')) return undefined
+    throw error
+  })
 }

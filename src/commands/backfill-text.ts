@@ -10,6 +10,9 @@ import type { Paint } from './terminal.ts'
 
 const mostNamed = 5
 
+const againText =
+  'what was shipped before is shipped once more: files get new parts that take the place of the old ones once they are whole, other sinks get each event a second time'
+
 /** What a backfill is about to do, before it does it. */
 export function planLines(plan: BackfillPlan, paint: Paint): string[] {
   const { from, to, zones, sinks, streams } = plan
@@ -27,6 +30,7 @@ export function planLines(plan: BackfillPlan, paint: Paint): string[] {
       ([day, own]) => `  ${day}  ${counted(own.length, 'stream')} queued, ${callsText(own, plan)}`,
     ),
     ...leftOutLines(streams, paint.width).map(paint.bad),
+    ...(plan.again === true && queued.length > 0 ? wrap(againText, '', paint.width) : []),
     `in all ${counted(queued.length, 'stream')} queued, ${callsText(queued, plan)}${left === 0 ? '' : `; ${left} left out`}`,
   ]
 }
@@ -104,9 +108,9 @@ export function listText(backfills: readonly BackfillStatus[], width: number): s
 
 /** Backfills within the status of everything. */
 export function backfillLines(backfills: readonly BackfillStatus[], paint: Paint): string[] {
-  return backfills.flatMap(({ id, from, to, state, done, queued, leftOut, days, errors }) => {
+  return backfills.flatMap(({ id, from, to, again, state, done, queued, leftOut, days, errors }) => {
     const left = leftOut === 0 ? '' : `, ${leftOut} left out`
-    const head = `backfill ${printable(id)}, ${from} to ${to}: ${state}, ${done} of ${counted(done + queued + leftOut, 'stream')} done${left}`
+    const head = `backfill ${printable(id)}, ${from} to ${to}${again === true ? ' again' : ''}: ${state}, ${done} of ${counted(done + queued + leftOut, 'stream')} done${left}`
     const open = queued === 0 ? [] : days.filter((day) => day.queued > 0)
     return [
       leftOut === 0 ? cut(head, paint.width) : paint.bad(cut(head, paint.width)),

@@ -19,6 +19,7 @@ interface BackfillOptions {
   readonly zone?: string[]
   readonly sink?: string[]
   readonly watch?: boolean
+  readonly again?: boolean
 }
 
 /** The store is asked for the streams of all backfills with every plan. */
@@ -34,6 +35,7 @@ export function registerBackfill(registration: Registration): void {
     .option('--zone <zone>', 'only this zone; repeatable, takes comma lists', collectNames)
     .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)
     .option('--watch', 'show progress until it is done')
+    .option('--again', 'ship what was shipped before once more')
     .addHelpText('after', '\nExample:\n  shieldlog backfill --from 2026-11-18 --to yesterday --watch\n')
     .action(async (options: BackfillOptions, command: Command) => {
       const { config } = load(command)
@@ -44,7 +46,7 @@ export function registerBackfill(registration: Registration): void {
 }
 
 /** Throws UsageFault. */
-function wishOf(config: Config, { from, to, zone, sink }: BackfillOptions): BackfillWish {
+function wishOf(config: Config, { from, to, zone, sink, again = false }: BackfillOptions): BackfillWish {
   if (from === undefined || to === undefined) {
     const missing = from === undefined ? '--from <day>' : '--to <day>'
     throw new UsageFault(`required option '${missing}' not specified`)
@@ -57,7 +59,7 @@ function wishOf(config: Config, { from, to, zone, sink }: BackfillOptions): Back
     const what = `--from ${from} --to ${to} asks for ${streams} streams (days × zones × sinks)`
     throw new UsageFault(`${what}; at most ${mostStreams} at once: name fewer days, zones or sinks`)
   }
-  return { from, to, zones, sinks }
+  return { from, to, zones, sinks, again }
 }
 
 interface Start {

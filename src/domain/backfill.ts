@@ -25,6 +25,8 @@ export interface Backfill {
   readonly from: Day
   readonly to: Day
   readonly state: BackfillState
+  /** What was delivered before is shipped once more. */
+  readonly again?: boolean
   readonly streams: readonly Backfilled[]
 }
 

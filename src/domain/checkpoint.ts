@@ -1,3 +1,4 @@
+import type { Again, AgainRecord } from './again.ts'
 import type { Receipt } from './delivery.ts'
 import type { FailureCode, FailureKind } from './failure.ts'
 import type { Cursor } from './page.ts'
@@ -81,6 +82,11 @@ export interface Checkpoint {
   readonly restarts: number
   readonly counters: Counters
   readonly receipts: readonly Receipt[]
+  /** The day is being shipped once more. */
+  readonly again?: Again
+  readonly lastAgain?: AgainRecord
+  /** Names of parts that gave way to others: readers must not see them any more. */
+  readonly aside?: readonly string[]
   readonly trouble?: Trouble
   readonly ended?: Ended
   /** A sweep ended incomplete: the next one is full, and no partial one comes before it. */

@@ -1,3 +1,4 @@
+import { isAnswered } from './again.ts'
 import type { Checkpoint } from './checkpoint.ts'
 import { endOf, startOf } from './day.ts'
 import { overlapStart } from './overlap.ts'
@@ -20,6 +21,11 @@ export interface Due {
  */
 export interface Wish {
   readonly id: string
+  /**
+   * - `ship`: what the stream has delivered before is shipped once more.
+   * - `drop`: nobody wants that any more; what was shipped so far is let go.
+   */
+  readonly again?: 'ship' | 'drop'
 }
 
 /** A listing of so few pages is read as a whole for what a partial sweep of it would cost. */
@@ -52,8 +58,7 @@ export function dueAt(due: Due, checkpoint: Checkpoint | undefined, nowMs: numbe
 }
 
 function wishDue(stream: Stream, checkpoint: Checkpoint | undefined, wish: Wish): Due {
-  const served = checkpoint?.lastFull?.wish === wish.id && !checkpoint.needsFull
-  return { kind: 'full', atMs: served ? Infinity : startOf(stream.day) }
+  return { kind: 'full', atMs: isAnswered(checkpoint, wish) ? Infinity : startOf(stream.day) }
 }
 
 /** The first full sweep, or one that has to follow an incomplete sweep: at once, in turn with other streams. */

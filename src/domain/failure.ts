@@ -33,6 +33,7 @@ export type FailureCode =
   // stores
   | 'store_unavailable'
   | 'store_refuses' // full, read-only, newer schema
+  | 'no_store' // nothing was ever kept there, and none was to be made
   | 'fence_lost' // another pump took the stream over, or the store forgot a commit
   | 'held' // another live process holds the stream
   | 'dead_letters_full'

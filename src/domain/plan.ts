@@ -47,7 +47,7 @@ export function plan(input: PlanInput): PlannedStream[] {
   const byKey = new Map(input.checkpoints.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
   const byPair = Map.groupBy(input.checkpoints, ({ stream }) => pairKey(stream.zone, stream.sink))
   const known = new Map(input.pairs.map((pair) => [pairKey(pair.zone, pair.sink), pair]))
-  const awaited = awaitedKeys(input.backfills)
+  const awaited = awaitedBy(input.backfills)
   const wishes = wishesOf(input.backfills)
   const planned: PlannedStream[] = []
   for (const zone of input.zones) {
@@ -62,7 +62,10 @@ export function plan(input: PlanInput): PlannedStream[] {
         const asked = { stream, zone, lane: 'live', ...(input.wish && { wish: input.wish }) } as const
         planned.push(planStream(asked, byKey.get(streamKey(stream)), trust, nowMs, input.policy))
       }
-      for (const { stream, wish } of wishes.get(key) ?? []) {
+      for (const { stream, wish } of [
+        ...(wishes.get(key) ?? []),
+        ...unwanted(held, awaited, wishes.get(key)),
+      ]) {
         const asked = { stream, zone, lane: 'backfill', wish } as const
         planned.push(planStream(asked, byKey.get(streamKey(stream)), trust, nowMs, input.policy))
       }
@@ -75,13 +78,35 @@ export function plan(input: PlanInput): PlannedStream[] {
  * Days that look too old are asked for where a person wants them, since how long the API keeps a day is a setting: the
  * live lane would end them unasked.
  */
-function awaitedKeys(backfills: readonly Backfill[] = []): ReadonlySet<string> {
-  const waiting = backfills.filter(({ state }) => state === 'running' || state === 'paused')
-  return new Set(
-    waiting.flatMap(({ streams }) =>
-      streams.flatMap(({ stream, state }) => (state === 'queued' ? [streamKey(stream)] : [])),
-    ),
-  )
+function awaitedBy(backfills: readonly Backfill[] = []): Awaited {
+  const awaited = new Map<string, Set<string>>()
+  for (const { id, state, streams } of backfills) {
+    if (state !== 'running' && state !== 'paused') continue
+    for (const { stream, state: own } of streams) {
+      if (own !== 'queued') continue
+      const key = streamKey(stream)
+      awaited.set(key, (awaited.get(key) ?? new Set()).add(id))
+    }
+  }
+  return awaited
+}
+
+/** By stream the backfills that want it still, or would if they did not rest. */
+type Awaited = ReadonlyMap<string, ReadonlySet<string>>
+
+/** What was shipped again for a backfill that nobody waits for any more: it was cancelled, or has left the day out. */
+function unwanted(
+  held: readonly Checkpoint[],
+  awaited: Awaited,
+  wished: readonly Wished[] = [],
+): readonly Wished[] {
+  return held.flatMap(({ stream, again }) => {
+    const key = streamKey(stream)
+    if (again === undefined || awaited.get(key)?.has(again.wish) === true) return []
+    // Whoever wants the stream for something else comes first.
+    if (wished.some((other) => streamKey(other.stream) === key)) return []
+    return [{ stream, wish: { id: again.wish, again: 'drop' } }]
+  })
 }
 
 interface Wished {
@@ -92,11 +117,12 @@ interface Wished {
 /** By pair what backfills still want. Of a stream that several want, the oldest backfill's wish comes first. */
 function wishesOf(backfills: readonly Backfill[] = []): ReadonlyMap<string, readonly Wished[]> {
   const wished = new Map<string, Wished>()
-  for (const { id, state, streams } of backfills) {
+  for (const { id, state, again, streams } of backfills) {
     if (state !== 'running') continue
+    const wish: Wish = again === true ? { id, again: 'ship' } : { id }
     for (const { stream, state: streamState } of streams) {
       const key = streamKey(stream)
-      if (streamState === 'queued' && !wished.has(key)) wished.set(key, { stream, wish: { id } })
+      if (streamState === 'queued' && !wished.has(key)) wished.set(key, { stream, wish })
     }
   }
   return Map.groupBy(wished.values(), ({ stream }) => pairKey(stream.zone, stream.sink))

@@ -1,3 +1,4 @@
+import { afterAgainPage, inPhase, shipsAgain } from './again.ts'
 import type { Checkpoint } from './checkpoint.ts'
 import { completeSweep } from './complete-sweep.ts'
 import type { Receipt } from './delivery.ts'
@@ -5,6 +6,7 @@ import type { Due, Wish } from './due.ts'
 import type { PageFacts } from './page-facts.ts'
 import { overlapStart, polledSpan } from './overlap.ts'
 import type { Policy } from './policy.ts'
+import { mergeReceipts } from './receipts.ts'
 import { cursorBefore, rememberCursor } from './stored-cursors.ts'
 import type { Stream } from './stream.ts'
 import { advanceSweep, beginSweep, type Sweep, type SweepStep } from './sweep.ts'
@@ -60,6 +62,8 @@ export interface PageOutcome {
   readonly deadLetters: number
   readonly late: number
   readonly receipts: readonly Receipt[]
+  /** What the page shipped once more; its receipts are of parts that wait for their place. */
+  readonly again?: { readonly events: number; readonly receipts: readonly Receipt[] }
   /** The API has told a time that nothing confirms yet: the day is not closed by it. */
   readonly isTimeDoubtful: boolean
 }
@@ -80,7 +84,7 @@ export function afterPage(
 ): Checkpoint {
   const { sweep } = step
   const moved: Checkpoint = {
-    ...before,
+    ...(outcome.again === undefined ? before : afterAgainPage(before, outcome.again)),
     lastPage: sweep.kind,
     ...(facts.newestMs !== null && { newestMs: Math.max(before.newestMs ?? 0, facts.newestMs) }),
     ...(facts.oldestMs !== null && { oldestOnPageMs: facts.oldestMs }),
@@ -104,7 +108,8 @@ export function afterPage(
   if (step.end === 'none') return keepSweep(withTroubleAfterPage(moved), sweep)
   if (step.end !== 'complete') return dropSweeps(moved)
   const { trouble: _, ...calm } = moved
-  return completeSweep(calm, sweep, { nowMs, isTimeDoubtful: outcome.isTimeDoubtful }, policy)
+  const complete = completeSweep(calm, sweep, { nowMs, isTimeDoubtful: outcome.isTimeDoubtful }, policy)
+  return shipsAgain(complete, sweep) ? inPhase(complete, 'read') : complete
 }
 
 /** Dead letters that the sink has now, or that nobody wants: of either kind they stay in the ledger. */
@@ -136,11 +141,6 @@ export function dropStoredCursors(checkpoint: Checkpoint): Checkpoint {
 export function dropSweeps(checkpoint: Checkpoint): Checkpoint {
   const { full: _full, partial: _partial, ...rest } = checkpoint
   return { ...rest, needsFull: true }
-}
-
-export function mergeReceipts(held: readonly Receipt[], changed: readonly Receipt[]): readonly Receipt[] {
-  if (changed.length === 0) return held
-  return [...held.filter((receipt) => !changed.some((other) => other.part === receipt.part)), ...changed]
 }
 
 function keepSweep(checkpoint: Checkpoint, sweep: Sweep): Checkpoint {

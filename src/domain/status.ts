@@ -59,6 +59,8 @@ export interface BackfillStatus {
   readonly from: string
   readonly to: string
   readonly state: string
+  /** What was delivered before is shipped once more. */
+  readonly again?: boolean
   /** Streams: one zone, one day, one sink. */
   readonly queued: number
   readonly done: number
@@ -87,7 +89,7 @@ export interface BackfillDayStatus {
   readonly pages: number
   /** Absent where nothing is known of the listing. */
   readonly expectedPages?: number
-  /** Events that were missing until then. */
+  /** Events that were missing until then, or were shipped once more. */
   readonly events: number
 }
 

@@ -1,6 +1,8 @@
+import { dropAgain } from '../domain/again.ts'
 import type { Identity } from '../domain/event.ts'
 import { fingerprintOf } from '../domain/fingerprint.ts'
-import { mergeReceipts, settleLetters } from '../domain/progress.ts'
+import { settleLetters } from '../domain/progress.ts'
+import { mergeReceipts } from '../domain/receipts.ts'
 import type { OpenStream } from '../ports.ts'
 import type { SeenWindow, Sighting } from './seen-window.ts'
 import type { Session } from './session.ts'
@@ -15,7 +17,8 @@ export async function adoptLines(session: Session, open: OpenStream, seen: SeenW
   const { identities, receipts } = open.adopted
   const { letters, others } = await partLetters(session, identities)
   const unseen = await seen.unseenOf(others.map(seenAs))
-  const before = session.checkpoint()
+  // It stands in parts that may be about to give way: then what was shipped again does not hold as much any more.
+  const before = dropAgain(session.checkpoint())
   const next = { ...before, receipts: mergeReceipts(before.receipts, receipts) }
   const removed = { seen: seen.pack(unseen), removedLetters: letters }
   await session.commit(settleLetters(next, { delivered: letters.length }), removed)

@@ -17,6 +17,8 @@ export interface BackfillWish {
   readonly to: Day
   readonly zones: readonly Zone[]
   readonly sinks: readonly string[]
+  /** What was delivered before is shipped once more. */
+  readonly again?: boolean
 }
 
 export interface BackfillPlan extends BackfillWish {

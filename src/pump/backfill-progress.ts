@@ -1,13 +1,15 @@
+import { isAnswered } from '../domain/again.ts'
 import type { Backfill, Backfilled } from '../domain/backfill.ts'
 import type { Checkpoint, Trouble } from '../domain/checkpoint.ts'
 import type { Day } from '../domain/day.ts'
+import type { Wish } from '../domain/due.ts'
 import { streamKey } from '../domain/stream.ts'
 import { createPageEstimate } from './backfill-estimate.ts'
 
 /** How far one stream of a backfill is. */
 export interface StreamProgress extends Backfilled {
   readonly pages: number
-  /** Events that were missing until then. */
+  /** Events that were missing until then, or were shipped once more. */
   readonly events: number
   /** Never below `pages`; undefined where nothing is known. */
   readonly expectedPages: number | undefined
@@ -30,27 +32,28 @@ export interface DayProgress {
 /** Tells where each stream of a backfill stands, by the checkpoints of a store. */
 export function createProgressReading(
   checkpoints: readonly Checkpoint[],
-): (backfill: Pick<Backfill, 'id' | 'streams'>) => StreamProgress[] {
+): (backfill: Pick<Backfill, 'id' | 'again' | 'streams'>) => StreamProgress[] {
   const byKey = new Map(checkpoints.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
   const estimate = createPageEstimate(checkpoints)
-  return ({ id, streams }) =>
-    streams.map((backfilled) => {
+  return ({ id, again, streams }) => {
+    const wish: Wish = again === true ? { id, again: 'ship' } : { id }
+    return streams.map((backfilled) => {
       const { stream } = backfilled
-      return streamProgress(id, backfilled, byKey.get(streamKey(stream)), estimate(stream))
+      return streamProgress(wish, backfilled, byKey.get(streamKey(stream)), estimate(stream))
     })
+  }
 }
 
 function streamProgress(
-  id: string,
+  wish: Wish,
   backfilled: Backfilled,
   checkpoint: Checkpoint | undefined,
   estimate: number | undefined,
 ): StreamProgress {
   const { state } = backfilled
   if (state === 'left_out') return { ...backfilled, pages: 0, events: 0, expectedPages: 0 }
-  const isServed = checkpoint?.lastFull?.wish === id
-  const isRead = state === 'done' || isServed
-  const sweep = isServed ? checkpoint.lastFull : own(checkpoint?.full, id)
+  const isRead = state === 'done' || isAnswered(checkpoint, wish)
+  const sweep = sweepOf(checkpoint, wish.id)
   // After a later sweep nothing tells what this one took.
   const pages = sweep?.pages ?? (isRead ? (checkpoint?.lastFull?.pages ?? 0) : 0)
   const expected = isRead ? pages : estimate
@@ -58,14 +61,22 @@ function streamProgress(
   return {
     ...backfilled,
     pages,
-    events: sweep?.found ?? 0,
+    events: (sweep?.found ?? 0) + shippedAgain(checkpoint, wish.id),
     expectedPages: expected === undefined ? undefined : Math.max(expected, pages + (isRead ? 0 : 1)),
     ...(trouble !== undefined && { trouble }),
   }
 }
 
-function own(sweep: Checkpoint['full'], id: string): Checkpoint['full'] {
-  return sweep?.wish === id ? sweep : undefined
+/** The latest sweep that began for the wish. */
+function sweepOf(
+  checkpoint: Checkpoint | undefined,
+  id: string,
+): Checkpoint['full'] | Checkpoint['lastFull'] {
+  return [checkpoint?.full, checkpoint?.lastFull].find((sweep) => sweep?.wish === id)
+}
+
+function shippedAgain(checkpoint: Checkpoint | undefined, id: string): number {
+  return [checkpoint?.again, checkpoint?.lastAgain].find((again) => again?.wish === id)?.events ?? 0
 }
 
 /** By day, the oldest first. */

@@ -1,4 +1,8 @@
+import { isAnswered } from '../domain/again.ts'
+import type { Backfilled } from '../domain/backfill.ts'
+import type { Checkpoint } from '../domain/checkpoint.ts'
 import { dayOf } from '../domain/day.ts'
+import type { Wish } from '../domain/due.ts'
 import { isFailure, type Failure } from '../domain/failure.ts'
 import type { PlannedStream } from '../domain/plan.ts'
 import type { Stream } from '../domain/stream.ts'
@@ -12,12 +16,12 @@ export async function settleBackfilled(
   { stream, wish, checkpoint: before }: Pick<PlannedStream, 'stream' | 'wish' | 'checkpoint'>,
   failure: Failure | undefined,
 ): Promise<void> {
-  if (wish === undefined) return
+  if (wish === undefined || wish.again === 'drop') return
   const checkpoint = await store.read(stream)
   // One that had expired before is being read all the same: the API was asked, and answered.
   const hasExpired = checkpoint?.ended?.as === 'expired' && before?.ended?.as !== 'expired'
-  if (checkpoint?.lastFull?.wish === wish.id) {
-    await store.settleBackfilled(wish.id, { stream, state: 'done' })
+  if (isAnswered(checkpoint, wish)) {
+    await store.settleBackfilled(wish.id, settledBy(stream, checkpoint, wish))
   } else if (isRefused(stream, failure) || hasExpired) {
     await store.settleBackfilled(wish.id, { stream, state: 'left_out', reason: noLongerKept })
   }
@@ -29,9 +33,15 @@ export async function settleBackfilled(
  */
 export async function settleServed(store: CheckpointStore, planned: readonly PlannedStream[]): Promise<void> {
   for (const { lane, stream, wish, checkpoint } of planned) {
-    if (lane !== 'backfill' || wish === undefined || checkpoint?.lastFull?.wish !== wish.id) continue
-    await store.settleBackfilled(wish.id, { stream, state: 'done' })
+    if (lane !== 'backfill' || wish === undefined || wish.again === 'drop') continue
+    if (isAnswered(checkpoint, wish))
+      await store.settleBackfilled(wish.id, settledBy(stream, checkpoint, wish))
   }
+}
+
+function settledBy(stream: Stream, checkpoint: Checkpoint | undefined, wish: Wish): Backfilled {
+  const kept = wish.again === 'ship' ? checkpoint?.lastAgain?.kept : undefined
+  return kept === undefined ? { stream, state: 'done' } : { stream, state: 'left_out', reason: kept }
 }
 
 /** A day that has not begun by the API's clock is refused as well: it will be read. */

@@ -27,7 +27,7 @@ export async function endAsExpired(session: Session): Promise<boolean> {
   if (before.ended !== undefined) return true
   const { checkpoint: ended, gap } = expire(before, session.now())
   // A day that was never planned, only wished for, is no gap of this store.
-  const isGap = gap !== undefined && (job.lane === 'live' || before.commit > 0)
+  const isGap = gap !== undefined && (job.lane === 'live' || before.counters.pages > 0)
   await session.commit(ended, { gaps: isGap ? [gap] : [] })
   deps.telemetry.emit({ name: 'StreamEnded', stream: job.stream, as: 'expired' })
   if (isGap) deps.telemetry.emit({ name: 'GapFound', gap })

@@ -1,10 +1,11 @@
-import type { DeadLetter, Delivery } from '../domain/delivery.ts'
+import type { DeadLetter, Delivery, Refusal } from '../domain/delivery.ts'
 import type { Event } from '../domain/event.ts'
 import { lateBefore } from '../domain/overlap.ts'
 import type { PageFacts } from '../domain/page-facts.ts'
 import { afterPage } from '../domain/progress.ts'
 import { storeEvent } from '../domain/stored-event.ts'
 import type { SweepStep } from '../domain/sweep.ts'
+import { noRepeats, type Repeats } from './again.ts'
 import type { SeenWindow } from './seen-window.ts'
 import type { Session } from './session.ts'
 import { tellChanges } from './tell.ts'
@@ -14,33 +15,53 @@ export interface ShippedPage {
   readonly step: SweepStep
   readonly facts: PageFacts
   readonly unseen: readonly Event[]
+  /** Absent where nothing is shipped once more. */
+  readonly repeats?: Repeats
   readonly delivery: Delivery
+  /** Of what waits for its place. */
+  readonly staged?: Delivery
+}
+
+/** What the stream has delivered, and what of it was shipped again. */
+interface Windows {
+  readonly seen: SeenWindow
+  readonly again: SeenWindow
 }
 
 /** Writes down in one step what a page changed, and tells of it. */
-export async function commitPage(session: Session, seen: SeenWindow, page: ShippedPage): Promise<void> {
+export async function commitPage(session: Session, target: Windows, page: ShippedPage): Promise<void> {
   const { deps, job, policy } = session
-  const { step, facts, unseen, delivery } = page
+  const { seen, again } = target
+  const { step, facts, unseen, repeats = noRepeats, delivery, staged } = page
+  const refusals = [...delivery.refusals, ...(staged?.refusals ?? [])]
   const nowMs = session.now()
   const before = session.checkpoint()
   const late = lateOf(facts, lateBefore(before, policy))
-  const deadLetters = delivery.refusals.length
+  const first = new Set(unseen)
+  const deadLetters = refusals.filter(({ event }) => first.has(event)).length
   const delivered = unseen.length - deadLetters
+  const shippedAgain = { events: repeats.ship.length, receipts: staged?.receipts ?? [] }
   const isTimeDoubtful = deps.apiClock.isDoubtful(job.zone.account)
-  const outcome = { delivered, deadLetters, late, receipts: delivery.receipts, isTimeDoubtful }
+  const { receipts } = delivery
+  const outcome = { delivered, deadLetters, late, receipts, again: shippedAgain, isTimeDoubtful }
   const next = afterPage(before, step, facts, outcome, nowMs, policy)
   const began = deps.clock.monotonic()
-  await session.commit(next, { seen: seen.pack(unseen), deadLetters: lettersOf(session, delivery, nowMs) })
+  await session.commit(next, {
+    seen: seen.pack(unseen),
+    again: again.pack(repeats.count),
+    deadLetters: lettersOf(session, refusals, nowMs),
+  })
   seen.add(unseen)
+  again.add(repeats.count)
   tellChanges(deps.telemetry, before, session.checkpoint(), step)
   deps.telemetry.emit({
     name: 'PageCommitted',
     stream: job.stream,
     lane: job.lane,
-    delivered,
-    duplicates: facts.events - unseen.length,
+    delivered: unseen.length + repeats.ship.length - refusals.length,
+    duplicates: facts.events - unseen.length - repeats.ship.length,
     late,
-    deadLettered: delivery.refusals.map(({ event, reason, answer }) => ({ id: event.id, reason, answer })),
+    deadLettered: refusals.map(({ event, reason, answer }) => ({ id: event.id, reason, answer })),
     delaysSeconds: delaysOf(page, nowMs),
     commitSeconds: (deps.clock.monotonic() - began) / 1000,
   })
@@ -50,7 +71,7 @@ function lateOf({ unseenTimesMs }: PageFacts, lateBeforeMs: number | null): numb
   return lateBeforeMs === null ? 0 : unseenTimesMs.filter((timeMs) => timeMs < lateBeforeMs).length
 }
 
-function lettersOf({ job }: Session, { refusals }: Delivery, at: number): DeadLetter[] {
+function lettersOf({ job }: Session, refusals: readonly Refusal[], at: number): DeadLetter[] {
   return refusals.map(({ event, reason, answer }) => ({
     ...job.stream,
     id: event.id,

@@ -3,9 +3,11 @@ import { Failure, isFailure } from '../domain/failure.ts'
 import { sliceOf } from '../domain/policy.ts'
 import { dropStoredCursors, dropSweeps, sweepFor } from '../domain/progress.ts'
 import type { Sweep, SweepStep } from '../domain/sweep.ts'
+import { isToBeJudged, judgeAgain } from './again.ts'
 import type { PageAhead } from './page-ahead.ts'
 import { endAsExpired, endsBy } from './end-stream.ts'
-import { pumpPage, type PageTarget } from './page-round.ts'
+import type { SinkTarget } from './hold-stream.ts'
+import { pumpPage } from './page-round.ts'
 import type { Session } from './session.ts'
 
 /** What a pump remembers from page to page, besides its checkpoint. */
@@ -22,7 +24,7 @@ interface Going {
  */
 export async function pumpPages(
   session: Session,
-  target: PageTarget,
+  target: SinkTarget,
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
   const beganMs = session.deps.clock.monotonic()
@@ -52,11 +54,15 @@ function goesOn(session: Session, beganMs: number): boolean {
 /** Resolves with a value where the stream has ended. */
 async function pumpNextPage(
   session: Session,
-  target: PageTarget,
+  target: SinkTarget,
   going: Going,
   signal: AbortSignal,
 ): Promise<{ failure: Failure | undefined } | undefined> {
   const { checkpoint, job, now, policy } = session
+  if (isToBeJudged(session)) {
+    await judgeAgain(session, target.open)
+    return { failure: undefined }
+  }
   const sweep = sweepFor(checkpoint(), dueNow(session), now(), policy, job.wish)
   const { ahead } = going
   going.ahead = undefined

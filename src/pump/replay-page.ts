@@ -1,10 +1,12 @@
 import type { DeadLetter, Refusal } from '../domain/delivery.ts'
 import type { Event, Identity } from '../domain/event.ts'
 import { isFailure, messageOf } from '../domain/failure.ts'
-import { mergeReceipts, settleLetters } from '../domain/progress.ts'
+import { settleLetters } from '../domain/progress.ts'
+import { mergeReceipts } from '../domain/receipts.ts'
 import { restoreEvent } from '../domain/stored-event.ts'
 import type { Session } from './session.ts'
 import type { SinkTarget } from './hold-stream.ts'
+import { seenAs } from './adopt.ts'
 
 /** What became of one page of dead letters. */
 export interface ReplayedPage {
@@ -25,7 +27,7 @@ const mostBytes = 1_048_576
  */
 export async function replayPage(
   session: Session,
-  { open }: SinkTarget,
+  target: SinkTarget,
   keys: readonly Identity[],
   redo: (event: Event) => Event,
   signal: AbortSignal,
@@ -39,12 +41,12 @@ export async function replayPage(
     if (typeof event === 'string') damaged.push({ ...letter, reason: 'unmappable', answer: event })
     else events.set(event, letter)
   }
-  const delivery = await open.deliver([...events.keys()], signal)
+  const delivery = await target.open.deliver([...events.keys()], signal)
   const kept = [...damaged, ...delivery.refusals.map((refusal) => refusedAgain(refusal, events))]
   const at = session.now()
   const keptKeys = new Set(kept.map(keyText))
   const taken = letters.filter((letter) => !keptKeys.has(keyText(letter)))
-  await commitReplay(session, {
+  await commitReplay(session, target, {
     taken,
     kept: kept.map((letter) => ({ ...letter, at })),
     receipts: delivery.receipts,
@@ -93,19 +95,26 @@ interface Outcome {
   readonly receipts: Parameters<typeof mergeReceipts>[1]
 }
 
-async function commitReplay(session: Session, { taken, kept, receipts }: Outcome): Promise<void> {
+async function commitReplay(
+  session: Session,
+  { again }: SinkTarget,
+  { taken, kept, receipts }: Outcome,
+): Promise<void> {
   const before = session.checkpoint()
   const next = settleLetters(
     { ...before, receipts: mergeReceipts(before.receipts, receipts) },
     { delivered: taken.length },
   )
   const removedLetters = taken.map(keyOf)
+  // They stand where readers see them now: a day that is being shipped once more need not ship them.
+  const shipped = before.again === undefined ? [] : await again.unseenOf(taken.map(seenAs))
+  const settled = { removedLetters, again: again.pack(shipped) }
   try {
-    await session.commit(next, { removedLetters, deadLetters: kept })
+    await session.commit(next, { ...settled, deadLetters: kept })
   } catch (error) {
     // A longer answer that no longer fits is no reason to deliver again: then the older one stays.
     if (!isFailure(error, 'dead_letters_full')) throw error
-    await session.commit(next, { removedLetters })
+    await session.commit(next, settled)
   }
 }
 

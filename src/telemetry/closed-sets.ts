@@ -38,6 +38,7 @@ export const failureCodes = every<FailureCode>({
   unwritable: true,
   store_unavailable: true,
   store_refuses: true,
+  no_store: true,
   fence_lost: true,
   held: true,
   dead_letters_full: true,

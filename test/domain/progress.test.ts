@@ -3,14 +3,8 @@ import { describe, expect, it } from 'vitest'
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import type { Receipt } from '../../src/domain/delivery.ts'
 import type { PageFacts } from '../../src/domain/page-facts.ts'
-import {
-  afterPage,
-  dropStoredCursors,
-  dropSweeps,
-  mergeReceipts,
-  stepOf,
-  sweepFor,
-} from '../../src/domain/progress.ts'
+import { afterPage, dropStoredCursors, dropSweeps, stepOf, sweepFor } from '../../src/domain/progress.ts'
+import { mergeReceipts } from '../../src/domain/receipts.ts'
 import type { Sweep } from '../../src/domain/sweep.ts'
 import type { Trust } from '../../src/domain/trust.ts'
 import {

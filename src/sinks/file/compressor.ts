@@ -108,7 +108,8 @@ export function createCompressor(settings: FileSinkSettings, deps: CompressorDep
 
   return {
     add(part) {
-      if (settings.compress === 'none' || closing.signal.aborted) return
+      // What waits for its place is compressed once it is there.
+      if (settings.compress === 'none' || part.place.isStaging === true || closing.signal.aborted) return
       const path = join(deps.root, ...part.place.folders, part.parsed.name)
       const known = entries.get(path)
       if (active?.path === path || known?.part.bytes === part.bytes) return

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import type { Event } from '../../domain/event.ts'
 import { cancelled } from '../../domain/failure.ts'
 import { streamKey, type Stream } from '../../domain/stream.ts'
 import type { OpenOptions, OpenStream, Sink } from '../../ports.ts'
@@ -7,9 +8,8 @@ import { fileFailure } from './file-failure.ts'
 import { createLanes, patiently, throwIfAborted } from './lane.ts'
 import { placeOf } from './part.ts'
 import { probe } from './probe.ts'
-import { recover } from './recover.ts'
 import type { FileSinkDeps, FileSinkSettings } from './settings.ts'
-import { createStreamWriter, type StreamWriter } from './stream-writer.ts'
+import { openWriters, type OpenWriters } from './open-writers.ts'
 import { createWriters } from './writers.ts'
 
 /** After an abort: for a delivery to take back what it wrote, and for the sink to close. Together well under 5 s. */
@@ -20,7 +20,7 @@ const closeMs = 1000
 export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): Sink {
   const lanes = createLanes()
   const writers = createWriters(settings, deps, lanes)
-  const open = new Map<string, StreamWriter>()
+  const open = new Map<string, OpenWriters>()
   let isClosed = false
 
   const openWriter = async (stream: Stream, taken: OpenOptions, signal: AbortSignal) => {
@@ -31,17 +31,16 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
     await open.get(key)?.close()
     open.delete(key)
     const writer = await writers.of(taken.storeId)
-    const recovered = await recover(writer, place, taken, signal).catch(async (error: unknown) => {
+    const opened = await openWriters(writer, place, taken, signal).catch(async (error: unknown) => {
       throw await fileFailure(error, `${writer.root}/${place.relative}`)
     })
-    const streamWriter = createStreamWriter(writer, place, recovered.start)
     if (isClosed) throw cancelled()
-    open.set(key, streamWriter)
-    return { streamWriter, adopted: recovered.adopted }
+    open.set(key, opened)
+    return opened
   }
 
   /** Within the time of a take-back, even when the disk hangs: then the file is closed whenever it stops to. */
-  const closeWriter = async (stream: Stream, streamWriter: StreamWriter) => {
+  const closeWriter = async (stream: Stream, streamWriter: OpenWriters) => {
     streamWriter.revoke()
     const closed = lanes.run(placeOf(stream).relative, async () => {
       await streamWriter.close()
@@ -60,17 +59,22 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
       open.get(streamKey(stream))?.revoke()
       const lane = placeOf(stream).relative
       const opening = lanes.run(lane, () => openWriter(stream, taken, signal))
-      const { streamWriter, adopted } = await patiently(opening, signal, deps.clock, takeBackMs)
+      const opened = await patiently(opening, signal, deps.clock, takeBackMs)
+      const { adopted, staging } = opened
+      const within = <Result>(job: () => Promise<Result>, signal: AbortSignal) =>
+        patiently(lanes.run(lane, job), signal, deps.clock, takeBackMs)
       return {
         ...(adopted === undefined ? {} : { adopted }),
-        deliver: (events, signal) =>
-          patiently(
-            lanes.run(lane, () => streamWriter.append(events, signal)),
-            signal,
-            deps.clock,
-            takeBackMs,
-          ),
-        close: () => closeWriter(stream, streamWriter),
+        deliver: (events, signal) => within(() => opened.visible.append(events, signal), signal),
+        ...(staging !== undefined && {
+          staging: {
+            isWhole: staging.isWhole,
+            deliver: (events: readonly Event[], signal: AbortSignal) =>
+              within(() => staging.writer.append(events, signal), signal),
+            discard: () => within(staging.discard, signal),
+          },
+        }),
+        close: () => closeWriter(stream, opened),
       }
     },
 

@@ -26,10 +26,19 @@ export interface Continuation {
   readonly nextNumber: number
 }
 
-export function createStreamWriter(writer: Writer, place: Place, start: Continuation): StreamWriter {
+/** The next part number of a stream, wherever its parts lie. */
+export interface Numbers {
+  next: number
+}
+
+export function createStreamWriter(
+  writer: Writer,
+  place: Place,
+  start: Pick<Continuation, 'part'>,
+  numbers: Numbers,
+): StreamWriter {
   const encode = createEncoder(writer.format)
   let continued = start.part
-  let nextNumber = start.nextNumber
   let current: OpenPart | undefined
   let revoked = false
 
@@ -62,8 +71,8 @@ export function createStreamWriter(writer: Writer, place: Place, start: Continua
       }
     }
     if (current === undefined) {
-      current = await createPart(writer, await folder(), nextNumber)
-      nextNumber = current.parsed.number + 1
+      current = await createPart(writer, await folder(), numbers.next)
+      numbers.next = current.parsed.number + 1
       await note(current)
     }
     return current

@@ -9,6 +9,7 @@
     KEYS[4]  dead letters: event -> "bytes group\n" and the letter
     KEYS[5]  totals of the dead letters: v (version), bytes, "c group" (count), "b group" (bytes)
     KEYS[6]  gaps that are on their way to the list of all gaps
+    KEYS[7]  fingerprints of what was shipped again, as in KEYS[2]
     ARGV[1]  fence
     ARGV[2]  number of the commit that this one builds on
     ARGV[3]  number of this one
@@ -26,6 +27,8 @@
              number of dead letters; for each: event, group, bytes, letter
              number of gaps; for each: gap, its value
              number of dead letters that go; for each: event
+             "1" while the day is shipped again, else "0": then KEYS[7] goes
+             number of minutes, and these, as above: for KEYS[7]
   Output:
     {"done", holder}   written
     {"again"}          this very commit was written before; nothing was changed
@@ -92,6 +95,7 @@ each(1, function(index)
   if not latest[ARGV[index]] then removed[ARGV[index]] = true end
   letters = letters + 1
 end)
+local again_at = at
 if letters > 0 then
   local before, after = measure(latest, removed)
   if after > tonumber(ARGV[9]) and after > before then return {'full', after} end
@@ -118,49 +122,60 @@ if letters > 0 then
 end
 
 -- Minutes with few events share buckets, wide ones first.
-local buckets, changed = {}, {}
-local function put_into_bucket(name, offset, added)
-  local bucket = buckets[name] or redis.call('HGET', KEYS[2], name) or ''
-  buckets[name] = bucket
-  if #bucket + #added / 8 * 9 > tonumber(ARGV[11]) then return false end
-  local parts = {bucket}
-  for from = 1, #added, 8 do parts[#parts + 1] = offset .. string.sub(added, from, from + 7) end
-  buckets[name] = table.concat(parts)
-  changed[name] = true
-  return true
-end
+local function add_minutes(key)
+  local buckets, changed = {}, {}
+  local function put_into_bucket(name, offset, added)
+    local bucket = buckets[name] or redis.call('HGET', key, name) or ''
+    buckets[name] = bucket
+    if #bucket + #added / 8 * 9 > tonumber(ARGV[11]) then return false end
+    local parts = {bucket}
+    for from = 1, #added, 8 do parts[#parts + 1] = offset .. string.sub(added, from, from + 7) end
+    buckets[name] = table.concat(parts)
+    changed[name] = true
+    return true
+  end
 
-local full = tonumber(ARGV[10])
-local function append(minute, old, added)
-  local chunks, open = 0, added
-  if old then
-    chunks = struct.unpack('>I4', old)
-    open = string.sub(old, 5) .. added
+  local full = tonumber(ARGV[10])
+  local function append(minute, old, added)
+    local chunks, open = 0, added
+    if old then
+      chunks = struct.unpack('>I4', old)
+      open = string.sub(old, 5) .. added
+    end
+    local from = 1
+    while #open - from + 1 > full do
+      redis.call('HSET', key, minute .. '.' .. chunks, string.sub(open, from, from + full - 1))
+      chunks = chunks + 1
+      from = from + full
+    end
+    redis.call('HSET', key, minute, struct.pack('>I4', chunks) .. string.sub(open, from))
   end
-  local from = 1
-  while #open - from + 1 > full do
-    redis.call('HSET', KEYS[2], minute .. '.' .. chunks, string.sub(open, from, from + full - 1))
-    chunks = chunks + 1
-    from = from + full
-  end
-  redis.call('HSET', KEYS[2], minute, struct.pack('>I4', chunks) .. string.sub(open, from))
+
+  each(width, function(index)
+    local minute, added = ARGV[index], ARGV[index + 1]
+    local old = redis.call('HGET', key, minute)
+    local placed = false
+    if not old then
+      for bucket = index + 2, index + width - 1, 2 do
+        placed = placed or put_into_bucket(ARGV[bucket], ARGV[bucket + 1], added)
+      end
+    end
+    if not placed then append(minute, old, added) end
+  end)
+  for name in pairs(changed) do redis.call('HSET', key, name, buckets[name]) end
 end
 
 at = seen_at
-each(width, function(index)
-  local minute, added = ARGV[index], ARGV[index + 1]
-  local old = redis.call('HGET', KEYS[2], minute)
-  local placed = false
-  if not old then
-    for bucket = index + 2, index + width - 1, 2 do
-      placed = placed or put_into_bucket(ARGV[bucket], ARGV[bucket + 1], added)
-    end
-  end
-  if not placed then append(minute, old, added) end
-end)
-for name in pairs(changed) do redis.call('HSET', KEYS[2], name, buckets[name]) end
+add_minutes(KEYS[2])
 at = gaps_at
 each(2, function(index) redis.call('HSETNX', KEYS[6], ARGV[index], ARGV[index + 1]) end)
+at = again_at + 1
+if ARGV[again_at] == '1' then
+  add_minutes(KEYS[7])
+  redis.call('PEXPIRE', KEYS[7], ARGV[7])
+else
+  redis.call('UNLINK', KEYS[7])
+end
 
 local head = table.concat({fence, ARGV[3], ARGV[4], schedule, ARGV[5], sink, holder}, ' ')
 redis.call('SET', KEYS[1], head .. '\n' .. ARGV[6])

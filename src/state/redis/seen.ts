@@ -18,13 +18,14 @@ export function createLoadSeen(link: Link, names: SinkNames): CheckpointStore['l
     return found
   }
 
-  return async function loadSeen(stream, minutes) {
+  return async function loadSeen(stream, minutes, of = 'delivered') {
     const found = new Map<number, Uint8Array>()
     const place = minutes.length === 0 ? undefined : await names.recall(stream)
     if (place === undefined) return found
+    const key = of === 'again' ? place.again : place.seen
     const wanted = [...new Set(minutes)].map((minute) => [minute, placeOfMinute(stream.day, minute)] as const)
     const open = await read(
-      place.seen,
+      key,
       wanted.flatMap(([, { minute, buckets }]) => [minute, ...buckets.map(({ name }) => name)]),
     )
     // Full chunks never change, so a commit in between is either seen whole or not at all.
@@ -33,7 +34,7 @@ export function createLoadSeen(link: Link, names: SinkNames): CheckpointStore['l
       return own === undefined ? [] : fullChunksOf(minute, own)
     }
     const full = await read(
-      place.seen,
+      key,
       wanted.flatMap(([, at]) => chunksOf(at)),
     )
     for (const [minute, at] of wanted) {

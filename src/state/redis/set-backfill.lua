@@ -2,7 +2,7 @@
   Pauses, resumes or cancels a backfill that has not ended.
 
   Input:
-    KEYS[1]  backfills: id -> "instant from to state number of queued streams"
+    KEYS[1]  backfills: id -> "instant from to [again] state number of queued streams"
     ARGV[1]  id
     ARGV[2]  state
   Output:
@@ -13,7 +13,7 @@
 ]]
 local known = redis.call('HGET', KEYS[1], ARGV[1])
 if not known then return 0 end
-local days, state, queued = string.match(known, '^(%S+ %S+ %S+) (%S+) (%d+)$')
+local days, state, queued = string.match(known, '^(.*) (%S+) (%d+)$')
 if state == 'cancelled' or queued == '0' then return 0 end
 redis.call('HSET', KEYS[1], ARGV[1], days .. ' ' .. ARGV[2] .. ' ' .. queued)
 return 1

@@ -28,11 +28,7 @@ export function createIdentity(
     const found = listOf(await link.script('open-store', [keys.meta], args))
     if (found.length === 0) {
       const remedy = 'start `run` once, or set `state` to the store that you mean'
-      throw new Failure(
-        'stop',
-        'store_refuses',
-        `there is no store in ${link.name} under ${keys.meta}: ${remedy}`,
-      )
+      throw new Failure('stop', 'no_store', `there is no store in ${link.name} under ${keys.meta}: ${remedy}`)
     }
     refuseForeign(textOf(found[1]))
     latest = textOf(found[0])

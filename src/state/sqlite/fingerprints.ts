@@ -1,6 +1,7 @@
 import { countMinute, packFingerprints, unpackFingerprints, type MinuteCount } from '../../domain/seen.ts'
 import type { CheckpointStore } from '../../ports.ts'
 import type { Database } from './database.ts'
+import { againOf, countAgain, dropAgain } from './shipped-again.ts'
 import { findStream, nextSeen } from './streams.ts'
 
 /** Why 980: see the layout. */
@@ -15,10 +16,11 @@ export interface Fingerprints {
 
 export function createFingerprints(database: Database): Fingerprints {
   return {
-    loadSeen: (stream, minutes) =>
+    loadSeen: (stream, minutes, of = 'delivered') =>
       database.read(() => {
         const found = new Map<number, Uint8Array>()
-        const seen = findStream(database, stream)?.seen
+        const row = findStream(database, stream)
+        const seen = row === undefined || of === 'delivered' ? row?.seen : againOf(database, row.id)
         if (seen === undefined) return found
         for (const minute of new Set(minutes)) {
           const bytes = loadMinute(database, seen, minute)
@@ -26,10 +28,11 @@ export function createFingerprints(database: Database): Fingerprints {
         }
         return found
       }),
-    ledger: (stream) =>
+    ledger: (stream, of = 'delivered') =>
       database.read(() => {
         const id = findStream(database, stream)?.id
         if (id === undefined) return []
+        if (of === 'again') return countAgain(database, id)
         return database
           .all<MinuteRow>('SELECT minute, count, hash FROM minute WHERE stream = ? ORDER BY minute', id)
           .map(({ minute, count, hash }) => ({ minute, count, hash: unpackFingerprints(hash)[0] ?? 0n }))
@@ -40,6 +43,7 @@ export function createFingerprints(database: Database): Fingerprints {
         if (row === undefined) return
         database.run('INSERT INTO dropped (seen) VALUES (?)', row.seen)
         database.run('UPDATE stream SET seen = ? WHERE id = ?', nextSeen(database), row.id)
+        dropAgain(database, row.id)
       }),
   }
 }
@@ -64,14 +68,16 @@ export function addSeen(
   added: ReadonlyMap<number, Uint8Array>,
 ): void {
   for (const [minute, bytes] of added) {
-    if (bytes.byteLength % 8 !== 0 || !Number.isSafeInteger(minute))
-      throw new RangeError(
-        `fingerprints of minute ${minute} have ${bytes.byteLength} bytes, not a multiple of 8`,
-      )
+    refuseDamaged(minute, bytes)
     if (bytes.byteLength === 0) continue
     addCount(database, owner.id, countMinute(minute, bytes))
     addChunks(database, owner.seen, minute, bytes)
   }
+}
+
+export function refuseDamaged(minute: number, bytes: Uint8Array): void {
+  if (bytes.byteLength % 8 === 0 && Number.isSafeInteger(minute)) return
+  throw new RangeError(`fingerprints of minute ${minute} have ${bytes.byteLength} bytes, not a multiple of 8`)
 }
 
 function addCount(database: Database, stream: number, added: MinuteCount): void {
@@ -87,7 +93,7 @@ function addCount(database: Database, stream: number, added: MinuteCount): void 
   )
 }
 
-function addChunks(database: Database, seen: number, minute: number, bytes: Uint8Array): void {
+export function addChunks(database: Database, seen: number, minute: number, bytes: Uint8Array): void {
   const sql = 'SELECT id, bytes FROM chunk WHERE seen = ? AND minute = ? ORDER BY id DESC LIMIT 1'
   const last = database.one<{ id: number; bytes: Uint8Array }>(sql, seen, minute)
   const room = last === undefined ? 0 : Math.max(0, chunkBytes - last.bytes.byteLength)

@@ -1,3 +1,6 @@
+/** A new store takes the steps that follow it as well. */
+export const layoutSchema = 1
+
 /**
  * The tables of schema 1. Instants are ms since the epoch.
  *

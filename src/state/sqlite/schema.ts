@@ -1,17 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { Failure } from '../../domain/failure.ts'
 import type { Database } from './database.ts'
-import { layout } from './layout.ts'
+import { layout, layoutSchema } from './layout.ts'
+import { addShippedAgain } from './migrate-again.ts'
 import { chunkSeen } from './migrate-chunk-seen.ts'
 
 /** The schema that this version reads and writes. */
-export const schemaNumber = 1
+export const schemaNumber = 2
 
 /** Marks a database file as a store ("shld"), so that a foreign one is never altered. */
 const applicationId = 0x73_68_6c_64
 
 /** The step at index n brings schema n to n + 1. */
-const migrations: readonly ((database: Database, nowMs: number) => void)[] = [chunkSeen]
+const migrations: readonly ((database: Database, nowMs: number) => void)[] = [chunkSeen, addShippedAgain]
 
 /** Refuses what is not a store, or one of a newer version, before anything of it is touched. Throws `store_refuses`. */
 export async function checkSchema(database: Database): Promise<void> {
@@ -33,6 +34,7 @@ export async function ensureSchema(database: Database, nowMs: number): Promise<v
 
 function create(database: Database, nowMs: number): void {
   database.script(layout)
+  for (const step of migrations.slice(layoutSchema)) step(database, nowMs)
   database.run('INSERT INTO store (id, made_at) VALUES (?, ?)', randomUUID(), nowMs)
 }
 

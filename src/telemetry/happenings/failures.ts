@@ -28,6 +28,7 @@ const sides: Readonly<Record<FailureCode, Side>> = {
   unwritable: 'sink',
   store_unavailable: 'store',
   store_refuses: 'store',
+  no_store: 'store',
   fence_lost: 'store',
   held: 'store',
   dead_letters_full: 'sink',

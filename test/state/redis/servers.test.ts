@@ -129,7 +129,10 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
 
   it('makes no store where none is to be made', async () => {
     const state = stateAt(server.url, { keyPrefix: 'none' })
-    await expect(openAt(state, { create: false })).rejects.toMatchObject(refused(/there is no store/))
+    await expect(openAt(state, { create: false })).rejects.toMatchObject({
+      ...refused(/there is no store/),
+      code: 'no_store',
+    })
     expect(await client.keys('none:*')).toEqual([])
     const { id } = await openAt(state)
     expect((await openAt(state, { create: false })).id).toBe(id)
