@@ -8,7 +8,9 @@ export const steps = [
   'commit',
   'transaction',
 ] as const
-export type Step = (typeof steps)[number]
+/** Only where parts take the place of others. */
+export const moving = 'move'
+export type Step = (typeof steps)[number] | typeof moving
 export type Side = 'before' | 'after'
 
 /** `--kill before:commit:3`: at the third time that it is about to commit. */
@@ -51,7 +53,7 @@ function atDeadline(deadline: Deadline | undefined, act: () => void): Passing {
 
 export function parseDeadline(text: string): Deadline {
   const [, side, name, nth] = /^(before|after):([a-z]+):(\d+)$/.exec(text) ?? []
-  const step = steps.find((each) => each === name)
+  const step = [...steps, moving].find((each): each is Step => each === name)
   if ((side !== 'before' && side !== 'after') || step === undefined) throw new Error(`no deadline: ${text}`)
   return { side, step, nth: Number(nth) }
 }

@@ -1,7 +1,7 @@
 import { subscribe } from 'node:diagnostics_channel'
 import fs, { type FileHandle } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
-import { constants } from 'node:fs'
+import nodeFs, { constants } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { Engine } from '../../src/assemble/engine.ts'
 import type { CheckpointStore } from '../../src/ports.ts'
@@ -21,7 +21,10 @@ export function wrapShipping({ source, sinks }: Ports, pass: Passing): void {
     sink.open = async (stream, taken, signal) => {
       const opened = await open(stream, taken, signal)
       const deliver = around('deliver', opened.deliver.bind(opened), pass)
-      return { ...opened, deliver }
+      const { staging } = opened
+      if (staging === undefined) return { ...opened, deliver }
+      const waiting = { ...staging, deliver: around('deliver', staging.deliver.bind(staging), pass) }
+      return { ...opened, deliver, staging: waiting }
     }
   }
 }
@@ -53,6 +56,13 @@ export async function wrapSystem(pass: Passing): Promise<void> {
     const handle = await open(path, flags, mode)
     if (isRotation) pass('after', 'rotation')
     return handle
+  }
+  const renameSync = nodeFs.renameSync.bind(nodeFs)
+  nodeFs.renameSync = (from, to) => {
+    const isMove = /\/\.shieldlog\/(?:again|replaced)\//.test(`${String(from)} ${String(to)}`)
+    if (isMove) pass('before', 'move')
+    renameSync(from, to)
+    if (isMove) pass('after', 'move')
   }
   // Named imports of the parts see it too.
   syncBuiltinESMExports()

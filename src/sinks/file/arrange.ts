@@ -2,12 +2,13 @@ import { renameSync } from 'node:fs'
 import { rmdir, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Receipt } from '../../domain/delivery.ts'
+import type { Stream } from '../../domain/stream.ts'
 import type { OpenOptions } from '../../ports.ts'
-import { findFolder, makeFolders, ownFolder, syncFolder } from './directory.ts'
+import { findFolder, findRoot, makeFolders, ownFolder, syncFolder } from './directory.ts'
 import { fileFailure, hasCode } from './file-failure.ts'
 import { listParts, lookAtPart, type PartOnDisk } from './listing.ts'
 import { whyForeign } from './ownership.ts'
-import type { Place } from './part.ts'
+import { placeOf, type Place } from './part.ts'
 import type { Writer } from './settings.ts'
 
 type Wanted = Pick<OpenOptions, 'receipts' | 'staged' | 'aside' | 'confirm'>
@@ -125,6 +126,12 @@ export async function clearStaging(
   }
   if (staged.length > 0) return
   await rmdir(folder).catch(() => undefined)
+}
+
+export async function hasReplaced(path: string, stream: Stream): Promise<boolean> {
+  const root = await findRoot(path)
+  if (root === undefined) return false
+  return (await findFolder(root, replacedOf(placeOf(stream)).folders)) !== undefined
 }
 
 /** False when a committed line of what is staged here is gone. Parts on another host's disk are that host's business. */

@@ -3,6 +3,7 @@ import type { Event } from '../../domain/event.ts'
 import { cancelled } from '../../domain/failure.ts'
 import { streamKey, type Stream } from '../../domain/stream.ts'
 import type { OpenOptions, OpenStream, Sink } from '../../ports.ts'
+import { hasReplaced } from './arrange.ts'
 import { compareParts } from './compare-parts.ts'
 import { fileFailure } from './file-failure.ts'
 import { createLanes, patiently, throwIfAborted } from './lane.ts'
@@ -80,7 +81,11 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
 
     async holdsMore(stream, known) {
       const differences = await compareParts(settings.path, stream, known)
-      return differences.some(({ fault }) => fault === 'longer' || fault === 'unknown')
+      if (differences.some(({ fault }) => fault === 'longer' || fault === 'unknown')) return true
+      // An older copy of the store knows parts that gave way to others since.
+      return (
+        differences.some(({ fault }) => fault === 'missing') && (await hasReplaced(settings.path, stream))
+      )
     },
 
     check: (signal) => patiently(probe(settings), signal, deps.clock, takeBackMs),

@@ -54,7 +54,7 @@ interface MinuteRow {
   hash: Uint8Array
 }
 
-function loadMinute(database: Database, seen: number, minute: number): Uint8Array | undefined {
+export function loadMinute(database: Database, seen: number, minute: number): Uint8Array | undefined {
   const sql = 'SELECT bytes FROM chunk WHERE seen = ? AND minute = ? ORDER BY id'
   const chunks = database.all<{ bytes: Uint8Array }>(sql, seen, minute)
   if (chunks.length <= 1) return chunks[0]?.bytes

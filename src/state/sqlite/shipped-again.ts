@@ -1,6 +1,6 @@
 import { countMinute, type MinuteCount } from '../../domain/seen.ts'
 import type { Database } from './database.ts'
-import { addChunks, refuseDamaged } from './fingerprints.ts'
+import { addChunks, loadMinute, refuseDamaged } from './fingerprints.ts'
 import { nextSeen } from './streams.ts'
 
 /** The number that the chunks of what a stream shipped again bear; undefined without any. */
@@ -34,16 +34,8 @@ export function dropAgain(database: Database, stream: number): void {
 export function countAgain(database: Database, stream: number): MinuteCount[] {
   const seen = againOf(database, stream)
   if (seen === undefined) return []
-  const sql = 'SELECT minute, bytes FROM chunk WHERE seen = ? ORDER BY minute'
-  const counts = new Map<number, MinuteCount>()
-  for (const { minute, bytes } of database.all<{ minute: number; bytes: Uint8Array }>(sql, seen)) {
-    const added = countMinute(minute, bytes)
-    const { count, hash } = counts.get(minute) ?? { count: 0, hash: 0n }
-    counts.set(minute, {
-      minute,
-      count: count + added.count,
-      hash: BigInt.asUintN(64, hash + added.hash),
-    })
-  }
-  return [...counts.values()]
+  const sql = 'SELECT DISTINCT minute FROM chunk WHERE seen = ? ORDER BY minute'
+  return database
+    .all<{ minute: number }>(sql, seen)
+    .map(({ minute }) => countMinute(minute, loadMinute(database, seen, minute) ?? new Uint8Array()))
 }
