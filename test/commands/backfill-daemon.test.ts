@@ -101,7 +101,8 @@ const everySeconds = 2
 const slackMs = 300
 
 test('once a live stream is due, at most one page of a backfill starts before it', async () => {
-  const options = { days: { [yesterday]: 20_000, [today]: 5 }, pageSize: 10, latencyMs: 5 }
+  // Slower than what a poll needs from its beginning to its first request.
+  const options = { days: { [yesterday]: 20_000, [today]: 5 }, pageSize: 10, latencyMs: 40 }
   const place = await workplace(options, { server, poll: { everySeconds, firstRunDays: 1 } })
   const { simulator } = place
   await using running = await daemon(place)
