@@ -23,11 +23,14 @@ function queueAgain(place: Workplace): Promise<void> {
 
 describe('killed by its own hand while a day is shipped once more', () => {
   // Transactions: taking a stream, each page, what begins and ends it; there are two streams, with four parts each.
-  const deadlines = [
-    ...['fetch:3', 'deliver:2', 'deliver:7', 'datasync:5', 'rotation:2', 'rotation:4'],
-    ...['transaction:4', 'transaction:12', 'transaction:20'],
-    ...['move:1', 'move:4', 'move:5', 'move:8'],
-  ].flatMap((deadline) => [`before:${deadline}`, `after:${deadline}`])
+  const moments = `
+    fetch:3 deliver:2 deliver:7 datasync:5 rotation:2 rotation:4
+    transaction:4 transaction:12 transaction:20
+    move:1 move:4 move:5 move:8`
+  const deadlines = moments
+    .trim()
+    .split(/\s+/)
+    .flatMap((moment) => [`before:${moment}`, `after:${moment}`])
 
   test.for(deadlines)('%s', async (deadline) => {
     const poll = { everySeconds: 0.5, firstRunDays: 1 }

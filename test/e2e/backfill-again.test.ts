@@ -56,12 +56,10 @@ test('a changed configuration is in all lines afterwards, and lines are the same
   place.configure({ sinks: [{ ...sink, format: 'raw' }] })
   const raw = await told(place, 'backfill', '--from', shiftDay(today, -2), '--to', 'today', '--again')
   expect(raw.code, raw.stderr).toBe(0)
-  const lines = textBelow(events).map((line) => JSON.parse(line) as { logId?: string })
-  expect(lines.map(({ logId }) => logId).sort()).toEqual(
-    keysOf(simulator, zones, readableDays())
-      .map((key) => key.split('/')[2])
-      .sort(),
-  )
+  const ids = textBelow(events).map((line) => (JSON.parse(line) as { logId?: string }).logId)
+  const listed = keysOf(simulator, zones, readableDays()).map((key) => key.split('/')[2])
+  expect(ids).toHaveLength(listed.length)
+  expect(new Set(ids)).toEqual(new Set(listed))
 })
 
 test('where the API lists less than was shipped, files stay as they are', async () => {

@@ -22,6 +22,8 @@ export interface CommitLimits {
   readonly keepDays: number
 }
 
+const none: ReadonlyMap<number, Uint8Array> = new Map()
+
 /** Keys expire so long after they would have been dropped: only where nobody drops them. */
 const marginDays = 2
 
@@ -83,7 +85,7 @@ function lettersFull({ deadLetterMaxBytes }: CommitLimits, bytes: number): Failu
 }
 
 function argumentsOf(commit: Commit, limits: CommitLimits, letterMaxBytes: number): Argument[] {
-  const { fence, basedOn, next, seen, again = new Map(), deadLetters, removedLetters = [], gaps } = commit
+  const { fence, basedOn, next, seen, again = none, deadLetters, removedLetters = [], gaps } = commit
   const { stream } = next
   const [, ...shippedAgain] = seenArguments(stream.day, again)
   return [
@@ -116,7 +118,7 @@ function argumentsOf(commit: Commit, limits: CommitLimits, letterMaxBytes: numbe
  * the same checkpoint, and "done" would then be wrong.
  */
 function hashOf(commit: Commit): string {
-  const { fence, basedOn, next, seen, again = new Map(), deadLetters, removedLetters = [], gaps } = commit
+  const { fence, basedOn, next, seen, again = none, deadLetters, removedLetters = [], gaps } = commit
   const hash = createHash('sha256')
   const minutes = [seen, again].map((added) => [...added].sort(([a], [b]) => a - b))
   const sizes = minutes.map((each) => each.map(([minute, bytes]) => [minute, bytes.byteLength]))

@@ -8,6 +8,8 @@ import { insertGaps } from './gaps.ts'
 import { addAgain, dropAgain } from './shipped-again.ts'
 import { findStream } from './streams.ts'
 
+const none: ReadonlyMap<number, Uint8Array> = new Map()
+
 export interface CommitLimits {
   readonly deadLetterMaxBytes: number
 }
@@ -26,7 +28,7 @@ export function createCommits({ deadLetterMaxBytes }: CommitLimits, database: Da
       changeDeadLetters(database, commit, deadLetterMaxBytes)
       addSeen(database, row, commit.seen)
       if (next.again === undefined) dropAgain(database, row.id)
-      else addAgain(database, row.id, commit.again ?? new Map<number, Uint8Array>())
+      else addAgain(database, row.id, commit.again ?? none)
       insertGaps(database, commit.gaps)
       const { stream: _, ...body } = next
       database.run('INSERT OR REPLACE INTO checkpoint VALUES (?, ?)', row.id, JSON.stringify(body))
@@ -57,7 +59,7 @@ function changeDeadLetters(database: Database, commit: Commit, maxBytes: number)
  * the same checkpoint, and "done" would then be wrong.
  */
 function hashOf(commit: Commit): Buffer {
-  const { fence, basedOn, next, seen, again = new Map(), deadLetters, removedLetters = [], gaps } = commit
+  const { fence, basedOn, next, seen, again = none, deadLetters, removedLetters = [], gaps } = commit
   const hash = createHash('sha256')
   const minutes = [seen, again].map((added) => [...added].sort(([a], [b]) => a - b))
   const sizes = minutes.map((each) => each.map(([minute, bytes]) => [minute, bytes.byteLength]))

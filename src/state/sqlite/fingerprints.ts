@@ -1,11 +1,9 @@
 import { countMinute, packFingerprints, unpackFingerprints, type MinuteCount } from '../../domain/seen.ts'
 import type { CheckpointStore } from '../../ports.ts'
 import type { Database } from './database.ts'
+import { addChunks, loadMinute, refuseDamaged } from './chunks.ts'
 import { againOf, countAgain, dropAgain } from './shipped-again.ts'
 import { findStream, nextSeen } from './streams.ts'
-
-/** Why 980: see the layout. */
-const chunkBytes = 980
 
 export interface Fingerprints {
   readonly loadSeen: CheckpointStore['loadSeen']
@@ -54,13 +52,6 @@ interface MinuteRow {
   hash: Uint8Array
 }
 
-export function loadMinute(database: Database, seen: number, minute: number): Uint8Array | undefined {
-  const sql = 'SELECT bytes FROM chunk WHERE seen = ? AND minute = ? ORDER BY id'
-  const chunks = database.all<{ bytes: Uint8Array }>(sql, seen, minute)
-  if (chunks.length <= 1) return chunks[0]?.bytes
-  return concat(chunks.map(({ bytes }) => bytes))
-}
-
 /** Adds packed fingerprints to a stream's minutes and to their counts. Inside of a write. */
 export function addSeen(
   database: Database,
@@ -75,11 +66,6 @@ export function addSeen(
   }
 }
 
-export function refuseDamaged(minute: number, bytes: Uint8Array): void {
-  if (bytes.byteLength % 8 === 0 && Number.isSafeInteger(minute)) return
-  throw new RangeError(`fingerprints of minute ${minute} have ${bytes.byteLength} bytes, not a multiple of 8`)
-}
-
 function addCount(database: Database, stream: number, added: MinuteCount): void {
   const sql = 'SELECT minute, count, hash FROM minute WHERE stream = ? AND minute = ?'
   const known = database.one<MinuteRow>(sql, stream, added.minute)
@@ -91,31 +77,4 @@ function addCount(database: Database, stream: number, added: MinuteCount): void 
     (known?.count ?? 0) + added.count,
     packFingerprints([BigInt.asUintN(64, before + added.hash)]),
   )
-}
-
-export function addChunks(database: Database, seen: number, minute: number, bytes: Uint8Array): void {
-  const sql = 'SELECT id, bytes FROM chunk WHERE seen = ? AND minute = ? ORDER BY id DESC LIMIT 1'
-  const last = database.one<{ id: number; bytes: Uint8Array }>(sql, seen, minute)
-  const room = last === undefined ? 0 : Math.max(0, chunkBytes - last.bytes.byteLength)
-  if (last !== undefined && room > 0) {
-    const filled = concat([last.bytes, bytes.subarray(0, room)])
-    database.run('UPDATE chunk SET bytes = ? WHERE id = ?', filled, last.id)
-  }
-  for (let from = room; from < bytes.byteLength; from += chunkBytes) {
-    const chunk = bytes.subarray(from, from + chunkBytes)
-    database.run('INSERT INTO chunk (seen, minute, bytes) VALUES (?, ?, ?)', seen, minute, chunk)
-  }
-}
-
-/** A plain array, not a Buffer: values of a store look alike whatever their size. */
-function concat(chunks: readonly Uint8Array[]): Uint8Array {
-  let length = 0
-  for (const chunk of chunks) length += chunk.byteLength
-  const whole = new Uint8Array(length)
-  let at = 0
-  for (const chunk of chunks) {
-    whole.set(chunk, at)
-    at += chunk.byteLength
-  }
-  return whole
 }

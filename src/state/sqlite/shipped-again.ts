@@ -1,6 +1,6 @@
 import { countMinute, type MinuteCount } from '../../domain/seen.ts'
 import type { Database } from './database.ts'
-import { addChunks, loadMinute, refuseDamaged } from './fingerprints.ts'
+import { addChunks, loadMinute, refuseDamaged } from './chunks.ts'
 import { nextSeen } from './streams.ts'
 
 /** The number that the chunks of what a stream shipped again bear; undefined without any. */
