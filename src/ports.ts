@@ -1,17 +1,18 @@
+import type { Shipped } from './domain/again.ts'
 import type { Backfill, Backfilled } from './domain/backfill.ts'
 import type { Checkpoint } from './domain/checkpoint.ts'
 import type { Day } from './domain/day.ts'
 import type { Adopted, DeadLetter, Delivery, Receipt, RefusalReason } from './domain/delivery.ts'
 import type { Event, Identity } from './domain/event.ts'
-import type { FailureCode } from './domain/failure.ts'
 import type { Gap } from './domain/gap.ts'
 import type { KnownPair } from './domain/known-pair.ts'
 import type { Cursor, Page } from './domain/page.ts'
 import type { MinuteCount } from './domain/seen.ts'
+import type { SpanFacts, SpanName } from './domain/span.ts'
 import type { Lane, Stream, Zone } from './domain/stream.ts'
 import type { Happening } from './domain/happening.ts'
 
-export type { KnownPair }
+export type { KnownPair, Shipped, SpanFacts, SpanName }
 
 /** Time. Everything that reads time or waits takes one, so that tests can shift it or run it faster. */
 export interface Clock {
@@ -143,9 +144,6 @@ export interface Staging {
   /** Removes those parts. */
   discard(): Promise<void>
 }
-
-/** What of a stream is asked for: all that was delivered (the default), or what was shipped again. */
-export type Shipped = 'delivered' | 'again'
 
 /** Who pumps: one value for the life of a process. */
 export interface Holder {
@@ -286,23 +284,6 @@ export interface Schedule {
 /** Takes what happened and makes the log line and the metric of it. Never throws. */
 export interface Telemetry {
   emit(happening: Happening): void
-}
-
-/** A step of the work that a trace shows. */
-export type SpanName = 'pump' | 'fetch' | 'deliver' | 'commit'
-
-/** All that a span may tell. Spans go to another party: no cursor, no id of an event, no address. */
-export interface SpanFacts {
-  readonly zone?: number
-  readonly day?: Day
-  readonly sink?: string
-  readonly lane?: Lane
-  /** How many events the step was about. */
-  readonly events?: number
-  /** For how long a page that was fetched ahead lay unwanted, ms. */
-  readonly unwantedMs?: number
-  /** The failure that the work ended with without throwing it. */
-  readonly outcome?: FailureCode
 }
 
 /** Makes spans, where somebody records them. Never throws of its own. */

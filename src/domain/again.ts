@@ -24,6 +24,9 @@ export interface Again {
   readonly staged: readonly Receipt[]
 }
 
+/** What of a stream is asked for: all that was delivered (the default), or what was shipped again. */
+export type Shipped = 'delivered' | 'again'
+
 /** What became of the latest one. */
 export interface AgainRecord {
   readonly wish: string

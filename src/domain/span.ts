@@ -1,0 +1,20 @@
+import type { Day } from './day.ts'
+import type { FailureCode } from './failure.ts'
+import type { Lane } from './stream.ts'
+
+/** A step of the work that a trace shows. */
+export type SpanName = 'pump' | 'fetch' | 'deliver' | 'commit'
+
+/** All that a span may tell. Spans go to another party: no cursor, no id of an event, no address. */
+export interface SpanFacts {
+  readonly zone?: number
+  readonly day?: Day
+  readonly sink?: string
+  readonly lane?: Lane
+  /** How many events the step was about. */
+  readonly events?: number
+  /** For how long a page that was fetched ahead lay unwanted, ms. */
+  readonly unwantedMs?: number
+  /** The failure that the work ended with without throwing it. */
+  readonly outcome?: FailureCode
+}
