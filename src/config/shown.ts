@@ -15,7 +15,13 @@ export function shown(value: unknown, shape: Shape, template: string | undefined
   return JSON.stringify(safe.length > limit ? `${safe.slice(0, limit)}…` : safe)
 }
 
-/** Hides whatever may be a user name, a password, a query or a fragment; rather too much than too little. */
+/** Parts of an address's path from this length on are often tokens; the http sink masks them in answers too. */
+const longSegment = /(?<=\/)[^/]{16,}/g
+
+/**
+ * Hides whatever may be a user name, a password, a query, a fragment or a token in the path of a web address; rather too
+ * much than too little.
+ */
 export function maskUrl(text: string): string {
   const scheme = /^[a-z][a-z0-9+.-]*:\/\//i.exec(text)?.[0] ?? ''
   const at = text.lastIndexOf('@')
@@ -23,6 +29,7 @@ export function maskUrl(text: string): string {
   // Either the query holds an "@", or the password a "?".
   if (query !== -1 && query < at) return `${scheme}***`
   const end = query === -1 ? text.length : query
-  const rest = text.slice(at === -1 ? scheme.length : at, end)
+  const whole = text.slice(at === -1 ? scheme.length : at, end)
+  const rest = /^https?:/i.test(scheme) ? whole.replace(longSegment, '***') : whole
   return `${scheme}${at === -1 ? '' : '***'}${rest}${query === -1 ? '' : `${text.charAt(query)}***`}`
 }

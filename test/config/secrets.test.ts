@@ -38,6 +38,7 @@ sinks:
     headers: { Authorization: "Bearer ${canary}-6", X-Key: "\${file:./key}", X-Own: "\${KEY}" }
     tls: { certFile: ${tlsFolder}/client.pem, keyFile: ${tlsFolder}/client.key }
   - { type: http, name: drop, url: "\${file:./url}" }
+  - { type: http, name: hook, url: "https://siem.example:8088/services/${canary}-token-11/in" }
 server: { token: ${canary}-7 }
 `
 
@@ -51,6 +52,7 @@ test('no secret shows in any form of what was loaded', () => {
   expect(dropping).toMatchObject({ url: `https://siem.example/receiver/${canary}-9` })
 
   // A plain URL is what the sink needs; for people its path is hidden when it came from a secret file.
+  expect(printed(loaded)).toContain('url: https://siem.example:8088/services/***/in')
   const { sinks: _sinks, ...others } = loaded.config
   for (const text of [printed(loaded), JSON.stringify(loaded.effective)]) expect(text).not.toContain(canary)
   expect(everyForm({ ...loaded, config: { ...others, sinks: [] } })).not.toContain(canary)

@@ -1,24 +1,11 @@
-import { symlinkSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { projectFolder } from '../setup/project-folder.ts'
 import { redisServerAvailable, startRedis } from '../setup/redis.ts'
-import { runCommand } from '../setup/run-command.ts'
-import { temporaryFolder } from '../setup/temp.ts'
 import { waitFor } from '../setup/wait-for.ts'
-import { otlpReceiver, type OtlpReceiver, type ReceivedSpan } from '../telemetry/otlp-receiver.ts'
-import { tracingEnvironment, writeStart } from '../telemetry/real-sdk.ts'
+import { otlpReceiver, type ReceivedSpan } from '../telemetry/otlp-receiver.ts'
+import { tracedTo } from '../telemetry/real-sdk.ts'
 import { openAt, stateAt } from '../state/redis/opening.ts'
 import { compareFiles, exactly } from './shipped.ts'
 import { accessKey, readableDays, workplace, zones } from './workplace.ts'
-
-/** The environment of the README's image, its SDK being the one that the lock file names. */
-async function tracedTo(receiver: OtlpReceiver, more: Record<string, string> = {}) {
-  const folder = temporaryFolder()
-  symlinkSync(join(projectFolder, 'node_modules'), join(folder, 'node_modules'))
-  await runCommand('sh', ['-ec', writeStart(folder)])
-  return { ...tracingEnvironment(folder), OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, ...more }
-}
 
 const instance = ({ resource }: ReceivedSpan) => resource['service.instance.id']
 const named = (spans: readonly ReceivedSpan[], name: string) => spans.filter((span) => span.name === name)
@@ -41,7 +28,7 @@ describe.skipIf(!redisServerAvailable())('a real OpenTelemetry SDK', () => {
         OTEL_RESOURCE_ATTRIBUTES: `service.instance.id=${role}`,
         OTEL_BSP_SCHEDULE_DELAY: '100',
       }
-      return place.start(['run', '--role', role], { env: await tracedTo(receiver, names) })
+      return place.start(['run', '--role', role], { env: await tracedTo(receiver.url, names) })
     }
     const [scheduler, worker] = [await start('scheduler'), await start('worker')]
     const total = zones.length * 3 * 60
@@ -93,7 +80,7 @@ describe.skipIf(!redisServerAvailable())('a real OpenTelemetry SDK', () => {
 test('a command that ends by itself sends its spans first', async () => {
   const receiver = await otlpReceiver()
   const { once } = await workplace({ days: 20 })
-  const { code, stderr } = await once({ env: await tracedTo(receiver) })
+  const { code, stderr } = await once({ env: await tracedTo(receiver.url) })
   expect(code, stderr).toBe(0)
   const deliveries = named(receiver.spans, 'deliver')
   expect(deliveries.reduce((sum, { attributes }) => sum + Number(attributes['events']), 0)).toBe(2 * 3 * 20)
@@ -105,7 +92,7 @@ test('a collector that is away, or takes nothing, costs spans and no event', asy
   const elsewhere = { OTEL_EXPORTER_OTLP_ENDPOINT: `${receiver.url}/elsewhere` }
   for (const more of [nobody, elsewhere]) {
     const place = await workplace({ days: 20 })
-    const { code, stderr } = await place.once({ env: await tracedTo(receiver, more) })
+    const { code, stderr } = await place.once({ env: await tracedTo(receiver.url, more) })
     expect(code, stderr).toBe(0)
     expect(compareFiles(place.events, place.simulator, zones, readableDays())).toEqual(exactly(2 * 3 * 20))
   }

@@ -1,7 +1,10 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { pairsOf, parseDockerfile, type Stage } from '../image/instructions.ts'
 import { fencesOf } from '../docs/fences.ts'
 import { projectFolder } from '../setup/project-folder.ts'
+import { runCommand } from '../setup/run-command.ts'
+import { temporaryFolder } from '../setup/temp.ts'
 
 /** Where it lies in the image. */
 const sdkFolder = '/home/node/otel'
@@ -16,18 +19,28 @@ export function tracingImage(): Stage {
   return stage
 }
 
-/** The last part of its RUN step: writes the module that is loaded into `folder`, beside the packages. */
-export function writeStart(folder: string): string {
-  const text = tracingImage().instructions.find(({ name }) => name === 'RUN')?.text ?? ''
-  const [, write] = /^npm install .*? && (printf .*)$/.exec(text) ?? []
-  if (write === undefined) throw new Error(`the README's RUN has changed: ${text}`)
-  return write.replaceAll(sdkFolder, folder)
-}
-
-/** What its ENV says, with the SDK in `folder`. */
-export function tracingEnvironment(folder: string): Record<string, string> {
-  const said = pairsOf(tracingImage().instructions.find(({ name }) => name === 'ENV')?.text ?? '')
-  return Object.fromEntries(
-    Object.entries(said).map(([name, text]) => [name, text.replaceAll(sdkFolder, folder)]),
-  )
+/**
+ * The environment that this image gives a process, with the SDK that the lock file names: the last part of its RUN step
+ * writes the module that is loaded, its ENV step says how.
+ */
+export async function tracedTo(
+  collector: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Record<string, string>> {
+  const { instructions } = tracingImage()
+  const textOf = (name: string) => instructions.find((each) => each.name === name)?.text ?? ''
+  const [, write] = /^npm install .*? && (printf .*)$/.exec(textOf('RUN')) ?? []
+  if (write === undefined) throw new Error(`the README's RUN has changed: ${textOf('RUN')}`)
+  const folder = temporaryFolder()
+  symlinkSync(join(projectFolder, 'node_modules'), join(folder, 'node_modules'))
+  await runCommand('sh', ['-ec', write.replaceAll(sdkFolder, folder)])
+  const said = Object.entries(pairsOf(textOf('ENV'))).map(([name, text]) => [
+    name,
+    text.replaceAll(sdkFolder, folder),
+  ])
+  return {
+    ...(Object.fromEntries(said) as Record<string, string>),
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector,
+    ...more,
+  }
 }

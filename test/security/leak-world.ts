@@ -1,0 +1,145 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Status } from '../../src/domain/status.ts'
+import { readableDays, workplace, type Settings, type Workplace } from '../e2e/workplace.ts'
+import { projectFolder } from '../setup/project-folder.ts'
+import { waitFor } from '../setup/wait-for.ts'
+import { otlpReceiver, type OtlpReceiver } from '../telemetry/otlp-receiver.ts'
+import { tracedTo } from '../telemetry/real-sdk.ts'
+import { pem } from '../transport/listening.ts'
+import { createCanaries, type Canaries } from './canaries.ts'
+import { echo, type Echo } from './echo.ts'
+
+/** A shipper whose every far side fails in another way and repeats all that it was sent. */
+export interface LeakWorld {
+  readonly canaries: Canaries
+  readonly place: Workplace
+  /** For every process: keys, a proxy with a password, traces. */
+  readonly env: Readonly<Record<string, string>>
+  readonly token: string
+  readonly collector: OtlpReceiver
+  /** Files that hold secrets by nature. */
+  readonly secretFiles: readonly string[]
+  /** Secrets that a far side must have got, with what it got. */
+  arrived(): readonly (readonly [secret: string, heard: string])[]
+  /** Writes the configuration, with more of it. */
+  configure(changes: Settings): void
+}
+
+const zone = 101
+const events = 15
+const failing = ['refusing', 'busy', 'away', 'secure', 'proxied']
+
+export async function leakWorld(): Promise<LeakWorld> {
+  const canaries = createCanaries()
+  const { make } = canaries
+  const key = make('access key')
+  const keyInFile = make('refused key in a file')
+  const bearer = make('bearer')
+  const password = make('basic password')
+  const header = make('header')
+  const query = make('query', true)
+  const path = make('path', true)
+  const proxyPassword = make('proxy password', true)
+  const token = make('token of the server', true)
+  const forCollector = make('OTLP header', true)
+  canaries.add('TLS key', pem('client.key').split('\n')[3] ?? '')
+
+  const place = await workplace({ days: events, pageSize: 10, accessKey: key })
+  const { simulator, folder } = place
+  const collector = await otlpReceiver()
+  const refused = simulator.entries(zone, readableDays()[1])[3]?.logId ?? 'none'
+  const taking = await echo((text) => (text.includes(refused) ? 400 : 200))
+  const refusing = await echo(() => 401)
+  const busy = await echo(() => 503)
+  const secure = await echo(() => 200, true)
+  const proxy = await echo(() => 407)
+  writeFileSync(join(folder, 'access-key'), `${keyInFile}\n`)
+
+  const tls = (name: string) => `${projectFolder}test/fixtures/tls/${name}`
+  const basic = Buffer.from(`siem:${password}`).toString('base64')
+  const http = (name: string, url: string, headers: Settings, more: Settings = {}) =>
+    ({ name, type: 'http', preset: 'ndjson', url, headers, ...more }) satisfies Settings
+  const authorized = { Authorization: `Bearer ${bearer}`, 'X-Key': header }
+  const sinks = [
+    { name: 'archive', type: 'file', path: place.events },
+    http('taking', `${taking.url}/in?token=${query}`, { Authorization: `Basic ${basic}`, 'X-Key': header }),
+    http('refusing', `${refusing.url}/in/${path}?token=${query}`, authorized),
+    http('busy', `${busy.url}/in?token=${query}`, authorized),
+    http('away', `http://127.0.0.1:1/in?token=${query}`, authorized),
+    http('secure', `${secure.url}/in?token=${query}`, authorized, {
+      tls: { certFile: tls('client.pem'), keyFile: tls('client.key') },
+    }),
+    http('proxied', `http://siem.invalid/in?token=${query}`, authorized),
+  ]
+  const configure = (changes: Settings) =>
+    place.configure({
+      api: { baseUrl: simulator.url },
+      zones: undefined,
+      accounts: [
+        { name: 'right', accessKey: '${RIGHT_KEY}', zones: [zone] },
+        { name: 'wrong', accessKeyFile: './access-key', zones: [102] },
+      ],
+      server: { port: 0, token },
+      log: { level: 'trace', format: 'json' },
+      sinks,
+      ...changes,
+    })
+  configure({})
+  const all = (far: Echo) => far.heard.join('\n')
+  return {
+    canaries,
+    place,
+    token,
+    collector,
+    secretFiles: ['access-key', 'shieldlog.yaml'],
+    configure,
+    env: {
+      ...(await tracedTo(collector.url)),
+      RIGHT_KEY: key,
+      HTTP_PROXY: `http://shipper:${proxyPassword}@127.0.0.1:${proxy.port}`,
+      NO_PROXY: '127.0.0.1,localhost',
+      OTEL_EXPORTER_OTLP_HEADERS: `x-otlp=${forCollector}`,
+    },
+    arrived: () => [
+      [basic, all(taking)],
+      [header, all(taking)],
+      [query, all(taking)],
+      [bearer, all(refusing)],
+      [path, all(refusing)],
+      [bearer, all(busy)],
+      [Buffer.from(`shipper:${proxyPassword}`).toString('base64'), all(proxy)],
+      [forCollector, collector.texts.filter((_, index) => index % 2 === 0).join('\n')],
+    ],
+  }
+}
+
+/** Text of an answer with its headers. */
+export async function answerOf(address: string, path: string, token: string): Promise<string> {
+  const answer = await fetch(`${address}${path}`, { headers: { authorization: `Bearer ${token}` } })
+  return `${answer.status} ${JSON.stringify([...answer.headers])}\n${await answer.text()}`
+}
+
+/** Waits until every far side was met, and what each said is told, kept or counted. */
+export async function everythingFailed(address: string, token: string, what: () => string): Promise<void> {
+  let missing: readonly string[] = []
+  const isTold = async () => {
+    const text = await answerOf(address, '/status', token)
+    const { pairs, deadLetters } = JSON.parse(text.slice(text.indexOf('\n'))) as Status
+    const hasFailed = (sink: string) =>
+      pairs.some((pair) => pair.sink === sink && pair.zone === zone && pair.lastError !== undefined)
+    missing = [
+      ...failing.filter((sink) => !hasFailed(sink)),
+      ...pairs
+        .filter((pair) => pair.zone === 102 && pair.lastError === undefined)
+        .map(({ sink }) => `102 → ${sink}`),
+      ...(deadLetters.some(({ sink, count }) => sink === 'taking' && count > 0) ? [] : ['a dead letter']),
+    ]
+    return missing.length === 0
+  }
+  await waitFor(isTold, {
+    what: () => `${missing.join(', ')} in ${what().slice(-1500)}`,
+    timeoutMs: 40_000,
+    everyMs: 200,
+  })
+}
