@@ -2,29 +2,37 @@ import { randomUUID } from 'node:crypto'
 import { systemClock } from '../clock.ts'
 import type { Config, SinkConfig } from '../config/schema.ts'
 import type { Day } from '../domain/day.ts'
+import type { Identity } from '../domain/event.ts'
 import type { Wish } from '../domain/due.ts'
 import { isFailure, messageOf } from '../domain/failure.ts'
 import type { Stream, Zone } from '../domain/stream.ts'
+import { formats, type FormatName } from '../formats/registry.ts'
 import { noTrust } from '../domain/trust.ts'
 import type { CheckpointStore, Holder } from '../ports.ts'
-import { auditDay, type AuditedSink } from '../pump/audit.ts'
+import { auditDay } from '../pump/audit.ts'
+import { auditFiles, type FilesLooked, type ReadableSink } from '../pump/audit-files.ts'
 import { auditDays, type DaysAudit } from '../pump/audit-days.ts'
-import type { StreamAudit } from '../pump/audit-report.ts'
+import type { FileAudit, StreamAudit } from '../pump/audit-report.ts'
+import type { AuditedSink, PartEnd, PartLines } from '../pump/audited-sink.ts'
 import { withHeartbeat } from '../pump/heartbeat.ts'
 import { repairStream } from '../pump/repair.ts'
+import { restoreLines } from '../pump/restore-lines.ts'
 import { compareParts } from '../sinks/file/compare-parts.ts'
+import { readCommitted } from '../sinks/file/read-committed.ts'
 import { openExistingStore, stateName } from './existing-store.ts'
 import { createGround, createHolder, type Ground } from './ground.ts'
 import { createShipping, policyOf, type Shipping } from './shipping.ts'
 import { workersOn } from './state.ts'
 
-export type { DaysAudit, StreamAudit }
+export type { DaysAudit, FileAudit, StreamAudit }
 
 export interface AuditRequest {
   readonly zones: readonly Zone[]
   readonly day: Day
   readonly sinks: readonly SinkConfig[]
   readonly repair: boolean
+  /** Reads the files of sinks that keep some, line by line. */
+  readonly deep: boolean
   /** For people: what takes time. */
   readonly tell: (text: string) => void
 }
@@ -36,10 +44,10 @@ export async function audit(config: Config, request: AuditRequest, signal: Abort
     store = await openExistingStore(config, systemClock)
     if (store !== undefined) return await auditOver(store, config, request, signal)
     const why = `there is no store at ${stateName(config)}: nothing was shipped that could be compared`
-    return { streams: [], blind: [why], unrepaired: [] }
+    return { streams: [], files: [], blind: [why], unrepaired: [] }
   } catch (error) {
     if (!isFailure(error) || error.code === 'cancelled') throw error
-    return { streams: [], blind: [messageOf(error)], unrepaired: [] }
+    return { streams: [], files: [], blind: [messageOf(error)], unrepaired: [] }
   } finally {
     await store?.close()
   }
@@ -48,7 +56,7 @@ export async function audit(config: Config, request: AuditRequest, signal: Abort
 async function auditOver(
   store: CheckpointStore,
   config: Config,
-  { zones, day, sinks, repair, tell }: AuditRequest,
+  { zones, day, sinks, repair, deep, tell }: AuditRequest,
   signal: AbortSignal,
 ): Promise<DaysAudit> {
   const ground = createGround(config, { logLevel: 'silent' })
@@ -59,6 +67,7 @@ async function auditOver(
   const { source } = shipping.reading
   const deps = { source, clock, apiClock, store, policy: policyOf(config), isShipping }
   const audited = sinks.map((sink) => auditedSink(sink, store))
+  const readable = new Map(audited.flatMap((sink) => (isReadable(sink) ? [[sink.name, sink] as const] : [])))
   try {
     return await auditDays(zones, day, {
       audit: (zone) => auditDay({ zone, day, sinks: audited }, deps, signal),
@@ -66,6 +75,26 @@ async function auditOver(
         async repair(stream: Stream, zone: Zone) {
           tell(`repairing zone ${zone.id} on ${day} → ${stream.sink}`)
           return repairOver(store, shipping, { stream, zone, ground, holder }, signal)
+        },
+      }),
+      ...(deep && {
+        files: {
+          sinks: [...readable.keys()],
+          audit: (stream: Stream, zone: Zone) =>
+            auditFiles({ zone, stream, sink: readable.get(stream.sink)! }, deps, signal),
+          ...(repair && {
+            async restore(looked: FilesLooked, zone: Zone) {
+              const { sink } = looked.report
+              tell(`restoring lines of zone ${zone.id} on ${day} → ${sink}`)
+              const job = {
+                stream: { zone: zone.id, day, sink },
+                zone,
+                sink: shipping.sinks.get(sink)!,
+                looked,
+              }
+              return withHeartbeat({ store, clock, holder }, () => restoreLines(job, shipping.deps, signal))
+            },
+          }),
         },
       }),
     })
@@ -91,9 +120,33 @@ async function repairOver(
 
 function auditedSink(sink: SinkConfig, store: CheckpointStore): AuditedSink {
   if (sink.type !== 'file') return { name: sink.name }
+  const identify = identifyAny(sink.format)
   return {
     name: sink.name,
     compareParts: (stream, checkpoint) =>
       compareParts(sink.path, stream, { storeId: store.id, receipts: checkpoint?.receipts ?? [] }),
+    async *readLines(stream, receipts): AsyncGenerator<PartLines | PartEnd> {
+      for await (const piece of readCommitted(sink.path, stream, receipts)) {
+        if (!('lines' in piece)) yield piece
+        else yield { part: piece.part, from: piece.from, identities: piece.lines.map(identify) }
+      }
+    },
   }
+}
+
+/** Parts may hold lines of a format that the sink had before. */
+function identifyAny(first: FormatName): (line: string) => Identity | undefined {
+  const others = Object.keys(formats).filter((name) => name !== first) as FormatName[]
+  const all = [first, ...others].map((name) => formats[name]())
+  return (line) => {
+    for (const format of all) {
+      const identity = format.identify(line)
+      if (identity !== undefined) return identity
+    }
+    return undefined
+  }
+}
+
+function isReadable(sink: AuditedSink): sink is ReadableSink {
+  return sink.readLines !== undefined
 }

@@ -1,5 +1,6 @@
-import type { StreamAudit } from '../assemble/audit.ts'
+import type { DaysAudit, FileAudit, StreamAudit } from '../assemble/audit.ts'
 import { printable } from '../assemble/printable.ts'
+import { fileLines, more, zoneText } from './audit-files-text.ts'
 import { secondText } from './duration.ts'
 import { jsonResult } from './json-result.ts'
 import { tableLines, wrap } from './table.ts'
@@ -8,7 +9,7 @@ import type { Paint } from './terminal.ts'
 const mostMinutes = 60
 const mostEvents = 20
 
-export function auditJson(day: string, streams: readonly StreamAudit[]): string {
+export function auditJson(day: string, { streams, files }: Pick<DaysAudit, 'streams' | 'files'>): string {
   const total = (name: 'missing' | 'surplus' | 'notYetDue') => {
     let sum = 0
     for (const stream of streams) sum += stream[name]
@@ -16,24 +17,30 @@ export function auditJson(day: string, streams: readonly StreamAudit[]): string 
   }
   return jsonResult({
     day,
-    isEqual: streams.every(({ isEqual }) => isEqual),
+    isEqual: [...streams, ...files].every(({ isEqual }) => isEqual),
     missing: total('missing'),
     surplus: total('surplus'),
     notYetDue: total('notYetDue'),
     streams,
+    ...(files.length > 0 && { files }),
   })
 }
 
-export function auditText(streams: readonly StreamAudit[], paint: Paint): string {
-  return streams.map((stream) => `${streamLines(stream, paint).join('\n')}\n`).join('\n')
+export function auditText({ streams, files }: Pick<DaysAudit, 'streams' | 'files'>, paint: Paint): string {
+  const isTold = ({ zone, sink }: FileAudit) =>
+    streams.some((stream) => stream.zone === zone && stream.sink === sink)
+  const blocks = [
+    ...streams.map((stream) => streamLines(stream, paint)),
+    ...files.map((file) => [...fileLines(file, paint), ...(isTold(file) ? [] : partLines(file, paint))]),
+  ]
+  return blocks.map((lines) => `${lines.join('\n')}\n`).join('\n')
 }
 
 function streamLines(stream: StreamAudit, paint: Paint): string[] {
-  const { zone, name, day, sink, isEqual, listed, ledger } = stream
-  const shown = printable(name) === String(zone) ? `${zone}` : `${zone} (${printable(name)})`
+  const { day, sink, isEqual, listed, ledger } = stream
   const verdict = isEqual ? paint.good('equal') : paint.bad('differs')
   return [
-    `zone ${shown} on ${day} → ${printable(sink)}: ${verdict}`,
+    `zone ${zoneText(stream)} on ${day} → ${printable(sink)}: ${verdict}`,
     `  the API lists ${listed} events, the ledger has ${ledger}`,
     ...factLines(stream),
     ...minuteLines(stream, paint),
@@ -80,7 +87,7 @@ function eventLines({ missingEvents }: StreamAudit): string[] {
   return [...lines, ...more(missingEvents.length - mostEvents, 'events')]
 }
 
-function partLines({ parts }: StreamAudit, { width }: Paint): string[] {
+export function partLines({ parts }: Pick<StreamAudit, 'parts'>, { width }: Paint): string[] {
   return parts.flatMap(({ part, fault, expectedBytes, foundBytes, why }) => {
     const sizes = [
       ...(expectedBytes === undefined ? [] : [`${expectedBytes} bytes committed`]),
@@ -89,8 +96,4 @@ function partLines({ parts }: StreamAudit, { width }: Paint): string[] {
     const told = sizes.length === 0 ? '' : ` (${sizes.join(', ')})`
     return wrap(`part ${printable(part)} is ${fault}${told}: ${printable(why)}`, '  ', width)
   })
-}
-
-function more(count: number, what: string): string[] {
-  return count > 0 ? [`  and ${count} more ${what}: see --json`] : []
 }

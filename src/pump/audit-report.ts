@@ -7,6 +7,8 @@ export interface PartReport {
   readonly expectedBytes?: number
   readonly foundBytes?: number
   readonly why: string
+  /** Nothing on this path knows its writer: it may lie on the disk of another host. */
+  readonly isElsewhere?: boolean
 }
 
 /** Counts are events. */
@@ -56,4 +58,63 @@ export interface StreamAudit {
   readonly parts: readonly PartReport[]
   /** What a repair shipped. */
   readonly repaired?: number
+}
+
+/**
+ * What is wrong with one line of a part:
+ * - `unreadable`: no line that any format wrote.
+ * - `unknown`: a line of an event that the ledger does not have, or that waits as a dead letter.
+ * - `doubled`: its event stands in an earlier line already.
+ * - `torn`: the committed part of the file ends within it.
+ * - `damaged`: from here on the part cannot be read.
+ */
+export type LineFault = 'unreadable' | 'unknown' | 'doubled' | 'torn' | 'damaged'
+
+export interface LineReport {
+  readonly part: string
+  /** From 1. */
+  readonly line: number
+  readonly fault: LineFault
+  readonly id?: string
+  readonly time?: string
+  readonly why?: string
+}
+
+/** Counts are events and lines. */
+export interface FileMinute {
+  readonly minute: string | null
+  /** Events of the ledger that should have a line. */
+  readonly ledger: number
+  readonly lines: number
+  readonly missing: number
+  readonly surplus: number
+}
+
+/** How the parts of a file sink compare with the ledger, line by line. */
+export interface FileAudit {
+  readonly zone: number
+  readonly name: string
+  readonly day: Day
+  readonly sink: string
+  readonly isEqual: boolean
+  /** Whole lines up to the receipts, and events in the ledger. */
+  readonly lines: number
+  readonly ledger: number
+  /** Of the ledger's events, those that need no line: they wait as dead letters, or were dropped. */
+  readonly deadLetters: number
+  readonly dropped: number
+  /** Events of the ledger without a line. */
+  readonly missing: number
+  /** Lines that should not be there, by what is wrong with them. */
+  readonly faults: Readonly<Record<LineFault, number>>
+  /** The fingerprints are gone, so that only counts and hashes by minute were compared. */
+  readonly isByCounts: boolean
+  /** Minutes that differ. */
+  readonly minutes: readonly FileMinute[]
+  /** The first of the faulty lines, by part and number. */
+  readonly faultyLines: readonly LineReport[]
+  readonly parts: readonly PartReport[]
+  /** Lines that a repair wrote again, and lines that it took into the ledger. */
+  readonly restored?: number
+  readonly adopted?: number
 }

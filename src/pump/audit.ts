@@ -6,17 +6,12 @@ import type { MinuteCount } from '../domain/seen.ts'
 import { stateOf } from '../domain/stream-state.ts'
 import type { Stream, Zone } from '../domain/stream.ts'
 import type { CheckpointStore } from '../ports.ts'
-import type { PartReport, StreamAudit } from './audit-report.ts'
+import type { StreamAudit } from './audit-report.ts'
+import { differingParts, type AuditedSink } from './audited-sink.ts'
 import { compareMinutes, differingMinutes, type MinuteDifference } from './compare-ledger.ts'
 import { DayListing } from './day-listing.ts'
 import { createMissingEvents, type MissingEvents } from './missing-events.ts'
 import { readDay, type ReadDeps } from './read-day.ts'
-
-export interface AuditedSink {
-  readonly name: string
-  /** Parts of a sink that keeps receipts. Absent for others. */
-  compareParts?(stream: Stream, checkpoint: Checkpoint | undefined): Promise<readonly PartReport[]>
-}
 
 export interface AuditJob {
   readonly zone: Zone
@@ -42,8 +37,6 @@ const mostRestarts = 3
 const minutesAtOnce = 60
 const lookAgainMs = 1_000
 const longestWaitMs = 90_000
-const partLooks = 5
-const partPauseMs = 300
 
 /**
  * Reads a day anew and compares it with the ledger of each sink, without a fence. Throws a Failure when it could not
@@ -110,7 +103,7 @@ async function judge(
       await clock.sleep(lookAgainMs, signal)
       continue
     }
-    const parts = await differingParts(subject, deps, signal)
+    const parts = await differingParts(subject.sink, subject.stream, deps, signal)
     let [surplus, held] = [0, 0]
     for (const difference of differences) surplus += difference.surplus
     for (const { count } of after) held += count
@@ -164,24 +157,4 @@ function dueUntilOf(
   if (checkpoint === undefined) return Infinity
   const state = stateOf(stream.day, checkpoint.ended, apiClock.now(zone.account), policy)
   return state === 'open' ? (checkpoint.caughtUpAtMs ?? startOf(stream.day)) : Infinity
-}
-
-/** A delivery that is under way lengthens a part before its receipt is committed. */
-async function differingParts(
-  { sink, stream }: Subject,
-  { store, clock, isShipping }: AuditDeps,
-  signal: AbortSignal,
-): Promise<readonly PartReport[]> {
-  if (sink.compareParts === undefined) return []
-  for (let looks = 1; ; looks++) {
-    const parts = await sink.compareParts(stream, await store.read(stream))
-    if (parts.every(({ fault }) => fault === 'foreign')) return parts
-    if (looks < partLooks) {
-      await clock.sleep(partPauseMs, signal)
-      continue
-    }
-    // What lies beyond the receipts is either being committed, or the leftover of a process that died.
-    if (!(await isShipping())) return parts
-    return parts.filter(({ fault }) => fault !== 'longer' && fault !== 'unknown')
-  }
 }

@@ -69,7 +69,7 @@ function compareMinute(
 }
 
 /** Fingerprints are appended, so those of an earlier ledger come first; its hash tells whether that is so. */
-function proves(seen: readonly bigint[], ledger: MinuteCount | undefined): boolean {
+export function proves(seen: readonly bigint[], ledger: MinuteCount | undefined): boolean {
   if (ledger === undefined) return true
   if (seen.length < ledger.count) return false
   let hash = 0n

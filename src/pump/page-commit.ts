@@ -71,7 +71,8 @@ function lateOf({ unseenTimesMs }: PageFacts, lateBeforeMs: number | null): numb
   return lateBeforeMs === null ? 0 : unseenTimesMs.filter((timeMs) => timeMs < lateBeforeMs).length
 }
 
-function lettersOf({ job }: Session, refusals: readonly Refusal[], at: number): DeadLetter[] {
+/** What the sink refused, as the store keeps it. */
+export function lettersOf({ job }: Session, refusals: readonly Refusal[], at: number): DeadLetter[] {
   return refusals.map(({ event, reason, answer }) => ({
     ...job.stream,
     id: event.id,

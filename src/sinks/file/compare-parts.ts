@@ -26,6 +26,8 @@ export interface PartDifference {
   /** Uncompressed length; absent where there is no file or it does not tell. */
   readonly foundBytes?: number
   readonly why: string
+  /** Nothing on this path knows its writer: it may lie on the disk of another host. */
+  readonly isElsewhere?: boolean
 }
 
 /** Parts of a stream that are not as its receipts say, by name; empty when all is well. Changes nothing. */
@@ -61,7 +63,8 @@ function missing(receipt: Receipt, isWriterKnown: boolean): PartDifference {
   const why = isWriterKnown
     ? 'the file is gone'
     : 'the file is gone, or its writer uses a disk of another host'
-  return { part: receipt.part, fault: 'missing', expectedBytes: receipt.bytes, why }
+  const isElsewhere = isWriterKnown ? {} : { isElsewhere: true }
+  return { part: receipt.part, fault: 'missing', expectedBytes: receipt.bytes, why, ...isElsewhere }
 }
 
 function foreign(part: PartOnDisk, receipt: Receipt | undefined, why: string): PartDifference {

@@ -1,0 +1,126 @@
+import type { Receipt } from '../domain/delivery.ts'
+import type { Event } from '../domain/event.ts'
+import { isFailure } from '../domain/failure.ts'
+import { mergeReceipts } from '../domain/progress.ts'
+import type { Stream, Zone } from '../domain/stream.ts'
+import { noTrust } from '../domain/trust.ts'
+import type { Sink } from '../ports.ts'
+import type { PartReport } from './audit-report.ts'
+import type { FilesLooked } from './audit-files.ts'
+import { withSink, withStream, type SinkTarget } from './hold-stream.ts'
+import { lettersOf } from './page-commit.ts'
+import { patiently } from './patiently.ts'
+import { readDay } from './read-day.ts'
+import type { PumpDeps, PumpJob, Session } from './session.ts'
+
+export interface RestoreJob {
+  readonly stream: Stream
+  readonly zone: Zone
+  readonly sink: Sink
+  readonly looked: FilesLooked
+}
+
+export interface Restored {
+  /** Lines that were written again. */
+  readonly restored: number
+  /** Lines whose events were taken into the ledger. */
+  readonly adopted: number
+}
+
+const mostRestarts = 3
+
+/**
+ * Brings back what files have lost of a day that can still be read: it is read anew, and the events without a line are
+ * delivered again under the fence, a page at a time. Events that stand in files and not in the ledger become known. A
+ * part that is gone, or cut short, is from now on what is left of it. Throws Failure.
+ */
+export async function restoreLines(job: RestoreJob, deps: PumpDeps, signal: AbortSignal): Promise<Restored> {
+  const { stream, zone, sink, looked } = job
+  const held: PumpJob = { stream, zone, sink, lane: 'backfill', trust: noTrust, mayGoOn: () => false }
+  const absent = new Set(looked.absent)
+  const strange = new Set(looked.strange)
+  const total = { restored: 0, adopted: 0 }
+  await patiently(() => withStream(held, deps, (session) => forgetLost(session, looked)), deps, signal)
+  for (let restarts = 0; ; restarts++) {
+    try {
+      for await (const { events } of readDay({ zone, day: stream.day }, deps, signal)) {
+        const lost = pick(events, absent)
+        const found = pick(events, strange)
+        if (lost.length + found.length === 0) continue
+        await patiently(
+          () =>
+            withStream(held, deps, (session, storeId) =>
+              withSink(session, storeId, signal, (target) =>
+                restorePage(session, target, { lost, found }, signal),
+              ),
+            ),
+          deps,
+          signal,
+        )
+        for (const { fingerprint } of [...lost, ...found]) {
+          absent.delete(fingerprint)
+          strange.delete(fingerprint)
+        }
+        total.restored += lost.length
+        total.adopted += found.length
+        if (absent.size + strange.size === 0) return total
+      }
+      return total
+    } catch (error) {
+      if (!isFailure(error, 'cursor_expired') || restarts >= mostRestarts) throw error
+    }
+  }
+}
+
+/** Each once, also where a page tells it twice. */
+function pick(events: readonly Event[], wanted: ReadonlySet<bigint>): Event[] {
+  const picked = new Map<bigint, Event>()
+  for (const event of events) if (wanted.has(event.fingerprint)) picked.set(event.fingerprint, event)
+  return [...picked.values()]
+}
+
+/** Lines come back elsewhere, so nobody waits any longer for what their parts have lost. */
+async function forgetLost(session: Session, { report, ends, absent }: FilesLooked): Promise<void> {
+  const before = session.checkpoint()
+  const lost = new Map(report.parts.map((part) => [part.part, part]))
+  const receipts = before.receipts.flatMap((receipt) => leftOf(receipt, lost.get(receipt.part), ends))
+  const isSame = receipts.every((receipt, index) => receipt === before.receipts[index])
+  // Which of the absent ones were dropped is not known any more: all of them are shipped again.
+  const { dropped, ...counters } = before.counters
+  const isKept = dropped === undefined || absent.size === 0
+  if (isKept && isSame && receipts.length === before.receipts.length) return
+  await session.commit({ ...before, receipts, counters: isKept ? before.counters : counters })
+}
+
+function leftOf(receipt: Receipt, part: PartReport | undefined, ends: FilesLooked['ends']): Receipt[] {
+  if (part?.fault === 'missing') return part.isElsewhere === true ? [receipt] : []
+  const end = ends.get(receipt.part)
+  if (part?.fault !== 'short' || end === undefined || end.damage !== undefined) return [receipt]
+  return [{ ...receipt, bytes: end.wholeBytes, lines: end.wholeLines }]
+}
+
+async function restorePage(
+  session: Session,
+  { open, seen }: SinkTarget,
+  { lost, found }: { readonly lost: readonly Event[]; readonly found: readonly Event[] },
+  signal: AbortSignal,
+): Promise<void> {
+  const delivery = await open.deliver(lost, signal)
+  const unseen = await seen.unseenOf(found)
+  const before = session.checkpoint()
+  const deadLetters = delivery.refusals.length
+  const { counters } = before
+  const next = {
+    ...before,
+    receipts: mergeReceipts(before.receipts, delivery.receipts),
+    counters: {
+      ...counters,
+      delivered: counters.delivered + unseen.length - deadLetters,
+      deadLetters: counters.deadLetters + deadLetters,
+    },
+  }
+  await session.commit(next, {
+    seen: seen.pack(unseen),
+    deadLetters: lettersOf(session, delivery.refusals, session.now()),
+  })
+}

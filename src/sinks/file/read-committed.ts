@@ -1,0 +1,95 @@
+import type { Receipt } from '../../domain/delivery.ts'
+import { messageOf } from '../../domain/failure.ts'
+import type { Stream } from '../../domain/stream.ts'
+import { findFolder, findRoot } from './directory.ts'
+import { hasCode } from './file-failure.ts'
+import { readBytes } from './lines.ts'
+import { lookAtPart, type PartOnDisk } from './listing.ts'
+import { placeOf } from './part.ts'
+
+const lineBreak = 0x0a
+/** Longer than any page that an event may come from: what has no line break for so long holds no lines. */
+const mostLineBytes = 67_108_864
+
+/** Whole lines of a part, in order. */
+export interface CommittedLines {
+  readonly part: string
+  /** Number of the first of them, from 1. */
+  readonly from: number
+  readonly lines: readonly string[]
+}
+
+/** Said once a part was read as far as it is committed, or as far as it goes. */
+export interface CommittedEnd {
+  readonly part: string
+  /** Whole lines, and the uncompressed bytes that they take. */
+  readonly wholeLines: number
+  readonly wholeBytes: number
+  /** What comes after them ends within a line. */
+  readonly isTorn: boolean
+  /** Why it could not be read to its end. */
+  readonly damage?: string
+}
+
+/**
+ * The lines of a stream's parts up to their receipts, whichever form a part has, a piece at a time. Parts that are not
+ * there are passed over: `compareParts` names them. Changes nothing and takes no lock.
+ */
+export async function* readCommitted(
+  path: string,
+  stream: Stream,
+  receipts: readonly Receipt[],
+): AsyncGenerator<CommittedLines | CommittedEnd> {
+  const root = await findRoot(path)
+  const folder = root === undefined ? undefined : await findFolder(root, placeOf(stream).folders)
+  if (folder === undefined) return
+  for (const receipt of receipts.toSorted((a, b) => (a.part < b.part ? -1 : 1))) {
+    const file = fileOf(await lookAtPart(folder, receipt.part))
+    if (file !== undefined) yield* readPart(folder, file, receipt)
+  }
+}
+
+function fileOf(part: PartOnDisk | undefined): string | undefined {
+  return part?.compressed?.path ?? (part?.plain === undefined ? undefined : part.path)
+}
+
+async function* readPart(
+  folder: string,
+  file: string,
+  receipt: Receipt,
+): AsyncGenerator<CommittedLines | CommittedEnd> {
+  const { part } = receipt
+  let [bytes, wholeLines, wholeBytes] = [0, 0, 0]
+  let damage: string | undefined
+  let begun: Buffer[] = []
+  try {
+    const pieces: AsyncIterable<Buffer> = await readBytes(file)
+    for await (const piece of pieces) {
+      const own = piece.subarray(0, receipt.bytes - bytes)
+      const last = own.lastIndexOf(lineBreak)
+      if (last === -1) begun.push(own)
+      else {
+        const lines = Buffer.concat([...begun, own.subarray(0, last)])
+          .toString('utf8')
+          .split('\n')
+        begun = last + 1 < own.length ? [own.subarray(last + 1)] : []
+        yield { part, from: wholeLines + 1, lines }
+        wholeLines += lines.length
+        wholeBytes = bytes + last + 1
+      }
+      bytes += own.length
+      if (bytes - wholeBytes > mostLineBytes) throw new Error('it holds no line break for 64 MiB')
+      if (bytes >= receipt.bytes) break
+    }
+  } catch (error) {
+    // Compressed since it was looked at.
+    const now = hasCode(error, 'ENOENT') ? fileOf(await lookAtPart(folder, part)) : undefined
+    if (now !== undefined && now !== file) {
+      yield* readPart(folder, now, receipt)
+      return
+    }
+    damage = messageOf(error)
+  }
+  const isTorn = bytes > wholeBytes
+  yield { part, wholeLines, wholeBytes, isTorn, ...(damage !== undefined && { damage }) }
+}

@@ -1,0 +1,352 @@
+import { appendFileSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { gunzipSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import type { FileAudit, StreamAudit } from '../../src/assemble/audit.ts'
+import { dayOf, shiftDay, startOf } from '../../src/domain/day.ts'
+import { readParts } from '../../src/sinks/file/read-parts.ts'
+import { openWorkshopWithApi, type Ended, type Workshop } from './workshop.ts'
+
+const yesterday = shiftDay(dayOf(Date.now()), -1)
+const events = 40
+
+interface Report {
+  readonly isEqual: boolean
+  readonly missing: number
+  readonly surplus: number
+  readonly streams: readonly StreamAudit[]
+  readonly files: readonly FileAudit[]
+}
+
+type Shop = Awaited<ReturnType<typeof openWorkshopWithApi>>
+
+const none = { unreadable: 0, unknown: 0, doubled: 0, torn: 0, damaged: 0 }
+
+async function shipped(config: Readonly<Record<string, unknown>> = {}): Promise<Shop> {
+  const workshop = await openWorkshopWithApi({ days: events, pageSize: 10 }, { zones: [101], ...config })
+  expect((await workshop.execute('run', '--once')).code).toBe(0)
+  return workshop
+}
+
+const folderOf = ({ folder }: Workshop) => join(folder, 'events', 'zone=101', `day=${yesterday}`)
+const partsOf = (workshop: Workshop) => readdirSync(folderOf(workshop)).sort()
+const pathOf = (workshop: Workshop, index = 0) => join(folderOf(workshop), partsOf(workshop)[index]!)
+const linesOf = (path: string) => readFileSync(path, 'utf8').split('\n').slice(0, -1)
+const idOf = (line: string | undefined) => (JSON.parse(line ?? '{}') as { id: string }).id
+
+/** Changes the lines of a part; with the same length where the store would notice. */
+function edit(path: string, change: (lines: string[]) => readonly string[]): void {
+  writeFileSync(path, `${change(linesOf(path)).join('\n')}\n`)
+}
+
+async function deep(
+  workshop: Workshop,
+  ...more: string[]
+): Promise<Ended & { report: Report; file: FileAudit }> {
+  const ended = await workshop.execute(
+    'audit',
+    '--zone',
+    '101',
+    '--day',
+    yesterday,
+    '--deep',
+    '--json',
+    ...more,
+  )
+  const report = JSON.parse(ended.stdout || '{}') as Report
+  return { ...ended, report, file: report.files?.[0] as FileAudit }
+}
+
+/** Each event that the API has stands in one line. */
+async function expectWhole(workshop: Shop): Promise<void> {
+  const ids: string[] = []
+  for await (const line of readParts(join(workshop.folder, 'events'), 101, yesterday)) ids.push(idOf(line))
+  const wanted = workshop.simulator.entries(101, yesterday).map(({ logId }) => logId)
+  expect(ids.sort()).toEqual(wanted.sort())
+}
+
+test('finds whole files equal, and says so', async () => {
+  const workshop = await shipped()
+  const { code, report, file } = await deep(workshop)
+  expect([code, report.isEqual]).toEqual([0, true])
+  expect(file).toMatchObject({
+    lines: events,
+    ledger: events,
+    missing: 0,
+    faults: none,
+    minutes: [],
+    parts: [],
+  })
+  const text = await workshop.execute('audit', '--zone', '101', '--day', yesterday, '--deep')
+  expect(text.stdout).toContain(
+    `files of zone 101 on ${yesterday} → archive: equal\n  the parts hold ${events} lines, the ledger has ${events} events\n  events without a line 0\n`,
+  )
+})
+
+describe('what was done to a file by hand', () => {
+  /** Does something to a part, and tells what the audit has to find. */
+  interface Case {
+    readonly name: string
+    readonly harm: (path: string, workshop: Shop) => void
+    readonly missing: number
+    readonly faults?: Partial<FileAudit['faults']>
+    /** Line numbers of the faults. */
+    readonly lines?: readonly number[]
+    readonly part?: string
+    /** What is left to say after a repair; a surplus stays. */
+    readonly stays?: boolean
+  }
+
+  const sameLength = (line: string) =>
+    line.replace(/"id":"(.)/, (_, first) => `"id":"${first === 'x' ? 'y' : 'x'}`)
+  const cases: readonly Case[] = [
+    {
+      name: 'a line whose id was altered',
+      harm: (path) => edit(path, (lines) => lines.with(6, sameLength(lines[6]!))),
+      missing: 1,
+      faults: { unknown: 1 },
+      lines: [7],
+      stays: true,
+    },
+    {
+      name: 'a line that stands in the place of another',
+      harm: (path) => edit(path, (lines) => sameSize(lines, shortest(lines, 20), 20)),
+      missing: 1,
+      faults: { doubled: 1 },
+      lines: [21],
+      stays: true,
+    },
+    {
+      name: 'a line that nobody can read',
+      harm: (path) => edit(path, (lines) => lines.with(9, lines[9]!.replaceAll('"', '.'))),
+      missing: 1,
+      faults: { unreadable: 1 },
+      lines: [10],
+      stays: true,
+    },
+    {
+      name: 'a part that lost its end, within a line',
+      harm(path) {
+        const text = readFileSync(path)
+        writeFileSync(path, text.subarray(0, text.length - linesOf(path).at(-1)!.length - 20))
+      },
+      missing: 2,
+      faults: { torn: 1 },
+      lines: [events - 1],
+      part: 'short',
+    },
+    {
+      name: 'a part that lost its last lines',
+      harm: (path) => edit(path, (lines) => lines.slice(0, -5)),
+      missing: 5,
+      part: 'short',
+    },
+    {
+      name: 'a part that is gone',
+      harm: (path) => rmSync(path),
+      missing: events,
+      part: 'missing',
+    },
+    {
+      name: 'lines beyond what is committed',
+      harm: (path) => appendFileSync(path, '{"v":1,"id":"more","time":"2026-11-19T00:00:00.000Z"}\n'),
+      missing: 0,
+      part: 'longer',
+    },
+    {
+      name: 'a part of its own writer that the store does not know',
+      harm: (path) => writeFileSync(path.replace('0001-', '0002-'), readFileSync(path)),
+      missing: 0,
+      part: 'unknown',
+    },
+  ]
+
+  test.for(cases)('$name', async ({ harm, missing, faults = {}, lines = [], part, stays = false }) => {
+    const workshop = await shipped()
+    harm(pathOf(workshop), workshop)
+    const found = await deep(workshop)
+    expect(found.code).toBe(1)
+    // The API and the ledger tell the same all the while.
+    expect(found.report).toMatchObject({ isEqual: false, missing: 0, surplus: 0 })
+    expect(found.file).toMatchObject({ isEqual: false, missing, faults: { ...none, ...faults } })
+    expect(found.file.faultyLines.map(({ line }) => line)).toEqual(lines)
+    expect(found.file.parts.map(({ fault }) => fault)).toEqual(part === undefined ? [] : [part])
+    let byMinute = 0
+    for (const minute of found.file.minutes) byMinute += minute.missing
+    expect(byMinute).toBe(missing)
+
+    const repaired = await deep(workshop, '--repair')
+    expect(repaired.file).toMatchObject({ missing: 0, restored: missing })
+    expect([repaired.code, repaired.stderr]).toEqual([
+      stays ? 1 : 0,
+      expect.stringContaining(`restoring lines of zone 101 on ${yesterday} → archive\n`),
+    ])
+    if (stays) expect(repaired.file.faultyLines.map(({ line }) => line)).toEqual(lines)
+    else await expectWhole(workshop)
+    const again = await deep(workshop)
+    expect([again.code, again.file.missing]).toEqual([stays ? 1 : 0, 0])
+    // A second repair finds nothing more to write.
+    expect((await deep(workshop, '--repair')).file).toMatchObject({
+      missing: 0,
+      ...(stays && { restored: 0 }),
+    })
+  })
+
+  test('is told by part and line number', async () => {
+    const workshop = await shipped()
+    const path = pathOf(workshop)
+    const id = idOf(linesOf(path)[6])
+    edit(path, (lines) => lines.with(6, sameLength(lines[6]!)))
+    const { stdout } = await workshop.execute('audit', '--zone', '101', '--day', yesterday, '--deep')
+    expect(stdout).toMatch(
+      new RegExp(`part ${partsOf(workshop)[0]} line 7 is unknown, event [xy]${id.slice(1)} of `),
+    )
+    expect(stdout).toMatch(
+      /files of .*: differ\n.*40 lines, .*40 events\n {2}events without a line 1, unknown 1\n/,
+    )
+    expect(stdout).toMatch(/minute +ledger +lines +missing +surplus\n/)
+  })
+})
+
+/** The shortest of the first so many lines. */
+function shortest(lines: readonly string[], count: number): number {
+  const lengths = lines.slice(0, count).map(({ length }) => length)
+  return lengths.indexOf(Math.min(...lengths))
+}
+
+/** Line `from` stands in place of line `to` too; blanks, which JSON does not mind, make up for its length. */
+function sameSize(lines: string[], from: number, to: number): string[] {
+  const whole = lines.join('\n').length
+  const doubled = lines.with(to, lines[from]!)
+  const missing = whole - doubled.join('\n').length
+  if (missing >= 0) return doubled.with(to, `${lines[from]!.slice(0, -1)}${' '.repeat(missing)}}`)
+  throw new Error('the line to be repeated must be the shorter one')
+}
+
+describe('compressed parts', () => {
+  test.for([
+    ['gz', gzipSync],
+    ['zst', (bytes: Buffer) => zstdCompressSync(bytes)],
+  ] as const)('.%s are read as the plain ones are', async ([suffix, compress]) => {
+    const workshop = await shipped()
+    const path = pathOf(workshop)
+    const bytes = readFileSync(path)
+    rmSync(path)
+    writeFileSync(`${path}.${suffix}`, compress(bytes))
+    expect((await deep(workshop)).file).toMatchObject({ isEqual: true, lines: events })
+    const lines = bytes.toString('utf8').split('\n')
+    const altered = lines.with(4, lines[4]!.replace(/"id":"./, '"id":"-')).join('\n')
+    writeFileSync(`${path}.${suffix}`, compress(Buffer.from(altered)))
+    expect((await deep(workshop)).file).toMatchObject({
+      missing: 1,
+      faults: { ...none, unknown: 1 },
+      faultyLines: [{ line: 5, fault: 'unknown' }],
+    })
+  })
+
+  test('that are damaged are told up to where they can be read', async () => {
+    const workshop = await shipped()
+    const path = pathOf(workshop)
+    const packed = gzipSync(readFileSync(path))
+    rmSync(path)
+    packed.fill(0, packed.length - 400, packed.length - 8)
+    writeFileSync(`${path}.gz`, packed)
+    expect(() => gunzipSync(packed)).toThrow()
+    const { code, file } = await deep(workshop)
+    expect([code, file.faults.damaged]).toEqual([1, 1])
+    expect(file.missing).toBe(events - file.lines)
+    // Moved out of the way, all of its lines can be written again.
+    renameSync(`${path}.gz`, join(workshop.folder, 'damaged.gz'))
+    const repaired = await deep(workshop, '--repair')
+    expect([repaired.code, repaired.file.restored]).toEqual([0, events])
+    await expectWhole(workshop)
+  })
+})
+
+describe('holes in the state', () => {
+  const database = ({ folder }: Workshop) => new DatabaseSync(join(folder, 'var', 'shieldlog.db'))
+
+  test('a minute that the ledger has lost, while its lines stand, is learnt and not shipped twice', async () => {
+    const workshop = await shipped()
+    const db = database(workshop)
+    const stream = db.prepare('SELECT id, seen FROM stream WHERE day = ?').get(yesterday) as {
+      id: number
+      seen: number
+    }
+    const { minute, count } = db
+      .prepare('SELECT minute, count FROM minute WHERE stream = ? ORDER BY minute LIMIT 1')
+      .get(stream.id) as { minute: number; count: number }
+    db.prepare('DELETE FROM minute WHERE stream = ? AND minute = ?').run(stream.id, minute)
+    db.prepare('DELETE FROM chunk WHERE seen = ? AND minute = ?').run(stream.seen, minute)
+    db.close()
+    const found = await deep(workshop)
+    expect(found.report).toMatchObject({ missing: count, surplus: 0 })
+    expect(found.file).toMatchObject({ missing: 0, faults: { ...none, unknown: count } })
+    const repaired = await deep(workshop, '--repair')
+    expect(repaired.report).toMatchObject({ isEqual: true, files: [{ restored: 0, adopted: count }] })
+    expect(repaired.code).toBe(0)
+    await expectWhole(workshop)
+  })
+
+  test('events that were never shipped are shipped, and nothing else', async () => {
+    const workshop = await shipped()
+    const noon = startOf(yesterday) + 12 * 3_600_000
+    workshop.simulator.append(101, yesterday, 3, { timestampMs: (index) => noon + index })
+    const found = await deep(workshop)
+    expect([found.code, found.report.missing, found.file.isEqual]).toEqual([1, 3, true])
+    const repaired = await deep(workshop, '--repair')
+    expect([repaired.code, repaired.report.streams[0]!.repaired]).toEqual([0, 3])
+    await expectWhole(workshop)
+  })
+
+  test('a receipt that was raised by hand is a part that lost lines', async () => {
+    const workshop = await shipped()
+    const db = database(workshop)
+    const row = db
+      .prepare('SELECT stream, body FROM checkpoint JOIN stream ON stream.id = stream WHERE day = ?')
+      .get(yesterday) as { stream: number; body: string }
+    const body = row.body.replace(/"bytes":(\d+)/, (_, bytes) => `"bytes":${Number(bytes) + 100}`)
+    db.prepare('UPDATE checkpoint SET body = ? WHERE stream = ?').run(body, row.stream)
+    db.close()
+    const found = await deep(workshop)
+    expect(found.file).toMatchObject({ missing: 0, parts: [{ fault: 'short' }], isEqual: false })
+    expect((await deep(workshop, '--repair')).code).toBe(0)
+    await expectWhole(workshop)
+  })
+
+  test('without fingerprints counts and hashes tell, also of a day that the API shows no more', async () => {
+    const workshop = await shipped()
+    const db = database(workshop)
+    db.exec('DELETE FROM chunk')
+    db.close()
+    workshop.simulator.set({ readableDays: 1 })
+    const whole = await deep(workshop)
+    expect([whole.code, whole.report.streams, whole.file.isEqual], whole.stderr).toEqual([0, [], true])
+    const path = pathOf(workshop)
+    edit(path, (lines) => lines.with(6, lines[6]!.replace(/"id":"./, '"id":"-')))
+    const altered = await deep(workshop)
+    expect(altered.file).toMatchObject({
+      isByCounts: true,
+      isEqual: false,
+      missing: 1,
+      minutes: [{ missing: 1, surplus: 1 }],
+    })
+    edit(path, (lines) => [...lines.slice(0, 6), ...lines.slice(7)])
+    const shorter = await deep(workshop)
+    expect(shorter.file).toMatchObject({ isByCounts: true, missing: 1, parts: [{ fault: 'short' }] })
+    const unrepaired = await deep(workshop, '--repair')
+    expect(unrepaired.code).toBe(1)
+    expect(unrepaired.stderr).toMatch(/was not repaired: .*outside/)
+    const text = await workshop.execute('audit', '--zone', '101', '--day', yesterday, '--deep')
+    expect(text.stdout).toMatch(/fingerprints are gone.*part .* is short/s)
+  })
+
+  test('a day that the state has forgotten cannot be looked at', async () => {
+    const workshop = await shipped()
+    const old = shiftDay(yesterday, -30)
+    const ended = await workshop.execute('audit', '--zone', '101', '--day', old, '--deep')
+    expect([ended.code, ended.stdout]).toEqual([3, ''])
+    expect(ended.stderr).toMatch(/could not be looked at: the state knows nothing of 101\//)
+  })
+})
