@@ -27,7 +27,7 @@ export const fileHappenings: Definitions<
   FileShort: {
     level: 'error',
     meaning:
-      'A part is shorter than what was committed to it: somebody else cut or lost data. Later events go to a new part; `audit` finds what is missing and `audit --repair` ships it again.',
+      'A part is shorter than what was committed to it: somebody else cut or lost data. Later events go to a new part; `audit --deep` finds what is missing and `audit --deep --repair` writes it again.',
     count({ sink }, metrics) {
       metrics.count('partRepairs', { sink, repair: 'short' })
     },
