@@ -123,7 +123,9 @@ async function readSnapshot(
     }
     const ledger = await store.ledger(stream)
     const letters = await store.deadLetterKeys(stream)
-    if ((await store.read(stream))?.commit === checkpoint.commit) return { checkpoint, ledger, letters }
+    const isStill = (await store.read(stream))?.commit === checkpoint.commit
+    // While new parts take the place of old ones neither of them is whole.
+    if (isStill && checkpoint.again?.phase !== 'moving') return { checkpoint, ledger, letters }
     await clock.sleep(pauseMs, signal)
   }
   throw new Failure('retry', 'held', `${streamKey(stream)} is written to without a pause: try again later`)

@@ -1,7 +1,8 @@
+import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Receipt } from '../domain/delivery.ts'
 import type { Event } from '../domain/event.ts'
-import { isFailure } from '../domain/failure.ts'
-import { mergeReceipts } from '../domain/progress.ts'
+import { Failure, isFailure } from '../domain/failure.ts'
+import { mergeReceipts } from '../domain/receipts.ts'
 import type { Stream, Zone } from '../domain/stream.ts'
 import { noTrust } from '../domain/trust.ts'
 import type { Sink } from '../ports.ts'
@@ -81,7 +82,7 @@ function pick(events: readonly Event[], wanted: ReadonlySet<bigint>): Event[] {
 
 /** Lines come back elsewhere, so nobody waits any longer for what their parts have lost. */
 async function forgetLost(session: Session, { report, ends, absent }: FilesLooked): Promise<void> {
-  const before = session.checkpoint()
+  const before = undisturbed(session)
   const lost = new Map(report.parts.map((part) => [part.part, part]))
   const receipts = before.receipts.flatMap((receipt) => leftOf(receipt, lost.get(receipt.part), ends))
   const isSame = receipts.every((receipt, index) => receipt === before.receipts[index])
@@ -105,6 +106,7 @@ async function restorePage(
   { lost, found }: { readonly lost: readonly Event[]; readonly found: readonly Event[] },
   signal: AbortSignal,
 ): Promise<void> {
+  undisturbed(session)
   const delivery = await open.deliver(lost, signal)
   const unseen = await seen.unseenOf(found)
   const before = session.checkpoint()
@@ -123,4 +125,12 @@ async function restorePage(
     seen: seen.pack(unseen),
     deadLetters: lettersOf(session, delivery.refusals, session.now()),
   })
+}
+
+/** What is being shipped once more takes the place of the parts, and would bring the lost lines a second time. */
+function undisturbed(session: Session): Checkpoint {
+  const checkpoint = session.checkpoint()
+  if (checkpoint.again === undefined) return checkpoint
+  const text = 'the day is being shipped once more (backfill --again), which brings its lines back as well'
+  throw new Failure('refuse', 'rejected', `${text}: repair it when that is done`)
 }
