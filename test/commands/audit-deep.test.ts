@@ -1,70 +1,22 @@
-import { appendFileSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { gunzipSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import type { FileAudit, StreamAudit } from '../../src/assemble/audit.ts'
-import { dayOf, shiftDay, startOf } from '../../src/domain/day.ts'
-import { readParts } from '../../src/sinks/file/read-parts.ts'
-import { openWorkshopWithApi, type Ended, type Workshop } from './workshop.ts'
-
-const yesterday = shiftDay(dayOf(Date.now()), -1)
-const events = 40
-
-interface Report {
-  readonly isEqual: boolean
-  readonly missing: number
-  readonly surplus: number
-  readonly streams: readonly StreamAudit[]
-  readonly files: readonly FileAudit[]
-}
-
-type Shop = Awaited<ReturnType<typeof openWorkshopWithApi>>
-
-const none = { unreadable: 0, unknown: 0, doubled: 0, torn: 0, damaged: 0 }
-
-async function shipped(config: Readonly<Record<string, unknown>> = {}): Promise<Shop> {
-  const workshop = await openWorkshopWithApi({ days: events, pageSize: 10 }, { zones: [101], ...config })
-  expect((await workshop.execute('run', '--once')).code).toBe(0)
-  return workshop
-}
-
-const folderOf = ({ folder }: Workshop) => join(folder, 'events', 'zone=101', `day=${yesterday}`)
-const partsOf = (workshop: Workshop) => readdirSync(folderOf(workshop)).sort()
-const pathOf = (workshop: Workshop, index = 0) => join(folderOf(workshop), partsOf(workshop)[index]!)
-const linesOf = (path: string) => readFileSync(path, 'utf8').split('\n').slice(0, -1)
-const idOf = (line: string | undefined) => (JSON.parse(line ?? '{}') as { id: string }).id
-
-/** Changes the lines of a part; with the same length where the store would notice. */
-function edit(path: string, change: (lines: string[]) => readonly string[]): void {
-  writeFileSync(path, `${change(linesOf(path)).join('\n')}\n`)
-}
-
-async function deep(
-  workshop: Workshop,
-  ...more: string[]
-): Promise<Ended & { report: Report; file: FileAudit }> {
-  const ended = await workshop.execute(
-    'audit',
-    '--zone',
-    '101',
-    '--day',
-    yesterday,
-    '--deep',
-    '--json',
-    ...more,
-  )
-  const report = JSON.parse(ended.stdout || '{}') as Report
-  return { ...ended, report, file: report.files?.[0] as FileAudit }
-}
-
-/** Each event that the API has stands in one line. */
-async function expectWhole(workshop: Shop): Promise<void> {
-  const ids: string[] = []
-  for await (const line of readParts(join(workshop.folder, 'events'), 101, yesterday)) ids.push(idOf(line))
-  const wanted = workshop.simulator.entries(101, yesterday).map(({ logId }) => logId)
-  expect(ids.sort()).toEqual(wanted.sort())
-}
+import type { FileAudit } from '../../src/assemble/audit.ts'
+import {
+  deep,
+  edit,
+  events,
+  expectWhole,
+  idOf,
+  linesOf,
+  none,
+  partsOf,
+  pathOf,
+  shipped,
+  yesterday,
+  type Shop,
+} from './deep-audit.ts'
 
 test('finds whole files equal, and says so', async () => {
   const workshop = await shipped()
@@ -261,92 +213,5 @@ describe('compressed parts', () => {
     const repaired = await deep(workshop, '--repair')
     expect([repaired.code, repaired.file.restored]).toEqual([0, events])
     await expectWhole(workshop)
-  })
-})
-
-describe('holes in the state', () => {
-  const database = ({ folder }: Workshop) => new DatabaseSync(join(folder, 'var', 'shieldlog.db'))
-
-  test('a minute that the ledger has lost, while its lines stand, is learnt and not shipped twice', async () => {
-    const workshop = await shipped()
-    const db = database(workshop)
-    const stream = db.prepare('SELECT id, seen FROM stream WHERE day = ?').get(yesterday) as {
-      id: number
-      seen: number
-    }
-    const { minute, count } = db
-      .prepare('SELECT minute, count FROM minute WHERE stream = ? ORDER BY minute LIMIT 1')
-      .get(stream.id) as { minute: number; count: number }
-    db.prepare('DELETE FROM minute WHERE stream = ? AND minute = ?').run(stream.id, minute)
-    db.prepare('DELETE FROM chunk WHERE seen = ? AND minute = ?').run(stream.seen, minute)
-    db.close()
-    const found = await deep(workshop)
-    expect(found.report).toMatchObject({ missing: count, surplus: 0 })
-    expect(found.file).toMatchObject({ missing: 0, faults: { ...none, unknown: count } })
-    const repaired = await deep(workshop, '--repair')
-    expect(repaired.report).toMatchObject({ isEqual: true, files: [{ restored: 0, adopted: count }] })
-    expect(repaired.code).toBe(0)
-    await expectWhole(workshop)
-  })
-
-  test('events that were never shipped are shipped, and nothing else', async () => {
-    const workshop = await shipped()
-    const noon = startOf(yesterday) + 12 * 3_600_000
-    workshop.simulator.append(101, yesterday, 3, { timestampMs: (index) => noon + index })
-    const found = await deep(workshop)
-    expect([found.code, found.report.missing, found.file.isEqual]).toEqual([1, 3, true])
-    const repaired = await deep(workshop, '--repair')
-    expect([repaired.code, repaired.report.streams[0]!.repaired]).toEqual([0, 3])
-    await expectWhole(workshop)
-  })
-
-  test('a receipt that was raised by hand is a part that lost lines', async () => {
-    const workshop = await shipped()
-    const db = database(workshop)
-    const row = db
-      .prepare('SELECT stream, body FROM checkpoint JOIN stream ON stream.id = stream WHERE day = ?')
-      .get(yesterday) as { stream: number; body: string }
-    const body = row.body.replace(/"bytes":(\d+)/, (_, bytes) => `"bytes":${Number(bytes) + 100}`)
-    db.prepare('UPDATE checkpoint SET body = ? WHERE stream = ?').run(body, row.stream)
-    db.close()
-    const found = await deep(workshop)
-    expect(found.file).toMatchObject({ missing: 0, parts: [{ fault: 'short' }], isEqual: false })
-    expect((await deep(workshop, '--repair')).code).toBe(0)
-    await expectWhole(workshop)
-  })
-
-  test('without fingerprints counts and hashes tell, also of a day that the API shows no more', async () => {
-    const workshop = await shipped()
-    const db = database(workshop)
-    db.exec('DELETE FROM chunk')
-    db.close()
-    workshop.simulator.set({ readableDays: 1 })
-    const whole = await deep(workshop)
-    expect([whole.code, whole.report.streams, whole.file.isEqual], whole.stderr).toEqual([0, [], true])
-    const path = pathOf(workshop)
-    edit(path, (lines) => lines.with(6, lines[6]!.replace(/"id":"./, '"id":"-')))
-    const altered = await deep(workshop)
-    expect(altered.file).toMatchObject({
-      isByCounts: true,
-      isEqual: false,
-      missing: 1,
-      minutes: [{ missing: 1, surplus: 1 }],
-    })
-    edit(path, (lines) => [...lines.slice(0, 6), ...lines.slice(7)])
-    const shorter = await deep(workshop)
-    expect(shorter.file).toMatchObject({ isByCounts: true, missing: 1, parts: [{ fault: 'short' }] })
-    const unrepaired = await deep(workshop, '--repair')
-    expect(unrepaired.code).toBe(1)
-    expect(unrepaired.stderr).toMatch(/was not repaired: .*outside/)
-    const text = await workshop.execute('audit', '--zone', '101', '--day', yesterday, '--deep')
-    expect(text.stdout).toMatch(/fingerprints are gone.*part .* is short/s)
-  })
-
-  test('a day that the state has forgotten cannot be looked at', async () => {
-    const workshop = await shipped()
-    const old = shiftDay(yesterday, -30)
-    const ended = await workshop.execute('audit', '--zone', '101', '--day', old, '--deep')
-    expect([ended.code, ended.stdout]).toEqual([3, ''])
-    expect(ended.stderr).toMatch(/could not be looked at: the state knows nothing of 101\//)
   })
 })

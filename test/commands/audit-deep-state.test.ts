@@ -1,0 +1,93 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, expect, test } from 'vitest'
+import { shiftDay, startOf } from '../../src/domain/day.ts'
+import { deep, edit, expectWhole, none, pathOf, shipped, yesterday } from './deep-audit.ts'
+import type { Workshop } from './workshop.ts'
+
+describe('holes in the state', () => {
+  const database = ({ folder }: Workshop) => new DatabaseSync(join(folder, 'var', 'shieldlog.db'))
+
+  test('a minute that the ledger has lost, while its lines stand, is learnt and not shipped twice', async () => {
+    const workshop = await shipped()
+    const db = database(workshop)
+    const stream = db.prepare('SELECT id, seen FROM stream WHERE day = ?').get(yesterday) as {
+      id: number
+      seen: number
+    }
+    const { minute, count } = db
+      .prepare('SELECT minute, count FROM minute WHERE stream = ? ORDER BY minute LIMIT 1')
+      .get(stream.id) as { minute: number; count: number }
+    db.prepare('DELETE FROM minute WHERE stream = ? AND minute = ?').run(stream.id, minute)
+    db.prepare('DELETE FROM chunk WHERE seen = ? AND minute = ?').run(stream.seen, minute)
+    db.close()
+    const found = await deep(workshop)
+    expect(found.report).toMatchObject({ missing: count, surplus: 0 })
+    expect(found.file).toMatchObject({ missing: 0, faults: { ...none, unknown: count } })
+    const repaired = await deep(workshop, '--repair')
+    expect(repaired.report).toMatchObject({ isEqual: true, files: [{ restored: 0, adopted: count }] })
+    expect(repaired.code).toBe(0)
+    await expectWhole(workshop)
+  })
+
+  test('events that were never shipped are shipped, and nothing else', async () => {
+    const workshop = await shipped()
+    const noon = startOf(yesterday) + 12 * 3_600_000
+    workshop.simulator.append(101, yesterday, 3, { timestampMs: (index) => noon + index })
+    const found = await deep(workshop)
+    expect([found.code, found.report.missing, found.file.isEqual]).toEqual([1, 3, true])
+    const repaired = await deep(workshop, '--repair')
+    expect([repaired.code, repaired.report.streams[0]!.repaired]).toEqual([0, 3])
+    await expectWhole(workshop)
+  })
+
+  test('a receipt that was raised by hand is a part that lost lines', async () => {
+    const workshop = await shipped()
+    const db = database(workshop)
+    const row = db
+      .prepare('SELECT stream, body FROM checkpoint JOIN stream ON stream.id = stream WHERE day = ?')
+      .get(yesterday) as { stream: number; body: string }
+    const body = row.body.replace(/"bytes":(\d+)/, (_, bytes) => `"bytes":${Number(bytes) + 100}`)
+    db.prepare('UPDATE checkpoint SET body = ? WHERE stream = ?').run(body, row.stream)
+    db.close()
+    const found = await deep(workshop)
+    expect(found.file).toMatchObject({ missing: 0, parts: [{ fault: 'short' }], isEqual: false })
+    expect((await deep(workshop, '--repair')).code).toBe(0)
+    await expectWhole(workshop)
+  })
+
+  test('without fingerprints counts and hashes tell, also of a day that the API shows no more', async () => {
+    const workshop = await shipped()
+    const db = database(workshop)
+    db.exec('DELETE FROM chunk')
+    db.close()
+    workshop.simulator.set({ readableDays: 1 })
+    const whole = await deep(workshop)
+    expect([whole.code, whole.report.streams, whole.file.isEqual], whole.stderr).toEqual([0, [], true])
+    const path = pathOf(workshop)
+    edit(path, (lines) => lines.with(6, lines[6]!.replace(/"id":"./, '"id":"-')))
+    const altered = await deep(workshop)
+    expect(altered.file).toMatchObject({
+      isByCounts: true,
+      isEqual: false,
+      missing: 1,
+      minutes: [{ missing: 1, surplus: 1 }],
+    })
+    edit(path, (lines) => [...lines.slice(0, 6), ...lines.slice(7)])
+    const shorter = await deep(workshop)
+    expect(shorter.file).toMatchObject({ isByCounts: true, missing: 1, parts: [{ fault: 'short' }] })
+    const unrepaired = await deep(workshop, '--repair')
+    expect(unrepaired.code).toBe(1)
+    expect(unrepaired.stderr).toMatch(/was not repaired: .*outside/)
+    const text = await workshop.execute('audit', '--zone', '101', '--day', yesterday, '--deep')
+    expect(text.stdout).toMatch(/fingerprints are gone.*part .* is short/s)
+  })
+
+  test('a day that the state has forgotten cannot be looked at', async () => {
+    const workshop = await shipped()
+    const old = shiftDay(yesterday, -30)
+    const ended = await workshop.execute('audit', '--zone', '101', '--day', old, '--deep')
+    expect([ended.code, ended.stdout]).toEqual([3, ''])
+    expect(ended.stderr).toMatch(/could not be looked at: the state knows nothing of 101\//)
+  })
+})
