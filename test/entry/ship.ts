@@ -1,24 +1,33 @@
-// An entry of the tests' own: the real parts, on a clock that may be shifted or faster, ended by SIGKILL or held by
-// SIGSTOP at a named step.
-//   node test/entry/ship.ts -c FILE [--once] [--role worker] [--kill before:commit:3] [--freeze before:commit:3]
-//     [--offset-ms N] [--rate N] [--origin-ms N]
+// An entry of the tests' own: the real parts, on a clock that may be shifted or faster, ended by SIGKILL, asked to stop
+// or held by SIGSTOP at a named step.
+//   node test/entry/ship.ts -c FILE [--once | --rounds | --backfill FROM:TO] [--role worker]
+//     [--kill before:commit:3] [--stop …] [--freeze …] [--offset-ms N] [--rate N] [--origin-ms N]
+// With --rounds it says `drained` when nothing is left to ship, and begins again at each SIGUSR2; from the first one on
+// it counts steps.
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { parseArgs } from 'node:util'
+import { runInPlace } from '../../src/assemble/backfill-in-place.ts'
 import { createDaemon } from '../../src/assemble/daemon.ts'
 import { createEngine, type Engine } from '../../src/assemble/engine.ts'
-import { createGround, type Ground } from '../../src/assemble/ground.ts'
+import { createGround, type Ground, zonesOf } from '../../src/assemble/ground.ts'
 import { openBackend } from '../../src/assemble/open-backend.ts'
 import { loadConfig, type Loaded } from '../../src/config/load.ts'
+import { daysFrom, type Day } from '../../src/domain/day.ts'
+import type { GivenUp } from '../../src/schedule/local/drain.ts'
 import { createShiftedClock } from './shifted-clock.ts'
-import { freezeAt, killAt, parseDeadline, type Passing } from './steps.ts'
+import { freezeAt, killAt, parseDeadline, stopAt, type Passing } from './steps.ts'
 import { wrapShipping, wrapStore, wrapSystem } from './wrapping.ts'
 
 const { values } = parseArgs({
   options: {
     config: { type: 'string', short: 'c' },
     once: { type: 'boolean', default: false },
+    rounds: { type: 'boolean', default: false },
+    backfill: { type: 'string' },
     role: { type: 'string', default: 'all' },
     kill: { type: 'string' },
+    stop: { type: 'string' },
     freeze: { type: 'string' },
     'offset-ms': { type: 'string', default: '0' },
     rate: { type: 'string', default: '1' },
@@ -36,33 +45,94 @@ const clock = createShiftedClock({
 const ground = createGround(loaded.config, { clock })
 const roles = ['all', 'scheduler', 'worker'] as const
 const deadlineOf = (text: string | undefined) => (text === undefined ? undefined : parseDeadline(text))
-const passes = [killAt(deadlineOf(values.kill)), freezeAt(deadlineOf(values.freeze))]
-const pass: Passing = (side, step) => passes.forEach((each) => each(side, step))
+const passes = [
+  killAt(deadlineOf(values.kill)),
+  stopAt(deadlineOf(values.stop)),
+  freezeAt(deadlineOf(values.freeze)),
+]
+let isCounting = !values.rounds
+const pass: Passing = (...passed) => {
+  if (isCounting) for (const each of passes) each(...passed)
+}
+const stop = new AbortController()
+process.once('SIGTERM', () => stop.abort())
 await wrapSystem(pass)
-process.exitCode = values.once ? await shipOnce(loaded, ground, pass) : await shipOn(loaded, ground, pass)
+process.exitCode = await ship()
 process.exit()
 
-async function shipOnce({ config }: Loaded, ground: Ground, pass: Passing): Promise<number> {
+function ship(): Promise<number> {
+  if (values.backfill !== undefined) return backfill(loaded, values.backfill)
+  return values.once || values.rounds ? shipRounds(loaded, ground) : shipOn(loaded, ground)
+}
+
+async function shipRounds({ config }: Loaded, ground: Ground): Promise<number> {
+  const { signal } = stop
   const backend = await openBackend(config, 'all', ground)
   wrapStore(backend.store, pass)
   const options = { ground, backend, turned: () => undefined, sinkGone: () => process.exit(1) }
   const engine = createEngine(config, options)
   wrapEngine(engine, pass)
-  const { signal } = new AbortController()
-  await backend.acquire(signal)
-  const givenUp = await engine.drain(randomUUID(), signal)
+  try {
+    await backend.acquire(signal)
+    for (;;) {
+      const givenUp = await engine.drain(randomUUID(), signal)
+      complain(givenUp)
+      if (givenUp.length > 0) return 1
+      if (!values.rounds) return 0
+      await told(signal)
+      isCounting = true
+    }
+  } catch (error) {
+    if (signal.aborted) return 0
+    throw error
+  } finally {
+    await engine.close()
+    await backend.close()
+  }
+}
+
+/** Waits for SIGUSR2. */
+async function told(signal: AbortSignal): Promise<void> {
+  // Waiting for a signal alone keeps no process alive.
+  const alive = setInterval(() => undefined, 60_000)
+  try {
+    const next = once(process, 'SIGUSR2', { signal })
+    process.stderr.write('drained\n')
+    await next
+  } finally {
+    clearInterval(alive)
+  }
+}
+
+function complain(givenUp: readonly GivenUp[]): void {
   for (const { planned, reason } of givenUp) {
     const { zone, day, sink } = planned.stream
     process.stderr.write(`not read to the end: zone ${zone} ${day} → ${sink}: ${reason}\n`)
   }
-  await engine.close()
-  await backend.close()
-  return givenUp.length === 0 ? 0 : 1
 }
 
-async function shipOn(loaded: Loaded, ground: Ground, pass: Passing): Promise<number> {
-  const stop = new AbortController()
-  process.once('SIGTERM', () => stop.abort())
+/** Makes a backfill of all zones and sinks and reads it in this process, as the command does. */
+async function backfill({ config }: Loaded, range: string): Promise<number> {
+  const backend = await openBackend(config, 'all', ground)
+  const { store } = backend
+  wrapStore(store, pass)
+  const [from, to] = range.split(':') as [Day, Day]
+  const streams = zonesOf(config).flatMap((zone) =>
+    config.sinks.flatMap(({ name }) =>
+      daysFrom(from, to).map((day) => ({
+        stream: { zone: zone.id, day, sink: name },
+        state: 'queued' as const,
+      })),
+    ),
+  )
+  const id = randomUUID().slice(0, 8)
+  await store.addBackfill({ id, createdAtMs: clock.now(), from, to, state: 'running', streams })
+  const served = await runInPlace({ config, ground, store, id }, stop.signal)
+  await backend.close()
+  return served.as === 'ended' && served.givenUp.length === 0 ? 0 : 1
+}
+
+async function shipOn(loaded: Loaded, ground: Ground): Promise<number> {
   const role = roles.find((each) => each === values.role)
   if (role === undefined) throw new Error(`no role: ${values.role}`)
   const daemon = createDaemon(loaded, {

@@ -1,11 +1,10 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { subscribe } from 'node:diagnostics_channel'
-import fs, { type FileHandle } from 'node:fs/promises'
-import { syncBuiltinESMExports } from 'node:module'
-import nodeFs, { constants } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { Engine } from '../../src/assemble/engine.ts'
-import type { CheckpointStore } from '../../src/ports.ts'
-import type { Passing, Step } from './steps.ts'
+import type { CheckpointStore, OpenStream } from '../../src/ports.ts'
+import type { Passing } from './steps.ts'
+import { wrapFiles } from './wrap-files.ts'
 
 /** Has the ports of a ready assembly pass by each step; they stay the very parts that they were. */
 export function wrapShipping({ source, sinks }: Ports, pass: Passing): void {
@@ -20,12 +19,23 @@ export function wrapShipping({ source, sinks }: Ports, pass: Passing): void {
     const open = sink.open.bind(sink)
     sink.open = async (stream, taken, signal) => {
       const opened = await open(stream, taken, signal)
-      const deliver = around('deliver', opened.deliver.bind(opened), pass)
+      const around = passingBy(pass, sink.name)
+      const deliver = around(opened.deliver.bind(opened))
       const { staging } = opened
       if (staging === undefined) return { ...opened, deliver }
-      const waiting = { ...staging, deliver: around('deliver', staging.deliver.bind(staging), pass) }
-      return { ...opened, deliver, staging: waiting }
+      return { ...opened, deliver, staging: { ...staging, deliver: around(staging.deliver.bind(staging)) } }
     }
+  }
+}
+
+type Deliver = OpenStream['deliver']
+
+function passingBy(pass: Passing, sink: string): (deliver: Deliver) => Deliver {
+  return (deliver) => async (events, signal) => {
+    pass('before', 'deliver', sink)
+    const delivery = await deliver(events, signal)
+    pass('after', 'deliver', sink)
+    return delivery
   }
 }
 
@@ -35,75 +45,64 @@ interface Ports {
 }
 
 export function wrapStore(store: CheckpointStore, pass: Passing): void {
-  store.commit = around('commit', store.commit.bind(store), pass)
+  const commit = store.commit.bind(store)
+  store.commit = async (given) => {
+    const { sink } = given.next.stream
+    pass('before', 'commit', sink)
+    const answer = commit(given)
+    answer.catch(() => undefined)
+    // It is on its way to a store that is another process; what lies in the same process has it by now.
+    await turn()
+    pass('amid', 'commit', sink)
+    const committed = await answer
+    pass('after', 'commit', sink)
+    return committed
+  }
+  const add = store.addBackfill.bind(store)
+  store.addBackfill = async (backfill) => {
+    pass('before', 'backfill')
+    await add(backfill)
+    pass('amid', 'backfill')
+  }
+  const settle = store.settleBackfilled.bind(store)
+  store.settleBackfilled = async (id, settled) => {
+    await settle(id, settled)
+    pass('after', 'backfill')
+  }
 }
 
-/**
- * What is no port: an answer that is whole but not looked at yet, a part's sync, the making of a further part, and the
- * end of a transaction of the store.
- */
+/** What is no port: what becomes of files, requests and transactions. */
 export async function wrapSystem(pass: Passing): Promise<void> {
-  subscribe('undici:request:trailers', () => {
+  wrapRequests(pass)
+  wrapTransactions(pass)
+  await wrapFiles(pass)
+}
+
+interface Requested {
+  readonly request: { readonly method: string }
+}
+
+/** Steps of requests that no port shows: a page that is whole but not looked at yet, and a body on its way to a sink. */
+function wrapRequests(pass: Passing): void {
+  const on = (channel: string, method: 'GET' | 'POST', happened: () => void) =>
+    subscribe(`undici:request:${channel}`, (message) => {
+      if ((message as Requested).request.method === method) happened()
+    })
+  on('trailers', 'GET', () => {
     pass('after', 'fetch')
     pass('before', 'normalise')
   })
-  await wrapSync(pass)
-  wrapTransactions(pass)
-  const open = fs.open.bind(fs)
-  fs.open = async (path, flags, mode) => {
-    const isRotation = typeof flags === 'number' && (flags & constants.O_CREAT) !== 0 && isFurtherPart(path)
-    if (isRotation) pass('before', 'rotation')
-    const handle = await open(path, flags, mode)
-    if (isRotation) pass('after', 'rotation')
-    return handle
-  }
-  const renameSync = nodeFs.renameSync.bind(nodeFs)
-  nodeFs.renameSync = (from, to) => {
-    const isMove = /\/\.shieldlog\/(?:again|replaced)\//.test(`${String(from)} ${String(to)}`)
-    if (isMove) pass('before', 'move')
-    renameSync(from, to)
-    if (isMove) pass('after', 'move')
-  }
-  // Named imports of the parts see it too.
-  syncBuiltinESMExports()
+  on('create', 'POST', () => pass('before', 'post'))
+  on('bodySent', 'POST', () => pass('amid', 'post'))
+  on('trailers', 'POST', () => pass('after', 'post'))
 }
 
-/** Parts count from 1 in every stream. */
-function isFurtherPart(path: unknown): boolean {
-  const number = /\/zone=\d+\/day=[\d-]+\/(\d+)-[^/]*\.ndjson$/.exec(String(path))?.[1]
-  return number !== undefined && Number(number) > 1
-}
-
-async function wrapSync(pass: Passing): Promise<void> {
-  const any = await fs.open(import.meta.filename)
-  const prototype = Object.getPrototypeOf(any) as FileHandle
-  await any.close()
-  const datasync = prototype.datasync
-  prototype.datasync = async function (this: FileHandle) {
-    pass('before', 'datasync')
-    await datasync.call(this)
-    pass('after', 'datasync')
-  }
-}
-
+/** The end of a transaction of an embedded store. */
 function wrapTransactions(pass: Passing): void {
   const exec = DatabaseSync.prototype.exec
   DatabaseSync.prototype.exec = function (sql) {
     if (sql === 'COMMIT') pass('before', 'transaction')
     exec.call(this, sql)
     if (sql === 'COMMIT') pass('after', 'transaction')
-  }
-}
-
-function around<Given extends unknown[], Result>(
-  step: Step,
-  work: (...given: Given) => Promise<Result>,
-  pass: Passing,
-): (...given: Given) => Promise<Result> {
-  return async (...given) => {
-    pass('before', step)
-    const result = await work(...given)
-    pass('after', step)
-    return result
   }
 }

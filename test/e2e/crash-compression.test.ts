@@ -1,0 +1,67 @@
+import { globSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { clockArguments, createShiftedClock, todayAt } from '../entry/shifted-clock.ts'
+import { waitFor } from '../setup/wait-for.ts'
+import { compareFiles, exactly, keysOf } from './shipped.ts'
+import { endOf, readableDays, workplace } from './workplace.ts'
+
+const zone = 101
+const moments = [
+  'before:compression:1',
+  // Whole under its dot-name.
+  'before:replacement:1',
+  // Both forms stand there.
+  'after:replacement:1',
+  'after:compression:2',
+]
+
+test(
+  'killed within a compression: each event once, and nothing half is left',
+  { timeout: 120_000 },
+  async () => {
+    // A closed part is compressed a minute later: on this clock in less than a second.
+    const fast = todayAt(2, 120)
+    const place = await workplace(
+      { zones: [zone], days: 5, clock: createShiftedClock(fast) },
+      { zones: [zone] },
+    )
+    const { simulator, events } = place
+    const days = readableDays()
+    const rotate = { maxBytes: 2_000 }
+    place.configure({ sinks: [{ name: 'archive', type: 'file', path: events, rotate, compress: 'gzip' }] })
+    const files = () => globSync('zone=*/day=*/{*,.*}', { cwd: events })
+    const expectEachOnce = (after: string) => {
+      const whole = keysOf(simulator, [zone], days).length
+      expect(compareFiles(events, simulator, [zone], days), after).toEqual(exactly(whole))
+    }
+    let before = 'the start'
+    for (const moment of moments) {
+      const child = place.entry(['--rounds', '--kill', moment, ...clockArguments(fast)])
+      await child.waitForLine(/^drained$/, 30_000)
+      expectEachOnce(before)
+      for (const day of days) simulator.append(zone, day, 8)
+      process.kill(child.pid, 'SIGUSR2')
+      expect(await child.exited, child.stderr()).toEqual({ code: null, signal: 'SIGKILL' })
+      expectEachOnce(moment)
+      before = moment
+    }
+    const last = place.entry(['--rounds', ...clockArguments(fast)])
+    await last.waitForLine(/^drained$/, 30_000)
+    for (const day of days) simulator.append(zone, day, 8)
+    process.kill(last.pid, 'SIGUSR2')
+    // Both forms of a part, or one that is not whole.
+    const isLeft = (file: string, _: number, all: readonly string[]) =>
+      all.includes(`${file}.gz`) || file.includes('/.')
+    await waitFor(
+      () =>
+        last.stderr().split('drained').length > 2 &&
+        files().some((file) => file.endsWith('.gz')) &&
+        !files().some(isLeft),
+      { what: () => `compressed parts and nothing beside them: ${files().join(' ')}`, timeoutMs: 30_000 },
+    )
+    expect(await last.kill('SIGTERM'), last.stderr()).toEqual({ code: 0, signal: null })
+    expectEachOnce('all')
+    const audit = await endOf(place.start(['audit', '--zone', '101', '--day', days[1]]))
+    expect(audit.code, audit.stdout).toBe(0)
+  },
+)

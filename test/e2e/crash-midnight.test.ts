@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest'
+import { dayOf, endOf as endOfDay, shiftDay, startOf } from '../../src/domain/day.ts'
+import { clockArguments } from '../entry/shifted-clock.ts'
+import { waitFor } from '../setup/wait-for.ts'
+import { stores, zone, type CrashWorld } from './crash-world.ts'
+import { logged } from './workplace.ts'
+
+const today = dayOf(Date.now())
+const tomorrow = shiftDay(today, 1)
+
+/** One process at that offset to this host's clock, ended or held as told. Returns what it said. */
+async function ship(world: CrashWorld, offsetMs: number, ...args: readonly string[]): Promise<string> {
+  const child = world.start(['--once', ...args, ...clockArguments({ offsetMs })])
+  const end = await child.exited
+  const expected = args.includes('--kill') ? { code: null, signal: 'SIGKILL' } : { code: 0, signal: null }
+  expect(end, child.stderr().slice(-2000)).toEqual(expected)
+  await world.bury()
+  return child.stderr()
+}
+
+describe.for(stores.filter(({ isThere }) => isThere))('around midnight over $store', ({ makeWorld }) => {
+  test('killed before it, frozen across it, killed after it: the same', { timeout: 120_000 }, async () => {
+    const world = await makeWorld()
+    const { days, place } = world
+    const { simulator } = place
+    const begunMs = Date.now()
+    const beforeMs = endOfDay(today) - 8_000 - begunMs
+    simulator.set({ clockSkewMs: beforeMs })
+    await ship(world, beforeMs)
+    world.expectWhole('the day before')
+    const appendLate = () => simulator.append(zone, today, 7, { timestampMs: endOfDay(today) - 1 })
+    appendLate()
+    await ship(world, beforeMs, '--kill', 'after:deliver@archive:1')
+    const frozen = world.start([
+      '--once',
+      '--freeze',
+      'amid:write:1',
+      ...clockArguments({ offsetMs: beforeMs }),
+    ])
+    await frozen.waitForLine(/^frozen$/)
+    await waitFor(() => Date.now() + beforeMs > startOf(tomorrow), { what: 'midnight', timeoutMs: 15_000 })
+    days.push(tomorrow)
+    world.append([tomorrow])
+    appendLate()
+    await frozen.kill('SIGCONT')
+    // The oldest day became unreadable meanwhile; there was nothing new in it.
+    await frozen.exited
+    await world.bury()
+    const afterMs = startOf(tomorrow) + 2_000 - begunMs
+    for (const moment of [
+      'before:fetch:3',
+      'before:rotation:1',
+      'before:commit@archive:1',
+      'amid:commit@siem:1',
+    ]) {
+      world.append([tomorrow, today])
+      await ship(world, afterMs, '--kill', moment)
+    }
+    const said = await ship(world, afterMs)
+    world.expectWhole('midnight')
+    const gaps = logged(said).filter(({ event }) => event === 'GapFound')
+    expect(gaps).toEqual([])
+  })
+})

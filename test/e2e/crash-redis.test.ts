@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest'
+import { redisServerAvailable } from '../setup/redis.ts'
+import type { TestProcess } from '../setup/processes.ts'
+import { drained, endAt, killed, nextRound, stopped } from './crash-matrix.ts'
+import { redisWorld } from './crash-world.ts'
+
+const timeout = 240_000
+
+/** Where a process that was taken for dead may still do harm when it comes back. */
+const frozen = [
+  'after:fetch:2',
+  'after:rotation:1',
+  'amid:write:1',
+  'after:datasync:1',
+  'after:deliver@archive:2',
+  'amid:post:2',
+  'before:commit@archive:1',
+  'amid:commit@siem:1',
+]
+
+/** Drained a second time, or ended. */
+function isThrough(child: TestProcess): boolean {
+  return !child.isRunning() || child.stderr().split('drained').length > 2
+}
+
+describe.skipIf(!redisServerAvailable())('over Redis', () => {
+  test('killed at every step: nothing lost, nothing twice', { timeout }, async () => {
+    const world = await redisWorld()
+    await endAt(world, 'kill', killed)
+    await world.expectEnd()
+  })
+
+  test('stopped at steps: the same', { timeout }, async () => {
+    const world = await redisWorld()
+    await endAt(world, 'stop', stopped)
+  })
+
+  test('frozen at steps, and thawed when another has shipped everything: the same', { timeout }, async () => {
+    const world = await redisWorld()
+    let before = 'the start'
+    let repeated = 0
+    for (const moment of frozen) {
+      const child = world.start(['--rounds', '--freeze', moment])
+      await nextRound(world, child, before)
+      await child.waitForLine(/^frozen$/)
+      await world.bury()
+      const other = world.start(['--once'])
+      expect(await other.exited, other.stderr()).toEqual({ code: 0, signal: null })
+      repeated += world.repeated()
+      await child.kill('SIGCONT')
+      // It has lost the streams that it was on, says so, and leaves what it wrote for the next one to take back.
+      await expect.poll(() => isThrough(child), { timeout: 30_000 }).toBe(true)
+      if (child.isRunning()) await child.kill('SIGTERM')
+      await child.exited
+      await world.bury()
+      before = `frozen ${moment}`
+    }
+    await drained(world, before)
+    // Else none was frozen with lines that nobody has committed, and nothing was tried here.
+    expect(repeated).toBeGreaterThan(0)
+  })
+})

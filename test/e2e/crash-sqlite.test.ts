@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { drained, endAt, killed, nextRound, stopped } from './crash-matrix.ts'
+import { crashWorld } from './crash-world.ts'
+
+const timeout = 240_000
+
+test('killed at every step over SQLite: nothing lost, nothing twice', { timeout }, async () => {
+  const world = await crashWorld()
+  await endAt(world, 'kill', [...killed, 'before:transaction:3', 'after:transaction:4'])
+  await world.expectEnd()
+})
+
+test('stopped at steps, and frozen and thawed there: the same', { timeout }, async () => {
+  const world = await crashWorld()
+  await endAt(world, 'stop', stopped)
+  for (const moment of ['amid:write:1', 'after:deliver@siem:1']) {
+    const child = world.start(['--rounds', '--freeze', moment])
+    await nextRound(world, child, 'stops')
+    await child.waitForLine(/^frozen$/)
+    await child.kill('SIGCONT')
+    await expect.poll(() => child.stderr().match(/^drained$/gm)?.length, { timeout: 30_000 }).toBe(2)
+    world.expectWhole(`frozen ${moment}`)
+    expect(await child.kill('SIGTERM'), child.stderr()).toEqual({ code: 0, signal: null })
+  }
+  // A delivery that a stop cut short comes again like one that a kill did.
+  await drained(world, 'all of them')
+})

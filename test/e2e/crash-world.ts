@@ -1,0 +1,143 @@
+import { expect } from 'vitest'
+import { connected } from '../redis/connected.ts'
+import { endOf as endOfDay, startOf, type Day } from '../../src/domain/day.ts'
+import type { TestProcess } from '../setup/processes.ts'
+import { redisServerAvailable, startRedis, type TestRedis } from '../setup/redis.ts'
+import { honest, honestyOf, keyOfLine } from './honesty.ts'
+import { receiver, type Receiver } from './receiver.ts'
+import { compare, compareFiles, keysOf } from './shipped.ts'
+import { endOf, readableDays, workplace, type Ended, type Settings, type Workplace } from './workplace.ts'
+
+export const zone = 101
+/** New events of each readable day and round. */
+const perDay = 5
+
+/** One shipper into a file, an HTTP and a stdout sink, that is ended again and again, beside an API that goes on. */
+export interface CrashWorld {
+  readonly place: Workplace
+  readonly siem: Receiver
+  /** Those that are compared; the test may add to them. */
+  readonly days: Day[]
+  start(args: readonly string[]): TestProcess
+  /** Runs a command to its end, of which events on stdout count too. */
+  ended(args: readonly string[]): Promise<Ended>
+  /** New events of these days, or of all; one of the second day is one that the HTTP sink never takes. */
+  append(of?: readonly Day[]): void
+  /** What the dead were heard of is forgotten, as 20 seconds later. Nothing to do where a lock dies with its holder. */
+  bury(): Promise<void>
+  /** How many lines stand more than once in the files. */
+  repeated(): number
+  /** Everything that the API has stands once in the files, was taken over HTTP or is poison, and went to stdout. */
+  expectWhole(after: string): void
+  /** The same, and the dead letters are the poison and nothing else. To be asked when nothing runs any more. */
+  expectEnd(): Promise<void>
+}
+
+interface Letter {
+  readonly id: string
+  readonly zone: number
+  readonly sink: string
+}
+
+export async function crashWorld(state: Settings = {}, redis?: TestRedis): Promise<CrashWorld> {
+  const siem = await receiver()
+  const place = await workplace({ zones: [zone], days: 5, pageSize: 20 }, { zones: [zone], ...state })
+  place.configure({
+    sinks: [
+      // A further part with nearly every delivery.
+      { name: 'archive', type: 'file', path: place.events, rotate: { maxBytes: 2_000 } },
+      {
+        name: 'siem',
+        type: 'http',
+        url: siem.url,
+        // Several bodies for a page, so that a delivery can be half done.
+        batch: { maxEvents: 2 },
+        compression: 'gzip',
+      },
+      { name: 'out', type: 'stdout' },
+    ],
+  })
+  const poison = new Set<string>()
+  siem.answer(({ text }) => ({ status: [...poison].some((id) => text.includes(id)) ? 400 : 200 }))
+  const days: Day[] = readableDays()
+  const children: TestProcess[] = []
+  const { simulator } = place
+
+  const expectWhole = (after: string) => {
+    const expected = keysOf(simulator, [zone], days)
+    const files = compareFiles(place.events, simulator, [zone], days)
+    const isPoison = (key: string) => poison.has(key.split('/')[2]!)
+    const good = expected.filter((key) => !isPoison(key))
+    const http = compare(siem.taken.map(keyOfLine), good)
+    const out = compare(children.flatMap(({ stdout }) => linesOf(stdout())).map(keyOfLine), expected)
+    const some = { missing: 0, strange: 0 }
+    expect({ files, http, out }, after).toMatchObject({
+      files: { ...some, repeated: 0, lines: expected.length },
+      http: some,
+      out: some,
+    })
+    expect(honestyOf(siem.got), after).toEqual(honest)
+  }
+
+  return {
+    place,
+    siem,
+    days,
+    start(args) {
+      const child = place.entry(args)
+      children.push(child)
+      return child
+    },
+    ended(args) {
+      const child = place.start(args)
+      children.push(child)
+      return endOf(child)
+    },
+    append(of = days) {
+      for (const day of of) {
+        const times = (index: number) => Math.min(startOf(day) + 60_000 * index, endOfDay(day) - 1)
+        const added = simulator.append(zone, day, perDay, { timestampMs: times })
+        if (day === days[1]) poison.add(added[3]!.logId)
+      }
+    },
+    async bury() {
+      if (redis === undefined) return
+      const client = connected(redis.url)
+      const keys = await client.keys(`*${redis.keyPrefix}*:holder:*`)
+      if (keys.length > 0) await client.del(...keys)
+    },
+    repeated: () => compareFiles(place.events, simulator, [zone], days).repeated,
+    expectWhole,
+    async expectEnd() {
+      expectWhole('everything')
+      const listed = await place.ended(['dead-letters', 'list', '--json'])
+      const { deadLetters } = JSON.parse(listed.stdout) as { readonly deadLetters: readonly Letter[] }
+      expect(deadLetters.map(({ id }) => id).sort()).toEqual([...poison].sort())
+      // Else no end came between a delivery and its commit, and nothing was tried here.
+      expect(siem.taken.length).toBeGreaterThan(new Set(siem.taken).size)
+      for (const day of days) expectClean(await place.ended(['audit', '--zone', String(zone), '--day', day]))
+    },
+  }
+}
+
+function expectClean({ code, stdout, stderr }: Ended): void {
+  expect(code, stdout + stderr).toBe(0)
+}
+
+/** Whole lines: the last one of a killed process may be torn. */
+function linesOf(stdout: string): string[] {
+  return stdout.split('\n').slice(0, -1)
+}
+
+/** A server as the README asks for it, with the settings of a store in it. */
+export async function redisWorld(): Promise<CrashWorld> {
+  const redis = await startRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'everysec'] })
+  const { url, keyPrefix } = redis
+  return crashWorld({ state: { redis: { url, keyPrefix } } }, redis)
+}
+
+/** Both stores, for `describe.for`. */
+export const stores = [
+  { store: 'SQLite', isThere: true, makeWorld: () => crashWorld() },
+  { store: 'Redis', isThere: redisServerAvailable(), makeWorld: redisWorld },
+]
