@@ -1,7 +1,7 @@
 import type { Config } from '../config/schema.ts'
 import type { RedisStateConfig } from '../config/state.ts'
 import { messageOf } from '../domain/failure.ts'
-import { connectRedis } from '../redis/connection.ts'
+import { connectRedis, onConnected } from '../redis/connection.ts'
 import { createSharedAccountGate } from '../redis/account-gate.ts'
 import { livingProcesses } from '../schedule/bullmq/presence.ts'
 import { createBullmqSchedule } from '../schedule/bullmq/schedule.ts'
@@ -31,6 +31,8 @@ export async function openFleet(
   const holder = createHolder(false)
   const { keyPrefix } = state
   let trouble: string | undefined
+  let suspectAll = (): void => undefined
+  onConnected(client, () => suspectAll())
 
   async function beat(): Promise<void> {
     try {
@@ -65,6 +67,7 @@ export async function openFleet(
       now: nowOf,
       apiClock,
     }) {
+      suspectAll = leftovers.suspectAll
       const { streams, backfillStreams } = now.workers
       const tickMs = Math.min(
         longestTickMs,
@@ -83,11 +86,7 @@ export async function openFleet(
           planned,
           pump,
           now: nowOf,
-          async heartbeat() {
-            const wasAway = trouble !== undefined
-            await beat()
-            if (wasAway) leftovers.suspectAll()
-          },
+          heartbeat: beat,
           housekeep,
           settle: leftovers.settle,
           turned,

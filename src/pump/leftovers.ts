@@ -21,7 +21,7 @@ export interface LeftoversDeps extends PumpDeps {
 export interface Leftovers {
   /** To be called around each pump: one that ends in an error may leave lines, and one that begins accounts for them. */
   watch<Result>(stream: Stream, pump: () => Promise<Result>): Promise<Result>
-  /** The store was away, and may come back older than it was. */
+  /** The store was away, and may be older than it was. */
   suspectAll(): void
   /** Looks at suspected streams; at all of them now and then. Streams that others hold are looked at again later. */
   settle(signal: AbortSignal): Promise<void>

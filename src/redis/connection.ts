@@ -65,6 +65,12 @@ export function connectRedis(
   return client
 }
 
+/** Calls the listener whenever the client, or a node of its cluster, is there, or there again. */
+export function onConnected(client: RedisClient, listener: () => void): void {
+  client.on('ready', listener)
+  if (client instanceof Cluster) client.on('+node', listener)
+}
+
 function connectOne(servers: RedisServers, use: ConnectionUse): Redis {
   const { topology, nodes, primary, tls } = servers
   const options = { ...commonOptions(servers, use), db: servers.db, retryStrategy: retryInMs }
