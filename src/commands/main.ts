@@ -67,7 +67,8 @@ function explain(error: unknown, io: Io): number {
     return exitCodes.failed
   }
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
-  io.stderr.write(`this is a fault of shieldlog, please report it:\n${text}\n`)
+  const lines = text.split('\n').map((line) => printable(line))
+  io.stderr.write(`this is a fault of shieldlog, please report it:\n${lines.join('\n')}\n`)
   return exitCodes.failed
 }
 

@@ -3,6 +3,7 @@ import { Option, type Command } from 'commander'
 import { createGround } from '../assemble/ground.ts'
 import type { Role } from '../assemble/backend.ts'
 import { createDaemon, type Daemon } from '../assemble/daemon.ts'
+import { printable } from '../assemble/printable.ts'
 import { systemClock } from '../clock.ts'
 import type { Loaded } from '../config/load.ts'
 import { messageOf, type Failure } from '../domain/failure.ts'
@@ -72,7 +73,7 @@ export async function run(load: () => Loaded, options: RunOptions, io: Io): Prom
     following = progress?.follow(daemon, AbortSignal.any([stop, shown.signal]))
     const code = options.once ? await shipOnce(daemon, say, stop) : await shipOn(daemon, stop)
     if (!fatal.signal.aborted) return code
-    say(messageOf(fatal.signal.reason))
+    say(printable(messageOf(fatal.signal.reason)))
     return exitCodes.failed
   } finally {
     stopFollowing()
@@ -121,7 +122,7 @@ function complaints(givenUp: Awaited<ReturnType<ReturnType<Daemon['engine']>['dr
       .slice(0, 5)
       .map(({ planned: { stream } }) => `zone ${stream.zone} ${stream.day} → ${stream.sink}`)
     const more = streams.length > named.length ? ` and ${streams.length - named.length} more` : ''
-    return `not read to the end: ${named.join(', ')}${more}: ${reason}`
+    return `not read to the end: ${named.join(', ')}${more}: ${printable(reason)}`
   })
 }
 

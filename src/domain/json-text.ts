@@ -11,6 +11,30 @@ export function jsonText(value: unknown): string {
   }
 }
 
+/** What JSON lets through although it acts on a terminal, or hides or reorders text there. */
+const unseen = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu
+
+/** The same JSON for a terminal: nothing in it acts there. Such characters stand in texts only, where JSON has escapes. */
+export function inertJson(json: string): string {
+  return json.replace(unseen, escaped)
+}
+
+/** As UTF-16 code units: JSON has no longer escape. */
+function escaped(character: string): string {
+  return Array.from(
+    { length: character.length },
+    (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
+  ).join('')
+}
+
+const lineEnds = ['\u0085', '\u2028', '\u2029'] as const
+
+/** The same JSON on one line for every reader: some end a line at these three, which JSON does not escape. */
+export function oneLineJson(json: string): string {
+  // Asked one by one since that is ten times faster than by a pattern, and nearly every line holds none.
+  return lineEnds.some((end) => json.includes(end)) ? json.replace(/[\u0085\u2028\u2029]/g, escaped) : json
+}
+
 interface Open {
   readonly close: ']' | '}'
   readonly keys: readonly string[] | undefined

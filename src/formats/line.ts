@@ -1,4 +1,4 @@
-import { jsonText } from '../domain/json-text.ts'
+import { jsonText, oneLineJson } from '../domain/json-text.ts'
 
 /**
  * One value as one line of JSON that every reader takes. JSON.stringify writes a lone surrogate as an escape that
@@ -6,7 +6,7 @@ import { jsonText } from '../domain/json-text.ts'
  * first: after an escaped backslash the same letters are plain text.
  */
 export function jsonLine(value: unknown): string {
-  const line = jsonText(value)
+  const line = oneLineJson(jsonText(value))
   if (!line.includes('\\ud')) return line
   return line.replace(/\\(?:\\|ud[89a-f][\da-f]{2})/g, (found) => (found === '\\\\' ? found : '\ufffd'))
 }

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { inertJson } from '../domain/json-text.ts'
 
 export interface Reply {
   readonly status: number
@@ -7,19 +8,9 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What JSON lets through although it could act on a terminal: late controls, and characters that hide or reorder text. */
-const unsafe = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu
-
-function escapeOf(character: string): string {
-  let escaped = ''
-  for (let index = 0; index < character.length; index++)
-    escaped += `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`
-  return escaped
-}
-
 export function jsonReply(status: number, value: unknown, headers?: Reply['headers']): Reply {
   const type = 'application/json; charset=utf-8'
-  const body = `${JSON.stringify(value ?? null).replace(unsafe, escapeOf)}\n`
+  const body = `${inertJson(JSON.stringify(value ?? null))}\n`
   return headers === undefined ? { status, type, body } : { status, type, body, headers }
 }
 

@@ -86,6 +86,12 @@ describe('native', () => {
     expect(read['pop']).toBe('\u2028😀')
   })
 
+  it('is one line for readers that end lines at more than line feeds', () => {
+    const line = native.encode(buildEvent({ pop: 'a\u0085b\u2028c\u2029d' }))
+    expect(line).toContain(String.raw`"a\u0085b\u2028c\u2029d"`)
+    expect(JSON.parse(line)).toMatchObject({ pop: 'a\u0085b\u2028c\u2029d' })
+  })
+
   it('encodes what JSON.stringify is too shallow for', () => {
     const deep = JSON.parse(`{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`) as Record<string, never>
     const line = native.encode(buildEvent({ log: deep, response: { status: 200 } }))

@@ -19,8 +19,18 @@ export interface Echo {
   readonly heard: readonly string[]
 }
 
-/** Answers with the status that `decide` gives for the text of a body. With `tls`, under a certificate that nobody trusts. */
-export async function echo(decide: (text: string) => number, tls = false): Promise<Echo> {
+export interface EchoOptions {
+  /** Under a certificate that nobody trusts. Default false. */
+  readonly tls?: boolean
+  /** Said in place of what was sent. */
+  readonly said?: string
+}
+
+/** Answers with the status that `decide` gives for the text of a body. */
+export async function echo(
+  decide: (text: string) => number,
+  { tls = false, said: own }: EchoOptions = {},
+): Promise<Echo> {
   const heard: string[] = []
   const serve = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = []
@@ -31,9 +41,13 @@ export async function echo(decide: (text: string) => number, tls = false): Promi
     // Once for programs and once for people.
     const said = `${JSON.stringify({ method, url, headers })}\n${url}\n${rawHeaders.join('\n')}\n`
     heard.push(said)
+    const answer = own ?? said
     response
-      .writeHead(decide(text), { 'content-type': 'text/plain', 'x-said': encodeURIComponent(said) })
-      .end(said)
+      .writeHead(decide(text), {
+        'content-type': 'text/plain',
+        'x-said': encodeURIComponent(said.toWellFormed()),
+      })
+      .end(answer)
   }
   const listener: RequestListener = (request, response) => {
     serve(request, response).catch(() => response.destroy())

@@ -52,7 +52,7 @@ export async function leakWorld(): Promise<LeakWorld> {
   const taking = await echo((text) => (text.includes(refused) ? 400 : 200))
   const refusing = await echo(() => 401)
   const busy = await echo(() => 503)
-  const secure = await echo(() => 200, true)
+  const secure = await echo(() => 200, { tls: true })
   const proxy = await echo(() => 407)
   writeFileSync(join(folder, 'access-key'), `${keyInFile}\n`)
 

@@ -2,6 +2,7 @@ import type { Writable } from 'node:stream'
 import type { Delivery, Refusal } from '../../domain/delivery.ts'
 import type { Event } from '../../domain/event.ts'
 import { cancelled, Failure, messageOf } from '../../domain/failure.ts'
+import { inertJson } from '../../domain/json-text.ts'
 import type { Clock, Format, OpenStream, Sink, Telemetry } from '../../ports.ts'
 import { joinTexts, type Text } from '../join.ts'
 import { mapEvent } from '../mapped.ts'
@@ -34,6 +35,7 @@ export function createStdoutSink(options: StdoutSinkOptions, deps: StdoutSinkDep
   const { name } = options
   const { format, telemetry, clock } = deps
   const output = openOutput(deps.output)
+  const shown = Reflect.get(deps.output, 'isTTY') === true ? inertFormat(format) : format
   const turns = createSlots(1)
   let closing: Promise<void> | undefined
   let writing: Promise<void> = Promise.resolve()
@@ -86,7 +88,7 @@ export function createStdoutSink(options: StdoutSinkOptions, deps: StdoutSinkDep
   const stream: OpenStream = {
     async deliver(events, signal): Promise<Delivery> {
       if (signal.aborted) throw cancelled(signal.reason)
-      const { bytes, refusals } = mapEvents(events, format)
+      const { bytes, refusals } = mapEvents(events, shown)
       if (bytes.length > 0) await write(bytes, signal)
       return { refusals, receipts: [], bytes: bytes.length }
     },
@@ -102,6 +104,11 @@ export function createStdoutSink(options: StdoutSinkOptions, deps: StdoutSinkDep
     },
     close: () => (closing ??= close()),
   }
+}
+
+/** Events hold what attackers sent: on a terminal it is shown, and does not act. The JSON of a line stays the same. */
+function inertFormat(format: Format): Format {
+  return { ...format, encode: (event) => inertJson(format.encode(event)) }
 }
 
 function mapEvents(events: readonly Event[], format: Format): { bytes: Buffer; refusals: Refusal[] } {

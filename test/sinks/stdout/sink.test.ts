@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import type { Readable, Writable } from 'node:stream'
+import { PassThrough, type Readable, type Writable } from 'node:stream'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import type { Day } from '../../../src/domain/day.ts'
@@ -51,6 +51,18 @@ async function read(from: Readable): Promise<string> {
 }
 
 describe('the stdout sink', () => {
+  it.each([true, false])('shows what would act on a terminal, where it writes to one (%s)', async (isTTY) => {
+    const output = Object.assign(new PassThrough(), { isTTY })
+    const text = read(output)
+    const pop = 'a\u009b2Jb\u202ec\u{e0041}\u001b'
+    const { sink } = open(output)
+    await (await stream(sink)).deliver([buildEvent({ pop })], never)
+    output.end()
+    const line = await text
+    expect(/[^\P{C}\n]/u.test(line)).toBe(!isTTY)
+    expect(JSON.parse(line)).toMatchObject({ pop })
+  })
+
   it('hands over every event and never interleaves lines of several streams', async () => {
     const cat = reader('cat')
     const text = read(cat.stdout)
