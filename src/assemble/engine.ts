@@ -8,6 +8,7 @@ import { createHousekeeping } from '../pump/housekeep.ts'
 import { observe } from '../pump/observe.ts'
 import { planOne } from '../pump/plan-one.ts'
 import { settleBackfilled, settleServed } from '../pump/backfill.ts'
+import { whileWished } from '../pump/while-wished.ts'
 import type { Status } from '../domain/status.ts'
 import { statusOf } from '../pump/status.ts'
 import { drain, type GivenUp } from '../schedule/local/drain.ts'
@@ -52,7 +53,9 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
   async function pump(planned: PlannedStream, mayGoOn: () => boolean, signal: AbortSignal) {
     active[planned.lane]++
     try {
-      const failure = await shipping.pump(planned, mayGoOn, signal)
+      const failure = await whileWished(planned, { store, clock }, (isWished) =>
+        shipping.pump(planned, () => mayGoOn() && isWished(), signal),
+      )
       if (planned.lane === 'backfill') await settleBackfilled(store, planned, failure)
       if (isFailure(failure, 'sink_gone')) sinkGone(failure)
       return failure

@@ -152,10 +152,16 @@ function daysOf(
     const { stream, ended } = checkpoint
     if (ended !== undefined || stream.day > today) continue
     // A day before the first planned one is there because a person wanted it: its first reading is left to the backfill.
-    const isWished = firstDay !== undefined && stream.day < firstDay && checkpoint.lastFull === undefined
+    // Until it is known which day that was, the sweep tells.
+    const isFirst = checkpoint.lastFull === undefined && stream.day < from
+    const isWished = isFirst && (firstDay !== undefined || isOfBackfill(checkpoint))
     if (!isWished || isBeyondAsking(stream.day, nowMs, policy)) days.add(stream.day)
   }
   return [...days].sort()
+}
+
+function isOfBackfill({ full, again }: Checkpoint): boolean {
+  return full?.wish !== undefined || again !== undefined
 }
 
 /** The latest day that has proved an order, or lost its trust, tells it to the days without a checkpoint. */

@@ -58,6 +58,10 @@ test('leaves what a backfill has begun to the lane of backfills', () => {
   expect(due({ backfills, checkpoints: [first] })).toEqual([live, `backfill ${yesterday} a`])
   const paused = [backfillOf('a', yesterday, { state: 'paused' })]
   expect(due({ backfills: paused, checkpoints: [first] })).toEqual([live])
+  // Nor where nobody has written down yet which day was planned first: a process that has just started.
+  expect(due({ backfills, checkpoints: [first], pairs: [] })).toEqual([live, `backfill ${yesterday} a`])
+  const polled = checkpointOf(streamOf(1, yesterday), { full: sweepOf(3, 9) })
+  expect(due({ checkpoints: [polled], pairs: [] })).toContain(`live ${yesterday}`)
   // A day that was read before, and is read again.
   const again: Checkpoint = { ...first, lastFull: recordOf(5) }
   const planned = [{ zone: 1, sink: 'archive', firstDay: yesterday, plannedAtMs: nowMs }]
