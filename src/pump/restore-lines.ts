@@ -2,6 +2,7 @@ import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Receipt } from '../domain/delivery.ts'
 import type { Event } from '../domain/event.ts'
 import { Failure, isFailure } from '../domain/failure.ts'
+import { fingerprintOf } from '../domain/fingerprint.ts'
 import { mergeReceipts } from '../domain/receipts.ts'
 import type { Stream, Zone } from '../domain/stream.ts'
 import { noTrust } from '../domain/trust.ts'
@@ -41,37 +42,44 @@ export async function restoreLines(job: RestoreJob, deps: PumpDeps, signal: Abor
   const absent = new Set(looked.absent)
   const strange = new Set(looked.strange)
   const total = { restored: 0, adopted: 0 }
-  await patiently(() => withStream(held, deps, (session) => forgetLost(session, looked)), deps, signal)
-  for (let restarts = 0; ; restarts++) {
+  /** On a day that has ended, lines of a repair that was killed are taken in by being met: they are there again. */
+  const withLines = (work: (session: Session, target: SinkTarget) => Promise<void>, prepare = nothing) =>
+    patiently(
+      () =>
+        withStream(held, deps, async (session, storeId) => {
+          await prepare(session)
+          await withSink(session, storeId, signal, (target) => {
+            for (const identity of target.open.adopted?.identities ?? [])
+              absent.delete(fingerprintOf(identity))
+            return work(session, target)
+          })
+        }),
+      deps,
+      signal,
+    )
+  await withLines(nothing, (session) => forgetLost(session, looked))
+  for (let restarts = 0; absent.size + strange.size > 0; restarts++) {
     try {
       for await (const { events } of readDay({ zone, day: stream.day }, deps, signal)) {
-        const lost = pick(events, absent)
-        const found = pick(events, strange)
-        if (lost.length + found.length === 0) continue
-        await patiently(
-          () =>
-            withStream(held, deps, (session, storeId) =>
-              withSink(session, storeId, signal, (target) =>
-                restorePage(session, target, { lost, found }, signal),
-              ),
-            ),
-          deps,
-          signal,
-        )
-        for (const { fingerprint } of [...lost, ...found]) {
-          absent.delete(fingerprint)
-          strange.delete(fingerprint)
-        }
-        total.restored += lost.length
-        total.adopted += found.length
-        if (absent.size + strange.size === 0) return total
+        if (!events.some(({ fingerprint }) => absent.has(fingerprint) || strange.has(fingerprint))) continue
+        await withLines(async (session, target) => {
+          const [lost, found] = [pick(events, absent), pick(events, strange)]
+          await restorePage(session, target, { lost, found }, signal)
+          for (const { fingerprint } of lost) absent.delete(fingerprint)
+          for (const { fingerprint } of found) strange.delete(fingerprint)
+          total.restored += lost.length
+          total.adopted += found.length
+        })
       }
-      return total
+      break
     } catch (error) {
       if (!isFailure(error, 'cursor_expired') || restarts >= mostRestarts) throw error
     }
   }
+  return total
 }
+
+const nothing = (_session: Session): Promise<void> => Promise.resolve()
 
 /** Each once, also where a page tells it twice. */
 function pick(events: readonly Event[], wanted: ReadonlySet<bigint>): Event[] {

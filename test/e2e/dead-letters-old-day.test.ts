@@ -1,0 +1,106 @@
+import { DatabaseSync } from 'node:sqlite'
+import { expect, test } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import { openSqliteStore } from '../../src/state/sqlite/store.ts'
+import { executeWith } from '../commands/workshop.ts'
+import { poisoned, type Poisoned } from './poisoned.ts'
+import { linesBelow } from './shipped.ts'
+import { endOf } from './workplace.ts'
+
+interface Deep {
+  readonly files: readonly { readonly isEqual: boolean; readonly lines: number; readonly ledger: number }[]
+}
+
+/** What housekeeping does to a day that ended longer ago than `state.keepDays`. */
+async function prune(path: string): Promise<void> {
+  const database = new DatabaseSync(path)
+  database.exec('UPDATE stream SET ended_at = 1')
+  database.exec('DELETE FROM holder')
+  database.close()
+  const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1e9 })
+  await store.prune(Date.now(), 0)
+  expect(await store.list()).toEqual([])
+  await store.close()
+}
+
+/** Parts of the file sink beside the letters. */
+async function withParts(stage: Poisoned): Promise<string[]> {
+  const { place, day } = stage
+  stage.intoFiles()
+  const more = place.simulator.append(101, day, 7).map(({ logId }) => logId)
+  const ended = await endOf(place.entry(['--once', ...stage.clock]))
+  expect(ended.code, ended.stderr).toBe(0)
+  return more
+}
+
+test('letters outlive the checkpoint of their day, and are shipped into its files once', async () => {
+  const stage = await poisoned('sqlite', -5)
+  const more = await withParts(stage)
+  const { place, day, poison } = stage
+  await prune(place.database)
+  const replayed = await executeWith(place.configFile, ['dead-letters', 'replay'])
+  expect([replayed.code, replayed.stdout], replayed.stderr).toEqual([0, `siem: ${poison.length} delivered\n`])
+  const ids = linesBelow(place.events).map(({ line }) => line.id)
+  expect(ids.sort()).toEqual([...more, ...poison].sort())
+  // The checkpoint that was made anew knows both, and has ended.
+  const audit = await executeWith(place.configFile, [
+    'audit',
+    '--zone',
+    '101',
+    '--day',
+    day,
+    '--deep',
+    '--json',
+  ])
+  const count = more.length + poison.length
+  expect((JSON.parse(audit.stdout) as Deep).files).toMatchObject([
+    { isEqual: true, lines: count, ledger: count },
+  ])
+})
+
+test('letters of a day that is forgotten can be dropped', async () => {
+  const { place, poison } = await poisoned('sqlite', -5)
+  await prune(place.database)
+  const dropped = await executeWith(place.configFile, ['dead-letters', 'drop', '--yes', '--json'])
+  expect(JSON.parse(dropped.stdout)).toEqual({
+    dropped: [{ sink: 'siem', reason: 'refused', count: poison.length }],
+  })
+  expect((await executeWith(place.configFile, ['dead-letters', 'list'])).stdout).toBe('no dead letters\n')
+})
+
+test('letters that wait or were dropped need no line', async () => {
+  const stage = await poisoned('sqlite', -5)
+  const more = await withParts(stage)
+  const { place, day, poison } = stage
+  // Before it became a file the sink had taken the rest over HTTP: those lines are nowhere.
+  const audit = async () => {
+    const ended = await executeWith(place.configFile, [
+      'audit',
+      '--zone',
+      '101',
+      '--day',
+      day,
+      '--deep',
+      '--json',
+    ])
+    return (JSON.parse(ended.stdout) as { files: readonly object[] }).files[0]
+  }
+  const taken = 200 - poison.length
+  const ledger = 200 + more.length
+  const lines = more.length
+  expect(await audit()).toMatchObject({
+    ledger,
+    lines,
+    deadLetters: poison.length,
+    dropped: 0,
+    missing: taken,
+  })
+  await executeWith(place.configFile, ['dead-letters', 'drop', '--sink', 'siem', '--day', day])
+  expect(await audit()).toMatchObject({
+    ledger,
+    lines,
+    deadLetters: 0,
+    dropped: poison.length,
+    missing: taken,
+  })
+})

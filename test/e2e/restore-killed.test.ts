@@ -1,0 +1,54 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { expect, test } from 'vitest'
+import { executeWith } from '../commands/workshop.ts'
+import { startNode } from '../setup/processes.ts'
+import { projectFolder } from '../setup/project-folder.ts'
+import { compareFiles, exactly, partsBelow } from './shipped.ts'
+import { endOf, readableDays, workplace } from './workplace.ts'
+
+const [, yesterday] = readableDays()
+
+/** As after the last sweep of the day, which the API goes on to show. */
+function close(path: string): void {
+  const database = new DatabaseSync(path)
+  const rows = database.prepare('SELECT stream, body FROM checkpoint').all() as {
+    stream: number
+    body: string
+  }[]
+  for (const { stream, body } of rows) {
+    const ended = { ...(JSON.parse(body) as object), ended: { as: 'closed', atMs: Date.now() } }
+    database.prepare('UPDATE checkpoint SET body = ? WHERE stream = ?').run(JSON.stringify(ended), stream)
+    database.prepare('UPDATE stream SET ended_at = ? WHERE id = ?').run(Date.now(), stream)
+  }
+  database.close()
+}
+
+test.for([
+  ['before:datasync:2', 'settling'],
+  ['after:datasync:2', 'settling'],
+  ['after:datasync:4', 'settling'],
+  ['after:datasync:3', 'closed'],
+])(
+  'a repair of files that is killed at %s has written each line at most once, of a day that is %s',
+  async ([moment = '', state]) => {
+    const place = await workplace({ zones: [101], days: { [yesterday]: 120 }, pageSize: 20 })
+    place.configure({ zones: [101], log: { level: 'error', format: 'json' } })
+    expect((await executeWith(place.configFile, ['run', '--once'])).code).toBe(0)
+    if (state === 'closed') close(place.database)
+    for (const part of partsBelow(place.events)) rmSync(join(place.events, part))
+    const audit = ['audit', '--zone', '101', '--day', yesterday, '--deep', '--repair']
+    const file = `${projectFolder}test/entry/command.ts`
+    const args = [file, '--kill', moment, '--', ...audit, '-c', place.configFile]
+    const killed = await endOf(startNode(args, { cwd: place.folder }))
+    expect(killed.signal, killed.stderr).toBe('SIGKILL')
+    // What the command held would be its own for 20 s more.
+    const database = new DatabaseSync(place.database)
+    database.exec('DELETE FROM holder')
+    database.close()
+    const repaired = await executeWith(place.configFile, audit)
+    expect(repaired.code, repaired.stdout).toBe(0)
+    expect(compareFiles(place.events, place.simulator, [101], [yesterday])).toEqual(exactly(120))
+  },
+)

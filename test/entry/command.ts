@@ -1,0 +1,10 @@
+// Any command, ended by SIGKILL at a named step of the system (a sync, the end of a transaction, a further part).
+//   node test/entry/command.ts --kill after:datasync:2 -- audit --zone 101 ...
+import { parseArgs } from 'node:util'
+import { main } from '../../src/commands/main.ts'
+import { killAt, parseDeadline } from './steps.ts'
+import { wrapSystem } from './wrapping.ts'
+
+const { values, positionals } = parseArgs({ options: { kill: { type: 'string' } }, allowPositionals: true })
+await wrapSystem(killAt(values.kill === undefined ? undefined : parseDeadline(values.kill)))
+process.exit(await main(positionals, (code) => process.exit(code)))
