@@ -5,8 +5,8 @@ import type { PlannedStream } from '../../domain/plan.ts'
  * it is due, not from when the next tick queues it.
  */
 export interface Forecast {
-  /** By account: ms from now until the next live stream is due. Those that are due already are queued. */
-  readonly dueInMs: Readonly<Record<string, number>>
+  /** By account and sink: ms from now until the next live stream is due. Those that are due already are queued. */
+  readonly dues: readonly { readonly account: string; readonly sink: string; readonly inMs: number }[]
   /** How many sinks the planned backfills are for. */
   readonly backfillSinks: number
 }
@@ -18,30 +18,35 @@ export function forecastOf(
   planned: readonly PlannedStream[],
   now: (planned: PlannedStream) => number,
 ): Forecast {
-  const dueInMs: Record<string, number> = {}
   const sinks = new Set<string>()
+  const dues = new Map<string, Forecast['dues'][number]>()
   for (const each of planned) {
-    if (each.lane === 'backfill') {
-      sinks.add(each.stream.sink)
+    const { lane, zone, stream } = each
+    if (lane === 'backfill') {
+      sinks.add(stream.sink)
       continue
     }
-    const { account } = each.zone
     const inMs = each.dueAtMs - now(each)
-    if (inMs > 0 && inMs < Math.min(forecastForMs, dueInMs[account] ?? Infinity)) dueInMs[account] = inMs
+    const key = JSON.stringify([zone.account, stream.sink])
+    if (inMs > 0 && inMs < Math.min(forecastForMs, dues.get(key)?.inMs ?? Infinity))
+      dues.set(key, { account: zone.account, sink: stream.sink, inMs })
   }
-  return { dueInMs, backfillSinks: sinks.size }
+  return { dues: [...dues.values()], backfillSinks: sinks.size }
 }
 
 /** Undefined for what is none. */
 export function readForecast(text: string): Forecast | undefined {
   try {
-    const { dueInMs, backfillSinks } = JSON.parse(text) as Record<string, unknown>
-    if (typeof dueInMs !== 'object' || dueInMs === null || typeof backfillSinks !== 'number') return undefined
-    const known = Object.entries(dueInMs).filter((entry): entry is [string, number] =>
-      Number.isFinite(entry[1]),
-    )
-    return { dueInMs: Object.fromEntries(known), backfillSinks }
+    const { dues, backfillSinks } = JSON.parse(text) as Record<string, unknown>
+    if (!Array.isArray(dues) || typeof backfillSinks !== 'number') return undefined
+    return { dues: dues.filter(isDue), backfillSinks }
   } catch {
     return undefined
   }
+}
+
+function isDue(value: unknown): value is Forecast['dues'][number] {
+  if (typeof value !== 'object' || value === null) return false
+  const { account, sink, inMs } = value as Record<string, unknown>
+  return typeof account === 'string' && typeof sink === 'string' && Number.isFinite(inMs)
 }

@@ -2,6 +2,7 @@ import { isFailure, type Failure } from '../../domain/failure.ts'
 import type { PlannedStream } from '../../domain/plan.ts'
 import { streamKey, type Lane, type Stream } from '../../domain/stream.ts'
 import type { Clock, Telemetry } from '../../ports.ts'
+import type { SinkPulse } from '../sink-pulse.ts'
 import type { Ended } from './consumer.ts'
 import { readJobData, type JobData, type TraceCarrier } from './job-data.ts'
 import type { Queued } from './queues.ts'
@@ -31,6 +32,7 @@ export interface PumpJobsDeps {
   readonly mayBackfill: (planned: PlannedStream) => boolean
   /** Whether the sink of a stream has a place left in that lane. */
   readonly hasPlace: (lane: Lane, sink: string) => boolean
+  readonly pulse: SinkPulse
   readonly queueAgain: (queued: Queued, trace: TraceCarrier | undefined) => Promise<void>
   readonly tracing?: Tracing
 }
@@ -63,6 +65,19 @@ export function createPumpJobs(deps: PumpJobsDeps): PumpJobs {
     return false
   }
 
+  async function pumpFor(...[planned, ...rest]: Parameters<PumpJobsDeps['pump']>) {
+    const { sink } = planned.stream
+    let isGood = false
+    deps.pulse.began(sink)
+    try {
+      const failure = await deps.pump(planned, ...rest)
+      isGood = failure === undefined
+      return failure
+    } finally {
+      deps.pulse.ended(sink, isGood)
+    }
+  }
+
   /** Resolves to what is to be queued where the stream has more to do at once. */
   async function pumpOnce(job: JobData, signal: AbortSignal): Promise<Queued | 'nothing' | 'not now'> {
     const planned = await deps.planned(job, job.lane)
@@ -76,7 +91,7 @@ export function createPumpJobs(deps: PumpJobsDeps): PumpJobs {
     if (dueAtMs > deps.now(planned)) return 'nothing'
     const mayGoOn = () => job.lane === 'live' || deps.mayBackfill(planned)
     if (!mayGoOn()) return 'not now'
-    const failure = await deps.pump(planned, mayGoOn, signal)
+    const failure = await pumpFor(planned, mayGoOn, signal)
     if (failure !== undefined || signal.aborted || !mayGoOn()) return 'nothing'
     const after = await deps.planned(job, job.lane)
     if (after === undefined || after.dueAtMs > deps.now(after)) return 'nothing'

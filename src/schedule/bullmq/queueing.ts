@@ -13,8 +13,11 @@ export interface Queueing {
   announce(forecast: Forecast): Promise<void>
   /** Of these streams, those that a live job waits for while a backfill works on them. */
   wantedLive(streams: readonly Stream[]): Promise<Stream[]>
-  /** What of the live lane comes before backfills; undefined where none waits, and this process is at none. */
-  look(backfilling: number): Promise<LiveLane | undefined>
+  /**
+   * What of the live lane comes before backfills, streams of those sinks left out; undefined where no backfill waits, and
+   * this process is at none.
+   */
+  look(backfilling: number, hanging: readonly string[]): Promise<LiveLane | undefined>
   /** Brings the first job that is not held to the front of its lane; false where there is none. */
   bringForward(lane: Lane, held: Held): Promise<boolean>
 }
@@ -91,9 +94,9 @@ export function createQueueing(
       )
       return (await Promise.all(asked)).flat()
     },
-    async look(backfilling) {
+    async look(backfilling, hanging) {
       const keys = [waitingKey('live'), waitingKey('backfill'), key('forecast')]
-      const answer = await runLook(keys, [backfilling])
+      const answer = await runLook(keys, [backfilling, ...hanging.map(encodeURIComponent)])
       const [text, leftMs, ...accounts] = Array.isArray(answer) ? answer.map(String) : []
       if (text === undefined) return undefined
       const forecast = readForecast(text)

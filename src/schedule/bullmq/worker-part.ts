@@ -1,6 +1,7 @@
 import type { PlannedStream } from '../../domain/plan.ts'
 import { streamKey, type Lane } from '../../domain/stream.ts'
 import { shareOfSink } from '../fair-share.ts'
+import { createSinkPulse } from '../sink-pulse.ts'
 import type { Choice, Consumer } from './consumer.ts'
 import type { Links } from './links.ts'
 import { createPumpJobs } from './pump-jobs.ts'
@@ -16,7 +17,7 @@ export interface WorkerPart {
 /** What a look found; instants by the clock that never jumps. */
 interface View {
   readonly accounts: ReadonlySet<string>
-  readonly dueAtMs: ReadonlyMap<string, number>
+  readonly dues: readonly { readonly account: string; readonly sink: string; readonly atMs: number }[]
   readonly backfillSinks: number
 }
 
@@ -34,18 +35,24 @@ export function createWorkerPart({ options, deps, voice, queues, queueing, consu
   let view: View | undefined
   /** Streams of this process's backfills that have become due live. */
   let wanted: ReadonlySet<string> = new Set()
+  const pulse = createSinkPulse(clock)
 
   const jobs = createPumpJobs({
     ...deps,
     voice,
+    pulse,
     mayBackfill: ({ stream, zone }: PlannedStream) =>
       view !== undefined && !isLiveDue(view, zone.account) && !wanted.has(streamKey(stream)),
     hasPlace: (lane, sink) => !fullSinks(lane).includes(sink),
     queueAgain: (queued, trace) => addJobs(queues, queued.lane, [queued], trace),
   })
 
-  function isLiveDue({ accounts, dueAtMs }: View, account: string): boolean {
-    return accounts.has(account) || (dueAtMs.get(account) ?? Infinity) <= clock.monotonic()
+  function isLiveDue({ accounts, dues }: View, account: string): boolean {
+    const nowMs = clock.monotonic()
+    return (
+      accounts.has(account) ||
+      dues.some((due) => due.account === account && due.atMs <= nowMs && !pulse.hangs(due.sink))
+    )
   }
 
   function fullSinks(lane: Lane): string[] {
@@ -66,7 +73,7 @@ export function createWorkerPart({ options, deps, voice, queues, queueing, consu
   async function chooseBackfill(): Promise<Choice> {
     const seen = view
     if (seen === undefined) return 'none'
-    const known = new Set([...seen.accounts, ...seen.dueAtMs.keys()])
+    const known = new Set([...seen.accounts, ...seen.dues.map(({ account }) => account)])
     return choose(
       'backfill',
       [...known].filter((account) => isLiveDue(seen, account)),
@@ -90,7 +97,7 @@ export function createWorkerPart({ options, deps, voice, queues, queueing, consu
     async look() {
       const backfilling = jobs.running('backfill')
       const [lane, due] = await Promise.all([
-        queueing.look(backfilling.length),
+        queueing.look(backfilling.length, pulse.hanging()),
         queueing.wantedLive(backfilling),
       ])
       wanted = new Set(due.map(streamKey))
@@ -100,10 +107,10 @@ export function createWorkerPart({ options, deps, voice, queues, queueing, consu
       }
       const { accounts, forecast, forecastAgeMs } = lane
       const fromMs = clock.monotonic() - forecastAgeMs - earlyMs
-      const dues = Object.entries(forecast?.dueInMs ?? {})
+      const dues = forecast?.dues ?? []
       view = {
         accounts,
-        dueAtMs: new Map(dues.map(([account, inMs]) => [account, fromMs + inMs])),
+        dues: dues.map(({ account, sink, inMs }) => ({ account, sink, atMs: fromMs + inMs })),
         backfillSinks: forecast?.backfillSinks ?? deps.sinks,
       }
     },

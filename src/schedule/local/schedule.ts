@@ -3,6 +3,7 @@ import type { PlannedStream } from '../../domain/plan.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Clock, Schedule, Telemetry } from '../../ports.ts'
 import { countSinks, shareOfSink } from '../fair-share.ts'
+import { createSinkPulse } from '../sink-pulse.ts'
 import { createPool } from './pool.ts'
 import { takeNext } from './take-next.ts'
 
@@ -45,6 +46,7 @@ export function createLocalSchedule(deps: LocalScheduleDeps): Schedule {
   const abort = new AbortController()
   const live = createPool(deps.streams)
   const backfill = createPool(deps.backfillStreams)
+  const pulse = createSinkPulse(deps.clock)
   /** Streams that this process has pumped: for the others, what failed before it started is no reason to wait. */
   const tried = new Set<string>()
   /** The live streams of the latest plan. One that was pumped since counts as due until it is planned anew. */
@@ -60,14 +62,17 @@ export function createLocalSchedule(deps: LocalScheduleDeps): Schedule {
     const mayGoOn =
       lane === 'live' ? () => true : () => wished.has(wishKey(planned)) && !isLiveWaiting(zone.account)
     tried.add(streamKey(stream))
+    let isGood = false
+    pulse.began(stream.sink)
     try {
-      await deps.pump(planned, mayGoOn, abort.signal)
+      isGood = (await deps.pump(planned, mayGoOn, abort.signal)) === undefined
     } catch (error) {
       if (abort.signal.aborted || isFailure(error, 'cancelled')) return
       restUntil.set(streamKey(stream), deps.clock.monotonic() + restMs)
       if (!isFailure(error, 'fence_lost') && !isFailure(error, 'held'))
         deps.telemetry.emit({ name: 'TickFailed', error })
     } finally {
+      pulse.ended(stream.sink, isGood)
       hasEnded ||= lane === 'live'
     }
   }
@@ -86,7 +91,10 @@ export function createLocalSchedule(deps: LocalScheduleDeps): Schedule {
   function isLiveWaiting(account: string): boolean {
     return waiting.some(
       (planned) =>
-        planned.zone.account === account && isDue(planned) && !isRunning(streamKey(planned.stream)),
+        planned.zone.account === account &&
+        isDue(planned) &&
+        !isRunning(streamKey(planned.stream)) &&
+        !pulse.hangs(planned.stream.sink),
     )
   }
 

@@ -52,6 +52,7 @@ export class World {
   sinkOf: (zone: number) => string = () => 'archive'
   accountOf: (zone: number) => string = () => 'main'
   sinks = 1
+  clock: Clock = systemClock
   /** The default work takes no time and leaves the stream with nothing more to do. */
   work: Work = (planned) => {
     this.rest(planned.stream, planned.lane)
@@ -68,7 +69,7 @@ export class World {
 
   parts(streams: number, backfillStreams: number): ScheduleParts {
     return {
-      clock: systemClock,
+      clock: this.clock,
       telemetry: { emit: (happening) => void this.happenings.push(happening) },
       streams,
       backfillStreams,

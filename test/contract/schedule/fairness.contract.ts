@@ -1,0 +1,182 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { systemClock } from '../../../src/clock.ts'
+import { Failure } from '../../../src/domain/failure.ts'
+import type { Schedule } from '../../../src/ports.ts'
+import { createShiftedClock } from '../../entry/shifted-clock.ts'
+import { waitFor } from '../../setup/wait-for.ts'
+import { untilAborted } from './until-aborted.ts'
+import { World } from './world.ts'
+
+type Start = (of: World, streams?: number, backfillStreams?: number) => Promise<Schedule>
+
+/** Whom a schedule lets go first, and whom it lets wait for nobody. */
+export function fairnessContract(started: Start): void {
+  const world = (): World => new World()
+
+  it('keeps places for backfills, which hold up nothing live', async () => {
+    const of = world()
+    of.add('backfill', [11, 12, 13, 14, 15])
+    const stop = new AbortController()
+    onTestFinished(() => stop.abort())
+    of.work = async ({ stream, lane }, _, signal) => {
+      if (lane === 'backfill') await untilAborted(AbortSignal.any([signal, stop.signal]))
+      of.rest(stream, lane)
+      return undefined
+    }
+    await started(of, 2, 2)
+    await waitFor(() => of.begun.length === 2, { what: 'two backfills' })
+    of.add('live', [1, 2, 3, 4, 5, 6])
+    await waitFor(() => of.ended.filter((key) => key.startsWith('live')).length === 6, {
+      what: 'all live pumps',
+    })
+    expect(of.begun.filter((key) => key.startsWith('backfill'))).toHaveLength(2)
+  })
+
+  it('tells a backfill to give way when live streams wait', async () => {
+    const of = world()
+    of.add('backfill', [11])
+    let gaveWay = false
+    of.work = async ({ stream, lane }, mayGoOn, signal) => {
+      if (lane === 'live') await systemClock.sleep(1_000, signal)
+      else while (mayGoOn()) await systemClock.sleep(10, signal)
+      gaveWay ||= lane === 'backfill'
+      of.rest(stream, lane)
+      return undefined
+    }
+    await started(of, 1, 1)
+    await waitFor(() => of.begun.length === 1, { what: 'the backfill' })
+    of.add('live', [1, 2, 3])
+    await waitFor(() => gaveWay, { what: 'the backfill to give way' })
+    await waitFor(() => of.ended.length === 4, { what: 'all' })
+  })
+
+  it('leaves places to the others where a sink hangs, in both lanes', async () => {
+    const of = world()
+    of.sinkOf = (zone) => (zone > 100 ? 'slow' : 'archive')
+    of.sinks = 2
+    of.add('live', [101, 102, 103, 104, 105, 106, 107, 108])
+    of.add('backfill', [121, 122, 123])
+    // Behind those of the sink that hangs.
+    of.add('live', [1, 2, 3, 4, 5, 6], 1)
+    const answered = new AbortController()
+    onTestFinished(() => answered.abort())
+    of.work = async ({ stream, lane }, _, signal) => {
+      if (stream.sink === 'slow') {
+        const heard = AbortSignal.any([signal, answered.signal])
+        await untilAborted(heard).catch((error: unknown) => {
+          if (signal.aborted) throw error
+        })
+        of.rest(stream, lane)
+      } else of.rest(stream, lane, answered.signal.aborted ? Infinity : Date.now() + 100)
+      return undefined
+    }
+    await started(of, 4, 2)
+    const slow = (lane: string) => of.begun.filter((key) => new RegExp(`^${lane} 1..$`).test(key)).length
+    await waitFor(() => of.ended.length >= 20, {
+      what: 'twenty pumps of the other sink',
+      timeoutMs: 20_000,
+    })
+    expect(slow('live')).toBe(3)
+    expect(new Set(of.ended).size).toBe(6)
+    // Live streams first: those that wait for a place keep backfills of their account back.
+    expect(slow('backfill')).toBe(0)
+    answered.abort()
+    await waitFor(() => slow('live') === 8 && slow('backfill') === 3, { what: 'the sink that hung' })
+  })
+
+  it('keeps a place for other backfills where the sink of one hangs', async () => {
+    const of = world()
+    of.sinkOf = (zone) => (zone > 100 ? 'slow' : 'archive')
+    of.sinks = 2
+    of.add('backfill', [101, 102, 103])
+    of.add('backfill', [1, 2, 3, 4], 1)
+    of.work = async ({ stream, lane }, _, signal) => {
+      if (stream.sink === 'slow') await untilAborted(signal)
+      of.rest(stream, lane)
+      return undefined
+    }
+    await started(of, 2, 2)
+    await waitFor(() => of.ended.length === 4, { what: 'the backfills of the other sink' })
+    expect(of.begun.filter((key) => key.startsWith('backfill 10'))).toHaveLength(1)
+  })
+
+  it('goes on with backfills where a sink has hung for long and its live streams wait', async () => {
+    const of = world()
+    // Five times as fast: 20 s are four.
+    of.clock = createShiftedClock({ rate: 5 })
+    of.sinkOf = (zone) => (zone > 100 ? 'slow' : 'archive')
+    of.sinks = 2
+    of.add('live', [101, 102, 103, 104, 105, 106])
+    of.add('live', [5], Infinity)
+    of.add('backfill', [1, 2, 3, 4])
+    of.work = async ({ stream, lane }, _, signal) => {
+      if (stream.sink === 'slow') await untilAborted(signal)
+      of.rest(stream, lane)
+      return undefined
+    }
+    await started(of, 4, 2)
+    await waitFor(() => of.ended.filter((key) => key.startsWith('backfill')).length === 4, {
+      what: 'the backfills',
+      timeoutMs: 20_000,
+    })
+    expect(new Set(of.begun.filter((key) => key.startsWith('live'))).size).toBe(3)
+  })
+
+  it('lets a failing zone back off alone', async () => {
+    const of = world()
+    of.add('live', [1, 2, 3])
+    of.work = async ({ stream, lane }) => {
+      of.rest(stream, lane, Date.now() + (stream.zone === 1 ? 3_600_000 : 50))
+      return stream.zone === 1 ? new Failure('retry', 'network', 'written down') : undefined
+    }
+    await started(of, 2)
+    await waitFor(() => of.ended.length > 20, { what: 'the others', timeoutMs: 20_000 })
+    expect(of.ended.filter((key) => key === 'live 1')).toHaveLength(1)
+  })
+
+  it('starts at most one backfill page of an account once a live stream of it is due', async () => {
+    const of = world()
+    const pages: number[] = []
+    of.add('backfill', [11])
+    of.work = async ({ lane, stream }, mayGoOn, signal) => {
+      if (lane === 'live') of.rest(stream, lane)
+      else
+        do {
+          pages.push(Date.now())
+          await systemClock.sleep(20, signal)
+        } while (mayGoOn())
+      return undefined
+    }
+    await started(of)
+    await waitFor(() => pages.length > 3, { what: 'the backfill' })
+    const dueAtMs = Date.now() + 2_000
+    of.add('live', [1], dueAtMs)
+    await waitFor(() => of.ended.includes('live 1'), { what: 'the live stream' })
+    const beganAtMs = of.beganAtMs.get('live 1') ?? 0
+    expect(pages.filter((atMs) => atMs > dueAtMs && atMs < beganAtMs).length).toBeLessThanOrEqual(1)
+    // And it goes on when the live stream has begun.
+    const before = pages.length
+    await waitFor(() => pages.length > before + 3, { what: 'more of the backfill' })
+  })
+
+  it('goes on with backfills of one account while live streams of another one wait', async () => {
+    const of = world()
+    of.accountOf = (zone) => (zone > 100 ? 'busy' : 'main')
+    of.add('live', [101, 102, 103, 104, 105, 106])
+    of.add('backfill', [111, 11])
+    const pages = { busy: 0, main: 0 }
+    of.work = async ({ lane, zone }, mayGoOn, signal) => {
+      // Always more to do.
+      if (lane === 'live') await systemClock.sleep(100, signal)
+      else
+        do {
+          pages[zone.account === 'busy' ? 'busy' : 'main']++
+          await systemClock.sleep(20, signal)
+        } while (mayGoOn())
+      return undefined
+    }
+    await started(of, 2, 2)
+    await waitFor(() => of.ended.length > 8 && pages.main > 20, { what: 'both', timeoutMs: 20_000 })
+    expect(pages.busy).toBe(0)
+  })
+}
