@@ -34,8 +34,8 @@ describe.skipIf(!redisServerAvailable())('schedulers', { timeout: 200_000 }, () 
     const live = { ratePerSecond: 3 }
     const all = await fleet({ simulator: { days: 300, pageSize: 20, latencyMs: 100, live } })
     const { simulator } = all.place
+    await all.startWorkers('a', 'b')
     const first = all.start('scheduler', 'first')
-    for (const name of ['a', 'b']) all.start('worker', name)
     await waitFor(() => simulator.requests.length > 30, {
       what: () => `pages${said(all)}`,
       timeoutMs: 30_000,
@@ -46,7 +46,7 @@ describe.skipIf(!redisServerAvailable())('schedulers', { timeout: 200_000 }, () 
     await untilPolled(all)
     await second.kill('SIGKILL')
     const both = [all.start('scheduler', 'third'), all.start('scheduler', 'fourth')]
-    for (const scheduler of both) await scheduler.waitForLine(/"event":"Started"/)
+    for (const scheduler of both) await scheduler.waitForLine(/"event":"Started"/, 60_000)
     await untilPolled(all)
 
     const { url, keyPrefix } = all.redis

@@ -27,6 +27,8 @@ export interface Fleet {
   /** As they were when the fleet was made. */
   readonly days: readonly [Day, Day, Day]
   start(role: 'all' | 'scheduler' | 'worker', name: string): Member
+  /** Resolves when all of them take jobs: streams that are queued from then on are shared between them. */
+  startWorkers(...names: readonly string[]): Promise<Member[]>
   /** All that were started, dead ones too. */
   readonly members: readonly Member[]
   checkpoints(): Promise<Checkpoint[]>
@@ -59,16 +61,22 @@ export async function fleet({ simulator, settings, env = keyOf }: FleetOptions =
   )
   const days = readableDays()
   const members: Member[] = []
+  const start: Fleet['start'] = (role, name) => {
+    const child = place.start(['run', '--role', role], { env: env(name) })
+    const member: Member = { ...child, name, probe: () => probeOf(child) }
+    members.push(member)
+    return member
+  }
   return {
     place,
     redis,
     days,
     members,
-    start(role, name) {
-      const child = place.start(['run', '--role', role], { env: env(name) })
-      const member: Member = { ...child, name, probe: () => probeOf(child) }
-      members.push(member)
-      return member
+    start,
+    async startWorkers(...names) {
+      const workers = names.map((name) => start('worker', name))
+      for (const worker of workers) await worker.waitForLine(/"event":"Started"/, 60_000)
+      return workers
     },
     async checkpoints() {
       const telemetry = { emit: () => undefined }
@@ -129,7 +137,7 @@ export async function untilCommitted(fleet: Fleet, timeoutMs = 60_000): Promise<
 /** Waits until each event stands once in the files, and the store knows of it. */
 export async function untilWhole(fleet: Fleet, timeoutMs = 60_000): Promise<void> {
   await untilCommitted(fleet, timeoutMs)
-  let found = fleet.compare()
+  let found: Comparison | undefined
   await waitFor(
     () => {
       found = fleet.compare()
