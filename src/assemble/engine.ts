@@ -6,6 +6,7 @@ import type { Lane } from '../domain/stream.ts'
 import type { Schedule } from '../ports.ts'
 import { createHousekeeping } from '../pump/housekeep.ts'
 import { observe } from '../pump/observe.ts'
+import { isOfSink } from '../pump/leftovers.ts'
 import { planOne } from '../pump/plan-one.ts'
 import { settleBackfilled, settleServed } from '../pump/backfill.ts'
 import { whileWished } from '../pump/while-wished.ts'
@@ -105,7 +106,11 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
     async drain(wishId, signal, progressed = () => undefined) {
       const wish = { id: wishId }
       await planner.remember()
-      await shipping.leftovers.settleAll(signal)
+      await shipping.leftovers.settleAll(signal).catch((error: unknown) => {
+        // Streams that are planned meet it again, and are given up alone.
+        if (signal.aborted || !isOfSink(error)) throw error
+        ground.telemetry.emit({ name: 'TickFailed', error })
+      })
       const givenUp = await drain(
         {
           clock,

@@ -25,11 +25,16 @@ export interface Leftovers {
   suspectAll(): void
   /** Looks at suspected streams; at all of them now and then. Streams that others hold are looked at again later. */
   settle(signal: AbortSignal): Promise<void>
-  /** Looks at all streams. */
+  /** Looks at all streams. Both look at the others too where one fails, and throw the first failure in the end. */
   settleAll(signal: AbortSignal): Promise<void>
 }
 
 const allEveryMs = 600_000
+
+/** True for what one stream of a sink may meet while the store and the other streams are well. */
+export function isOfSink(error: unknown): boolean {
+  return isFailure(error) && !['store_unavailable', 'store_refuses', 'cancelled'].includes(error.code)
+}
 
 export function createLeftovers(deps: LeftoversDeps): Leftovers {
   const { store, clock, sinks } = deps
@@ -74,6 +79,7 @@ export function createLeftovers(deps: LeftoversDeps): Leftovers {
   async function settleSuspects(signal: AbortSignal): Promise<void> {
     // Those that stay suspected come to the end of the list, for the next time.
     const round = [...suspects.values()]
+    let first: unknown
     for (const stream of round) {
       if (signal.aborted) return
       const key = streamKey(stream)
@@ -83,10 +89,15 @@ export function createLeftovers(deps: LeftoversDeps): Leftovers {
       let isSettled = false
       try {
         isSettled = await settleOne(stream, signal)
+      } catch (error) {
+        // A folder that one stream cannot have is no reason to leave the others as they are.
+        if (signal.aborted || !isOfSink(error)) throw error
+        first ??= error
       } finally {
         if (!isSettled) suspects.set(key, stream)
       }
     }
+    if (first !== undefined) throw first
   }
 
   async function settleAll(signal: AbortSignal): Promise<void> {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -100,6 +100,7 @@ function isLocked(path: string): boolean {
 function writeText(path: string, text: string): void {
   const draft = `${path}.new`
   writeFileSync(draft, text, { mode: 0o600 })
+  chmodSync(draft, 0o600)
   renameSync(draft, path)
 }
 

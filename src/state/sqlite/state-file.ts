@@ -1,8 +1,10 @@
 import {
   accessSync,
+  chmodSync,
   closeSync,
   constants,
   existsSync,
+  fchmodSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -35,7 +37,13 @@ function createFile(path: string): void {
   makeFolder(dirname(path))
   try {
     // Only a new file may be opened here: closing any descriptor of a database drops this process's locks on it.
-    closeSync(openSync(path, 'wx', 0o600))
+    const fd = openSync(path, 'wx', 0o600)
+    try {
+      // The umask may have taken more away than is wanted.
+      fchmodSync(fd, 0o600)
+    } finally {
+      closeSync(fd)
+    }
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error
   }
@@ -47,6 +55,7 @@ function makeFolder(path: string): void {
   makeFolder(dirname(path))
   try {
     mkdirSync(path, { mode: 0o700 })
+    chmodSync(path, 0o700)
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error
   }

@@ -1,0 +1,86 @@
+import { lstatSync, mkdirSync, readdirSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { linesBelow } from '../e2e/shipped.ts'
+import { readableDays, workplace } from '../e2e/workplace.ts'
+import { projectFolder } from '../setup/project-folder.ts'
+import { startProcess } from '../setup/processes.ts'
+import { temporaryFolder } from '../setup/temp.ts'
+import { waitFor } from '../setup/wait-for.ts'
+
+/** Everything below a folder, links not followed: `d` or `-` and its permission bits. */
+function modesBelow(folder: string): Map<string, string> {
+  const modes = new Map<string, string>()
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    const stats = lstatSync(join(folder, name), { throwIfNoEntry: false })
+    // The journal of a transaction may be gone again.
+    if (stats === undefined) continue
+    modes.set(name, `${stats.isDirectory() ? 'd' : '-'}${(stats.mode & 0o7777).toString(8)}`)
+  }
+  return modes
+}
+
+test.each(['000', '022', '077', '277'])('umask %s: what is made is for this user alone', async (umask) => {
+  const place = await workplace({ days: 3 })
+  const made = join(place.folder, 'made')
+  mkdirSync(made, { mode: 0o700 })
+  place.configure({
+    state: `sqlite:${made}/deep/er/state.db`,
+    sinks: [{ name: 'archive', type: 'file', path: join(made, 'files/of/sink') }],
+    server: { port: 0 },
+  })
+  const args = [process.execPath, `${projectFolder}src/cli.ts`, 'run', '-c', place.configFile]
+  const child = startProcess('sh', ['-c', `umask ${umask}; exec "$0" "$@"`, ...args], { cwd: place.folder })
+  const parts = () => [...modesBelow(made).keys()].filter((path) => path.endsWith('.ndjson'))
+  await waitFor(() => parts().length === 6, { what: () => child.stderr(), timeoutMs: 30_000 })
+  // While it runs: what stands beside the database is there too.
+  const modes = modesBelow(made)
+  expect((await child.kill('SIGTERM'))?.code, child.stderr()).toBe(0)
+  for (const kind of [/state\.db$/, /-wal$/, /\.lock$/, /\.lock\.holder$/, /\.writer$/])
+    expect(
+      [...modes.keys()].filter((path) => kind.test(path)),
+      String(kind),
+    ).toHaveLength(1)
+  expect([...modes].filter(([, mode]) => mode !== 'd700' && mode !== '-600')).toEqual([])
+})
+
+/** A tree of what others may have put below a sink's path, each leading to a place outside. */
+const traps: readonly (readonly [what: string, at: (day: string) => string])[] = [
+  ['a zone', () => 'zone=101'],
+  ['a day', (day) => `zone=101/day=${day}`],
+  ['the own folder of the sink', () => '.shieldlog'],
+]
+
+test.each(traps)(
+  'a link in the place of %s is not followed, and nothing is written behind it',
+  async (_, at) => {
+    const place = await workplace({ days: 3, zones: [101, 102] })
+    const [, day] = readableDays()
+    const outside = temporaryFolder()
+    writeFileSync(join(outside, 'precious'), 'untouched\n')
+    const link = join(place.events, at(day))
+    mkdirSync(dirname(link), { recursive: true })
+    symlinkSync(outside, link)
+    const { code, stderr } = await place.once()
+    expect(code, stderr).toBe(1)
+    expect(stderr).toContain(`${link} is a symbolic link`)
+    expect(readdirSync(outside)).toEqual(['precious'])
+    expect(readlinkSync(link)).toBe(outside)
+    // Other zones are none of its business, but without a folder of its own the sink cannot write at all.
+    const shipped = at(day) === '.shieldlog' ? 0 : 3 * 3
+    expect(linesBelow(place.events).filter(({ key }) => key.startsWith('102/'))).toHaveLength(shipped)
+  },
+)
+
+test('the name of a zone is never part of a path', async () => {
+  const place = await workplace({ days: 3, zones: [101, 102] })
+  const names = ['../../../outside', '/etc/passwd']
+  place.configure({ zones: names.map((name, index) => ({ id: 101 + index, name })) })
+  const { code, stderr } = await place.once()
+  expect(code, stderr).toBe(0)
+  expect(linesBelow(place.events)).toHaveLength(2 * 3 * 3)
+  expect(readdirSync(place.events).toSorted()).toEqual(['.shieldlog', 'zone=101', 'zone=102'])
+  expect(
+    readdirSync(place.folder).filter((name) => !/^(?:events|state\.db.*|shieldlog\.yaml)$/.test(name)),
+  ).toEqual([])
+})
