@@ -1,5 +1,5 @@
 import { daysFrom, firstReadable } from '../domain/day.ts'
-import { isFailure } from '../domain/failure.ts'
+import { isFailure, type Failure } from '../domain/failure.ts'
 import { todayOf } from '../domain/stream-state.ts'
 import { streamKey, type Stream, type Zone } from '../domain/stream.ts'
 import { noTrust } from '../domain/trust.ts'
@@ -32,7 +32,7 @@ export interface Leftovers {
 const allEveryMs = 600_000
 
 /** True for what one stream of a sink may meet while the store and the other streams are well. */
-export function isOfSink(error: unknown): boolean {
+export function isOfSink(error: unknown): error is Failure {
   return isFailure(error) && !['store_unavailable', 'store_refuses', 'cancelled'].includes(error.code)
 }
 
@@ -79,7 +79,7 @@ export function createLeftovers(deps: LeftoversDeps): Leftovers {
   async function settleSuspects(signal: AbortSignal): Promise<void> {
     // Those that stay suspected come to the end of the list, for the next time.
     const round = [...suspects.values()]
-    let first: unknown
+    let first: Failure | undefined
     for (const stream of round) {
       if (signal.aborted) return
       const key = streamKey(stream)
