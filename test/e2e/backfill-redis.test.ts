@@ -41,7 +41,7 @@ describe.skipIf(!redisServerAvailable())('backfills over Redis', { concurrent: t
   )
 
   test(
-    'are paused, resumed and cancelled beside workers, and survive their kill',
+    'are paused, resumed and cancelled beside workers, and survive their end',
     { timeout: 120_000 },
     async () => {
       const simulator = { days: { ...daysWith(4_000) }, pageSize: 20, latencyMs: 40 }
@@ -49,8 +49,8 @@ describe.skipIf(!redisServerAvailable())('backfills over Redis', { concurrent: t
       const { place, days } = all
       const [first, yesterday] = days
       all.start('scheduler', 'scheduler')
-      const killed = all.start('worker', 'killed')
-      await killed.waitForLine(/"event":"Started"/)
+      const stopped = all.start('worker', 'stopped')
+      await stopped.waitForLine(/"event":"Started"/)
       const { code, stdout, stderr } = await told(place, 'backfill', '--from', yesterday, '--to', yesterday)
       expect([code, stderr]).toEqual([0, expect.stringContaining(' takes it')])
       const id = stdout.trim()
@@ -80,12 +80,12 @@ describe.skipIf(!redisServerAvailable())('backfills over Redis', { concurrent: t
         what: () => `pages${said(all)}`,
         timeoutMs: 30_000,
       })
-      await killed.kill('SIGKILL')
+      await stopped.kill('SIGTERM')
       all.start('worker', 'other')
       place.simulator.set({ latencyMs: 0, pageSize: 500 })
       await allDone(place, () => said(all))
       expect(compareFiles(place.events, place.simulator, fleetZones, [yesterday])).toEqual(exactly(4 * 4_000))
-      // What was read before the pause and the kill was not read again.
+      // What was read before the pause and the stop was not read again.
       const begun = place.simulator.requests.filter(
         ({ day, token }) => day === yesterday && token === undefined,
       )

@@ -136,6 +136,7 @@ export async function createStage(overrides: Partial<Policy> = {}) {
     apiClock,
     script,
     deps,
+    sink,
     log,
     delivered,
     opened,
