@@ -104,7 +104,10 @@ export function endAgain(checkpoint: Checkpoint): Checkpoint {
   if (again === undefined) return checkpoint
   const { receipts, aside } = placementOf(checkpoint)
   const lastAgain = { wish: again.wish, events: again.events }
-  return { ...rest, receipts, lastAgain, ...(aside.length > 0 && { aside }) }
+  // What a person had dropped was shipped with the rest.
+  const { dropped = 0, ...counters } = rest.counters
+  const counted = { ...counters, delivered: counters.delivered + dropped }
+  return { ...rest, receipts, lastAgain, counters: counted, ...(aside.length > 0 && { aside }) }
 }
 
 /** Lets go of what was shipped again; with `kept` that is the answer to the wish. */

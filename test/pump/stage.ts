@@ -133,6 +133,7 @@ export async function createStage(overrides: Partial<Policy> = {}) {
   return {
     clock,
     store,
+    sink,
     apiClock,
     script,
     deps,

@@ -36,7 +36,7 @@ export const fileHappenings: Definitions<
         group: sink,
         level: 'error',
         sink,
-        message: `sink ${sink}: ${part} holds ${found} bytes of ${expected} committed ones: data was lost on disk; \`audit --repair\` ships it again`,
+        message: `sink ${sink}: ${part} holds ${found} bytes of ${expected} committed ones: data was lost on disk; \`audit --deep --repair\` writes it again`,
         about: `sink ${sink}: parts shorter than their receipts`,
         fields: { sink },
         details: { part, expected, found },

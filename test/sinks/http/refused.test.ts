@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { buildEvent, buildEvents } from '../../formats/events.ts'
 import { named } from '../happenings.ts'
-import { deliver, failureOf, reply, serve, ship, type Respond } from './far-side.ts'
+import { deliver, failureOf, never, openStream, reply, serve, ship, type Respond } from './far-side.ts'
 
 describe('refused content', () => {
   const poison =
@@ -27,6 +27,21 @@ describe('refused content', () => {
       named(happenings, 'SinkAnswered').filter(({ outcome }) => outcome === 'rejected').length,
     ).toBeLessThanOrEqual(11)
   })
+
+  it.each([1, 40])(
+    'stands in a replay, also by a sink that has taken nothing yet (%i events)',
+    async (count) => {
+      const server = await serve(reply(400, 'no'))
+      const { sink } = ship(server.url)
+      expect(await failureOf(deliver(sink, buildEvents(count)))).toMatchObject({
+        code: count === 1 ? 'rejected' : 'sink_refuses',
+      })
+      const replayed = await (await openStream(sink, 101, true)).deliver(buildEvents(count), never)
+      expect(replayed.refusals.map(({ event }) => event.id)).toEqual(buildEvents(count).map(({ id }) => id))
+      // It says nothing of the sink: elsewhere it is in doubt still.
+      expect(await failureOf(deliver(sink, buildEvents(count)))).toMatchObject({ kind: expect.any(String) })
+    },
+  )
 
   it('of 413 is halved until it fits', async () => {
     const server = await serve((got, response) =>
