@@ -133,7 +133,6 @@ export async function createStage(overrides: Partial<Policy> = {}) {
   return {
     clock,
     store,
-    sink,
     apiClock,
     script,
     deps,
