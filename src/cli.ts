@@ -15,6 +15,7 @@ if (major < 24) {
   keepCompiled()
   const { main } = await import('./commands/main.ts')
   process.exitCode = await main(process.argv.slice(2), (code) => process.exit(code))
-  // What a library left open must not keep a finished command alive; by now stdout has been written to its end.
-  process.stdout.write('', () => process.exit())
+  // What a library left open must not keep a finished command alive; by now stdout has been written to its end, or its
+  // reader was given up.
+  process.exit()
 }

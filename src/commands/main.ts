@@ -1,7 +1,9 @@
+import { once } from 'node:events'
 import { createInterface } from 'node:readline/promises'
 import { CommanderError } from 'commander'
 import { flushSpans } from '../assemble/flush-spans.ts'
 import { printable } from '../assemble/printable.ts'
+import { systemClock } from '../clock.ts'
 import { ConfigFaults, type Fault } from '../config/faults.ts'
 import { Failure, messageOf } from '../domain/failure.ts'
 import { exitCodes, type Io } from './io.ts'
@@ -11,6 +13,8 @@ import { UsageFault } from './registration.ts'
 /** For a collector that does not answer. After a stop there is little left of the time that a stop may take. */
 const flushMs = 2_000
 const flushAfterStopMs = 500
+/** For a reader of stdout that has stopped reading: what it has not taken by then was not acknowledged either. */
+const readAfterStopMs = 250
 
 /** argv → one command → exit code. `exit` ends the process at once, for a second signal and for a stop that hangs. */
 export async function main(argv: readonly string[], exit: (code: number) => never): Promise<number> {
@@ -18,24 +22,31 @@ export async function main(argv: readonly string[], exit: (code: number) => neve
   const io = processIo(exit)
   const code = await execute(argv, io)
   await flushSpans(io.signal.aborted ? flushAfterStopMs : flushMs)
-  const lost = await output.lost()
+  const lost = await output.lost(io.signal)
   if (lost === undefined) return code
   process.stderr.write(`stdout cannot be written: ${messageOf(lost)}\n`)
   return code === exitCodes.done ? exitCodes.failed : code
 }
 
 /** A reader who has seen enough (`| head`) is no fault; a disk that is full is one. */
-function watchOutput(): { lost(): Promise<Error | undefined> } {
+function watchOutput(): { lost(signal: AbortSignal): Promise<Error | undefined> } {
   let first: Error | undefined
   process.stdout.on('error', (error: Error) => (first ??= error))
   process.stderr.on('error', () => undefined)
   return {
-    async lost() {
+    async lost(signal) {
       // What was written last may fail still.
-      await new Promise<void>((resolve) => process.stdout.write('', () => resolve()))
+      const written = new Promise<void>((resolve) => process.stdout.write('', () => resolve()))
+      await Promise.race([written, stopped(signal)])
       return first === undefined || Reflect.get(first, 'code') === 'EPIPE' ? undefined : first
     },
   }
+}
+
+/** Resolves a moment after a stop was asked for. */
+async function stopped(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort')
+  await systemClock.sleep(readAfterStopMs, new AbortController().signal)
 }
 
 export async function execute(argv: readonly string[], io: Io): Promise<number> {

@@ -1,7 +1,7 @@
 // An entry of the tests' own: the real parts, on a clock that may be shifted or faster, ended by SIGKILL, asked to stop
 // or held by SIGSTOP at a named step.
 //   node test/entry/ship.ts -c FILE [--once | --rounds | --backfill FROM:TO] [--role worker]
-//     [--kill before:commit:3] [--stop …] [--freeze …] [--offset-ms N] [--rate N] [--origin-ms N]
+//     [--kill before:commit:3] [--stop …] [--freeze …] [--fail amid:write:4 --code EIO] [--offset-ms N] [--rate N] [--origin-ms N]
 // With --rounds it says `drained` when nothing is left to ship, and begins again at each SIGUSR2; from the first one on
 // it counts steps.
 import { randomUUID } from 'node:crypto'
@@ -16,7 +16,7 @@ import { loadConfig, type Loaded } from '../../src/config/load.ts'
 import { daysFrom, type Day } from '../../src/domain/day.ts'
 import type { GivenUp } from '../../src/schedule/local/drain.ts'
 import { createShiftedClock } from './shifted-clock.ts'
-import { freezeAt, killAt, parseDeadline, stopAt, type Passing } from './steps.ts'
+import { failAt, freezeAt, killAt, parseDeadline, stopAt, type Passing } from './steps.ts'
 import { wrapShipping, wrapStore, wrapSystem } from './wrapping.ts'
 
 const { values } = parseArgs({
@@ -29,6 +29,8 @@ const { values } = parseArgs({
     kill: { type: 'string' },
     stop: { type: 'string' },
     freeze: { type: 'string' },
+    fail: { type: 'string' },
+    code: { type: 'string', default: 'EIO' },
     'offset-ms': { type: 'string', default: '0' },
     rate: { type: 'string', default: '1' },
     'origin-ms': { type: 'string' },
@@ -49,6 +51,7 @@ const passes = [
   killAt(deadlineOf(values.kill)),
   stopAt(deadlineOf(values.stop)),
   freezeAt(deadlineOf(values.freeze)),
+  failAt(deadlineOf(values.fail), values.code),
 ]
 let isCounting = !values.rounds
 const pass: Passing = (...passed) => {

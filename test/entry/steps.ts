@@ -44,6 +44,21 @@ export function stopAt(deadline: Deadline | undefined): Passing {
   return atDeadline(deadline, () => process.kill(process.pid, 'SIGTERM'))
 }
 
+/** At the deadline and each so many times after it, what is about to be done fails with this code of the system. */
+export function failAt(deadline: Deadline | undefined, code: string): Passing {
+  let met = 0
+  return (side, step) => {
+    if (deadline === undefined || side !== deadline.side || step !== deadline.step) return
+    met++
+    if (met % deadline.nth !== 0) return
+    throw Object.assign(new Error(`${code}: made to fail ${side} ${step}`), {
+      code,
+      errno: -1,
+      syscall: step,
+    })
+  }
+}
+
 /** Holds the whole process still at the deadline, until somebody sends it SIGCONT. */
 export function freezeAt(deadline: Deadline | undefined): Passing {
   return atDeadline(deadline, () => {

@@ -1,0 +1,190 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { dayOf, shiftDay, startOf, type Day } from '../../src/domain/day.ts'
+import type { Simulator, WireEntry } from '../../src/simulator/simulator.ts'
+import { clockArguments, createShiftedClock, todayAt } from '../entry/shifted-clock.ts'
+import { createRandom, type Random } from '../pump/model/random.ts'
+import type { TestProcess } from '../setup/processes.ts'
+import { seed } from '../setup/seed.ts'
+import { waitFor } from '../setup/wait-for.ts'
+import { absurdWaits, anyFault } from './hostile-faults.ts'
+import { compare, keysOf, linesBelow } from './shipped.ts'
+import { endOf, logged, readableDays, workplace, type Workplace } from './workplace.ts'
+
+const zones = [101, 102, 103]
+/** Rounds of trouble; `npm run test:long` asks for more. */
+const rounds = Number(process.env['SHIELDLOG_TEST_HOSTILE_ROUNDS'] ?? 14)
+const roundRequests = 200
+const roundMs = 1_500
+/** The way of this clock: a minute a second. */
+const rate = 60
+
+/** Entries that stand in the listing for good and that nobody would call entries. None of them is like another. */
+function strange(random: Random, atMs: number): readonly unknown[] {
+  const mark = random.next()
+  return [
+    { timestamp: atMs, log: `no id ${mark}` },
+    { logId: '', timestamp: atMs, log: `an empty id ${mark}` },
+    { logId: null, timestamp: atMs, log: { Url: `a null id ${mark}` } },
+    { logId: Math.floor(mark * 1e9), timestamp: `yesterday ${mark}`, labels: ['Blocked'] },
+    [mark],
+    `no entry at all ${mark}`,
+    mark,
+  ]
+}
+
+/** What goes on beside the faults: a listing that shifts, tokens that end, clocks that jump, events that come late. */
+const doings: readonly ((simulator: Simulator, random: Random, days: readonly Day[]) => unknown)[] = [
+  (simulator) => simulator.expireTokens(),
+  (simulator, random) => simulator.set({ order: random.pick(['oldest-first', 'newest-first', 'unordered']) }),
+  (simulator, random) => simulator.set({ tokens: random.pick(['position', 'snapshot', 'anchor']) }),
+  (simulator, random) => simulator.set({ lastToken: random.pick(['empty', 'null', 'repeated', 'real']) }),
+  (simulator, random) => simulator.set({ pageSize: random.between(3, 60) }),
+  (simulator, random) => simulator.set({ tokenLifetimeMs: random.pick([null, 2_000, 60_000]) }),
+  (simulator, random) => simulator.set({ emptyError: random.pick(['absent', 'null', 'success-false']) }),
+  (simulator, random, days) => {
+    const day = random.pick(days)
+    const timestampMs = () => startOf(day) + random.between(0, 86_399_999)
+    simulator.append(random.pick(zones), day, random.between(1, 25), { timestampMs })
+  },
+  (simulator, random, days) => {
+    const day = random.pick(days)
+    const entries = strange(random, startOf(day) + random.between(0, 86_399_999))
+    simulator.append(random.pick(zones), day, entries as readonly WireEntry[], {
+      timestampMs: startOf(day) + 1,
+    })
+  },
+]
+
+function peakMegabytes({ pid }: TestProcess): number {
+  const [, kilobytes] = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+  return Number(kilobytes) / 1000
+}
+
+interface Attacked {
+  readonly place: Workplace
+  readonly args: readonly string[]
+  readonly nowMs: () => number
+}
+
+async function attacked(hour: number, clockRate: number): Promise<Attacked> {
+  const fast = todayAt(hour, clockRate)
+  const clock = createShiftedClock(fast)
+  const live = { ratePerSecond: 0.05 }
+  const place = await workplace(
+    { zones, days: 60, pageSize: 20, clock, live, tokenStyle: 'hostile' },
+    { zones, poll: { everySeconds: 1 }, server: { port: 0 } },
+    { requestTimeoutSeconds: 1, maxPageBytes: 1_000_000 },
+  )
+  return { place, args: clockArguments(fast), nowMs: clock.now }
+}
+
+/** Those with an id of their own; the others stand under the hash of all that they are. */
+const isNamed = (key: string) => /\/[0-9a-f-]{36}$/.test(key)
+
+function compareNamed({ events, simulator }: Workplace, days: readonly Day[]) {
+  const shipped = linesBelow(events).filter(({ key }) => days.some((day) => key.includes(`/${day}/`)))
+  const expected = keysOf(simulator, zones, days)
+  const found = compare(shipped.map(({ key }) => key).filter(isNamed), expected.filter(isNamed))
+  const strangers = shipped.filter(({ key }) => !isNamed(key)).length
+  return { ...found, strangers, allStrangers: expected.filter((key) => !isNamed(key)).length }
+}
+
+describe('a hostile API', () => {
+  test(`every fault at random, seed ${seed}: nothing lost, nothing twice`, { timeout: 600_000 }, async () => {
+    const random = createRandom(seed)
+    // A quarter of an hour before midnight: the window of days moves on the way.
+    const { place, args, nowMs } = await attacked(23.75, rate)
+    const { simulator } = place
+    const before = readableDays()
+    const tomorrow = shiftDay(before[2], 1)
+    const days = () => (dayOf(nowMs()) === tomorrow ? [before[1], before[2], tomorrow] : before)
+    let child = place.entry(args)
+    let [met, peak] = [0, 0]
+    for (let round = 0; round < rounds; round++) {
+      const rules = Array.from({ length: random.between(1, 3) }, () => anyFault(random, zones))
+      const what = `seed ${seed}, round ${round}: ${JSON.stringify(rules)}`
+      for (const rule of rules) simulator.fail(rule)
+      random.pick(doings)(simulator, random, days())
+      const from = simulator.requests.length
+      const [fromMs, beganMs] = [nowMs(), performance.now()]
+      await waitFor(
+        () => simulator.requests.length - from >= roundRequests || performance.now() - beganMs > roundMs,
+        { what },
+      )
+      expect(child.isRunning(), `${what}\n${child.stderr().slice(-2000)}`).toBe(true)
+      const asked = simulator.requests.slice(from)
+      met += asked.filter(({ fault }) => fault !== undefined).length
+      // A poll of 9 streams every second reads some pages each time; whoever spins asks for thousands.
+      const minutes = (nowMs() - fromMs) / 60_000
+      expect(asked.length, what).toBeLessThan(roundRequests + 2_000 * Math.max(0.5, minutes))
+      simulator.heal()
+      if (random.chance(0.15)) {
+        peak = Math.max(peak, peakMegabytes(child))
+        await child.kill('SIGKILL')
+        child = place.entry(args)
+      }
+    }
+    peak = Math.max(peak, peakMegabytes(child))
+    simulator.set({ live: { ratePerSecond: 0 }, tokenLifetimeMs: null })
+    await waitFor(() => dayOf(nowMs()) === tomorrow, { what: 'midnight', timeoutMs: 40_000 })
+    expect(await child.kill('SIGTERM'), child.stderr().slice(-3000)).toEqual({ code: 0, signal: null })
+    const last = await endOf(place.entry(['--once', ...args]))
+    expect(last.code, last.stderr).toBe(0)
+    expect(met).toBeGreaterThan(rounds * 5)
+    expect(peak).toBeLessThan(320)
+    const inTime = compareNamed(place, [before[1], before[2], tomorrow])
+    const { missing, repeated, strange: unknown, strangers, allStrangers } = inTime
+    const found = { missing, repeated, unknown, strangers }
+    const whole = { missing: 0, repeated: 0, unknown: 0, strangers: allStrangers }
+    expect(found, `seed ${seed}: ${JSON.stringify(inTime)}`).toEqual(whole)
+    expect(compareNamed(place, [before[0]])).toMatchObject({ repeated: 0, strange: 0 })
+    // What the oldest day has lost, a gap tells.
+    const gone = compareNamed(place, [before[0]]).missing
+    const said = logged(`${child.stderr()}\n${last.stderr}`)
+    if (gone > 0) expect(said.map(({ event }) => event)).toContain('GapFound')
+  })
+
+  test('that asks for absurd waits is believed for an hour at most', { timeout: 90_000 }, async () => {
+    const { place, args, nowMs } = await attacked(2, 2_400)
+    const { simulator } = place
+    const child = place.entry(args)
+    const whole = () => keysOf(simulator, zones, readableDays()).length
+    await waitFor(() => linesBelow(place.events).length > 100, { what: () => `lines: ${child.stderr()}` })
+    for (const retryAfter of absurdWaits) {
+      simulator.fail({ fault: { kind: 'throttle', retryAfter } })
+      const throttled = () => simulator.requests.findLast(({ fault }) => fault === 'throttle')
+      const from = simulator.requests.length
+      await waitFor(() => simulator.requests.length > from && throttled() !== undefined, { what: 'a 429' })
+      const { at } = throttled()!
+      const asked = await waitFor(() => simulator.requests.find((one) => one.at > at + 60_000), {
+        what: () => `a request after ${JSON.stringify(retryAfter)}: ${child.stderr().slice(-2000)}`,
+        timeoutMs: 30_000,
+      })
+      expect((asked.at - at) / 60_000).toBeGreaterThan(50)
+      // Half a minute of a slow machine is a day here; without a bound it would be years.
+      expect((nowMs() - at) / 3_600_000).toBeLessThan(30)
+    }
+    simulator.set({ live: { ratePerSecond: 0 } })
+    await waitFor(() => linesBelow(place.events).length === whole(), {
+      what: () => `all: ${child.stderr().slice(-2000)}`,
+      timeoutMs: 30_000,
+    })
+    expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })
+  })
+
+  test('that does not speak TLS is named in a line, and read once it does', async () => {
+    const place = await workplace({ zones, days: 20 }, { zones })
+    const { simulator } = place
+    place.configure({
+      api: { baseUrl: simulator.url.replace('http:', 'https:'), accessKey: 'the-right-key' },
+    })
+    const refused = await endOf(place.entry(['--once', ...clockArguments({ rate: 10 })]))
+    expect(refused.code, refused.stderr).toBe(1)
+    expect(refused.stderr).toMatch(/^not read to the end: .*no trusted connection/m)
+    expect(simulator.requests).toHaveLength(0)
+    place.configure()
+    expect((await place.once()).code).toBe(0)
+    expect(linesBelow(place.events)).toHaveLength(zones.length * 3 * 20)
+  })
+})

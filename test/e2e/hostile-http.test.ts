@@ -1,0 +1,115 @@
+import { expect, test } from 'vitest'
+import { clockArguments, createShiftedClock, todayAt } from '../entry/shifted-clock.ts'
+import { createRandom } from '../pump/model/random.ts'
+import { seed } from '../setup/seed.ts'
+import { waitFor } from '../setup/wait-for.ts'
+import { honest, honestyOf } from './honesty.ts'
+import { hostileReceiver, moods, type Mood } from './hostile-receiver.ts'
+import { compare, compareFiles, exactly, keysOf, linesBelow } from './shipped.ts'
+import { endOf, logged, readableDays, workplace, zones } from './workplace.ts'
+
+/** Moods beside those that are met once each; `npm run test:long` asks for more. */
+const more = Number(process.env['SHIELDLOG_TEST_HOSTILE_ROUNDS'] ?? 4)
+const moodMs = 1_200
+
+/** By the end of its id: about one event in 64. */
+const isPoison = (key: string) => /[0-3]7$/.test(key)
+
+interface Letter {
+  readonly id: string
+  readonly sink: string
+}
+
+const timeout = 300_000
+
+test(
+  `a far side of every mood, seed ${seed}: nothing lost, the same bytes each time`,
+  { timeout },
+  async () => {
+    const random = createRandom(seed)
+    const siem = await hostileReceiver(isPoison)
+    const fast = todayAt(10, 20)
+    const live = { ratePerSecond: 0.5 }
+    const place = await workplace({ days: 40, pageSize: 25, clock: createShiftedClock(fast), live })
+    const { simulator, events } = place
+    place.configure({
+      poll: { everySeconds: 5 },
+      server: { port: 0 },
+      sinks: [
+        { name: 'archive', type: 'file', path: events },
+        {
+          name: 'siem',
+          type: 'http',
+          url: siem.url,
+          compression: 'gzip',
+          // On this clock less than a second.
+          timeoutSeconds: 15,
+          batch: { maxEvents: 10 },
+        },
+      ],
+    })
+    const args = clockArguments(fast)
+    const child = place.entry(args)
+    const lines = () => linesBelow(events).length
+    const rest: Mood[] = [...moods]
+    for (let round = 0; round < moods.length + more; round++) {
+      siem.mood =
+        rest.length > 0 ? rest.splice(random.between(0, rest.length - 1), 1)[0]! : random.pick(moods)
+      const [asked, shipped] = [siem.got.length, lines()]
+      const beganMs = performance.now()
+      // The other sink goes on, whatever the far side does.
+      await waitFor(() => lines() > shipped && performance.now() - beganMs > moodMs, {
+        what: () => `files beside a far side that is ${siem.mood}: ${child.stderr().slice(-2000)}`,
+        timeoutMs: 30_000,
+        everyMs: 50,
+      })
+      expect(child.isRunning(), child.stderr().slice(-2000)).toBe(true)
+      const seconds = (performance.now() - beganMs) / 1000
+      // Six streams with ten events a body; whoever spins sends thousands.
+      expect(siem.got.length - asked, siem.mood).toBeLessThan(300 * Math.max(1, seconds))
+    }
+    siem.mood = 'well'
+    simulator.set({ live: { ratePerSecond: 0 } })
+    expect(await child.kill('SIGTERM'), child.stderr().slice(-2000)).toEqual({ code: 0, signal: null })
+    const last = await endOf(place.entry(['--once', ...args]))
+    expect(last.code, last.stderr).toBe(0)
+    const days = readableDays()
+    const all = keysOf(simulator, zones, days)
+    const good = all.filter((key) => !isPoison(key))
+    const what = `seed ${seed}`
+    expect(compareFiles(events, simulator, zones, days), what).toEqual(exactly(all.length))
+    expect(compare([...siem.taken], good), what).toEqual(exactly(good.length))
+    expect(honestyOf(siem.got), what).toEqual(honest)
+    const listed = await place.ended(['dead-letters', 'list', '--json'])
+    const { deadLetters } = JSON.parse(listed.stdout) as { readonly deadLetters: readonly Letter[] }
+    const poison = all.filter(isPoison).map((key) => key.split('/')[2]!)
+    expect(poison.length).toBeGreaterThan(0)
+    expect(deadLetters.map(({ id }) => id).sort(), what).toEqual(poison.toSorted())
+  },
+)
+
+test('a far side that refuses everything stops its streams alone, in one line', async () => {
+  const siem = await hostileReceiver(() => false)
+  siem.mood = 'refusing'
+  const place = await workplace({ days: 40, live: { ratePerSecond: 5 } })
+  place.configure({
+    server: { port: 0 },
+    sinks: [
+      { name: 'archive', type: 'file', path: place.events },
+      { name: 'siem', type: 'http', url: siem.url, compression: 'gzip' },
+    ],
+  })
+  const child = place.start(['run'])
+  const lines = () => linesBelow(place.events).length
+  await waitFor(() => lines() > zones.length * 3 * 40 + 60, {
+    what: () => `live lines: ${child.stderr()}`,
+    timeoutMs: 40_000,
+  })
+  const told = logged(child.stderr()).filter(({ level }) => level === 'warn' || level === 'error')
+  expect(told.map(({ event, sink }) => [event, sink])).toEqual([['StreamFailed', 'siem']])
+  expect(told[0]!['msg']).toMatch(/answered 401 \(who are you\)/)
+  expect(siem.taken.size).toBe(0)
+  // Six streams, tried again slowly.
+  expect(siem.got.length).toBeLessThan(30)
+  expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })
+})

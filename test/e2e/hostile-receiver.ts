@@ -1,0 +1,99 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { gunzipSync } from 'node:zlib'
+import { own } from '../setup/leftovers.ts'
+import { keyOfLine } from './honesty.ts'
+import type { Got } from './receiver.ts'
+
+/** How the far side treats a request. */
+export const moods = [
+  'well',
+  // The connection ends before, within and after the body.
+  'gone',
+  'halfway',
+  'forgetful',
+  // Never answers: without and with the body read.
+  'deaf',
+  'silent',
+  // Takes everything and answers when the client has long given up.
+  'late',
+  'busy',
+  'throttling',
+  'narrow',
+  'broken',
+  // Answers and closes a connection that was to be kept.
+  'curt',
+  'refusing',
+  'babbling',
+] as const
+export type Mood = (typeof moods)[number]
+
+export interface HostileReceiver {
+  readonly url: string
+  mood: Mood
+  /** Every body that came whole, whatever was answered. */
+  readonly got: readonly Got[]
+  /** `zone/day/id` of all events that were taken. */
+  readonly taken: ReadonlySet<string>
+}
+
+/** Longer than the client waits. */
+const lateMs = 1_500
+const mostLines = 3
+
+/** A far side that changes its mood, and refuses events that are poison in any. Closed after the test. */
+export async function hostileReceiver(isPoison: (key: string) => boolean): Promise<HostileReceiver> {
+  const got: Got[] = []
+  const taken = new Set<string>()
+  const late = new Set<NodeJS.Timeout>()
+
+  async function read(request: IncomingMessage): Promise<Got> {
+    const chunks: Buffer[] = []
+    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+    const text = gunzipSync(Buffer.concat(chunks)).toString('utf8')
+    return { headers: request.headers, text, lines: text.split('\n').filter((line) => line !== '') }
+  }
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
+    const { mood } = self
+    if (mood === 'gone') return request.socket.destroy()
+    if (mood === 'deaf') return undefined
+    if (mood === 'halfway') return request.once('data', () => request.socket.resetAndDestroy())
+    const one = await read(request)
+    got.push(one)
+    if (mood === 'silent') return undefined
+    if (mood === 'busy') return response.writeHead(503).end('<html>busy')
+    if (mood === 'throttling') return response.writeHead(429, { 'retry-after': '2' }).end()
+    if (mood === 'broken') return response.writeHead(500, { 'content-length': '100' }).end('cut')
+    if (mood === 'refusing') return response.writeHead(401).end('who are you')
+    if (mood === 'narrow' && one.lines.length > mostLines) return response.writeHead(413).end()
+    const keys = one.lines.map(keyOfLine)
+    if (keys.some(isPoison)) return response.writeHead(400).end('poison')
+    for (const key of keys) taken.add(key)
+    if (mood === 'forgetful') return request.socket.destroy()
+    if (mood === 'late') return void late.add(setTimeout(() => response.end(), lateMs))
+    if (mood === 'curt') return response.end(() => request.socket.destroy())
+    return response.end(mood === 'babbling' ? '{"errors":true,"items":[{}]}'.repeat(10_000) : '')
+  }
+
+  const server = createServer((request, response) => {
+    response.on('error', () => undefined)
+    // A request that ends half way was never got.
+    serve(request, response).catch(() => response.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const remove = async () => {
+    for (const timer of late) clearTimeout(timer)
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+    server.closeAllConnections()
+    await closed
+  }
+  own({ what: 'hostile receiver', isLeft: () => server.listening, remove, isFault: false })
+  const self: HostileReceiver = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/in`,
+    mood: 'well',
+    got,
+    taken,
+  }
+  return self
+}
