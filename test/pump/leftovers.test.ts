@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { dayOf, type Day } from '../../src/domain/day.ts'
 import type { Receipt } from '../../src/domain/delivery.ts'
+import { Failure } from '../../src/domain/failure.ts'
 import { newCheckpoint } from '../../src/domain/progress.ts'
 import { noTrust } from '../../src/domain/trust.ts'
 import { createNativeFormat } from '../../src/formats/native.ts'
@@ -34,21 +35,40 @@ async function setUp(day: Day) {
   } as const
   const openSink = () => createFileSink(settings, { format: createNativeFormat(), clock, telemetry })
 
+  const timeMs = Date.parse(`${day}T10:00:00Z`)
+  const event = (id: string) =>
+    eventOf({ key: id, id, day, timeMs, sortMs: timeMs, arrivesAtMs: timeMs, shuffle: 0 }, 7)
+
+  /** Delivers an event whose commit never comes. */
+  async function leaveBehind(): Promise<void> {
+    const sink = openSink()
+    const { fence, checkpoint } = await store.take(stream, { id: 'dead', schedule: true })
+    const confirm = async () => undefined
+    const receipts = checkpoint?.receipts ?? []
+    const open = await sink.open(stream, { storeId: store.id, receipts, readable: true, confirm }, never)
+    await open.deliver([event('left behind')], never)
+    await sink.close()
+    await store.release(stream, fence)
+  }
+
   /** Ships two events; of the second the commit never comes, as after `kill -9`. */
-  async function shipAndDie(sink: Sink): Promise<void> {
+  async function shipAndDie(sink: Sink, isEnded = true): Promise<void> {
     const { fence } = await store.take(stream, { id: 'dead', schedule: true })
     const confirm = async () => undefined
     const taken = { storeId: store.id, receipts: [] as Receipt[], readable: true, confirm }
     const open = await sink.open(stream, taken, never)
-    const timeMs = Date.parse(`${day}T10:00:00Z`)
-    const event = (id: string) =>
-      eventOf({ key: id, id, day, timeMs, sortMs: timeMs, arrivesAtMs: timeMs, shuffle: 0 }, 7)
     const { receipts } = await open.deliver([event('kept')], never)
     const ended = { as: 'closed', atMs: clock.now() } as const
-    const next = { ...newCheckpoint(stream, clock.now(), noTrust), commit: 1, receipts, ended }
+    const next = {
+      ...newCheckpoint(stream, clock.now(), noTrust),
+      commit: 1,
+      receipts,
+      ...(isEnded && { ended }),
+    }
     await store.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
     await open.deliver([event('left behind')], never)
     await sink.close()
+    await store.release(stream, fence)
   }
 
   const deps = {
@@ -68,7 +88,7 @@ async function setUp(day: Day) {
     for await (const line of readParts(path, 7, day)) found.push((JSON.parse(line) as { id: string }).id)
     return found
   }
-  return { store, stream, openSink, shipAndDie, deps, ids }
+  return { store, stream, openSink, shipAndDie, leaveBehind, deps, ids }
 }
 
 describe('streams that are pumped no more', () => {
@@ -89,5 +109,63 @@ describe('streams that are pumped no more', () => {
     expect((await store.read(stream))?.commit).toBe(settled?.commit)
     await sink.close()
     await store.close()
+  })
+})
+
+describe('a stream that others have finished', () => {
+  const today = dayOf(Date.now())
+
+  async function setUpLeft() {
+    const world = await setUp(today)
+    await world.shipAndDie(world.openSink(), false)
+    const sink = world.openSink()
+    const leftovers = createLeftovers({ ...world.deps, sinks: new Map([['archive', sink]]) })
+    const end = async () => {
+      await sink.close()
+      await world.store.close()
+    }
+    return { ...world, leftovers, end }
+  }
+
+  it('has what was not committed taken back, by whoever looks at all streams', async () => {
+    const { leftovers, ids, end } = await setUpLeft()
+    await leftovers.settle(never)
+    expect(await ids()).toEqual(['kept'])
+    await end()
+  })
+
+  it('is looked at after a pump that ended in an error, and when the store may be older than it was', async () => {
+    const { leftovers, stream, leaveBehind, ids, end } = await setUpLeft()
+    await leftovers.settle(never)
+    await leaveBehind()
+    // It was looked at a moment ago, and nothing has happened that this process knows of.
+    await leftovers.settle(never)
+    expect(await ids()).toEqual(['kept', 'left behind'])
+    const failing = leftovers.watch(stream, () => Promise.reject(new Failure('cancelled', 'fence_lost', 'x')))
+    await expect(failing).rejects.toThrow('x')
+    await leftovers.settle(never)
+    expect(await ids()).toEqual(['kept'])
+    await leaveBehind()
+    leftovers.suspectAll()
+    await leftovers.settle(never)
+    expect(await ids()).toEqual(['kept'])
+    await end()
+  })
+
+  it('is left alone while it is pumped here, or held elsewhere, and looked at again', async () => {
+    const { leftovers, stream, store, ids, end } = await setUpLeft()
+    const pumping = Promise.withResolvers<void>()
+    const pump = leftovers.watch(stream, () => pumping.promise)
+    await leftovers.settle(never)
+    expect(await ids()).toEqual(['kept', 'left behind'])
+    pumping.resolve()
+    await pump
+    const { fence } = await store.take(stream, { id: 'another', schedule: false })
+    await leftovers.settle(never)
+    expect(await ids()).toEqual(['kept', 'left behind'])
+    await store.release(stream, fence)
+    await leftovers.settle(never)
+    expect(await ids()).toEqual(['kept'])
+    await end()
   })
 })
