@@ -152,8 +152,7 @@ export function createShieldClient(options: ShieldClientOptions): ShieldClient {
     const failure = failureOf(answer.status, body, {
       what: `${call.operation} of account ${account}`,
       hasCursor: call.token !== undefined,
-      hidden:
-        call.token === undefined ? [key] : [key, call.token, encodeURIComponent(call.token.toWellFormed())],
+      hidden: call.token === undefined ? [key] : [key, call.token],
       serverDate: answer.serverDate,
       requestId: answer.requestId,
       retryAt: answer.retryAfterMs === undefined ? undefined : clock.now() + answer.retryAfterMs,

@@ -7,7 +7,7 @@ export interface AnswerContext {
   readonly what: string
   /** The request carried a token of an earlier page. */
   readonly hasCursor: boolean
-  /** Texts that must not show in a message: the access key, the token. */
+  /** Texts that must not show: the access key, the token. Their form in a URL is hidden with them. */
   readonly hidden: readonly string[]
   readonly serverDate: number | undefined
   readonly requestId: string | undefined
@@ -60,11 +60,12 @@ function classify(status: number, fault: Fault, context: AnswerContext): Failure
   return failure('refuse', 'rejected', `the request is refused (status ${status})`)
 }
 
-function detailsOf({ errorKey }: Fault, { serverDate, requestId, retryAt }: AnswerContext): FailureDetails {
+function detailsOf({ errorKey }: Fault, context: AnswerContext): FailureDetails {
+  const { serverDate, requestId, retryAt, hidden } = context
   return {
-    ...(errorKey === '' ? {} : { errorKey }),
+    ...(errorKey === '' ? {} : { errorKey: masked(errorKey, hidden) }),
     ...(serverDate === undefined ? {} : { serverDate }),
-    ...(requestId === undefined ? {} : { requestId }),
+    ...(requestId === undefined ? {} : { requestId: masked(requestId, hidden) }),
     ...(retryAt === undefined ? {} : { retryAt }),
   }
 }
@@ -72,11 +73,18 @@ function detailsOf({ errorKey }: Fault, { serverDate, requestId, retryAt }: Answ
 const longestTold = 300
 
 function messageOf(why: string, { message, errorKey }: Fault, { what, hidden }: AnswerContext): string {
-  let told = [errorKey, message].filter((part) => part !== '').join(': ')
-  for (const text of hidden) if (text.length > 3) told = told.replaceAll(text, '***')
+  const told = masked([errorKey, message].filter((part) => part !== '').join(': '), hidden)
   // What the far side says may hold anything, line breaks and terminal codes included.
   const plain = told.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, longestTold)
   return plain === '' ? `${what}: ${why}` : `${what}: ${why}: ${plain}`
+}
+
+/** Some services repeat what they were sent. */
+function masked(told: string, hidden: readonly string[]): string {
+  return hidden
+    .filter((text) => text.length > 3)
+    .flatMap((text) => [text, encodeURIComponent(text.toWellFormed())])
+    .reduce((left, text) => left.replaceAll(text, '***'), told)
 }
 
 /** A JSON body, or undefined where it is none. Bytes that are no UTF-8 become U+FFFD: better one letter than a page. */

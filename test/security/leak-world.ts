@@ -45,9 +45,18 @@ export async function leakWorld(): Promise<LeakWorld> {
   const forCollector = make('OTLP header', true)
   canaries.add('TLS key', pem('client.key').split('\n')[3] ?? '')
 
-  const place = await workplace({ days: events, pageSize: 10, accessKey: key })
+  const place = await workplace({ days: events, pageSize: 10, accessKey: key, zones: [zone, 102, 103] })
   const { simulator, folder } = place
   const collector = await otlpReceiver()
+  // The API itself repeats the key that it was given.
+  const repeating = JSON.stringify({
+    title: `${key} may not`,
+    detail: key,
+    errorKey: key,
+    message: `AccessKey: ${key}`,
+  })
+  const fault = { kind: 'status', status: 400, body: repeating, contentType: 'application/json' } as const
+  simulator.fail({ match: { zone: 103 }, times: Infinity, fault })
   const refused = simulator.entries(zone, readableDays()[1])[3]?.logId ?? 'none'
   const taking = await echo((text) => (text.includes(refused) ? 400 : 200))
   const refusing = await echo(() => 401)
@@ -77,7 +86,7 @@ export async function leakWorld(): Promise<LeakWorld> {
       api: { baseUrl: simulator.url },
       zones: undefined,
       accounts: [
-        { name: 'right', accessKey: '${RIGHT_KEY}', zones: [zone] },
+        { name: 'right', accessKey: '${RIGHT_KEY}', zones: [zone, 103] },
         { name: 'wrong', accessKeyFile: './access-key', zones: [102] },
       ],
       server: { port: 0, token },
@@ -131,8 +140,8 @@ export async function everythingFailed(address: string, token: string, what: () 
     missing = [
       ...failing.filter((sink) => !hasFailed(sink)),
       ...pairs
-        .filter((pair) => pair.zone === 102 && pair.lastError === undefined)
-        .map(({ sink }) => `102 → ${sink}`),
+        .filter((pair) => pair.zone !== zone && pair.lastError === undefined)
+        .map((pair) => `${pair.zone} → ${pair.sink}`),
       ...(deadLetters.some(({ sink, count }) => sink === 'taking' && count > 0) ? [] : ['a dead letter']),
     ]
     return missing.length === 0

@@ -56,8 +56,12 @@ describe.skipIf(!redisServerAvailable())('over Redis', () => {
     expect([kept.checkpoints.length > 0, kept.letters.length]).toEqual([true, 1])
     places.set('what the store keeps', JSON.stringify(kept))
 
-    const run = async (command: readonly string[], name = command.join(' ')) => {
-      const { stdout, stderr } = await place.ended(command, { env })
+    const run = async (
+      command: readonly string[],
+      name: string,
+      more: Readonly<Record<string, string>> = {},
+    ) => {
+      const { stdout, stderr } = await place.ended(command, { env: { ...env, ...more } })
       expect(`${stdout}${stderr}`, name).not.toBe('')
       places.set(name, `${stdout}\n${stderr}`)
     }
@@ -66,7 +70,7 @@ describe.skipIf(!redisServerAvailable())('over Redis', () => {
         ['status', '--json'],
         ['dead-letters', 'list'],
         ['config', 'print'],
-      ].map((each) => run(each)),
+      ].map((each) => run(each, each.join(' '))),
     )
 
     // The password is changed under the feet of both: what they know is refused from now on.
@@ -75,33 +79,33 @@ describe.skipIf(!redisServerAvailable())('over Redis', () => {
     const areRefused = () => [scheduler, worker].every((each) => each.stderr().includes('WRONGPASS'))
     await waitFor(areRefused, { what: () => output().slice(-1500), timeoutMs: 20_000 })
     await askAll('refused')
-    for (const each of [scheduler, worker]) {
-      await each.kill('SIGTERM')
-      places.set(`process ${each.pid}`, `${each.stdout()}\n${each.stderr()}`)
-    }
+    const processes = [scheduler, worker]
+    await Promise.all(processes.map((each) => each.kill('SIGTERM')))
+    for (const each of processes) places.set(`process ${each.pid}`, `${each.stdout()}\n${each.stderr()}`)
 
     const elsewhere = canaries.make('password of another Redis')
     writeFileSync(join(place.folder, 'redis-password'), `${elsewhere}\n`)
-    const states = {
+    const urls = {
       refused: urlWith(elsewhere),
       'not there': urlWith(elsewhere, 1),
       'no TLS': urlWith(elsewhere, server.port, 'rediss'),
-      'no sentinel': {
-        redis: {
-          sentinels: [`127.0.0.1:${server.port}`],
-          name: 'x',
-          username: 'shipper',
-          passwordFile: './redis-password',
-        },
-      },
-      'no cluster': {
-        redis: { cluster: [`127.0.0.1:${server.port}`], username: 'shipper', password: elsewhere },
-      },
     }
-    for (const [name, state] of Object.entries(states)) {
-      configure({ state })
-      await run([name === 'refused' ? 'check' : 'status'], name)
+    await Promise.all(
+      Object.entries(urls).map(([name, url]) =>
+        run([name === 'refused' ? 'check' : 'status'], name, { SHIELDLOG_STATE: url }),
+      ),
+    )
+    const node = [`127.0.0.1:${server.port}`]
+    const states = {
+      'no sentinel': { sentinels: node, name: 'x', username: 'shipper', passwordFile: './redis-password' },
+      'no cluster': { cluster: node, username: 'shipper', password: elsewhere },
     }
+    for (const [name, redis] of Object.entries(states)) {
+      configure({ state: { redis } })
+      await run(['status'], name)
+    }
+    for (const name of [...Object.keys(urls), ...Object.keys(states)])
+      expect(String(places.get(name)), name).toMatch(/127\.0\.0\.1:\d+.* failed: /)
     collector.texts.forEach((text, index) => {
       if (index % 2 === 1) places.set(`spans ${index}`, text)
     })

@@ -136,6 +136,14 @@ describe('messages', () => {
     expect(message.length).toBeLessThan(500)
   })
 
+  it('hold no key in what is told beside them', () => {
+    const hidden = ['hunter2/key+']
+    const said = 'k.hunter2/key+.hunter2%2Fkey%2B'
+    const failure = failureOf(400, error(said, said), { ...context, hidden, requestId: said })
+    expect(failure?.details).toMatchObject({ errorKey: 'k.***.***', requestId: 'k.***.***' })
+    expect(failure?.message).not.toContain('hunter2')
+  })
+
   it('never take anything for more than it is, whatever comes', () => {
     const part = fc.oneof(
       fc.jsonValue(),
