@@ -242,3 +242,28 @@ test('a sink that is a file by now takes them too, each once', async () => {
       .sort(),
   ).toEqual(poison.toSorted())
 })
+
+test('a replay into stdout leaves stdout to the events', async () => {
+  const siem = await receiver()
+  const place = await workplace({ days: 20 }, { ...quiet, zones: [101], sinks: [siemAt(siem)] })
+  const poison = idsOf(place, 101, today).slice(3, 6)
+  await poisoned(place, siem, poison)
+  place.configure({ sinks: [{ name: 'siem', type: 'stdout' }] })
+  const ended = await place.ended(['dead-letters', 'replay'])
+  expect([ended.code, ended.stderr]).toEqual([0, 'replaying 3 dead letters\nsiem: 3 delivered\n'])
+  const lines = ended.stdout.trim().split('\n')
+  expect(lines.map((line) => (JSON.parse(line) as { id: string }).id).sort()).toEqual(poison.toSorted())
+})
+
+test('a replay that is stopped says what it did, and leaves the rest as it was', async () => {
+  const siem = await receiver()
+  const place = await workplace({ days: 20 }, { ...quiet, zones: [101], sinks: [siemAt(siem)] })
+  await poisoned(place, siem, [idsOf(place, 101, yesterday)[5]!, idsOf(place, 101, today)[5]!])
+  const asked = siem.got.length
+  siem.answer((_got, index) => (index === asked ? { status: 200 } : 'hang'))
+  const child = place.start(['dead-letters', 'replay'])
+  await waitFor(() => siem.got.length === asked + 2, { what: () => child.stderr(), timeoutMs: 30_000 })
+  expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })
+  expect(child.stdout()).toBe('siem: 1 delivered, 1 left as they were: stopped\n')
+  expect(await listed(place)).toHaveLength(1)
+})
