@@ -93,11 +93,11 @@ function named(names: readonly (number | string)[]): string {
 export function listText(backfills: readonly BackfillStatus[], width: number): string {
   if (backfills.length === 0) return 'no backfills\n'
   const header = ['id', 'from', 'to', 'state', 'done', 'queued', 'left out', 'made at']
-  const rows = backfills.map(({ id, from, to, state, done, queued, leftOut, createdAt }) => [
+  const rows = backfills.map(({ id, from, to, again, state, done, queued, leftOut, createdAt }) => [
     printable(id),
     from,
     to,
-    state,
+    again === true ? `${state}, again` : state,
     String(done),
     String(queued),
     String(leftOut),

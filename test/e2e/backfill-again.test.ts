@@ -36,6 +36,10 @@ test('files get new parts in place of the old ones, beside live traffic', async 
   expect(status).toMatchObject({ id, again: true, state: 'done', done: 6, leftOut: 0 })
   expect(status!.days[0]).toMatchObject({ events: 2 * 200, done: 2 })
   expect(running.stderr()).toContain('"event":"PartsGaveWay"')
+  expect((await told(place, 'backfill', 'list')).stdout).toMatch(
+    new RegExp(`^${id}  .*  done, again  6 `, 'm'),
+  )
+  expect((await told(place, 'status')).stdout).toMatch(new RegExp(`^backfill ${id}, .* again: done, `, 'm'))
   for (const day of days) {
     const audit = await told(place, 'audit', '--zone', '101,102', '--day', day)
     expect(audit.code, audit.stdout).toBe(0)

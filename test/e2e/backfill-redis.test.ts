@@ -5,7 +5,7 @@ import { redisServerAvailable } from '../setup/redis.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { again, hiddenBelow } from './backfill-again.ts'
 import { askedBy, expectWhole, fleet, fleetZones, said, stopAll, untilWhole, type Fleet } from './fleet.ts'
-import { compareFiles, exactly, partsBelow } from './shipped.ts'
+import { compareFiles, exactly, linesBelow, partsBelow } from './shipped.ts'
 
 /** The run itself begins with today; the past is for the backfills. */
 const poll = { everySeconds: 1, firstRunDays: 1 }
@@ -137,6 +137,30 @@ describe.skipIf(!redisServerAvailable())('backfills over Redis', { concurrent: t
     expect(partsBelow(events).filter((part) => past.includes(part))).toEqual([])
     expect(hiddenBelow(events)).toEqual({ waiting: [], replaced: past })
     await expectWhole(all)
+  })
+
+  test('finish a move of parts that a killed process began', { timeout: 120_000 }, async () => {
+    const all = await fleet({ simulator: { days: 60, pageSize: 20 }, settings: { poll } })
+    const { place, days } = all
+    const { events } = place
+    const [, yesterday] = days
+    const first = await place.ended(['backfill', '--from', yesterday, '--to', yesterday, '--zone', '101'])
+    expect(first.code, first.stderr).toBe(0)
+    const before = partsBelow(events)
+    const killed = place.entry(['--role', 'all', '--kill', 'after:move:1'])
+    await killed.waitForLine(/"event":"Started"/)
+    const id = await again(place, yesterday, yesterday, '--zone', '101')
+    expect(await killed.exited, killed.stderr()).toMatchObject({ signal: 'SIGKILL' })
+    const amid = linesBelow(events).filter(({ key }) => key.startsWith(`101/${yesterday}/`))
+    expect(amid).toHaveLength(2 * 60)
+    all.start('all', 'other')
+    const isDone = async () => (await backfillsOf(place)).find((each) => each.id === id)?.state === 'done'
+    await waitFor(isDone, { what: () => `the backfill${said(all)}`, timeoutMs: 90_000, everyMs: 200 })
+    await stopAll(all)
+    const after = linesBelow(events).filter(({ key }) => key.startsWith(`101/${yesterday}/`))
+    expect(new Set(after.map(({ key }) => key)).size).toBe(60)
+    expect(after).toHaveLength(60)
+    expect(hiddenBelow(events)).toEqual({ waiting: [], replaced: before })
   })
 
   const everySeconds = 3
