@@ -163,6 +163,44 @@ describe.skipIf(!redisServerAvailable())('backfills over Redis', { concurrent: t
     expect(hiddenBelow(events)).toEqual({ waiting: [], replaced: before })
   })
 
+  test('move nothing once a process thaws that slept before it', { timeout: 150_000 }, async () => {
+    const all = await fleet({ simulator: { days: 60, pageSize: 20 }, settings: { poll } })
+    const { place, days } = all
+    const { events } = place
+    const [, yesterday] = days
+    const first = await place.ended(['backfill', '--from', yesterday, '--to', yesterday, '--zone', '101'])
+    expect(first.code, first.stderr).toBe(0)
+    await using frozen = place.entry(['--role', 'all', '--freeze', 'before:move:1'])
+    await frozen.waitForLine(/"event":"Started"/)
+    const ids = [await again(place, yesterday, yesterday, '--zone', '101')]
+    await frozen.waitForLine(/^frozen$/)
+    all.start('all', 'other')
+    const areDone = async () =>
+      (await backfillsOf(place))
+        .filter((each) => ids.includes(each.id))
+        .every(({ state }) => state === 'done')
+    const done = { what: () => `the backfills${said(all)}`, timeoutMs: 90_000, everyMs: 200 }
+    await waitFor(areDone, done)
+    // What took its place then gives way itself.
+    ids.push(await again(place, yesterday, yesterday, '--zone', '101'))
+    await waitFor(areDone, done)
+    const parts = partsBelow(events)
+    await frozen.kill('SIGCONT')
+    // It goes on with its move, and finds nothing to move; polls go on beside it.
+    const polled = pagesOf(all, days[2])
+    await waitFor(() => pagesOf(all, days[2]) > polled + 12, {
+      what: () => `polls${said(all)}`,
+      timeoutMs: 40_000,
+    })
+    await frozen.kill('SIGTERM')
+    await stopAll(all)
+    const own = (names: readonly string[]) => names.filter((part) => part.includes(`day=${yesterday}`))
+    expect(own(partsBelow(events))).toEqual(own(parts))
+    const lines = linesBelow(events).filter(({ key }) => key.startsWith(`101/${yesterday}/`))
+    expect(lines).toHaveLength(60)
+    expect(new Set(lines.map(({ key }) => key)).size).toBe(60)
+  })
+
   const everySeconds = 3
   /** What a due poll needs until its request is noted, on a busy machine. */
   const slackMs = 700
