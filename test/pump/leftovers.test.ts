@@ -1,3 +1,5 @@
+import { symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { dayOf, type Day } from '../../src/domain/day.ts'
@@ -88,7 +90,7 @@ async function setUp(day: Day) {
     for await (const line of readParts(path, 7, day)) found.push((JSON.parse(line) as { id: string }).id)
     return found
   }
-  return { store, stream, openSink, shipAndDie, leaveBehind, deps, ids }
+  return { store, stream, path, openSink, shipAndDie, leaveBehind, deps, ids }
 }
 
 describe('streams that are pumped no more', () => {
@@ -167,5 +169,27 @@ describe('a stream that others have finished', () => {
     await leftovers.settle(never)
     expect(await ids()).toEqual(['kept'])
     await end()
+  })
+
+  it('is looked at although the folder of another one leads elsewhere, which is told', async () => {
+    const { store, stream, path, openSink, shipAndDie, deps, ids } = await setUp(today)
+    const other = { ...stream, zone: 5 }
+    const { fence } = await store.take(other, { id: 'dead', schedule: true })
+    const next = { ...newCheckpoint(other, systemClock.now(), noTrust), commit: 1 }
+    await store.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
+    await store.release(other, fence)
+    await shipAndDie(openSink(), false)
+    symlinkSync(temporaryFolder(), join(path, 'zone=5'))
+    const sink = openSink()
+    const zones = [{ id: 5, name: 'five', account: 'default' }, zone]
+    const leftovers = createLeftovers({ ...deps, zones, sinks: new Map([['archive', sink]]) })
+    const refused = {
+      code: 'unwritable',
+      message: expect.stringContaining('zone=5 is a symbolic link') as string,
+    }
+    await expect(leftovers.settleAll(never)).rejects.toMatchObject(refused)
+    expect(await ids()).toEqual(['kept'])
+    await sink.close()
+    await store.close()
   })
 })

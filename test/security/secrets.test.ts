@@ -24,12 +24,20 @@ test('no secret of the configuration shows anywhere, whatever fails', { timeout:
     ['fetch', '--zone', '101', '--day', 'today', '--limit', '1'],
     ['fetch', '--zone', '102', '--day', 'today'],
   ]
-  const run = async (command: readonly string[], name = command.join(' ')) => {
-    const { stdout, stderr } = await place.ended(command, { env: { ...env, JUNK: junk } })
+  const run = async (
+    command: readonly string[],
+    name = command.join(' '),
+    more: Readonly<Record<string, string>> = {},
+  ) => {
+    const { stdout, stderr } = await place.ended(command, { env: { ...env, JUNK: junk, ...more } })
     expect(`${stdout}${stderr}`, name).not.toBe('')
     places.set(name, `${stdout}\n${stderr}`)
   }
-  await Promise.all(commands.map((command) => run(command)))
+  const proxies = [`http://user:${junk}@[no-address`, `user:${junk}@proxy:3128`]
+  await Promise.all([
+    ...commands.map((command) => run(command)),
+    ...proxies.map((proxy, index) => run(['check'], `junk proxy ${index}`, { HTTP_PROXY: proxy })),
+  ])
   expect((await child.kill('SIGTERM'))?.code).toBe(0)
   places.set('stdout', child.stdout()).set('stderr', child.stderr())
 
