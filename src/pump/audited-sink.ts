@@ -18,6 +18,7 @@ export interface PartEnd {
   readonly wholeLines: number
   readonly wholeBytes: number
   readonly isTorn: boolean
+  readonly isCompressed: boolean
   readonly damage?: string
 }
 

@@ -104,8 +104,10 @@ async function forgetLost(session: Session, { report, ends, absent }: FilesLooke
 function leftOf(receipt: Receipt, part: PartReport | undefined, ends: FilesLooked['ends']): Receipt[] {
   if (part?.fault === 'missing') return part.isElsewhere === true ? [receipt] : []
   const end = ends.get(receipt.part)
-  if (part?.fault !== 'short' || end === undefined || end.damage !== undefined) return [receipt]
-  return [{ ...receipt, bytes: end.wholeBytes, lines: end.wholeLines }]
+  if (end === undefined || end.damage !== undefined) return [receipt]
+  // Compressed parts are never cut: what is wrong with one stays until somebody moves it away.
+  const isCut = part?.fault === 'short' || (end.isTorn && !end.isCompressed)
+  return [isCut ? { ...receipt, bytes: end.wholeBytes, lines: end.wholeLines } : receipt]
 }
 
 async function restorePage(

@@ -2,7 +2,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import { shiftDay, startOf } from '../../src/domain/day.ts'
-import { deep, edit, expectWhole, none, pathOf, shipped, yesterday } from './deep-audit.ts'
+import type { Receipt } from '../../src/domain/delivery.ts'
+import { deep, edit, events, expectWhole, linesOf, none, pathOf, shipped, yesterday } from './deep-audit.ts'
 import type { Workshop } from './workshop.ts'
 
 describe('holes in the state', () => {
@@ -41,18 +42,76 @@ describe('holes in the state', () => {
     await expectWhole(workshop)
   })
 
-  test('a receipt that was raised by hand is a part that lost lines', async () => {
-    const workshop = await shipped()
+  /** Changes the receipts of yesterday's checkpoint. */
+  function changeReceipts(
+    workshop: Workshop,
+    change: (receipts: readonly Receipt[]) => readonly Receipt[],
+  ): void {
     const db = database(workshop)
     const row = db
       .prepare('SELECT stream, body FROM checkpoint JOIN stream ON stream.id = stream WHERE day = ?')
       .get(yesterday) as { stream: number; body: string }
-    const body = row.body.replace(/"bytes":(\d+)/, (_, bytes) => `"bytes":${Number(bytes) + 100}`)
-    db.prepare('UPDATE checkpoint SET body = ? WHERE stream = ?').run(body, row.stream)
+    const body = JSON.parse(row.body) as { readonly receipts: readonly Receipt[] }
+    const changed = JSON.stringify({ ...body, receipts: change(body.receipts) })
+    db.prepare('UPDATE checkpoint SET body = ? WHERE stream = ?').run(changed, row.stream)
+    db.close()
+  }
+
+  const lastLine = (workshop: Workshop) => linesOf(pathOf(workshop)).at(-1)!.length + 1
+  const receiptCases = [
+    {
+      name: 'that was raised is a part that lost lines',
+      change: (bytes: number) => bytes + 100,
+      found: { missing: 0, parts: [{ fault: 'short' }] },
+    },
+    {
+      name: 'that was lowered by a line is a part that holds more, and a line that is cut and written again',
+      change: (bytes: number, last: number) => bytes - last,
+      found: { missing: 1, lines: events - 1, parts: [{ fault: 'longer' }] },
+    },
+    {
+      name: 'that ends within a line is a torn line',
+      change: (bytes: number, last: number) => bytes - last + 20,
+      found: { missing: 1, lines: events - 1, faults: { ...none, torn: 1 }, parts: [{ fault: 'longer' }] },
+    },
+    {
+      name: 'that is gone is a part that nobody knows',
+      change: () => undefined,
+      found: { missing: events, lines: 0, parts: [{ fault: 'unknown' }] },
+    },
+  ]
+
+  test.for(receiptCases)('a receipt $name', async ({ change, found: wanted }) => {
+    const workshop = await shipped()
+    const last = lastLine(workshop)
+    changeReceipts(workshop, (receipts) =>
+      receipts.flatMap((receipt) => {
+        const bytes = change(receipt.bytes, last)
+        return bytes === undefined ? [] : [{ ...receipt, bytes }]
+      }),
+    )
+    const found = await deep(workshop)
+    expect([found.code, found.report.missing, found.report.surplus]).toEqual([1, 0, 0])
+    expect(found.file).toMatchObject({ isEqual: false, ...wanted })
+    const repaired = await deep(workshop, '--repair')
+    expect(repaired.code, repaired.stdout).toBe(0)
+    await expectWhole(workshop)
+  })
+
+  test('a count that was altered is found, and nothing is shipped for it', async () => {
+    const workshop = await shipped()
+    const db = database(workshop)
+    const stream = db.prepare('SELECT id FROM stream WHERE day = ?').get(yesterday) as { id: number }
+    const { minute } = db
+      .prepare('SELECT minute FROM minute WHERE stream = ? ORDER BY minute LIMIT 1')
+      .get(stream.id) as { minute: number }
+    db.prepare('UPDATE minute SET count = count + 1 WHERE stream = ? AND minute = ?').run(stream.id, minute)
     db.close()
     const found = await deep(workshop)
-    expect(found.file).toMatchObject({ missing: 0, parts: [{ fault: 'short' }], isEqual: false })
-    expect((await deep(workshop, '--repair')).code).toBe(0)
+    expect(found.report).toMatchObject({ missing: 0, surplus: 1 })
+    expect(found.file).toMatchObject({ missing: 1, isByCounts: true, minutes: [{ missing: 1, surplus: 0 }] })
+    const repaired = await deep(workshop, '--repair')
+    expect([repaired.code, repaired.file.restored]).toEqual([1, 0])
     await expectWhole(workshop)
   })
 

@@ -89,6 +89,13 @@ describe('what was done to a file by hand', () => {
       part: 'short',
     },
     {
+      name: 'a last line that lost its end, and stayed as long',
+      harm: (path) => writeFileSync(path, readFileSync(path, 'utf8').replace(/\n$/, ' ')),
+      missing: 1,
+      faults: { torn: 1 },
+      lines: [events],
+    },
+    {
       name: 'a part that lost its last lines',
       harm: (path) => edit(path, (lines) => lines.slice(0, -5)),
       missing: 5,

@@ -27,6 +27,7 @@ export interface CommittedEnd {
   readonly wholeBytes: number
   /** What comes after them ends within a line. */
   readonly isTorn: boolean
+  readonly isCompressed: boolean
   /** Why it could not be read to its end. */
   readonly damage?: string
 }
@@ -91,5 +92,6 @@ async function* readPart(
     damage = messageOf(error)
   }
   const isTorn = bytes > wholeBytes
-  yield { part, wholeLines, wholeBytes, isTorn, ...(damage !== undefined && { damage }) }
+  const isCompressed = !file.endsWith(part)
+  yield { part, wholeLines, wholeBytes, isTorn, isCompressed, ...(damage !== undefined && { damage }) }
 }
