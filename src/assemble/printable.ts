@@ -1,2 +1,2 @@
 /** Makes text from the store or from the wire safe to print on a terminal. */
-export { printable } from '../telemetry/printable.ts'
+export { printable } from '../domain/printable.ts'

@@ -1,3 +1,5 @@
+import { printable } from '../domain/printable.ts'
+
 /** One thing that is wrong with the configuration. */
 export interface Fault {
   /** Where in the configuration: `sinks[0].url`. Empty for the file as a whole. */
@@ -26,7 +28,8 @@ export function faultLine({ path, value, problem, remedy, where }: Fault): strin
   const subject = path === '' ? 'configuration' : path
   const shown = value === undefined ? '' : ` = ${value}`
   const origin = where === undefined ? '' : ` (${where})`
-  return `${subject}${shown}${origin}: ${problem}; ${remedy}`
+  // Names of keys and files are whatever somebody wrote.
+  return printable(`${subject}${shown}${origin}: ${problem}; ${remedy}`)
 }
 
 function headline(count: number): string {

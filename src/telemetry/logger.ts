@@ -1,7 +1,8 @@
 import { isatty } from 'node:tty'
 import { pino } from 'pino'
 import { prettyFactory } from 'pino-pretty'
-import { printable, printableFields } from './printable.ts'
+import { printable } from '../domain/printable.ts'
+import { printableFields } from './printable.ts'
 import { createLineWriter } from './stderr.ts'
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'

@@ -190,6 +190,14 @@ test('says each fault in one line', () => {
   )
 })
 
+test('shows no control character of a key or value, and keeps each fault on its line', () => {
+  const load78 = () =>
+    load({ yaml: '"\\x7f\\e[31mab": 1\n"zo\\u202en\\nes": 2\nserver: { host: "a\\x9bb" }\n', env: key })
+  expect(load78).toThrow(/\\u007f\\u001b\[31mab/)
+  expect(load78).toThrow(/zo\\u202en/)
+  expect(load78).not.toThrow(/[^\P{C}\n]/u)
+})
+
 test('asks only for what the command needs', () => {
   expect(faultsOf({}).map(({ path }) => path)).toEqual(['api.accessKey', 'zones'])
   expect(faultsOf({ needs: 'key' }).map(({ path }) => path)).toEqual(['api.accessKey'])

@@ -91,59 +91,63 @@ function compareNamed({ events, simulator }: Workplace, days: readonly Day[]) {
 }
 
 describe('a hostile API', () => {
-  test(`every fault at random, seed ${seed}: nothing lost, nothing twice`, { timeout: 600_000 }, async () => {
-    const random = createRandom(seed)
-    // A quarter of an hour before midnight: the window of days moves on the way.
-    const { place, args, nowMs } = await attacked(23.75, rate)
-    const { simulator } = place
-    const before = readableDays()
-    const tomorrow = shiftDay(before[2], 1)
-    const days = () => (dayOf(nowMs()) === tomorrow ? [before[1], before[2], tomorrow] : before)
-    let child = place.entry(args)
-    let [met, peak] = [0, 0]
-    for (let round = 0; round < rounds; round++) {
-      const rules = Array.from({ length: random.between(1, 3) }, () => anyFault(random, zones))
-      const what = `seed ${seed}, round ${round}: ${JSON.stringify(rules)}`
-      for (const rule of rules) simulator.fail(rule)
-      random.pick(doings)(simulator, random, days())
-      const from = simulator.requests.length
-      const [fromMs, beganMs] = [nowMs(), performance.now()]
-      await waitFor(
-        () => simulator.requests.length - from >= roundRequests || performance.now() - beganMs > roundMs,
-        { what },
-      )
-      expect(child.isRunning(), `${what}\n${child.stderr().slice(-2000)}`).toBe(true)
-      const asked = simulator.requests.slice(from)
-      met += asked.filter(({ fault }) => fault !== undefined).length
-      // A poll of 9 streams every second reads some pages each time; whoever spins asks for thousands.
-      const minutes = (nowMs() - fromMs) / 60_000
-      expect(asked.length, what).toBeLessThan(roundRequests + 2_000 * Math.max(0.5, minutes))
-      simulator.heal()
-      if (random.chance(0.15)) {
-        peak = Math.max(peak, peakMegabytes(child))
-        await child.kill('SIGKILL')
-        child = place.entry(args)
+  test(
+    `every fault at random, seed ${seed}: nothing lost, nothing twice`,
+    { timeout: 120_000 + 20_000 * rounds },
+    async () => {
+      const random = createRandom(seed)
+      // A quarter of an hour before midnight: the window of days moves on the way.
+      const { place, args, nowMs } = await attacked(23.75, rate)
+      const { simulator } = place
+      const before = readableDays()
+      const tomorrow = shiftDay(before[2], 1)
+      const days = () => (dayOf(nowMs()) === tomorrow ? [before[1], before[2], tomorrow] : before)
+      let child = place.entry(args)
+      let [met, peak] = [0, 0]
+      for (let round = 0; round < rounds; round++) {
+        const rules = Array.from({ length: random.between(1, 3) }, () => anyFault(random, zones))
+        const what = `seed ${seed}, round ${round}: ${JSON.stringify(rules)}`
+        for (const rule of rules) simulator.fail(rule)
+        random.pick(doings)(simulator, random, days())
+        const from = simulator.requests.length
+        const [fromMs, beganMs] = [nowMs(), performance.now()]
+        await waitFor(
+          () => simulator.requests.length - from >= roundRequests || performance.now() - beganMs > roundMs,
+          { what },
+        )
+        expect(child.isRunning(), `${what}\n${child.stderr().slice(-2000)}`).toBe(true)
+        const asked = simulator.requests.slice(from)
+        met += asked.filter(({ fault }) => fault !== undefined).length
+        // A poll of 9 streams every second reads some pages each time; whoever spins asks for thousands.
+        const minutes = (nowMs() - fromMs) / 60_000
+        expect(asked.length, what).toBeLessThan(roundRequests + 2_000 * Math.max(0.5, minutes))
+        simulator.heal()
+        if (random.chance(0.15)) {
+          peak = Math.max(peak, peakMegabytes(child))
+          await child.kill('SIGKILL')
+          child = place.entry(args)
+        }
       }
-    }
-    peak = Math.max(peak, peakMegabytes(child))
-    simulator.set({ live: { ratePerSecond: 0 }, tokenLifetimeMs: null })
-    await waitFor(() => dayOf(nowMs()) === tomorrow, { what: 'midnight', timeoutMs: 40_000 })
-    expect(await child.kill('SIGTERM'), child.stderr().slice(-3000)).toEqual({ code: 0, signal: null })
-    const last = await endOf(place.entry(['--once', ...args]))
-    expect(last.code, last.stderr).toBe(0)
-    expect(met).toBeGreaterThan(rounds * 5)
-    expect(peak).toBeLessThan(320)
-    const inTime = compareNamed(place, [before[1], before[2], tomorrow])
-    const { missing, repeated, strange: unknown, strangers, allStrangers } = inTime
-    const found = { missing, repeated, unknown, strangers }
-    const whole = { missing: 0, repeated: 0, unknown: 0, strangers: allStrangers }
-    expect(found, `seed ${seed}: ${JSON.stringify(inTime)}`).toEqual(whole)
-    expect(compareNamed(place, [before[0]])).toMatchObject({ repeated: 0, strange: 0 })
-    // What the oldest day has lost, a gap tells.
-    const gone = compareNamed(place, [before[0]]).missing
-    const said = logged(`${child.stderr()}\n${last.stderr}`)
-    if (gone > 0) expect(said.map(({ event }) => event)).toContain('GapFound')
-  })
+      peak = Math.max(peak, peakMegabytes(child))
+      simulator.set({ live: { ratePerSecond: 0 }, tokenLifetimeMs: null })
+      await waitFor(() => dayOf(nowMs()) === tomorrow, { what: 'midnight', timeoutMs: 40_000 })
+      expect(await child.kill('SIGTERM'), child.stderr().slice(-3000)).toEqual({ code: 0, signal: null })
+      const last = await endOf(place.entry(['--once', ...args]))
+      expect(last.code, last.stderr).toBe(0)
+      expect(met).toBeGreaterThan(rounds * 5)
+      expect(peak).toBeLessThan(320)
+      const inTime = compareNamed(place, [before[1], before[2], tomorrow])
+      const { missing, repeated, strange: unknown, strangers, allStrangers } = inTime
+      const found = { missing, repeated, unknown, strangers }
+      const whole = { missing: 0, repeated: 0, unknown: 0, strangers: allStrangers }
+      expect(found, `seed ${seed}: ${JSON.stringify(inTime)}`).toEqual(whole)
+      expect(compareNamed(place, [before[0]])).toMatchObject({ repeated: 0, strange: 0 })
+      // What the oldest day has lost, a gap tells.
+      const gone = compareNamed(place, [before[0]]).missing
+      const said = logged(`${child.stderr()}\n${last.stderr}`)
+      if (gone > 0) expect(said.map(({ event }) => event)).toContain('GapFound')
+    },
+  )
 
   test('that asks for absurd waits is believed for an hour at most', { timeout: 90_000 }, async () => {
     const { place, args, nowMs } = await attacked(2, 2_400)

@@ -1,0 +1,44 @@
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { ConfigFaults } from '../../src/config/faults.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { projectFolder } from '../setup/project-folder.ts'
+import { temporaryFolder } from '../setup/temp.ts'
+import { mutated } from './mutated.ts'
+import { runsOf } from './runs.ts'
+
+const folder = join(projectFolder, 'config/examples')
+const examples = readdirSync(folder).filter((name) => name.endsWith('.yaml'))
+const env = {
+  SHIELDLOG_API_ACCESS_KEY: 'hunter2-hunter2',
+  SIEM_TOKEN: 'token-of-siem',
+  SIEM_BASIC_AUTH: 'dXNlcjpodW50ZXIz',
+  REDIS_PASSWORD: 'pass-of-redis',
+}
+/** Mutations may well cut a secret out of its place; whole it is shown nowhere. */
+const secrets = new RegExp(Object.values(env).join('|'))
+
+test.for(examples)('any bytes near %s are a configuration, or faults that show no secret', (name) => {
+  const cwd = temporaryFolder()
+  const file = join(cwd, 'shieldlog.yaml')
+  const seen = new Set<string>()
+  fc.assert(
+    fc.property(mutated(readFileSync(join(folder, name), 'utf8')), (bytes) => {
+      writeFileSync(file, bytes)
+      try {
+        loadConfig({ env, cwd, needs: 'nothing' })
+        seen.add('config')
+      } catch (error) {
+        if (!(error instanceof ConfigFaults)) throw error
+        seen.add('faults')
+        expect(error.message).not.toMatch(secrets)
+        expect(error.message).not.toMatch(/[^\P{C}\n]/u)
+        for (const { problem, remedy } of error.faults) expect([problem, remedy]).not.toContain('')
+      }
+    }),
+    { numRuns: runsOf(60), examples: [[Buffer.from(readFileSync(join(folder, name)))]] },
+  )
+  expect([...seen].toSorted()).toEqual(['config', 'faults'])
+})

@@ -1,0 +1,108 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Json } from '../../src/domain/event.ts'
+import { formats, type FormatName } from '../../src/formats/registry.ts'
+import { eventsOf } from '../../src/shield/entry-event.ts'
+import { createRedactor } from '../../src/shield/redact.ts'
+import { defaults, entry, zone } from '../shield/samples.ts'
+import { expectLines } from './expect-lines.ts'
+import { mutated } from './mutated.ts'
+import { runsOf } from './runs.ts'
+
+const strict = { ...defaults, query: ['q', 'a'], addresses: 'mask' } as const
+const redactors = ['off', defaults, strict] as const
+
+/** Texts that mean something to somebody on the way. */
+const text = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.json(),
+  fc.constantFrom(
+    '__proto__',
+    'constructor',
+    'toString',
+    '\ud800',
+    '\u2028',
+    '\0',
+    '\u007f\u009b31m',
+    '{"a":',
+    'NaN',
+    '1e400',
+    '[redacted]',
+    'sha256:0',
+    '2025-11-20T12:00:00Z',
+    '9'.repeat(400),
+    'x'.repeat(70_000),
+  ),
+)
+/** As it comes from `JSON.parse`: with keys of its own that are named like a prototype's. */
+const anything = fc
+  .letrec<{ value: unknown }>((tie) => ({
+    value: fc.oneof(
+      { depthSize: 'small' },
+      text,
+      fc.constantFrom(null, true, false, 0, -0, 1e300, -1, 2 ** 53, 1_763_640_000, 1_763_640_000_123_456),
+      fc.double({ noNaN: true, noDefaultInfinity: true }),
+      fc.array(tie('value'), { maxLength: 4 }),
+      fc.dictionary(text, tie('value'), { maxKeys: 4 }),
+    ),
+  }))
+  .value.map((value) => JSON.parse(JSON.stringify(value) ?? 'null') as Json)
+
+const whole = fc.record(
+  {
+    logId: fc.oneof(anything, fc.uuid()),
+    timestamp: anything,
+    log: fc.oneof(
+      anything,
+      anything.map((value) => JSON.stringify(value)),
+      mutated(JSON.stringify(entry()['log'])).map((bytes) => bytes.toString()),
+    ),
+    labels: fc.oneof(
+      anything,
+      fc.record(
+        { status: anything, asn: anything, severity: anything, country: anything, ruleId: anything },
+        { requiredKeys: [] },
+      ),
+    ),
+  },
+  { requiredKeys: [] },
+)
+const entries: fc.Arbitrary<Json> = fc.oneof(
+  { weight: 4, arbitrary: whole },
+  { weight: 1, arbitrary: anything },
+)
+
+test('any entries have lines in every format, and the same identity under any redaction', () => {
+  fc.assert(
+    fc.property(fc.array(entries, { minLength: 1, maxLength: 4 }), (received) => {
+      const before = JSON.stringify(received)
+      const identities = redactors.map((redaction) => {
+        const events = eventsOf(received, zone, createRedactor(redaction))
+        for (const event of events) expectLines(event, zone.id)
+        return events.map(({ id, time, fingerprint }) => [id, time, fingerprint])
+      })
+      expect(identities[1]).toEqual(identities[0])
+      expect(identities[2]).toEqual(identities[0])
+      expect(JSON.stringify(received)).toBe(before)
+    }),
+    { numRuns: runsOf(500) },
+  )
+})
+
+test.for(Object.keys(formats) as FormatName[])(
+  'any bytes in place of a line in %s are a line or none',
+  (name) => {
+    const format = formats[name]()
+    const [event] = eventsOf([entry()], zone, createRedactor('off'))
+    fc.assert(
+      fc.property(mutated(format.encode(event!)), (bytes) => {
+        const found = format.identify(bytes.toString('utf8'))
+        if (found === undefined) return
+        expect(found.id).toBeTypeOf('string')
+        expect(found.id).not.toBe('')
+        expect(['string', 'undefined']).toContain(typeof found.time)
+      }),
+      { numRuns: runsOf(1_000) },
+    )
+  },
+)

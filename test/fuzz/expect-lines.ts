@@ -1,0 +1,29 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { expect } from 'vitest'
+import type { Event } from '../../src/domain/event.ts'
+import { fingerprintOf } from '../../src/domain/fingerprint.ts'
+import { restoreEvent, storeEvent } from '../../src/domain/stored-event.ts'
+import { nativeSchema } from '../../src/formats/native-schema.ts'
+import { formats } from '../../src/formats/registry.ts'
+
+const made = Object.entries(formats).map(([name, make]) => ({ name, format: make() }))
+const isNative = new Ajv2020({ strict: true }).compile(nativeSchema)
+
+/** What holds of the line of any event in any format, whatever the API sent. */
+export function expectLines(event: Event, zone: number): void {
+  expect(event.id).not.toBe('')
+  expect(event.zone.id).toBe(zone)
+  for (const { name, format } of made) {
+    const line = format.encode(event)
+    expect(line, name).not.toMatch(/[\n\r]/)
+    expect(Buffer.from(line).toString(), name).toBe(line)
+    const read: unknown = JSON.parse(line)
+    expect(read, name).toBeTypeOf('object')
+    if (name === 'native') expect(isNative(read), JSON.stringify(isNative.errors)).toBe(true)
+    // By this a part of a lost store is compared, and by nothing else.
+    expect(fingerprintOf(format.identify(line)!), name).toBe(event.fingerprint)
+    // As a dead letter it is the same when it is sent at last.
+    expect(format.encode(restoreEvent(storeEvent(event))), name).toBe(line)
+    expect(format.encode(event), name).toBe(line)
+  }
+}
