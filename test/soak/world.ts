@@ -57,7 +57,13 @@ export async function createWorld({ zones, events, rate }: SoakOptions): Promise
       },
     ],
   })
-  const start = () => startCli(['run', '-c', place.configFile], { cwd: place.folder, mustEnd: false })
+  const start = () =>
+    startCli(['run', '-c', place.configFile], {
+      cwd: place.folder,
+      // As in the image.
+      env: { MALLOC_ARENA_MAX: '1' },
+      mustEnd: false,
+    })
   const steady = start()
   let victim = start()
   return {
