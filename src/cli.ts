@@ -13,7 +13,12 @@ if (major < 24) {
   }
   const { keepCompiled } = await import('./commands/keep-compiled.ts')
   keepCompiled()
+  // Loading takes a moment. Nothing has begun by then, so a stop is done at once. The listeners stay: a signal that came
+  // while they are the only ones would be lost with them.
+  let isLoading = true
+  for (const name of ['SIGINT', 'SIGTERM']) process.on(name, () => isLoading && process.exit(0))
   const { main } = await import('./commands/main.ts')
+  isLoading = false
   process.exitCode = await main(process.argv.slice(2), (code) => process.exit(code))
   // What a library left open must not keep a finished command alive; by now stdout has been written to its end, or its
   // reader was given up.
