@@ -47,12 +47,7 @@ describe.for(stores.filter(({ isThere }) => isThere))('around midnight over $sto
     await frozen.exited
     await world.bury()
     const afterMs = startOf(tomorrow) + 2_000 - begunMs
-    for (const moment of [
-      'before:fetch:3',
-      'before:rotation:1',
-      'before:commit@archive:1',
-      'amid:commit@siem:1',
-    ]) {
+    for (const moment of ['before:rotation:1', 'before:commit@archive:1', 'amid:commit@siem:1']) {
       world.append([tomorrow, today])
       await ship(world, afterMs, '--kill', moment)
     }

@@ -9,8 +9,8 @@ import { compare, compareFiles, exactly, keysOf, linesBelow } from './shipped.ts
 import { endOf, logged, readableDays, workplace, zones } from './workplace.ts'
 
 /** Moods beside those that are met once each; `npm run test:long` asks for more. */
-const more = Number(process.env['SHIELDLOG_TEST_HOSTILE_ROUNDS'] ?? 4)
-const moodMs = 1_200
+const more = Number(process.env['SHIELDLOG_TEST_HOSTILE_ROUNDS'] ?? 2)
+const moodMs = 900
 
 /** By the end of its id: about one event in 64. */
 const isPoison = (key: string) => /[0-3]7$/.test(key)
@@ -50,7 +50,7 @@ test(
     })
     const args = clockArguments(fast)
     const child = place.entry(args)
-    const lines = () => linesBelow(events).length
+    const lines = () => linesBelow(events, 'under way').length
     const rest: Mood[] = [...moods]
     for (let round = 0; round < moods.length + more; round++) {
       siem.mood =
@@ -100,7 +100,7 @@ test('a far side that refuses everything stops its streams alone, in one line', 
     ],
   })
   const child = place.start(['run'])
-  const lines = () => linesBelow(place.events).length
+  const lines = () => linesBelow(place.events, 'under way').length
   await waitFor(() => lines() > zones.length * 3 * 40 + 60, {
     what: () => `live lines: ${child.stderr()}`,
     timeoutMs: 40_000,

@@ -36,22 +36,24 @@ test('a reader that stops reading holds no other sink back, nor a stop', async (
       { name: 'out', type: 'stdout' },
     ],
   })
-  const child = shell(place, '| { sleep 40 & echo "reader $!" >&2; wait; }', 'run')
+  const child = shell(place, '| { sleep 120 & echo "reader $!" >&2; wait; }', 'run')
   const [, reader] = await child.waitForLine(/^reader (\d+)$/)
   const [, pid] = await child.waitForLine(/^pid (\d+)$/)
   const whole = zones.length * 3 * 500
   try {
-    await waitFor(() => linesBelow(events).length === whole, {
+    await waitFor(() => linesBelow(events, 'under way').length === whole, {
       what: () => child.stderr(),
       timeoutMs: 30_000,
     })
     for (const zone of zones) simulator.append(zone, readableDays()[2], 50)
     const all = whole + 100
-    await waitFor(() => linesBelow(events).length === all, { what: () => child.stderr(), timeoutMs: 30_000 })
-    const beganMs = performance.now()
+    await waitFor(() => linesBelow(events, 'under way').length === all, {
+      what: () => child.stderr(),
+      timeoutMs: 30_000,
+    })
     process.kill(Number(pid), 'SIGTERM')
-    await child.waitForLine(/^code 0$/, 20_000)
-    expect(performance.now() - beganMs).toBeLessThan(6_000)
+    // Long before the reader goes away.
+    await child.waitForLine(/^code 0$/, 15_000)
     expect(compareFiles(events, simulator, zones, readableDays())).toEqual(exactly(all))
   } finally {
     process.kill(Number(reader), 'SIGKILL')

@@ -25,13 +25,20 @@ export function exactly(lines: number): Comparison {
   return { lines, missing: 0, repeated: 0, strange: 0, examples: [] }
 }
 
-/** Every line below a file sink's path by `zone/day/id`, in no order. Throws for a line that is no JSON or torn. */
-export function linesBelow(path: string): { readonly key: string; readonly line: Line }[] {
+/**
+ * Every line below a file sink's path by `zone/day/id`, in no order. Throws for a line that is no JSON, and for a torn
+ * one unless a write is under way.
+ */
+export function linesBelow(
+  path: string,
+  underWay: 'at rest' | 'under way' = 'at rest',
+): { readonly key: string; readonly line: Line }[] {
   return partsBelow(path).flatMap((part) => {
     const [, zone, day] = /zone=(\d+)\/day=([\d-]+)\//.exec(part) ?? []
     const bytes = readFileSync(join(path, part))
     const text = (part.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8')
-    if (text !== '' && !text.endsWith('\n')) throw new Error(`${part} ends within a line`)
+    if (underWay === 'at rest' && text !== '' && !text.endsWith('\n'))
+      throw new Error(`${part} ends within a line`)
     return text
       .split('\n')
       .slice(0, -1)
