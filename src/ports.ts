@@ -74,9 +74,7 @@ export interface Format {
   identify(line: string): Identity | undefined
 }
 
-/**
- * Where events go. A sink serves many streams at once, and one pump at most for each stream.
- */
+/** Where events go. A sink serves many streams at once, and one pump at most for each stream. */
 export interface Sink {
   readonly name: string
   /** For people: where it ships to, without secrets. */
@@ -84,7 +82,7 @@ export interface Sink {
   /**
    * Called by every pump right after it took the fence, with the receipts read in that same step. Brings what the sink
    * holds of the stream back to the receipts: nothing that was not committed stays (on a day that can no longer be
-   * read, whole lines stay and are returned as `adopted`). Throws Failure.
+   * read, whole lines stay and are returned as `adopted`, if they stand only here). Throws Failure.
    */
   open(stream: Stream, taken: OpenOptions, signal: AbortSignal): Promise<OpenStream>
   /** Whether the sink holds something of a stream beyond its receipts. Changes nothing. Absent without receipts. */
@@ -102,6 +100,8 @@ export interface OpenOptions {
   readonly receipts: readonly Receipt[]
   /** False when the day can no longer be read from the API. */
   readonly readable: boolean
+  /** Whether one of these lines is the only one of its event, and stays where the day can no longer be read. Without it: yes. */
+  standOnlyHere?(identities: readonly Identity[]): Promise<boolean>
   /** Parts that readers must not see before they take the place of others. Undefined: none wait, what lies there goes. */
   readonly staged?: readonly Receipt[] | undefined
   /** Names of parts that take no more deliveries. */

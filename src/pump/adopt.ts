@@ -3,14 +3,32 @@ import type { Identity } from '../domain/event.ts'
 import { fingerprintOf } from '../domain/fingerprint.ts'
 import { settleLetters } from '../domain/progress.ts'
 import { mergeReceipts } from '../domain/receipts.ts'
+import { FingerprintSet } from '../domain/seen.ts'
 import type { OpenStream } from '../ports.ts'
 import type { SeenWindow, Sighting } from './seen-window.ts'
 import type { Session } from './session.ts'
 
 /**
- * Lines of a day that can no longer be read and that were never committed: they stay, and become seen. Those that are
- * seen already stand twice in the files and once in the ledger. A line of a dead letter is what a killed replay wrote:
- * its letter goes, or the next replay would write it again.
+ * Tells which lines that were never committed may be cut although the day can no longer be read: what is seen stands in
+ * another part, as what a frozen process left does once others have shipped it. A dead letter is seen and stands nowhere.
+ */
+export function createLineCheck(
+  session: Session,
+  seen: SeenWindow,
+): (identities: readonly Identity[]) => Promise<boolean> {
+  const kept = new FingerprintSet()
+  return async (identities) => {
+    const { letters, others } = await partLetters(session, identities)
+    const unseen = await seen.unseenOf(others.map(seenAs))
+    const found = [...letters.map(seenAs), ...unseen].filter(({ fingerprint }) => kept.add(fingerprint))
+    return found.length > 0
+  }
+}
+
+/**
+ * Lines of a day that can no longer be read and that were never committed: they stay, and become seen. Those among them
+ * that are seen already stand twice in the files and once in the ledger. A line of a dead letter is what a killed replay
+ * wrote: its letter goes, or the next replay would write it again.
  */
 export async function adoptLines(session: Session, open: OpenStream, seen: SeenWindow): Promise<void> {
   if (open.adopted === undefined) return

@@ -4,7 +4,7 @@ import { newCheckpoint } from '../domain/progress.ts'
 import type { FingerprintSet } from '../domain/seen.ts'
 import { isReadable } from '../domain/stream-state.ts'
 import type { OpenStream } from '../ports.ts'
-import { adoptLines } from './adopt.ts'
+import { adoptLines, createLineCheck } from './adopt.ts'
 import { endMove, lettersOf } from './again.ts'
 import { createSeenWindow, type SeenWindow } from './seen-window.ts'
 import { createSession, type PumpDeps, type PumpJob, type Session } from './session.ts'
@@ -59,10 +59,11 @@ export async function withSink<Result>(
   const isRead = ended === undefined || shipped !== undefined
   const readable = isRead && isReadable(job.stream.day, now() + hardlyReadableMs, policy)
   const placement = placementOf(checkpoint())
-  const options = { storeId, ...placement, readable, confirm, ...(isReplay && { isReplay }) }
+  const seen = createSeenWindow(deps.store, job.stream)
+  const standOnlyHere = createLineCheck(session, seen)
+  const options = { storeId, ...placement, readable, standOnlyHere, confirm, ...(isReplay && { isReplay }) }
   const open = await job.sink.open(job.stream, options, signal)
   try {
-    const seen = createSeenWindow(deps.store, job.stream)
     const again = createSeenWindow(deps.store, job.stream, 'again')
     await endMove(session)
     await adoptLines(session, open, seen)

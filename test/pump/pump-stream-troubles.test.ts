@@ -38,6 +38,18 @@ describe('lines that were never committed', () => {
     expect(ledger.map(({ count }) => count).reduce((left, right) => left + right, 0)).toBe(4)
   })
 
+  it('may be cut where all of their events stand elsewhere', async () => {
+    const stage = await staged()
+    stage.script.answer = listingOf([events[0]!], 1)
+    await stage.pump()
+    const [e0, , e1] = adopted.identities
+    const { standOnlyHere } = stage.opened.at(-1)!
+    expect(await standOnlyHere!([e0!])).toBe(false)
+    expect(await standOnlyHere!([e0!, e1!])).toBe(true)
+    // Another part may hold the same lines: they stay in one of the two.
+    expect(await standOnlyHere!([e1!])).toBe(false)
+  })
+
   it.each([
     ['while the day can be read for a while', at(71.9), true],
     ['in the last minute in which it can', at(72) - 30_000, false],

@@ -104,7 +104,7 @@ async function settle(
     await taken.confirm()
     const held = await lookAtPart(folder, part.name)
     if (held === undefined) return undefined
-    const outcome = await settlePart(writer, place, held, receipt, taken.readable, signal)
+    const outcome = await settlePart(writer, place, held, receipt, taken, signal)
     const now = await lookAtPart(folder, part.name)
     const known = outcome.adopted?.receipts[0] ?? receipt
     const settled = now !== undefined && (await isClean(writer, now, known)) ? cleanPart(now, known!) : {}

@@ -2,6 +2,7 @@ import { unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Adopted, Receipt } from '../../domain/delivery.ts'
 import type { Identity } from '../../domain/event.ts'
+import type { OpenOptions } from '../../ports.ts'
 import { compressedLength, isLengthOf } from './compressed-length.ts'
 import { cutFile, endOfWholeLines, endsLine, keepFile, keepTail, syncFile } from './cut.ts'
 import { readNotes } from './delivery-notes.ts'
@@ -13,6 +14,9 @@ import type { PartOnDisk } from './listing.ts'
 import type { Place } from './part.ts'
 import type { Writer } from './settings.ts'
 
+/** What a pump knows of the stream. */
+type Taken = Pick<OpenOptions, 'readable' | 'standOnlyHere'>
+
 export interface SettleOutcome {
   readonly adopted?: Adopted
 }
@@ -23,19 +27,19 @@ export async function settlePart(
   place: Place,
   part: PartOnDisk,
   receipt: Receipt | undefined,
-  readable: boolean,
+  taken: Taken,
   signal: AbortSignal,
 ): Promise<SettleOutcome> {
   try {
     writer.compressor.withdraw(part.path)
     for (const path of part.unfinished) await unlink(path)
     if (part.compressed !== undefined)
-      return await settleCompressed(writer, place, part, receipt, readable, signal)
+      return await settleCompressed(writer, place, part, receipt, taken, signal)
     if (part.plain === undefined) return {}
     const known = receipt?.bytes ?? 0
     if (part.plain.size < known) return await settleShort(writer, place, part, known)
     if (known > 0 && !(await endsLine(part.path, known))) return sayOther(writer, place, part)
-    if (!readable) return await adopt(writer, place, part, part.path, receipt, signal)
+    if (!taken.readable) return await adopt(writer, place, part, part.path, receipt, taken, signal)
     await takeBack(writer, place, part, receipt, signal)
     return {}
   } catch (error) {
@@ -68,8 +72,8 @@ async function takeBack(
 }
 
 /**
- * Of a day that can no longer be read every whole line stays and the receipt goes forward. Lines that the format cannot
- * read back are counted, without an identity.
+ * Of a day that can no longer be read every whole line stays and the receipt goes forward, unless all of what was never
+ * committed stands elsewhere. Lines that the format cannot read back are counted, without an identity.
  */
 async function adopt(
   writer: Writer,
@@ -77,6 +81,7 @@ async function adopt(
   part: PartOnDisk,
   path: string,
   receipt: Receipt | undefined,
+  { standOnlyHere = async () => true }: Taken,
   signal: AbortSignal,
 ): Promise<SettleOutcome> {
   const identities: Identity[] = []
@@ -91,6 +96,11 @@ async function adopt(
     }
     lines += batch.lines.length
     bytes = batch.end
+  }
+  const isRead = lines > 0 && identities.length === lines
+  if (part.plain !== undefined && isRead && !(await standOnlyHere(identities))) {
+    await takeBack(writer, place, part, receipt, signal)
+    return {}
   }
   if (part.plain !== undefined && part.plain.size > bytes) {
     if (bytes === 0) await unlink(path)
@@ -118,7 +128,7 @@ async function settleCompressed(
   place: Place,
   part: PartOnDisk,
   receipt: Receipt | undefined,
-  readable: boolean,
+  taken: Taken,
   signal: AbortSignal,
 ): Promise<SettleOutcome> {
   const { path } = part.compressed!
@@ -132,7 +142,7 @@ async function settleCompressed(
     }
   }
   if (isLengthOf(length, path, receipt?.bytes ?? 0)) return {}
-  if (!readable) return await adopt(writer, place, rest, path, receipt, signal)
+  if (!taken.readable) return await adopt(writer, place, rest, path, receipt, taken, signal)
   const about = `${place.relative}/${part.name}`
   if (receipt !== undefined && length !== undefined && length < receipt.bytes) {
     const numbers = { expected: receipt.bytes, found: length }

@@ -52,25 +52,29 @@ export class ModelFiles {
   async #recover(
     parts: Map<string, Part>,
     writer: string,
-    { receipts, confirm, readable }: OpenOptions,
+    { receipts, confirm, readable, standOnlyHere }: OpenOptions,
   ): Promise<Adopted | undefined> {
     const forward: Receipt[] = []
     const identities: Identity[] = []
     for (const [name, part] of parts) {
       const receipt = receipts.find((held) => held.part === name)
       if (part.lines.length === receipt?.lines) continue
-      if (part.writer !== writer) {
-        if (this.#alive.has(part.writer)) continue
-        // Its lock is held from here to the cut; nobody else runs in between but what confirm() awaits.
-        this.#alive.add(part.writer)
-        await confirm().finally(() => this.#alive.delete(part.writer))
-      } else await confirm()
-      const { length } = part.lines
-      if (!readable && length > (receipt?.lines ?? 0)) {
-        identities.push(...part.lines.slice(receipt?.lines ?? 0).map(identityIn))
-        forward.push({ writer: part.writer, part: name, bytes: length, lines: length })
-      } else if (receipt === undefined) parts.delete(name)
-      else part.lines.length = Math.min(length, receipt.lines)
+      const isOther = part.writer !== writer
+      if (isOther && this.#alive.has(part.writer)) continue
+      // Its lock is held from here to the cut.
+      if (isOther) this.#alive.add(part.writer)
+      try {
+        await confirm()
+        const { length } = part.lines
+        const extra = part.lines.slice(receipt?.lines ?? 0).map(identityIn)
+        if (!readable && extra.length > 0 && (await standOnlyHere!(extra))) {
+          identities.push(...extra)
+          forward.push({ writer: part.writer, part: name, bytes: length, lines: length })
+        } else if (receipt === undefined) parts.delete(name)
+        else part.lines.length = Math.min(length, receipt.lines)
+      } finally {
+        if (isOther) this.#alive.delete(part.writer)
+      }
     }
     return forward.length === 0 ? undefined : { identities, receipts: forward }
   }

@@ -121,6 +121,25 @@ it('takes in a whole part without receipt on such a day', async () => {
   expect(await bench.ids()).toEqual(['a-0', 'a-1'])
 })
 
+it('cuts lines of such a day that all stand elsewhere, and keeps all where one does not', async () => {
+  const shipped = new Set(['b-0', 'b-1'])
+  ledger.standOnlyHere = async (identities) => identities.some(({ id }) => !shipped.has(id))
+  await ledger.ship(sink, buildEvents(1, 'a'))
+  const opened = await ledger.open(sink)
+  await opened.deliver(buildEvents(3, 'b'), never())
+  await opened.close()
+  const before = await readFile(part())
+  const late = await ledger.open(sink, false)
+  expect(late.adopted!.identities).toHaveLength(3)
+  await late.close()
+
+  ledger.receipts.clear()
+  ledger.commit([{ ...late.adopted!.receipts[0]!, lines: 1, bytes: before.indexOf('\n') + 1 }])
+  shipped.add('b-2')
+  expect((await ledger.open(sink, false)).adopted).toBeUndefined()
+  expect(await bench.ids()).toEqual(['a-0'])
+})
+
 it('never pads a part that is shorter than its receipt, and writes beside it', async () => {
   await ledger.ship(sink, buildEvents(3, 'a'))
   const path = part()

@@ -1,6 +1,6 @@
 import { dayOf, shiftDay } from '../../../src/domain/day.ts'
 import type { Receipt } from '../../../src/domain/delivery.ts'
-import type { Event } from '../../../src/domain/event.ts'
+import type { Event, Identity } from '../../../src/domain/event.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
 import type { Format, OpenOptions, OpenStream, Sink } from '../../../src/ports.ts'
 
@@ -54,6 +54,8 @@ export class StreamLedger {
   readonly receipts = new Map<string, Receipt>()
   /** What `confirm` answers: is the fence of the last open still the latest? */
   confirm = (): Promise<void> => Promise.resolve()
+  /** Does one of these lines stand nowhere else? */
+  standOnlyHere = (_identities: readonly Identity[]): Promise<boolean> => Promise.resolve(true)
 
   constructor(stream: Stream, storeId = 'store-1') {
     this.stream = stream
@@ -66,6 +68,7 @@ export class StreamLedger {
       receipts: [...this.receipts.values()],
       readable,
       confirm: () => this.confirm(),
+      standOnlyHere: (identities) => this.standOnlyHere(identities),
     }
   }
 
