@@ -110,12 +110,13 @@ async function move(writer: Writer, place: Place, moves: readonly Move[]): Promi
 export async function clearStaging(
   writer: Writer,
   place: Place,
-  { staged = [], confirm }: Pick<Wanted, 'staged' | 'confirm'>,
+  { staged = [], receipts = [], confirm }: Pick<Wanted, 'staged' | 'confirm'> & Partial<Wanted>,
 ): Promise<void> {
   const folder = await findFolder(writer.root, stagingOf(place).folders)
   if (folder === undefined) return
   const own = { store: writer.store, sink: writer.settings.name }
-  const known = new Set(staged.map(({ part }) => part))
+  // A part that a receipt names is moved, by this pump or the next, whatever kept it here until now.
+  const known = new Set([...staged, ...receipts].map(({ part }) => part))
   const left = (await listParts(folder)).filter(
     (part) =>
       !known.has(part.name) && whyForeign(part, own, undefined, (id) => writer.ownerOf(id)) === undefined,
@@ -128,10 +129,17 @@ export async function clearStaging(
   await rmdir(folder).catch(() => undefined)
 }
 
-export async function hasReplaced(path: string, stream: Stream): Promise<boolean> {
-  const root = await findRoot(path)
+/** Whether one of these parts waits for its place, or gave way to others. */
+export async function isHidden(path: string, stream: Stream, parts: readonly string[]): Promise<boolean> {
+  const root = parts.length === 0 ? undefined : await findRoot(path)
   if (root === undefined) return false
-  return (await findFolder(root, replacedOf(placeOf(stream)).folders)) !== undefined
+  const place = placeOf(stream)
+  for (const { folders } of [stagingOf(place), replacedOf(place)]) {
+    const folder = await findFolder(root, folders)
+    if (folder === undefined) continue
+    for (const part of parts) if ((await lookAtPart(folder, part)) !== undefined) return true
+  }
+  return false
 }
 
 /** False when a committed line of what is staged here is gone. Parts on another host's disk are that host's business. */

@@ -3,7 +3,7 @@ import type { Event } from '../../domain/event.ts'
 import { cancelled } from '../../domain/failure.ts'
 import { streamKey, type Stream } from '../../domain/stream.ts'
 import type { OpenOptions, OpenStream, Sink } from '../../ports.ts'
-import { hasReplaced } from './arrange.ts'
+import { isHidden } from './arrange.ts'
 import { compareParts } from './compare-parts.ts'
 import { fileFailure } from './file-failure.ts'
 import { createLanes, patiently, throwIfAborted } from './lane.ts'
@@ -82,10 +82,10 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
     async holdsMore(stream, known) {
       const differences = await compareParts(settings.path, stream, known)
       if (differences.some(({ fault }) => fault === 'longer' || fault === 'unknown')) return true
-      // An older copy of the store knows parts that gave way to others since.
-      return (
-        differences.some(({ fault }) => fault === 'missing') && (await hasReplaced(settings.path, stream))
-      )
+      // An older copy of the store knows parts that gave way to others since; and where another host made the move,
+      // what waits here for its place still does.
+      const missing = differences.filter(({ fault }) => fault === 'missing').map(({ part }) => part)
+      return isHidden(settings.path, stream, missing)
     },
 
     check: (signal) => patiently(probe(settings), signal, deps.clock, takeBackMs),

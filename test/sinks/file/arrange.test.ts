@@ -235,6 +235,34 @@ it('moves the parts of a live writer too, which then goes on in a part of its ow
   expect(below('replaced').sort()).toEqual(old.sort())
 })
 
+it('is told of parts that wait here for their place while another host made the move', async () => {
+  const elsewhere = await createWorkbench()
+  try {
+    await ship('a')
+    held = beginAgain(held, 'w1')
+    const other = elsewhere.sink()
+    await shipAgain('a', 2, other)
+    held = inPhase(held, 'moving')
+    await shut()
+    held = endAgain(held)
+    const known = { storeId: 'store-1', receipts: held.receipts }
+    expect(await other.holdsMore!(held.stream, known)).toBe(true)
+    await shut(other)
+    expect(await elsewhere.ids()).toEqual(['a-0', 'a-1'])
+    expect(await other.holdsMore!(held.stream, known)).toBe(false)
+  } finally {
+    await elsewhere.dispose()
+  }
+})
+
+it('is not asked for again and again where a part is gone for good', async () => {
+  await decided()
+  await shut()
+  held = endAgain(held)
+  rmSync(join(bench.folder(), (await bench.files())[0]!))
+  expect(await sink.holdsMore!(held.stream, { storeId: 'store-1', receipts: held.receipts })).toBe(false)
+})
+
 it('refuses a link in the place of its folders', async () => {
   const { old } = await decided()
   const elsewhere = join(bench.path, '..', 'elsewhere')
