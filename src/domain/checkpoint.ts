@@ -82,6 +82,8 @@ export interface Checkpoint {
   readonly restarts: number
   readonly counters: Counters
   readonly receipts: readonly Receipt[]
+  /** How often lines or receipts changed otherwise than by a page or a replay: who compared them before looks again. */
+  readonly mends?: number
   /** The day is being shipped once more. */
   readonly again?: Again
   readonly lastAgain?: AgainRecord

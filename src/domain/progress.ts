@@ -112,6 +112,26 @@ export function afterPage(
   return shipsAgain(complete, sweep) ? inPhase(complete, 'read') : complete
 }
 
+/** Events of a page that the sink has taken, although the page as a whole could not be committed. */
+export function keepTaken(checkpoint: Checkpoint, taken: number, receipts: readonly Receipt[]): Checkpoint {
+  const { counters } = checkpoint
+  return {
+    ...checkpoint,
+    newSinceFull: checkpoint.newSinceFull + (checkpoint.lastFull === undefined ? 0 : taken),
+    counters: {
+      ...counters,
+      events: counters.events + taken,
+      delivered: counters.delivered + taken,
+    },
+    receipts: mergeReceipts(checkpoint.receipts, receipts),
+  }
+}
+
+/** Lines or receipts change otherwise than by a page or a replay. */
+export function countMend(checkpoint: Checkpoint): Checkpoint {
+  return { ...checkpoint, mends: (checkpoint.mends ?? 0) + 1 }
+}
+
 /** Dead letters that the sink has now, or that nobody wants: of either kind they stay in the ledger. */
 export function settleLetters(
   checkpoint: Checkpoint,

@@ -1,7 +1,7 @@
 import { dropAgain } from '../domain/again.ts'
 import type { Identity } from '../domain/event.ts'
 import { fingerprintOf } from '../domain/fingerprint.ts'
-import { settleLetters } from '../domain/progress.ts'
+import { countMend, settleLetters } from '../domain/progress.ts'
 import { mergeReceipts } from '../domain/receipts.ts'
 import { FingerprintSet } from '../domain/seen.ts'
 import type { OpenStream } from '../ports.ts'
@@ -36,7 +36,7 @@ export async function adoptLines(session: Session, open: OpenStream, seen: SeenW
   const { letters, others } = await partLetters(session, identities)
   const unseen = await seen.unseenOf(others.map(seenAs))
   // It stands in parts that may be about to give way: then what was shipped again does not hold as much any more.
-  const before = dropAgain(session.checkpoint())
+  const before = countMend(dropAgain(session.checkpoint()))
   const next = { ...before, receipts: mergeReceipts(before.receipts, receipts) }
   const removed = { seen: seen.pack(unseen), removedLetters: letters }
   await session.commit(settleLetters(next, { delivered: letters.length }), removed)

@@ -1,5 +1,6 @@
 import { beginAgain, dropAgain, endAgain, inPhase, isAnswered, shipsAgain } from '../domain/again.ts'
 import type { Event } from '../domain/event.ts'
+import { countMend } from '../domain/progress.ts'
 import type { Sweep } from '../domain/sweep.ts'
 import { fingerprintOf } from '../domain/fingerprint.ts'
 import { FingerprintSet, type MinuteCount } from '../domain/seen.ts'
@@ -22,7 +23,7 @@ export async function prepareAgain({ job, checkpoint, commit }: Session): Promis
 export async function endMove({ job, checkpoint, commit, deps }: Session): Promise<void> {
   const { again } = checkpoint()
   if (again?.phase !== 'moving') return
-  await commit(endAgain(checkpoint()))
+  await commit(countMend(endAgain(checkpoint())))
   const { wish, events, replaces, staged } = again
   const parts = { from: replaces.length, to: staged.length }
   deps.telemetry.emit({ name: 'PartsGaveWay', stream: job.stream, backfill: wish, events, ...parts })
@@ -102,7 +103,7 @@ export async function repeatsOf(
 /** Events of the stream that the sink did not take: they are for a replay, and would be refused again. */
 export async function lettersOf({ job, deps, checkpoint }: Session): Promise<FingerprintSet> {
   const letters = new FingerprintSet()
-  if (checkpoint().again === undefined || checkpoint().counters.deadLetters === 0) return letters
+  if (checkpoint().again === undefined) return letters
   for (const key of await deps.store.deadLetterKeys(job.stream)) letters.add(fingerprintOf(key))
   return letters
 }

@@ -18,6 +18,8 @@ export interface AuditFilesDeps extends PartsDeps {
 /** What a repair needs to know besides the report. */
 export interface FilesLooked {
   readonly report: FileAudit
+  /** By which it was looked. */
+  readonly checkpoint: Checkpoint
   /** Fingerprints of events without a line, and of lines without an event; at most a million of each. */
   readonly absent: ReadonlySet<bigint>
   readonly strange: ReadonlySet<bigint>
@@ -80,6 +82,7 @@ export async function auditFiles(
   const missing = Math.max(0, absent - dropped - elsewhere)
   const isSound = missing + surplus + faults.total === 0 && parts.every(({ fault }) => fault === 'foreign')
   return {
+    checkpoint,
     report: {
       zone: zone.id,
       name: zone.name,

@@ -1,8 +1,10 @@
+import { afterAgainPage } from '../domain/again.ts'
 import type { DeadLetter, Delivery, Refusal } from '../domain/delivery.ts'
 import type { Event } from '../domain/event.ts'
+import { isFailure } from '../domain/failure.ts'
 import { lateBefore } from '../domain/overlap.ts'
 import type { PageFacts } from '../domain/page-facts.ts'
-import { afterPage } from '../domain/progress.ts'
+import { afterPage, keepTaken } from '../domain/progress.ts'
 import { storeEvent } from '../domain/stored-event.ts'
 import type { SweepStep } from '../domain/sweep.ts'
 import { noRepeats, type Repeats } from './again.ts'
@@ -28,7 +30,10 @@ interface Windows {
   readonly again: SeenWindow
 }
 
-/** Writes down in one step what a page changed, and tells of it. */
+/**
+ * Writes down in one step what a page changed, and tells of it. Where its dead letters find no room it writes down what
+ * the sink has taken, so that this is not sent again with each new try, and throws.
+ */
 export async function commitPage(session: Session, target: Windows, page: ShippedPage): Promise<void> {
   const { deps, job, policy } = session
   const { seen, again } = target
@@ -37,8 +42,8 @@ export async function commitPage(session: Session, target: Windows, page: Shippe
   const nowMs = session.now()
   const before = session.checkpoint()
   const late = lateOf(facts, lateBefore(before, policy))
-  const first = new Set(unseen)
-  const deadLetters = refusals.filter(({ event }) => first.has(event)).length
+  // What was delivered before and is refused now waits in the store as well.
+  const deadLetters = refusals.length
   const delivered = unseen.length - deadLetters
   const shippedAgain = { events: repeats.ship.length, receipts: staged?.receipts ?? [] }
   const isTimeDoubtful = deps.apiClock.isDoubtful(job.zone.account)
@@ -46,11 +51,16 @@ export async function commitPage(session: Session, target: Windows, page: Shippe
   const outcome = { delivered, deadLetters, late, receipts, again: shippedAgain, isTimeDoubtful }
   const next = afterPage(before, step, facts, outcome, nowMs, policy)
   const began = deps.clock.monotonic()
-  await session.commit(next, {
-    seen: seen.pack(unseen),
-    again: again.pack(repeats.count),
-    deadLetters: lettersOf(session, refusals, nowMs),
-  })
+  try {
+    await session.commit(next, {
+      seen: seen.pack(unseen),
+      again: again.pack(repeats.count),
+      deadLetters: lettersOf(session, refusals, nowMs),
+    })
+  } catch (error) {
+    if (isFailure(error, 'dead_letters_full')) await commitTaken(session, target, page)
+    throw error
+  }
   seen.add(unseen)
   again.add(repeats.count)
   tellChanges(deps.telemetry, before, session.checkpoint(), step)
@@ -64,6 +74,33 @@ export async function commitPage(session: Session, target: Windows, page: Shippe
     deadLettered: refusals.map(({ event, reason, answer }) => ({ id: event.id, reason, answer })),
     delaysSeconds: delaysOf(page, nowMs),
     commitSeconds: (deps.clock.monotonic() - began) / 1000,
+  })
+}
+
+/** Of a page whose dead letters find no room: its cursor stays, so that those come again. */
+async function commitTaken(session: Session, { seen, again }: Windows, page: ShippedPage): Promise<void> {
+  const { unseen, repeats = noRepeats, delivery, staged } = page
+  const refused = new Set([...delivery.refusals, ...(staged?.refusals ?? [])].map(({ event }) => event))
+  const taken = (events: readonly Event[]) => events.filter((event) => !refused.has(event))
+  const [first, ship, count] = [taken(unseen), taken(repeats.ship), taken(repeats.count)]
+  if (first.length + ship.length === 0) return
+  const shippedAgain = { events: ship.length, receipts: staged?.receipts ?? [] }
+  const before = afterAgainPage(session.checkpoint(), shippedAgain)
+  await session.commit(keepTaken(before, first.length, delivery.receipts), {
+    seen: seen.pack(first),
+    again: again.pack(count),
+  })
+  const { job, deps, now } = session
+  deps.telemetry.emit({
+    name: 'PageCommitted',
+    stream: job.stream,
+    lane: job.lane,
+    delivered: first.length + ship.length,
+    duplicates: 0,
+    late: 0,
+    deadLettered: [],
+    delaysSeconds: delaysOf(page, now()),
+    commitSeconds: 0,
   })
 }
 

@@ -3,6 +3,7 @@ import type { Receipt } from '../domain/delivery.ts'
 import type { Event } from '../domain/event.ts'
 import { Failure, isFailure } from '../domain/failure.ts'
 import { fingerprintOf } from '../domain/fingerprint.ts'
+import { countMend } from '../domain/progress.ts'
 import { mergeReceipts } from '../domain/receipts.ts'
 import type { Stream, Zone } from '../domain/stream.ts'
 import { noTrust } from '../domain/trust.ts'
@@ -42,16 +43,21 @@ export async function restoreLines(job: RestoreJob, deps: PumpDeps, signal: Abor
   const absent = new Set(looked.absent)
   const strange = new Set(looked.strange)
   const total = { restored: 0, adopted: 0 }
+  let { mends } = looked.checkpoint
   /** On a day that has ended, lines of a repair that was killed are taken in by being met: they are there again. */
   const withLines = (work: (session: Session, target: SinkTarget) => Promise<void>, prepare = nothing) =>
     patiently(
       () =>
         withStream(held, deps, async (session, storeId) => {
+          // What others brought back since it was looked at would stand twice.
+          if (undisturbed(session).mends !== mends) throw lookAgain()
           await prepare(session)
-          await withSink(session, storeId, signal, (target) => {
+          await withSink(session, storeId, signal, async (target) => {
             for (const identity of target.open.adopted?.identities ?? [])
               absent.delete(fingerprintOf(identity))
-            return work(session, target)
+            mends = session.checkpoint().mends
+            await work(session, target)
+            mends = session.checkpoint().mends
           })
         }),
       deps,
@@ -89,16 +95,22 @@ function pick(events: readonly Event[], wanted: ReadonlySet<bigint>): Event[] {
 }
 
 /** Lines come back elsewhere, so nobody waits any longer for what their parts have lost. */
-async function forgetLost(session: Session, { report, ends, absent }: FilesLooked): Promise<void> {
-  const before = undisturbed(session)
+async function forgetLost(session: Session, { checkpoint, report, ends, absent }: FilesLooked): Promise<void> {
+  const before = session.checkpoint()
   const lost = new Map(report.parts.map((part) => [part.part, part]))
-  const receipts = before.receipts.flatMap((receipt) => leftOf(receipt, lost.get(receipt.part), ends))
+  const known = new Map(checkpoint.receipts.map(({ part, bytes }) => [part, bytes]))
+  const receipts = before.receipts.flatMap((receipt) => {
+    const left = leftOf(receipt, lost.get(receipt.part), ends)
+    // A pump has lengthened it since: what came is committed, and must not be cut.
+    if (left[0] !== receipt && known.get(receipt.part) !== receipt.bytes) throw lookAgain()
+    return left
+  })
   const isSame = receipts.every((receipt, index) => receipt === before.receipts[index])
   // Which of the absent ones were dropped is not known any more: all of them are shipped again.
   const { dropped, ...counters } = before.counters
   const isKept = dropped === undefined || absent.size === 0
   if (isKept && isSame && receipts.length === before.receipts.length) return
-  await session.commit({ ...before, receipts, counters: isKept ? before.counters : counters })
+  await session.commit(countMend({ ...before, receipts, counters: isKept ? before.counters : counters }))
 }
 
 function leftOf(receipt: Receipt, part: PartReport | undefined, ends: FilesLooked['ends']): Receipt[] {
@@ -116,7 +128,6 @@ async function restorePage(
   { lost, found }: { readonly lost: readonly Event[]; readonly found: readonly Event[] },
   signal: AbortSignal,
 ): Promise<void> {
-  undisturbed(session)
   const delivery = await open.deliver(lost, signal)
   const unseen = await seen.unseenOf(found)
   const before = session.checkpoint()
@@ -131,7 +142,7 @@ async function restorePage(
       deadLetters: counters.deadLetters + deadLetters,
     },
   }
-  await session.commit(next, {
+  await session.commit(countMend(next), {
     seen: seen.pack(unseen),
     deadLetters: lettersOf(session, delivery.refusals, session.now()),
   })
@@ -143,4 +154,9 @@ function undisturbed(session: Session): Checkpoint {
   if (checkpoint.again === undefined) return checkpoint
   const text = 'the day is being shipped once more (backfill --again), which brings its lines back as well'
   throw new Failure('refuse', 'rejected', `${text}: repair it when that is done`)
+}
+
+function lookAgain(): Failure {
+  const text = 'its files changed since they were looked at, by another repair or while it was shipped once more'
+  return new Failure('refuse', 'rejected', `${text}: run the audit again`)
 }

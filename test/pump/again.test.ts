@@ -162,6 +162,38 @@ describe('a day that is shipped once more', () => {
     expect((await stage.read())?.lastAgain).toEqual({ wish: 'w1', events: 3 })
   })
 
+  it('knows as a dead letter what is refused this time, and does not ship it with the next one', async () => {
+    const { stage, listing, seen } = await createFiles(4)
+    listing.push(...page(4))
+    await stage.pump()
+    const refused = listing[1]!
+    const { open } = stage.script
+    stage.script.open = async (options) => {
+      const { staging, ...rest } = await open(options)
+      if (staging === undefined) return rest
+      const deliver = async (events: readonly Event[], signal: AbortSignal): Promise<Delivery> => ({
+        ...(await staging.deliver(
+          events.filter((event) => event !== refused),
+          signal,
+        )),
+        refusals: events.includes(refused) ? [{ event: refused, reason: 'unmappable', answer: 'no' }] : [],
+      })
+      return { ...rest, staging: { ...staging, deliver } }
+    }
+    await pumpToTheEnd(stage)
+    expect(await seen()).toEqual(['e0', 'e2', 'e3'])
+    expect(await stage.store.deadLetterKeys(stream)).toMatchObject([{ id: 'e1' }])
+    expect(await stage.read()).toMatchObject({ counters: { delivered: 3, deadLetters: 1 } })
+    stage.script.open = open
+    const next = { ...backfill, wish: { id: 'w2', again: 'ship' } } as const
+    for (let tries = 0; (await stage.read())?.lastAgain?.wish !== 'w2'; tries++) {
+      expect(tries).toBeLessThan(10)
+      await stage.pump(next)
+    }
+    // Its letter stands: a replay would bring it a second time.
+    expect(await seen()).toEqual(['e0', 'e2', 'e3'])
+  })
+
   it('does not ship what a replay has delivered in the meantime', async () => {
     const { stage, listing, seen } = await createFiles(4)
     listing.push(...page(8))

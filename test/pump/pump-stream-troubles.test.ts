@@ -261,6 +261,31 @@ describe('events that a sink will never take', () => {
     })
     expect(await stage.store.deadLetters()).toEqual([])
   })
+
+  it('do not have the good events of their page sent again while there is no room for them', async () => {
+    const stage = await staged()
+    let isRoom = false
+    stage.script.deliver = async (some) => ({
+      refusals: some
+        .filter(({ id }) => id === 'e1')
+        .map((event) => ({ event, reason: 'refused', answer: 'x'.repeat(isRoom ? 10 : 120_000) })),
+      receipts: [{ writer: 'w', part: 'p', bytes: stage.delivered.length, lines: stage.delivered.length }],
+      bytes: 1,
+    })
+    for (let tries = 0; tries < 3; tries++) {
+      expect(await stage.pump()).toMatchObject({ code: 'dead_letters_full', kind: 'stop' })
+      await stage.clock.sleep(3_600_000, new AbortController().signal)
+    }
+    const stopped = await stage.read()
+    expect(stopped).toMatchObject({ counters: { pages: 0, delivered: 1, deadLetters: 0 } })
+    expect(stage.delivered.map(({ id }) => id)).toEqual(['e0', 'e1', 'e1', 'e1'])
+    isRoom = true
+    await stage.pump()
+    expect(await stage.read()).toMatchObject({ counters: { delivered: 5, deadLetters: 1 } })
+    expect(await stage.store.deadLetters()).toMatchObject([{ id: 'e1' }])
+    const sent = stage.delivered.map(({ id }) => id).filter((id) => id !== 'e1')
+    expect(sent).toEqual(['e0', 'e2', 'e3', 'e4', 'e5'])
+  })
 })
 
 it('a stream of another day is another stream', async () => {
