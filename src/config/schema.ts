@@ -128,7 +128,9 @@ export const RedactConfig = z
 export const WorkersConfig = z
   .strictObject({
     streams: count('Streams pumped at once', { max: 1024 }).default(8),
-    backfillStreams: count('Streams of backfills that one process works on at once, beside those', { max: 1024 }).default(2),
+    backfillStreams: count('Streams of backfills that one process works on at once, beside those', {
+      max: 1024,
+    }).default(2),
   })
   .prefault({})
   .describe('How much is done at once')

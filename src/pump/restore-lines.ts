@@ -95,7 +95,10 @@ function pick(events: readonly Event[], wanted: ReadonlySet<bigint>): Event[] {
 }
 
 /** Lines come back elsewhere, so nobody waits any longer for what their parts have lost. */
-async function forgetLost(session: Session, { checkpoint, report, ends, absent }: FilesLooked): Promise<void> {
+async function forgetLost(
+  session: Session,
+  { checkpoint, report, ends, absent }: FilesLooked,
+): Promise<void> {
   const before = session.checkpoint()
   const lost = new Map(report.parts.map((part) => [part.part, part]))
   const known = new Map(checkpoint.receipts.map(({ part, bytes }) => [part, bytes]))
@@ -157,6 +160,7 @@ function undisturbed(session: Session): Checkpoint {
 }
 
 function lookAgain(): Failure {
-  const text = 'its files changed since they were looked at, by another repair or while it was shipped once more'
+  const text =
+    'its files changed since they were looked at, by another repair or while it was shipped once more'
   return new Failure('refuse', 'rejected', `${text}: run the audit again`)
 }
