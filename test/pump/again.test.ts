@@ -1,85 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { placementOf } from '../../src/domain/again.ts'
-import type { Delivery } from '../../src/domain/delivery.ts'
-import type { Event } from '../../src/domain/event.ts'
 import { Failure, isFailure } from '../../src/domain/failure.ts'
-import { storeEvent } from '../../src/domain/stored-event.ts'
 import type { CheckpointStore } from '../../src/ports.ts'
-import { replayStream } from '../../src/pump/replay.ts'
 import { stream } from '../domain/builders.ts'
-import { createStage, eventAt, listingOf, zone, type Stage } from './stage.ts'
-
-const wish = { id: 'w1', again: 'ship' } as const
-const backfill = { lane: 'backfill', wish } as const
-
-/** A sink with a part for each delivery; those that wait for their place too. */
-async function createFiles(size: number) {
-  const stage = await createStage()
-  const listing: Event[] = []
-  const lines = new Map<string, string[]>()
-  const faults = { delivery: 0, expired: 0, whole: true }
-  let discarded = 0
-  function write(kind: string, events: readonly Event[]): Delivery {
-    if (faults.delivery > 0) {
-      faults.delivery--
-      throw new Failure('retry', 'disk_full', 'no space left')
-    }
-    const part = `${kind}${lines.size}`
-    lines.set(
-      part,
-      events.map(({ id }) => id),
-    )
-    const receipt = { writer: 'w', part, bytes: events.length, lines: events.length }
-    return { refusals: [], receipts: [receipt], bytes: events.length }
-  }
-  stage.script.deliver = async (events) => write('seen', events)
-  stage.script.open = async ({ staged }) =>
-    staged === undefined
-      ? {}
-      : {
-          staging: {
-            isWhole: faults.whole,
-            deliver: async (events) => write('waiting', events),
-            discard: async () => void discarded++,
-          },
-        }
-  stage.script.answer = (request, number) => {
-    if (request.cursor !== null && faults.expired > 0) {
-      faults.expired--
-      return new Failure('retry', 'cursor_expired', 'gone')
-    }
-    return listingOf(listing, size)(request, number)
-  }
-  return {
-    stage,
-    listing,
-    faults,
-    discarded: () => discarded,
-    /** What readers see, by what is committed. */
-    async seen(): Promise<string[]> {
-      const checkpoint = await stage.read()
-      if (checkpoint === undefined) return []
-      return placementOf(checkpoint).receipts.flatMap(({ part }) => lines.get(part) ?? [])
-    },
-    async parts(): Promise<string[]> {
-      return ((await stage.read())?.receipts ?? []).map(({ part }) => part)
-    },
-  }
-}
-
-function page(count: number, from = 0): Event[] {
-  return Array.from({ length: count }, (_, index) => eventAt(from + index))
-}
-
-/** Until the wish has its answer. */
-async function pumpToTheEnd(stage: Stage): Promise<void> {
-  for (let tries = 0; tries < 40; tries++) {
-    if ((await stage.read())?.lastAgain?.wish === wish.id) return
-    await stage.pump(backfill)
-  }
-  throw new Error('the wish is never answered')
-}
+import { backfill, createFiles, page, pumpToTheEnd } from './again-stage.ts'
+import { createStage, eventAt, listingOf } from './stage.ts'
 
 describe('a day that is shipped once more', () => {
   it('stands in new parts only, with what turned up meanwhile in one of its own', async () => {
@@ -138,86 +63,6 @@ describe('a day that is shipped once more', () => {
     expect(discarded()).toBe(2)
     expect((await stage.read())?.again).toBeUndefined()
     expect(await seen()).toEqual(page(6).map(({ id }) => id))
-  })
-
-  it('leaves dead letters to their replay', async () => {
-    const { stage, listing, seen } = await createFiles(4)
-    listing.push(...page(4))
-    const { deliver } = stage.script
-    const refused = listing[1]!
-    stage.script.deliver = async (events, signal) => {
-      const delivery = await deliver(
-        events.filter((event) => event !== refused),
-        signal,
-      )
-      const refusals = events.includes(refused)
-        ? [{ event: refused, reason: 'refused' as const, answer: 'no' }]
-        : []
-      return { ...delivery, refusals }
-    }
-    await stage.pump()
-    expect((await stage.store.deadLetters()).map(({ event }) => event)).toEqual([storeEvent(refused)])
-    await pumpToTheEnd(stage)
-    expect(await seen()).toEqual(['e0', 'e2', 'e3'])
-    expect((await stage.read())?.lastAgain).toEqual({ wish: 'w1', events: 3 })
-  })
-
-  it('knows as a dead letter what is refused this time, and does not ship it with the next one', async () => {
-    const { stage, listing, seen } = await createFiles(4)
-    listing.push(...page(4))
-    await stage.pump()
-    const refused = listing[1]!
-    const { open } = stage.script
-    stage.script.open = async (options) => {
-      const { staging, ...rest } = await open(options)
-      if (staging === undefined) return rest
-      const deliver = async (events: readonly Event[], signal: AbortSignal): Promise<Delivery> => ({
-        ...(await staging.deliver(
-          events.filter((event) => event !== refused),
-          signal,
-        )),
-        refusals: events.includes(refused) ? [{ event: refused, reason: 'unmappable', answer: 'no' }] : [],
-      })
-      return { ...rest, staging: { ...staging, deliver } }
-    }
-    await pumpToTheEnd(stage)
-    expect(await seen()).toEqual(['e0', 'e2', 'e3'])
-    expect(await stage.store.deadLetterKeys(stream)).toMatchObject([{ id: 'e1' }])
-    expect(await stage.read()).toMatchObject({ counters: { delivered: 3, deadLetters: 1 } })
-    stage.script.open = open
-    const next = { ...backfill, wish: { id: 'w2', again: 'ship' } } as const
-    for (let tries = 0; (await stage.read())?.lastAgain?.wish !== 'w2'; tries++) {
-      expect(tries).toBeLessThan(10)
-      await stage.pump(next)
-    }
-    // Its letter stands: a replay would bring it a second time.
-    expect(await seen()).toEqual(['e0', 'e2', 'e3'])
-  })
-
-  it('does not ship what a replay has delivered in the meantime', async () => {
-    const { stage, listing, seen } = await createFiles(4)
-    listing.push(...page(8))
-    const { deliver } = stage.script
-    const refused = listing[7]!
-    stage.script.deliver = async (events, signal) => ({
-      ...(await deliver(
-        events.filter((event) => event !== refused),
-        signal,
-      )),
-      refusals: events.includes(refused)
-        ? [{ event: refused, reason: 'refused' as const, answer: 'no' }]
-        : [],
-    })
-    await stage.pump()
-    await stage.pump({ ...backfill, mayGoOn: () => false })
-    stage.script.deliver = deliver
-    const keys = await stage.store.deadLetterKeys(stream)
-    const job = { stream, zone, sink: stage.sink, keys, redo: (event: Event) => event, done: () => undefined }
-    await replayStream(job, stage.deps, new AbortController().signal)
-    expect(await stage.store.deadLetterKeys(stream)).toEqual([])
-    await pumpToTheEnd(stage)
-    expect((await seen()).sort()).toEqual(page(8).map(({ id }) => id))
-    expect((await stage.read())?.lastAgain).toEqual({ wish: 'w1', events: 7 })
   })
 
   it('gives way to nothing that holds less', async () => {
