@@ -9,7 +9,7 @@ import { compare, compareFiles, keysOf, linesBelow } from './shipped.ts'
 import { endOf, readableDays, workplace, type Ended, type Settings, type Workplace } from './workplace.ts'
 
 export const zone = 101
-/** New events of each readable day and round. */
+/** New events of each day and round. */
 const perDay = 5
 
 /** One shipper into a file, an HTTP and a stdout sink, that is ended again and again, beside an API that goes on. */
@@ -21,7 +21,7 @@ export interface CrashWorld {
   start(args: readonly string[]): TestProcess
   /** Runs a command to its end, of which events on stdout count too. */
   ended(args: readonly string[]): Promise<Ended>
-  /** New events of these days, or of all; one of the second day is one that the HTTP sink never takes. */
+  /** New events of these days, or of all; one of today is one that the HTTP sink never takes. */
   append(of?: readonly Day[]): void
   /** What the dead were heard of is forgotten, as 20 seconds later. Nothing to do where a lock dies with its holder. */
   bury(): Promise<void>
@@ -41,7 +41,10 @@ interface Letter {
 
 export async function crashWorld(state: Settings = {}, redis?: TestRedis): Promise<CrashWorld> {
   const siem = await receiver()
-  const place = await workplace({ zones: [zone], days: 5, pageSize: 20 }, { zones: [zone], ...state })
+  const place = await workplace(
+    { zones: [zone], days: 5, pageSize: 20 },
+    { zones: [zone], poll: { everySeconds: 0.5, firstRunDays: 2 }, ...state },
+  )
   place.configure({
     sinks: [
       // A further part with nearly every delivery.
@@ -59,7 +62,7 @@ export async function crashWorld(state: Settings = {}, redis?: TestRedis): Promi
   })
   const poison = new Set<string>()
   siem.answer(({ text }) => ({ status: [...poison].some((id) => text.includes(id)) ? 400 : 200 }))
-  const days: Day[] = readableDays()
+  const days: Day[] = readableDays().slice(1)
   const children: TestProcess[] = []
   const { simulator } = place
 
