@@ -5,6 +5,7 @@ import type { Day } from './domain/day.ts'
 import type { Adopted, DeadLetter, Delivery, Receipt, RefusalReason } from './domain/delivery.ts'
 import type { Event, Identity } from './domain/event.ts'
 import type { Gap } from './domain/gap.ts'
+import type { KeptEvent } from './domain/kept-event.ts'
 import type { KnownPair } from './domain/known-pair.ts'
 import type { Cursor, Page } from './domain/page.ts'
 import type { MinuteCount } from './domain/seen.ts'
@@ -72,6 +73,8 @@ export interface Format {
   encode(event: Event): string
   /** Reads a line that this format wrote back to the identity of its event; undefined for any other text. */
   identify(line: string): Identity | undefined
+  /** Reads such a line back to what its event can be made of again. Absent where lines do not keep enough for that. */
+  readBack?(line: string): KeptEvent | undefined
 }
 
 /** Where events go. A sink serves many streams at once, and one pump at most for each stream. */
@@ -234,7 +237,6 @@ export interface CheckpointStore {
   addGaps(gaps: readonly Gap[]): Promise<void>
 
   deadLetters(sink?: string): Promise<DeadLetter[]>
-  /** Count and bytes by sink and reason. */
   /** How many there are, by stream and reason. */
   deadLetterStreams(): Promise<DeadLetterCount[]>
   /** Whose dead letters a stream has, in no order. */
@@ -257,10 +259,7 @@ export interface CheckpointStore {
 
   /** Moves checkpoints, gaps and dead letters to another sink name. Throws Failure when the new name is taken. */
   renameSink(from: string, to: string): Promise<number>
-  /**
-   * Drops checkpoints that ended before `checkpointsBefore`, and gaps and ended backfills that were recorded or made
-   * before `gapsBefore`.
-   */
+  /** Drops checkpoints that ended before `checkpointsBefore`; gaps and ended backfills made before `gapsBefore`. */
   prune(checkpointsBefore: number, gapsBefore: number): Promise<void>
   close(): Promise<void>
 }

@@ -3,6 +3,7 @@ import type { BackfillDesk, BackfillWish } from '../assemble/backfill.ts'
 import type { Config } from '../config/schema.ts'
 import { daysBetween, type Day } from '../domain/day.ts'
 import { collectNames, dayArgument } from './arguments.ts'
+import { archiveWishOf, runFromArchive } from './backfill-archive.ts'
 import { planLines } from './backfill-text.ts'
 import { serveBackfill } from './backfill-serve.ts'
 import type { BackfillView } from './backfill-view.ts'
@@ -20,10 +21,22 @@ interface BackfillOptions {
   readonly sink?: string[]
   readonly watch?: boolean
   readonly again?: boolean
+  readonly source?: string
 }
 
 /** The store is asked for the streams of all backfills with every plan. */
 const mostStreams = 20_000
+
+const help = `
+With --source days are shipped from files, also such as the API no longer keeps. That runs here until
+it is done, also beside a run, and cannot be paused: stopped or killed, the same command goes on with
+it and ships nothing twice. Exit code 1 then means that a day is not among the files, or that
+something in them could not be read.
+
+Examples:
+  shieldlog backfill --from 2026-11-18 --to yesterday --watch
+  shieldlog backfill --source archive --sink siem --from 2026-10-01 --to 2026-10-31
+`
 
 export function registerBackfill(registration: Registration): void {
   const { program, io, exit, load } = registration
@@ -36,8 +49,17 @@ export function registerBackfill(registration: Registration): void {
     .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)
     .option('--watch', 'show progress until it is done')
     .option('--again', 'ship what was shipped before once more')
-    .addHelpText('after', '\nExample:\n  shieldlog backfill --from 2026-11-18 --to yesterday --watch\n')
+    .option('--source <sink>', 'read the files of this file sink in place of the API; with --sink')
+    .addHelpText('after', help)
     .action(async (options: BackfillOptions, command: Command) => {
+      const { source } = options
+      if (source !== undefined) {
+        // Files need no key.
+        const { config } = load(command, 'nothing')
+        const wish = archiveWishOf(config, source, wishOf(config, options), options)
+        exit(await runFromArchive(config, wish, io))
+        return
+      }
       const { config } = load(command)
       const wish = wishOf(config, options)
       exit(await withDesk(config, io, (desk, view) => start({ config, wish, desk, view, io }, options)))

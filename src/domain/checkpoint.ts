@@ -89,6 +89,8 @@ export interface Checkpoint {
   readonly lastAgain?: AgainRecord
   /** Names of parts that gave way to others: readers must not see them any more. */
   readonly aside?: readonly string[]
+  /** Events are being shipped from the files of another sink: fingerprints stay until that is done, however old. */
+  readonly fromArchive?: true
   readonly trouble?: Trouble
   readonly ended?: Ended
   /** A sweep ended incomplete: the next one is full, and no partial one comes before it. */

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../domain/event.ts'
 import { jsonText, oneLineJson } from '../domain/json-text.ts'
 
 /**
@@ -12,7 +13,7 @@ export function jsonLine(value: unknown): string {
 }
 
 /** The object that a line holds; undefined for a torn line and for anything that is no JSON object. */
-export function readObject(line: string): Readonly<Record<string, unknown>> | undefined {
+export function readObject(line: string): JsonObject | undefined {
   if (!line.startsWith('{')) return undefined
   try {
     const value: unknown = JSON.parse(line)
@@ -22,6 +23,7 @@ export function readObject(line: string): Readonly<Record<string, unknown>> | un
   }
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+/** Whatever came from JSON text holds JSON values only. */
+export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,10 +1,11 @@
-import type { Event, Identity } from '../domain/event.ts'
+import type { Event, Identity, JsonObject } from '../domain/event.ts'
+import type { KeptEvent } from '../domain/kept-event.ts'
 import type { Format } from '../ports.ts'
-import { jsonLine, readObject } from './line.ts'
+import { isObject, jsonLine, readObject } from './line.ts'
 
 /** The shipper's own format: `native-schema.ts` describes it. Keys always come in the order below. */
 export function createNativeFormat(): Format {
-  return { name: 'native', mediaType: 'application/x-ndjson', encode, identify }
+  return { name: 'native', mediaType: 'application/x-ndjson', encode, identify, readBack }
 }
 
 /** One object literal and one JSON.stringify: faster than joining pieces by hand, and absent values drop out. */
@@ -58,7 +59,22 @@ function matchOf({ match }: Event): object | undefined {
 }
 
 function identify(line: string): Identity | undefined {
+  return identityOf(readObject(line))
+}
+
+/** All other members are made of these two. */
+function readBack(line: string): KeptEvent | undefined {
   const read = readObject(line)
+  const identity = identityOf(read)
+  if (read === undefined || identity === undefined) return undefined
+  const { zone, labels, log } = read
+  if (!isObject(zone) || !isObject(labels) || !isObject(log)) return undefined
+  return Number.isSafeInteger(zone['id'])
+    ? { ...identity, zone: Number(zone['id']), of: { labels, log } }
+    : undefined
+}
+
+function identityOf(read: JsonObject | undefined): Identity | undefined {
   if (read === undefined || read['v'] !== 1 || typeof read['id'] !== 'string') return undefined
   const { id, time } = read
   if (time === undefined) return { id }

@@ -1,5 +1,6 @@
 import { UTCDate } from '@date-fns/utc'
 import type { Event, Identity, JsonObject } from '../domain/event.ts'
+import type { KeptEvent } from '../domain/kept-event.ts'
 import type { Format } from '../ports.ts'
 import { jsonLine, readObject } from './line.ts'
 
@@ -9,7 +10,7 @@ import { jsonLine, readObject } from './line.ts'
  * `shieldlogId` and `shieldlogTime` (null for an event without a time): an audit must know each line again.
  */
 export function createRawFormat(): Format {
-  return { name: 'raw', mediaType: 'application/x-ndjson', encode, identify }
+  return { name: 'raw', mediaType: 'application/x-ndjson', encode, identify, readBack }
 }
 
 function encode(event: Event): string {
@@ -24,8 +25,17 @@ function identify(line: string): Identity | undefined {
   return read !== undefined && Number.isInteger(read['shieldZoneId']) ? identityOf(read) : undefined
 }
 
+function readBack(line: string): KeptEvent | undefined {
+  const read = readObject(line)
+  if (read === undefined || !Number.isSafeInteger(read['shieldZoneId'])) return undefined
+  const identity = identityOf(read)
+  if (identity === undefined) return undefined
+  const { shieldZoneId, shieldlogId: _id, shieldlogTime: _time, ...raw } = read
+  return { ...identity, zone: Number(shieldZoneId), of: { raw } }
+}
+
 /** Reads what the line carries for us first: an entry may hold such keys itself, and is then written over. */
-function identityOf(entry: JsonObject | Readonly<Record<string, unknown>>): Identity | undefined {
+function identityOf(entry: JsonObject): Identity | undefined {
   const { logId, timestamp, shieldlogId, shieldlogTime } = entry
   if (shieldlogId !== undefined || shieldlogTime !== undefined)
     return typeof shieldlogId === 'string' ? identity(shieldlogId, shieldlogTime) : undefined

@@ -9,3 +9,12 @@ export const formats = {
 } satisfies Record<string, () => Format>
 
 export type FormatName = keyof typeof formats
+
+/**
+ * For each format, of which formats' lines its own can be made again, the same. A native line does not keep the entry
+ * in the form in which it was received, which is what a raw one shows.
+ */
+export const madeAgainOf: Readonly<Record<FormatName, readonly FormatName[]>> = {
+  native: ['native', 'raw'],
+  raw: ['raw'],
+}

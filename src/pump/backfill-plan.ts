@@ -41,7 +41,7 @@ export interface BackfillPlanDeps {
 const askedAtOnce = 4
 
 const notBegun = 'the day has not begun yet'
-const shippedUnknown =
+export const shippedUnknown =
   'it was shipped, but which events were is no longer known: reading it again would ship them twice'
 
 /**
@@ -132,7 +132,7 @@ async function queue(
 }
 
 /** Fingerprints of a day go when it should no longer be readable; counts stay. All go at once, so one minute tells. */
-async function isForgotten(stream: Stream, store: CheckpointStore): Promise<boolean> {
+export async function isForgotten(stream: Stream, store: CheckpointStore): Promise<boolean> {
   const shipped = (await store.ledger(stream)).find(({ count }) => count > 0)
   if (shipped === undefined) return false
   return !(await store.loadSeen(stream, [shipped.minute])).has(shipped.minute)

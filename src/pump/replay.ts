@@ -4,12 +4,11 @@ import type { Stream, Zone } from '../domain/stream.ts'
 import { isReadable } from '../domain/stream-state.ts'
 import { noTrust } from '../domain/trust.ts'
 import type { Sink } from '../ports.ts'
-import { seenAs } from './adopt.ts'
+import { beginAnew } from './begin-anew.ts'
 import { withSink, withStream } from './hold-stream.ts'
 import { patiently } from './patiently.ts'
 import { replayPage, type ReplayedPage } from './replay-page.ts'
-import { createSeenWindow } from './seen-window.ts'
-import type { PumpDeps, PumpJob, Session } from './session.ts'
+import type { PumpDeps, PumpJob } from './session.ts'
 
 export interface ReplayJob {
   readonly stream: Stream
@@ -41,7 +40,7 @@ export async function replayStream(job: ReplayJob, deps: PumpDeps, signal: Abort
     const page = await patiently(
       () =>
         withStream(held, deps, async (session, storeId) => {
-          await beginAnew(session)
+          await beginAnew(session, { isOver: !isReadable(stream.day, session.now(), session.policy) })
           const work = (target: Parameters<typeof replayPage>[1]) =>
             replayPage(session, target, rest, redo, signal)
           return withSink(session, storeId, signal, work, { isReplay: true })
@@ -53,27 +52,6 @@ export async function replayStream(job: ReplayJob, deps: PumpDeps, signal: Abort
     done(page)
     if (from < keys.length) await deps.clock.sleep(betweenMs, signal)
   }
-}
-
-/**
- * The checkpoint of a day long past is gone, and with it what its receipts and its ledger said; its letters are not. A
- * new one takes the letters into the ledger, and what stands in files by being opened. It has ended: nobody reads it.
- */
-async function beginAnew(session: Session): Promise<void> {
-  const fresh = session.checkpoint()
-  if (fresh.commit > 0) return
-  const { job, deps, policy, now } = session
-  const isOver = !isReadable(job.stream.day, now(), policy)
-  const keys = await deps.store.deadLetterKeys(job.stream)
-  const seen = createSeenWindow(deps.store, job.stream)
-  await session.commit(
-    {
-      ...fresh,
-      counters: { ...fresh.counters, deadLetters: keys.length },
-      ...(isOver && { ended: { as: 'closed', atMs: now() } }),
-    },
-    { seen: seen.pack(keys.map(seenAs)) },
-  )
 }
 
 /** Also the order in which the same letters make the same bodies again. */

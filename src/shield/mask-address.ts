@@ -1,11 +1,18 @@
 import { isIP } from 'node:net'
 
 const candidates =
-  /(?<![\w.])(?:\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)|[\da-f]{0,4}(?::[\da-f]{0,4}){2,7}(?:\.\d{1,3}){0,3}(?![\w:]))/gi
+  /(?<![\w.])(?:\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)|[\da-f]{0,4}(?::[\da-f]{0,4}){2,7}(?:\.\d{1,3}){0,3}(?![\w:])\*?)/gi
 
-/** Every IP address in a text put through `replace`; what only looks like one (a time, a version) stays. */
+/**
+ * Every IP address in a text put through `replace`; what only looks like one (a time, a version) stays, and what was
+ * masked before: a kept event is redacted a second time.
+ */
 export function replaceAddresses(text: string, replace: (address: string) => string): string {
-  return text.replace(candidates, (found) => (isIP(found) === 0 ? found : replace(found)))
+  return text.replace(candidates, (found) => {
+    const address = found.endsWith('*') ? found.slice(0, -1) : found
+    if (isIP(address) === 0 || (address !== found && maskAddress(address) === found)) return found
+    return replace(address) + found.slice(address.length)
+  })
 }
 
 /** IPv4 without its last octet (`1.2.3.*`), IPv6 without its last four groups (`2001:db8:0:1::*`). */

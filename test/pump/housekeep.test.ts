@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import { shiftDay } from '../../src/domain/day.ts'
 import { packFingerprints } from '../../src/domain/seen.ts'
 import { createApiClock } from '../../src/pump/api-clock.ts'
@@ -32,11 +33,11 @@ async function createHouse(accounts: readonly string[]) {
     apiClock,
     forgets: () => forgets,
     keep: createHousekeeping({ store: counting, apiClock, settings, keepDays: 14 }),
-    async add(daysAgo: number, isEnded = true) {
+    async add(daysAgo: number, isEnded = true, more: Pick<Checkpoint, 'fromArchive'> = {}) {
       const stream = { zone: 1, day: shiftDay(today, -daysAgo), sink: 'archive' }
       const { fence } = await store.take(stream, holder)
       const ended = { as: 'closed', atMs: at(2) - daysAgo * 24 * hourMs } as const
-      const next = buildCheckpoint({ stream, commit: 1, ...(isEnded && { ended }) })
+      const next = buildCheckpoint({ stream, commit: 1, ...more, ...(isEnded && { ended }) })
       const seen = new Map([[7, packFingerprints([1n, 2n])]])
       await store.commit({ fence, basedOn: 0, next, seen, deadLetters: [], gaps: [] })
       await store.release(stream, fence)
@@ -48,17 +49,20 @@ async function createHouse(accounts: readonly string[]) {
 describe('housekeeping', () => {
   it('forgets fingerprints of ended days a day after they became unreadable, once, and keeps their counts', async () => {
     const house = await createHouse(['a'])
-    const [readable, late, gone, open] = [
+    const [readable, late, gone, open, copied] = [
       await house.add(2),
       await house.add(3),
       await house.add(4),
       await house.add(5, false),
+      // Events are being shipped there from files.
+      await house.add(6, true, { fromArchive: true }),
     ]
     house.apiClock.learn('a', 0)
     await house.keep(never)
     await house.keep(never)
     const hasSeen = async (stream: typeof gone) => (await house.store.loadSeen(stream, [7])).size === 1
-    expect(await Promise.all([readable, late, gone, open].map(hasSeen))).toEqual([true, true, false, true])
+    const kept = [readable, late, gone, open, copied].map(hasSeen)
+    expect(await Promise.all(kept)).toEqual([true, true, false, true, true])
     expect(await house.store.ledger(gone)).toMatchObject([{ minute: 7, count: 2 }])
     expect(house.forgets()).toBe(1)
   })

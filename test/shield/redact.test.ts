@@ -197,7 +197,16 @@ describe('addresses', () => {
     ['::1', '0:0:0:0::*'],
     ['::ffff:1.2.3.4', '::ffff:1.2.3.*'],
     ['64:ff9b::1.2.3.4', '64:ff9b:0:0::*'],
-  ])('%s is shown as %s', (address, masked) => expect(maskAddress(address)).toBe(masked))
+  ])('%s is shown as %s', (address, masked) => {
+    expect(maskAddress(address)).toBe(masked)
+    // An event that was kept is redacted once more.
+    expect(replaceAddresses(`from ${masked}`, maskAddress)).toBe(`from ${masked}`)
+  })
+
+  it('are masked also where a star follows them', () => {
+    const text = 'from 2001:db8:0:1:2::3* and 2001:db8::1* and 203.0.113.9*'
+    expect(replaceAddresses(text, () => 'x')).toBe('from x* and x* and x*')
+  })
 
   it('are found in text, and nothing else is', () => {
     const text =

@@ -38,7 +38,7 @@ export interface CommittedEnd {
  */
 export async function* readCommitted(
   path: string,
-  stream: Stream,
+  stream: Pick<Stream, 'zone' | 'day'>,
   receipts: readonly Receipt[],
 ): AsyncGenerator<CommittedLines | CommittedEnd> {
   const root = await findRoot(path)

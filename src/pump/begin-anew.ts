@@ -1,0 +1,29 @@
+import type { Checkpoint } from '../domain/checkpoint.ts'
+import { seenAs } from './adopt.ts'
+import { createSeenWindow } from './seen-window.ts'
+import type { Session } from './session.ts'
+
+/**
+ * The checkpoint of a day long past is gone, and with it what its receipts and its ledger said; its letters are not. A
+ * new one takes the letters into the ledger, and what stands in files by being opened. One that is over has ended:
+ * nobody reads it.
+ */
+export async function beginAnew(
+  session: Session,
+  { isOver, ...more }: { readonly isOver: boolean } & Pick<Checkpoint, 'fromArchive'>,
+): Promise<void> {
+  const fresh = session.checkpoint()
+  if (fresh.commit > 0) return
+  const { job, deps, now } = session
+  const keys = await deps.store.deadLetterKeys(job.stream)
+  const seen = createSeenWindow(deps.store, job.stream)
+  await session.commit(
+    {
+      ...fresh,
+      ...more,
+      counters: { ...fresh.counters, deadLetters: keys.length },
+      ...(isOver && { ended: { as: 'closed', atMs: now() } }),
+    },
+    { seen: seen.pack(keys.map(seenAs)) },
+  )
+}
