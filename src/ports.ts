@@ -88,7 +88,7 @@ export interface Sink {
    * read, whole lines stay and are returned as `adopted`, if they stand only here). Throws Failure.
    */
   open(stream: Stream, taken: OpenOptions, signal: AbortSignal): Promise<OpenStream>
-  /** Whether the sink holds something of a stream beyond its receipts. Changes nothing. Absent without receipts. */
+  /** Whether something of a stream is there beyond its receipts, or out of place. Changes nothing. Absent without receipts. */
   holdsMore?(stream: Stream, known: Pick<OpenOptions, 'storeId' | 'receipts'>): Promise<boolean>
   /** Asks the far side whether it would take events, without leaving anything there. Throws Failure. */
   check(signal: AbortSignal): Promise<void>
@@ -243,6 +243,7 @@ export interface CheckpointStore {
   deadLetterKeys(stream: Stream): Promise<Identity[]>
   /** Those of a stream's dead letters that are still there, in the order of the keys; at most 500 are asked for. */
   deadLettersOf(stream: Stream, keys: readonly Identity[]): Promise<DeadLetter[]>
+  /** Count and bytes by sink and reason. */
   deadLetterCounts(): Promise<{ sink: string; reason: string; count: number; bytes: number }[]>
   removeDeadLetters(
     letters: readonly Pick<DeadLetter, 'zone' | 'day' | 'sink' | 'id' | 'time'>[],

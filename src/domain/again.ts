@@ -18,6 +18,8 @@ export interface Again {
   readonly phase: 'reading' | 'read' | 'moving'
   /** Shipped once more until now. */
   readonly events: number
+  /** Dead letters that a person dropped although their turn to be shipped once more had passed. */
+  readonly dropped?: number
   /** Names of the parts that give way: all that the stream had. Empty where the sink keeps no receipts. */
   readonly replaces: readonly string[]
   /** Parts that are to take their place; no reader sees them until then. */
@@ -92,6 +94,13 @@ export function afterAgainPage(
   return { ...checkpoint, again: { ...again, events: again.events + shipped.events, staged } }
 }
 
+/** Dead letters were dropped that will not be shipped with the rest any more. */
+export function afterAgainDropped(checkpoint: Checkpoint, letters: number): Checkpoint {
+  const { again } = checkpoint
+  if (again === undefined || letters === 0) return checkpoint
+  return { ...checkpoint, again: { ...again, dropped: (again.dropped ?? 0) + letters } }
+}
+
 export function inPhase(checkpoint: Checkpoint, phase: Again['phase']): Checkpoint {
   return checkpoint.again === undefined
     ? checkpoint
@@ -104,9 +113,14 @@ export function endAgain(checkpoint: Checkpoint): Checkpoint {
   if (again === undefined) return checkpoint
   const { receipts, aside } = placementOf(checkpoint)
   const lastAgain = { wish: again.wish, events: again.events }
-  // What a person had dropped was shipped with the rest.
+  // What a person had dropped was shipped with the rest, unless it was dropped since.
   const { dropped = 0, ...counters } = rest.counters
-  const counted = { ...counters, delivered: counters.delivered + dropped }
+  const still = Math.min(dropped, again.dropped ?? 0)
+  const counted = {
+    ...counters,
+    delivered: counters.delivered + dropped - still,
+    ...(still > 0 && { dropped: still }),
+  }
   return { ...rest, receipts, lastAgain, counters: counted, ...(aside.length > 0 && { aside }) }
 }
 

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import type { Delivery } from '../../src/domain/delivery.ts'
 import type { Event } from '../../src/domain/event.ts'
 import { storeEvent } from '../../src/domain/stored-event.ts'
+import { dropLetters } from '../../src/pump/drop-letters.ts'
 import { replayStream } from '../../src/pump/replay.ts'
 import { stream } from '../domain/builders.ts'
 import { backfill, createFiles, page, pumpToTheEnd } from './again-stage.ts'
@@ -83,4 +84,29 @@ it('does not ship what a replay has delivered in the meantime', async () => {
   await pumpToTheEnd(stage)
   expect((await seen()).sort()).toEqual(page(8).map(({ id }) => id))
   expect((await stage.read())?.lastAgain).toEqual({ wish: 'w1', events: 7 })
+})
+
+it('a letter that is dropped after its page was read again stays dropped, one before is shipped', async () => {
+  const { stage, listing, seen } = await createFiles(4)
+  listing.push(...page(8))
+  const { deliver } = stage.script
+  const refused = new Set([listing[1]!, listing[7]!])
+  stage.script.deliver = async (events, signal) => ({
+    ...(await deliver(
+      events.filter((event) => !refused.has(event)),
+      signal,
+    )),
+    refusals: events
+      .filter((event) => refused.has(event))
+      .map((event) => ({ event, reason: 'refused', answer: 'no' })),
+  })
+  await stage.pump()
+  await stage.pump({ ...backfill, mayGoOn: () => false })
+  const keys = await stage.store.deadLetterKeys(stream)
+  await dropLetters({ stream, zone, keys }, stage.deps, new AbortController().signal)
+  expect((await stage.read())?.counters).toMatchObject({ delivered: 6, deadLetters: 0, dropped: 2 })
+  await pumpToTheEnd(stage)
+  expect((await stage.read())?.lastAgain?.kept).toBeUndefined()
+  expect(await seen()).toEqual(['e0', 'e2', 'e3', 'e4', 'e5', 'e6', 'e7'])
+  expect((await stage.read())?.counters).toMatchObject({ delivered: 7, deadLetters: 0, dropped: 1 })
 })
