@@ -112,6 +112,12 @@ async function shipPage(
   signal: AbortSignal,
 ): Promise<{ shipped: number; refused: number }> {
   if (session.checkpoint().again !== undefined) throw new Failure('refuse', 'rejected', onceMore)
+  // Another one of the same day has ended meanwhile, and fingerprints may be gone since.
+  if (
+    session.checkpoint().fromArchive === undefined &&
+    (await isForgotten(session.job.stream, session.deps.store))
+  )
+    throw new Failure('refuse', 'rejected', shippedUnknown)
   const unseen = await seen.unseenOf(events)
   if (unseen.length === 0) return { shipped: 0, refused: 0 }
   const delivery = await open.deliver(unseen, signal)
