@@ -150,3 +150,16 @@ describe('holes in the state', () => {
     expect(ended.stderr).toMatch(/could not be looked at: the state knows nothing of 101\//)
   })
 })
+
+test('repairs of one day that run at once bring each line back once', async () => {
+  const workshop = await shipped()
+  const lost = 10
+  edit(pathOf(workshop), (lines) =>
+    lines.map((line, index) => (index < lost ? line.replace(/"id":"./, '"id":"-') : line)),
+  )
+  const both = await Promise.all([deep(workshop, '--repair'), deep(workshop, '--repair')])
+  expect(both.map(({ code }) => code)).toEqual([1, 1])
+  // However they met: what one of them did not do is done by the next.
+  const last = await deep(workshop, '--repair')
+  expect(last.file).toMatchObject({ missing: 0, faults: { ...none, unknown: lost }, lines: events + lost })
+})
