@@ -85,10 +85,6 @@ async function shipToSink(sink: SinkConfig, work: Work, signal: AbortSignal): Pr
   for (const day of daysFrom(wish.from, wish.to))
     for (const zone of wish.zones) {
       const stream: Stream = { zone: zone.id, day, sink: sink.name }
-      if (!(await isArchived(wish.source, stream))) {
-        told.settled(stream, { as: (await wasEmpty(store, wish.source, stream)) ? 'empty' : 'absent' })
-        continue
-      }
       const job = {
         stream,
         zone,
@@ -97,6 +93,10 @@ async function shipToSink(sink: SinkConfig, work: Work, signal: AbortSignal): Pr
         progressed: (shipped: number, present: number) => told.progressed(stream, shipped, present),
       }
       try {
+        if (!(await isArchived(wish.source, stream))) {
+          told.settled(stream, { as: (await wasEmpty(store, wish.source, stream)) ? 'empty' : 'absent' })
+          continue
+        }
         told.settled(stream, { as: 'read', ...(await shipArchived(job, shipping.deps, signal)) })
       } catch (error) {
         if (!isFailure(error) || signal.aborted || error.code.startsWith('store_')) throw error

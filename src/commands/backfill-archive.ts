@@ -41,7 +41,6 @@ export function archiveWishOf(
     )
   if (options.watch === true)
     throw new UsageFault('--watch is not needed with --source: it runs here, and shows its progress')
-  if (zones.length === 0) throw new UsageFault('no zones are configured: name them in the configuration')
   const source = sourceOf(config, name)
   if (options.sink === undefined || options.sink.length === 0)
     throw new UsageFault('--source needs --sink <sink>: name where to ship what its files hold')

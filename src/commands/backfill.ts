@@ -53,15 +53,12 @@ export function registerBackfill(registration: Registration): void {
     .addHelpText('after', help)
     .action(async (options: BackfillOptions, command: Command) => {
       const { source } = options
-      if (source !== undefined) {
-        // Files need no key.
-        const { config } = load(command, 'nothing')
-        const wish = archiveWishOf(config, source, wishOf(config, options), options)
-        exit(await runFromArchive(config, wish, io))
-        return
-      }
       const { config } = load(command)
       const wish = wishOf(config, options)
+      if (source !== undefined) {
+        exit(await runFromArchive(config, archiveWishOf(config, source, wish, options), io))
+        return
+      }
       exit(await withDesk(config, io, (desk, view) => start({ config, wish, desk, view, io }, options)))
     })
   registerBackfillChanges(backfill, registration)

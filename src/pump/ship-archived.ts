@@ -1,6 +1,6 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Event } from '../domain/event.ts'
-import { cancelled, Failure } from '../domain/failure.ts'
+import { cancelled, Failure, isFailure } from '../domain/failure.ts'
 import { firstPlannedDay } from '../domain/plan.ts'
 import { mergeReceipts } from '../domain/receipts.ts'
 import { countMinute, type MinuteCount } from '../domain/seen.ts'
@@ -121,23 +121,26 @@ async function shipPage(
   const unseen = await seen.unseenOf(events)
   if (unseen.length === 0) return { shipped: 0, refused: 0 }
   const delivery = await open.deliver(unseen, signal)
-  const refused = delivery.refusals.length
+  const refusals = new Set(delivery.refusals.map(({ event }) => event))
+  const taken = unseen.filter((event) => !refusals.has(event))
   const before = session.checkpoint()
-  const { counters } = before
-  const next: Checkpoint = {
+  const kept: Checkpoint = {
     ...before,
     fromArchive: true,
     receipts: mergeReceipts(before.receipts, delivery.receipts),
-    counters: {
-      ...counters,
-      delivered: counters.delivered + unseen.length - refused,
-      deadLetters: counters.deadLetters + refused,
-    },
+    counters: { ...before.counters, delivered: before.counters.delivered + taken.length },
   }
-  await session.commit(next, {
-    seen: seen.pack(unseen),
-    deadLetters: lettersOf(session, delivery.refusals, session.now()),
-  })
+  const refused = refusals.size
+  const counters = { ...kept.counters, deadLetters: kept.counters.deadLetters + refused }
+  const deadLetters = lettersOf(session, delivery.refusals, session.now())
+  try {
+    await session.commit({ ...kept, counters }, { seen: seen.pack(unseen), deadLetters })
+  } catch (error) {
+    // Where dead letters find no room what was taken is known all the same: it must not come again.
+    if (isFailure(error, 'dead_letters_full') && taken.length > 0)
+      await session.commit(kept, { seen: seen.pack(taken) })
+    throw error
+  }
   return { shipped: unseen.length, refused }
 }
 

@@ -1,65 +1,14 @@
 import { appendFileSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
-import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { dayOf, daysFrom, shiftDay, type Day } from '../../src/domain/day.ts'
+import { dayOf, daysFrom, shiftDay } from '../../src/domain/day.ts'
 import { inStore, told } from '../commands/backfilling.ts'
-import { startNode } from '../setup/processes.ts'
-import { projectFolder } from '../setup/project-folder.ts'
+import { archived, days, perDay, readLines, whole } from './backfill-archive.ts'
 import { receiver } from './receiver.ts'
 import { compare, compareFiles, exactly, keysOf, linesBelow, partsBelow } from './shipped.ts'
-import { endOf, workplace, zones, type Ended, type Workplace } from './workplace.ts'
+import { workplace, zones } from './workplace.ts'
 
 const today = dayOf(Date.now())
-/** Days that were shipped while the API had them, and that it has no more. */
-const days = daysFrom(shiftDay(today, -8), shiftDay(today, -7)) as [Day, Day]
-const perDay = 300
-const whole = zones.length * days.length * perDay
-
-interface Archive {
-  readonly place: Workplace
-  readonly copy: string
-  readonly sinks: readonly Readonly<Record<string, unknown>>[]
-  ship(...more: readonly string[]): Promise<Ended>
-}
-
-/** A file sink with days of long ago, one of its parts compressed, beside a second one without any. */
-async function archived(format = 'native', more: readonly Readonly<Record<string, unknown>>[] = []) {
-  const counts = Object.fromEntries(days.map((day) => [day, perDay]))
-  const place = await workplace({ days: counts, readableDays: 9, pageSize: 50 })
-  const archive = { name: 'archive', type: 'file', path: place.events, format, rotate: { maxBytes: 60_000 } }
-  place.configure({ sinks: [archive] })
-  const first = await told(place, 'backfill', '--from', days[0], '--to', days[1])
-  expect(first.code, first.stderr).toBe(0)
-  const parts = partsBelow(place.events)
-  expect(parts.length).toBeGreaterThan(6)
-  compressPart(place, parts[0]!)
-  place.simulator.set({ readableDays: 3 })
-  const copy = join(place.folder, 'copy')
-  const sinks = [
-    archive,
-    { name: 'copy', type: 'file', path: copy, format, rotate: { maxBytes: 40_000 } },
-    ...more,
-  ]
-  place.configure({ sinks })
-  return { place, copy, sinks, ship: (...given) => told(place, ...command, ...given) } satisfies Archive
-}
-
-const command = ['backfill', '--source', 'archive', '--from', days[0], '--to', days[1]]
-
-function compressPart({ events }: Workplace, part: string): void {
-  writeFileSync(join(events, `${part}.gz`), gzipSync(readFileSync(join(events, part))))
-  rmSync(join(events, part))
-}
-
-function killed(place: Workplace, deadline: string, sink: string): Promise<Ended> {
-  const entry = `${projectFolder}test/entry/command.ts`
-  const args = ['--kill', deadline, '--', ...command, '--sink', sink, '-c', place.configFile]
-  return endOf(startNode([entry, ...args], { cwd: place.folder }))
-}
-
-const count = (text: string, pattern: RegExp) => Number(pattern.exec(text)?.[1]?.replaceAll(',', ''))
 
 describe('from the parts of a file sink', () => {
   test.for(['native', 'raw'])(
@@ -102,42 +51,51 @@ describe('from the parts of a file sink', () => {
     },
   )
 
-  // Each zone and day takes: fence, beginning, release, fence, page, release, fence, end, release.
-  test.for([
-    'after:transaction:3',
-    'before:datasync:1',
-    'after:datasync:1',
-    'after:datasync:3',
-    'before:transaction:12',
-    'after:transaction:18',
-    'after:transaction:30',
-  ])('killed %s, and run again: each event once', async (deadline) => {
-    const { place, copy, ship } = await archived()
-    const lines = readLines(place.events)
-    const ended = await killed(place, deadline, 'copy')
-    expect(ended.signal, ended.stderr).toBe('SIGKILL')
-    forgetHolders(place)
-    const after = await ship('--sink', 'copy')
-    expect(after.code, after.stderr).toBe(0)
-    expect(readLines(copy)).toEqual(lines)
-    const audit = await told(place, 'audit', '--zone', '101', '--day', days[0], '--sink', 'copy', '--deep')
-    expect(audit.code, audit.stdout).toBe(0)
+  test('goes on after troubles of the sink that pass, and names one that does not', async () => {
+    const far = await receiver()
+    const http = { name: 'siem', type: 'http', url: far.url }
+    const { place, ship } = await archived('native', [http])
+    far.answer((_, index) => ({ status: index < 4 ? 503 : 200 }))
+    const one = await ship('--sink', 'siem', '--zone', '101')
+    expect(one.code, one.stderr).toBe(0)
+    expect(far.taken).toHaveLength(whole / 2)
+    far.answer(() => ({ status: 401 }))
+    const refused = await ship('--sink', 'siem,copy')
+    expect(refused.code).toBe(1)
+    expect(refused.stderr).toMatch(/zone 102 → siem: .*401.*; the rest for this sink is left: run it again\n/)
+    expect(refused.stdout).toMatch(
+      /^2 days, 1200 events shipped, 300 already there, .* 1 stream not whole, in /,
+    )
+    expect(compareFiles(join(place.folder, 'copy'), place.simulator, zones, days)).toEqual(exactly(whole))
+    far.answer(() => ({ status: 200 }))
+    expect((await ship('--sink', 'siem')).code).toBe(0)
+    expect([...new Set(far.taken)]).toHaveLength(whole)
+    expect(far.taken).toHaveLength(whole)
   })
 
-  test('over HTTP, killed amid a page: no page twice but that one', async () => {
+  test('knows what was taken of a page whose dead letters find no room', async () => {
     const far = await receiver()
-    const http = { name: 'siem', type: 'http', url: far.url, batch: { maxEvents: 100 } }
-    const { place, ship } = await archived('native', [http])
-    const expected = readLines(place.events)
-    const ended = await killed(place, 'after:post:5', 'siem')
-    expect(ended.signal, ended.stderr).toBe('SIGKILL')
-    forgetHolders(place)
+    const siem = { name: 'siem', type: 'http', url: far.url }
+    const { place, sinks, ship } = await archived('native', [siem])
+    place.configure({ sinks, deadLetters: { maxBytes: 100 } })
+    const poison = `${days[0]}T`
+    const bad = new Set(
+      readLines(place.events)
+        .filter((line) => line.includes(poison))
+        .slice(7, 8),
+    )
+    far.answer(({ lines }) => ({ status: lines.some((line) => bad.has(line)) ? 400 : 200 }))
+    const full = await ship('--sink', 'siem')
+    expect(full.code).toBe(1)
+    expect(full.stderr).toContain('; the rest for this sink is left: run it again')
+    const taken = far.taken.length
+    expect(taken).toBeGreaterThan(100)
+    place.configure({ sinks })
+    far.answer(() => ({ status: 200 }))
     const after = await ship('--sink', 'siem')
-    expect(after.code, after.stderr).toBe(0)
-    expect([...new Set(far.taken)].sort()).toEqual(expected)
-    // The page under way was the second one, of 300 events.
-    expect(far.taken.length - whole).toBeLessThanOrEqual(300)
-    expect(count(after.stdout, /([\d,]+) already there/)).toBeGreaterThanOrEqual(300)
+    expect([after.code, after.stdout]).toEqual([0, expect.stringContaining(` ${taken} already there, `)])
+    expect(new Set(far.taken).size).toBe(whole)
+    expect(far.taken).toHaveLength(whole)
   })
 
   test('beside a run: polled days get what they lack, once', async () => {
@@ -244,20 +202,3 @@ test('refuses what cannot be meant, with a remedy', async () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining(said)])
   }
 })
-
-/** Every line that readers see, whatever form the parts have; in no order. */
-function readLines(path: string): string[] {
-  const lines = partsBelow(path).flatMap((part) => {
-    const bytes = readFileSync(join(path, part))
-    const text = (part.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8')
-    return text.trimEnd().split('\n')
-  })
-  return lines.sort()
-}
-
-/** Otherwise the next command waits for 20 s, until the store has heard nothing of the one that was killed. */
-function forgetHolders({ database }: Workplace): void {
-  const opened = new DatabaseSync(database)
-  opened.exec('DELETE FROM holder')
-  opened.close()
-}

@@ -1,0 +1,64 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { expect } from 'vitest'
+import { dayOf, daysFrom, shiftDay, type Day } from '../../src/domain/day.ts'
+import { told } from '../commands/backfilling.ts'
+import { partsBelow } from './shipped.ts'
+import { workplace, zones, type Ended, type Settings, type Workplace } from './workplace.ts'
+
+export const today = dayOf(Date.now())
+/** Days that were shipped while the API had them, and that it has no more. */
+export const days = daysFrom(shiftDay(today, -8), shiftDay(today, -7)) as [Day, Day]
+export const perDay = 300
+export const whole = zones.length * days.length * perDay
+
+export interface Archive {
+  readonly place: Workplace
+  readonly copy: string
+  readonly sinks: readonly Readonly<Record<string, unknown>>[]
+  ship(...more: readonly string[]): Promise<Ended>
+}
+
+/** A file sink with days of long ago, one of its parts compressed, beside a second one without any. */
+export async function archived(
+  format = 'native',
+  more: readonly Readonly<Record<string, unknown>>[] = [],
+  changes: Settings = {},
+) {
+  const counts = Object.fromEntries(days.map((day) => [day, perDay]))
+  const place = await workplace({ days: counts, readableDays: 9, pageSize: 50 }, changes)
+  const archive = { name: 'archive', type: 'file', path: place.events, format, rotate: { maxBytes: 60_000 } }
+  place.configure({ sinks: [archive] })
+  const first = await told(place, 'backfill', '--from', days[0], '--to', days[1])
+  expect(first.code, first.stderr).toBe(0)
+  const parts = partsBelow(place.events)
+  expect(parts.length).toBeGreaterThan(6)
+  compressPart(place, parts[0]!)
+  place.simulator.set({ readableDays: 3 })
+  const copy = join(place.folder, 'copy')
+  const sinks = [
+    archive,
+    { name: 'copy', type: 'file', path: copy, format, rotate: { maxBytes: 40_000 } },
+    ...more,
+  ]
+  place.configure({ sinks })
+  return { place, copy, sinks, ship: (...given) => told(place, ...command, ...given) } satisfies Archive
+}
+
+export const command = ['backfill', '--source', 'archive', '--from', days[0], '--to', days[1]]
+
+function compressPart({ events }: Workplace, part: string): void {
+  writeFileSync(join(events, `${part}.gz`), gzipSync(readFileSync(join(events, part))))
+  rmSync(join(events, part))
+}
+
+/** Every line that readers see, whatever form the parts have; in no order. */
+export function readLines(path: string): string[] {
+  const lines = partsBelow(path).flatMap((part) => {
+    const bytes = readFileSync(join(path, part))
+    const text = (part.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8')
+    return text.trimEnd().split('\n')
+  })
+  return lines.sort()
+}
