@@ -12,8 +12,8 @@ export default defineConfig({
     reporters: ['default', new ClosingReporter()],
     // A process a file: suites kill, stop and starve things, and native handles must not outlive them.
     pool: 'forks',
-    // Suites wait on child processes as much as they compute, so even one core takes two of them.
-    maxWorkers: Math.min(8, Math.max(2, availableParallelism())),
+    // Suites wait for child processes and for locks to run out more than they compute.
+    maxWorkers: Math.min(8, availableParallelism() + 1),
     // Bounds against a hang, not expectations: the machine may be busy with other runs.
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -24,9 +24,7 @@ function isThrough(child: TestProcess): boolean {
 describe.skipIf(!redisServerAvailable())('over Redis', () => {
   test('killed at every step: nothing lost, nothing twice', { timeout }, async () => {
     const world = await redisWorld()
-    // What one process does of a page before it delivers is the same over either store.
-    const delivering = killed.filter((moment) => !/normalise|rotation|before:datasync|@out/.test(moment))
-    await endAt(world, 'kill', delivering)
+    await endAt(world, 'kill', killed)
     await world.expectEnd()
   })
 

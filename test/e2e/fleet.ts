@@ -168,15 +168,21 @@ export async function expectWhole(fleet: Fleet): Promise<void> {
     const audit = await place.ended(['audit', '--zone', fleetZones.join(','), '--day', day])
     expect(audit.code, `${audit.stdout}${audit.stderr}`).toBe(0)
   }
-  const { code, stdout, stderr } = await place.ended(['status', '--json'])
-  expect(code, stderr).toBe(0)
-  const status = JSON.parse(stdout) as StatusShape
+  // One that was killed counts as alive for 20 s.
+  const status = await waitFor(
+    async () => {
+      const { code, stdout, stderr } = await place.ended(['status', '--json'])
+      expect(code, stderr).toBe(0)
+      const read = JSON.parse(stdout) as StatusShape
+      return read.workers.length === 0 && read
+    },
+    { what: 'a status without workers', timeoutMs: 40_000, everyMs: 500 },
+  )
   let delivered = 0
   for (const pair of status.pairs) for (const day of pair.days) delivered += day.delivered
   expect(delivered).toBe(fleet.whole())
   expect(status.pairs.flatMap(({ gaps }) => gaps)).toEqual([])
   expect(status.deadLetters).toEqual([])
-  expect(status.workers).toEqual([])
 }
 
 interface StatusShape {

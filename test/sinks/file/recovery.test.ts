@@ -140,6 +140,19 @@ it('cuts lines of such a day that all stand elsewhere, and keeps all where one d
   expect(await bench.ids()).toEqual(['a-0'])
 })
 
+it('does not name an empty part that a writer left before its first line', async () => {
+  await ledger.ship(sink, buildEvents(1, 'a'))
+  const empty = part().replace(/0001-/, '0002-')
+  await writeFile(empty, '')
+  expect(await compareParts(bench.path, ledger.stream, ledger.options())).toEqual([])
+  await appendFile(empty, 'x')
+  expect(await compareParts(bench.path, ledger.stream, ledger.options())).toMatchObject([
+    { fault: 'unknown' },
+  ])
+  await reopen()
+  expect(await bench.files()).toHaveLength(1)
+})
+
 it('never pads a part that is shorter than its receipt, and writes beside it', async () => {
   await ledger.ship(sink, buildEvents(3, 'a'))
   const path = part()
