@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { redisServerAvailable } from '../setup/redis.ts'
 import type { TestProcess } from '../setup/processes.ts'
-import { drained, endAt, killed, nextRound, stopped } from './crash-matrix.ts'
+import { drained, endAt, isLong, killed, nextRound, stopped } from './crash-matrix.ts'
 import { redisWorld } from './crash-world.ts'
 
-const timeout = 240_000
+const timeout = 600_000
 
 /** Where a process that was taken for dead may still do harm when it comes back. */
-const frozen = [
+const harmful = [
   'after:fetch:2',
   'amid:write:1',
   'after:deliver@archive:2',
@@ -37,7 +37,7 @@ describe.skipIf(!redisServerAvailable())('over Redis', () => {
     const world = await redisWorld()
     let before = 'the start'
     let repeated = 0
-    for (const moment of frozen) {
+    for (const moment of isLong ? killed : harmful) {
       const child = world.start(['--rounds', '--freeze', moment])
       await nextRound(world, child, before)
       await child.waitForLine(/^frozen$/)

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { drained, endAt, killed, nextRound, stopped } from './crash-matrix.ts'
+import { drained, endAt, isLong, killed, nextRound, stopped } from './crash-matrix.ts'
 import { crashWorld } from './crash-world.ts'
 
-const timeout = 240_000
+const timeout = 600_000
 
 test('killed at every step over SQLite: nothing lost, nothing twice', { timeout }, async () => {
   const world = await crashWorld()
@@ -13,7 +13,7 @@ test('killed at every step over SQLite: nothing lost, nothing twice', { timeout 
 test('stopped at steps, and frozen and thawed there: the same', { timeout }, async () => {
   const world = await crashWorld()
   await endAt(world, 'stop', stopped)
-  for (const moment of ['amid:write:1', 'after:deliver@siem:1']) {
+  for (const moment of isLong ? killed : ['amid:write:1', 'after:deliver@siem:1']) {
     const child = world.start(['--rounds', '--freeze', moment])
     await nextRound(world, child, 'stops')
     await child.waitForLine(/^frozen$/)
