@@ -2,6 +2,7 @@ import { globSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { clockArguments, createShiftedClock, todayAt } from '../entry/shifted-clock.ts'
 import { waitFor } from '../setup/wait-for.ts'
+import { durableRedis, forgetHolders, stores } from './crash-world.ts'
 import { compareFiles, exactly, keysOf } from './shipped.ts'
 import { endOf, readableDays, workplace } from './workplace.ts'
 
@@ -15,15 +16,18 @@ const moments = [
   'after:compression:2',
 ]
 
-test(
-  'killed within a compression: each event once, and nothing half is left',
+test.for(stores.filter(({ isThere }) => isThere))(
+  'killed within a compression over $store: each event once, and nothing half is left',
   { timeout: 120_000 },
-  async () => {
+  async ({ store }) => {
+    const redis = store === 'Redis' ? await durableRedis() : undefined
+    const state =
+      redis === undefined ? {} : { state: { redis: { url: redis.url, keyPrefix: redis.keyPrefix } } }
     // A closed part is compressed a minute later: on this clock in less than a second.
     const fast = todayAt(2, 120)
     const place = await workplace(
       { zones: [zone], days: 5, clock: createShiftedClock(fast) },
-      { zones: [zone] },
+      { zones: [zone], ...state },
     )
     const { simulator, events } = place
     const days = readableDays()
@@ -42,6 +46,7 @@ test(
       for (const day of days) simulator.append(zone, day, 8)
       process.kill(child.pid, 'SIGUSR2')
       expect(await child.exited, child.stderr()).toEqual({ code: null, signal: 'SIGKILL' })
+      if (redis !== undefined) await forgetHolders(redis)
       expectEachOnce(moment)
       before = moment
     }

@@ -104,10 +104,7 @@ export async function crashWorld(state: Settings = {}, redis?: TestRedis): Promi
       }
     },
     async bury() {
-      if (redis === undefined) return
-      const client = connected(redis.url)
-      const keys = await client.keys(`*${redis.keyPrefix}*:holder:*`)
-      if (keys.length > 0) await client.del(...keys)
+      if (redis !== undefined) await forgetHolders(redis)
     },
     repeated() {
       const shipped = linesBelow(place.events, 'under way').map(({ key }) => key)
@@ -126,6 +123,13 @@ export async function crashWorld(state: Settings = {}, redis?: TestRedis): Promi
   }
 }
 
+/** The dead count as alive for 20 s. */
+export async function forgetHolders({ url, keyPrefix }: TestRedis): Promise<void> {
+  const client = connected(url)
+  const keys = await client.keys(`*${keyPrefix}*:holder:*`)
+  if (keys.length > 0) await client.del(...keys)
+}
+
 function expectClean({ code, stdout, stderr }: Ended): void {
   expect(code, stdout + stderr).toBe(0)
 }
@@ -135,9 +139,13 @@ function linesOf(stdout: string): string[] {
   return stdout.split('\n').slice(0, -1)
 }
 
-/** A server as the README asks for it, with the settings of a store in it. */
+/** A server as the README asks for it. */
+export function durableRedis(): Promise<TestRedis> {
+  return startRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'everysec'] })
+}
+
 export async function redisWorld(): Promise<CrashWorld> {
-  const redis = await startRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'everysec'] })
+  const redis = await durableRedis()
   const { url, keyPrefix } = redis
   return crashWorld({ state: { redis: { url, keyPrefix } } }, redis)
 }
