@@ -1,5 +1,5 @@
 import type { FileAudit } from '../assemble/audit.ts'
-import { printable } from '../assemble/printable.ts'
+import { printable } from '../domain/printable.ts'
 import { tableLines, wrap } from './table.ts'
 import type { Paint } from './terminal.ts'
 
@@ -34,7 +34,8 @@ function factLines({
   if (deadLetters > 0) lines.push(`  ${deadLetters} wait as dead letters and need no line`)
   if (dropped > 0) lines.push(`  ${dropped} were dropped by dead-letters drop and need no line`)
   if (isByCounts) lines.push('  fingerprints are gone: compared by counts and hashes of minutes')
-  if (restored !== undefined) lines.push(`  repaired: ${restored} lines written again`)
+  if (restored !== undefined)
+    lines.push(`  repaired: ${restored} ${restored === 1 ? 'line' : 'lines'} written again`)
   if (adopted !== undefined && adopted > 0) lines.push(`  repaired: ${adopted} lines taken into the ledger`)
   return lines
 }

@@ -1,5 +1,5 @@
 import type { DaysAudit, FileAudit, StreamAudit } from '../assemble/audit.ts'
-import { printable } from '../assemble/printable.ts'
+import { printable } from '../domain/printable.ts'
 import { fileLines, more, zoneText } from './audit-files-text.ts'
 import { secondText } from './duration.ts'
 import { jsonResult } from './json-result.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { audit, type DaysAudit } from '../assemble/audit.ts'
-import { printable } from '../assemble/printable.ts'
+import { printable } from '../domain/printable.ts'
 import type { Day } from '../domain/day.ts'
 import { auditJson, auditText } from './audit-text.ts'
 import { collectNames, dayArgument } from './arguments.ts'

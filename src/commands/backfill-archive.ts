@@ -5,7 +5,7 @@ import {
   type ArchiveOutcome,
   type ArchiveWish,
 } from '../assemble/backfill-archive.ts'
-import { printable } from '../assemble/printable.ts'
+import { printable } from '../domain/printable.ts'
 import { systemClock } from '../clock.ts'
 import type { Config, SinkConfig } from '../config/schema.ts'
 import type { BackfillWish } from '../assemble/backfill.ts'

@@ -1,5 +1,5 @@
 import type { BackfillDesk, BackfillLook, InPlace } from '../assemble/backfill.ts'
-import { printable } from '../assemble/printable.ts'
+import { printable } from '../domain/printable.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/schema.ts'
 import { streamKey } from '../domain/stream.ts'

@@ -1,5 +1,5 @@
 import type { BackfillPlan } from '../assemble/backfill.ts'
-import { printable } from '../assemble/printable.ts'
+import { printable } from '../domain/printable.ts'
 import { daysBetween, type Day } from '../domain/day.ts'
 import type { Backfilled } from '../domain/backfill.ts'
 import type { BackfillStatus } from '../domain/status.ts'

@@ -5,7 +5,7 @@ import {
   type DayProgress,
   type StreamProgress,
 } from '../assemble/backfill.ts'
-import { printable } from '../assemble/printable.ts'
+import { printable } from '../domain/printable.ts'
 import type { Config } from '../config/schema.ts'
 import { streamKey } from '../domain/stream.ts'
 import type { Clock } from '../ports.ts'

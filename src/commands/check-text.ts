@@ -1,6 +1,6 @@
 import type { Checked, ZoneFault } from '../assemble/check.ts'
 import { stateName } from '../assemble/existing-store.ts'
-import { printable } from '../assemble/printable.ts'
+import { printable } from '../domain/printable.ts'
 import type { Loaded } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import type { FailureCode } from '../domain/failure.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { withLetterDesk, type LetterDesk } from '../assemble/dead-letters.ts'
-import { printable } from '../assemble/printable.ts'
+import { printable } from '../domain/printable.ts'
 import type { Config } from '../config/schema.ts'
 import {
   chosenOf,
@@ -25,8 +25,9 @@ export function registerDrop(parent: Command, { io, exit, load }: Registration):
       'after',
       `
 A sink that is named is not asked about. Without --sink a person at a terminal is asked, and anybody
-else has to say --yes. The events stay known: no run and no repair ships them again, and audit counts
-them as dropped, not as missing.
+else has to say --yes. The events stay known: no run ships them again, and audit counts them as
+dropped, not as missing. Only their number is kept: audit --deep --repair of a day that lacks more
+lines than that brings all of them back, the dropped ones too.
 
 Example:
   shieldlog dead-letters drop --sink siem

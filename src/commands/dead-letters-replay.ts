@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { withLetterDesk, type LetterDesk, type SinkReplay } from '../assemble/dead-letters.ts'
-import { printable } from '../assemble/printable.ts'
+import { printable } from '../domain/printable.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/schema.ts'
 import { chosenOf, lettersText, totalOf, withLetterChoice, type LetterChoice } from './dead-letters-choice.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { listDeadLetters } from '../assemble/dead-letters.ts'
-import { printable } from '../assemble/printable.ts'
+import { printable } from '../domain/printable.ts'
 import type { DeadLetter } from '../domain/delivery.ts'
 import { collectNames } from './arguments.ts'
 import { registerDrop } from './dead-letters-drop.ts'

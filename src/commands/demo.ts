@@ -1,7 +1,7 @@
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { printable } from '../assemble/printable.ts'
+import { printable } from '../domain/printable.ts'
 import { systemClock } from '../clock.ts'
 import { loadConfig, type Loaded } from '../config/load.ts'
 import { dayOf } from '../domain/day.ts'

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { createOperations } from '../assemble/operations.ts'
-import { printable } from '../assemble/printable.ts'
+import { printable } from '../domain/printable.ts'
 import { messageOf } from '../domain/failure.ts'
 import { wholeNumber } from './arguments.ts'
 import { jsonResult } from './json-result.ts'

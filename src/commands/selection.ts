@@ -1,4 +1,4 @@
-import { printable } from '../assemble/printable.ts'
+import { printable } from '../domain/printable.ts'
 import type { AccountConfig, Config, SinkConfig } from '../config/schema.ts'
 import { nearest } from '../config/nearest.ts'
 import type { Zone } from '../domain/stream.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { printable } from '../assemble/printable.ts'
+import { printable } from '../domain/printable.ts'
 import { renameSinkInStore } from '../assemble/rename-sink.ts'
 import { sinkNameArgument } from './arguments.ts'
 import { UsageFault, type Registration } from './registration.ts'

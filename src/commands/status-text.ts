@@ -1,4 +1,4 @@
-import { printable } from '../assemble/printable.ts'
+import { printable } from '../domain/printable.ts'
 import type { DayStatus, ErrorStatus, PairStatus, Status } from '../domain/status.ts'
 import { backfillLines } from './backfill-text.ts'
 import { durationText, secondText } from './duration.ts'
