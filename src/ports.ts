@@ -1,4 +1,3 @@
-import type { Shipped } from './domain/again.ts'
 import type { Backfill, Backfilled } from './domain/backfill.ts'
 import type { Checkpoint } from './domain/checkpoint.ts'
 import type { Day } from './domain/day.ts'
@@ -13,7 +12,7 @@ import type { SpanFacts, SpanName } from './domain/span.ts'
 import type { Lane, Stream, Zone } from './domain/stream.ts'
 import type { Happening } from './domain/happening.ts'
 
-export type { KnownPair, Shipped, SpanFacts, SpanName }
+export type { KnownPair, SpanFacts, SpanName }
 
 /** Time. Everything that reads time or waits takes one, so that tests can shift it or run it faster. */
 export interface Clock {
@@ -88,7 +87,7 @@ export interface Sink {
    * read, whole lines stay and are returned as `adopted`, if they stand only here). Throws Failure.
    */
   open(stream: Stream, taken: OpenOptions, signal: AbortSignal): Promise<OpenStream>
-  /** Whether something of a stream is there beyond its receipts, or out of place. Changes nothing. Absent without receipts. */
+  /** Whether something of a stream is there beyond its receipts. Changes nothing. Absent without receipts. */
   holdsMore?(stream: Stream, known: Pick<OpenOptions, 'storeId' | 'receipts'>): Promise<boolean>
   /** Asks the far side whether it would take events, without leaving anything there. Throws Failure. */
   check(signal: AbortSignal): Promise<void>
@@ -105,12 +104,6 @@ export interface OpenOptions {
   readonly readable: boolean
   /** Whether one of these lines is the only one of its event, and stays where the day can no longer be read. Without it: yes. */
   standOnlyHere?(identities: readonly Identity[]): Promise<boolean>
-  /** Parts that readers must not see before they take the place of others. Undefined: none wait, what lies there goes. */
-  readonly staged?: readonly Receipt[] | undefined
-  /** Names of parts that take no more deliveries. */
-  readonly closed?: readonly string[]
-  /** Names of parts that gave way to others: where readers still see one, it is kept aside. */
-  readonly aside?: readonly string[]
   /**
    * Rejects with `fence_lost` when another pump took the stream over. To be asked after another writer's part was
    * locked and before it is cut: this pump may have slept since it read the receipts, and that part may have grown
@@ -132,20 +125,8 @@ export interface OpenStream {
    * that may arrive twice, except in sinks with receipts, which take it back first.
    */
   deliver(events: readonly Event[], signal: AbortSignal): Promise<Delivery>
-  /** Parts beside those that readers see. Only where the sink has such, and `staged` was given. */
-  readonly staging?: Staging
   /** Lets go of the stream. Safe twice. */
   close(): Promise<void>
-}
-
-/** Where a day is shipped once more while readers go on with what they have. */
-export interface Staging {
-  /** False when something that was committed is gone: what is left must not take any place. */
-  readonly isWhole: boolean
-  /** Like that of the stream; the receipts are of parts that no reader sees. */
-  deliver(events: readonly Event[], signal: AbortSignal): Promise<Delivery>
-  /** Removes those parts. */
-  discard(): Promise<void>
 }
 
 /** Who pumps: one value for the life of a process. */
@@ -171,8 +152,6 @@ export interface Commit {
   readonly next: Checkpoint
   /** Packed fingerprints to add, by minute. */
   readonly seen: ReadonlyMap<number, Uint8Array>
-  /** The same for what is shipped again; all of these go with a checkpoint that has no `again`. */
-  readonly again?: ReadonlyMap<number, Uint8Array>
   readonly deadLetters: readonly DeadLetter[]
   /**
    * Dead letters of this very stream that go with this step, since the sink has their events now or nobody wants them.
@@ -222,10 +201,10 @@ export interface CheckpointStore {
   list(): Promise<Checkpoint[]>
 
   /** Packed fingerprints of the given minutes; a minute without any is missing from the map. */
-  loadSeen(stream: Stream, minutes: readonly number[], of?: Shipped): Promise<Map<number, Uint8Array>>
+  loadSeen(stream: Stream, minutes: readonly number[]): Promise<Map<number, Uint8Array>>
   /** The ledger: count and order-free hash of every minute, also after the fingerprints are gone. */
-  ledger(stream: Stream, of?: Shipped): Promise<MinuteCount[]>
-  /** Replaces the fingerprints of an ended stream by its counts and hashes; those of what was shipped again just go. */
+  ledger(stream: Stream): Promise<MinuteCount[]>
+  /** Replaces the fingerprints of an ended stream by its counts and hashes. */
   forgetFingerprints(stream: Stream): Promise<void>
 
   pairs(): Promise<KnownPair[]>

@@ -57,10 +57,10 @@ export async function openBackfillDesk(config: Config, options: GroundOptions): 
         await reading.close()
       }
     },
-    async add({ from, to, again = false, streams }) {
+    async add({ from, to, streams }) {
       store ??= await openStore(config, clock)
       const id = randomBytes(5).toString('hex')
-      const backfill: Backfill = { id, createdAtMs: clock.now(), from, to, state: 'running', again, streams }
+      const backfill: Backfill = { id, createdAtMs: clock.now(), from, to, state: 'running', streams }
       await store.addBackfill(backfill)
       return backfill
     },

@@ -24,7 +24,6 @@ const tellEveryMs = 5_000
 export interface ArchiveOptions {
   readonly source?: string
   readonly sink?: string[]
-  readonly again?: boolean
   readonly watch?: boolean
 }
 
@@ -35,10 +34,6 @@ export function archiveWishOf(
   { from, to, zones }: BackfillWish,
   options: ArchiveOptions,
 ): ArchiveWish {
-  if (options.again === true)
-    throw new UsageFault(
-      '--again and --source exclude each other: what a sink has is never shipped again from files',
-    )
   if (options.watch === true)
     throw new UsageFault('--watch is not needed with --source: it runs here, and shows its progress')
   const source = sourceOf(config, name)

@@ -10,9 +10,6 @@ import type { Paint } from './terminal.ts'
 
 const mostNamed = 5
 
-const againText =
-  'what was shipped before is shipped once more: files get new parts that take the place of the old ones once they are whole, other sinks get each event a second time'
-
 /** What a backfill is about to do, before it does it. */
 export function planLines(plan: BackfillPlan, paint: Paint): string[] {
   const { from, to, zones, sinks, streams } = plan
@@ -30,7 +27,6 @@ export function planLines(plan: BackfillPlan, paint: Paint): string[] {
       ([day, own]) => `  ${day}  ${counted(own.length, 'stream')} queued, ${callsText(own, plan)}`,
     ),
     ...leftOutLines(streams, paint.width).map(paint.bad),
-    ...(plan.again === true && queued.length > 0 ? wrap(againText, '', paint.width) : []),
     `in all ${counted(queued.length, 'stream')} queued, ${callsText(queued, plan)}${left === 0 ? '' : `; ${left} left out`}`,
   ]
 }

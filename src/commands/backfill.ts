@@ -20,7 +20,6 @@ interface BackfillOptions {
   readonly zone?: string[]
   readonly sink?: string[]
   readonly watch?: boolean
-  readonly again?: boolean
   readonly source?: string
 }
 
@@ -48,7 +47,6 @@ export function registerBackfill(registration: Registration): void {
     .option('--zone <zone>', 'only this zone; repeatable, takes comma lists', collectNames)
     .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)
     .option('--watch', 'show progress until it is done')
-    .option('--again', 'ship what was shipped before once more')
     .option('--source <sink>', 'read the files of this file sink in place of the API; with --sink')
     .addHelpText('after', help)
     .action(async (options: BackfillOptions, command: Command) => {
@@ -65,7 +63,7 @@ export function registerBackfill(registration: Registration): void {
 }
 
 /** Throws UsageFault. */
-function wishOf(config: Config, { from, to, zone, sink, again = false }: BackfillOptions): BackfillWish {
+function wishOf(config: Config, { from, to, zone, sink }: BackfillOptions): BackfillWish {
   if (from === undefined || to === undefined) {
     const missing = from === undefined ? '--from <day>' : '--to <day>'
     throw new UsageFault(`required option '${missing}' not specified`)
@@ -78,7 +76,7 @@ function wishOf(config: Config, { from, to, zone, sink, again = false }: Backfil
     const what = `--from ${from} --to ${to} asks for ${streams} streams (days × zones × sinks)`
     throw new UsageFault(`${what}; at most ${mostStreams} at once: name fewer days, zones or sinks`)
   }
-  return { from, to, zones, sinks, again }
+  return { from, to, zones, sinks }
 }
 
 interface Start {

@@ -25,8 +25,6 @@ export interface Backfill {
   readonly from: Day
   readonly to: Day
   readonly state: BackfillState
-  /** What was delivered before is shipped once more. */
-  readonly again?: boolean
   readonly streams: readonly Backfilled[]
 }
 

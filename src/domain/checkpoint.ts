@@ -1,4 +1,3 @@
-import type { Again, AgainRecord } from './again.ts'
 import type { Receipt } from './delivery.ts'
 import type { FailureCode, FailureKind } from './failure.ts'
 import type { Cursor } from './page.ts'
@@ -84,11 +83,6 @@ export interface Checkpoint {
   readonly receipts: readonly Receipt[]
   /** How often lines or receipts changed otherwise than by a page or a replay: who compared them before looks again. */
   readonly mends?: number
-  /** The day is being shipped once more. */
-  readonly again?: Again
-  readonly lastAgain?: AgainRecord
-  /** Names of parts that gave way to others: readers must not see them any more. */
-  readonly aside?: readonly string[]
   /** Events are being shipped from the files of another sink: fingerprints stay until that is done, however old. */
   readonly fromArchive?: true
   readonly trouble?: Trouble

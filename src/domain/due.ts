@@ -1,4 +1,3 @@
-import { isAnswered } from './again.ts'
 import type { Checkpoint } from './checkpoint.ts'
 import { endOf, startOf } from './day.ts'
 import { overlapStart } from './overlap.ts'
@@ -21,11 +20,11 @@ export interface Due {
  */
 export interface Wish {
   readonly id: string
-  /**
-   * - `ship`: what the stream has delivered before is shipped once more.
-   * - `drop`: nobody wants that any more; what was shipped so far is let go.
-   */
-  readonly again?: 'ship' | 'drop'
+}
+
+/** Whether a wish has its answer. */
+export function isAnswered(checkpoint: Checkpoint | undefined, { id }: Wish): boolean {
+  return checkpoint?.lastFull?.wish === id && !checkpoint.needsFull
 }
 
 /** A listing of so few pages is read as a whole for what a partial sweep of it would cost. */

@@ -63,7 +63,6 @@ export type Happening =
   | { name: 'FileShort'; sink: string; part: string; expected: number; found: number }
   | { name: 'FileReplaced'; sink: string; part: string; why: string }
   | { name: 'PartCompressed'; sink: string; part: string; bytes: number; compressedBytes: number }
-  | { name: 'PartsGaveWay'; stream: Stream; backfill: string; events: number; from: number; to: number }
   | { name: 'PartsOfAnotherStore'; sink: string; parts: number; why: string }
   | { name: 'DaysSkipped'; zone: number; sink: string; from: Day; to: Day }
   | { name: 'TickFailed'; error: unknown }

@@ -62,10 +62,7 @@ export function plan(input: PlanInput): PlannedStream[] {
         const asked = { stream, zone, lane: 'live', ...(input.wish && { wish: input.wish }) } as const
         planned.push(planStream(asked, byKey.get(streamKey(stream)), trust, nowMs, input.policy))
       }
-      for (const { stream, wish } of [
-        ...(wishes.get(key) ?? []),
-        ...unwanted(held, awaited, wishes.get(key)),
-      ]) {
+      for (const { stream, wish } of wishes.get(key) ?? []) {
         const asked = { stream, zone, lane: 'backfill', wish } as const
         planned.push(planStream(asked, byKey.get(streamKey(stream)), trust, nowMs, input.policy))
       }
@@ -78,35 +75,13 @@ export function plan(input: PlanInput): PlannedStream[] {
  * Days that look too old are asked for where a person wants them, since how long the API keeps a day is a setting: the
  * live lane would end them unasked.
  */
-function awaitedBy(backfills: readonly Backfill[] = []): Awaited {
-  const awaited = new Map<string, Set<string>>()
-  for (const { id, state, streams } of backfills) {
+function awaitedBy(backfills: readonly Backfill[] = []): ReadonlySet<string> {
+  const awaited = new Set<string>()
+  for (const { state, streams } of backfills) {
     if (state !== 'running' && state !== 'paused') continue
-    for (const { stream, state: own } of streams) {
-      if (own !== 'queued') continue
-      const key = streamKey(stream)
-      awaited.set(key, (awaited.get(key) ?? new Set()).add(id))
-    }
+    for (const { stream, state: own } of streams) if (own === 'queued') awaited.add(streamKey(stream))
   }
   return awaited
-}
-
-/** By stream the backfills that want it still, or would if they did not rest. */
-type Awaited = ReadonlyMap<string, ReadonlySet<string>>
-
-/** What was shipped again for a backfill that nobody waits for any more: it was cancelled, or has left the day out. */
-function unwanted(
-  held: readonly Checkpoint[],
-  awaited: Awaited,
-  wished: readonly Wished[] = [],
-): readonly Wished[] {
-  return held.flatMap(({ stream, again }) => {
-    const key = streamKey(stream)
-    if (again === undefined || awaited.get(key)?.has(again.wish) === true) return []
-    // Whoever wants the stream for something else comes first.
-    if (wished.some((other) => streamKey(other.stream) === key)) return []
-    return [{ stream, wish: { id: again.wish, again: 'drop' } }]
-  })
 }
 
 interface Wished {
@@ -117,12 +92,11 @@ interface Wished {
 /** By pair what backfills still want. Of a stream that several want, the oldest backfill's wish comes first. */
 function wishesOf(backfills: readonly Backfill[] = []): ReadonlyMap<string, readonly Wished[]> {
   const wished = new Map<string, Wished>()
-  for (const { id, state, again, streams } of backfills) {
+  for (const { id, state, streams } of backfills) {
     if (state !== 'running') continue
-    const wish: Wish = again === true ? { id, again: 'ship' } : { id }
     for (const { stream, state: streamState } of streams) {
       const key = streamKey(stream)
-      if (streamState === 'queued' && !wished.has(key)) wished.set(key, { stream, wish })
+      if (streamState === 'queued' && !wished.has(key)) wished.set(key, { stream, wish: { id } })
     }
   }
   return Map.groupBy(wished.values(), ({ stream }) => pairKey(stream.zone, stream.sink))
@@ -154,14 +128,10 @@ function daysOf(
     // A day before the first planned one is there because a person wanted it: its first reading is left to the backfill.
     // Until it is known which day that was, the sweep tells.
     const isFirst = checkpoint.lastFull === undefined && stream.day < from
-    const isWished = isFirst && (firstDay !== undefined || isOfBackfill(checkpoint))
+    const isWished = isFirst && (firstDay !== undefined || checkpoint.full?.wish !== undefined)
     if (!isWished || isBeyondAsking(stream.day, nowMs, policy)) days.add(stream.day)
   }
   return [...days].sort()
-}
-
-function isOfBackfill({ full, again }: Checkpoint): boolean {
-  return full?.wish !== undefined || again !== undefined
 }
 
 /** The latest day that has proved an order, or lost its trust, tells it to the days without a checkpoint. */

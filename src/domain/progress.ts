@@ -1,4 +1,3 @@
-import { afterAgainPage, inPhase, shipsAgain } from './again.ts'
 import type { Checkpoint } from './checkpoint.ts'
 import { completeSweep } from './complete-sweep.ts'
 import type { Receipt } from './delivery.ts'
@@ -62,8 +61,6 @@ export interface PageOutcome {
   readonly deadLetters: number
   readonly late: number
   readonly receipts: readonly Receipt[]
-  /** What the page shipped once more; its receipts are of parts that wait for their place. */
-  readonly again?: { readonly events: number; readonly receipts: readonly Receipt[] }
   /** The API has told a time that nothing confirms yet: the day is not closed by it. */
   readonly isTimeDoubtful: boolean
 }
@@ -84,7 +81,7 @@ export function afterPage(
 ): Checkpoint {
   const { sweep } = step
   const moved: Checkpoint = {
-    ...(outcome.again === undefined ? before : afterAgainPage(before, outcome.again)),
+    ...before,
     lastPage: sweep.kind,
     ...(facts.newestMs !== null && { newestMs: Math.max(before.newestMs ?? 0, facts.newestMs) }),
     ...(facts.oldestMs !== null && { oldestOnPageMs: facts.oldestMs }),
@@ -108,8 +105,7 @@ export function afterPage(
   if (step.end === 'none') return keepSweep(withTroubleAfterPage(moved), sweep)
   if (step.end !== 'complete') return dropSweeps(moved)
   const { trouble: _, ...calm } = moved
-  const complete = completeSweep(calm, sweep, { nowMs, isTimeDoubtful: outcome.isTimeDoubtful }, policy)
-  return shipsAgain(complete, sweep) ? inPhase(complete, 'read') : complete
+  return completeSweep(calm, sweep, { nowMs, isTimeDoubtful: outcome.isTimeDoubtful }, policy)
 }
 
 /** Events of a page that the sink has taken, although the page as a whole could not be committed. */

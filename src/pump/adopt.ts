@@ -1,4 +1,3 @@
-import { dropAgain } from '../domain/again.ts'
 import type { Identity } from '../domain/event.ts'
 import { fingerprintOf } from '../domain/fingerprint.ts'
 import { countMend, settleLetters } from '../domain/progress.ts'
@@ -35,8 +34,7 @@ export async function adoptLines(session: Session, open: OpenStream, seen: SeenW
   const { identities, receipts } = open.adopted
   const { letters, others } = await partLetters(session, identities)
   const unseen = await seen.unseenOf(others.map(seenAs))
-  // It stands in parts that may be about to give way: then what was shipped again does not hold as much any more.
-  const before = countMend(dropAgain(session.checkpoint()))
+  const before = countMend(session.checkpoint())
   const next = { ...before, receipts: mergeReceipts(before.receipts, receipts) }
   const removed = { seen: seen.pack(unseen), removedLetters: letters }
   await session.commit(settleLetters(next, { delivered: letters.length }), removed)

@@ -127,8 +127,7 @@ async function readSnapshot(
     const ledger = await store.ledger(stream)
     const letters = await store.deadLetterKeys(stream)
     const isStill = (await store.read(stream))?.commit === checkpoint.commit
-    // While new parts take the place of old ones neither of them is whole.
-    if (isStill && checkpoint.again?.phase !== 'moving') return { checkpoint, ledger, letters }
+    if (isStill) return { checkpoint, ledger, letters }
     await clock.sleep(pauseMs, signal)
   }
   throw new Failure('retry', 'held', `${streamKey(stream)} is written to without a pause: try again later`)

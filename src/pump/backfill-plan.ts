@@ -17,8 +17,6 @@ export interface BackfillWish {
   readonly to: Day
   readonly zones: readonly Zone[]
   readonly sinks: readonly string[]
-  /** What was delivered before is shipped once more. */
-  readonly again?: boolean
 }
 
 export interface BackfillPlan extends BackfillWish {

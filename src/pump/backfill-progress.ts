@@ -1,15 +1,14 @@
-import { isAnswered } from '../domain/again.ts'
 import type { Backfill, Backfilled } from '../domain/backfill.ts'
 import type { Checkpoint, Trouble } from '../domain/checkpoint.ts'
 import type { Day } from '../domain/day.ts'
-import type { Wish } from '../domain/due.ts'
+import { isAnswered, type Wish } from '../domain/due.ts'
 import { streamKey } from '../domain/stream.ts'
 import { createPageEstimate } from './backfill-estimate.ts'
 
 /** How far one stream of a backfill is. */
 export interface StreamProgress extends Backfilled {
   readonly pages: number
-  /** Events that were missing until then, or were shipped once more. */
+  /** Events that were missing until then. */
   readonly events: number
   /** Never below `pages`; undefined where nothing is known. */
   readonly expectedPages: number | undefined
@@ -32,16 +31,14 @@ export interface DayProgress {
 /** Tells where each stream of a backfill stands, by the checkpoints of a store. */
 export function createProgressReading(
   checkpoints: readonly Checkpoint[],
-): (backfill: Pick<Backfill, 'id' | 'again' | 'streams'>) => StreamProgress[] {
+): (backfill: Pick<Backfill, 'id' | 'streams'>) => StreamProgress[] {
   const byKey = new Map(checkpoints.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
   const estimate = createPageEstimate(checkpoints)
-  return ({ id, again, streams }) => {
-    const wish: Wish = again === true ? { id, again: 'ship' } : { id }
-    return streams.map((backfilled) => {
+  return ({ id, streams }) =>
+    streams.map((backfilled) => {
       const { stream } = backfilled
-      return streamProgress(wish, backfilled, byKey.get(streamKey(stream)), estimate(stream))
+      return streamProgress({ id }, backfilled, byKey.get(streamKey(stream)), estimate(stream))
     })
-  }
 }
 
 function streamProgress(
@@ -61,7 +58,7 @@ function streamProgress(
   return {
     ...backfilled,
     pages,
-    events: (sweep?.found ?? 0) + shippedAgain(checkpoint, wish.id),
+    events: sweep?.found ?? 0,
     expectedPages: expected === undefined ? undefined : Math.max(expected, pages + (isRead ? 0 : 1)),
     ...(trouble !== undefined && { trouble }),
   }
@@ -73,10 +70,6 @@ function sweepOf(
   id: string,
 ): Checkpoint['full'] | Checkpoint['lastFull'] {
   return [checkpoint?.full, checkpoint?.lastFull].find((sweep) => sweep?.wish === id)
-}
-
-function shippedAgain(checkpoint: Checkpoint | undefined, id: string): number {
-  return [checkpoint?.again, checkpoint?.lastAgain].find((again) => again?.wish === id)?.events ?? 0
 }
 
 /** By day, the oldest first. */

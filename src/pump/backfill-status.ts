@@ -20,7 +20,7 @@ export function backfillStatuses(
 }
 
 function backfillStatus(
-  { id, createdAtMs, from, to, state, again }: Backfill,
+  { id, createdAtMs, from, to, state }: Backfill,
   streams: readonly StreamProgress[],
 ): BackfillStatus {
   const { queued, done, leftOut } = summed(streams)
@@ -30,7 +30,6 @@ function backfillStatus(
     from,
     to,
     state,
-    ...(again === true && { again }),
     queued,
     done,
     leftOut,

@@ -1,8 +1,5 @@
-import { isAnswered } from '../domain/again.ts'
-import type { Backfilled } from '../domain/backfill.ts'
-import type { Checkpoint } from '../domain/checkpoint.ts'
 import { dayOf } from '../domain/day.ts'
-import type { Wish } from '../domain/due.ts'
+import { isAnswered } from '../domain/due.ts'
 import { isFailure, type Failure } from '../domain/failure.ts'
 import type { PlannedStream } from '../domain/plan.ts'
 import type { Stream } from '../domain/stream.ts'
@@ -16,12 +13,12 @@ export async function settleBackfilled(
   { stream, wish, checkpoint: before }: Pick<PlannedStream, 'stream' | 'wish' | 'checkpoint'>,
   failure: Failure | undefined,
 ): Promise<void> {
-  if (wish === undefined || wish.again === 'drop') return
+  if (wish === undefined) return
   const checkpoint = await store.read(stream)
   // One that had expired before is being read all the same: the API was asked, and answered.
   const hasExpired = checkpoint?.ended?.as === 'expired' && before?.ended?.as !== 'expired'
   if (isAnswered(checkpoint, wish)) {
-    await store.settleBackfilled(wish.id, settledBy(stream, checkpoint, wish))
+    await store.settleBackfilled(wish.id, { stream, state: 'done' })
   } else if (isRefused(stream, failure) || hasExpired) {
     await store.settleBackfilled(wish.id, { stream, state: 'left_out', reason: noLongerKept })
   }
@@ -33,15 +30,9 @@ export async function settleBackfilled(
  */
 export async function settleServed(store: CheckpointStore, planned: readonly PlannedStream[]): Promise<void> {
   for (const { lane, stream, wish, checkpoint } of planned) {
-    if (lane !== 'backfill' || wish === undefined || wish.again === 'drop') continue
-    if (isAnswered(checkpoint, wish))
-      await store.settleBackfilled(wish.id, settledBy(stream, checkpoint, wish))
+    if (lane !== 'backfill' || wish === undefined) continue
+    if (isAnswered(checkpoint, wish)) await store.settleBackfilled(wish.id, { stream, state: 'done' })
   }
-}
-
-function settledBy(stream: Stream, checkpoint: Checkpoint | undefined, wish: Wish): Backfilled {
-  const kept = wish.again === 'ship' ? checkpoint?.lastAgain?.kept : undefined
-  return kept === undefined ? { stream, state: 'done' } : { stream, state: 'left_out', reason: kept }
 }
 
 /** A day that has not begun by the API's clock is refused as well: it will be read. */

@@ -1,15 +1,12 @@
-import { afterAgainDropped } from '../domain/again.ts'
 import type { RefusalReason } from '../domain/delivery.ts'
 import type { Identity } from '../domain/event.ts'
 import { cancelled } from '../domain/failure.ts'
 import { settleLetters } from '../domain/progress.ts'
 import type { Stream, Zone } from '../domain/stream.ts'
 import { noTrust } from '../domain/trust.ts'
-import { seenAs } from './adopt.ts'
 import { withStream } from './hold-stream.ts'
 import { patiently } from './patiently.ts'
 import { keyOf } from './replay-page.ts'
-import { createSeenWindow } from './seen-window.ts'
 import type { PumpDeps, Session } from './session.ts'
 
 export type DroppedCounts = Map<RefusalReason, number>
@@ -52,11 +49,7 @@ async function dropSome(
   const { deps, job, checkpoint } = session
   const letters = await deps.store.deadLettersOf(job.stream, keys)
   if (letters.length === 0) return countsOf(letters)
-  const before = checkpoint()
-  const shipped = createSeenWindow(deps.store, job.stream, 'again')
-  const ahead = before.again === undefined ? letters : await shipped.unseenOf(letters.map(seenAs))
-  const next = afterAgainDropped(before, letters.length - ahead.length)
-  await session.commit(settleLetters(next, { dropped: letters.length }), {
+  await session.commit(settleLetters(checkpoint(), { dropped: letters.length }), {
     removedLetters: letters.map(keyOf),
   })
   return countsOf(letters)

@@ -1,11 +1,8 @@
-import { placementOf } from '../domain/again.ts'
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import { newCheckpoint } from '../domain/progress.ts'
-import type { FingerprintSet } from '../domain/seen.ts'
 import { isReadable } from '../domain/stream-state.ts'
 import type { OpenStream } from '../ports.ts'
 import { adoptLines, createLineCheck } from './adopt.ts'
-import { endMove, lettersOf } from './again.ts'
 import { createSeenWindow, type SeenWindow } from './seen-window.ts'
 import { createSession, type PumpDeps, type PumpJob, type Session } from './session.ts'
 
@@ -39,10 +36,6 @@ function freshCheckpoint({ stream, zone, trust }: HeldJob, { apiClock }: PumpDep
 export interface SinkTarget {
   readonly open: OpenStream
   readonly seen: SeenWindow
-  /** What was shipped again. */
-  readonly again: SeenWindow
-  /** Where the day is shipped again: events of the stream that are dead letters. */
-  readonly letters: FingerprintSet
 }
 
 /** Opens the sink for a held stream, which brings what it holds back to the receipts; then works with it. */
@@ -54,20 +47,16 @@ export async function withSink<Result>(
   { isReplay = false } = {},
 ): Promise<Result> {
   const { deps, job, checkpoint, confirm, now, policy } = session
-  const { again: shipped, ended } = checkpoint()
-  // What a stream that has ended would lose is not read again either, unless it is being shipped once more.
-  const isRead = ended === undefined || shipped !== undefined
-  const readable = isRead && isReadable(job.stream.day, now() + hardlyReadableMs, policy)
-  const placement = placementOf(checkpoint())
+  const { ended, receipts } = checkpoint()
+  // What a stream that has ended would lose is not read again either.
+  const readable = ended === undefined && isReadable(job.stream.day, now() + hardlyReadableMs, policy)
   const seen = createSeenWindow(deps.store, job.stream)
   const standOnlyHere = createLineCheck(session, seen)
-  const options = { storeId, ...placement, readable, standOnlyHere, confirm, ...(isReplay && { isReplay }) }
+  const options = { storeId, receipts, readable, standOnlyHere, confirm, ...(isReplay && { isReplay }) }
   const open = await job.sink.open(job.stream, options, signal)
   try {
-    const again = createSeenWindow(deps.store, job.stream, 'again')
-    await endMove(session)
     await adoptLines(session, open, seen)
-    return await work({ open, seen, again, letters: await lettersOf(session) })
+    return await work({ open, seen })
   } finally {
     await open.close()
   }

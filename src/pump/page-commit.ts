@@ -1,4 +1,3 @@
-import { afterAgainPage } from '../domain/again.ts'
 import type { DeadLetter, Delivery, Refusal } from '../domain/delivery.ts'
 import type { Event } from '../domain/event.ts'
 import { isFailure } from '../domain/failure.ts'
@@ -7,7 +6,6 @@ import type { PageFacts } from '../domain/page-facts.ts'
 import { afterPage, keepTaken } from '../domain/progress.ts'
 import { storeEvent } from '../domain/stored-event.ts'
 import type { SweepStep } from '../domain/sweep.ts'
-import { noRepeats, type Repeats } from './again.ts'
 import type { SeenWindow } from './seen-window.ts'
 import type { Session } from './session.ts'
 import { tellChanges } from './tell.ts'
@@ -17,59 +15,43 @@ export interface ShippedPage {
   readonly step: SweepStep
   readonly facts: PageFacts
   readonly unseen: readonly Event[]
-  /** Absent where nothing is shipped once more. */
-  readonly repeats?: Repeats
   readonly delivery: Delivery
-  /** Of what waits for its place. */
-  readonly staged?: Delivery
-}
-
-/** What the stream has delivered, and what of it was shipped again. */
-interface Windows {
-  readonly seen: SeenWindow
-  readonly again: SeenWindow
 }
 
 /**
  * Writes down in one step what a page changed, and tells of it. Where its dead letters find no room it writes down what
  * the sink has taken, so that this is not sent again with each new try, and throws.
  */
-export async function commitPage(session: Session, target: Windows, page: ShippedPage): Promise<void> {
+export async function commitPage(session: Session, seen: SeenWindow, page: ShippedPage): Promise<void> {
   const { deps, job, policy } = session
-  const { seen, again } = target
-  const { step, facts, unseen, repeats = noRepeats, delivery, staged } = page
-  const refusals = [...delivery.refusals, ...(staged?.refusals ?? [])]
+  const { step, facts, unseen, delivery } = page
+  const { refusals, receipts } = delivery
   const nowMs = session.now()
   const before = session.checkpoint()
   const late = lateOf(facts, lateBefore(before, policy))
-  // What was delivered before and is refused now waits in the store as well.
   const deadLetters = refusals.length
   const delivered = unseen.length - deadLetters
-  const shippedAgain = { events: repeats.ship.length, receipts: staged?.receipts ?? [] }
   const isTimeDoubtful = deps.apiClock.isDoubtful(job.zone.account)
-  const { receipts } = delivery
-  const outcome = { delivered, deadLetters, late, receipts, again: shippedAgain, isTimeDoubtful }
+  const outcome = { delivered, deadLetters, late, receipts, isTimeDoubtful }
   const next = afterPage(before, step, facts, outcome, nowMs, policy)
   const began = deps.clock.monotonic()
   try {
     await session.commit(next, {
       seen: seen.pack(unseen),
-      again: again.pack(repeats.count),
       deadLetters: lettersOf(session, refusals, nowMs),
     })
   } catch (error) {
-    if (isFailure(error, 'dead_letters_full')) await commitTaken(session, target, page)
+    if (isFailure(error, 'dead_letters_full')) await commitTaken(session, seen, page)
     throw error
   }
   seen.add(unseen)
-  again.add(repeats.count)
   tellChanges(deps.telemetry, before, session.checkpoint(), step)
   deps.telemetry.emit({
     name: 'PageCommitted',
     stream: job.stream,
     lane: job.lane,
-    delivered: unseen.length + repeats.ship.length - refusals.length,
-    duplicates: facts.events - unseen.length - repeats.ship.length,
+    delivered,
+    duplicates: facts.events - unseen.length,
     late,
     deadLettered: refusals.map(({ event, reason, answer }) => ({ id: event.id, reason, answer })),
     delaysSeconds: delaysOf(page, nowMs),
@@ -78,24 +60,20 @@ export async function commitPage(session: Session, target: Windows, page: Shippe
 }
 
 /** Of a page whose dead letters find no room: its cursor stays, so that those come again. */
-async function commitTaken(session: Session, { seen, again }: Windows, page: ShippedPage): Promise<void> {
-  const { unseen, repeats = noRepeats, delivery, staged } = page
-  const refused = new Set([...delivery.refusals, ...(staged?.refusals ?? [])].map(({ event }) => event))
-  const taken = (events: readonly Event[]) => events.filter((event) => !refused.has(event))
-  const [first, ship, count] = [taken(unseen), taken(repeats.ship), taken(repeats.count)]
-  if (first.length + ship.length === 0) return
-  const shippedAgain = { events: ship.length, receipts: staged?.receipts ?? [] }
-  const before = afterAgainPage(session.checkpoint(), shippedAgain)
-  await session.commit(keepTaken(before, first.length, delivery.receipts), {
-    seen: seen.pack(first),
-    again: again.pack(count),
+async function commitTaken(session: Session, seen: SeenWindow, page: ShippedPage): Promise<void> {
+  const { unseen, delivery } = page
+  const refused = new Set(delivery.refusals.map(({ event }) => event))
+  const taken = unseen.filter((event) => !refused.has(event))
+  if (taken.length === 0) return
+  await session.commit(keepTaken(session.checkpoint(), taken.length, delivery.receipts), {
+    seen: seen.pack(taken),
   })
   const { job, deps, now } = session
   deps.telemetry.emit({
     name: 'PageCommitted',
     stream: job.stream,
     lane: job.lane,
-    delivered: first.length + ship.length,
+    delivered: taken.length,
     duplicates: 0,
     late: 0,
     deadLettered: [],

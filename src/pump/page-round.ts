@@ -5,8 +5,7 @@ import { stepOf } from '../domain/progress.ts'
 import type { Sweep, SweepStep } from '../domain/sweep.ts'
 import type { OpenStream } from '../ports.ts'
 import { fetchAhead, fetchTimed, type FetchedPage, type PageAhead } from './page-ahead.ts'
-import { commitPage, type ShippedPage } from './page-commit.ts'
-import { repeatsOf } from './again.ts'
+import { commitPage } from './page-commit.ts'
 import type { SinkTarget } from './hold-stream.ts'
 import { spanFacts, type Session } from './session.ts'
 import { tellRepeatedIds } from './tell.ts'
@@ -44,11 +43,8 @@ export async function pumpPage(
     })
     const step = stepOf(session.checkpoint(), begun, facts, session.policy)
     if (step.end === 'none' && job.mayGoOn()) next = nextPage(session, step.sweep, signal)
-    const shipped =
-      session.checkpoint().again === undefined
-        ? { delivery: unseen.length === 0 ? nothing : await deliver(session, target.open, unseen, signal) }
-        : await shipAgain(session, target, sweep, { events: page.events, unseen }, signal)
-    await commitPage(session, target, { step, facts, unseen, ...shipped })
+    const delivery = unseen.length === 0 ? nothing : await deliver(session, target.open, unseen, signal)
+    await commitPage(session, target.seen, { step, facts, unseen, delivery })
     return { step, ahead: next }
   } catch (error) {
     await next?.discard()
@@ -77,39 +73,9 @@ function requestFor({ job }: Session, sweep: Sweep) {
   return { zone: job.zone, day: job.stream.day, cursor: sweep.cursor, lane: job.lane }
 }
 
-interface PageEvents {
-  readonly events: readonly Event[]
-  readonly unseen: readonly Event[]
-}
-
-/** What is new goes where readers see it; what is shipped once more too, unless it has to wait for its place. */
-async function shipAgain(
-  session: Session,
-  target: SinkTarget,
-  sweep: Sweep,
-  { events, unseen }: PageEvents,
-  signal: AbortSignal,
-): Promise<Pick<ShippedPage, 'delivery' | 'staged' | 'repeats'>> {
-  const { open } = target
-  const repeats = await repeatsOf(session, target, sweep, events, unseen)
-  const send = async (to: Pick<OpenStream, 'deliver'>, some: readonly Event[]) =>
-    some.length === 0 ? nothing : deliver(session, to, some, signal)
-  if (open.staging !== undefined) {
-    const delivery = await send(open, unseen)
-    return { delivery, staged: await send(open.staging, repeats.ship), repeats }
-  }
-  const wanted = repeats.ship.length === 0 ? unseen : inOrder(events, [...unseen, ...repeats.ship])
-  return { delivery: await send(open, wanted), repeats }
-}
-
-function inOrder(events: readonly Event[], some: readonly Event[]): Event[] {
-  const wanted = new Set(some)
-  return events.filter((event) => wanted.has(event))
-}
-
 function deliver(
   { deps, job }: Session,
-  to: Pick<OpenStream, 'deliver'>,
+  to: OpenStream,
   events: readonly Event[],
   signal: AbortSignal,
 ): Promise<Delivery> {

@@ -3,7 +3,6 @@ import { Failure, isFailure } from '../domain/failure.ts'
 import { sliceOf } from '../domain/policy.ts'
 import { dropStoredCursors, dropSweeps, sweepFor } from '../domain/progress.ts'
 import type { Sweep, SweepStep } from '../domain/sweep.ts'
-import { isToBeJudged, judgeAgain } from './again.ts'
 import type { PageAhead } from './page-ahead.ts'
 import { endAsExpired, endsBy } from './end-stream.ts'
 import type { SinkTarget } from './hold-stream.ts'
@@ -59,10 +58,6 @@ async function pumpNextPage(
   signal: AbortSignal,
 ): Promise<{ failure: Failure | undefined } | undefined> {
   const { checkpoint, job, now, policy } = session
-  if (isToBeJudged(session)) {
-    await judgeAgain(session, target.open)
-    return { failure: undefined }
-  }
   const sweep = sweepFor(checkpoint(), dueNow(session), now(), policy, job.wish)
   const { ahead } = going
   going.ahead = undefined

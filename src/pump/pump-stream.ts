@@ -1,9 +1,7 @@
-import { isAnswered } from '../domain/again.ts'
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import { isFailure, type Failure } from '../domain/failure.ts'
 import { dropSweeps } from '../domain/progress.ts'
 import { isListingTrouble, troubleAfter } from '../domain/trouble.ts'
-import { prepareAgain, settleAgain } from './again.ts'
 import { endAsExpired, endsUnasked } from './end-stream.ts'
 import { withSink, withStream } from './hold-stream.ts'
 import { pumpPages } from './pump-pages.ts'
@@ -38,10 +36,7 @@ async function pumpSession(
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
   try {
-    await prepareAgain(session)
     return await withSink(session, storeId, signal, async (target) => {
-      await settleAgain(session, target.open)
-      if (hasItsAnswer(session)) return undefined
       if (!endsUnasked(session)) return pumpPages(session, target, signal)
       await endAsExpired(session)
       return undefined
@@ -50,11 +45,6 @@ async function pumpSession(
     if (!isFailure(error) || !isWrittenDown(error) || signal.aborted) throw error
     return await writeDown(session, error)
   }
-}
-
-/** Parts took their place when the sink was opened, or were let go. */
-function hasItsAnswer({ job: { wish }, checkpoint }: Session): boolean {
-  return wish?.again !== undefined && isAnswered(checkpoint(), wish)
 }
 
 /** Failures of the store and of the pump's own life cannot be committed, or must not be. */

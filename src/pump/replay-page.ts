@@ -6,7 +6,6 @@ import { mergeReceipts } from '../domain/receipts.ts'
 import { restoreEvent } from '../domain/stored-event.ts'
 import type { Session } from './session.ts'
 import type { SinkTarget } from './hold-stream.ts'
-import { seenAs } from './adopt.ts'
 
 /** What became of one page of dead letters. */
 export interface ReplayedPage {
@@ -46,7 +45,7 @@ export async function replayPage(
   const at = session.now()
   const keptKeys = new Set(kept.map(keyText))
   const taken = letters.filter((letter) => !keptKeys.has(keyText(letter)))
-  await commitReplay(session, target, {
+  await commitReplay(session, {
     taken,
     kept: kept.map((letter) => ({ ...letter, at })),
     receipts: delivery.receipts,
@@ -95,26 +94,19 @@ interface Outcome {
   readonly receipts: Parameters<typeof mergeReceipts>[1]
 }
 
-async function commitReplay(
-  session: Session,
-  { again }: SinkTarget,
-  { taken, kept, receipts }: Outcome,
-): Promise<void> {
+async function commitReplay(session: Session, { taken, kept, receipts }: Outcome): Promise<void> {
   const before = session.checkpoint()
   const next = settleLetters(
     { ...before, receipts: mergeReceipts(before.receipts, receipts) },
     { delivered: taken.length },
   )
   const removedLetters = taken.map(keyOf)
-  // They stand where readers see them now: a day that is being shipped once more need not ship them.
-  const shipped = before.again === undefined ? [] : await again.unseenOf(taken.map(seenAs))
-  const settled = { removedLetters, again: again.pack(shipped) }
   try {
-    await session.commit(next, { ...settled, deadLetters: kept })
+    await session.commit(next, { removedLetters, deadLetters: kept })
   } catch (error) {
     // A longer answer that no longer fits is no reason to deliver again: then the older one stays.
     if (!isFailure(error, 'dead_letters_full')) throw error
-    await session.commit(next, settled)
+    await session.commit(next, { removedLetters })
   }
 }
 

@@ -1,4 +1,3 @@
-import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Receipt } from '../domain/delivery.ts'
 import type { Event } from '../domain/event.ts'
 import { Failure, isFailure } from '../domain/failure.ts'
@@ -50,7 +49,7 @@ export async function restoreLines(job: RestoreJob, deps: PumpDeps, signal: Abor
       () =>
         withStream(held, deps, async (session, storeId) => {
           // What others brought back since it was looked at would stand twice.
-          if (undisturbed(session).mends !== mends) throw lookAgain()
+          if (session.checkpoint().mends !== mends) throw lookAgain()
           await prepare(session)
           await withSink(session, storeId, signal, async (target) => {
             for (const identity of target.open.adopted?.identities ?? [])
@@ -151,16 +150,7 @@ async function restorePage(
   })
 }
 
-/** What is being shipped once more takes the place of the parts, and would bring the lost lines a second time. */
-function undisturbed(session: Session): Checkpoint {
-  const checkpoint = session.checkpoint()
-  if (checkpoint.again === undefined) return checkpoint
-  const text = 'the day is being shipped once more (backfill --again), which brings its lines back as well'
-  throw new Failure('refuse', 'rejected', `${text}: repair it when that is done`)
-}
-
 function lookAgain(): Failure {
-  const text =
-    'its files changed since they were looked at, by another repair or while it was shipped once more'
+  const text = 'its files changed since they were looked at, by another repair'
   return new Failure('refuse', 'rejected', `${text}: run the audit again`)
 }

@@ -55,7 +55,6 @@ export interface Session<Job = PumpJob> {
 
 export interface CommitExtras {
   readonly seen?: ReadonlyMap<number, Uint8Array>
-  readonly again?: ReadonlyMap<number, Uint8Array>
   readonly deadLetters?: readonly DeadLetter[]
   readonly removedLetters?: readonly Identity[]
   readonly gaps?: readonly Gap[]
@@ -87,7 +86,6 @@ export function createSession<Job extends Omit<PumpJob, 'sink'>>(
           basedOn: held.commit,
           next: numbered,
           seen: extras.seen ?? new Map(),
-          again: extras.again ?? new Map(),
           deadLetters: extras.deadLetters ?? [],
           removedLetters: extras.removedLetters ?? [],
           gaps: extras.gaps ?? [],

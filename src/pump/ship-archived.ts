@@ -39,7 +39,6 @@ export interface Archived extends Readonly<Unreadable> {
   readonly leftOut?: string
 }
 
-const onceMore = 'it is being shipped once more (backfill --again): run this when that is done'
 /** Between two pages, so that a running process gets at the stream. */
 const betweenMs = 20
 
@@ -57,7 +56,6 @@ export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: Abo
   const unreadable: Unreadable = { lines: 0, damagedParts: 0, where: [] }
   const total = { shipped: 0, present: 0, refused: 0 }
   const begun = await holding(begin)
-  if (begun === 'again') return { ...total, ...unreadable, leftOut: onceMore }
   if (begun === 'forgotten') return compareForgotten(job, deps, unreadable)
   for await (const events of pagesOf(job.read(), unreadable)) {
     if (signal.aborted) throw cancelled(signal.reason)
@@ -79,9 +77,8 @@ export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: Abo
 }
 
 /** From here on fingerprints of the stream stay, until `end`: also where this process does not get there. */
-async function begin(session: Session): Promise<'begun' | 'forgotten' | 'again'> {
+async function begin(session: Session): Promise<'begun' | 'forgotten'> {
   const { checkpoint, commit, job, deps } = session
-  if (checkpoint().again !== undefined) return 'again'
   if (checkpoint().commit === 0) {
     await beginAnew(session, { isOver: !(await isPolled(session)), fromArchive: true })
     return 'begun'
@@ -111,7 +108,6 @@ async function shipPage(
   events: readonly Event[],
   signal: AbortSignal,
 ): Promise<{ shipped: number; refused: number }> {
-  if (session.checkpoint().again !== undefined) throw new Failure('refuse', 'rejected', onceMore)
   // Another one of the same day has ended meanwhile, and fingerprints may be gone since.
   if (
     session.checkpoint().fromArchive === undefined &&

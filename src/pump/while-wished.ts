@@ -15,7 +15,7 @@ export async function whileWished<Result>(
   work: (isWished: () => boolean) => Promise<Result>,
 ): Promise<Result> {
   // The wish of `run --once` is in no store.
-  if (lane === 'live' || wish === undefined || wish.again === 'drop') return work(() => true)
+  if (lane === 'live' || wish === undefined) return work(() => true)
   const ended = new AbortController()
   let isWished = true
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { StreamAudit } from '../../src/assemble/audit.ts'
 import { dayOf, endOf, shiftDay, startOf } from '../../src/domain/day.ts'
-import { readParts } from '../../src/sinks/file/read-parts.ts'
+import { readParts } from '../sinks/file/read-parts.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { openWorkshopWithApi, type Ended, type Workshop } from './workshop.ts'
 

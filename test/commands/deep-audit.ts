@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { FileAudit, StreamAudit } from '../../src/assemble/audit.ts'
 import { dayOf, shiftDay } from '../../src/domain/day.ts'
-import { readParts } from '../../src/sinks/file/read-parts.ts'
+import { readParts } from '../sinks/file/read-parts.ts'
 import { openWorkshopWithApi, type Ended, type Workshop } from './workshop.ts'
 
 export const yesterday = shiftDay(dayOf(Date.now()), -1)

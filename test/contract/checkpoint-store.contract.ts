@@ -9,7 +9,6 @@ import { backfillsContract } from './checkpoint-store/backfills.contract.ts'
 import { gapsAndPairsContract } from './checkpoint-store/gaps-and-pairs.contract.ts'
 import { renamedSinkContract } from './checkpoint-store/renamed-sink.contract.ts'
 import { pruningContract } from './checkpoint-store/pruning.contract.ts'
-import { againContract } from './checkpoint-store/again.contract.ts'
 import { steps } from './checkpoint-store/steps.ts'
 import type { OpenedStore } from './checkpoint-store/opened-store.ts'
 
@@ -27,7 +26,6 @@ export function checkpointStoreContract(name: string, open: () => Promise<Opened
     fenceContract(subject)
     commitContract(subject)
     seenContract(subject)
-    againContract(subject)
     deadLettersContract(subject)
     gapsAndPairsContract(subject)
     backfillsContract(subject)

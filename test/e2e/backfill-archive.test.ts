@@ -194,7 +194,6 @@ test('refuses what cannot be meant, with a remedy', async () => {
       ['--source', 'archive', '--sink', 'entries'],
       'give it the format native, or name a source with format raw',
     ],
-    [['--source', 'archive', '--sink', 'copy', '--again'], '--again and --source exclude each other'],
     [['--source', 'archive', '--sink', 'copy', '--watch'], '--watch is not needed with --source'],
   ]
   for (const [args, said] of refusals) {

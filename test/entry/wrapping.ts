@@ -21,9 +21,7 @@ export function wrapShipping({ source, sinks }: Ports, pass: Passing): void {
       const opened = await open(stream, taken, signal)
       const around = passingBy(pass, sink.name)
       const deliver = around(opened.deliver.bind(opened))
-      const { staging } = opened
-      if (staging === undefined) return { ...opened, deliver }
-      return { ...opened, deliver, staging: { ...staging, deliver: around(staging.deliver.bind(staging)) } }
+      return { ...opened, deliver }
     }
   }
 }

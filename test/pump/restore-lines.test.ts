@@ -74,29 +74,6 @@ it('a page that was shipped since is no reason to look again', async () => {
   expect(ids(stage)).toEqual(['e5', 'e1'])
 })
 
-it('a day that was shipped once more since has its lines back', async () => {
-  const stage = await shipped()
-  const what = await looked(stage, [0])
-  const waiting: Receipt = { writer: 'w', part: 'q', bytes: 4, lines: 4 }
-  stage.script.open = async ({ staged }) =>
-    staged === undefined
-      ? {}
-      : {
-          staging: {
-            isWhole: true,
-            deliver: async () => ({ refusals: [], receipts: [waiting], bytes: 4 }),
-            discard: async () => undefined,
-          },
-        }
-  const wish = { id: 'w1', again: 'ship' } as const
-  for (let tries = 0; (await stage.read())?.lastAgain?.wish !== wish.id; tries++) {
-    expect(tries).toBeLessThan(10)
-    await stage.pump({ lane: 'backfill', wish })
-  }
-  await expect(restore(stage, what)).rejects.toThrow('run the audit again')
-  expect(ids(stage)).toEqual([])
-})
-
 it('lines that another process met and took in are not brought back', async () => {
   const stage = await shipped()
   const what = await looked(stage, [0])

@@ -67,14 +67,8 @@ export async function recover(
   }
   for (const part of clean) writer.compressor.add({ place, parsed: part.parsed, bytes: part.bytes })
 
-  const numbers = [...onDisk, ...receipts.keys(), ...(taken.aside ?? [])].map(
-    (name) => parsePartName(name)?.number ?? 0,
-  )
-  const closed = new Set(taken.closed)
-  const part = continued(
-    writer,
-    clean.filter(({ parsed }) => !closed.has(parsed.name)),
-  )
+  const numbers = [...onDisk, ...receipts.keys()].map((name) => parsePartName(name)?.number ?? 0)
+  const part = continued(writer, clean)
   const start = { nextNumber: Math.max(0, ...numbers) + 1, ...(part === undefined ? {} : { part }) }
   return forward.length === 0 ? { start } : { start, adopted: { identities, receipts: forward } }
 }

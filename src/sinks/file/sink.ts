@@ -1,16 +1,14 @@
 import { resolve } from 'node:path'
-import type { Event } from '../../domain/event.ts'
 import { cancelled } from '../../domain/failure.ts'
 import { streamKey, type Stream } from '../../domain/stream.ts'
 import type { OpenOptions, OpenStream, Sink } from '../../ports.ts'
-import { isHidden } from './arrange.ts'
 import { compareParts } from './compare-parts.ts'
 import { fileFailure } from './file-failure.ts'
 import { createLanes, patiently, throwIfAborted } from './lane.ts'
 import { placeOf } from './part.ts'
 import { probe } from './probe.ts'
 import type { FileSinkDeps, FileSinkSettings } from './settings.ts'
-import { openWriters, type OpenWriters } from './open-writers.ts'
+import { openWriter as openStreamWriter, type OpenWriter } from './open-writer.ts'
 import { createWriters } from './writers.ts'
 
 /** After an abort: for a delivery to take back what it wrote, and for the sink to close. Together well under 5 s. */
@@ -21,7 +19,7 @@ const closeMs = 1000
 export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): Sink {
   const lanes = createLanes()
   const writers = createWriters(settings, deps, lanes)
-  const open = new Map<string, OpenWriters>()
+  const open = new Map<string, OpenWriter>()
   let isClosed = false
 
   const openWriter = async (stream: Stream, taken: OpenOptions, signal: AbortSignal) => {
@@ -32,7 +30,7 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
     await open.get(key)?.close()
     open.delete(key)
     const writer = await writers.of(taken.storeId)
-    const opened = await openWriters(writer, place, taken, signal).catch(async (error: unknown) => {
+    const opened = await openStreamWriter(writer, place, taken, signal).catch(async (error: unknown) => {
       throw await fileFailure(error, `${writer.root}/${place.relative}`)
     })
     if (isClosed) throw cancelled()
@@ -41,7 +39,7 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
   }
 
   /** Within the time of a take-back, even when the disk hangs: then the file is closed whenever it stops to. */
-  const closeWriter = async (stream: Stream, streamWriter: OpenWriters) => {
+  const closeWriter = async (stream: Stream, streamWriter: OpenWriter) => {
     streamWriter.revoke()
     const closed = lanes.run(placeOf(stream).relative, async () => {
       await streamWriter.close()
@@ -61,31 +59,19 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
       const lane = placeOf(stream).relative
       const opening = lanes.run(lane, () => openWriter(stream, taken, signal))
       const opened = await patiently(opening, signal, deps.clock, takeBackMs)
-      const { adopted, staging } = opened
+      const { adopted } = opened
       const within = <Result>(job: () => Promise<Result>, signal: AbortSignal) =>
         patiently(lanes.run(lane, job), signal, deps.clock, takeBackMs)
       return {
         ...(adopted === undefined ? {} : { adopted }),
-        deliver: (events, signal) => within(() => opened.visible.append(events, signal), signal),
-        ...(staging !== undefined && {
-          staging: {
-            isWhole: staging.isWhole,
-            deliver: (events: readonly Event[], signal: AbortSignal) =>
-              within(() => staging.writer.append(events, signal), signal),
-            discard: () => within(staging.discard, signal),
-          },
-        }),
+        deliver: (events, signal) => within(() => opened.append(events, signal), signal),
         close: () => closeWriter(stream, opened),
       }
     },
 
     async holdsMore(stream, known) {
       const differences = await compareParts(settings.path, stream, known)
-      if (differences.some(({ fault }) => fault === 'longer' || fault === 'unknown')) return true
-      // An older copy of the store knows parts that gave way to others since; and where another host made the move,
-      // what waits here for its place still does.
-      const missing = differences.filter(({ fault }) => fault === 'missing').map(({ part }) => part)
-      return isHidden(settings.path, stream, missing)
+      return differences.some(({ fault }) => fault === 'longer' || fault === 'unknown')
     },
 
     check: (signal) => patiently(probe(settings), signal, deps.clock, takeBackMs),

@@ -26,19 +26,10 @@ export interface Continuation {
   readonly nextNumber: number
 }
 
-/** The next part number of a stream, wherever its parts lie. */
-export interface Numbers {
-  next: number
-}
-
-export function createStreamWriter(
-  writer: Writer,
-  place: Place,
-  start: Pick<Continuation, 'part'>,
-  numbers: Numbers,
-): StreamWriter {
+export function createStreamWriter(writer: Writer, place: Place, start: Continuation): StreamWriter {
   const encode = createEncoder(writer.format)
   let continued = start.part
+  let { nextNumber } = start
   let current: OpenPart | undefined
   let revoked = false
 
@@ -71,8 +62,8 @@ export function createStreamWriter(
       }
     }
     if (current === undefined) {
-      current = await createPart(writer, await folder(), numbers.next)
-      numbers.next = current.parsed.number + 1
+      current = await createPart(writer, await folder(), nextNumber)
+      nextNumber = current.parsed.number + 1
       await note(current)
     }
     return current

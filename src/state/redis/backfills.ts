@@ -38,10 +38,10 @@ export function createBackfills(link: Link, keys: Keys): Backfills {
   }
 
   return {
-    async add({ id, createdAtMs, from, to, state, again, streams }) {
+    async add({ id, createdAtMs, from, to, state, streams }) {
       const queued = streams.filter((each) => each.state === 'queued').length
       const fields = streams.flatMap((each) => [fieldOf(id, each), valueOf(each)])
-      const head = [createdAtMs, from, to, ...(again === true ? ['again'] : []), state, queued].join(' ')
+      const head = [createdAtMs, from, to, state, queued].join(' ')
       await link.script('add-backfill', both, [id, head, ...fields])
     },
     list,
@@ -88,7 +88,6 @@ function readStream([field, value]: readonly [string, string]): {
 
 function readBackfill(id: string, value: string, streams: readonly Backfilled[]): Backfill {
   const [createdAt, from, to, ...rest] = value.split(' ')
-  const again = rest[0] === 'again'
   const state = rest.at(-2)
   const own = streams.toSorted(
     ({ stream: a }, { stream: b }) => compare(a.day, b.day) || a.zone - b.zone || compare(a.sink, b.sink),
@@ -99,7 +98,6 @@ function readBackfill(id: string, value: string, streams: readonly Backfilled[])
     from: from as Day,
     to: to as Day,
     state: stateAfter({ state: state as BackfillState, streams: own }),
-    ...(again && { again }),
     streams: own,
   }
 }

@@ -9,7 +9,6 @@
     KEYS[4]  dead letters: event -> "bytes group\n" and the letter
     KEYS[5]  totals of the dead letters: v (version), bytes, "c group" (count), "b group" (bytes)
     KEYS[6]  gaps that are on their way to the list of all gaps
-    KEYS[7]  fingerprints of what was shipped again, as in KEYS[2]
     ARGV[1]  fence
     ARGV[2]  number of the commit that this one builds on
     ARGV[3]  number of this one
@@ -27,8 +26,6 @@
              number of dead letters; for each: event, group, bytes, letter
              number of gaps; for each: gap, its value
              number of dead letters that go; for each: event
-             "1" while the day is shipped again, else "0": then KEYS[7] goes
-             number of minutes, and these, as above: for KEYS[7]
   Output:
     {"done", holder}   written
     {"again"}          this very commit was written before; nothing was changed
@@ -95,7 +92,6 @@ each(1, function(index)
   if not latest[ARGV[index]] then removed[ARGV[index]] = true end
   letters = letters + 1
 end)
-local again_at = at
 if letters > 0 then
   local before, after = measure(latest, removed)
   if after > tonumber(ARGV[9]) and after > before then return {'full', after} end
@@ -122,7 +118,8 @@ if letters > 0 then
 end
 
 -- Minutes with few events share buckets, wide ones first.
-local function add_minutes(key)
+local function add_minutes()
+  local key = KEYS[2]
   local buckets, changed = {}, {}
   local function put_into_bucket(name, offset, added)
     local bucket = buckets[name] or redis.call('HGET', key, name) or ''
@@ -166,16 +163,9 @@ local function add_minutes(key)
 end
 
 at = seen_at
-add_minutes(KEYS[2])
+add_minutes()
 at = gaps_at
 each(2, function(index) redis.call('HSETNX', KEYS[6], ARGV[index], ARGV[index + 1]) end)
-at = again_at + 1
-if ARGV[again_at] == '1' then
-  add_minutes(KEYS[7])
-  redis.call('PEXPIRE', KEYS[7], ARGV[7])
-else
-  redis.call('UNLINK', KEYS[7])
-end
 
 local head = table.concat({fence, ARGV[3], ARGV[4], schedule, ARGV[5], sink, holder}, ' ')
 redis.call('SET', KEYS[1], head .. '\n' .. ARGV[6])

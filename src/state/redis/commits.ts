@@ -22,8 +22,6 @@ export interface CommitLimits {
   readonly keepDays: number
 }
 
-const none: ReadonlyMap<number, Uint8Array> = new Map()
-
 /** Keys expire so long after they would have been dropped: only where nobody drops them. */
 const marginDays = 2
 
@@ -41,8 +39,8 @@ export interface CommitDeps {
 
 export function createCommits(limits: CommitLimits, { link, names, holders, announcements }: CommitDeps) {
   async function write(place: Place, commit: Commit, letterMaxBytes: number): Promise<'done' | 'refused'> {
-    const { record, seen, ledger, letters, letterTotals, gaps, again } = place
-    const all = [record, seen, ledger, letters, letterTotals, gaps, again]
+    const { record, seen, ledger, letters, letterTotals, gaps } = place
+    const all = [record, seen, ledger, letters, letterTotals, gaps]
     const answer = listOf(await link.script('commit-page', all, argumentsOf(commit, limits, letterMaxBytes)))
     const word = textOf(answer[0])
     if (word === 'full')
@@ -85,9 +83,8 @@ function lettersFull({ deadLetterMaxBytes }: CommitLimits, bytes: number): Failu
 }
 
 function argumentsOf(commit: Commit, limits: CommitLimits, letterMaxBytes: number): Argument[] {
-  const { fence, basedOn, next, seen, again = none, deadLetters, removedLetters = [], gaps } = commit
+  const { fence, basedOn, next, seen, deadLetters, removedLetters = [], gaps } = commit
   const { stream } = next
-  const [, ...shippedAgain] = seenArguments(stream.day, again)
   return [
     fenceText(fence),
     basedOn,
@@ -108,8 +105,6 @@ function argumentsOf(commit: Commit, limits: CommitLimits, letterMaxBytes: numbe
     ...gaps.flatMap(gapArguments),
     removedLetters.length,
     ...removedLetters.map((each) => letterField({ ...stream, ...each }, stream)),
-    next.again === undefined ? 0 : 1,
-    ...shippedAgain,
   ]
 }
 
@@ -118,11 +113,11 @@ function argumentsOf(commit: Commit, limits: CommitLimits, letterMaxBytes: numbe
  * the same checkpoint, and "done" would then be wrong.
  */
 function hashOf(commit: Commit): string {
-  const { fence, basedOn, next, seen, again = none, deadLetters, removedLetters = [], gaps } = commit
+  const { fence, basedOn, next, seen, deadLetters, removedLetters = [], gaps } = commit
   const hash = createHash('sha256')
-  const minutes = [seen, again].map((added) => [...added].sort(([a], [b]) => a - b))
-  const sizes = minutes.map((each) => each.map(([minute, bytes]) => [minute, bytes.byteLength]))
+  const minutes = [...seen].sort(([a], [b]) => a - b)
+  const sizes = minutes.map(([minute, bytes]) => [minute, bytes.byteLength])
   hash.update(JSON.stringify([fence, basedOn, next, deadLetters, removedLetters, gaps, sizes]))
-  for (const [, bytes] of minutes.flat()) hash.update(bytes)
+  for (const [, bytes] of minutes) hash.update(bytes)
   return hash.digest('base64url').slice(0, 20)
 }

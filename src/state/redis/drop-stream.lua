@@ -7,7 +7,6 @@
     KEYS[3]  ledger
     KEYS[4]  dead letters
     KEYS[5]  totals of the dead letters
-    KEYS[6]  fingerprints of what was shipped again
     ARGV[1]  fence that the stream had
   Output:
     1   dropped
@@ -17,6 +16,6 @@
 ]]
 local record = redis.call('GET', KEYS[1])
 if record and string.match(record, '^%d+') ~= ARGV[1] then return 0 end
-redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3], KEYS[6])
+redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
 if redis.call('EXISTS', KEYS[4]) == 0 then redis.call('UNLINK', KEYS[5]) end
 return 1

@@ -7,7 +7,6 @@ export interface Place {
   readonly stream: string
   readonly record: string
   readonly seen: string
-  readonly again: string
   readonly ledger: string
   readonly letters: string
   readonly letterTotals: string
@@ -48,7 +47,6 @@ export function createKeys(prefix: string): Keys {
         stream,
         record: own('c'),
         seen: own('s'),
-        again: own('a'),
         ledger: own('m'),
         letters: own('d'),
         letterTotals: own('t'),

@@ -64,28 +64,25 @@ export function createLedger(link: Link, names: SinkNames, keptMs: number): Ledg
   }
 
   return {
-    async read(stream, of = 'delivered') {
+    async read(stream) {
       const place = await names.find(stream)
       if (place === undefined) return []
       const counts: Counts = new Map()
       // A field may come twice while the hash grows.
       const told = new Set<string>()
-      for await (const fields of scan(of === 'again' ? place.again : place.seen))
+      for await (const fields of scan(place.seen))
         for (const [field, value] of fields) {
           if (!told.has(field)) addField(counts, stream.day, field, value)
           told.add(field)
         }
-      if (of === 'delivered') {
-        const hours = await link.run((client) => client.hgetallBuffer(place.ledger))
-        for (const [hour, entries] of Object.entries(hours))
-          for (const count of readHour(stream.day, hour, entries)) addCount(counts, count)
-      }
+      const hours = await link.run((client) => client.hgetallBuffer(place.ledger))
+      for (const [hour, entries] of Object.entries(hours))
+        for (const count of readHour(stream.day, hour, entries)) addCount(counts, count)
       return [...counts.values()].sort((a, b) => a.minute - b.minute)
     },
     async forget(stream) {
       const place = await names.find(stream)
       if (place === undefined) return
-      await link.run((client) => client.unlink(place.again))
       for (let round = 0; round < maxRounds; round++) if (await forgetOnce(place, stream.day)) return
       const text = `the stream ${place.stream} is being written, so its fingerprints cannot be forgotten now`
       throw new Failure('retry', 'store_unavailable', text)

@@ -35,8 +35,8 @@ export function createPruning(deps: PruneDeps): CheckpointStore['prune'] {
     const streams = old.map(({ place }) => place.stream)
     await link.script('unlist-streams', [keys.streams, keys.meta], [fences.at(-1) ?? '0', ...streams])
     for (const { place, head } of old) {
-      const { record, seen, ledger, letters, letterTotals, again } = place
-      const all = [record, seen, ledger, letters, letterTotals, again]
+      const { record, seen, ledger, letters, letterTotals } = place
+      const all = [record, seen, ledger, letters, letterTotals]
       const dropped = numberOf(await link.script('drop-stream', all, [head?.fence ?? '0']))
       // Somebody took it in between, and must find it on the list.
       if (dropped === 0) await link.run((client) => client.sadd(keys.streams, place.stream))

@@ -18,11 +18,11 @@ export function createLoadSeen(link: Link, names: SinkNames): CheckpointStore['l
     return found
   }
 
-  return async function loadSeen(stream, minutes, of = 'delivered') {
+  return async function loadSeen(stream, minutes) {
     const found = new Map<number, Uint8Array>()
     const place = minutes.length === 0 ? undefined : await names.recall(stream)
     if (place === undefined) return found
-    const key = of === 'again' ? place.again : place.seen
+    const key = place.seen
     const wanted = [...new Set(minutes)].map((minute) => [minute, placeOfMinute(stream.day, minute)] as const)
     const open = await read(
       key,

@@ -2,7 +2,7 @@
   Pauses, resumes or cancels a backfill that has not ended.
 
   Input:
-    KEYS[1]  backfills: id -> "instant from to [again] state number of queued streams"
+    KEYS[1]  backfills: id -> "instant from to state number of queued streams"
     ARGV[1]  id
     ARGV[2]  state
   Output:

@@ -2,7 +2,7 @@
   Settles one stream of a backfill, unless it is settled already.
 
   Input:
-    KEYS[1]  backfills: id -> "instant from to [again] state number of queued streams"
+    KEYS[1]  backfills: id -> "instant from to state number of queued streams"
     KEYS[2]  streams of backfills: "backfill/zone/day/sink" -> state, and a reason
     ARGV[1]  id
     ARGV[2]  the stream's field

@@ -9,7 +9,6 @@ interface BackfillRow {
   readonly from_day: Day
   readonly to_day: Day
   readonly state: BackfillState
-  readonly again: number
 }
 
 interface BackfilledRow {
@@ -55,12 +54,9 @@ export function dropBackfills(database: Database, before: number): void {
   }
 }
 
-function insert(database: Database, { id, createdAtMs, from, to, state, again, streams }: Backfill): void {
-  const values = [id, createdAtMs, from, to, state, again === true ? 1 : 0]
-  database.run(
-    'INSERT INTO backfill (id, created_at, from_day, to_day, state, again) VALUES (?, ?, ?, ?, ?, ?)',
-    ...values,
-  )
+function insert(database: Database, { id, createdAtMs, from, to, state, streams }: Backfill): void {
+  const into = 'INSERT INTO backfill (id, created_at, from_day, to_day, state)'
+  database.run(`${into} VALUES (?, ?, ?, ?, ?)`, id, createdAtMs, from, to, state)
   const sql = 'INSERT INTO backfilled VALUES (?, ?, ?, ?, ?, ?)'
   for (const { stream, state: streamState, reason } of streams)
     database.run(sql, id, stream.zone, stream.day, stream.sink, streamState, reason ?? null)
@@ -79,7 +75,6 @@ function readAll(database: Database): Backfill[] {
       from: row.from_day,
       to: row.to_day,
       state: stateAfter({ state: row.state, streams: own }),
-      ...(row.again === 1 && { again: true }),
       streams: own,
     }
   })

@@ -5,10 +5,7 @@ import type { Database } from './database.ts'
 import { addLetters, letterBytes, removeLetter } from './dead-letters.ts'
 import { addSeen } from './fingerprints.ts'
 import { insertGaps } from './gaps.ts'
-import { addAgain, dropAgain } from './shipped-again.ts'
 import { findStream } from './streams.ts'
-
-const none: ReadonlyMap<number, Uint8Array> = new Map()
 
 export interface CommitLimits {
   readonly deadLetterMaxBytes: number
@@ -27,8 +24,6 @@ export function createCommits({ deadLetterMaxBytes }: CommitLimits, database: Da
       if (row.fence !== commit.fence || row.commit_number !== basedOn) return 'refused'
       changeDeadLetters(database, commit, deadLetterMaxBytes)
       addSeen(database, row, commit.seen)
-      if (next.again === undefined) dropAgain(database, row.id)
-      else addAgain(database, row.id, commit.again ?? none)
       insertGaps(database, commit.gaps)
       const { stream: _, ...body } = next
       database.run('INSERT OR REPLACE INTO checkpoint VALUES (?, ?)', row.id, JSON.stringify(body))
@@ -59,11 +54,11 @@ function changeDeadLetters(database: Database, commit: Commit, maxBytes: number)
  * the same checkpoint, and "done" would then be wrong.
  */
 function hashOf(commit: Commit): Buffer {
-  const { fence, basedOn, next, seen, again = none, deadLetters, removedLetters = [], gaps } = commit
+  const { fence, basedOn, next, seen, deadLetters, removedLetters = [], gaps } = commit
   const hash = createHash('sha256')
-  const minutes = [seen, again].map((added) => [...added].sort(([a], [b]) => a - b))
-  const sizes = minutes.map((each) => each.map(([minute, bytes]) => [minute, bytes.byteLength]))
+  const minutes = [...seen].sort(([a], [b]) => a - b)
+  const sizes = minutes.map(([minute, bytes]) => [minute, bytes.byteLength])
   hash.update(JSON.stringify([fence, basedOn, next, deadLetters, removedLetters, gaps, sizes]))
-  for (const [, bytes] of minutes.flat()) hash.update(bytes)
+  for (const [, bytes] of minutes) hash.update(bytes)
   return hash.digest()
 }

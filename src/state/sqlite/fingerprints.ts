@@ -2,7 +2,6 @@ import { countMinute, packFingerprints, unpackFingerprints, type MinuteCount } f
 import type { CheckpointStore } from '../../ports.ts'
 import type { Database } from './database.ts'
 import { addChunks, loadMinute, refuseDamaged } from './chunks.ts'
-import { againOf, countAgain, dropAgain } from './shipped-again.ts'
 import { findStream, nextSeen } from './streams.ts'
 
 export interface Fingerprints {
@@ -14,11 +13,10 @@ export interface Fingerprints {
 
 export function createFingerprints(database: Database): Fingerprints {
   return {
-    loadSeen: (stream, minutes, of = 'delivered') =>
+    loadSeen: (stream, minutes) =>
       database.read(() => {
         const found = new Map<number, Uint8Array>()
-        const row = findStream(database, stream)
-        const seen = row === undefined || of === 'delivered' ? row?.seen : againOf(database, row.id)
+        const seen = findStream(database, stream)?.seen
         if (seen === undefined) return found
         for (const minute of new Set(minutes)) {
           const bytes = loadMinute(database, seen, minute)
@@ -26,11 +24,10 @@ export function createFingerprints(database: Database): Fingerprints {
         }
         return found
       }),
-    ledger: (stream, of = 'delivered') =>
+    ledger: (stream) =>
       database.read(() => {
         const id = findStream(database, stream)?.id
         if (id === undefined) return []
-        if (of === 'again') return countAgain(database, id)
         return database
           .all<MinuteRow>('SELECT minute, count, hash FROM minute WHERE stream = ? ORDER BY minute', id)
           .map(({ minute, count, hash }) => ({ minute, count, hash: unpackFingerprints(hash)[0] ?? 0n }))
@@ -41,7 +38,6 @@ export function createFingerprints(database: Database): Fingerprints {
         if (row === undefined) return
         database.run('INSERT INTO dropped (seen) VALUES (?)', row.seen)
         database.run('UPDATE stream SET seen = ? WHERE id = ?', nextSeen(database), row.id)
-        dropAgain(database, row.id)
       }),
   }
 }

@@ -3,7 +3,6 @@ import { dayOf } from '../../domain/day.ts'
 import type { CheckpointStore, Clock } from '../../ports.ts'
 import { dropBackfills } from './backfills.ts'
 import type { Database } from './database.ts'
-import { dropAgain } from './shipped-again.ts'
 import { keptUntil } from './streams.ts'
 
 /** Each transaction stays small: the event loop turns between them. */
@@ -64,7 +63,6 @@ function dropStreams(database: Database, before: number, after: number, nowMs: n
     if (row.holder !== null && keptUntil(database, row.holder, nowMs) !== undefined) continue
     database.run('UPDATE store SET fence_floor = max(fence_floor, ?)', row.fence)
     database.run('INSERT INTO dropped (seen) VALUES (?)', row.seen)
-    dropAgain(database, row.id)
     database.run('DELETE FROM minute WHERE stream = ?', row.id)
     database.run('DELETE FROM checkpoint WHERE stream = ?', row.id)
     database.run('DELETE FROM stream WHERE id = ?', row.id)

@@ -2,17 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { Failure } from '../../domain/failure.ts'
 import type { Database } from './database.ts'
 import { layout, layoutSchema } from './layout.ts'
-import { addShippedAgain } from './migrate-again.ts'
 import { chunkSeen } from './migrate-chunk-seen.ts'
 
 /** The schema that this version reads and writes. */
-export const schemaNumber = 2
+export const schemaNumber = 1
 
 /** Marks a database file as a store ("shld"), so that a foreign one is never altered. */
 const applicationId = 0x73_68_6c_64
 
 /** The step at index n brings schema n to n + 1. */
-const migrations: readonly ((database: Database, nowMs: number) => void)[] = [chunkSeen, addShippedAgain]
+const migrations: readonly ((database: Database, nowMs: number) => void)[] = [chunkSeen]
 
 /** Refuses what is not a store, or one of a newer version, before anything of it is touched. Throws `store_refuses`. */
 export async function checkSchema(database: Database): Promise<void> {

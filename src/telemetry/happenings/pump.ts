@@ -3,13 +3,7 @@ import type { Definitions } from '../definition.ts'
 import { countPhrase, instantPhrase } from '../phrases.ts'
 
 export const pumpHappenings: Definitions<
-  | 'PageFetched'
-  | 'PageCommitted'
-  | 'PartsGaveWay'
-  | 'StreamEnded'
-  | 'GapFound'
-  | 'DaysSkipped'
-  | 'IdSeenWithOtherTime'
+  'PageFetched' | 'PageCommitted' | 'StreamEnded' | 'GapFound' | 'DaysSkipped' | 'IdSeenWithOtherTime'
 > = {
   PageFetched: {
     level: 'debug',
@@ -60,16 +54,6 @@ export const pumpHappenings: Definitions<
         `${voice.stream(stream)}: delivered ${countPhrase(delivered, 'event')}`,
         { ...stream, lane, delivered, duplicates, late, deadLettered: deadLettered.length, commitSeconds },
       ])
-    },
-  },
-  PartsGaveWay: {
-    level: 'info',
-    meaning:
-      'A day was shipped once more into files (`backfill --again`), and its new parts took the place of the old ones, which are kept aside.',
-    tell({ stream, backfill, events, from, to }, voice) {
-      const parts = `${countPhrase(to, 'new part')} took the place of ${countPhrase(from, 'part')}`
-      const message = `${voice.stream(stream)}: ${stream.day} was shipped once more; ${parts}, kept under .shieldlog/replaced/`
-      voice.line('info', message, { ...stream, backfill, events, from, to })
     },
   },
   StreamEnded: {

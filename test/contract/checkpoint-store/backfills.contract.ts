@@ -31,23 +31,11 @@ export function backfillsContract(opened: () => OpenedStore): void {
     })
 
     it('are remembered with their streams, the oldest first, also by another connection', async () => {
-      const later = buildBackfill({ id: 'a2', createdAtMs: 2000, again: true })
+      const later = buildBackfill({ id: 'a2', createdAtMs: 2000 })
       await store.addBackfill(later)
       await store.addBackfill(buildBackfill())
       expect(await store.backfills()).toEqual([buildBackfill(), later])
       expect(await (await opened().reopen()).backfills()).toEqual([buildBackfill(), later])
-    })
-
-    it('that ship once more are paused, resumed and settled like the others', async () => {
-      const again = buildBackfill({ again: true })
-      await store.addBackfill(again)
-      for (const state of ['paused', 'running'] as const) {
-        expect(await store.setBackfillState('b1', state)).toBe(true)
-        expect(await store.backfills()).toEqual([{ ...again, state }])
-      }
-      await store.settleBackfilled('b1', { stream: day, state: 'done' })
-      expect(await store.setBackfillState('b1', 'paused')).toBe(false)
-      expect(await store.backfills()).toMatchObject([{ again: true, state: 'done' }])
     })
 
     it('are done once no stream is queued; a settled stream stays as it is', async () => {

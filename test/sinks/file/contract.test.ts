@@ -2,7 +2,7 @@ import { mkdir, open, readdir, rm, symlink, type FileHandle } from 'node:fs/prom
 import { join } from 'node:path'
 import { sinkContract } from '../../contract/sink.contract.ts'
 import { idOf, streamOf } from './samples.ts'
-import { readParts } from '../../../src/sinks/file/read-parts.ts'
+import { readParts } from './read-parts.ts'
 import { createWorkbench } from './workbench.ts'
 
 sinkContract('file', { hasReceipts: true, canFail: true, canHang: true }, async () => {

@@ -103,27 +103,3 @@ describe('a store of schema 0', () => {
     await (await openAt(path)).close()
   })
 })
-
-describe('a store of schema 1', () => {
-  it('keeps everything, and can ship a day once more from then on', async () => {
-    const store = await openAt(makeOld(1))
-    const { fence, checkpoint } = await store.take(stream, buildHolder('run-1', true))
-    expect(checkpoint).toMatchObject({ commit: 1, receipts: [{ bytes: 525 }] })
-    expect(await store.ledger(stream)).toEqual([countMinute(-1, packed(1, 2))])
-    expect(await store.loadSeen(stream, [-1])).toEqual(new Map([[-1, packed(1, 2)]]))
-    const [backfill] = await store.backfills()
-    expect(backfill).toMatchObject({ id: 'b1', state: 'paused', streams: [{ stream, state: 'queued' }] })
-    expect(backfill?.again).toBeUndefined()
-    const again = { wish: 'b2', phase: 'reading', events: 1, replaces: [], staged: [] } as const
-    const commit = buildCommit(stream, fence, 1, { again: new Map([[-1, packed(1, 1)]]) })
-    expect(await store.commit({ ...commit, next: { ...commit.next, again } })).toBe('done')
-    expect(await store.ledger(stream, 'again')).toEqual([countMinute(-1, packed(1, 1))])
-    await store.close()
-  })
-
-  it('has the tables of a new store afterwards', async () => {
-    const [old, made] = [makeOld(1), join(temporaryFolder(), 'store.db')]
-    for (const path of [old, made]) await (await openAt(path)).close()
-    expect(layoutOf(old)).toEqual(layoutOf(made))
-  })
-})

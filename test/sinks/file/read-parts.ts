@@ -1,8 +1,8 @@
-import { findFolder, findRoot } from './directory.ts'
-import { hasCode } from './file-failure.ts'
-import { readLines } from './lines.ts'
-import { listParts, lookAtPart, type PartOnDisk } from './listing.ts'
-import { placeOf } from './part.ts'
+import { findFolder, findRoot } from '../../../src/sinks/file/directory.ts'
+import { hasCode } from '../../../src/sinks/file/file-failure.ts'
+import { readLines } from '../../../src/sinks/file/lines.ts'
+import { listParts, lookAtPart, type PartOnDisk } from '../../../src/sinks/file/listing.ts'
+import { placeOf } from '../../../src/sinks/file/part.ts'
 
 /**
  * All whole lines of a zone's day below a sink's path, part by part: of two forms the compressed one, without a torn
