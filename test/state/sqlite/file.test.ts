@@ -95,7 +95,7 @@ describe('the file of a store', () => {
     await (await openAt(path)).close()
     using database = new DatabaseSync(path)
     database.exec('PRAGMA user_version = 7')
-    await expect(openAt(path)).rejects.toMatchObject(refusal(/schema 7.* 2 at most/))
+    await expect(openAt(path)).rejects.toMatchObject(refusal(/schema 7.* 1 at most/))
   })
 
   it('is not written any more once it was moved away', async () => {
