@@ -7,6 +7,7 @@ import { printable } from '../domain/printable.ts'
 import { systemClock } from '../clock.ts'
 import type { Loaded } from '../config/load.ts'
 import { messageOf, type Failure } from '../domain/failure.ts'
+import { within } from '../domain/within.ts'
 import type { Happening } from '../domain/happening.ts'
 import { exitCodes, type Io } from './io.ts'
 import { UsageFault, type Registration } from './registration.ts'
@@ -80,7 +81,7 @@ export async function run(load: () => Loaded, options: RunOptions, io: Io): Prom
     if (io.signal.aborted) ground.telemetry.emit({ name: 'Stopping', signal: String(io.signal.reason) })
     shown.abort()
     const stopping = Promise.all([following, daemon.stop()])
-    if (!(await inTime(stopping, ground.clock))) io.exit(fatal.signal.aborted ? 1 : 0)
+    if ((await within(stopWithinMs, stopping, ground.clock)) === 'late') io.exit(fatal.signal.aborted ? 1 : 0)
     ground.telemetry.emit({ name: 'Stopped' })
     if (following !== undefined) progress?.end()
   }
@@ -130,24 +131,6 @@ function countOf(letters: readonly { readonly count: number }[]): number {
   let total = 0
   for (const { count } of letters) total += count
   return total
-}
-
-async function inTime(
-  stopping: Promise<unknown>,
-  clock: ReturnType<typeof createGround>['clock'],
-): Promise<boolean> {
-  const limit = new AbortController()
-  const late = clock.sleep(stopWithinMs, limit.signal).then(
-    () => false,
-    () => true,
-  )
-  const stopped = stopping.then(() => true)
-  try {
-    return await Promise.race([stopped, late])
-  } finally {
-    limit.abort()
-    await late
-  }
 }
 
 /** Above the table of a run that ends by itself, only what needs attention is logged. */

@@ -1,4 +1,5 @@
 import type { Event, JsonObject } from './event.ts'
+import { isObject } from './is-object.ts'
 import { jsonText } from './json-text.ts'
 
 type Stored = Omit<Event, 'fingerprint' | 'raw'> & {
@@ -47,8 +48,4 @@ function isStored(value: unknown): value is Stored {
   if (typeof id !== 'string' || typeof fingerprint !== 'string') return false
   if (!/^[\da-f]{16}$/.test(fingerprint)) return false
   return isObject(zone) && isObject(labels) && isObject(log) && isObject(raw)
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

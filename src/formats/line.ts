@@ -1,4 +1,5 @@
 import type { JsonObject } from '../domain/event.ts'
+import { isObject } from '../domain/is-object.ts'
 import { jsonText, oneLineJson } from '../domain/json-text.ts'
 
 /**
@@ -21,9 +22,4 @@ export function readObject(line: string): JsonObject | undefined {
   } catch {
     return undefined
   }
-}
-
-/** Whatever came from JSON text holds JSON values only. */
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -2,7 +2,7 @@ import { cancelled, Failure } from '../domain/failure.ts'
 import type { AccountGate, Clock } from '../ports.ts'
 import type { RedisClient } from './connection.ts'
 import { loadScript, type Script } from './script.ts'
-import { within } from './within.ts'
+import { within } from '../domain/within.ts'
 
 export interface SharedGateOptions {
   readonly keyPrefix: string

@@ -1,4 +1,5 @@
 import { messageOf } from '../domain/failure.ts'
+import { within } from '../domain/within.ts'
 import type { Clock } from '../ports.ts'
 import type { HealthState } from './health.ts'
 import { jsonReply } from './reply.ts'
@@ -36,22 +37,11 @@ function shared<T>(clock: Clock, ms: number, make: () => Promise<T> | T): () => 
   let pending: Promise<T> | undefined
 
   async function ask(): Promise<T> {
-    const waiting = new AbortController()
-    const late = clock.sleep(ms, waiting.signal).then(
-      () => true,
-      () => false,
-    )
-    const answer = Promise.resolve().then(make)
-    const settled = answer.then(
-      () => false,
-      () => false,
-    )
     try {
-      if (await Promise.race([settled, late]))
-        throw new Error(`no answer from the store within ${ms / 1000} s`)
-      return await answer
+      const answer = await within(ms, Promise.resolve().then(make), clock)
+      if (answer === 'late') throw new Error(`no answer from the store within ${ms / 1000} s`)
+      return answer.value
     } finally {
-      waiting.abort()
       pending = undefined
     }
   }

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { cancelled, Failure, messageOf } from '../domain/failure.ts'
 import type { Secret } from '../domain/secret.ts'
+import { within } from '../domain/within.ts'
 import type { Telemetry } from '../ports.ts'
 import { hasToken } from './bearer.ts'
 import { jsonReply, send } from './reply.ts'
@@ -113,11 +114,7 @@ export function createServer(options: ServerOptions): Server {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
     if (underWay > 0) {
       server.closeIdleConnections()
-      const waiting = new AbortController()
-      const farewell = clock.sleep(farewellMs, waiting.signal).catch(() => undefined)
-      await Promise.race([closed, farewell])
-      waiting.abort()
-      await farewell
+      await within(farewellMs, closed, clock)
     }
     server.closeAllConnections()
     await closed

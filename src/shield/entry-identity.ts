@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import type { Json, JsonObject } from '../domain/event.ts'
 import { fingerprintOf } from '../domain/fingerprint.ts'
+import { isObject } from '../domain/is-object.ts'
 import { canonicalJson } from './canonical-json.ts'
-import { isJsonObject } from './entry-log.ts'
 import { entryTimeOf } from './entry-time.ts'
 
 /** All that is asked of an entry to tell whether it was seen. Taken of the entry as received, before redaction. */
@@ -15,7 +15,7 @@ export interface EntryIdentity {
 }
 
 export function identityOf(entry: Json): EntryIdentity {
-  if (!isJsonObject(entry)) return untimed(hashed(entry))
+  if (!isObject(entry)) return untimed(hashed(entry))
   const id = idOf(entry)
   const when = entryTimeOf(entry['timestamp'])
   if (when === undefined) return untimed(id)

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../domain/event.ts'
+import { isObject } from '../domain/is-object.ts'
 import { jsonText } from '../domain/json-text.ts'
 
 const nothing: JsonObject = {}
@@ -18,11 +19,7 @@ export function decodeLog(received: Json | undefined): Json {
 export function logObjectOf(log: Json): JsonObject {
   if (log === null || log === '') return nothing
   if (typeof log === 'string') return { text: log }
-  return isJsonObject(log) ? log : { text: jsonText(log) }
-}
-
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isObject(log) ? log : { text: jsonText(log) }
 }
 
 /** A text that says something: numbers count, blank text and anything else does not. */
@@ -42,12 +39,12 @@ export type HeaderReader = (name: string) => string | undefined
 export function headersOf(log: JsonObject): HeaderReader {
   const held = log['Headers'] ?? log['headers']
   if (Array.isArray(held)) return (name) => inList(held as readonly Json[], name)
-  return isJsonObject(held) ? (name) => inObject(held, name) : () => undefined
+  return isObject(held) ? (name) => inObject(held, name) : () => undefined
 }
 
 function inList(list: readonly Json[], name: string): string | undefined {
   for (const header of list) {
-    if (!isJsonObject(header) || !isNamed(header['Name'] ?? header['name'], name)) continue
+    if (!isObject(header) || !isNamed(header['Name'] ?? header['name'], name)) continue
     const text = textOf(header['Value'] ?? header['value'])
     if (text !== undefined) return text
   }

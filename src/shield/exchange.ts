@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici'
 import { Failure, isFailure } from '../domain/failure.ts'
+import { withDeadline } from '../domain/within.ts'
 import type { Clock } from '../ports.ts'
 import { acceptedEncodings } from '../transport/decode-body.ts'
 import { httpDateOf } from '../transport/http-date.ts'
@@ -48,40 +49,41 @@ export async function exchange(
       `${what}: the access key is empty or holds characters that no header takes`,
     )
   const { origin, pathname } = new URL(options.baseUrl)
-  const whole = AbortSignal.any([signal, AbortSignal.timeout(options.requestTimeoutMs)])
-  try {
-    // The path is given apart from the origin: a URL object would take its dots for directions.
-    const answer = await options.dispatcher.request({
-      origin,
-      path: pathname.replace(/\/+$/, '') + request.path,
-      method: request.method,
-      headers: {
-        AccessKey: key,
-        Accept: 'application/json',
-        'Accept-Encoding': acceptedEncodings,
-        'User-Agent': `shieldlog/${version}`,
-        ...(request.body === undefined ? {} : { 'Content-Type': 'application/json' }),
-      },
-      ...(request.body === undefined ? {} : { body: request.body }),
-      // The whole request has one limit of its own.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      signal: whole,
-    })
-    const header = (name: string) => firstOf(answer.headers[name])
-    const serverDate = httpDateOf(header('date'))
-    const atMs = serverDate ?? clock.now()
-    const retryAt = retryAtOf(header('retry-after'), atMs, longestRetryAfterMs)
-    return {
-      status: answer.statusCode,
-      body: await bodyOf(answer, options.maxPageBytes, whole),
-      serverDate,
-      requestId: header('cdn-requestid')?.slice(0, 100),
-      retryAfterMs: retryAt === undefined ? undefined : retryAt - atMs,
+  return withDeadline(options.requestTimeoutMs, signal, clock, async (whole) => {
+    try {
+      // The path is given apart from the origin: a URL object would take its dots for directions.
+      const answer = await options.dispatcher.request({
+        origin,
+        path: pathname.replace(/\/+$/, '') + request.path,
+        method: request.method,
+        headers: {
+          AccessKey: key,
+          Accept: 'application/json',
+          'Accept-Encoding': acceptedEncodings,
+          'User-Agent': `shieldlog/${version}`,
+          ...(request.body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        },
+        ...(request.body === undefined ? {} : { body: request.body }),
+        // The whole request has one limit of its own.
+        headersTimeout: 0,
+        bodyTimeout: 0,
+        signal: whole,
+      })
+      const header = (name: string) => firstOf(answer.headers[name])
+      const serverDate = httpDateOf(header('date'))
+      const atMs = serverDate ?? clock.now()
+      const retryAt = retryAtOf(header('retry-after'), atMs, longestRetryAfterMs)
+      return {
+        status: answer.statusCode,
+        body: await bodyOf(answer, options.maxPageBytes, whole),
+        serverDate,
+        requestId: header('cdn-requestid')?.slice(0, 100),
+        retryAfterMs: retryAt === undefined ? undefined : retryAt - atMs,
+      }
+    } catch (error) {
+      throw networkFailure(error, what, whole)
     }
-  } catch (error) {
-    throw networkFailure(error, what, whole)
-  }
+  })
 }
 
 async function bodyOf(

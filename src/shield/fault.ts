@@ -1,3 +1,5 @@
+import { isObject } from '../domain/is-object.ts'
+
 /** What the body of an answer says went wrong. All texts may be empty. */
 export interface Fault {
   readonly message: string
@@ -16,7 +18,7 @@ const none: Fault = { message: '', errorKey: '', status: undefined, isDeclared: 
  * message nor a key is an empty default and no failure.
  */
 export function faultOf(body: unknown): Fault {
-  if (!isRecord(body)) return none
+  if (!isObject(body)) return none
   const envelope = envelopeFault(body['errorResponse']) ?? envelopeFault(body['error'])
   if (envelope !== undefined) return envelope
   const own = envelopeFault(body)
@@ -26,7 +28,7 @@ export function faultOf(body: unknown): Fault {
 }
 
 function envelopeFault(value: unknown): Fault | undefined {
-  if (!isRecord(value) || value['success'] === true) return undefined
+  if (!isObject(value) || value['success'] === true) return undefined
   const message = text(value['message'])
   const errorKey = text(value['errorKey'])
   const isDeclared = errorKey !== '' || (value['success'] === false && message !== '')
@@ -54,10 +56,10 @@ function validationTexts(errors: unknown): string[] {
   if (Array.isArray(errors)) {
     return errors
       .slice(0, mostTexts)
-      .filter(isRecord)
+      .filter(isObject)
       .map((error) => `${text(error['field'])} ${text(error['message'])}`.trim())
   }
-  if (!isRecord(errors)) return []
+  if (!isObject(errors)) return []
   return Object.entries(errors)
     .slice(0, mostTexts)
     .map(([field, texts]) =>
@@ -73,8 +75,4 @@ function errorStatus(value: unknown): number | undefined {
 
 function text(value: unknown): string {
   return typeof value === 'string' ? value.trim() : ''
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../domain/event.ts'
+import { isObject } from '../domain/is-object.ts'
 import { jsonText } from '../domain/json-text.ts'
-import { isJsonObject } from './entry-log.ts'
 import { maskAddress, replaceAddresses } from './mask-address.ts'
 import { type Found, linePattern, redacted, redactLines, redactQuery, remember } from './redact-text.ts'
 
@@ -74,7 +74,7 @@ export function createRedactor(redaction: Redaction): Redactor {
     if (typeof value === 'string') return redactQuery(value, query, found)
     if (typeof value !== 'object' || value === null) return value
     if (level === mostLevels) return redactPlain(jsonText(value), found)
-    if (!isJsonObject(value)) return mapItems(value, (item) => redactValue(item, found, level + 1))
+    if (!isObject(value)) return mapItems(value, (item) => redactValue(item, found, level + 1))
     const name = value['Name'] ?? value['name']
     const pair = typeof name === 'string' ? ruleOf(name) : undefined
     return mapMembers(value, (key, held) => {
@@ -140,7 +140,7 @@ function rulesOf(settings: RedactionSettings): (name: string) => Rule | undefine
 function maskFound(value: Json, pairs: readonly (readonly [string, string])[], key = ''): Json {
   if (typeof value === 'string') return ownWords.has(key) ? value : replaceAll(value, pairs)
   if (typeof value !== 'object' || value === null) return value
-  if (!isJsonObject(value)) return mapItems(value, (item) => maskFound(item, pairs))
+  if (!isObject(value)) return mapItems(value, (item) => maskFound(item, pairs))
   return mapMembers(value, (name, held) => maskFound(held, pairs, name))
 }
 

@@ -1,8 +1,9 @@
 import { isIP } from 'node:net'
 import type { Event, Json, JsonObject } from '../domain/event.ts'
+import { isObject } from '../domain/is-object.ts'
 import { jsonText } from '../domain/json-text.ts'
 import { type EntryIdentity, identityOf } from './entry-identity.ts'
-import { decodeLog, headersOf, isJsonObject, logObjectOf, textOf } from './entry-log.ts'
+import { decodeLog, headersOf, logObjectOf, textOf } from './entry-log.ts'
 import type { Redactor } from './redact.ts'
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
@@ -19,7 +20,7 @@ export function toEvent(
   redactor: Redactor,
   identity: EntryIdentity = identityOf(entry),
 ): Event {
-  if (!isJsonObject(entry)) return eventWithoutKeys(entry, identity, zone, redactor)
+  if (!isObject(entry)) return eventWithoutKeys(entry, identity, zone, redactor)
   const received = entry['log']
   const decoded = decodeLog(received)
   const { rest, log } = redactor(entry, decoded)
@@ -27,7 +28,7 @@ export function toEvent(
     id: identity.id,
     fingerprint: identity.fingerprint,
     zone,
-    labels: isJsonObject(rest['labels']) ? rest['labels'] : nothing,
+    labels: isObject(rest['labels']) ? rest['labels'] : nothing,
     log: logObjectOf(log),
     raw: () =>
       log === decoded ? rest : { ...rest, log: typeof received === 'string' ? textForm(log) : log },
@@ -94,7 +95,7 @@ function addLog(event: Mutable<Event>): void {
   })
   if (client !== undefined) event.client = client
   const trigger = log['TriggerMatch']
-  if (!isJsonObject(trigger)) return
+  if (!isObject(trigger)) return
   const match = present({ operator: textOf(trigger['Key']), value: textOf(trigger['Value']) })
   if (match !== undefined) event.match = match
 }

@@ -1,4 +1,4 @@
-import { orAborted } from './or-aborted.ts'
+import { orAborted } from '../domain/within.ts'
 
 /** So many at a time, first come first served. */
 export interface Slots {

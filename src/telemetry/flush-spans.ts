@@ -1,4 +1,5 @@
 import { trace } from '@opentelemetry/api'
+import { within } from '../domain/within.ts'
 import type { Clock } from '../ports.ts'
 
 /**
@@ -8,11 +9,7 @@ import type { Clock } from '../ports.ts'
 export async function flushSpans(longestMs: number, clock: Clock): Promise<void> {
   const flushing = askForFlush()
   if (flushing === undefined) return
-  const flushed = new AbortController()
-  const patience = clock.sleep(longestMs, flushed.signal).catch(() => undefined)
-  await Promise.race([flushing.catch(() => undefined), patience])
-  flushed.abort()
-  await patience
+  await within(longestMs, flushing, clock).catch(() => undefined)
 }
 
 /** The API itself knows no flush; providers of SDKs have one. Undefined where nobody records. */

@@ -1,4 +1,5 @@
 import type { StateSnapshot } from '../domain/snapshot.ts'
+import { within } from '../domain/within.ts'
 import type { Clock } from '../ports.ts'
 
 export interface Reading {
@@ -44,14 +45,6 @@ export function createStateReading(read: () => Promise<StateSnapshot>, clock: Cl
     }
   }
 
-  async function waitFor(answer: Promise<void>): Promise<void> {
-    const waiting = new AbortController()
-    const patience = clock.sleep(patienceMs, waiting.signal).catch(() => undefined)
-    await Promise.race([answer, patience])
-    waiting.abort()
-    await patience
-  }
-
   return {
     async refresh() {
       if (isFresh()) return true
@@ -59,7 +52,7 @@ export function createStateReading(read: () => Promise<StateSnapshot>, clock: Cl
       if (asked !== undefined && nowMs - asked.sinceMs >= abandonAfterMs) asked = undefined
       asked ??= { sinceMs: nowMs, answer: Promise.resolve().then(() => ask(nowMs)) }
       // Who comes when the patience of the first asker is over does not wait once more.
-      if (nowMs - asked.sinceMs < patienceMs) await waitFor(asked.answer)
+      if (nowMs - asked.sinceMs < patienceMs) await within(patienceMs, asked.answer, clock)
       return isFresh()
     },
     latest: () => latest,

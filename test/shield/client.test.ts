@@ -9,6 +9,7 @@ import { Secret } from '../../src/domain/secret.ts'
 import type { Call } from '../../src/shield/client.ts'
 import { createPageBudget } from '../../src/shield/page-budget.ts'
 import { systemClock } from '../../src/clock.ts'
+import { createFakeClock } from '../fakes/fake-clock.ts'
 import { named } from '../sinks/happenings.ts'
 import { listenTls, pem } from '../transport/listening.ts'
 import { answer, emptyPage, type Reply, type ShieldApi, startShieldApi } from './shield-api.ts'
@@ -159,6 +160,16 @@ describe('tries', () => {
     await Promise.all(Array.from({ length: 6 }, () => api.client.send(call, never)))
     api.reply(answer(401))
     await expect(api.client.send(call, never)).rejects.toMatchObject({ kind: 'stop', code: 'unauthorised' })
+  })
+
+  it('ends when its time is over by the Clock, not by the timers of the host', async () => {
+    const clock = createFakeClock()
+    const api = await started({ requestTimeoutMs: 30_000, clock })
+    api.reply(() => undefined)
+    const failed = api.client.send(change, never).catch((error: unknown) => error)
+    await vi.waitFor(() => expect(api.requests).toHaveLength(1))
+    await clock.advance(30_000)
+    expect(await failed).toMatchObject({ code: 'timeout' })
   })
 
   it('share one time limit each, whatever drips in', async () => {

@@ -1,10 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { cancelled } from '../../src/domain/failure.ts'
 import { Secret } from '../../src/domain/secret.ts'
+import type { Clock } from '../../src/ports.ts'
 import { createShieldClient, type ShieldClient, type ShieldClientOptions } from '../../src/shield/client.ts'
 import { createPageBudget, type PageBudget } from '../../src/shield/page-budget.ts'
 import { createFakeClock, type FakeClock } from '../fakes/fake-clock.ts'
 import { keepHappenings } from '../sinks/happenings.ts'
 import { listen, type Listening } from '../transport/listening.ts'
+
+const requestTimeoutMs = 4_987
 
 export type Reply = (response: ServerResponse, request: IncomingMessage) => void
 
@@ -37,11 +41,11 @@ export async function startShieldApi(changes: Partial<ShieldClientOptions> = {})
     accessKey: new Secret('k-hunter2'),
     account: 'main',
     firstPage: 'omit',
-    requestTimeoutMs: 5000,
+    requestTimeoutMs,
     maxPageBytes: 1_000_000,
     maxRequestsPerSecond: null,
     budget,
-    clock,
+    clock: withoutTimeLimit(clock, requestTimeoutMs),
     telemetry,
     version: '1.2.3',
     connections: 4,
@@ -63,6 +67,20 @@ export async function startShieldApi(changes: Partial<ShieldClientOptions> = {})
       await server.close()
     },
   }
+}
+
+/** Only waits between tries move the clock; the time limit of a request, which waits for a real answer, never does. */
+function withoutTimeLimit(clock: FakeClock, timeLimitMs: number): Clock {
+  return {
+    ...clock,
+    sleep: (ms, signal) => (ms === timeLimitMs ? untilAborted(signal) : clock.sleep(ms, signal)),
+  }
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(cancelled(signal.reason)), { once: true })
+  })
 }
 
 /** An answer of that status, with JSON or text as its body. */

@@ -3,7 +3,7 @@ import { Worker, type Job } from 'bullmq'
 import { cancelled } from '../../domain/failure.ts'
 import type { Clock } from '../../ports.ts'
 import type { RedisClient } from '../../redis/connection.ts'
-import { within } from '../../redis/within.ts'
+import { within } from '../../domain/within.ts'
 import { createHeldJobs, type Ending, type HeldJob } from './held-jobs.ts'
 import type { Voice } from './voice.ts'
 

@@ -1,6 +1,6 @@
 import { connectRedis, type RedisClient } from '../../redis/connection.ts'
 import { nameOf } from '../../redis/server-name.ts'
-import { within } from '../../redis/within.ts'
+import { within } from '../../domain/within.ts'
 import { createConsumer, type Consumer, type ConsumerDeps } from './consumer.ts'
 import type { BullmqScheduleDeps, BullmqScheduleOptions } from './options.ts'
 import { queuePrefix } from './queue-names.ts'

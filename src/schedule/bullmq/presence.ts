@@ -4,7 +4,7 @@ import type { WorkerStatus } from '../../domain/status.ts'
 import type { Clock } from '../../ports.ts'
 import type { RedisClient } from '../../redis/connection.ts'
 import { loadScript } from '../../redis/script.ts'
-import { promptly } from '../../redis/within.ts'
+import { promptly } from '../../redis/promptly.ts'
 import { queuePrefix } from './queue-names.ts'
 import type { Voice } from './voice.ts'
 

@@ -1,4 +1,5 @@
 import { cancelled } from '../../domain/failure.ts'
+import { orAborted } from '../../domain/within.ts'
 import type { Clock } from '../../ports.ts'
 
 /** Work on one stream's files, one job after another: a cut waits for the write before it, however that ends. */
@@ -33,28 +34,13 @@ export function createLanes(): Lanes {
  * The result of work on files, which nobody can cancel: a write hangs as long as its disk does. Once the signal aborts
  * the work gets `graceMs` more to take back what it wrote; then the caller goes on with `cancelled` and leaves it behind.
  */
-export async function patiently<T>(
+export function patiently<T>(
   work: Promise<T>,
   signal: AbortSignal,
   clock: Clock,
   graceMs: number,
 ): Promise<T> {
-  const done = new AbortController()
-  const givenUp = new Promise<never>((_resolve, reject) => {
-    const giveUp = () => {
-      clock.sleep(graceMs, done.signal).then(
-        () => reject(cancelled(signal.reason)),
-        () => undefined,
-      )
-    }
-    if (signal.aborted) giveUp()
-    else signal.addEventListener('abort', giveUp, { signal: done.signal })
-  })
-  try {
-    return await Promise.race([work, givenUp])
-  } finally {
-    done.abort()
-  }
+  return orAborted(work, signal, { ms: graceMs, clock })
 }
 
 export function throwIfAborted(signal: AbortSignal): void {

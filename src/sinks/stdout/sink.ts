@@ -3,10 +3,10 @@ import type { Delivery, Refusal } from '../../domain/delivery.ts'
 import type { Event } from '../../domain/event.ts'
 import { cancelled, Failure, messageOf } from '../../domain/failure.ts'
 import { inertJson } from '../../domain/json-text.ts'
+import { orAborted, within } from '../../domain/within.ts'
 import type { Clock, Format, OpenStream, Sink, Telemetry } from '../../ports.ts'
 import { joinTexts, type Text } from '../join.ts'
 import { mapEvent } from '../mapped.ts'
-import { orAborted } from '../or-aborted.ts'
 import { createSlots } from '../slots.ts'
 import { openOutput } from './output.ts'
 
@@ -77,11 +77,7 @@ export function createStdoutSink(options: StdoutSinkOptions, deps: StdoutSinkDep
   }
 
   async function close(): Promise<void> {
-    const done = new AbortController()
-    const waited = clock.sleep(closeWaitMs, done.signal).catch(() => {})
-    await Promise.race([writing, waited])
-    done.abort()
-    await waited
+    await within(closeWaitMs, writing, clock)
     output.close()
   }
 

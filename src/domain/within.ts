@@ -1,0 +1,81 @@
+import { cancelled } from './failure.ts'
+
+/** What waiting needs of the Clock. */
+export interface Waits {
+  /** Rejects as soon as the signal aborts. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>
+}
+
+/** What a promise gives, or `late` when it has not settled after `ms`; it may still do so. Rejects as the promise does. */
+export async function within<T>(
+  ms: number,
+  promise: Promise<T>,
+  clock: Waits,
+): Promise<{ readonly value: T } | 'late'> {
+  const settled = new AbortController()
+  const patience = clock.sleep(ms, settled.signal).then(
+    () => 'late' as const,
+    () => 'late' as const,
+  )
+  try {
+    return await Promise.race([promise.then((value) => ({ value })), patience])
+  } finally {
+    settled.abort()
+    // Nobody may be left to hear of it.
+    promise.catch(() => undefined)
+    await patience
+  }
+}
+
+/**
+ * What work gives that nobody can cancel, or a `cancelled` Failure once the signal aborts: at once, or after a time in
+ * which the work may still end. The work itself goes on.
+ */
+export async function orAborted<T>(
+  work: Promise<T>,
+  signal: AbortSignal,
+  grace?: { readonly ms: number; readonly clock: Waits },
+): Promise<T> {
+  const done = new AbortController()
+  const { promise: givenUp, reject } = Promise.withResolvers<never>()
+  const giveUp = () => reject(cancelled(signal.reason))
+  const onAbort = () => {
+    if (grace === undefined) giveUp()
+    else grace.clock.sleep(grace.ms, done.signal).then(giveUp, () => undefined)
+  }
+  if (signal.aborted) onAbort()
+  else signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await Promise.race([givenUp, work])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+    done.abort()
+  }
+}
+
+/**
+ * Does work under a signal of its own, which aborts with the caller's signal, and with a `TimeoutError` after `ms`. What
+ * the work makes of that is its own business.
+ */
+export async function withDeadline<T>(
+  ms: number,
+  signal: AbortSignal,
+  clock: Waits,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const stop = new AbortController()
+  const done = new AbortController()
+  const onAbort = () => stop.abort(signal.reason)
+  if (signal.aborted) onAbort()
+  else signal.addEventListener('abort', onAbort, { once: true })
+  clock.sleep(ms, done.signal).then(
+    () => stop.abort(new DOMException('the time limit is over', 'TimeoutError')),
+    () => undefined,
+  )
+  try {
+    return await work(stop.signal)
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+    done.abort()
+  }
+}

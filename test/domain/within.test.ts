@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest'
+import { orAborted, withDeadline, within } from '../../src/domain/within.ts'
+import { createFakeClock } from '../fakes/fake-clock.ts'
+
+const never = new AbortController().signal
+const hangs = () => new Promise<never>(() => undefined)
+
+describe('within', () => {
+  it('gives what the promise gives, or that it is late, and leaves no sleeper behind', async () => {
+    const clock = createFakeClock()
+    expect(await within(100, Promise.resolve(7), clock)).toEqual({ value: 7 })
+    await expect(within(100, Promise.reject(new Error('no')), clock)).rejects.toThrow('no')
+    const late = within(100, hangs(), clock)
+    await clock.advance(99)
+    expect(clock.sleeping()).toBe(1)
+    await clock.advance(1)
+    expect(await late).toBe('late')
+    expect(clock.sleeping()).toBe(0)
+  })
+
+  it('lets a promise fail later without anybody listening', async () => {
+    const clock = createFakeClock()
+    const { promise, reject } = Promise.withResolvers<never>()
+    const late = within(100, promise, clock)
+    await clock.advance(100)
+    expect(await late).toBe('late')
+    reject(new Error('nobody listens'))
+    await clock.advance(1)
+  })
+})
+
+describe('orAborted', () => {
+  it('gives up as soon as the signal aborts', async () => {
+    const abort = new AbortController()
+    const waiting = orAborted(hangs(), abort.signal)
+    abort.abort()
+    await expect(waiting).rejects.toMatchObject({ kind: 'cancelled' })
+    await expect(orAborted(Promise.resolve(1), abort.signal)).rejects.toMatchObject({ kind: 'cancelled' })
+    expect(await orAborted(Promise.resolve(1), never)).toBe(1)
+  })
+
+  it('gives work the time that it is granted after the abort', async () => {
+    const clock = createFakeClock()
+    const abort = new AbortController()
+    const ends = Promise.withResolvers<string>()
+    const grace = { ms: 1000, clock }
+    const ending = orAborted(ends.promise, abort.signal, grace)
+    const hanging = orAborted(hangs(), abort.signal, grace).catch((error: unknown) => error)
+    abort.abort()
+    await clock.advance(999)
+    ends.resolve('taken back')
+    expect(await ending).toBe('taken back')
+    await clock.advance(1)
+    expect(await hanging).toMatchObject({ kind: 'cancelled' })
+    expect(clock.sleeping()).toBe(0)
+  })
+})
+
+describe('withDeadline', () => {
+  const reasonOf = (signal: AbortSignal) =>
+    new Promise<unknown>((resolve) => signal.addEventListener('abort', () => resolve(signal.reason)))
+
+  it('aborts the work when its time is over, by the clock', async () => {
+    const clock = createFakeClock()
+    const reason = withDeadline(30_000, never, clock, reasonOf)
+    await clock.advance(29_999)
+    expect(clock.sleeping()).toBe(1)
+    await clock.advance(1)
+    expect(await reason).toMatchObject({ name: 'TimeoutError' })
+  })
+
+  it('aborts the work with its caller, and leaves no sleeper behind', async () => {
+    const clock = createFakeClock()
+    const abort = new AbortController()
+    const reason = withDeadline(30_000, abort.signal, clock, reasonOf)
+    abort.abort('stop')
+    expect(await reason).toBe('stop')
+    const aborted = await withDeadline(30_000, abort.signal, clock, async (signal) => signal.aborted)
+    expect(aborted).toBe(true)
+    expect(clock.sleeping()).toBe(0)
+  })
+})
