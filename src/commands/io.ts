@@ -10,7 +10,7 @@ export interface Output {
 export interface Io {
   readonly stdout: Output
   readonly stderr: Output
-  /** Aborts with the first SIGTERM or SIGINT; a second one ends the process at once. */
+  /** Aborts with the first SIGTERM or SIGINT; a second one ends the process at once, see stop-signals.ts. */
   readonly signal: AbortSignal
   /** Asks a person and resolves to the answer. Absent where nobody sits at a terminal. */
   readonly ask?: (question: string) => Promise<string>

@@ -9,6 +9,7 @@ import { Failure, messageOf } from '../domain/failure.ts'
 import { exitCodes, type Io } from './io.ts'
 import { createProgram } from './program.ts'
 import { UsageFault } from './registration.ts'
+import { abortAtSignal } from './stop-signals.ts'
 
 /** For a collector that does not answer. After a stop there is little left of the time that a stop may take. */
 const flushMs = 2_000
@@ -87,22 +88,13 @@ function isMissingKey({ path, value }: Fault): boolean {
   return path === 'api.accessKey' && value === undefined
 }
 
-const signalNumbers = { SIGINT: 2, SIGTERM: 15 } as const
-
 function processIo(exit: (code: number) => never): Io {
-  const abort = new AbortController()
-  for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(name, () => {
-      if (abort.signal.aborted) exit(128 + signalNumbers[name])
-      abort.abort(name)
-    })
-  }
+  const signal = abortAtSignal({ from: process, clock: systemClock, exit })
   return {
     stdout: process.stdout,
     stderr: process.stderr,
-    signal: abort.signal,
-    ...(process.stdin.isTTY &&
-      process.stderr.isTTY && { ask: (question: string) => ask(question, abort.signal) }),
+    signal,
+    ...(process.stdin.isTTY && process.stderr.isTTY && { ask: (question: string) => ask(question, signal) }),
     exit,
     onHangup(callback) {
       process.on('SIGHUP', callback)

@@ -1,4 +1,5 @@
 import { redisAvailable, redisRemedy, redisServerAvailable } from './redis-available.ts'
+import { terminalAvailable, terminalRemedy } from './terminal.ts'
 
 /** Runs once, before any test: one line for each thing that is missing here, with what to do. */
 export function setup(): void {
@@ -8,5 +9,8 @@ export function setup(): void {
     process.stdout.write(
       'skipped here: suites that stop or configure Redis; install redis-server (apt-get install redis-server)\n',
     )
+  }
+  if (!terminalAvailable()) {
+    process.stdout.write(`skipped here: tests on a terminal; ${terminalRemedy}\n`)
   }
 }

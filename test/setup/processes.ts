@@ -11,6 +11,8 @@ export interface ProcessOptions {
   readonly env?: Readonly<Record<string, string | undefined>>
   /** Written to standard input, which then ends. Without it there is none. */
   readonly input?: string
+  /** Standard input stays open for `type`. */
+  readonly keyboard?: boolean
   /** False: the kind of set-up that is ended without a word when its owner ends. Default true: leaving it is a fault. */
   readonly mustEnd?: boolean
 }
@@ -28,6 +30,8 @@ export interface TestProcess extends AsyncDisposable {
   stdout(): string
   stderr(): string
   isRunning(): boolean
+  /** Writes to standard input; only with `keyboard`. */
+  type(text: string): void
   /** The match of the first whole or last partial line, of either output and from its beginning, that fits. */
   waitForLine(pattern: RegExp, timeoutMs?: number): Promise<RegExpMatchArray>
   /** Sends the signal (default SIGKILL) and waits for the end. Quiet when it has ended. SIGSTOP and SIGCONT do not wait. */
@@ -53,7 +57,7 @@ export function startProcess(
   const child = spawn(command, args, {
     cwd: options.cwd ?? projectFolder,
     env: { ...process.env, ...options.env },
-    stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    stdio: [options.input === undefined && options.keyboard !== true ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   })
   guardProcess(child)
   let stdout = ''
@@ -61,7 +65,7 @@ export function startProcess(
   child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text))
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text))
   child.stdin?.on('error', () => {}) // It may end before it has read its input.
-  child.stdin?.end(options.input)
+  if (options.keyboard !== true) child.stdin?.end(options.input)
 
   let startError: Error | undefined
   child.on('error', (error) => (startError = error))
@@ -83,6 +87,7 @@ export function startProcess(
     stdout: () => stdout,
     stderr: () => stderr,
     isRunning,
+    type: (text) => void child.stdin?.write(text),
     async waitForLine(pattern, timeoutMs = 20_000) {
       const find = (): RegExpMatchArray | undefined => {
         for (const line of [...stdout.split('\n'), ...stderr.split('\n')]) {
