@@ -91,8 +91,6 @@ export interface Sink {
   holdsMore?(stream: Stream, known: Pick<OpenOptions, 'storeId' | 'receipts'>): Promise<boolean>
   /** Asks the far side whether it would take events, without leaving anything there. Throws Failure. */
   check(signal: AbortSignal): Promise<void>
-  /** Reads secrets and the like again, for a sink that was refused. Absent where there is nothing to read. */
-  refresh?(): Promise<void>
   /** Ends writers and connections. Safe twice and before first use. */
   close(): Promise<void>
 }

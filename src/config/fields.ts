@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { headerValueError, urlError, type SettingError } from '../domain/http-rules.ts'
 import { Secret } from '../domain/secret.ts'
 
 /**
@@ -49,17 +50,11 @@ export function secret(description: string) {
     .register(marks, { kind: 'secret' })
 }
 
-const headerText = /^[\x21-\x7e\x80-\xff]([\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?$/
-
 /** A secret that is sent in a header. */
 export function headerSecret(description: string) {
   return z
     .custom<Secret>((value) => value instanceof Secret)
-    .refine((value) => headerText.test(value.reveal()), {
-      message: 'is empty, begins or ends with a space, or holds a character that no header may have',
-      params: { remedy: 'give one line of printable characters without spaces around it' },
-      abort: true,
-    })
+    .superRefine((value, context) => addIssue(context, headerValueError(value.reveal())))
     .describe(description)
     .register(marks, { kind: 'secret' })
 }
@@ -78,29 +73,22 @@ export function secretFile(of: string) {
   return optionalPath(`File that holds ${of}; read again when it is refused`)
 }
 
+export function addIssue(
+  context: Pick<z.RefinementCtx, 'addIssue'>,
+  error: SettingError | undefined,
+  path: string[] = [],
+): void {
+  if (error === undefined) return
+  context.addIssue({ code: 'custom', path, message: error.problem, params: { ...error }, continue: false })
+}
+
 /** An http or https URL; `instead` says where a user name and password belong. */
 export function httpUrl(description: string, instead: string) {
   return z
     .string()
-    .superRefine((text, context) => {
-      const fault = urlFault(text, instead)
-      if (fault !== undefined) context.addIssue({ code: 'custom', message: fault.problem, params: fault })
-    })
+    .superRefine((text, context) => addIssue(context, urlError(text, instead)))
     .describe(description)
     .register(marks, { kind: 'url' })
-}
-
-function urlFault(text: string, instead: string): { problem: string; remedy: string } | undefined {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:'))
-    return {
-      problem: 'is no http or https URL',
-      remedy: 'write a whole URL such as https://host.example/path',
-    }
-  if (url.username !== '' || url.password !== '')
-    return { problem: 'holds a user name or password', remedy: instead }
-  if (url.hash !== '') return { problem: 'holds a fragment (#…)', remedy: 'remove everything from "#" on' }
-  return undefined
 }
 
 /** An amount of time; the unit stands in the field's name. Without `above` it may be 0. */

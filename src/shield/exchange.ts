@@ -6,7 +6,7 @@ import { acceptedEncodings } from '../transport/decode-body.ts'
 import { httpDateOf } from '../transport/http-date.ts'
 import { networkFailure } from '../transport/network-failure.ts'
 import { readBody } from '../transport/read-body.ts'
-import { retryAtOf } from '../transport/retry-after.ts'
+import { retryAfterMsOf } from '../transport/retry-after.ts'
 
 export interface ExchangeOptions {
   readonly dispatcher: Dispatcher
@@ -71,14 +71,13 @@ export async function exchange(
       })
       const header = (name: string) => firstOf(answer.headers[name])
       const serverDate = httpDateOf(header('date'))
-      const atMs = serverDate ?? clock.now()
-      const retryAt = retryAtOf(header('retry-after'), atMs, longestRetryAfterMs)
+      const asked = { retryAfter: header('retry-after'), date: header('date') }
       return {
         status: answer.statusCode,
         body: await bodyOf(answer, options.maxPageBytes, whole),
         serverDate,
         requestId: header('cdn-requestid')?.slice(0, 100),
-        retryAfterMs: retryAt === undefined ? undefined : retryAt - atMs,
+        retryAfterMs: retryAfterMsOf(asked, clock.now(), longestRetryAfterMs),
       }
     } catch (error) {
       throw networkFailure(error, what, whole)

@@ -1,6 +1,6 @@
 import { UTCDate } from '@date-fns/utc'
 import { Failure } from '../../domain/failure.ts'
-import { retryAtOf } from '../../transport/retry-after.ts'
+import { retryAfterMsOf } from '../../transport/retry-after.ts'
 import { maskAnswer } from './mask.ts'
 import type { Answer, Verdict } from './presets/preset.ts'
 import type { Target } from './target.ts'
@@ -29,10 +29,11 @@ export function retryOf(
   nowMs: number,
 ): Failure {
   const message = `${what} answered ${answer.status}`
-  const retryAt = retryAtOf(headerOf(answer, 'retry-after'), nowMs, maxRetryAfterMs)
-  return retryAt === undefined || retryAt <= nowMs
+  const asked = { retryAfter: headerOf(answer, 'retry-after'), date: headerOf(answer, 'date') }
+  const waitMs = retryAfterMsOf(asked, nowMs, maxRetryAfterMs) ?? 0
+  return waitMs === 0
     ? new Failure('retry', verdict.code, message)
-    : waitUntil(retryAt, verdict.code, message)
+    : waitUntil(nowMs + waitMs, verdict.code, message)
 }
 
 export function waitUntil(retryAt: number, code: Failure['code'], message: string): Failure {

@@ -33,9 +33,17 @@ function decoded(secret: string): string[] {
 
 /** The readable beginning of an answer: secrets masked, one line, at most 4 KiB of UTF-8. */
 export function maskAnswer(body: Buffer, forms: readonly string[]): string {
-  let text = body.toString('utf8', 0, readBytes)
+  return mask(body.toString('utf8', 0, readBytes), body.length > readBytes, forms)
+}
+
+/** The same for a text that a preset took out of an answer. */
+export function maskText(text: string, forms: readonly string[]): string {
+  return mask(text.slice(0, readBytes), text.length > readBytes, forms)
+}
+
+function mask(beginning: string, isCut: boolean, forms: readonly string[]): string {
   // A secret that the end of what is read cuts in two would not be found: drop as much as the longest may reach.
-  if (body.length > readBytes) text = text.slice(0, -(forms[0]?.length ?? 0) || undefined)
+  let text = isCut ? beginning.slice(0, -(forms[0]?.length ?? 0) || undefined) : beginning
   for (const form of forms) text = text.replaceAll(form, '***')
   return cut(text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim())
 }

@@ -1,5 +1,6 @@
 import { type Dispatcher, request } from 'undici'
 import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
+import { withDeadline } from '../../domain/within.ts'
 import type { Clock } from '../../ports.ts'
 import { networkFailure } from '../../transport/network-failure.ts'
 import { readBody } from '../../transport/read-body.ts'
@@ -31,24 +32,23 @@ const maxAnswerBytes = 4_194_304
  */
 export async function post(sent: Request, deps: PostDeps, signal: AbortSignal): Promise<Answer> {
   if (signal.aborted) throw cancelled(signal.reason)
-  const deadline = startDeadline(deps, signal)
-  try {
-    const { statusCode, headers, body } = await request(sent.url, {
-      dispatcher: deps.dispatcher,
-      method: sent.method,
-      headers: sent.headers,
-      body: sent.body ?? null,
-      signal: deadline.signal,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    })
-    const read = await readAnswer(body, headers['content-encoding'], deadline.signal)
-    return { status: statusCode, headers, ...read }
-  } catch (error) {
-    throw failureOf(error, deps.what, deadline.signal)
-  } finally {
-    deadline.end()
-  }
+  return withDeadline(deps.timeoutMs, signal, deps.clock, async (limited) => {
+    try {
+      const { statusCode, headers, body } = await request(sent.url, {
+        dispatcher: deps.dispatcher,
+        method: sent.method,
+        headers: sent.headers,
+        body: sent.body ?? null,
+        signal: limited,
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      })
+      const read = await readAnswer(body, headers['content-encoding'], limited)
+      return { status: statusCode, headers, ...read }
+    } catch (error) {
+      throw failureOf(error, deps.what, limited)
+    }
+  })
 }
 
 async function readAnswer(
@@ -78,23 +78,4 @@ function failureOf(error: unknown, what: string, signal: AbortSignal): Failure {
   const failure = networkFailure(error, what, signal)
   if (failure.kind === 'cancelled' || failure.message.startsWith(what)) return failure
   return new Failure(failure.kind, failure.code, `${what}: ${failure.message}`, failure.details)
-}
-
-/** One signal for the caller's abort and for the time limit; both are let go of at the end. */
-function startDeadline({ clock, timeoutMs }: PostDeps, signal: AbortSignal) {
-  const stop = new AbortController()
-  const done = new AbortController()
-  const onAbort = () => stop.abort(signal.reason)
-  signal.addEventListener('abort', onAbort, { once: true })
-  clock.sleep(timeoutMs, done.signal).then(
-    () => stop.abort(new DOMException('the time limit is over', 'TimeoutError')),
-    () => {},
-  )
-  return {
-    signal: stop.signal,
-    end() {
-      signal.removeEventListener('abort', onAbort)
-      done.abort()
-    },
-  }
 }

@@ -1,12 +1,13 @@
 import type { Clock } from '../../ports.ts'
-import type { Answered, Ask } from './ask.ts'
+import type { Exchange, ExchangeResult } from './exchange.ts'
 import { faultOf, retryOf } from './failures.ts'
-import type { Preset } from './presets/preset.ts'
+import type { Answer, Preset, Verdict } from './presets/preset.ts'
+import { readStatus } from './presets/status.ts'
 import type { TargetSource } from './target.ts'
 
 export interface ProbeDeps {
   readonly what: string
-  readonly ask: Ask
+  readonly exchange: Exchange
   readonly targets: TargetSource
   readonly preset: Preset
   readonly clock: Clock
@@ -23,22 +24,29 @@ export async function probe(deps: ProbeDeps, signal: AbortSignal): Promise<void>
   const { method, path } = preset.probe
   const url = path === undefined ? target.url : new URL(path, target.url)
   const headers = { ...preset.headers, ...target.headers }
-  const askBy = (by: string) => deps.ask({ url, method: by, headers, pieces: [] }, signal)
+  const probeBy = (by: string) =>
+    deps.exchange({ url, method: by, headers, pieces: [], read: readProbe }, signal)
 
-  const first = await askBy(method)
-  const { answer, verdict } = first.answer.status === 404 ? await secondOpinion(first, askBy) : first
-  // The address is known, but not for this method, or not without a body.
-  if ([400, 405, 411, 415, 422, 501].includes(answer.status)) return
+  const first = await probeBy(method)
+  const { answer, verdict } = first.answer.status === 404 ? await secondOpinion(first, probeBy) : first
   if (verdict.kind === 'fault') throw faultOf(verdict, answer, target, what)
   if (verdict.kind === 'retry') throw retryOf(verdict, answer, what, clock.now())
 }
 
+/** The address is known, but not for this method, or not without a body. */
+const knowsAddress = new Set([400, 405, 411, 415, 422, 501])
+
+/** A check holds no events, so a preset's reading of bodies does not apply to its answer. */
+function readProbe({ status }: Answer): Verdict {
+  return knowsAddress.has(status) ? { kind: 'accepted' } : readStatus(status)
+}
+
 /** Some frameworks answer 404 to a method that an address was not given: then they tell of it by OPTIONS alone. */
 async function secondOpinion(
-  first: Answered,
-  askBy: (method: string) => Promise<Answered>,
-): Promise<Answered> {
-  const second = await askBy('OPTIONS')
+  first: ExchangeResult,
+  probeBy: (method: string) => Promise<ExchangeResult>,
+): Promise<ExchangeResult> {
+  const second = await probeBy('OPTIONS')
   const { status } = second.answer
   return status >= 200 && status < 300 ? second : first
 }

@@ -1,11 +1,11 @@
 import { Failure, isFailure } from '../../domain/failure.ts'
 import type { Clock, Format } from '../../ports.ts'
 import { backoffMs } from '../../transport/backoff.ts'
-import type { Answered, Ask } from './ask.ts'
 import { type Body, type Compression, packBody } from './body.ts'
+import type { Exchange, ExchangeResult } from './exchange.ts'
 import { faultOf, retryOf, waitUntil } from './failures.ts'
-import { maskAnswer } from './mask.ts'
-import type { Piece, Preset, Verdict } from './presets/preset.ts'
+import { maskAnswer, maskText } from './mask.ts'
+import type { Answer, Outcome, Piece, Preset, Verdict } from './presets/preset.ts'
 import { sameTarget, type Target, type TargetSource } from './target.ts'
 
 export interface SendOptions {
@@ -16,7 +16,7 @@ export interface SendOptions {
 }
 
 export interface SendDeps {
-  readonly ask: Ask
+  readonly exchange: Exchange
   readonly targets: TargetSource
   readonly preset: Preset
   readonly format: Format
@@ -25,7 +25,7 @@ export interface SendDeps {
   readonly random: () => number
 }
 
-/** What an answer left to decide, with its text, masked. */
+/** What an answer left to decide, with its texts, masked and cut. */
 export type Sent = Exclude<Verdict, { kind: 'retry' | 'fault' }> & { readonly text: string }
 
 /**
@@ -64,11 +64,13 @@ export function createSend(options: SendOptions, deps: SendDeps): Send {
     await clock.sleep(leftMs, signal)
   }
 
-  function settle({ answer, verdict }: Answered, target: Target): Sent | Failure {
+  function settle({ answer, verdict }: ExchangeResult, target: Target): Sent | Failure {
     if (verdict.kind === 'fault') throw faultOf(verdict, answer, target, what)
     if (verdict.kind !== 'retry') {
       const text = maskAnswer(answer.body, target.forms)
-      return { ...verdict, text: text === '' ? `status ${answer.status}` : text }
+      const said = { text: text === '' ? `status ${answer.status}` : text }
+      if (verdict.kind !== 'each') return { ...verdict, ...said }
+      return { ...verdict, ...said, outcomes: verdict.outcomes.map((outcome) => masked(outcome, target)) }
     }
     const failure = retryOf(verdict, answer, what, clock.now())
     const waitMs = (failure.details.retryAt ?? 0) - clock.now()
@@ -78,18 +80,17 @@ export function createSend(options: SendOptions, deps: SendDeps): Send {
 
   /** One try; a second one at once where credentials were refused that have changed since they were read. */
   async function attempt(pieces: readonly Piece[], body: Body, signal: AbortSignal): Promise<Sent | Failure> {
-    const ask = (target: Target) =>
-      deps.ask(
-        { url: target.url, method: options.method, headers: headersOf(target, body), body, pieces },
-        signal,
-      )
+    const request = { method: options.method, body, pieces }
+    const read = (answer: Answer) => preset.read(answer, pieces)
+    const exchange = (target: Target) =>
+      deps.exchange({ ...request, url: target.url, headers: headersOf(target, body), read }, signal)
     const target = targets.current()
-    const answered = await ask(target)
-    if (answered.verdict.kind !== 'fault' || !answered.verdict.credentials) return settle(answered, target)
+    const result = await exchange(target)
+    if (result.verdict.kind !== 'fault' || !result.verdict.credentials) return settle(result, target)
     targets.reread()
     const changed = targets.current()
-    if (sameTarget(target, changed)) return settle(answered, target)
-    return settle(await ask(changed), changed)
+    if (sameTarget(target, changed)) return settle(result, target)
+    return settle(await exchange(changed), changed)
   }
 
   return async (pieces, signal) => {
@@ -105,6 +106,10 @@ export function createSend(options: SendOptions, deps: SendDeps): Send {
       await clock.sleep(waitMs, signal)
     }
   }
+}
+
+function masked(outcome: Outcome, { forms }: Target): Outcome {
+  return typeof outcome === 'object' ? { ...outcome, answer: maskText(outcome.answer, forms) } : outcome
 }
 
 function retryable(error: unknown): Failure {

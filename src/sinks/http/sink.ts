@@ -6,9 +6,9 @@ import type { Clock, Format, OpenStream, Sink, Telemetry } from '../../ports.ts'
 import { backoffMs } from '../../transport/backoff.ts'
 import { createDispatcher, type TlsOptions } from '../../transport/dispatcher.ts'
 import { createSlots } from '../slots.ts'
-import { createAsk } from './ask.ts'
 import { type BatchLimits, cutBatches } from './batches.ts'
 import type { Compression } from './body.ts'
+import { createExchange } from './exchange.ts'
 import { excerptOf } from './failures.ts'
 import type { Preset } from './presets/preset.ts'
 import { type PresetName, presets } from './presets/registry.ts'
@@ -57,14 +57,14 @@ export function createHttpSink(options: HttpSinkOptions, deps: HttpSinkDeps): Si
   const targets = createTargetSource({
     name,
     url: options.url,
-    headers: { 'user-agent': `shieldlog/${deps.version}`, ...options.headers },
+    headers: options.headers,
+    userAgent: `shieldlog/${deps.version}`,
   })
   const dispatcher = createDispatcher({ tls: options.tls, connections })
   const what = `sink ${name} (${targets.origin})`
-  const ask = createAsk({
+  const exchange = createExchange({
     name,
     what,
-    preset,
     dispatcher,
     slots: createSlots(connections),
     clock,
@@ -74,7 +74,7 @@ export function createHttpSink(options: HttpSinkOptions, deps: HttpSinkDeps): Si
   const method = options.method ?? 'POST'
   const send = createSend(
     { what, method, compression: options.compression },
-    { ask, targets, preset, format, clock, random },
+    { exchange, targets, preset, format, clock, random },
   )
   const tally = createTally()
   const pause = (again: number, signal: AbortSignal) =>
@@ -102,8 +102,7 @@ export function createHttpSink(options: HttpSinkOptions, deps: HttpSinkDeps): Si
     name,
     address: targets.origin,
     open: (_stream, { isReplay }) => Promise.resolve(openWith(isReplay === true ? decided(tally) : tally)),
-    check: (signal) => probe({ what, ask, targets, preset, clock }, signal),
-    refresh: () => Promise.resolve(targets.reread()),
+    check: (signal) => probe({ what, exchange, targets, preset, clock }, signal),
     close: () => (closing ??= dispatcher.destroy()),
   }
 }

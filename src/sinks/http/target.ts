@@ -1,6 +1,8 @@
-import { Failure } from '../../domain/failure.ts'
+import { Failure, messageOf } from '../../domain/failure.ts'
+import { headerValueError, urlError, type SettingError } from '../../domain/http-rules.ts'
 import { Secret } from '../../domain/secret.ts'
 import { formsOf } from './mask.ts'
+import { headerNameError, insteadOfCredentials } from './rules.ts'
 
 /** Where requests go and with which headers, all secrets in plain: never to be printed. */
 export interface Target {
@@ -14,6 +16,8 @@ export interface TargetOptions {
   readonly name: string
   readonly url: string | Secret
   readonly headers: Readonly<Record<string, string | Secret>>
+  /** Sent as User-Agent unless the headers name another. */
+  readonly userAgent: string
 }
 
 /** The target as its secrets stand now. */
@@ -26,43 +30,43 @@ export interface TargetSource {
   readonly origin: string
 }
 
-/** What frames a request or is made by the sink for each body; a second value would break or forge requests. */
-const ownHeaders = new Set([
-  'connection',
-  'content-encoding',
-  'content-length',
-  'content-type',
-  'expect',
-  'host',
-  'idempotency-key',
-  'keep-alive',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
-const headerName = /^[!#$%&'*+.^_`|~\dA-Za-z-]+$/
-const headerValue = /^[\t\x20-\x7e\x80-\xff]+$/
 const secretName = /auth|key|token|secret|cookie|signature|password/i
 
 /** Throws an error that names the field for a URL or header that cannot be used. */
 export function createTargetSource(options: TargetOptions): TargetSource {
   const { name, headers } = options
-  for (const header of Object.keys(headers)) assertName(name, header)
+  const before = new Set<string>()
+  for (const header of Object.keys(headers)) {
+    assertUsable(name, `headers.${JSON.stringify(header)}`, headerNameError(header, before))
+    before.add(header.toLowerCase())
+  }
   const origin = build(options).url.origin
   let target: Target | undefined
+
+  function reread(): void {
+    for (const value of [options.url, ...Object.values(headers)])
+      if (value instanceof Secret && value.reread()) target = undefined
+  }
+
+  function built(): Target {
+    try {
+      return build(options)
+    } catch {
+      // A file of a secret may have been read while it was being written.
+      reread()
+      return build(options)
+    }
+  }
+
   return {
     origin,
+    reread,
     current() {
       try {
-        return (target ??= build(options))
+        return (target ??= built())
       } catch (cause) {
-        throw new Failure('stop', 'sink_refuses', cause instanceof Error ? cause.message : String(cause))
+        throw new Failure('stop', 'sink_refuses', messageOf(cause))
       }
-    },
-    reread() {
-      for (const value of [options.url, ...Object.values(headers)])
-        if (value instanceof Secret && value.reread()) target = undefined
     },
   }
 }
@@ -72,12 +76,13 @@ export function sameTarget(one: Target, other: Target): boolean {
   return one.url.href === other.url.href && JSON.stringify(one.headers) === JSON.stringify(other.headers)
 }
 
-function build({ name, url, headers }: TargetOptions): Target {
-  const parsed = parseUrl(name, reveal(url))
-  const plain: Record<string, string> = {}
+function build({ name, url, headers, userAgent }: TargetOptions): Target {
+  assertUsable(name, 'url', urlError(reveal(url), insteadOfCredentials))
+  const parsed = new URL(reveal(url))
+  const plain: Record<string, string> = { 'user-agent': userAgent }
   for (const [header, value] of Object.entries(headers)) {
     const text = reveal(value)
-    assertValue(name, header, text)
+    assertUsable(name, `headers.${header}`, headerValueError(text))
     plain[header.toLowerCase()] = text
   }
   const secrets = Object.entries(headers)
@@ -100,32 +105,7 @@ function reveal(value: string | Secret): string {
   return value instanceof Secret ? value.reveal() : value
 }
 
-function parseUrl(sink: string, text: string): URL {
-  const url = URL.parse(text)
-  if (url === null || !/^https?:$/.test(url.protocol))
-    throw new Error(
-      `sink ${sink}: url is no http or https URL: write a whole one, such as https://siem.example/in`,
-    )
-  if (url.username !== '' || url.password !== '')
-    throw new Error(
-      `sink ${sink}: url holds a user name or password: move it to a header, for example headers: { Authorization: "Basic \${SIEM_BASIC}" }`,
-    )
-  url.hash = ''
-  return url
-}
-
-function assertName(sink: string, header: string): void {
-  if (!headerName.test(header))
-    throw new Error(
-      `sink ${sink}: headers.${JSON.stringify(header)} is no header name: use letters, digits and "-"`,
-    )
-  if (ownHeaders.has(header.toLowerCase()))
-    throw new Error(`sink ${sink}: headers.${header} is written by the sink itself: remove it`)
-}
-
-function assertValue(sink: string, header: string, value: string): void {
-  if (headerValue.test(value)) return
-  throw new Error(
-    `sink ${sink}: headers.${header} is empty or holds a line break or another character that no header may have: write one line of printable characters`,
-  )
+/** Secrets are read again while the sink runs, so what the configuration checked is checked here once more. */
+function assertUsable(sink: string, field: string, error: SettingError | undefined): void {
+  if (error !== undefined) throw new Error(`sink ${sink}: ${field} ${error.problem}: ${error.remedy}`)
 }

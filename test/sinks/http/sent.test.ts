@@ -36,6 +36,12 @@ describe('what is sent', () => {
     },
   )
 
+  it('names another program where the headers do', async () => {
+    const server = await serve(reply(200))
+    await deliver(ship(server.url, { headers: { 'User-Agent': 'waf/1' } }).sink, buildEvents(1))
+    expect(server.got[0]!.headers['user-agent']).toBe('waf/1')
+  })
+
   it('is one array with the preset json', async () => {
     const server = await serve(reply(202, '{}'))
     const { sink } = ship(server.url, { preset: 'json' })

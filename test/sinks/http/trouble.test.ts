@@ -94,6 +94,14 @@ describe('a far side in trouble', () => {
     }
   })
 
+  it.each([-300_000, 300_000])('names its time as a date by its own clock (%i ms off)', async (offsetMs) => {
+    const nowMs = Date.now() + offsetMs
+    const [date, later] = [nowMs, nowMs + 120_000].map((ms) => new Date(ms).toUTCString())
+    const server = await serve(reply(503, '', { date: date!, 'retry-after': later! }))
+    const { retryAt } = (await failureOf(deliver(ship(server.url).sink, buildEvents(1)))).details
+    expect(Math.abs(retryAt! - Date.now() - 120_000)).toBeLessThan(60_000)
+  })
+
   it('lets go at once when the pump is stopped', async () => {
     const server = await serve(() => {})
     const { sink } = ship(server.url, { timeoutSeconds: 60 })

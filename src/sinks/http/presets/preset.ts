@@ -19,7 +19,10 @@ export interface Answer {
   readonly whole: boolean
 }
 
-/** What became of one event of a request. `retry`: sent again alone with others of its kind. */
+/**
+ * What became of one event of a request. `retry`: sent again alone with others of its kind. The answer is given as it
+ * came: whoever sent the request masks and cuts it.
+ */
 export type Outcome = 'accepted' | 'retry' | { readonly refused: RefusalReason; readonly answer: string }
 
 /** What an answer means for the events of its request. */

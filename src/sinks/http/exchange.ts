@@ -5,13 +5,12 @@ import type { Clock, Telemetry } from '../../ports.ts'
 import type { Slots } from '../slots.ts'
 import type { Body } from './body.ts'
 import { post } from './post.ts'
-import type { Answer, Piece, Preset, Verdict } from './presets/preset.ts'
+import type { Answer, Piece, Verdict } from './presets/preset.ts'
 
-export interface AskDeps {
+export interface ExchangeDeps {
   /** Name of the sink, and how failures name it. */
   readonly name: string
   readonly what: string
-  readonly preset: Preset
   readonly dispatcher: Dispatcher
   /** One for each connection: waiting for one must not count against the time limit of a request. */
   readonly slots: Slots
@@ -20,37 +19,39 @@ export interface AskDeps {
   readonly timeoutMs: number
 }
 
-export interface Question {
+export interface ExchangeRequest {
   readonly url: URL
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: Body
+  /** The events in the body; none in a check. */
   readonly pieces: readonly Piece[]
+  /** What the answer means for them. */
+  readonly read: (answer: Answer) => Verdict
 }
 
-export interface Answered {
+export interface ExchangeResult {
   readonly answer: Answer
   readonly verdict: Verdict
 }
 
 /** Sends one request once, reads what the answer means, and tells telemetry of it. */
-export type Ask = (question: Question, signal: AbortSignal) => Promise<Answered>
+export type Exchange = (request: ExchangeRequest, signal: AbortSignal) => Promise<ExchangeResult>
 
 /** Throws Failure: `network`, `timeout` (retry), `sink_refuses` (stop) where no trusted connection can be made. */
-export function createAsk(deps: AskDeps): Ask {
-  const { name, preset, slots, clock, telemetry } = deps
-  return async ({ body, pieces, ...request }, signal) => {
+export function createExchange(deps: ExchangeDeps): Exchange {
+  const { name, slots, clock, telemetry } = deps
+  return async ({ body, pieces, read, ...request }, signal) => {
     const giveBack = await slots.take(signal)
     const startedMs = clock.monotonic()
-    const told = (outcome: RequestOutcome) => {
-      const bytes = outcome === 'ok' ? (body?.plainBytes ?? 0) : 0
+    const told = (outcome: RequestOutcome, bytes = 0) => {
       const seconds = (clock.monotonic() - startedMs) / 1000
       telemetry.emit({ name: 'SinkAnswered', sink: name, outcome, seconds, bytes })
     }
     try {
       const answer = await post({ ...request, ...(body && { body: body.bytes }) }, deps, signal)
-      const verdict = preset.read(answer, pieces)
-      told(outcomeOf(answer, verdict))
+      const verdict = read(answer)
+      told(outcomeOf(verdict, pieces), bytesTaken(verdict, pieces, body))
       return { answer, verdict }
     } catch (error) {
       if (isFailure(error) && error.code !== 'cancelled')
@@ -70,11 +71,21 @@ function refusesOf(cause: Failure): Failure {
   return new Failure('stop', 'sink_refuses', `${cause.message}: check url, headers and tls`, { cause })
 }
 
-function outcomeOf({ status }: Answer, verdict: Verdict): RequestOutcome {
-  if (verdict.kind === 'retry' && verdict.code === 'bad_body') return 'bad_body'
-  if (status >= 200 && status < 300) return 'ok'
-  if (status === 429) return 'throttled'
-  if (status === 401 || status === 403) return 'unauthorised'
-  if (status === 408) return 'timeout'
-  return status >= 500 ? 'server_error' : 'rejected'
+/** `ok` only where every event of the request was taken, whatever the status says. */
+function outcomeOf(verdict: Verdict, pieces: readonly Piece[]): RequestOutcome {
+  if (verdict.kind === 'accepted') return 'ok'
+  if (verdict.kind === 'retry') return verdict.code
+  if (verdict.kind === 'split') return 'rejected'
+  if (verdict.kind === 'fault') return verdict.credentials ? 'unauthorised' : 'rejected'
+  if (verdict.outcomes.some((outcome) => typeof outcome === 'object')) return 'rejected'
+  return pieces.every((_, index) => verdict.outcomes[index] === 'accepted') ? 'ok' : 'server_error'
+}
+
+function bytesTaken(verdict: Verdict, pieces: readonly Piece[], body: Body | undefined): number {
+  if (verdict.kind === 'accepted') return body?.plainBytes ?? 0
+  if (verdict.kind !== 'each') return 0
+  return pieces.reduce(
+    (sum, { bytes }, index) => sum + (verdict.outcomes[index] === 'accepted' ? bytes : 0),
+    0,
+  )
 }

@@ -1,0 +1,29 @@
+/** What is wrong with a setting, and what to do about it; neither shows its value. */
+export interface SettingError {
+  readonly problem: string
+  readonly remedy: string
+}
+
+/** An address that requests can go to; `instead` says where a user name and password belong. */
+export function urlError(text: string, instead: string): SettingError | undefined {
+  const url = URL.parse(text)
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    return {
+      problem: 'is no http or https URL',
+      remedy: 'write a whole URL such as https://host.example/path',
+    }
+  if (url.username !== '' || url.password !== '')
+    return { problem: 'holds a user name or password', remedy: instead }
+  if (url.hash !== '') return { problem: 'holds a fragment (#…)', remedy: 'remove everything from "#" on' }
+  return undefined
+}
+
+const headerText = /^[\x21-\x7e\x80-\xff]([\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?$/
+
+export function headerValueError(value: string): SettingError | undefined {
+  if (headerText.test(value)) return undefined
+  return {
+    problem: 'is empty, begins or ends with a space, or holds a character that no header may have',
+    remedy: 'give one line of printable characters without spaces around it',
+  }
+}

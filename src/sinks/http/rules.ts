@@ -1,0 +1,32 @@
+import type { SettingError } from '../../domain/http-rules.ts'
+
+/** Where a user name and password of the URL belong. */
+export const insteadOfCredentials =
+  'move it to a header, for example headers: { Authorization: "Basic ${SIEM_BASIC}" }'
+
+/** What frames a request or is made by the sink for each body; a second value would break or forge requests. */
+const ownHeaders = new Set([
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'expect',
+  'host',
+  'idempotency-key',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+const headerName = /^[!#$%&'*+.^_`|~\dA-Za-z-]+$/
+
+/** Whether a header of the configuration can be sent; `before` are those that stand before it, in lower case. */
+export function headerNameError(header: string, before: ReadonlySet<string>): SettingError | undefined {
+  if (!headerName.test(header)) return { problem: 'is no header name', remedy: 'use letters, digits and "-"' }
+  const name = header.toLowerCase()
+  if (ownHeaders.has(name)) return { problem: 'is a header that the sink writes itself', remedy: 'remove it' }
+  if (before.has(name))
+    return { problem: 'is given twice, in different spellings', remedy: 'keep one of them' }
+  return undefined
+}
