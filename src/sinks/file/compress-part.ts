@@ -1,10 +1,12 @@
+import { createHash, type Hash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { open, rename, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { addAbortSignal, pipeline } from 'node:stream'
-import { createGzip, createZstdCompress } from 'node:zlib'
+import { constants as zlib, createGzip, createZstdCompress } from 'node:zlib'
 import { copyTo } from './copy.ts'
 import { syncFolder } from './directory.ts'
+import { throwIfAborted } from './lane.ts'
 import { readBytes } from './lines.ts'
 import { unfinishedName, type PartOnDisk } from './listing.ts'
 import type { FileSinkSettings } from './settings.ts'
@@ -19,11 +21,13 @@ export interface Compressed {
   discard(): Promise<void>
 }
 
-/** Writes the compressed form, durably. To be called under the lock of the part's writer. */
+/**
+ * Writes the compressed form, durably, and reads it back: the plain part may go only when what would replace it decodes
+ * to the same bytes. To be called under the lock of the part's writer.
+ */
 export async function compressPart(
   settings: FileSinkSettings,
-  path: string,
-  bytes: number,
+  { path, bytes, openFile }: { path: string; bytes: number; openFile: typeof open },
   signal: AbortSignal,
 ): Promise<Compressed> {
   const suffix = settings.compress === 'zstd' ? '.zst' : '.gz'
@@ -33,23 +37,26 @@ export async function compressPart(
     await unlink(unfinished).catch(() => undefined)
   }
   try {
-    const to = await open(unfinished, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, settings.mode)
+    const to = await openFile(unfinished, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, settings.mode)
+    const written = createHash('sha256')
+    let size: number
     try {
       await to.chmod(settings.mode)
-      await copyTo(to, await encoded(settings, path, bytes, signal), unfinished, signal)
+      await copyTo(to, await encoded(settings, { path, bytes, hash: written }, signal), unfinished, signal)
       await to.sync()
-      const { size } = await to.stat()
-      return {
-        bytes: size,
-        discard,
-        async replace() {
-          await rename(unfinished, `${path}${suffix}`)
-          await syncFolder(folder)
-          await unlink(path)
-        },
-      }
+      size = (await to.stat()).size
     } finally {
       await to.close()
+    }
+    await verify(unfinished, { bytes, hash: written.digest('hex') }, signal)
+    return {
+      bytes: size,
+      discard,
+      async replace() {
+        await rename(unfinished, `${path}${suffix}`)
+        await syncFolder(folder)
+        await unlink(path)
+      },
     }
   } catch (error) {
     await discard()
@@ -60,16 +67,36 @@ export async function compressPart(
 /** With its length in the header (zstd) or trailer (gzip), by which it is told from another part's. */
 async function encoded(
   settings: FileSinkSettings,
-  path: string,
-  bytes: number,
+  { path, bytes, hash }: { path: string; bytes: number; hash: Hash },
   signal: AbortSignal,
 ): Promise<AsyncIterable<Buffer>> {
-  const encoder = settings.compress === 'zstd' ? createZstdCompress({ pledgedSrcSize: bytes }) : createGzip()
+  const params = { [zlib.ZSTD_c_checksumFlag]: 1 }
+  const encoder =
+    settings.compress === 'zstd' ? createZstdCompress({ pledgedSrcSize: bytes, params }) : createGzip()
   const source = addAbortSignal(signal, await readBytes(path))
+  source.on('data', (piece: Buffer) => void hash.update(piece))
   pipeline(source, encoder, () => {
     // A source that breaks destroys the encoder, and the reader of that throws.
   })
   return encoder
+}
+
+/** Throws unless the compressed file decodes to as many bytes with the same hash. */
+async function verify(
+  path: string,
+  expected: { readonly bytes: number; readonly hash: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const hash = createHash('sha256')
+  let bytes = 0
+  const pieces: AsyncIterable<Buffer> = await readBytes(path)
+  for await (const piece of pieces) {
+    throwIfAborted(signal)
+    hash.update(piece)
+    bytes += piece.length
+  }
+  if (bytes !== expected.bytes || hash.digest('hex') !== expected.hash)
+    throw new Error('what was compressed does not decode to what was written')
 }
 
 /** True while the part stands there alone in its plain form, as long as it was when it was closed. */

@@ -1,3 +1,4 @@
+import type { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isFailure, messageOf } from '../../domain/failure.ts'
 import type { Clock } from '../../ports.ts'
@@ -29,6 +30,7 @@ export interface Compressor {
 export interface CompressorDeps {
   readonly root: string
   readonly clock: Clock
+  readonly openFile: typeof open
   /** The lock of a part's writer, undefined while that lives elsewhere. */
   hold(writer: string): HeldIdentity | undefined
   /** Runs a job while nobody else works on the stream's files. */
@@ -93,7 +95,11 @@ export function createCompressor(settings: FileSinkSettings, deps: CompressorDep
     const folder = await findFolder(deps.root, part.place.folders)
     if (folder === undefined || part.bytes === 0) return
     if (!isUntouched(await lookAtPart(folder, part.parsed.name), part.bytes)) return
-    const compressed = await compressPart(settings, path, part.bytes, signal)
+    const compressed = await compressPart(
+      settings,
+      { path, bytes: part.bytes, openFile: deps.openFile },
+      signal,
+    )
     const isReplaced = await deps.alone(part.place, async () => {
       const isSame = isUntouched(await lookAtPart(folder, part.parsed.name), part.bytes)
       if (isSame && !signal.aborted) await compressed.replace()
@@ -108,8 +114,7 @@ export function createCompressor(settings: FileSinkSettings, deps: CompressorDep
 
   return {
     add(part) {
-      // What waits for its place is compressed once it is there.
-      if (settings.compress === 'none' || part.place.isStaging === true || closing.signal.aborted) return
+      if (settings.compress === 'none' || closing.signal.aborted) return
       const path = join(deps.root, ...part.place.folders, part.parsed.name)
       const known = entries.get(path)
       if (active?.path === path || known?.part.bytes === part.bytes) return

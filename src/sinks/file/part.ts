@@ -39,8 +39,6 @@ export interface Place {
   readonly folders: readonly string[]
   /** `zone=<id>/day=<YYYY-MM-DD>`, for people and as a key. */
   readonly relative: string
-  /** No reader looks there. */
-  readonly isStaging?: true
 }
 
 /** The one way from a stream to a path. Whatever is not a whole number and a calendar day is a bug, and gets no path. */

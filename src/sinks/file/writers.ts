@@ -43,9 +43,8 @@ export function createWriters(settings: FileSinkSettings, deps: FileSinkDeps, la
         id === identity.id ? { id, release: () => undefined } : holdIdentity(folder, id)
       const alone = <T>(place: { readonly relative: string }, job: () => Promise<T>) =>
         lanes.run(place.relative, job)
-      const compressor = createCompressor(settings, { root, clock: deps.clock, hold, alone, emit })
-      const openFile = deps.openFile ?? open
-      const { format, clock } = deps
+      const { format, clock, openFile = open } = deps
+      const compressor = createCompressor(settings, { root, clock, openFile, hold, alone, emit })
       const known = { root, ownFolder: folder, store, identity, notes, compressor, hold }
       return {
         settings,

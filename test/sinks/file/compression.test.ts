@@ -1,4 +1,4 @@
-import { copyFile, readFile, writeFile } from 'node:fs/promises'
+import { copyFile, open, readFile, writeFile, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync, zstdDecompressSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
@@ -149,4 +149,47 @@ it('takes the lines of a compressed part in on a day that can no longer be read'
   const { adopted } = await ledger.open(sink, false)
   expect(adopted!.identities.map(({ id }) => id)).toEqual(['a-5', 'a-6', 'a-7', 'a-8', 'a-9'])
   expect(adopted!.receipts).toEqual([receipt])
+})
+
+/** No real disk turns bits over when it is told to. */
+function damaging(handle: FileHandle): FileHandle {
+  const write = handle.write.bind(handle)
+  return Object.assign(handle, {
+    write(buffer: Buffer, offset: number, length: number) {
+      const damaged = Buffer.from(buffer.subarray(offset, offset + length))
+      damaged[damaged.length >> 1]! ^= 0xff
+      return write(damaged, 0, length)
+    },
+  })
+}
+
+it.each(['gzip', 'zstd'] as const)(
+  'keeps the plain part where its compressed form does not read back: %s',
+  async (compress) => {
+    const openFile = (async (path: string, flags: number, mode: number) => {
+      const handle = await open(path, flags, mode)
+      return path.endsWith('.ndjson') ? handle : damaging(handle)
+    }) as typeof open
+    const sink = bench.sink({ compress, rotate: { maxBytes: 200, maxAgeMinutes: 60 } }, { clock, openFile })
+    await ledger.ship(sink, buildEvents(10, 'a'))
+    await (await ledger.open(sink)).close()
+    clock.advance(120_000)
+    await vi.waitFor(() => expect(bench.named('Warned')).toHaveLength(1), { timeout: 5000 })
+    expect(await bench.files()).toEqual([expect.stringMatching(/ndjson$/)])
+    expect(await bench.ids()).toEqual(buildEvents(10, 'a').map(({ id }) => id))
+  },
+)
+
+it('writes a checksum into a zstd file, so that other tools see damage too', async () => {
+  const sink = compressing('zstd')
+  await ledger.ship(sink, buildEvents(10, 'a'))
+  await (await ledger.open(sink)).close()
+  clock.advance(120_000)
+  await compressed()
+  const [file] = await bench.files()
+  const bytes = await readFile(join(bench.folder(), file!))
+  expect(bytes[4]! & 0b100).toBe(0b100)
+  // The checksum is what stands last.
+  bytes[bytes.length - 1]! ^= 0xff
+  expect(() => zstdDecompressSync(bytes)).toThrow('checksum')
 })
