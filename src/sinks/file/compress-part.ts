@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto'
 import { constants } from 'node:fs'
-import { open, rename, unlink } from 'node:fs/promises'
+import { rename, unlink, type open } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { addAbortSignal, pipeline } from 'node:stream'
 import { constants as zlib, createGzip, createZstdCompress } from 'node:zlib'
