@@ -1,29 +1,17 @@
-import { compareConfigs, type Comparison } from '../config/compare.ts'
-import { ConfigFaults, faultLine } from '../config/faults.ts'
 import type { Loaded } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
 import { messageOf, type Failure } from '../domain/failure.ts'
-import { createServer, type Server } from '../server/server.ts'
-import { healthOf } from '../server/health.ts'
+import type { Server } from '../server/server.ts'
 import { awaitBackend } from './await-backend.ts'
 import type { Backend, Role } from './backend.ts'
+import { closeInOrder } from './close-all.ts'
+import { createDaemonServer } from './daemon-server.ts'
+import { createEngine, type Engine } from './engine.ts'
 import { stateName } from './existing-store.ts'
 import { knownOf, type Ground } from './ground.ts'
 import { openBackend } from './open-backend.ts'
-import { createEngine, type Engine } from './engine.ts'
-import { readinessOf, type Readiness } from './readiness.ts'
+import { reloadEngine } from './reload.ts'
 import { version } from './version.ts'
-
-export interface Daemon {
-  readonly engine: () => Engine
-  /** Opens the state, takes the schedule lock and serves HTTP; ships nothing yet. Throws Failure. */
-  open(signal: AbortSignal): Promise<void>
-  /** Starts shipping. */
-  start(): Promise<void>
-  /** Takes over a new configuration, or refuses it with all its faults and goes on with the old one. */
-  reload(load: () => Loaded): Promise<void>
-  /** Ends everything; what was not committed comes again at the next start. Safe twice and before `open`. */
-  stop(): Promise<void>
-}
 
 export interface DaemonOptions {
   readonly ground: Ground
@@ -32,142 +20,151 @@ export interface DaemonOptions {
   readonly sinkGone: (failure: Failure) => void
 }
 
-/** `/readyz` and `/status` read the store at most this often. */
-const readAgainMs = 2_000
-
-export function createDaemon(loaded: Loaded, { ground, serve, role, sinkGone }: DaemonOptions): Daemon {
-  const { clock, telemetry, metrics, logger } = ground
-  let { config } = loaded
-  let backend: Backend | undefined
-  /** Why there is none yet. */
-  let missing: Failure | undefined
-  let server: Server | undefined
-  let engine: Engine | undefined
-  let phase: 'starting' | 'running' | 'stopping' = 'starting'
+/** One configuration at work: the store, the engine that ships, the HTTP server. */
+export class Daemon {
+  readonly #options: DaemonOptions
+  readonly #ground: Ground
+  readonly #warnings: readonly string[]
+  #config: Config
+  #backend: Backend | undefined
+  #server: Server | undefined
+  #engine: Engine | undefined
+  #phase: 'starting' | 'running' | 'stopping' = 'starting'
+  /** Why nothing is shipped although the process neither starts nor stops by itself. */
+  #trouble: string | undefined
   /** False for a run that ends by itself: it ends with the configuration that it began with. */
-  let isScheduled = false
-  /** When each loop that must keep turning last did. */
-  const turns = new Map<string, number>()
-  let reloading = Promise.resolve()
+  #isScheduled = false
+  readonly #turns = new Map<string, number>()
+  #reloading = Promise.resolve()
 
-  function makeEngine(): Engine {
-    const turned = (loop: string) => {
-      turns.set(loop, clock.monotonic())
-      if (phase === 'starting') phase = 'running'
-    }
-    return createEngine(config, { ground, backend: backend!, turned, sinkGone })
+  constructor({ config, warnings }: Loaded, options: DaemonOptions) {
+    this.#options = options
+    this.#ground = options.ground
+    this.#config = config
+    this.#warnings = warnings
   }
 
-  async function readiness(): Promise<Readiness> {
-    if (phase !== 'running' || engine === undefined)
-      return { ready: false, reasons: [missing?.message ?? `the process is ${phase}`] }
-    const now = engine
-    return readinessOf(
-      async () => {
-        const [snapshot, planned] = await Promise.all([now.snapshot(), now.plan()])
-        return { snapshot, planned }
-      },
-      config.server.readyLagSeconds,
-      backend?.storeTrouble(),
-    )
+  /** Only after `open`. */
+  engine(): Engine {
+    return this.#engine!
   }
 
-  async function listen(): Promise<void> {
-    const { host, port, token } = config.server
-    const recent = remember(readiness, readAgainMs, clock)
-    server = createServer({
-      host,
-      port,
-      ...(token !== undefined && { token }),
-      metrics,
-      telemetry,
-      clock,
-      health: () => {
-        const loops = [...turns].map(([loop, turnedAtMs]) => ({ loop, turnedAtMs }))
-        return healthOf(loops, config.poll.everySeconds, clock.monotonic())
-      },
-      readiness: recent,
-      status: async () => engine?.status() ?? { starting: true },
-    })
-    await server.start()
+  /** Opens the state, takes the schedule lock and serves HTTP; ships nothing yet. Throws Failure. */
+  async open(signal: AbortSignal): Promise<void> {
+    const { serve } = this.#options
+    const { metrics, telemetry } = this.#ground
+    this.#backend = await this.#openBackend(signal)
+    this.#trouble = undefined
+    await this.#backend.acquire(signal)
+    this.#engine = this.#makeEngine(this.#config)
+    if (this.#backend.tellsState) metrics.readState(() => this.engine().snapshot())
+    if (serve) await this.#listen()
+    for (const text of this.#warnings) telemetry.emit({ name: 'Warned', about: 'configuration', text })
+    const { zones, sinks } = knownOf(this.#config)
+    const state = stateName(this.#config)
+    telemetry.emit({ name: 'Started', version, zones: zones.length, sinks, state })
   }
 
-  async function takeOver(load: () => Loaded): Promise<void> {
-    if (phase !== 'running' || !isScheduled) return
-    const before = { config, engine: engine! }
-    let changes: Comparison
-    let next: Engine
+  /** Starts shipping. */
+  async start(): Promise<void> {
+    this.#phase = 'running'
+    this.#isScheduled = true
+    await this.engine().schedule.start()
+  }
+
+  /** Takes over a new configuration, or refuses it with all its faults and goes on with the old one. Never rejects. */
+  reload(load: () => Loaded): Promise<void> {
+    // One after the other: two at once would leave the engine of the first running beside that of the second.
+    this.#reloading = this.#reloading.then(() => this.#reload(load))
+    return this.#reloading
+  }
+
+  /**
+   * Ends everything, each part also where one before it fails to end; what was not committed comes again at the next
+   * start. Never rejects. Safe twice and before `open`. The order:
+   * 1. a reload that is under way, so that no engine is made behind the one that is closed;
+   * 2. the engine: first the schedule, which aborts what runs and waits for it, then the sinks and the API clients;
+   * 3. the server, so that probes and scrapes see the stop to its end;
+   * 4. the store with the schedule lock, since all of the above writes to it, and who waits for the lock starts then.
+   */
+  async stop(): Promise<void> {
+    this.#phase = 'stopping'
+    await this.#reloading
     try {
-      const loadedAgain = load()
-      changes = compareConfigs(config, loadedAgain.config)
-      // State and server stay as they are until a restart.
-      config = { ...loadedAgain.config, state: config.state, server: config.server }
-      next = makeEngine()
+      await closeInOrder(
+        () => this.#engine?.close(),
+        () => this.#server?.stop(),
+        () => this.#backend?.close(),
+      )
     } catch (error) {
-      config = before.config
-      const faults = error instanceof ConfigFaults ? error.faults.map(faultLine) : [messageOf(error)]
-      telemetry.emit({ name: 'ConfigRefused', faults })
-      return
+      this.#warn('stop', `not everything was closed: ${messageOf(error)}`)
     }
-    // What is under way ends between two pages, or comes again: nothing is lost.
-    await before.engine.close().catch((error: unknown) => telemetry.emit({ name: 'TickFailed', error }))
+  }
+
+  #openBackend(signal: AbortSignal): Promise<Backend> {
+    const { serve, role } = this.#options
+    const open = () => openBackend(this.#config, role, this.#ground)
+    if (!serve) return open()
+    const waits = async (failure: Failure) => {
+      this.#trouble = failure.message
+      await this.#listen()
+    }
+    return awaitBackend(open, waits, this.#ground, signal)
+  }
+
+  #makeEngine(config: Config): Engine {
+    const turned = (loop: string) => {
+      this.#turns.set(loop, this.#ground.clock.monotonic())
+      if (this.#phase === 'starting') this.#phase = 'running'
+    }
+    const { ground, sinkGone } = this.#options
+    return createEngine(config, { ground, backend: this.#backend!, turned, sinkGone })
+  }
+
+  async #reload(load: () => Loaded): Promise<void> {
+    if (this.#phase !== 'running' || !this.#isScheduled) return
+    await reloadEngine(this.engine(), {
+      load,
+      makeEngine: (config) => this.#makeEngine(config),
+      start: (engine) => this.#startInstead(engine),
+      halted: (error) => this.#halted(error),
+      telemetry: this.#ground.telemetry,
+    })
+  }
+
+  /** Puts an engine in the place of one that was closed. */
+  async #startInstead(engine: Engine): Promise<void> {
+    const { config } = engine
+    const { logger, metrics } = this.#ground
+    this.#engine = engine
+    this.#config = config
     logger.setLevel(config.log.level)
     metrics.prepare(knownOf(config))
-    engine = next
-    if (phase !== 'running') return
+    if (this.#phase !== 'running') return
     await engine.schedule.start()
-    telemetry.emit({ name: 'ConfigReloaded', ...changes })
+    this.#trouble = undefined
   }
 
-  return {
-    engine: () => engine!,
-    async open(signal) {
-      const open = () => openBackend(config, role, ground)
-      const waits = async (failure: Failure) => {
-        missing = failure
-        if (server === undefined) await listen()
-      }
-      backend = serve ? await awaitBackend(open, waits, ground, signal) : await open()
-      missing = undefined
-      await backend.acquire(signal)
-      engine = makeEngine()
-      if (backend.tellsState) metrics.readState(() => engine!.snapshot())
-      if (serve && server === undefined) await listen()
-      for (const text of loaded.warnings) telemetry.emit({ name: 'Warned', about: 'configuration', text })
-      const { zones, sinks } = knownOf(config)
-      telemetry.emit({ name: 'Started', version, zones: zones.length, sinks, state: stateName(config) })
-    },
-    async start() {
-      phase = 'running'
-      isScheduled = true
-      await engine!.schedule.start()
-    },
-    reload(load) {
-      // One after the other: two at once would leave the engine of the first running beside that of the second.
-      reloading = reloading.then(() => takeOver(load))
-      return reloading
-    },
-    async stop() {
-      phase = 'stopping'
-      await reloading
-      await engine?.close()
-      await server?.stop()
-      await backend?.close()
-    },
+  #halted(error: unknown): void {
+    this.#trouble = `nothing is shipped since a reload: ${messageOf(error)}`
+    this.#warn('reload', `${this.#trouble}; mend it and send SIGHUP again, or restart`)
   }
-}
 
-/** Remembers an answer for a short while, so that many probes cost one reading. */
-function remember<Value>(
-  read: () => Promise<Value>,
-  forMs: number,
-  clock: Ground['clock'],
-): () => Promise<Value> {
-  let held: { value: Promise<Value>; atMs: number } | undefined
-  return () => {
-    if (held === undefined || clock.monotonic() - held.atMs > forMs) {
-      held = { value: read(), atMs: clock.monotonic() }
+  async #listen(): Promise<void> {
+    if (this.#server !== undefined) return
+    const state = {
+      config: () => this.#config,
+      engine: () => this.#engine,
+      notShipping: () =>
+        this.#trouble ?? (this.#phase === 'running' ? undefined : `the process is ${this.#phase}`),
+      storeTrouble: () => this.#backend?.storeTrouble(),
+      turns: this.#turns,
     }
-    return held.value
+    this.#server = createDaemonServer(this.#config, state, this.#ground)
+    await this.#server.start()
+  }
+
+  #warn(about: string, text: string): void {
+    this.#ground.telemetry.emit({ name: 'Warned', about, text })
   }
 }

@@ -2,6 +2,7 @@ import type { Config } from '../config/schema.ts'
 import { Failure } from '../domain/failure.ts'
 import { createLocalSchedule } from '../schedule/local/schedule.ts'
 import type { Backend } from './backend.ts'
+import { closeInOrder } from './close-all.ts'
 import { createHolder, type Ground } from './ground.ts'
 import { createLock, openStore, workersOf } from './state.ts'
 
@@ -54,8 +55,10 @@ export async function openEmbedded(config: Config, { clock, telemetry }: Ground)
         now: nowOf,
       }),
     async close() {
-      await lock.release()
-      await store.close()
+      await closeInOrder(
+        () => lock.release(),
+        () => store.close(),
+      )
     },
   }
 }

@@ -15,6 +15,7 @@ import { statusOf } from '../pump/status.ts'
 import { drain, type GivenUp } from '../schedule/local/drain.ts'
 import { createTickTracing } from '../telemetry/tracing.ts'
 import type { Backend } from './backend.ts'
+import { closeInOrder } from './close-all.ts'
 import type { Ground } from './ground.ts'
 import { createShipping, type Shipping } from './shipping.ts'
 
@@ -133,8 +134,10 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
     snapshot,
     status: () => statusOf(observed),
     async close() {
-      await schedule.stop()
-      await shipping.close()
+      await closeInOrder(
+        () => schedule.stop(),
+        () => shipping.close(),
+      )
     },
   }
 }

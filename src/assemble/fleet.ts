@@ -7,6 +7,7 @@ import { livingProcesses } from '../schedule/bullmq/presence.ts'
 import { createBullmqSchedule } from '../schedule/bullmq/schedule.ts'
 import { createAccountGate } from '../shield/account-gate.ts'
 import type { Backend, Role } from './backend.ts'
+import { closeInOrder } from './close-all.ts'
 import { createHolder, type Ground } from './ground.ts'
 import { openStore } from './state.ts'
 
@@ -96,8 +97,10 @@ export async function openFleet(
       )
     },
     async close() {
-      await store.close()
-      client.disconnect()
+      await closeInOrder(
+        () => store.close(),
+        async () => client.disconnect(),
+      )
     },
   }
 }

@@ -5,6 +5,7 @@ import { createEventLogSource } from '../shield/event-logs.ts'
 import { createPageBudget } from '../shield/page-budget.ts'
 import { createRedactor } from '../shield/redact.ts'
 import type { Backend } from './backend.ts'
+import { closeTogether } from './close-all.ts'
 import type { Ground } from './ground.ts'
 import { version } from './version.ts'
 
@@ -52,7 +53,7 @@ export function createReading(
     source: createEventLogSource(clientOf, () => redactor),
     clientOf,
     async close() {
-      await Promise.all([...clients.values()].map((client) => client.close()))
+      await closeTogether(clients.values())
     },
   }
 }

@@ -11,6 +11,7 @@ import type { PumpDeps } from '../pump/session.ts'
 import { createSink } from '../sinks/registry.ts'
 import { zonesOf, type Ground } from './ground.ts'
 import type { Backend } from './backend.ts'
+import { closeInOrder, closeTogether } from './close-all.ts'
 import { createReading, type Reading } from './reading.ts'
 import { version } from './version.ts'
 
@@ -91,8 +92,10 @@ export function createShipping(
       )
     },
     async close() {
-      await Promise.all([...sinks.values()].map((sink) => sink.close()))
-      await reading.close()
+      await closeInOrder(
+        () => closeTogether(sinks.values()),
+        () => reading.close(),
+      )
     },
   }
 }

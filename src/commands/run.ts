@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Option, type Command } from 'commander'
 import { createGround } from '../assemble/ground.ts'
 import type { Role } from '../assemble/backend.ts'
-import { createDaemon, type Daemon } from '../assemble/daemon.ts'
+import { Daemon } from '../assemble/daemon.ts'
 import { printable } from '../domain/printable.ts'
 import { systemClock } from '../clock.ts'
 import type { Loaded } from '../config/load.ts'
@@ -64,7 +64,7 @@ export async function run(load: () => Loaded, options: RunOptions, io: Io): Prom
   const fatal = new AbortController()
   const serve = !options.once || loaded.config.server.configured
   const sinkGone = (failure: Failure) => fatal.abort(failure)
-  const daemon = createDaemon(loaded, { ground, serve, role, sinkGone })
+  const daemon = new Daemon(loaded, { ground, serve, role, sinkGone })
   const stop = AbortSignal.any([io.signal, fatal.signal])
   const stopFollowing = io.onHangup(() => void daemon.reload(load))
   const shown = new AbortController()

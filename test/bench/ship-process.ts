@@ -20,7 +20,7 @@ export interface ShipTask {
 // As the program itself does, before the rest of it is loaded.
 boundHeap()
 keepCompiled()
-const { createDaemon } = await import('../../src/assemble/daemon.ts')
+const { Daemon } = await import('../../src/assemble/daemon.ts')
 const { createGround } = await import('../../src/assemble/ground.ts')
 const { loadConfig } = await import('../../src/config/load.ts')
 
@@ -38,7 +38,7 @@ const overrides = {
 const loaded = loadConfig({ argv: { overrides }, env: {}, cwd: folder })
 const ground = createGround(loaded.config)
 const signal = new AbortController().signal
-const daemon = createDaemon(loaded, { ground, serve: false, role: 'all', sinkGone: () => undefined })
+const daemon = new Daemon(loaded, { ground, serve: false, role: 'all', sinkGone: () => undefined })
 await daemon.open(signal)
 const usage = await measured(async () => {
   const givenUp = await daemon.engine().drain(randomUUID(), signal)

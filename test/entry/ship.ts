@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { parseArgs } from 'node:util'
 import { runInPlace } from '../../src/assemble/backfill-in-place.ts'
-import { createDaemon } from '../../src/assemble/daemon.ts'
+import { Daemon } from '../../src/assemble/daemon.ts'
 import { createEngine, type Engine } from '../../src/assemble/engine.ts'
 import { createGround, type Ground, zonesOf } from '../../src/assemble/ground.ts'
 import { openBackend } from '../../src/assemble/open-backend.ts'
@@ -138,7 +138,7 @@ async function backfill({ config }: Loaded, range: string): Promise<number> {
 async function shipOn(loaded: Loaded, ground: Ground): Promise<number> {
   const role = roles.find((each) => each === values.role)
   if (role === undefined) throw new Error(`no role: ${values.role}`)
-  const daemon = createDaemon(loaded, {
+  const daemon = new Daemon(loaded, {
     ground,
     serve: loaded.config.server.configured,
     role,
