@@ -110,7 +110,7 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
       await shipping.leftovers.settleAll(signal).catch((error: unknown) => {
         // Streams that are planned meet it again, and are given up alone.
         if (signal.aborted || !isOfSink(error)) throw error
-        ground.telemetry.emit({ name: 'TickFailed', error })
+        ground.telemetry.emit({ name: 'UpkeepFailed', task: 'reconciliation', error })
       })
       const givenUp = await drain(
         {

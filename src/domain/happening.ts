@@ -20,6 +20,9 @@ export type RequestOutcome = (typeof requestOutcomes)[number]
 export type Guard =
   'cursor_repeated' | 'cursor_cycle' | 'empty_pages' | 'cursor_missing' | 'too_many_pages' | 'page_too_large'
 
+/** Work beside the schedule, done again and again. */
+export type UpkeepTask = 'heartbeat' | 'housekeeping' | 'reconciliation'
+
 /** What happened, by name. Telemetry makes the log line and the metrics of it; nobody else logs or counts. */
 export type Happening =
   | { name: 'ApiAnswered'; account: string; operation: string; outcome: RequestOutcome; seconds: number }
@@ -63,9 +66,13 @@ export type Happening =
   | { name: 'FileShort'; sink: string; part: string; expected: number; found: number }
   | { name: 'FileReplaced'; sink: string; part: string; why: string }
   | { name: 'PartCompressed'; sink: string; part: string; bytes: number; compressedBytes: number }
+  | { name: 'CompressionFailed'; sink: string; part?: string; error: unknown }
   | { name: 'PartsOfAnotherStore'; sink: string; parts: number; why: string }
   | { name: 'DaysSkipped'; zone: number; sink: string; from: Day; to: Day }
   | { name: 'TickFailed'; error: unknown }
+  | { name: 'PumpFailed'; stream: Stream; error: unknown }
+  | { name: 'UpkeepFailed'; task: UpkeepTask; error: unknown }
+  | { name: 'QueueFailed'; error: unknown }
   | { name: 'Started'; version: string; zones: number; sinks: readonly string[]; state: string }
   | { name: 'Stopping'; signal: string }
   | { name: 'Stopped' }

@@ -6,8 +6,8 @@
 export const streamStates = ['open', 'settling', 'closed', 'expired'] as const
 export type StreamState = (typeof streamStates)[number]
 
-/** `waiting`: due and not yet begun. `active`: being pumped. `delayed`: backs off. `failed`: none, since whatever fails backs off. */
-export const queueStates = ['waiting', 'active', 'delayed', 'failed'] as const
+/** `waiting`: due and not yet begun. `active`: being pumped. `delayed`: backs off. None fails for good: what fails backs off. */
+export const queueStates = ['waiting', 'active', 'delayed'] as const
 export type QueueState = (typeof queueStates)[number]
 
 /** A configured zone and sink. */

@@ -16,7 +16,7 @@ export interface MetricDefinition {
   readonly buckets?: readonly number[]
 }
 
-const lanes = ['live', 'backfill'] as const
+const priority = { priority: ['live', 'backfill'] } as const
 const zone = { zone: 'zones' } as const
 const sink = { sink: 'sinks' } as const
 const account = { account: 'accounts' } as const
@@ -52,12 +52,6 @@ export const countedMetrics = {
     labels: pair,
     help: 'Delivered events that turned up later than the overlap, which the lag does not show.',
   },
-  eventsFiltered: {
-    name: 'events_filtered_total',
-    type: 'counter',
-    labels: pair,
-    help: 'Events left out because the configuration says so.',
-  },
   eventsDeadLettered: {
     name: 'events_dead_lettered_total',
     type: 'counter',
@@ -89,8 +83,8 @@ export const countedMetrics = {
     labels: account,
     help: 'Answers of the API that asked to come back later (429).',
   },
-  gapsFound: {
-    name: 'gaps_total',
+  gapsRecorded: {
+    name: 'gaps_recorded_total',
     type: 'counter',
     labels: { ...pair, reason: gapReasons },
     help: 'Gaps recorded by this process: events that can no longer be read. Any increase is a loss.',
@@ -98,7 +92,7 @@ export const countedMetrics = {
   eventDelay: {
     name: 'event_delay_seconds',
     type: 'histogram',
-    labels: { ...sink, lane: lanes },
+    labels: { ...sink, ...priority },
     buckets: delayBuckets,
     help: 'Delivery instant minus event time of each delivered event; future event times count as 0.',
   },
@@ -137,8 +131,8 @@ export const countedMetrics = {
   streamFailures: {
     name: 'stream_failures_total',
     type: 'counter',
-    labels: { code: failureCodes },
-    help: 'Pumps that ended with a failure, by its code.',
+    labels: { ...sink, code: failureCodes },
+    help: 'Pumps of streams of that sink that ended with a failure, by its code.',
   },
   partRepairs: {
     name: 'part_repairs_total',
@@ -150,7 +144,7 @@ export const countedMetrics = {
     name: 'tick_failures_total',
     type: 'counter',
     labels: {},
-    help: 'Turns of a loop (schedule, compression) that failed.',
+    help: 'Turns of the schedule that failed: nothing new was started in them.',
   },
   configReloads: {
     name: 'config_reloads_total',
@@ -167,6 +161,12 @@ export const measuredMetrics = {
     type: 'gauge',
     labels: account,
     help: "The API's clock minus this host's clock at the latest answer.",
+  },
+  zoneInfo: {
+    name: 'zone_info',
+    type: 'gauge',
+    labels: { ...zone, name: [], ...account },
+    help: 'Always 1, for each configured zone; joins its name and account to the metrics that have its id.',
   },
   buildInfo: {
     name: 'build_info',
@@ -223,8 +223,8 @@ export const stateMetrics = {
   queueJobs: {
     name: 'queue_jobs',
     type: 'gauge',
-    labels: { lane: lanes, state: queueStates },
-    help: 'Streams in the schedule by lane and state. waiting: due and not begun; active: being pumped; delayed: backing off after a failure; failed: always 0, a failure makes its stream back off.',
+    labels: { ...priority, state: queueStates },
+    help: 'Streams in the schedule by priority and state. waiting: due and not begun; active: being pumped; delayed: backing off after a failure.',
   },
   stateUp: {
     name: 'state_up',

@@ -34,6 +34,9 @@ export interface Metrics extends Counting {
   readonly contentType: string
 }
 
+/** Gauges of the library whose names end as those of counters do, which `promtool check metrics` refuses. */
+const misnamedMetrics = ['resources', 'handles', 'requests'].map((what) => `nodejs_active_${what}_total`)
+
 type Instrument = Counter | Histogram
 
 function createInstrument(definition: MetricDefinition, registry: Registry): Instrument {
@@ -75,6 +78,7 @@ export function createMetrics(options: { version: string; clock: Clock }): Metri
   }
   gauges.get('buildInfo')!.set({ version: options.version }, 1)
   collectDefaultMetrics({ register: registry })
+  for (const name of misnamedMetrics) registry.removeSingleMetric(name)
 
   let sets = createLabelSets({ zones: [], sinks: [], accounts: [] })
   let state: StateGauges | undefined
@@ -114,6 +118,9 @@ export function createMetrics(options: { version: string; clock: Clock }): Metri
       for (const { definition, instrument } of instruments.values()) refit(definition, instrument, next)
       for (const labels of sets.combinations(measuredMetrics.clockSkew))
         if (!next.allows(measuredMetrics.clockSkew, labels)) gauges.get('clockSkew')!.remove(labels)
+      const zoneInfo = gauges.get('zoneInfo')!
+      zoneInfo.reset()
+      for (const { id, name, account } of known.zones) zoneInfo.set({ zone: String(id), name, account }, 1)
       sets = next
       state?.outdate()
     },

@@ -60,7 +60,8 @@ export function createStateGauges(
     for (const labels of sets.combinations(stateMetrics.deadLetters)) set(sets, 'deadLetters', labels, 0)
     for (const { sink, count } of snapshot.deadLetters) set(sets, 'deadLetters', { sink }, count)
     for (const labels of sets.combinations(stateMetrics.queueJobs)) set(sets, 'queueJobs', labels, 0)
-    for (const { lane, state, jobs } of snapshot.queues) set(sets, 'queueJobs', { lane, state }, jobs)
+    for (const { lane, state, jobs } of snapshot.queues)
+      set(sets, 'queueJobs', { priority: lane, state }, jobs)
   }
 
   return {

@@ -40,7 +40,7 @@ test('keeps the old engine where the new configuration is refused or no engine c
 })
 
 test('goes on although the old engine did not close', async () => {
-  const steps = ['load', 'make', 'close', 'TickFailed', 'start new', 'ConfigReloaded']
+  const steps = ['load', 'make', 'close', 'Warned', 'start new', 'ConfigReloaded']
   expect(await reloaded({ close: true })).toEqual(steps)
 })
 

@@ -36,6 +36,13 @@ test('there is an example of each kind', () => {
   )
 })
 
+test('files that collectors follow stay plain', () => {
+  const yaml = readFileSync(`${folder}/file.yaml`, 'utf8')
+  expect(yaml).toContain('collector')
+  const { config } = load({ yaml, env: environmentFor(yaml) })
+  expect(config.sinks).toMatchObject([{ type: 'file', compress: 'none' }])
+})
+
 test('what config print shows suits the JSON Schema and can be loaded again to the same settings', () => {
   const yaml = readFileSync(`${folder}/file.yaml`, 'utf8')
   const first = load({ yaml, env: { SHIELDLOG_API_ACCESS_KEY: 'k' } })

@@ -1,11 +1,13 @@
 import { configMarkdown } from '../../src/config/reference.ts'
 import { exitCodeMeanings, exitCodes } from '../../src/commands/io.ts'
-import { eventsReference, metricsReference } from '../../src/telemetry/reference.ts'
+import { alertsReference } from './alerts.ts'
 import { commandsReference } from './commands.ts'
+import { eventsReference, metricsReference } from './telemetry.ts'
 
 /** Markdown that the code itself gives, by the name of its block in the README. */
 export function generatedBlocks(): Readonly<Record<string, string>> {
   return {
+    alerts: alertsReference(),
     commands: commandsReference(),
     config: configMarkdown(),
     events: eventsReference(),

@@ -1,20 +1,22 @@
 import { describe, expect, it } from 'vitest'
+import { Failure } from '../../src/domain/failure.ts'
 import type { Happening } from '../../src/domain/happening.ts'
 import { metricDefinitions } from '../../src/telemetry/metric-definitions.ts'
 import { parseExposition, valueOf } from './exposition.ts'
+import { checkMetrics } from '../prometheus/promtool.ts'
 import { day, known, setUpMetrics, shop, snapshotOf, stream } from './known.ts'
 
 describe('metrics', () => {
   it('has every name of the contract, with its labels', async () => {
     const contract = `events_fetched_total{zone} events_delivered_total{zone,sink} events_duplicate_total{zone,sink}
-      events_late_total{zone,sink} events_filtered_total{zone,sink} events_dead_lettered_total{sink,reason}
+      events_late_total{zone,sink} events_dead_lettered_total{sink,reason}
       dead_letters{sink} pages_fetched_total{zone,sink} api_requests_total{account,operation,outcome}
       api_request_duration_seconds{operation} api_throttled_total{account} zone_lag_seconds{zone,sink}
       zone_caught_up_timestamp_seconds{zone,sink} zone_newest_event_timestamp_seconds{zone,sink}
-      time_to_loss_seconds{zone,sink} gaps{zone,sink} gaps_total{zone,sink,reason} event_delay_seconds{sink,lane}
+      time_to_loss_seconds{zone,sink} gaps{zone,sink} gaps_recorded_total{zone,sink,reason} event_delay_seconds{sink,priority}
       sink_requests_total{sink,outcome} sink_request_duration_seconds{sink} sink_bytes_total{sink}
-      checkpoint_commit_duration_seconds{} streams{state} queue_jobs{lane,state} clock_skew_seconds{account}
-      build_info{version}`
+      checkpoint_commit_duration_seconds{} streams{state} queue_jobs{priority,state} clock_skew_seconds{account}
+      build_info{version} zone_info{zone,name,account} stream_failures_total{sink,code}`
     const { metrics } = setUpMetrics()
     metrics.readState(() => Promise.resolve(snapshotOf([], [])))
     const families = parseExposition(await metrics.text())
@@ -36,6 +38,39 @@ describe('metrics', () => {
     expect([...families.keys()].some((name) => name.startsWith('nodejs_'))).toBe(true)
   })
 
+  it('passes `promtool check metrics`, and has each name once in OpenMetrics too', async () => {
+    const { metrics } = setUpMetrics()
+    metrics.readState(() => Promise.resolve(snapshotOf([], [])))
+    const text = await metrics.text()
+    const families = [...parseExposition(text).values()]
+    for (const { name, type } of families) expect(name.endsWith('_total'), name).toBe(type === 'counter')
+    // There a counter is named without its suffix.
+    const names = families.map(({ name }) => name.replace(/_total$/, ''))
+    expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([])
+    await checkMetrics(text)
+  })
+
+  it('tells name and account of each configured zone', async () => {
+    const { metrics } = setUpMetrics()
+    metrics.prepare(known)
+    const info = { zone: '101', name: 'shop', account: 'default' }
+    expect(valueOf(parseExposition(await metrics.text()), 'shieldlog_zone_info', info)).toBe(1)
+    metrics.prepare({ ...known, zones: [{ ...shop, name: 'shop renamed' }] })
+    const { samples } = parseExposition(await metrics.text()).get('shieldlog_zone_info')!
+    expect(samples.map(({ labels }) => labels)).toEqual([{ ...info, name: 'shop renamed' }])
+  })
+
+  it('counts failures of a stream by its sink', async () => {
+    const { metrics, telemetry } = setUpMetrics()
+    metrics.prepare(known)
+    const failure = new Failure('retry', 'timeout', 'no answer in time')
+    telemetry.emit({ name: 'StreamFailed', stream, lane: 'live', failure, retryAtMs: 0, count: 1 })
+    const families = parseExposition(await metrics.text())
+    const failures = (sink: string) =>
+      valueOf(families, 'shieldlog_stream_failures_total', { sink, code: 'timeout' })
+    expect([failures('siem'), failures('archive')]).toEqual([1, 0])
+  })
+
   it('starts every counter and histogram of what is configured at 0', async () => {
     const { metrics } = setUpMetrics()
     metrics.prepare(known)
@@ -47,12 +82,11 @@ describe('metrics', () => {
       expect(samples.length, name).toBeGreaterThan(0)
       for (const { value } of samples) expect(value, name).toBe(0)
     }
-    const gaps = families.get('shieldlog_gaps_total')!.samples
+    const gaps = families.get('shieldlog_gaps_recorded_total')!.samples
     expect(gaps).toHaveLength(2 * 2 * 5)
     expect(families.get('shieldlog_sink_requests_total')!.samples).toHaveLength(2 * 8)
-    expect(valueOf(families, 'shieldlog_event_delay_seconds_count', { sink: 'siem', lane: 'backfill' })).toBe(
-      0,
-    )
+    const delay = { sink: 'siem', priority: 'backfill' }
+    expect(valueOf(families, 'shieldlog_event_delay_seconds_count', delay)).toBe(0)
     const labels = { account: 'default', operation: 'event_logs', outcome: 'bad_body' }
     expect(valueOf(families, 'shieldlog_api_requests_total', labels)).toBe(0)
   })
@@ -89,13 +123,13 @@ describe('metrics', () => {
     expect(value('events_late_total', pair)).toBe(2)
     expect(value('events_delivered_total', { zone: '102', sink: 'siem' })).toBe(0)
     expect(value('events_dead_lettered_total', { sink: 'siem', reason: 'refused' })).toBe(1)
-    expect(value('event_delay_seconds_count', { sink: 'siem', lane })).toBe(4)
-    expect(value('event_delay_seconds_sum', { sink: 'siem', lane })).toBe(404.5)
+    expect(value('event_delay_seconds_count', { sink: 'siem', priority: 'live' })).toBe(4)
+    expect(value('event_delay_seconds_sum', { sink: 'siem', priority: 'live' })).toBe(404.5)
     expect(value('checkpoint_commit_duration_seconds_count', {})).toBe(1)
     expect(value('sink_bytes_total', { sink: 'siem' })).toBe(500)
     expect(value('sink_requests_total', { sink: 'siem', outcome: 'timeout' })).toBe(1)
     expect(value('clock_skew_seconds', { account: 'default' })).toBe(-1.5)
-    expect(value('gaps_total', { ...pair, reason: 'zone_gone' })).toBe(1)
+    expect(value('gaps_recorded_total', { ...pair, reason: 'zone_gone' })).toBe(1)
   })
 
   it('forgets what left the configuration, keeps what stays, and takes back nothing that comes late', async () => {

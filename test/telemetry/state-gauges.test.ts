@@ -28,8 +28,8 @@ describe('the gauges of shared state', () => {
     expect(value('streams', { state: 'settling' })).toBe(3)
     expect(value('dead_letters', { sink: 'siem' })).toBe(7)
     expect(value('dead_letters', { sink: 'archive' })).toBe(0)
-    expect(value('queue_jobs', { lane: 'live', state: 'waiting' })).toBe(9)
-    expect(value('queue_jobs', { lane: 'backfill', state: 'failed' })).toBe(0)
+    expect(value('queue_jobs', { priority: 'live', state: 'waiting' })).toBe(9)
+    expect(value('queue_jobs', { priority: 'backfill', state: 'delayed' })).toBe(0)
     expect(value('state_up', {})).toBe(1)
   })
 

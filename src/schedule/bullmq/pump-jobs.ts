@@ -6,7 +6,6 @@ import type { SinkPulse } from '../sink-pulse.ts'
 import type { Ended } from './consumer.ts'
 import { readJobData, type JobData, type TraceCarrier } from './job-data.ts'
 import type { Queued } from './queues.ts'
-import type { Voice } from './voice.ts'
 
 /** Carries a trace over the queue. Neither may throw. */
 export interface Tracing {
@@ -19,7 +18,6 @@ export interface Tracing {
 export interface PumpJobsDeps {
   readonly clock: Clock
   readonly telemetry: Telemetry
-  readonly voice: Voice
   /** One stream as it stands in the store now; undefined where this configuration does not plan it. */
   readonly planned: (stream: Stream, lane: Lane) => Promise<PlannedStream | undefined>
   readonly pump: (
@@ -115,7 +113,8 @@ export function createPumpJobs(deps: PumpJobsDeps): PumpJobs {
       if (restUntilMs.size >= mostResting) restUntilMs.clear()
       restUntilMs.set(key, deps.clock.monotonic() + restMs)
       const isTaken = isFailure(error, 'fence_lost') || isFailure(error, 'held')
-      if (!isTaken && !isFailure(error, 'cancelled')) deps.voice(error)
+      if (!isTaken && !isFailure(error, 'cancelled'))
+        deps.telemetry.emit({ name: 'PumpFailed', stream: streamOf(job), error })
       return done
     } finally {
       running.delete(key)

@@ -84,7 +84,7 @@ function run(options: BullmqScheduleOptions, deps: BullmqScheduleDeps, signal: A
       slots: 1,
       loop: 'tick',
       async work() {
-        await ticks.tick()
+        await ticks.tick().catch((error: unknown) => deps.telemetry.emit({ name: 'TickFailed', error }))
         return { as: 'done' }
       },
     })

@@ -2,7 +2,7 @@ import { isFailure } from '../../domain/failure.ts'
 import type { Clock, Telemetry } from '../../ports.ts'
 import { redisFailureIn } from '../../redis/redis-failure.ts'
 
-/** Tells of an error of the queue, Redis or a pump that no checkpoint holds. Never throws. */
+/** Tells of an error of the queue or its Redis. Never throws. */
 export type Voice = (error: unknown) => void
 
 const silenceMs = 5_000
@@ -25,6 +25,6 @@ export function createVoice({
     if (clock.monotonic() - (toldAtMs.get(kind) ?? -Infinity) < silenceMs) return
     if (toldAtMs.size > 100) toldAtMs.clear()
     toldAtMs.set(kind, clock.monotonic())
-    telemetry.emit({ name: 'TickFailed', error })
+    telemetry.emit({ name: 'QueueFailed', error })
   }
 }

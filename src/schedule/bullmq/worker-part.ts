@@ -29,7 +29,7 @@ const earlyMs = 250
  * first one that may start comes before it. Backfills have places of their own; they start and go on only while no live
  * stream of their account is due.
  */
-export function createWorkerPart({ options, deps, voice, queues, queueing, consume }: Links): WorkerPart {
+export function createWorkerPart({ options, deps, queues, queueing, consume }: Links): WorkerPart {
   const { clock } = deps
   /** Undefined until it is known what waits; then, while there is nothing to backfill. */
   let view: View | undefined
@@ -39,7 +39,6 @@ export function createWorkerPart({ options, deps, voice, queues, queueing, consu
 
   const jobs = createPumpJobs({
     ...deps,
-    voice,
     pulse,
     mayBackfill: ({ stream, zone }: PlannedStream) =>
       view !== undefined && !isLiveDue(view, zone.account) && !wanted.has(streamKey(stream)),

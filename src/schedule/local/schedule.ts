@@ -1,4 +1,5 @@
 import { cancelled, isFailure, type Failure } from '../../domain/failure.ts'
+import type { UpkeepTask } from '../../domain/happening.ts'
 import type { PlannedStream } from '../../domain/plan.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Clock, Schedule, Telemetry } from '../../ports.ts'
@@ -41,6 +42,8 @@ const failedMs = 1_000
 /** Failures that no checkpoint could hold, such as a store out of reach: the stream rests in memory. */
 const restMs = 5_000
 
+type Loop = 'schedule' | Extract<UpkeepTask, 'heartbeat' | 'housekeeping'>
+
 /** Timers and a bounded pool in this process. What is due is planned anew every second, from the checkpoints alone. */
 export function createLocalSchedule(deps: LocalScheduleDeps): Schedule {
   const abort = new AbortController()
@@ -70,7 +73,7 @@ export function createLocalSchedule(deps: LocalScheduleDeps): Schedule {
       if (abort.signal.aborted || isFailure(error, 'cancelled')) return
       restUntil.set(streamKey(stream), deps.clock.monotonic() + restMs)
       if (!isFailure(error, 'fence_lost') && !isFailure(error, 'held'))
-        deps.telemetry.emit({ name: 'TickFailed', error })
+        deps.telemetry.emit({ name: 'PumpFailed', stream, error })
     } finally {
       pulse.ended(stream.sink, isGood)
       hasEnded ||= lane === 'live'
@@ -162,13 +165,15 @@ export function createLocalSchedule(deps: LocalScheduleDeps): Schedule {
     if (leastMs > 0 && !hasEnded) await live.next(deps.clock, leastMs, abort.signal)
   }
 
-  async function repeat(everyMs: number, step: () => Promise<void>): Promise<void> {
+  async function repeat(loop: Loop, everyMs: number, step: () => Promise<void>): Promise<void> {
     while (!abort.signal.aborted) {
       try {
         await step()
       } catch (error) {
         if (abort.signal.aborted) return
-        deps.telemetry.emit({ name: 'TickFailed', error })
+        deps.telemetry.emit(
+          loop === 'schedule' ? { name: 'TickFailed', error } : { name: 'UpkeepFailed', task: loop, error },
+        )
         await deps.clock.sleep(failedMs, abort.signal).catch(() => undefined)
       }
       if (everyMs > 0) await deps.clock.sleep(everyMs, abort.signal).catch(() => undefined)
@@ -178,9 +183,9 @@ export function createLocalSchedule(deps: LocalScheduleDeps): Schedule {
   return {
     async start() {
       loops ??= Promise.all([
-        repeat(0, turn),
-        repeat(heartbeatMs, deps.heartbeat),
-        repeat(housekeepMs, () => deps.housekeep(abort.signal)),
+        repeat('schedule', 0, turn),
+        repeat('heartbeat', heartbeatMs, deps.heartbeat),
+        repeat('housekeeping', housekeepMs, () => deps.housekeep(abort.signal)),
       ])
     },
     async stop() {

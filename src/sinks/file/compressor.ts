@@ -1,6 +1,6 @@
 import type { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isFailure, messageOf } from '../../domain/failure.ts'
+import { isFailure } from '../../domain/failure.ts'
 import type { Clock } from '../../ports.ts'
 import { compressPart, isUntouched } from './compress-part.ts'
 import { findFolder } from './directory.ts'
@@ -64,7 +64,7 @@ export function createCompressor(settings: FileSinkSettings, deps: CompressorDep
         await deps.clock.sleep(graceMs, closing.signal)
       }
     } catch (error) {
-      if (!isFailure(error, 'cancelled')) deps.emit({ name: 'TickFailed', error })
+      if (!isFailure(error, 'cancelled')) deps.emit({ name: 'CompressionFailed', sink: settings.name, error })
     } finally {
       loop = undefined
     }
@@ -83,8 +83,7 @@ export function createCompressor(settings: FileSinkSettings, deps: CompressorDep
     } catch (error) {
       if (signal.aborted) return
       entries.set(entry.path, { ...entry, dueAtMs: deps.clock.now() + retryMs })
-      const text = `cannot compress ${entry.path}, it stays plain: ${messageOf(error)}`
-      deps.emit({ name: 'Warned', about: 'compression', text })
+      deps.emit({ name: 'CompressionFailed', sink: settings.name, part: entry.path, error })
     } finally {
       lock?.release()
       active = undefined

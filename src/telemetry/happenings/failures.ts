@@ -82,8 +82,8 @@ export const failureHappenings: Definitions<'StreamFailed' | 'StreamRecovered'> 
     level: 'error',
     meaning:
       'A pump ended with a failure; the checkpoint stays where it was and the stream is tried again. Warns of what may pass by itself, an error needs a person. Streams that fail for one reason share the lines.',
-    count({ failure }, metrics) {
-      metrics.count('streamFailures', { code: failure.code })
+    count({ stream: { sink }, failure }, metrics) {
+      metrics.count('streamFailures', { sink, code: failure.code })
     },
     tell({ stream, lane, failure, retryAtMs, count }, voice) {
       const { code, kind, details } = failure

@@ -1,7 +1,8 @@
+import { messageOf } from '../../domain/failure.ts'
 import type { Definitions } from '../definition.ts'
 
 export const fileHappenings: Definitions<
-  'FileCut' | 'FileShort' | 'FileReplaced' | 'PartCompressed' | 'PartsOfAnotherStore'
+  'FileCut' | 'FileShort' | 'FileReplaced' | 'PartCompressed' | 'CompressionFailed' | 'PartsOfAnotherStore'
 > = {
   FileCut: {
     level: 'warn',
@@ -71,6 +72,23 @@ export const fileHappenings: Definitions<
         `sink ${sink}: compressed ${part} from ${bytes} to ${compressedBytes} bytes`,
         { sink, part, bytes, compressedBytes },
       ])
+    },
+  },
+  CompressionFailed: {
+    level: 'warn',
+    meaning:
+      'A closed part could not be compressed. It stays plain, which is as good to every reader, and is tried again later.',
+    tell({ sink, part, error }, voice) {
+      voice.report({
+        group: sink,
+        level: 'warn',
+        sink,
+        message: `sink ${sink}: cannot compress ${part ?? 'closed parts'}, which stay plain: ${messageOf(error)}`,
+        about: `sink ${sink}: parts that cannot be compressed`,
+        fields: { sink },
+        details: { part },
+        hasEnd: false,
+      })
     },
   },
   PartsOfAnotherStore: {

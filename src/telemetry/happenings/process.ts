@@ -1,46 +1,9 @@
-import { isFailure, messageOf } from '../../domain/failure.ts'
 import type { Definitions } from '../definition.ts'
 import { countPhrase } from '../phrases.ts'
 
-/** Where a bug was thrown; one string a line, so that none can pretend to be a line of the log. */
-function stackOf(error: unknown): readonly string[] | undefined {
-  if (!(error instanceof Error) || isFailure(error) || error.stack === undefined) return undefined
-  return error.stack
-    .split('\n')
-    .slice(1, 9)
-    .map((line) => line.trim())
-}
-
 export const processHappenings: Definitions<
-  | 'TickFailed'
-  | 'Started'
-  | 'Stopping'
-  | 'Stopped'
-  | 'ServerListening'
-  | 'ConfigReloaded'
-  | 'ConfigRefused'
-  | 'Warned'
+  'Started' | 'Stopping' | 'Stopped' | 'ServerListening' | 'ConfigReloaded' | 'ConfigRefused' | 'Warned'
 > = {
-  TickFailed: {
-    level: 'error',
-    meaning:
-      'A turn of a loop (the schedule, a pump outside its stream, compression) failed; the next turn comes as usual. With a stack it is a bug.',
-    count(_happening, metrics) {
-      metrics.count('tickFailures', {})
-    },
-    tell({ error }, voice) {
-      const code = isFailure(error) ? error.code : 'bug'
-      voice.report({
-        group: code,
-        level: 'error',
-        message: `a turn of the schedule failed: ${code}: ${messageOf(error)}`,
-        about: `turns of the schedule that failed: ${code}`,
-        fields: { code },
-        details: { stack: stackOf(error) },
-        hasEnd: false,
-      })
-    },
-  },
   Started: {
     level: 'info',
     meaning: 'The process runs and ships; the line tells what to where.',

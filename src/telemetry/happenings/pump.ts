@@ -33,7 +33,7 @@ export const pumpHappenings: Definitions<
       metrics.count('eventsLate', pair, happening.late)
       metrics.count('commitDuration', {}, happening.commitSeconds)
       for (const { reason } of happening.deadLettered) metrics.count('eventsDeadLettered', { sink, reason })
-      const delayLabels = { sink, lane }
+      const delayLabels = { sink, priority: lane }
       for (const delay of happening.delaysSeconds) metrics.count('eventDelay', delayLabels, delay)
     },
     tell(happening, voice) {
@@ -70,7 +70,7 @@ export const pumpHappenings: Definitions<
     meaning:
       'Events of this zone and sink can no longer be read from the API: they are lost to the sink. `status` lists every gap.',
     count({ gap }, metrics) {
-      metrics.count('gapsFound', { zone: String(gap.zone), sink: gap.sink, reason: gap.reason })
+      metrics.count('gapsRecorded', { zone: String(gap.zone), sink: gap.sink, reason: gap.reason })
     },
     tell({ gap }, voice) {
       const { zone, sink, day, reason } = gap

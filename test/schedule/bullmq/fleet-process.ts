@@ -30,7 +30,7 @@ const schedule = createBullmqSchedule(
     clock: systemClock,
     telemetry: {
       emit(happening) {
-        const error = happening.name === 'TickFailed' ? happening.error : undefined
+        const error = 'error' in happening ? happening.error : undefined
         const code = isFailure(error) ? error.code : 'bug'
         say(
           `${happening.name} ${error === undefined ? JSON.stringify(happening) : `${code} ${messageOf(error)}`}`,

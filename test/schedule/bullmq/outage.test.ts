@@ -58,7 +58,7 @@ async function untilMorePumps(seen: Seen, timeoutMs = 20_000): Promise<void> {
 }
 
 const codesOf = ({ happenings }: Seen) =>
-  happenings.flatMap((each) => (each.name === 'TickFailed' && isFailure(each.error) ? [each.error.code] : []))
+  happenings.flatMap((each) => ('error' in each && isFailure(each.error) ? [each.error.code] : []))
 
 // Each has a server of its own, and mostly waits.
 describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent: true }, () => {

@@ -1,4 +1,4 @@
-import { copyFile, open, readFile, writeFile, type FileHandle } from 'node:fs/promises'
+import { copyFile, mkdir, open, readFile, writeFile, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync, zstdDecompressSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
@@ -60,6 +60,18 @@ it.each([
   await ledger.ship(sink, buildEvents(1, 'c'))
   expect(await bench.ids()).toEqual([...all, 'c-0'])
   expect(bench.named('FileShort')).toEqual([])
+})
+
+it('says which part cannot be compressed, as no failure of the schedule', async () => {
+  const sink = compressing('gzip')
+  await shipTwoParts(sink)
+  await (await ledger.open(sink)).close()
+  const [first] = await bench.files()
+  await mkdir(join(bench.folder(), `${first}.gz`))
+  clock.advance(120_000)
+  await vi.waitFor(() => expect(bench.named('CompressionFailed')).toHaveLength(1), { timeout: 5000 })
+  expect(bench.named('CompressionFailed')[0]).toMatchObject({ part: join(bench.folder(), first!) })
+  expect(bench.named('TickFailed')).toEqual([])
 })
 
 it('compresses the last part of a stream that nobody opens any more, once it is too old to continue', async () => {
@@ -174,7 +186,7 @@ it.each(['gzip', 'zstd'] as const)(
     await ledger.ship(sink, buildEvents(10, 'a'))
     await (await ledger.open(sink)).close()
     clock.advance(120_000)
-    await vi.waitFor(() => expect(bench.named('Warned')).toHaveLength(1), { timeout: 5000 })
+    await vi.waitFor(() => expect(bench.named('CompressionFailed')).toHaveLength(1), { timeout: 5000 })
     expect(await bench.files()).toEqual([expect.stringMatching(/ndjson$/)])
     expect(await bench.ids()).toEqual(buildEvents(10, 'a').map(({ id }) => id))
   },

@@ -1,15 +1,7 @@
-import { happenings } from './happenings.ts'
-import { metricDefinitions } from './metric-definitions.ts'
-import { metricPrefix } from './metrics.ts'
-
-function cell(text: string): string {
-  return text.replaceAll('|', '\\|').replaceAll('\n', ' ')
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const lines = [head, head.map(() => '---'), ...rows.map((row) => row.map(cell))]
-  return lines.map((line) => `| ${line.join(' | ')} |`).join('\n')
-}
+import { happenings } from '../../src/telemetry/happenings.ts'
+import { metricDefinitions } from '../../src/telemetry/metric-definitions.ts'
+import { metricPrefix } from '../../src/telemetry/metrics.ts'
+import { markdownTable } from './table.ts'
 
 /** A label with its closed set, where it has one. */
 function labelText([name, set]: [string, string | readonly string[]]): string {
@@ -24,7 +16,7 @@ export function metricsReference(): string {
     Object.entries(labels).map(labelText).join('; '),
     help,
   ])
-  return table(['Metric', 'Type', 'Labels', 'Meaning'], rows)
+  return markdownTable(['Metric', 'Type', 'Labels', 'Meaning'], rows)
 }
 
 /** Markdown table of all events of the log. */
@@ -35,5 +27,5 @@ export function eventsReference(): string {
     'error',
     'A bug in the log or the metrics themselves; nothing else is affected.',
   ])
-  return table(['Event', 'Level', 'Meaning'], rows)
+  return markdownTable(['Event', 'Level', 'Meaning'], rows)
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { happenings } from '../../src/telemetry/happenings.ts'
 import { metricDefinitions } from '../../src/telemetry/metric-definitions.ts'
-import { eventsReference, metricsReference } from '../../src/telemetry/reference.ts'
+import { eventsReference, metricsReference } from './telemetry.ts'
 
 function rowsOf(table: string): string[][] {
   return table.split('\n').map((line) => {
@@ -17,7 +17,7 @@ describe('the generated reference', () => {
     expect(rule).toEqual(['---', '---', '---', '---'])
     expect(rows.map((row) => row.length)).toEqual(metricDefinitions.map(() => 4))
     expect(rows.map(([name]) => name)).toEqual(metricDefinitions.map(({ name }) => `\`shieldlog_${name}\``))
-    const gaps = rows.find(([name]) => name === '`shieldlog_gaps_total`')
+    const gaps = rows.find(([name]) => name === '`shieldlog_gaps_recorded_total`')
     expect(gaps?.[2]).toContain('`zone`; `sink`; `reason` (unreadable, not_running')
   })
 
