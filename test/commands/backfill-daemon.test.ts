@@ -88,7 +88,7 @@ test('paused beside a running process it rests; resumed it goes on', async () =>
     await waitFor(() => polls() > polled + 4, { what: () => `polls: ${running.stderr()}` })
     return pages() === before
   }
-  await waitFor(rest, { what: 'rest', timeoutMs: 20_000 })
+  await waitFor(rest, { what: 'rest' })
   expect(pages()).toBeLessThan(300)
   simulator.set({ latencyMs: 0, pageSize: 500 })
   expect((await told(place, 'backfill', 'resume', id, '--watch')).code).toBe(0)
@@ -110,7 +110,6 @@ test('once a live stream is due, at most one page of a backfill starts before it
   const pagesOf = (day: string) => simulator.requests.filter((request) => request.day === day)
   await waitFor(() => pagesOf(today).length >= 12 && pagesOf(yesterday).length > 100, {
     what: () => `both lanes: ${running.stderr()}`,
-    timeoutMs: 30_000,
   })
   await running.kill('SIGTERM')
   const overtaken = zones.flatMap((zone) => {

@@ -34,7 +34,6 @@ export async function allDone(place: Workplace, stderr: () => string): Promise<v
   const areDone = async () => (await backfillsOf(place)).every(({ state }) => state === 'done')
   await waitFor(areDone, {
     what: () => `all backfills: ${stderr().slice(-2000)}`,
-    timeoutMs: 40_000,
     everyMs: 100,
   })
 }

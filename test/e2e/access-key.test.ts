@@ -45,7 +45,7 @@ test('a daemon with a wrong key says so, asks seldom, and goes on once the key i
 
   // Every stream finds out once; then nothing is asked for a long time.
   const streams = 6
-  await waitFor(() => simulator.requests.length > streams, { what: 'the second try', timeoutMs: 30_000 })
+  await waitFor(() => simulator.requests.length > streams, { what: 'the second try' })
   const { requests } = simulator
   expect(requests[streams]!.at - requests[streams - 1]!.at).toBeGreaterThan(5_000)
 

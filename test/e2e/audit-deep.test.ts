@@ -41,7 +41,7 @@ test.for(redisAvailable() ? ['sqlite', 'redis'] : ['sqlite'])(
     }
     const child = place.start(['run'])
     const lines = () => linesBelow(place.events).length
-    await waitFor(() => lines() > 320, { what: () => `lines: ${child.stderr()}`, timeoutMs: 30_000 })
+    await waitFor(() => lines() > 320, { what: () => `lines: ${child.stderr()}` })
     let [first, before] = [Infinity, 0]
     for (let index = 0; index < 4; index++) {
       const { code, file, stdout } = await audit()

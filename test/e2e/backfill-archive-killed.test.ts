@@ -59,7 +59,7 @@ test('over HTTP, killed amid a page: no page twice but that one', async () => {
   expect(count(after.stdout, /([\d,]+) already there/)).toBeGreaterThanOrEqual(300)
 })
 
-test.skipIf(!redisServerAvailable())('over Redis, killed and run again', { timeout: 60_000 }, async () => {
+test.skipIf(!redisServerAvailable())('over Redis, killed and run again', async () => {
   const { url, keyPrefix } = await useRedis({ appendOnly: true })
   const { place, copy, ship } = await archived('native', [], { state: { redis: { url, keyPrefix } } })
   const ended = await killed(place, 'after:datasync:3', 'copy')

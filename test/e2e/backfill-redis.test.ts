@@ -14,109 +14,97 @@ function pagesOf({ place }: Fleet, day: Day): number {
 }
 
 describe.skipIf(!redisServerAvailable())('backfills over Redis', () => {
-  test(
-    'read in place where no process works, also where there is no store yet',
-    { timeout: 60_000 },
-    async () => {
-      const all = await fleet({ simulator: { days: 60, pageSize: 20 }, settings: { poll } })
-      const { place, days } = all
-      const list = await told(place, 'backfill', 'list')
-      expect([list.code, list.stdout], list.stderr).toEqual([0, 'no backfills\n'])
-      const ended = await place.ended(['backfill', '--from', shiftDay(days[0], -2), '--to', days[1]])
-      expect(ended.code, ended.stderr).toBe(1)
-      expect(ended.stdout).toMatch(/^[0-9a-f]{10}\n$/)
-      expect(ended.stderr).toContain('left out: the API no longer keeps this day')
-      expect(ended.stderr).toMatch(/done: 8 streams read, 24 pages, 480 events shipped, 8 left out, in /)
-      expect(compareFiles(place.events, place.simulator, fleetZones, days.slice(0, 2))).toEqual(exactly(480))
-      const late = place.simulator.append(101, days[1], 3, { timestampMs: startOf(days[1]) + 1_000 })
-      const more = await place.ended(['backfill', '--from', days[1], '--to', days[1], '--zone', '101'])
-      expect(more.code, more.stderr).toBe(0)
-      expect(more.stderr).toContain(`, ${late.length} events shipped, in `)
-      expect((await backfillsOf(place)).map(({ state, done, leftOut }) => [state, done, leftOut])).toEqual([
-        ['done', 8, 8],
-        ['done', 1, 0],
-      ])
-    },
-  )
+  test('read in place where no process works, also where there is no store yet', async () => {
+    const all = await fleet({ simulator: { days: 60, pageSize: 20 }, settings: { poll } })
+    const { place, days } = all
+    const list = await told(place, 'backfill', 'list')
+    expect([list.code, list.stdout], list.stderr).toEqual([0, 'no backfills\n'])
+    const ended = await place.ended(['backfill', '--from', shiftDay(days[0], -2), '--to', days[1]])
+    expect(ended.code, ended.stderr).toBe(1)
+    expect(ended.stdout).toMatch(/^[0-9a-f]{10}\n$/)
+    expect(ended.stderr).toContain('left out: the API no longer keeps this day')
+    expect(ended.stderr).toMatch(/done: 8 streams read, 24 pages, 480 events shipped, 8 left out, in /)
+    expect(compareFiles(place.events, place.simulator, fleetZones, days.slice(0, 2))).toEqual(exactly(480))
+    const late = place.simulator.append(101, days[1], 3, { timestampMs: startOf(days[1]) + 1_000 })
+    const more = await place.ended(['backfill', '--from', days[1], '--to', days[1], '--zone', '101'])
+    expect(more.code, more.stderr).toBe(0)
+    expect(more.stderr).toContain(`, ${late.length} events shipped, in `)
+    expect((await backfillsOf(place)).map(({ state, done, leftOut }) => [state, done, leftOut])).toEqual([
+      ['done', 8, 8],
+      ['done', 1, 0],
+    ])
+  })
 
-  test(
-    'are paused, resumed and cancelled beside workers, and survive their end',
-    { timeout: 120_000 },
-    async () => {
-      const simulator = { days: { ...daysWith(4_000) }, pageSize: 20, latencyMs: 40 }
-      const all = await fleet({ simulator, settings: { poll } })
-      const { place, days } = all
-      const [first, yesterday] = days
-      all.start('scheduler', 'scheduler')
-      const stopped = all.start('worker', 'stopped')
-      await stopped.waitForLine(/"event":"Started"/, 60_000)
-      const { code, stdout, stderr } = await told(place, 'backfill', '--from', yesterday, '--to', yesterday)
-      expect([code, stderr]).toEqual([0, expect.stringContaining(' takes it')])
-      const id = stdout.trim()
-      await waitFor(() => pagesOf(all, yesterday) > 30, {
-        what: () => `pages${said(all)}`,
-        timeoutMs: 30_000,
+  test('are paused, resumed and cancelled beside workers, and survive their end', async () => {
+    const simulator = { days: { ...daysWith(4_000) }, pageSize: 20, latencyMs: 40 }
+    const all = await fleet({ simulator, settings: { poll } })
+    const { place, days } = all
+    const [first, yesterday] = days
+    all.start('scheduler', 'scheduler')
+    const stopped = all.start('worker', 'stopped')
+    await stopped.waitForLine(/"event":"Started"/)
+    const { code, stdout, stderr } = await told(place, 'backfill', '--from', yesterday, '--to', yesterday)
+    expect([code, stderr]).toEqual([0, expect.stringContaining(' takes it')])
+    const id = stdout.trim()
+    await waitFor(() => pagesOf(all, yesterday) > 30, {
+      what: () => `pages${said(all)}`,
+    })
+
+    expect((await told(place, 'backfill', 'pause', id)).code).toBe(0)
+    // Not at the end of a slice, which lasts ten seconds: what was under way ends, and nothing more is asked for.
+    const pausedAtMs = Date.now()
+    const rest = async () => {
+      const [before, polled] = [pagesOf(all, yesterday), pagesOf(all, days[2])]
+      await waitFor(() => pagesOf(all, days[2]) >= polled + 8, {
+        what: () => `polls${said(all)}`,
       })
+      return pagesOf(all, yesterday) === before
+    }
+    await waitFor(rest, { what: 'rest' })
+    const latest = place.simulator.requests.findLast(({ day }) => day === yesterday)!
+    expect(latest.at - pausedAtMs).toBeLessThan(8_000)
 
-      expect((await told(place, 'backfill', 'pause', id)).code).toBe(0)
-      // Not at the end of a slice, which lasts ten seconds: what was under way ends, and nothing more is asked for.
-      const pausedAtMs = Date.now()
-      const rest = async () => {
-        const [before, polled] = [pagesOf(all, yesterday), pagesOf(all, days[2])]
-        await waitFor(() => pagesOf(all, days[2]) >= polled + 8, {
-          what: () => `polls${said(all)}`,
-          timeoutMs: 30_000,
-        })
-        return pagesOf(all, yesterday) === before
-      }
-      await waitFor(rest, { what: 'rest', timeoutMs: 40_000 })
-      const latest = place.simulator.requests.findLast(({ day }) => day === yesterday)!
-      expect(latest.at - pausedAtMs).toBeLessThan(8_000)
+    expect((await told(place, 'backfill', 'resume', id)).code).toBe(0)
+    const rested = pagesOf(all, yesterday)
+    await waitFor(() => pagesOf(all, yesterday) > rested + 20, {
+      what: () => `pages${said(all)}`,
+    })
+    await stopped.kill('SIGTERM')
+    all.start('worker', 'other')
+    place.simulator.set({ latencyMs: 0, pageSize: 500 })
+    await allDone(place, () => said(all))
+    expect(compareFiles(place.events, place.simulator, fleetZones, [yesterday])).toEqual(exactly(4 * 4_000))
+    // What was read before the pause and the stop was not read again.
+    const begun = place.simulator.requests.filter(
+      ({ day, token }) => day === yesterday && token === undefined,
+    )
+    expect(begun).toHaveLength(4)
 
-      expect((await told(place, 'backfill', 'resume', id)).code).toBe(0)
-      const rested = pagesOf(all, yesterday)
-      await waitFor(() => pagesOf(all, yesterday) > rested + 20, {
-        what: () => `pages${said(all)}`,
-        timeoutMs: 30_000,
-      })
-      await stopped.kill('SIGTERM')
-      all.start('worker', 'other')
-      place.simulator.set({ latencyMs: 0, pageSize: 500 })
-      await allDone(place, () => said(all))
-      expect(compareFiles(place.events, place.simulator, fleetZones, [yesterday])).toEqual(exactly(4 * 4_000))
-      // What was read before the pause and the stop was not read again.
-      const begun = place.simulator.requests.filter(
-        ({ day, token }) => day === yesterday && token === undefined,
-      )
-      expect(begun).toHaveLength(4)
-
-      place.simulator.set({ latencyMs: 40, pageSize: 20 })
-      const third = (await told(place, 'backfill', '--from', first, '--to', first)).stdout.trim()
-      await waitFor(() => pagesOf(all, first) > 10, { what: () => `pages${said(all)}`, timeoutMs: 30_000 })
-      expect((await told(place, 'backfill', 'cancel', third)).code).toBe(0)
-      await stopAll(all)
-      expect((await backfillsOf(place)).at(-1)).toMatchObject({ state: 'cancelled' })
-      const both = compareFiles(place.events, place.simulator, fleetZones, [first, yesterday])
-      expect(both).toMatchObject({ repeated: 0, strange: 0 })
-    },
-  )
+    place.simulator.set({ latencyMs: 40, pageSize: 20 })
+    const third = (await told(place, 'backfill', '--from', first, '--to', first)).stdout.trim()
+    await waitFor(() => pagesOf(all, first) > 10, { what: () => `pages${said(all)}` })
+    expect((await told(place, 'backfill', 'cancel', third)).code).toBe(0)
+    await stopAll(all)
+    expect((await backfillsOf(place)).at(-1)).toMatchObject({ state: 'cancelled' })
+    const both = compareFiles(place.events, place.simulator, fleetZones, [first, yesterday])
+    expect(both).toMatchObject({ repeated: 0, strange: 0 })
+  })
 
   const everySeconds = 3
   /** What a due poll needs until its request is noted, on a busy machine. */
   const slackMs = 700
 
-  test('give way to live streams of their account', { timeout: 120_000 }, async () => {
+  test('give way to live streams of their account', async () => {
     const simulator = { days: { ...daysWith(20_000), ...todayWith(5) }, pageSize: 10, latencyMs: 60 }
     const all = await fleet({ simulator, settings: { poll: { everySeconds, firstRunDays: 1 } } })
     const { place, days } = all
     const [, yesterday, today] = days
     all.start('scheduler', 'scheduler')
-    await all.start('worker', 'one').waitForLine(/"event":"Started"/, 60_000)
-    await all.start('worker', 'two').waitForLine(/"event":"Started"/, 60_000)
+    await all.start('worker', 'one').waitForLine(/"event":"Started"/)
+    await all.start('worker', 'two').waitForLine(/"event":"Started"/)
     await told(place, 'backfill', '--from', yesterday, '--to', yesterday, '--zone', '101,102')
     await waitFor(() => pagesOf(all, today) >= 32 && pagesOf(all, yesterday) > 60, {
       what: () => `both lanes${said(all)}`,
-      timeoutMs: 60_000,
     })
     await stopAll(all)
     const { requests } = place.simulator

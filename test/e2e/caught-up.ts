@@ -1,22 +1,24 @@
 import { existsSync } from 'node:fs'
 import { systemClock } from '../../src/clock.ts'
+import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import { openSqliteStore } from '../../src/state/sqlite/store.ts'
 import type { TestProcess } from '../setup/processes.ts'
 import { waitFor } from '../setup/wait-for.ts'
+import { paceOf } from './next-due.ts'
 import { keysOf, linesBelow } from './shipped.ts'
 import { readableDays, zones, type Workplace } from './workplace.ts'
 
-/** How many events of these zones and days the store says were delivered to a sink. */
-async function deliveredTo({ database }: Workplace, { sink, of, days }: Required<Extent>): Promise<number> {
-  if (!existsSync(database)) return 0
+/** What the store knows of these zones and days in a sink; nothing where there is no store yet. */
+async function checkpointsOf(
+  { database }: Workplace,
+  { sink, of, days }: Required<Extent>,
+): Promise<readonly Checkpoint[]> {
+  if (!existsSync(database)) return []
   const store = await openSqliteStore({ path: database, clock: systemClock, deadLetterMaxBytes: 1 })
   try {
-    let delivered = 0
-    for (const { stream, counters } of await store.list()) {
-      if (stream.sink === sink && of.includes(stream.zone) && days.includes(stream.day))
-        delivered += counters.delivered
-    }
-    return delivered
+    return (await store.list()).filter(
+      ({ stream }) => stream.sink === sink && of.includes(stream.zone) && days.includes(stream.day),
+    )
   } finally {
     await store.close()
   }
@@ -41,11 +43,14 @@ export async function caughtUp(place: Workplace, child: TestProcess, given: Exte
   await waitFor(
     async () => {
       const wanted = keysOf(place.simulator, extent.of, extent.days).length
-      return lines() === wanted && (await deliveredTo(place, extent)) === wanted
+      if (lines() !== wanted) return false
+      let delivered = 0
+      for (const { counters } of await checkpointsOf(place, extent)) delivered += counters.delivered
+      return delivered === wanted
     },
     {
       what: () => `all lines, with ${lines()}: ${child.stderr().slice(-2000)}`,
-      timeoutMs: 30_000,
+      pace: async (sinceMs) => paceOf(place, await checkpointsOf(place, extent), sinceMs),
       everyMs: 100,
     },
   )

@@ -53,7 +53,7 @@ test.concurrent.for(hosts)(
     place.configure({ poll: { everySeconds: 5 }, server: { port: 0 } })
     const host = { ...service, offsetMs: service.offsetMs + skewMs }
     const child = place.entry(clockArguments(host))
-    await waitFor(() => simulator.count(101, tomorrow) > 40, { what: 'a new day', timeoutMs: 40_000 })
+    await waitFor(() => simulator.count(101, tomorrow) > 40, { what: 'a new day' })
     simulator.set({ live: { ratePerSecond: 0 } })
     const days = [shiftDay(today, -1), today, tomorrow]
     await caughtUp(place, child, { days })

@@ -64,7 +64,6 @@ describe.skipIf(!redisServerAvailable())('what the containers of docker-compose.
     const shipped = () => linesBelow(events).map(({ key }) => key)
     const whole = () => shipped().filter((key) => past.some((day) => key.includes(`/${day}/`)))
     await waitFor(() => whole().length >= 4_000, {
-      timeoutMs: 40_000,
       what: () => `the past days: ${scheduler.stderr()}\n${worker.stderr()}\n${otherWorker.stderr()}`,
     })
     expect(await checkSimulator(demo.simulatorUrl)).toBe(0)

@@ -18,7 +18,6 @@ const moments = [
 
 test.for(stores.filter(({ isThere }) => isThere))(
   'killed within a compression over $store: each event once, and nothing half is left',
-  { timeout: 120_000 },
   async ({ store }) => {
     const redis = store === 'Redis' ? await durableRedis() : undefined
     const state =
@@ -41,7 +40,7 @@ test.for(stores.filter(({ isThere }) => isThere))(
     let before = 'the start'
     for (const moment of moments) {
       const child = place.entry(['--rounds', '--kill', moment, ...clockArguments(fast)])
-      await child.waitForLine(/^drained$/, 30_000)
+      await child.waitForLine(/^drained$/)
       expectEachOnce(before)
       for (const day of days) simulator.append(zone, day, 8)
       process.kill(child.pid, 'SIGUSR2')
@@ -51,7 +50,7 @@ test.for(stores.filter(({ isThere }) => isThere))(
       before = moment
     }
     const last = place.entry(['--rounds', ...clockArguments(fast)])
-    await last.waitForLine(/^drained$/, 30_000)
+    await last.waitForLine(/^drained$/)
     for (const day of days) simulator.append(zone, day, 8)
     process.kill(last.pid, 'SIGUSR2')
     // Both forms of a part, or one that is not whole.
@@ -62,7 +61,7 @@ test.for(stores.filter(({ isThere }) => isThere))(
         last.stderr().split('drained').length > 2 &&
         files().some((file) => file.endsWith('.gz')) &&
         !files().some(isLeft),
-      { what: () => `compressed parts and nothing beside them: ${files().join(' ')}`, timeoutMs: 30_000 },
+      { what: () => `compressed parts and nothing beside them: ${files().join(' ')}` },
     )
     expect(await last.kill('SIGTERM'), last.stderr()).toEqual({ code: 0, signal: null })
     expectEachOnce('all')

@@ -65,7 +65,7 @@ export async function endAt(
 
 /** Has a process come to the end of its round, and begin the next one with new events. */
 export async function nextRound(world: CrashWorld, child: TestProcess, before: string): Promise<void> {
-  await child.waitForLine(/^drained$/, 30_000)
+  await child.waitForLine(/^drained$/)
   world.expectWhole(before)
   world.append()
   process.kill(child.pid, 'SIGUSR2')

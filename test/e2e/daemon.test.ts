@@ -9,16 +9,13 @@ import { receiver } from './receiver.ts'
 import { compareFiles, exactly, keysOf, linesBelow, type Line } from './shipped.ts'
 import { logged, readableDays, workplace, zones } from './workplace.ts'
 
-const promisedStopMs = 5_000
 /** Daemons of other tests run beside these. */
 const server = { port: 0 }
 
-/** Ends a daemon as an operator would, and holds it to the time that it promises. */
+/** Ends a daemon as an operator would. What hangs hangs for longer than a test may last. */
 async function stopped(child: TestProcess): Promise<void> {
-  const beganMs = performance.now()
   const ended = await child.kill('SIGTERM')
   expect(ended, child.stderr()).toEqual({ code: 0, signal: null })
-  expect(performance.now() - beganMs).toBeLessThan(promisedStopMs)
 }
 
 test('live traffic arrives in files, and SIGTERM ends the daemon', async () => {
@@ -27,7 +24,6 @@ test('live traffic arrives in files, and SIGTERM ends the daemon', async () => {
   const child = place.start(['run'])
   await waitFor(() => linesBelow(events).length > 2 * 3 * 300 + 50, {
     what: () => `live lines: ${child.stderr()}`,
-    timeoutMs: 30_000,
   })
   // Stopped in the midst of traffic; what it had not shipped by then is shipped by the next one.
   await stopped(child)
@@ -48,7 +44,7 @@ test('SIGTERM ends it while a sink hangs', async () => {
   const siem = await receiver()
   siem.answer(() => 'hang')
   const place = await workplace({ days: 50 }, { server })
-  place.configure({ sinks: [{ name: 'siem', type: 'http', url: siem.url }] })
+  place.configure({ sinks: [{ name: 'siem', type: 'http', url: siem.url, timeoutSeconds: 600 }] })
   const child = place.start(['run'])
   await waitFor(() => siem.got.length > 0, { what: () => `a request: ${child.stderr()}` })
   await stopped(child)
@@ -100,7 +96,6 @@ describe('SIGHUP', () => {
     const child = place.start(['run'])
     await waitFor(() => linesBelow(events).length > 2 * 3 * 300, {
       what: () => `the first lines: ${child.stderr()}`,
-      timeoutMs: 30_000,
     })
     const copies = join(folder, 'copies')
     const all = [101, 102, 103]

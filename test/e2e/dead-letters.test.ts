@@ -120,18 +120,17 @@ test('what is kept is redacted as the configuration wants it by then, under the 
     { days: 20 },
     { ...quiet, zones: [101], sinks: [siemAt(siem)], redact: 'off' },
   )
-  const entries = place.simulator.entries(101, today)
-  const id = entries.find((entry) => /RemoteIp\W+(?:\d+\.){3}/.test(JSON.stringify(entry)))!.logId
+  const id = 'with-an-address'
+  const log = JSON.stringify({ RemoteIp: '203.0.113.77' })
+  place.simulator.append(101, today, [{ logId: id, timestamp: Date.now(), log, labels: {} }])
   await poisoned(place, siem, [id])
-  const before = siem.got.flatMap(({ lines }) => lineOf(lines, id))[0]!
-  const address = /"address":"(\d+\.\d+\.\d+)\.\d+"/.exec(before)
-  expect(address, before).not.toBeNull()
+  expect(siem.got.flatMap(({ lines }) => lineOf(lines, id))[0]).toContain('"address":"203.0.113.77"')
   siem.answer(() => ({ status: 200 }))
   place.configure({ redact: { addresses: 'mask' } })
   expect((await command(place, ['dead-letters', 'replay'])).code).toBe(0)
   const [after = ''] = lineOf(siem.taken, id)
-  expect(after).toContain(`"address":"${address![1]}.*"`)
-  expect(after).not.toContain(address![0])
+  expect(after).toContain('"address":"203.0.113.*"')
+  expect(after).not.toContain('203.0.113.77')
 })
 
 test('what a person drops is counted as dropped, never shipped again, and missed by nobody', async () => {
@@ -188,7 +187,6 @@ describe('beside a running process', () => {
     const said = () => child.stderr().slice(-3000)
     await waitFor(async () => (await probe.total('stream_failures_total')) > 0, {
       what: said,
-      timeoutMs: 30_000,
     })
     expect((await probe.metric('stream_failures_total')).get('code="dead_letters_full"')).toBeGreaterThan(0)
     expect(logged(child.stderr())).toContainEqual(
@@ -208,7 +206,7 @@ describe('beside a running process', () => {
       stdout: expect.stringMatching(/^siem: [1-5] delivered\n$/) as string,
     })
     const wanted = keysOf(place.simulator, [101], readableDays())
-    await waitFor(() => new Set(takenKeys(siem)).size === wanted.length, { what: said, timeoutMs: 30_000 })
+    await waitFor(() => new Set(takenKeys(siem)).size === wanted.length, { what: said })
     expect(compare(takenKeys(siem), wanted)).toMatchObject({ missing: 0, strange: 0 })
     await waitFor(
       async () => {
@@ -216,7 +214,7 @@ describe('beside a running process', () => {
         const { pairs, deadLetters } = JSON.parse((await probe.get('/status')).text) as Status
         return isGone && deadLetters.length === 0 && pairs.every(({ lastError }) => lastError === undefined)
       },
-      { what: said, timeoutMs: 30_000 },
+      { what: said },
     )
     expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })
   })
@@ -262,7 +260,7 @@ test('a replay that is stopped says what it did, and leaves the rest as it was',
   const asked = siem.got.length
   siem.answer((_got, index) => (index === asked ? { status: 200 } : 'hang'))
   const child = place.start(['dead-letters', 'replay'])
-  await waitFor(() => siem.got.length === asked + 2, { what: () => child.stderr(), timeoutMs: 30_000 })
+  await waitFor(() => siem.got.length === asked + 2, { what: () => child.stderr() })
   expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })
   expect(child.stdout()).toBe('siem: 1 delivered, 1 left as they were: stopped\n')
   expect(await listed(place)).toHaveLength(1)

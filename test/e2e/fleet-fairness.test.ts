@@ -30,7 +30,6 @@ describe.skipIf(!redisServerAvailable())('two sinks over Redis, one of which han
       (await probe.metric('queue_jobs')).get(`priority="live",state="${state}"`)
     await waitFor(() => linesBelow(place.events).length === whole, {
       what: 'all lines in files',
-      timeoutMs: 30_000,
     })
     await waitFor(async () => siem.got.length === 3 && (await jobs('active')) === 3, {
       what: 'three that hang',
@@ -44,7 +43,6 @@ describe.skipIf(!redisServerAvailable())('two sinks over Redis, one of which han
     const before = await polls()
     await waitFor(async () => (await polls()).every((pages, index) => pages >= (before[index] ?? 0) + 3), {
       what: 'three more polls of each zone',
-      timeoutMs: 30_000,
     })
     await waitFor(
       async () => {
@@ -63,7 +61,6 @@ describe.skipIf(!redisServerAvailable())('two sinks over Redis, one of which han
     const second = start('all', 'second')
     await waitFor(() => new Set(siem.taken).size === whole, {
       what: () => `all events over HTTP, with ${siem.taken.length}: ${second.stderr().slice(-2000)}`,
-      timeoutMs: 30_000,
     })
     expect(linesBelow(place.events)).toHaveLength(whole)
     await second.kill('SIGTERM')
@@ -88,7 +85,6 @@ describe.skipIf(!redisServerAvailable())('a zone that fails over Redis', () => {
       (await probe.metric('queue_jobs')).get(`priority="live",state="${state}"`)
     await waitFor(async () => (await jobs('delayed')) === 3, {
       what: 'three streams that back off',
-      timeoutMs: 30_000,
     })
     const polls = async () => {
       const pages = await probe.metric('pages_fetched_total')
@@ -96,7 +92,6 @@ describe.skipIf(!redisServerAvailable())('a zone that fails over Redis', () => {
     }
     await waitFor(async () => (await polls()).every((pages) => pages >= 6), {
       what: 'three days and three more polls of each other zone',
-      timeoutMs: 30_000,
     })
     expect(await jobs('failed')).toBe(0)
     expect(linesBelow(place.events)).toHaveLength(others.length * 3 * eventsPerDay)

@@ -31,7 +31,7 @@ async function fleetUnderWay(options: FleetOptions = {}): Promise<Fleet> {
       const streams = (await all.checkpoints()).filter(({ lastFull }) => lastFull === undefined)
       return streams.length >= 8 && streams.some(({ commit }) => commit > 2)
     },
-    { what: () => `pages of many streams${said(all)}`, timeoutMs: 40_000 },
+    { what: () => `pages of many streams${said(all)}` },
   )
   return all
 }
@@ -40,7 +40,7 @@ async function fleetUnderWay(options: FleetOptions = {}): Promise<Fleet> {
 async function untilResumed(all: Fleet): Promise<void> {
   const { requests } = all.place.simulator
   const before = requests.length
-  await waitFor(() => requests.length > before + 20, { what: () => `pages${said(all)}`, timeoutMs: 60_000 })
+  await waitFor(() => requests.length > before + 20, { what: () => `pages${said(all)}` })
 }
 
 const answerOf = async (member: Member, path: string) => (await member.probe()).get(path)
@@ -60,7 +60,7 @@ async function expectReady(all: Fleet): Promise<void> {
   for (const member of all.members) {
     expect(member.isRunning(), member.stderr()).toBe(true)
     const isReady = async () => (await answerOf(member, '/readyz')).status === 200
-    await waitFor(isReady, { what: () => `readiness${said(all)}`, timeoutMs: 20_000 })
+    await waitFor(isReady, { what: () => `readiness${said(all)}` })
   }
 }
 
@@ -98,97 +98,92 @@ async function fillUp(client: RedisClient): Promise<() => Promise<void>> {
 }
 
 // Each has a Redis of its own, and mostly waits.
-describe.skipIf(!redisServerAvailable())(
-  'a fleet whose Redis',
-  { concurrent: true, timeout: 200_000 },
-  () => {
-    test('is killed, and back after 10 s, ships each event once', async () => {
-      const all = await fleetUnderWay()
-      await all.redis.kill()
-      await sleep(10_000)
-      await all.redis.restart()
-      await expectWholeAgain(all)
-    })
+describe.skipIf(!redisServerAvailable())('a fleet whose Redis', { concurrent: true }, () => {
+  test('is killed, and back after 10 s, ships each event once', async () => {
+    const all = await fleetUnderWay()
+    await all.redis.kill()
+    await sleep(10_000)
+    await all.redis.restart()
+    await expectWholeAgain(all)
+  })
 
-    test('loses its power, and is back at once a second older, ships each event once', async () => {
-      const all = await fleetUnderWay()
-      await cutPower(all.redis, afterCommits)
-      await all.redis.restart()
-      await expectWholeAgain(all)
-    })
+  test('loses its power, and is back at once a second older, ships each event once', async () => {
+    const all = await fleetUnderWay()
+    await cutPower(all.redis, afterCommits)
+    await all.redis.restart()
+    await expectWholeAgain(all)
+  })
 
-    test('loses its power, and is back after 40 s a second older, ships each event once', async () => {
-      const all = await fleetUnderWay()
-      await cutPower(all.redis, afterCommits)
-      await sleep(40_000)
-      for (const member of all.members) await expectPatient(member)
-      await all.redis.restart()
-      await expectWholeAgain(all)
-    })
+  test('loses its power, and is back after 40 s a second older, ships each event once', async () => {
+    const all = await fleetUnderWay()
+    await cutPower(all.redis, afterCommits)
+    await sleep(40_000)
+    for (const member of all.members) await expectPatient(member)
+    await all.redis.restart()
+    await expectWholeAgain(all)
+  })
 
-    test('has lost commits of streams that another reads again has their lines taken back', async () => {
-      const all = await fleet({ simulator: { days: 80, pageSize: 20, latencyMs: 250 } })
-      all.start('scheduler', 'scheduler')
-      const first = all.start('worker', 'first')
-      const begun = async () => (await all.checkpoints()).filter(({ commit }) => commit > 0).length > 3
-      await waitFor(begun, { what: () => `pages of some streams${said(all)}`, timeoutMs: 40_000 })
-      await cutPower(all.redis, () => untilWhole(all))
-      // Its pumps have ended well: nothing of what follows is news to it.
-      await first.kill('SIGSTOP')
-      await all.redis.restart()
-      all.start('worker', 'second')
-      await untilCommitted(all)
-      expect(all.compare()).toMatchObject({ missing: 0, strange: 0 })
-      expect(all.compare().repeated).toBeGreaterThan(0)
-      await first.kill('SIGCONT')
-      await untilWhole(all)
-      await stopAll(all)
-      await expectWhole(all)
-    })
+  test('has lost commits of streams that another reads again has their lines taken back', async () => {
+    const all = await fleet({ simulator: { days: 80, pageSize: 20, latencyMs: 250 } })
+    all.start('scheduler', 'scheduler')
+    const first = all.start('worker', 'first')
+    const begun = async () => (await all.checkpoints()).filter(({ commit }) => commit > 0).length > 3
+    await waitFor(begun, { what: () => `pages of some streams${said(all)}` })
+    await cutPower(all.redis, () => untilWhole(all))
+    // Its pumps have ended well: nothing of what follows is news to it.
+    await first.kill('SIGSTOP')
+    await all.redis.restart()
+    all.start('worker', 'second')
+    await untilCommitted(all)
+    expect(all.compare()).toMatchObject({ missing: 0, strange: 0 })
+    expect(all.compare().repeated).toBeGreaterThan(0)
+    await first.kill('SIGCONT')
+    await untilWhole(all)
+    await stopAll(all)
+    await expectWhole(all)
+  })
 
-    test('is flushed loses nothing, and everything goes on within seconds', async () => {
-      const all = await fleetUnderWay()
-      await connected(all.redis.url).flushall()
-      // About 3 s are seen: the scheduler misses its tick and queues one by hand.
-      const streams = async () => (await all.checkpoints()).filter(({ commit }) => commit > 0).length
-      await waitFor(async () => (await streams()) === 12, {
-        what: () => `commits of all streams${said(all)}`,
-        timeoutMs: 30_000,
-      })
-      all.place.simulator.set({ latencyMs: 5 })
-      endTraffic(all)
-      await untilCommitted(all)
-      await expectReady(all)
-      await stopAll(all)
-      const { missing, strange, lines } = all.compare()
-      expect({ missing, strange }).toEqual({ missing: 0, strange: 0 })
-      // What had been shipped before stands beside it.
-      expect(lines).toBeGreaterThan(all.whole())
-      expect(lines).toBeLessThan(2 * all.whole())
+  test('is flushed loses nothing, and everything goes on within seconds', async () => {
+    const all = await fleetUnderWay()
+    await connected(all.redis.url).flushall()
+    // About 3 s are seen: the scheduler misses its tick and queues one by hand.
+    const streams = async () => (await all.checkpoints()).filter(({ commit }) => commit > 0).length
+    await waitFor(async () => (await streams()) === 12, {
+      what: () => `commits of all streams${said(all)}`,
     })
+    all.place.simulator.set({ latencyMs: 5 })
+    endTraffic(all)
+    await untilCommitted(all)
+    await expectReady(all)
+    await stopAll(all)
+    const { missing, strange, lines } = all.compare()
+    expect({ missing, strange }).toEqual({ missing: 0, strange: 0 })
+    // What had been shipped before stands beside it.
+    expect(lines).toBeGreaterThan(all.whole())
+    expect(lines).toBeLessThan(2 * all.whole())
+  })
 
-    test('is full is not besieged, says so, and goes on once there is room', async () => {
-      // How far behind it is must not be the reason.
-      const all = await fleetUnderWay({ settings: { server: { port: 0, readyLagSeconds: 1e6 } } })
-      const client = connected(all.redis.url)
-      await expectReady(all)
-      const free = await fillUp(client)
-      for (const member of all.members) {
-        const isFull = async () => (await answerOf(member, '/readyz')).text.includes('takes no writes')
-        await waitFor(isFull, { what: () => `the reason${said(all)}`, timeoutMs: 20_000 })
-      }
-      const { requests } = all.place.simulator
-      const commands = async () =>
-        Number(/total_commands_processed:(\d+)/.exec(await client.info('stats'))?.[1])
-      const [commandsBefore, requestsBefore] = [await commands(), requests.length]
-      await sleep(5_000)
-      // Some eighty a second are seen, most of them looks and tries of three processes; a loop that spins makes thousands.
-      expect((await commands()) - commandsBefore).toBeLessThan(2_000)
-      // Nor is the API asked for pages that cannot be committed.
-      expect(requests.length - requestsBefore).toBeLessThan(10)
-      for (const member of all.members) await expectPatient(member)
-      await free()
-      await expectWholeAgain(all)
-    })
-  },
-)
+  test('is full is not besieged, says so, and goes on once there is room', async () => {
+    // How far behind it is must not be the reason.
+    const all = await fleetUnderWay({ settings: { server: { port: 0, readyLagSeconds: 1e6 } } })
+    const client = connected(all.redis.url)
+    await expectReady(all)
+    const free = await fillUp(client)
+    for (const member of all.members) {
+      const isFull = async () => (await answerOf(member, '/readyz')).text.includes('takes no writes')
+      await waitFor(isFull, { what: () => `the reason${said(all)}` })
+    }
+    const { requests } = all.place.simulator
+    const commands = async () =>
+      Number(/total_commands_processed:(\d+)/.exec(await client.info('stats'))?.[1])
+    const [commandsBefore, requestsBefore] = [await commands(), requests.length]
+    await sleep(5_000)
+    // Some eighty a second are seen, most of them looks and tries of three processes; a loop that spins makes thousands.
+    expect((await commands()) - commandsBefore).toBeLessThan(2_000)
+    // Nor is the API asked for pages that cannot be committed.
+    expect(requests.length - requestsBefore).toBeLessThan(10)
+    for (const member of all.members) await expectPatient(member)
+    await free()
+    await expectWholeAgain(all)
+  })
+})

@@ -2,17 +2,16 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { redisServerAvailable } from '../setup/redis.ts'
-import { waitFor } from '../setup/wait-for.ts'
 import {
   askedBy,
   endTraffic,
   expectWhole,
   fleet,
   fleetZones,
-  said,
   stopAll,
   streamOf,
   untilCommitted,
+  untilFleet,
   untilWhole,
   type Fleet,
   type Member,
@@ -43,7 +42,7 @@ function lengthsOf({ place: { events } }: Fleet, streams: readonly string[]): Re
 
 // Each has a Redis of its own, and mostly waits for locks to run out.
 describe.skipIf(!redisServerAvailable())('of a scheduler and some workers', { concurrent: true }, () => {
-  test('one is killed, one frozen, one stopped: each event once', { timeout: 200_000 }, async () => {
+  test('one is killed, one frozen, one stopped: each event once', async () => {
     const live = { ratePerSecond: 2 }
     const all = await fleet({
       simulator: { days: 1_000, pageSize: 25, latencyMs: 200, order: 'unordered', live },
@@ -54,46 +53,48 @@ describe.skipIf(!redisServerAvailable())('of a scheduler and some workers', { co
     const workers = await all.startWorkers('killed', 'frozen', 'stopped')
     const [killed, frozen, stopped] = workers as [Member, Member, Member]
     all.start('scheduler', 'scheduler')
-    const busy = await waitFor(
+    const busy = await untilFleet(
+      all,
+      () => 'work for all three',
       async () => {
         const found = Map.groupBy(await workedOn(all), ([, by]) => by)
         return simulator.requests.length > 100 && found.size === 3 && found
       },
-      { what: () => `work for all three${said(all)}`, timeoutMs: 30_000 },
     )
     const streamsOf = ({ name }: { readonly name: string }) => busy.get(name)!.map(([stream]) => stream)
     const fromMs = Date.now()
-    const untilTaken = (from: { readonly name: string }, timeoutMs: number) =>
-      waitFor(() => streamsOf(from).every((stream) => othersSince(all, from.name, fromMs).has(stream)), {
-        what: () => `others on the streams of ${from.name}${said(all)}`,
-        timeoutMs,
-      })
+    const untilTaken = (from: Member) =>
+      untilFleet(
+        all,
+        () => `others on the streams of ${from.name}`,
+        () => streamsOf(from).every((stream) => othersSince(all, from.name, fromMs).has(stream)),
+      )
     await Promise.all([killed.kill('SIGKILL'), frozen.kill('SIGSTOP')])
     expect(await stopped.kill('SIGTERM'), stopped.stderr()).toEqual({ code: 0, signal: null })
-    expect(Date.now() - fromMs).toBeLessThan(5_000)
     const replacement = all.start('worker', 'replacement')
-    // Long before its locks would have run out.
-    await untilTaken(stopped, 12_000)
+    await untilTaken(stopped)
     simulator.set({ latencyMs: 5 })
-    await untilTaken(killed, 60_000)
-    await untilTaken(frozen, 60_000)
+    await untilTaken(killed)
+    await untilTaken(frozen)
 
     // Once the others have read them to their ends, nobody but the old pumps would write to the past days.
     const past = streamsOf(frozen).filter((stream) => !stream.endsWith(all.days[2]))
-    await waitFor(
+    await untilFleet(
+      all,
+      () => 'the past days',
       async () => {
         const unfinished = await workedOn(all)
         return !past.some((stream) => unfinished.has(stream))
       },
-      { what: () => `the past days${said(all)}`, timeoutMs: 60_000 },
     )
     const before = lengthsOf(all, past)
     await frozen.kill('SIGCONT')
     const thawedAtMs = Date.now()
-    await waitFor(() => simulator.requests.some((one) => one.at > thawedAtMs && askedBy(one) === 'frozen'), {
-      what: () => `work for the thawed one${said(all)}`,
-      timeoutMs: 30_000,
-    })
+    await untilFleet(
+      all,
+      () => 'work for the thawed one',
+      () => simulator.requests.some((one) => one.at > thawedAtMs && askedBy(one) === 'frozen'),
+    )
     endTraffic(all)
     await untilWhole(all)
     for (const [part, bytes] of lengthsOf(all, past))
@@ -103,28 +104,24 @@ describe.skipIf(!redisServerAvailable())('of a scheduler and some workers', { co
     await expectWhole(all)
   })
 
-  test(
-    'one is frozen between a delivery and its commit: what it left is taken back',
-    { timeout: 200_000 },
-    async () => {
-      const all = await fleet({ simulator: { days: 200, pageSize: 40 } })
-      const streams = fleetZones.flatMap((zone) => all.days.map((day) => `${zone}/${day}`))
-      all.start('scheduler', 'scheduler')
-      const frozen = all.place.entry(['--role', 'worker', '--freeze', 'after:deliver:5'])
-      await frozen.waitForLine(/^frozen$/, 60_000)
-      all.start('worker', 'other')
-      await untilCommitted(all)
-      // What was not committed stands beside it, torn perhaps: for all that others know it could still be.
-      let [bytes, committedBytes] = [0, 0]
-      for (const length of lengthsOf(all, streams).values()) bytes += length
-      for (const { receipts } of await all.checkpoints())
-        for (const receipt of receipts) committedBytes += receipt.bytes
-      expect(bytes).toBeGreaterThan(committedBytes)
-      await frozen.kill('SIGCONT')
-      await untilWhole(all)
-      await frozen.kill('SIGTERM')
-      await stopAll(all)
-      await expectWhole(all)
-    },
-  )
+  test('one is frozen between a delivery and its commit: what it left is taken back', async () => {
+    const all = await fleet({ simulator: { days: 200, pageSize: 40 } })
+    const streams = fleetZones.flatMap((zone) => all.days.map((day) => `${zone}/${day}`))
+    all.start('scheduler', 'scheduler')
+    const frozen = all.place.entry(['--role', 'worker', '--freeze', 'after:deliver:5'])
+    await frozen.waitForLine(/^frozen$/)
+    all.start('worker', 'other')
+    await untilCommitted(all)
+    // What was not committed stands beside it, torn perhaps: for all that others know it could still be.
+    let [bytes, committedBytes] = [0, 0]
+    for (const length of lengthsOf(all, streams).values()) bytes += length
+    for (const { receipts } of await all.checkpoints())
+      for (const receipt of receipts) committedBytes += receipt.bytes
+    expect(bytes).toBeGreaterThan(committedBytes)
+    await frozen.kill('SIGCONT')
+    await untilWhole(all)
+    await frozen.kill('SIGTERM')
+    await stopAll(all)
+    await expectWhole(all)
+  })
 })

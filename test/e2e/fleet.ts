@@ -9,6 +9,7 @@ import { startRedis, type TestRedisServer } from '../setup/redis.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { stateAt } from '../state/redis/settings.ts'
 import { probeAt, type Probe } from './metrics.ts'
+import { paceOf } from './next-due.ts'
 import { compareFiles, exactly, keysOf, type Comparison } from './shipped.ts'
 import { readableDays, workplace, type Settings, type Workplace } from './workplace.ts'
 
@@ -75,7 +76,7 @@ export async function fleet({ simulator, settings, env = keyOf }: FleetOptions =
     start,
     async startWorkers(...names) {
       const workers = names.map((name) => start('worker', name))
-      for (const worker of workers) await worker.waitForLine(/"event":"Started"/, 60_000)
+      for (const worker of workers) await worker.waitForLine(/"event":"Started"/)
       return workers
     },
     async checkpoints() {
@@ -117,33 +118,40 @@ export function endTraffic({ place }: Fleet): void {
   place.simulator.set({ live: { ratePerSecond: 0 } })
 }
 
+/** Waits for what the fleet brings about, for as long as it makes progress or says that it will. */
+export async function untilFleet<T>(fleet: Fleet, what: () => string, condition: () => T | Promise<T>) {
+  return await waitFor(condition, {
+    what: () => `${what()}${said(fleet)}`,
+    pace: async (sinceMs) => paceOf(fleet.place, await fleet.checkpoints(), sinceMs),
+    everyMs: 100,
+  })
+}
+
 /** Waits until the store knows of every event that it was delivered. */
-export async function untilCommitted(fleet: Fleet, timeoutMs = 60_000): Promise<void> {
+export async function untilCommitted(fleet: Fleet): Promise<void> {
   let delivered = 0
-  await waitFor(
+  await untilFleet(
+    fleet,
+    () => `all events, with ${delivered} of ${fleet.whole()} delivered`,
     async () => {
       delivered = 0
       for (const { counters } of await fleet.checkpoints()) delivered += counters.delivered
       return delivered === fleet.whole()
     },
-    {
-      what: () => `all events, with ${delivered} of ${fleet.whole()} delivered${said(fleet)}`,
-      timeoutMs,
-      everyMs: 100,
-    },
   )
 }
 
 /** Waits until each event stands once in the files, and the store knows of it. */
-export async function untilWhole(fleet: Fleet, timeoutMs = 60_000): Promise<void> {
-  await untilCommitted(fleet, timeoutMs)
+export async function untilWhole(fleet: Fleet): Promise<void> {
+  await untilCommitted(fleet)
   let found: Comparison | undefined
-  await waitFor(
+  await untilFleet(
+    fleet,
+    () => `each event once: ${JSON.stringify(found)}`,
     () => {
       found = fleet.compare()
       return found.lines === fleet.whole() && found.missing === 0 && found.repeated === 0
     },
-    { what: () => `each event once: ${JSON.stringify(found)}${said(fleet)}`, timeoutMs, everyMs: 250 },
   )
 }
 
@@ -176,7 +184,7 @@ export async function expectWhole(fleet: Fleet): Promise<void> {
       const read = JSON.parse(stdout) as StatusShape
       return read.workers.length === 0 && read
     },
-    { what: 'a status without workers', timeoutMs: 40_000, everyMs: 500 },
+    { what: 'a status without workers', everyMs: 500 },
   )
   let delivered = 0
   for (const pair of status.pairs) for (const day of pair.days) delivered += day.delivered

@@ -74,7 +74,8 @@ async function attacked(hour: number, clockRate: number): Promise<Attacked> {
   const place = await workplace(
     { zones, days: 60, pageSize: 20, clock, live, tokenStyle: 'hostile' },
     { zones, poll: { everySeconds: 1 }, server: { port: 0 } },
-    { requestTimeoutSeconds: 1, maxPageBytes: 1_000_000 },
+    // About a second of this host.
+    { requestTimeoutSeconds: Math.min(clockRate, 3_600), maxPageBytes: 1_000_000 },
   )
   return { place, args: clockArguments(fast), nowMs: clock.now }
 }
@@ -93,7 +94,7 @@ function compareNamed({ events, simulator }: Workplace, days: readonly Day[]) {
 describe('a hostile API', () => {
   test(
     `every fault at random, seed ${seed}: nothing lost, nothing twice`,
-    { timeout: 120_000 + 20_000 * rounds },
+    { timeout: 300_000 + 20_000 * rounds },
     async () => {
       const random = createRandom(seed)
       // A quarter of an hour before midnight: the window of days moves on the way.
@@ -131,7 +132,7 @@ describe('a hostile API', () => {
       }
       peak = Math.max(peak, peakMegabytes(child))
       simulator.set({ live: { ratePerSecond: 0 }, tokenLifetimeMs: null })
-      await waitFor(() => dayOf(nowMs()) === tomorrow, { what: 'midnight', timeoutMs: 40_000 })
+      await waitFor(() => dayOf(nowMs()) === tomorrow, { what: 'midnight' })
       expect(await child.kill('SIGTERM'), child.stderr().slice(-3000)).toEqual({ code: 0, signal: null })
       const last = await endOf(place.entry(['--once', ...args]))
       expect(last.code, last.stderr).toBe(0)
@@ -150,11 +151,14 @@ describe('a hostile API', () => {
     },
   )
 
-  test('that asks for absurd waits is believed for an hour at most', { timeout: 90_000 }, async () => {
+  test('that asks for absurd waits is believed for an hour at most', async () => {
     const { place, args, nowMs } = await attacked(2, 2_400)
     const { simulator } = place
     const child = place.entry(args)
-    const whole = () => keysOf(simulator, zones, readableDays()).length
+    // On a slow machine this clock passes midnight: the oldest day is gone by then, and another one has begun.
+    const days = readableDays().slice(1)
+    const linesOf = () =>
+      linesBelow(place.events, 'under way').filter(({ key }) => days.includes(key.split('/')[1] as Day))
     await waitFor(() => linesBelow(place.events, 'under way').length > 100, {
       what: () => `lines: ${child.stderr()}`,
     })
@@ -166,16 +170,14 @@ describe('a hostile API', () => {
       // Those that were on their way come in meanwhile.
       const asked = await waitFor(() => simulator.requests.find((one) => one.at > at + 1_800_000), {
         what: () => `a request after ${JSON.stringify(retryAfter)}: ${child.stderr().slice(-2000)}`,
-        timeoutMs: 30_000,
       })
       expect((asked.at - at) / 60_000).toBeGreaterThan(50)
       // Half a minute of a slow machine is a day here; without a bound it would be years.
       expect((nowMs() - at) / 3_600_000).toBeLessThan(30)
     }
     simulator.set({ live: { ratePerSecond: 0 } })
-    await waitFor(() => linesBelow(place.events, 'under way').length === whole(), {
+    await waitFor(() => linesOf().length === keysOf(simulator, zones, days).length, {
       what: () => `all: ${child.stderr().slice(-2000)}`,
-      timeoutMs: 30_000,
     })
     expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })
   })

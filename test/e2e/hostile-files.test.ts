@@ -79,7 +79,6 @@ async function untilAll(place: Workplace, child: TestProcess, ids: readonly stri
   const found = () => idsBelow(place).filter((id) => ids.includes(id))
   await waitFor(() => found().length >= ids.length, {
     what: () => `${ids.length} new lines, with ${found().length}: ${child.stderr().slice(-2000)}`,
-    timeoutMs: 30_000,
   })
 }
 

@@ -60,7 +60,6 @@ test(
       // The other sink goes on, whatever the far side does.
       await waitFor(() => lines() > shipped && performance.now() - beganMs > moodMs, {
         what: () => `files beside a far side that is ${siem.mood}: ${child.stderr().slice(-2000)}`,
-        timeoutMs: 30_000,
         everyMs: 50,
       })
       expect(child.isRunning(), child.stderr().slice(-2000)).toBe(true)
@@ -103,7 +102,6 @@ test('a far side that refuses everything stops its streams alone, in one line', 
   const lines = () => linesBelow(place.events, 'under way').length
   await waitFor(() => lines() > zones.length * 3 * 40 + 60, {
     what: () => `live lines: ${child.stderr()}`,
-    timeoutMs: 40_000,
   })
   const told = logged(child.stderr()).filter(({ level }) => level === 'warn' || level === 'error')
   expect(told.map(({ event, sink }) => [event, sink])).toEqual([['StreamFailed', 'siem']])

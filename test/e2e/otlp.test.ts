@@ -39,7 +39,7 @@ describe.skipIf(!redisServerAvailable())('a real OpenTelemetry SDK', () => {
       for (const { counters } of await store.list()) events += counters.delivered
       return events
     }
-    await waitFor(async () => (await committed()) === total, { what: output, timeoutMs: 40_000 })
+    await waitFor(async () => (await committed()) === total, { what: output })
     const { spans } = receiver
     const pathTo = (span: ReceivedSpan): ReceivedSpan[] => {
       const parent = spans.find(({ spanId }) => spanId === span.parentId)
@@ -49,7 +49,7 @@ describe.skipIf(!redisServerAvailable())('a real OpenTelemetry SDK', () => {
       const commits = named(spans, 'commit')
       return commits.length >= zones.length * 3 && commits.every((span) => pathTo(span).length === 3)
     }
-    await waitFor(areWhole, { what: () => `whole traces, of ${spans.length} spans`, timeoutMs: 20_000 })
+    await waitFor(areWhole, { what: () => `whole traces, of ${spans.length} spans` })
     expect((await worker.kill('SIGTERM'))?.code, output()).toBe(0)
     expect((await scheduler.kill('SIGTERM'))?.code, output()).toBe(0)
     expect(compareFiles(place.events, place.simulator, zones, readableDays())).toEqual(exactly(total))

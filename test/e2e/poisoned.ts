@@ -34,7 +34,7 @@ export async function poisoned(kind: string, shiftDays = 0): Promise<Poisoned> {
   const clock = createShiftedClock(shift)
   const place = await workplace({ zones: [101], days: { [day]: 200 }, pageSize: 100, clock })
   const redis = kind === 'redis' ? await useRedis() : undefined
-  const http = { name: 'siem', type: 'http', url: siem.url, batch: { maxEvents: 20 }, timeoutSeconds: 300 }
+  const http = { name: 'siem', type: 'http', url: siem.url, batch: { maxEvents: 20 }, timeoutSeconds: 3_600 }
   const configure = (sink: object) =>
     place.configure({
       log: { level: 'error', format: 'json' },

@@ -42,7 +42,6 @@ function eventsOf(child: TestProcess, name: string) {
 async function swept(child: TestProcess, times: number): Promise<void> {
   await waitFor(() => eventsOf(child, 'SweepCompleted').length >= times, {
     what: () => `${times} sweeps: ${JSON.stringify(eventsOf(child, 'SweepCompleted'), null, 1)}`,
-    timeoutMs: 40_000,
     everyMs: 50,
   })
 }
@@ -71,7 +70,7 @@ describe.concurrent('a quiet stream whose order has proved itself', () => {
     if (shape.pages <= 10) {
       await swept(child, 2)
       simulator.append(zone, today, 4)
-      await waitFor(() => eventsOf(child, 'TrustChanged').length > 0, { what: 'trust', timeoutMs: 40_000 })
+      await waitFor(() => eventsOf(child, 'TrustChanged').length > 0, { what: 'trust' })
     }
     // A stored cursor has to prove itself too, by what it finds.
     simulator.append(zone, today, 2)
@@ -101,7 +100,7 @@ test('a listing without an order is read no faster than its pace', async () => {
   const { simulator } = place
   const child = place.entry(clockArguments(evening))
   const begins = () => simulator.requests.filter(({ token }) => token === undefined).map(({ at }) => at)
-  await waitFor(() => begins().length >= 4, { what: () => `sweeps: ${child.stderr()}`, timeoutMs: 40_000 })
+  await waitFor(() => begins().length >= 4, { what: () => `sweeps: ${child.stderr()}` })
   simulator.append(zone, today, 5)
   await shippedAll(place, child)
   expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })

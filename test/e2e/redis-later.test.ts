@@ -13,7 +13,7 @@ async function withoutRedis() {
     { state: { redis: { url: redis.url, keyPrefix: redis.keyPrefix } }, server: { port: 0 } },
   )
   const child = place.start(['run'])
-  const [, address] = await child.waitForLine(/"event":"ServerListening".*"address":"([^"]+)"/, 30_000)
+  const [, address] = await child.waitForLine(/"event":"ServerListening".*"address":"([^"]+)"/)
   return { redis, place, child, probe: probeAt(address!) }
 }
 
@@ -33,11 +33,9 @@ test.skipIf(!redisServerAvailable())(
     const whole = exactly(keysOf(place.simulator, zones, days).length)
     await waitFor(() => compareFiles(place.events, place.simulator, zones, days).lines === whole.lines, {
       what: () => `all events\n${child.stderr()}`,
-      timeoutMs: 40_000,
     })
     await waitFor(async () => (await probe.get('/readyz')).status === 200, {
       what: 'readiness',
-      timeoutMs: 20_000,
     })
     expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })
     expect(compareFiles(place.events, place.simulator, zones, days)).toEqual(whole)

@@ -76,7 +76,7 @@ describe.skipIf(!redisServerAvailable())('a user of Redis with the rights of the
     const ready = async () => (await probe.get('/readyz')).status === 200
     const [, address = ''] = await scheduler.waitForLine(/(http:\/\/127\.0\.0\.1:\d+)/)
     const probe = probeAt(address)
-    await waitFor(ready, { what: output, timeoutMs: 40_000 })
+    await waitFor(ready, { what: output })
     expect(compareFiles(place.events, place.simulator, zones, days)).toEqual(exactly(2 * 3 * 40))
     expect(await probe.total('dead_letters')).toBe(1)
     expect((await probe.metric('queue_jobs')).size).toBe(8)

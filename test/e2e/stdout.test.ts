@@ -74,7 +74,7 @@ test('npm start needs three variables and no file', async () => {
       .stdout()
       .split('\n')
       .filter((line) => line.startsWith('{'))
-  await waitFor(() => lines().length >= 3 * 40, { what: () => `lines: ${child.stderr()}`, timeoutMs: 30_000 })
+  await waitFor(() => lines().length >= 3 * 40, { what: () => `lines: ${child.stderr()}` })
   const expected = keysOf(simulator, [101], readableDays())
   expect(compare(keysFrom(`${lines().join('\n')}\n`), expected)).toMatchObject({
     lines: 120,

@@ -58,7 +58,8 @@ export function workplaceAt(simulator: Simulator, changes: Settings = {}, api: S
   const database = join(folder, 'state.db')
   const configFile = join(folder, 'shieldlog.yaml')
   const defaults: Settings = {
-    api: { baseUrl: simulator.url, accessKey, ...api },
+    // No answer comes too late because a test's clock runs fast or the machine is slow.
+    api: { baseUrl: simulator.url, accessKey, requestTimeoutSeconds: 3_600, ...api },
     zones,
     poll: { everySeconds: 0.5 },
     state: `sqlite:${database}`,

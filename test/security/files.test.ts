@@ -32,7 +32,7 @@ test.each(['000', '022', '077', '277'])('umask %s: what is made is for this user
   const args = [process.execPath, `${projectFolder}src/cli.ts`, 'run', '-c', place.configFile]
   const child = startProcess('sh', ['-c', `umask ${umask}; exec "$0" "$@"`, ...args], { cwd: place.folder })
   const parts = () => [...modesBelow(made).keys()].filter((path) => path.endsWith('.ndjson'))
-  await waitFor(() => parts().length === 6, { what: () => child.stderr(), timeoutMs: 30_000 })
+  await waitFor(() => parts().length === 6, { what: () => child.stderr() })
   // While it runs: what stands beside the database is there too.
   const modes = modesBelow(made)
   expect((await child.kill('SIGTERM'))?.code, child.stderr()).toBe(0)

@@ -100,7 +100,7 @@ test('text from the wire is data everywhere: in files, logs, metrics, answers an
       failing && /"sink":"broken"[^[]*"lastError"/.test(text) && (await probe.total('dead_letters')) === 4
     )
   }
-  await waitFor(isDone, { what: () => child.stderr().slice(-1500), timeoutMs: 30_000 })
+  await waitFor(isDone, { what: () => child.stderr().slice(-1500) })
 
   for (const sink of ['native', 'raw']) {
     const text = linesOf(sink)

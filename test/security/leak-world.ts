@@ -148,7 +148,6 @@ export async function everythingFailed(address: string, token: string, what: () 
   }
   await waitFor(isTold, {
     what: () => `${missing.join(', ')} in ${what().slice(-1500)}`,
-    timeoutMs: 40_000,
     everyMs: 200,
   })
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { guardProcess } from './guard.ts'
 import { own } from './leftovers.ts'
 import { projectFolder } from './project-folder.ts'
-import { waitFor } from './wait-for.ts'
+import { patienceMs, waitFor } from './wait-for.ts'
 
 export interface ProcessOptions {
   readonly cwd?: string
@@ -88,7 +88,7 @@ export function startProcess(
     stderr: () => stderr,
     isRunning,
     type: (text) => void child.stdin?.write(text),
-    async waitForLine(pattern, timeoutMs = 20_000) {
+    async waitForLine(pattern, timeoutMs = patienceMs) {
       const find = (): RegExpMatchArray | undefined => {
         for (const line of [...stdout.split('\n'), ...stderr.split('\n')]) {
           const match = line.match(pattern)

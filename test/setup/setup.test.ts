@@ -152,7 +152,7 @@ describe('a run', () => {
     const run = startNode([vitest, 'run', '--root', folder], { cwd: folder })
     const written = await waitFor(
       () => /^(\d+) (\d+) all$/.exec(readFileSync(join(folder, 'pids.txt'), 'utf8')),
-      { what: () => `the start of the inner run: ${run.stderr()}`, timeoutMs: 30_000 },
+      { what: () => `the start of the inner run: ${run.stderr()}` },
     )
     await run.kill('SIGKILL')
     const alive = (): number[] => written.slice(1).map(Number).filter(isAlive)
