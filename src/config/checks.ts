@@ -1,48 +1,33 @@
 import { realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import type * as z from 'zod'
-import type { Secret } from '../domain/secret.ts'
 import type { Zone } from '../domain/stream.ts'
 import type { Complaint } from './issues.ts'
 import { type Path, pathText } from './path.ts'
-import type {
-  AccountConfig,
-  AccountSetting,
-  ConfigFile,
-  PollConfig,
-  SinkConfig,
-  ZoneSetting,
-} from './schema.ts'
+import type { AccountConfig, ConfigFile, PollConfig, SinkConfig } from './schema.ts'
 
 /** What a command cannot do without: zones and their keys, a key alone, or nothing of the API. */
 export type Needs = 'zones' | 'key' | 'nothing'
 
 export type Report = (path: Path, complaint: Complaint) => undefined
 
-export interface AccountSources {
-  readonly accessKey: Secret | undefined
-  /** The key was given, even where it could not be read. */
-  readonly keyGiven: boolean
-  readonly zones: readonly (z.output<typeof ZoneSetting> | undefined)[]
-  readonly accounts: readonly (z.output<typeof AccountSetting> | undefined)[]
-}
-
-/** Both forms of accounts → one. Holes in the lists are items that were reported before. */
-export function resolveAccounts(from: AccountSources, needs: Needs, report: Report): AccountConfig[] {
-  const { accessKey, keyGiven, zones, accounts } = from
-  if (accounts.length > 0 && (keyGiven || zones.length > 0))
+/** Both forms of accounts → one. */
+export function resolveAccounts(
+  { api: { accessKey }, zones, accounts }: ConfigFile,
+  needs: Needs,
+  report: Report,
+): AccountConfig[] {
+  if (accounts.length > 0 && (accessKey !== undefined || zones.length > 0))
     report(['accounts'], {
-      problem: `stands beside ${keyGiven ? 'api.accessKey' : 'zones'}, the short form of one account`,
+      problem: `stands beside ${accessKey === undefined ? 'zones' : 'api.accessKey'}, the short form of one account`,
       remedy: 'keep one form: move the key and its zones into accounts',
     })
-  const names = new Map<string, string>()
-  const ids = new Map<number, string>()
-  const claim: Claim = { names, ids, report }
+  const claim: Claim = { names: new Map(), ids: new Map(), report }
   const resolved: AccountConfig[] = []
   const short = zonesOf(zones, 'default', ['zones'], claim)
   if (accessKey !== undefined) resolved.push({ name: 'default', accessKey, zones: short })
   resolved.push(...longForm(accounts, claim))
-  const given = { key: keyGiven || accounts.length > 0, zones: zones.length + countZones(accounts) > 0 }
+  const zoneCount = zones.length + accounts.flatMap((account) => account.zones).length
+  const given = { key: accessKey !== undefined || accounts.length > 0, zones: zoneCount > 0 }
   reportMissing(given, needs, report)
   return resolved
 }
@@ -53,11 +38,10 @@ interface Claim {
   readonly report: Report
 }
 
-function longForm(accounts: AccountSources['accounts'], claim: Claim): AccountConfig[] {
+function longForm(accounts: ConfigFile['accounts'], claim: Claim): AccountConfig[] {
   const resolved: AccountConfig[] = []
   const seen = new Set<string>()
   accounts.forEach((account, index) => {
-    if (account === undefined) return
     const at = ['accounts', index]
     const { name, accessKey } = account
     if (seen.has(name))
@@ -79,14 +63,13 @@ function longForm(accounts: AccountSources['accounts'], claim: Claim): AccountCo
 }
 
 function zonesOf(
-  settings: AccountSources['zones'],
+  settings: ConfigFile['zones'],
   account: string,
   at: Path,
   { names, ids, report }: Claim,
 ): Zone[] {
   const zones: Zone[] = []
   settings.forEach((setting, index) => {
-    if (setting === undefined) return
     const place = [...at, index]
     const id = typeof setting === 'number' ? setting : setting.id
     const name = typeof setting === 'number' ? String(id) : (setting.name ?? String(id))
@@ -111,10 +94,6 @@ function zonesOf(
   return zones
 }
 
-function countZones(accounts: AccountSources['accounts']): number {
-  return accounts.flatMap((account) => account?.zones ?? [undefined]).length
-}
-
 function reportMissing(given: { key: boolean; zones: boolean }, needs: Needs, report: Report): void {
   if (needs === 'nothing') return
   if (!given.key)
@@ -131,24 +110,19 @@ function reportMissing(given: { key: boolean; zones: boolean }, needs: Needs, re
 
 const sweepDefaults = [0.5, 6, 24, 44]
 
-/** Fills in what depends on readableDays. `good` is false for a place that was reported before. */
-export function resolvePoll(
-  poll: ConfigFile['poll'],
-  report: Report,
-  good: (path: Path) => boolean,
-): PollConfig {
+/** Fills in what depends on readableDays. */
+export function resolvePoll(poll: ConfigFile['poll'], report: Report): PollConfig {
   const { readableDays, firstRunDays = readableDays, sweepAfterHours } = poll
   // The last full hour at which a day is read again and can still be read to its end.
   const end = (readableDays - 1) * 24 - 1
-  const comparable = good(['poll', 'readableDays'])
-  if (comparable && firstRunDays > readableDays)
+  if (firstRunDays > readableDays)
     report(['poll', 'firstRunDays'], {
       value: String(firstRunDays),
       problem: `is more than readableDays (${readableDays})`,
       remedy: `write ${readableDays} or less; older days cannot be read`,
     })
   sweepAfterHours?.forEach((hours, index) => {
-    if (comparable && hours >= end)
+    if (hours >= end)
       report(['poll', 'sweepAfterHours', index], {
         value: String(hours),
         problem: `never comes due: with readableDays ${readableDays} a day can be read again for less than ${end} hours after its end`,
@@ -165,11 +139,10 @@ export function resolvePoll(
 }
 
 /** Names and folders that two sinks would share. */
-export function checkSinks(sinks: readonly (SinkConfig | undefined)[], report: Report): void {
+export function checkSinks(sinks: readonly SinkConfig[], report: Report): void {
   const names = new Set<string>()
   const folders = new Map<string, string>()
   sinks.forEach((sink, index) => {
-    if (sink === undefined) return
     if (names.has(sink.name))
       report(['sinks', index, 'name'], {
         value: JSON.stringify(sink.name),

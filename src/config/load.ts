@@ -1,9 +1,8 @@
-import type { Needs } from './checks.ts'
+import type { Needs, Report } from './checks.ts'
 import { effective } from './effective.ts'
 import type { Environment } from './expand.ts'
-import { FaultList } from './fault-list.ts'
-import type { Fault } from './faults.ts'
-import { complaint } from './issues.ts'
+import { ConfigFaults, type Fault } from './faults.ts'
+import { complaint, flatten } from './issues.ts'
 import { type Origin, environmentLayer, flagLayer, overlay, unknownNames } from './layers.ts'
 import { leavesOf } from './leaves.ts'
 import { type Path, pathText } from './path.ts'
@@ -42,7 +41,10 @@ export interface Loaded {
 const shape = shapeOf(ConfigFile)
 const settings = settingsOf(shape)
 
-/** Flags over environment over file over defaults. Throws ConfigFaults with everything that is wrong, and nothing else. */
+/**
+ * Flags over environment over file over defaults. Throws ConfigFaults: first all that is wrong with settings one by one,
+ * and once they are good all that is wrong between them.
+ */
 export function loadConfig({
   argv = {},
   env = process.env,
@@ -53,39 +55,31 @@ export function loadConfig({
   const file = readSourceFile(named, cwd)
   const layers = [environmentLayer(env, settings), flagLayer(argv.overrides ?? {}, settings)]
   const laid = overlay(file?.value ?? {}, shape, layers)
-  const faults = new FaultList()
-  for (const { path, fault } of laid.faults) faults.add(path, fault)
-
   const originOf = (path: Path) => originAt(path, laid.origins, file)
-  const report = (path: Path, found: Omit<Fault, 'path' | 'where'>): undefined => {
+  const faults: Fault[] = laid.faults.map(({ path, fault }) => ({ path: pathText(path), ...fault }))
+  const report: Report = (path, complained) => {
+    const at = pathText(path)
+    // One place is complained of once, and nothing that follows from it.
+    if (faults.some((fault) => isWithin(at, fault.path))) return
     const { where } = originOf(path)
-    if (faults.good(path)) faults.add(path, { ...found, ...(where === undefined ? {} : { where }) })
+    faults.push({ path: at, ...complained, ...(where === undefined ? {} : { where }) })
   }
+
   const asked = new Set<string>()
   const templates = new Map<string, string>()
   const written = prepare(laid.value, shape, [], {
     sources: { env, cwd, asked: (name) => void asked.add(name) },
     originOf,
     report,
-    spoil: (path) => faults.spoil(path),
     templates,
   })
-  if (!isPlainObject(written)) {
-    report([], { problem: 'is no map of settings', remedy: 'begin with a setting such as "zones: [101]"' })
-    throw faults.error()
-  }
+  const parsed = parseSettings(written, templates, report)
+  if (parsed === undefined || faults.length > 0) throw new ConfigFaults(faults)
+  const server = isPlainObject(written) ? written['server'] : undefined
+  const serverConfigured = isPlainObject(server) && Object.keys(server).length > 0
+  const config = resolveConfig(parsed, { cwd, needs, serverConfigured, report })
+  if (config === undefined || faults.length > 0) throw new ConfigFaults(faults)
 
-  const config = resolveConfig(written, {
-    cwd,
-    needs,
-    serverConfigured: isPlainObject(written['server']) && Object.keys(written['server']).length > 0,
-    report,
-    refuse: (issue, path) =>
-      report(path, complaint(issue, path, shape, written, templates.get(pathText(path)))),
-    good: (path) => faults.good(path),
-    whole: (path) => faults.whole(path),
-  })
-  if (config === undefined || faults.any) throw faults.error()
   const { value, defaults } = effective(written, shape, templates, derivedFrom(config))
   const origins = leavesOf(value).map((path): [string, Origin] => {
     const text = pathText(path)
@@ -98,6 +92,29 @@ export function loadConfig({
     warnings: unknownNames(env, settings, asked),
     ...(file === undefined ? {} : { file: file.path }),
   }
+}
+
+/** The settings as the schema gives them; undefined after a report. */
+function parseSettings(
+  written: unknown,
+  templates: ReadonlyMap<string, string>,
+  report: Report,
+): ConfigFile | undefined {
+  if (!isPlainObject(written))
+    return report([], {
+      problem: 'is no map of settings',
+      remedy: 'begin with a setting such as "zones: [101]"',
+    })
+  const parsed = ConfigFile.safeParse(written)
+  if (parsed.success) return parsed.data
+  for (const { issue, path } of flatten(parsed.error.issues, []))
+    report(path, complaint(issue, path, shape, written, templates.get(pathText(path))))
+  return undefined
+}
+
+/** Whether a place is another one, or inside of it. */
+function isWithin(place: string, outer: string): boolean {
+  return place === outer || (place.startsWith(outer) && /^[.[]/.test(place.slice(outer.length)))
 }
 
 /** Defaults that follow from other settings. */

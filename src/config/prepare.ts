@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
 import { Secret } from '../domain/secret.ts'
+import type { Report } from './checks.ts'
 import { coerce } from './coerce.ts'
 import { ExpandError, type Sources, expand, isTemplate, readSecretFile } from './expand.ts'
-import type { Fault } from './faults.ts'
 import type { Origin } from './layers.ts'
 import { nearest } from './nearest.ts'
 import { type Path, pathText } from './path.ts'
@@ -12,9 +12,7 @@ export interface Preparation {
   readonly sources: Sources
   readonly originOf: (path: Path) => Origin & { readonly literal: boolean }
   /** Collects what is wrong. */
-  readonly report: (path: Path, fault: Omit<Fault, 'path' | 'where'>) => void
-  /** Notes a place that stays empty because of a fault elsewhere. */
-  readonly spoil: (path: Path) => void
+  readonly report: Report
   /** Collects the text of values that were put together from templates, by path. */
   readonly templates: Map<string, string>
 }
@@ -72,8 +70,7 @@ function readSecretFiles(
       on.report(at, { problem: `is given beside ${key}`, remedy: `keep one of ${key} and ${key}File` })
     else {
       const secret = secretFrom(() => readSecretFile(file, on.sources.cwd), at, on)
-      if (secret === undefined) on.spoil([...path, key])
-      else added.push([key, secret])
+      if (secret !== undefined) added.push([key, secret])
     }
   }
   return { ...object, ...Object.fromEntries(added) }

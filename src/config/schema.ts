@@ -200,21 +200,13 @@ export interface AccountConfig {
   readonly zones: readonly Zone[]
 }
 
-export interface ServerConfig {
-  readonly host: string
-  readonly port: number
-  readonly readyLagSeconds: number
-  readonly token?: Secret
+export type ServerConfig = Readonly<Omit<ConfigFile['server'], 'tokenFile'>> & {
   /** Anything of `server` was set by a person; a run that ends by itself serves only then. */
   readonly configured: boolean
 }
 
-export interface PollConfig {
-  readonly everySeconds: number
-  readonly readableDays: number
+export type PollConfig = Readonly<Omit<ConfigFile['poll'], 'firstRunDays' | 'sweepAfterHours'>> & {
   readonly firstRunDays: number
-  readonly overlapMinutes: number
-  readonly rereadMinutes: number
   /** Ascending, each one once. */
   readonly sweepAfterHours: readonly number[]
 }

@@ -155,32 +155,55 @@ test('refuses accounts that share a name or a zone, or have no key', () => {
   ])
 })
 
-test('names all faults at once, those between settings too, each with its line', () => {
+const placesOf = (yaml: string) => faultsOf({ yaml }).map(({ path, where }) => [path, where])
+
+test('names all that is wrong with settings one by one at once, each with its line', () => {
   const yaml = `api: { accessKey: "\${NOPE}", maxPageBytes: -1 }
 zones: [101, 101, x]
-poll: { everySeconds: -1, firstRunDays: 9, sweepAfterHours: [99] }
+poll: { everySeconds: -1, firstRunDays: 9 }
+polll: {}
 sinks:
   - { type: file, path: ./a, mode: "9" }
-  - { type: file, path: ./a }
-state: redis://host/x
+  - { type: http, url: "\${NOPE}" }
+server: { tokenFile: ./none }
 `
-  const faults = faultsOf({ yaml })
-  expect(faults.map(({ path, where }) => [path, where])).toEqual(
+  const places = placesOf(yaml)
+  expect(places).toEqual(
     expect.arrayContaining([
       ['api.accessKey', 'shieldlog.yaml:1'],
       ['api.maxPageBytes', 'shieldlog.yaml:1'],
-      ['zones[1]', 'shieldlog.yaml:2'],
       ['zones[2]', 'shieldlog.yaml:2'],
       ['poll.everySeconds', 'shieldlog.yaml:3'],
-      ['poll.firstRunDays', 'shieldlog.yaml:3'],
-      ['poll.sweepAfterHours[0]', 'shieldlog.yaml:3'],
-      ['sinks[0].mode', 'shieldlog.yaml:5'],
-      ['sinks[1].name', 'shieldlog.yaml:6'],
-      ['sinks[1].path', 'shieldlog.yaml:6'],
-      ['state', 'shieldlog.yaml:7'],
+      ['polll', 'shieldlog.yaml:4'],
+      ['sinks[0].mode', 'shieldlog.yaml:6'],
+      ['sinks[1].url', 'shieldlog.yaml:7'],
+      ['server.tokenFile', 'shieldlog.yaml:8'],
     ]),
   )
-  expect(faults).toHaveLength(11)
+  expect(places).toHaveLength(8)
+})
+
+test('names all that is wrong between good settings at once, each with its line', () => {
+  const yaml = `zones: [101, 101]
+poll: { firstRunDays: 9, sweepAfterHours: [99] }
+sinks:
+  - { type: file, path: ./a }
+  - { type: file, path: ./a }
+state: redis://host/x
+`
+  const places = placesOf(yaml)
+  expect(places).toEqual(
+    expect.arrayContaining([
+      ['api.accessKey', 'shieldlog.yaml'],
+      ['zones[1]', 'shieldlog.yaml:1'],
+      ['poll.firstRunDays', 'shieldlog.yaml:2'],
+      ['poll.sweepAfterHours[0]', 'shieldlog.yaml:2'],
+      ['sinks[1].name', 'shieldlog.yaml:5'],
+      ['sinks[1].path', 'shieldlog.yaml:5'],
+      ['state', 'shieldlog.yaml:6'],
+    ]),
+  )
+  expect(places).toHaveLength(7)
 })
 
 test('says each fault in one line', () => {

@@ -1,7 +1,7 @@
-import { configMarkdown } from '../../src/config/reference.ts'
 import { exitCodeMeanings, exitCodes } from '../../src/commands/io.ts'
 import { alertsReference } from './alerts.ts'
 import { commandsReference } from './commands.ts'
+import { configMarkdown } from './config.ts'
 import { eventsReference, metricsReference } from './telemetry.ts'
 
 /** Markdown that the code itself gives, by the name of its block in the README. */

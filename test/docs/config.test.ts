@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { formatNames } from '../../src/config/fields.ts'
-import { configEntries, configMarkdown, environmentNames } from '../../src/config/reference.ts'
+import { configEntries, configMarkdown, environmentNames } from './config.ts'
 import { formats } from '../../src/formats/registry.ts'
 import { presetNames } from '../../src/sinks/http/config.ts'
 import { presets } from '../../src/sinks/http/presets/registry.ts'
-import { load } from './loading.ts'
+import { load } from '../config/loading.ts'
 
 test('every setting has one line that says what it is for', () => {
   for (const { path, description } of configEntries()) {

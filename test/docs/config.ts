@@ -1,8 +1,9 @@
-import { type Path, pathText } from './path.ts'
-import { ConfigFile } from './schema.ts'
-import { environmentName, settingsOf } from './settings.ts'
-import { type Shape, forms, isScalar, shapeOf } from './shape.ts'
-import { typeText } from './type-text.ts'
+import { type Path, pathText } from '../../src/config/path.ts'
+import { ConfigFile } from '../../src/config/schema.ts'
+import { environmentName, settingsOf } from '../../src/config/settings.ts'
+import { type Shape, forms, isScalar, shapeOf } from '../../src/config/shape.ts'
+import { typeText } from '../../src/config/type-text.ts'
+import { markdownTable } from './table.ts'
 
 /** One setting as the reference names it. */
 export interface Entry {
@@ -73,19 +74,14 @@ function hasScalar(shape: Shape): boolean {
 
 /** The reference of all settings as a Markdown table. */
 export function configMarkdown(): string {
-  const rows = configEntries().map(({ path, environment, takes, default: value, description }) =>
-    [
-      code(path),
-      environment === undefined ? '' : code(environment),
-      takes,
-      value === undefined ? '' : code(value),
-      description,
-    ]
-      .map((cell) => cell.replaceAll('|', '\\|'))
-      .join(' | '),
-  )
-  const head = ['Setting | Environment | Takes | Default | Meaning', '--- | --- | --- | --- | ---']
-  return [...head, ...rows].map((row) => `| ${row} |`).join('\n')
+  const rows = configEntries().map(({ path, environment, takes, default: value, description }) => [
+    code(path),
+    environment === undefined ? '' : code(environment),
+    takes,
+    value === undefined ? '' : code(value),
+    description,
+  ])
+  return markdownTable(['Setting', 'Environment', 'Takes', 'Default', 'Meaning'], rows)
 }
 
 function code(text: string): string {
@@ -95,61 +91,6 @@ function code(text: string): string {
 /** Every environment name that gives a setting, with the setting's path. */
 export function environmentNames(): { readonly name: string; readonly path: string }[] {
   return settingsOf(shape).map(({ environment, path }) => ({ name: environment, path: pathText(path) }))
-}
-
-/** JSON Schema of the file, for editors and for checks before a deployment. */
-export function configJsonSchema(): Record<string, unknown> {
-  return {
-    $schema: 'https://json-schema.org/draft/2020-12/schema',
-    title: 'shieldlog.yaml',
-    description: 'Configuration of shieldlog.',
-    ...clean(shape),
-    $defs: {
-      template: {
-        type: 'string',
-        pattern: '\\$\\{',
-        description: 'Text that holds ${NAME} or ${file:/path}',
-      },
-    },
-  }
-}
-
-const template = { $ref: '#/$defs/template' }
-
-/** Without our own marks and empty defaults; a template may stand where a value is not any text. */
-function clean(part: Shape): Record<string, unknown> {
-  const { 'x-marks': _marks, properties, items, additionalProperties, anyOf, oneOf, required, ...rest } = part
-  const plain = Object.fromEntries(
-    Object.entries(rest).filter(([key]) => key !== '$schema' && key !== 'default'),
-  )
-  const cleaned: Record<string, unknown> = {
-    ...plain,
-    ...(part.default === undefined || isEmptyObject(part.default) ? {} : { default: part.default }),
-    ...(required === undefined ? {} : { required }),
-    ...(properties === undefined ? {} : { properties: mapValues(properties) }),
-    ...(items === undefined ? {} : { items: clean(items) }),
-    ...(typeof additionalProperties === 'object'
-      ? { additionalProperties: clean(additionalProperties) }
-      : {}),
-    ...(additionalProperties === false ? { additionalProperties: false } : {}),
-    ...(anyOf === undefined ? {} : { anyOf: anyOf.map(clean) }),
-    ...(oneOf === undefined ? {} : { oneOf: oneOf.map(clean) }),
-  }
-  if (!isScalar(part) || part.const !== undefined || part.type === 'null' || isFreeText(part)) return cleaned
-  const { description, default: value, ...typed } = cleaned
-  return {
-    ...(description === undefined ? {} : { description }),
-    ...(value === undefined ? {} : { default: value }),
-    anyOf: [typed, template],
-  }
-}
-
-function isFreeText({ type, pattern, enum: names }: Shape): boolean {
-  return type === 'string' && pattern === undefined && names === undefined
-}
-
-function mapValues(properties: Readonly<Record<string, Shape>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(properties).map(([key, field]) => [key, clean(field)]))
 }
 
 function isEmptyObject(value: unknown): boolean {
