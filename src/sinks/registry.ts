@@ -3,6 +3,7 @@ import type { Clock, Format, Sink, Telemetry } from '../ports.ts'
 import type { FileSinkSettings } from './file/settings.ts'
 import { createFileSink } from './file/sink.ts'
 import { createHttpSink, type HttpSinkOptions } from './http/sink.ts'
+import { measured } from './measured.ts'
 import { createStdoutSink, type StdoutSinkOptions } from './stdout/sink.ts'
 
 /** What any sink may need; each takes its share. */
@@ -27,8 +28,8 @@ export type SinkOptions = { [T in SinkType]: { readonly type: T } & OptionsByTyp
 
 /** Every kind of sink by the `type` that the configuration uses. */
 export const sinks: { readonly [T in SinkType]: (options: OptionsByType[T], deps: SinkDeps) => Sink } = {
-  stdout: createStdoutSink,
-  file: createFileSink,
+  stdout: (options, deps) => measured(createStdoutSink(options, deps), deps),
+  file: (options, deps) => measured(createFileSink(options, deps), deps),
   http: createHttpSink,
 }
 

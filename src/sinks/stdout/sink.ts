@@ -4,7 +4,7 @@ import type { Event } from '../../domain/event.ts'
 import { cancelled, Failure, messageOf } from '../../domain/failure.ts'
 import { inertJson } from '../../domain/json-text.ts'
 import { orAborted, within } from '../../domain/within.ts'
-import type { Clock, Format, OpenStream, Sink, Telemetry } from '../../ports.ts'
+import type { Clock, Format, OpenStream, Sink } from '../../ports.ts'
 import { joinTexts, type Text } from '../join.ts'
 import { mapEvent } from '../mapped.ts'
 import { createSlots } from '../slots.ts'
@@ -18,7 +18,6 @@ export interface StdoutSinkDeps {
   readonly format: Format
   /** `process.stdout`. It is never ended here. */
   readonly output: Writable
-  readonly telemetry: Telemetry
   readonly clock: Clock
 }
 
@@ -33,7 +32,7 @@ const closeWaitMs = 1_000
  */
 export function createStdoutSink(options: StdoutSinkOptions, deps: StdoutSinkDeps): Sink {
   const { name } = options
-  const { format, telemetry, clock } = deps
+  const { format, clock } = deps
   const output = openOutput(deps.output)
   const shown = Reflect.get(deps.output, 'isTTY') === true ? inertFormat(format) : format
   const turns = createSlots(1)
@@ -54,21 +53,9 @@ export function createStdoutSink(options: StdoutSinkOptions, deps: StdoutSinkDep
       giveBack()
       throw error
     }
-    const startedMs = clock.monotonic()
-    const answered = (outcome: 'ok' | 'network') =>
-      telemetry.emit({
-        name: 'SinkAnswered',
-        sink: name,
-        outcome,
-        seconds: (clock.monotonic() - startedMs) / 1000,
-        bytes: bytes.length,
-      })
     // The turn ends with the write, not with the waiting for it: an abort must not let the next delivery pile up.
     const written = output.write(bytes).finally(giveBack)
-    writing = written.then(
-      () => answered('ok'),
-      () => answered('network'),
-    )
+    writing = written.catch(() => undefined)
     try {
       await orAborted(written, signal)
     } catch (error) {

@@ -6,7 +6,6 @@ import { systemClock } from '../../../src/clock.ts'
 import { createStdoutSink } from '../../../src/sinks/stdout/sink.ts'
 import { contractFormat, idOf, sinkContract } from '../../contract/sink.contract.ts'
 import { waitFor } from '../../setup/wait-for.ts'
-import { keepHappenings } from '../happenings.ts'
 
 /** The reader is a real process behind a real pipe; in front of it stands a gate that can be shut. */
 sinkContract('stdout', { hasReceipts: false, canFail: false, canHang: true }, () => {
@@ -24,10 +23,7 @@ sinkContract('stdout', { hasReceipts: false, canFail: false, canHang: true }, ()
       return void gate.then(() => pipe.write(chunk, done))
     },
   })
-  const sink = createStdoutSink(
-    { name: 'out' },
-    { format: contractFormat, output, telemetry: keepHappenings().telemetry, clock: systemClock },
-  )
+  const sink = createStdoutSink({ name: 'out' }, { format: contractFormat, output, clock: systemClock })
 
   return Promise.resolve({
     sink,

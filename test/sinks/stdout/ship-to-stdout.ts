@@ -9,7 +9,7 @@ import { buildEvents } from '../../formats/events.ts'
 const never = new AbortController().signal
 const sink = createStdoutSink(
   { name: 'out' },
-  { format: createNativeFormat(), output: process.stdout, telemetry: { emit: () => {} }, clock: systemClock },
+  { format: createNativeFormat(), output: process.stdout, clock: systemClock },
 )
 const taken = { storeId: 's', receipts: [], readable: true, confirm: () => Promise.resolve() }
 const stream = await sink.open({ zone: 101, day: '2026-11-20' as Day, sink: 'out' }, taken, never)

@@ -4,14 +4,13 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { PassThrough, type Readable, type Writable } from 'node:stream'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import type { Day } from '../../../src/domain/day.ts'
 import { createNativeFormat } from '../../../src/formats/native.ts'
 import type { OpenStream, Sink } from '../../../src/ports.ts'
 import { createStdoutSink } from '../../../src/sinks/stdout/sink.ts'
 import { buildEvent, buildEvents } from '../../formats/events.ts'
-import { keepHappenings, named } from '../happenings.ts'
 
 const never = new AbortController().signal
 const format = createNativeFormat()
@@ -34,9 +33,7 @@ afterEach(async () => {
 })
 
 function open(output: Writable) {
-  const { telemetry, happenings } = keepHappenings()
-  const sink = createStdoutSink({ name: 'out' }, { format, output, telemetry, clock: systemClock })
-  return { sink, happenings }
+  return createStdoutSink({ name: 'out' }, { format, output, clock: systemClock })
 }
 
 function stream(sink: Sink, zone = 101): Promise<OpenStream> {
@@ -55,7 +52,7 @@ describe('the stdout sink', () => {
     const output = Object.assign(new PassThrough(), { isTTY })
     const text = read(output)
     const pop = 'a\u009b2Jb\u202ec\u{e0041}\u001b'
-    const { sink } = open(output)
+    const sink = open(output)
     await (await stream(sink)).deliver([buildEvent({ pop })], never)
     output.end()
     const line = await text
@@ -66,7 +63,7 @@ describe('the stdout sink', () => {
   it('hands over every event and never interleaves lines of several streams', async () => {
     const cat = reader('cat')
     const text = read(cat.stdout)
-    const { sink, happenings } = open(cat.stdin)
+    const sink = open(cat.stdin)
     const big = 'x'.repeat(200_000)
     const sets = Array.from({ length: 8 }, (_, zone) =>
       buildEvents(20, `zone-${zone}`).map((event) => ({ ...event, pop: big })),
@@ -82,12 +79,11 @@ describe('the stdout sink', () => {
     expect(deliveries.map(({ bytes }) => bytes).reduce((sum, bytes) => sum + bytes)).toBe(
       expected.reduce((sum, line) => sum + line.length + 1, 0),
     )
-    expect(named(happenings, 'SinkAnswered').map(({ outcome }) => outcome)).toEqual(Array(8).fill('ok'))
   })
 
   it('acknowledges only what the reader can get', async () => {
     const stalled = reader('sleep', '60')
-    const { sink } = open(stalled.stdin)
+    const sink = open(stalled.stdin)
     const opened = await stream(sink)
     await opened.deliver(buildEvents(1), never)
     let done = false
@@ -102,7 +98,7 @@ describe('the stdout sink', () => {
 
   it('lets go at once of a reader that stops reading, and piles nothing up', async () => {
     const stalled = reader('sleep', '60')
-    const { sink } = open(stalled.stdin)
+    const sink = open(stalled.stdin)
     const stop = new AbortController()
     const events = [buildEvent({ pop: 'x'.repeat(1_000_000) })]
     const deliveries = await Promise.all(Array.from({ length: 5 }, (_, zone) => stream(sink, zone)))
@@ -124,7 +120,7 @@ describe('the stdout sink', () => {
 
   it('tears no line when a waiting delivery is aborted', async () => {
     const slow = reader('sh', '-c', 'read -r first; echo "$first"; exec cat')
-    const { sink } = open(slow.stdin)
+    const sink = open(slow.stdin)
     const stop = new AbortController()
     const opened = await stream(sink)
     const first = opened.deliver([buildEvent({ id: 'aborted', pop: 'x'.repeat(2_000_000) })], stop.signal)
@@ -146,20 +142,18 @@ describe('the stdout sink', () => {
   it('stops for good when the reader went away', async () => {
     const gone = reader('sh', '-c', 'exec 0<&-; echo closed; exec sleep 60')
     await once(gone.stdout, 'data')
-    const { sink, happenings } = open(gone.stdin)
+    const sink = open(gone.stdin)
     const opened = await stream(sink)
     const failed = { kind: 'stop', code: 'sink_gone' }
     await expect(opened.deliver(buildEvents(100), never)).rejects.toMatchObject(failed)
     await expect(opened.deliver(buildEvents(1), never)).rejects.toMatchObject(failed)
     await expect(sink.check(never)).rejects.toMatchObject(failed)
-    await vi.waitFor(() => expect(named(happenings, 'SinkAnswered')[0]?.outcome).toBe('network'))
     await sink.close()
   })
 
   it('names events that have no form, and ships the others', async () => {
     const cat = reader('cat')
     const text = read(cat.stdout)
-    const { telemetry } = keepHappenings()
     const picky = {
       ...format,
       encode(event: Parameters<typeof format.encode>[0]) {
@@ -167,10 +161,7 @@ describe('the stdout sink', () => {
         return format.encode(event)
       },
     }
-    const sink = createStdoutSink(
-      { name: 'out' },
-      { format: picky, output: cat.stdin, telemetry, clock: systemClock },
-    )
+    const sink = createStdoutSink({ name: 'out' }, { format: picky, output: cat.stdin, clock: systemClock })
     const delivery = await (await stream(sink)).deliver(buildEvents(3), never)
     expect(delivery.refusals).toMatchObject([
       {
@@ -186,7 +177,7 @@ describe('the stdout sink', () => {
 
   it('delivers nothing once it is closed', async () => {
     const cat = reader('cat')
-    const { sink } = open(cat.stdin)
+    const sink = open(cat.stdin)
     const opened = await stream(sink)
     await sink.check(never)
     await opened.close()

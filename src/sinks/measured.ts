@@ -1,0 +1,56 @@
+import type { Delivery } from '../domain/delivery.ts'
+import { isFailure, type FailureCode } from '../domain/failure.ts'
+import type { RequestOutcome } from '../domain/happening.ts'
+import type { Clock, Sink, Telemetry } from '../ports.ts'
+
+/** Failures of the sink itself. A lost fence, a stop or a store that fails says nothing about it. */
+const outcomes: Partial<Record<FailureCode, RequestOutcome>> = {
+  sink_gone: 'network',
+  disk_full: 'server_error',
+  unwritable: 'rejected',
+}
+
+/**
+ * The sink, with each delivery told to telemetry as one request, and each try to open it that fails. For sinks that
+ * write; an HTTP sink tells of each of its requests by itself.
+ */
+export function measured(
+  sink: Sink,
+  { clock, telemetry }: { readonly clock: Clock; readonly telemetry: Telemetry },
+): Sink {
+  async function told<Result>(work: () => Promise<Result>, bytesOf: (result: Result) => number) {
+    const startedMs = clock.monotonic()
+    const tell = (outcome: RequestOutcome, bytes: number) => {
+      const seconds = (clock.monotonic() - startedMs) / 1000
+      telemetry.emit({ name: 'SinkAnswered', sink: sink.name, outcome, seconds, bytes })
+    }
+    try {
+      const result = await work()
+      const bytes = bytesOf(result)
+      if (bytes > 0) tell('ok', bytes)
+      return result
+    } catch (error) {
+      const outcome = isFailure(error) ? outcomes[error.code] : undefined
+      if (outcome !== undefined) tell(outcome, 0)
+      throw error
+    }
+  }
+
+  return {
+    ...sink,
+    async open(stream, taken, signal) {
+      const open = await told(
+        () => sink.open(stream, taken, signal),
+        () => 0,
+      )
+      return {
+        ...open,
+        deliver: (events, signal) =>
+          told(
+            () => open.deliver(events, signal),
+            ({ bytes }: Delivery) => bytes,
+          ),
+      }
+    },
+  }
+}

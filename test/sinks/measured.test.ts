@@ -1,0 +1,85 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { PassThrough, Writable } from 'node:stream'
+import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import { createNativeFormat } from '../../src/formats/native.ts'
+import type { OpenOptions, Sink } from '../../src/ports.ts'
+import { createSink } from '../../src/sinks/registry.ts'
+import { temporaryFolder } from '../setup/temp.ts'
+import { buildEvents, never, streamOf } from './file/samples.ts'
+import { keepHappenings, named } from './happenings.ts'
+
+const taken: OpenOptions = { storeId: 's1', receipts: [], readable: true, confirm: async () => undefined }
+
+function depsOf(output: Writable = new PassThrough()) {
+  const { telemetry, happenings } = keepHappenings()
+  const format = createNativeFormat()
+  const deps = { format, clock: systemClock, telemetry, version: '1.2.3', output }
+  return { deps, answers: () => named(happenings, 'SinkAnswered') }
+}
+
+function fileSink(path: string) {
+  const { deps, answers } = depsOf()
+  const rotate = { maxBytes: 1_000_000, maxAgeMinutes: 60 }
+  const settings = { name: 'archive', path, mode: 0o600, dirMode: 0o700, rotate, compress: 'none' } as const
+  return { sink: createSink({ type: 'file', ...settings }, deps), answers }
+}
+
+async function shipTo(sink: Sink, count: number): Promise<number> {
+  const open = await sink.open(streamOf(sink, 101), taken, never())
+  const { bytes } = await open.deliver(buildEvents(count), never())
+  await open.close()
+  await sink.close()
+  return bytes
+}
+
+describe('what a sink that writes tells of itself', () => {
+  it('is each delivery into files, with its bytes and its time', async () => {
+    const { sink, answers } = fileSink(temporaryFolder())
+    const bytes = await shipTo(sink, 3)
+    expect(answers()).toMatchObject([{ sink: 'archive', outcome: 'ok', bytes }])
+    expect(answers()[0]!.seconds).toBeGreaterThan(0)
+  })
+
+  it('is nothing where nothing was written', async () => {
+    const { sink, answers } = fileSink(temporaryFolder())
+    await shipTo(sink, 0)
+    expect(answers()).toEqual([])
+  })
+
+  it('is each try that failed, so that an alert on failing sinks fires for files', async () => {
+    const file = join(temporaryFolder(), 'events')
+    writeFileSync(file, 'no folder')
+    const { sink, answers } = fileSink(file)
+    await expect(shipTo(sink, 3)).rejects.toMatchObject({ code: 'unwritable' })
+    expect(answers()).toMatchObject([{ sink: 'archive', outcome: 'rejected', bytes: 0 }])
+  })
+
+  it('is no failure of the sink where the store failed, the fence was lost, or a stop was asked', async () => {
+    const { sink, answers } = fileSink(temporaryFolder())
+    const open = await sink.open(streamOf(sink, 101), taken, never())
+    await expect(open.deliver(buildEvents(1), AbortSignal.abort())).rejects.toMatchObject({
+      kind: 'cancelled',
+    })
+    await sink.close()
+    expect(answers()).toEqual([])
+  })
+
+  it('is each write to stdout', async () => {
+    const { deps, answers } = depsOf()
+    const sink = createSink({ type: 'stdout', name: 'out' }, deps)
+    const bytes = await shipTo(sink, 2)
+    expect(answers()).toMatchObject([{ sink: 'out', outcome: 'ok', bytes }])
+  })
+
+  it('is a reader of stdout that went away', async () => {
+    const gone = new Writable({
+      write: (_chunk, _encoding, done) => done(Object.assign(new Error('EPIPE'), { code: 'EPIPE' })),
+    })
+    const { deps, answers } = depsOf(gone)
+    const sink = createSink({ type: 'stdout', name: 'out' }, deps)
+    await expect(shipTo(sink, 2)).rejects.toMatchObject({ code: 'sink_gone' })
+    expect(answers()).toMatchObject([{ outcome: 'network', bytes: 0 }])
+  })
+})
