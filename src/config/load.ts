@@ -12,6 +12,7 @@ import { type Config, ConfigFile } from './schema.ts'
 import { settingsOf } from './settings.ts'
 import { isPlainObject, shapeOf } from './shape.ts'
 import { defaultStateUrl } from './state.ts'
+import { plainHttpWarnings } from './warnings.ts'
 import { type SourceFile, readSourceFile } from './source-file.ts'
 
 export interface LoadOptions {
@@ -89,7 +90,7 @@ export function loadConfig({
     config,
     origins: new Map(origins),
     effective: value,
-    warnings: unknownNames(env, settings, asked),
+    warnings: [...unknownNames(env, settings, asked), ...plainHttpWarnings(config)],
     ...(file === undefined ? {} : { file: file.path }),
   }
 }

@@ -22,7 +22,8 @@ export interface RouteDeps {
 export interface Route {
   /** Answers without a token, for probes. */
   readonly open: boolean
-  answer(): Promise<Reply> | Reply
+  /** `trusted`: whoever asks has the token, or none is set. */
+  answer(trusted: boolean): Promise<Reply> | Reply
 }
 
 /** A probe waits a second or a few; whoever asks for `status` waits longer. */
@@ -54,13 +55,13 @@ export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
   const readiness = shared(clock, readinessPatienceMs, deps.readiness)
   const status = shared(clock, patienceMs, deps.status)
 
-  async function readinessReply(): Promise<Reply> {
-    try {
-      const { ready, reasons } = await readiness()
-      return jsonReply(ready ? 200 : 503, { ready, reasons })
-    } catch (error) {
-      return jsonReply(503, { ready: false, reasons: [messageOf(error)] })
-    }
+  /** The reasons name zones, sinks and accounts: they are for whoever has the token. */
+  async function readinessReply(trusted: boolean): Promise<Reply> {
+    const { ready, reasons } = await readiness().catch((error: unknown) => ({
+      ready: false,
+      reasons: [messageOf(error)],
+    }))
+    return jsonReply(ready ? 200 : 503, trusted ? { ready, reasons } : { ready })
   }
 
   async function statusReply(): Promise<Reply> {

@@ -6,6 +6,7 @@ import type { Secret } from '../domain/secret.ts'
 import { within } from '../domain/within.ts'
 import type { Telemetry } from '../ports.ts'
 import { hasToken } from './bearer.ts'
+import { exposureOf } from './exposure.ts'
 import { jsonReply, send } from './reply.ts'
 import type { Reply } from './reply.ts'
 import { createRoutes } from './routes.ts'
@@ -71,12 +72,13 @@ export function createServer(options: ServerOptions): Server {
 
   async function replyTo(request: IncomingMessage): Promise<Reply> {
     const route = routes.get((request.url ?? '').split('?', 1)[0]!)
-    if (route?.open !== true && token !== undefined && !hasToken(request.headers.authorization, token))
+    const trusted = token === undefined || hasToken(request.headers.authorization, token)
+    if (route?.open !== true && !trusted)
       return jsonReply(401, { error: 'a bearer token is needed' }, { 'www-authenticate': 'Bearer' })
     if (route === undefined) return jsonReply(404, { error: 'not found', paths: [...routes.keys()] })
     if (request.method !== 'GET' && request.method !== 'HEAD')
       return jsonReply(405, { error: 'only GET and HEAD' }, { allow: 'GET, HEAD' })
-    return route.answer()
+    return route.answer(trusted)
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -127,6 +129,8 @@ export function createServer(options: ServerOptions): Server {
       const { address: host, port } = await listening
       const address = `http://${authority(host, port)}`
       telemetry.emit({ name: 'ServerListening', address })
+      const text = exposureOf(host, token)
+      if (text !== undefined) telemetry.emit({ name: 'Warned', about: 'server', text })
       return { address }
     },
     stop() {

@@ -81,7 +81,7 @@ function sampleOf({ path, shape }: Setting): string {
     accounts: '[{ name: a, accessKey: k, zones: [1] }]',
     sinks: '[{ type: stdout }]',
     state: 'sqlite:/x.db',
-    baseUrl: 'http://h',
+    baseUrl: 'https://h',
     caFile: `${tls}/ca.pem`,
     certFile: `${tls}/client.pem`,
     keyFile: `${tls}/client.key`,

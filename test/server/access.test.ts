@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { Failure } from '../../src/domain/failure.ts'
 import { Secret } from '../../src/domain/secret.ts'
+import { exposureOf } from '../../src/server/exposure.ts'
 import { matching } from '../telemetry/log-lines.ts'
 import { serve } from './client.ts'
 
@@ -21,6 +22,25 @@ describe('the token', () => {
     for (const authorization of ['Bearer s3cret-Token', 'bearer  s3cret-Token'])
       expect((await get('/metrics', { headers: { authorization } })).status).toBe(200)
     expect((await get('/nothing', { headers: { authorization: 'Bearer s3cret-Token' } })).status).toBe(404)
+  })
+
+  it('is wanted for the reasons of /readyz, which name zones, sinks and errors', async () => {
+    const readiness = () => ({ ready: false, reasons: ['zone 101 → siem lags 1200 s'] })
+    const { get } = await serve({ token, readiness })
+    const authorization = 'Bearer s3cret-Token'
+    expect(await get('/readyz')).toMatchObject({ status: 503, body: '{"ready":false}\n' })
+    expect(JSON.parse((await get('/readyz', { headers: { authorization } })).body)).toEqual(readiness())
+    const fails = await serve({ token, readiness: () => Promise.reject(new Error('store gone')) })
+    expect(await fails.get('/readyz')).toMatchObject({ status: 503, body: '{"ready":false}\n' })
+  })
+
+  it.each(['0.0.0.0', '::', '10.0.0.4', 'shipper.example'])('is missed where the host is %s', (host) => {
+    expect(exposureOf(host, undefined)).toContain('server.tokenFile')
+    expect(exposureOf(host, token)).toBeUndefined()
+  })
+
+  it.each(['127.0.0.1', '127.8.0.1', '::1', 'localhost'])('is not missed where the host is %s', (host) => {
+    expect(exposureOf(host, undefined)).toBeUndefined()
   })
 
   it.each([

@@ -132,7 +132,7 @@ describe('the server', () => {
       status,
       clock,
     })
-    const first = [1, 2, 3].map(async () => routes.get('/status')!.answer())
+    const first = [1, 2, 3].map(async () => routes.get('/status')!.answer(true))
     await clock.untilSleeping()
     expect(status).toHaveBeenCalledTimes(1)
     reply({ n: 1 })
@@ -141,7 +141,7 @@ describe('the server', () => {
       '{"n":1}\n',
       '{"n":1}\n',
     ])
-    const second = routes.get('/status')!.answer()
+    const second = routes.get('/status')!.answer(true)
     await clock.untilSleeping()
     expect(status).toHaveBeenCalledTimes(2)
     reply(undefined)

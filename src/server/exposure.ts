@@ -1,0 +1,9 @@
+import { isLoopback } from '../domain/loopback.ts'
+import type { Secret } from '../domain/secret.ts'
+
+/** What to warn of where others than this machine get answers without a token; undefined where they do not. */
+export function exposureOf(host: string, token: Secret | undefined): string | undefined {
+  if (token !== undefined || isLoopback(host)) return undefined
+  const remedy = 'set server.tokenFile, or server.host to 127.0.0.1'
+  return `listens on ${host} without a token, so that whoever reaches it reads zones, sinks and errors: ${remedy}`
+}

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { load } from './loading.ts'
+
+const key = { SHIELDLOG_API_ACCESS_KEY: 'k', SHIELDLOG_ZONES: '1' }
+const sink = (url: string, headers = {}) => ({ sinks: [{ type: 'http', name: 'siem', url, headers }] })
+const header = { Authorization: 'Bearer hunter2' }
+
+test.each([
+  [sink('http://siem.example/in', header), 'sinks[0].url: the credentials of sink siem'],
+  [sink('http://10.0.0.4:8080/', header), 'sinks[0].url'],
+  [{ api: { baseUrl: 'http://gate.example' } }, 'api.baseUrl: the access key'],
+])('credentials that go over plain http are warned of: %j', (settings, text) => {
+  const { warnings } = load({ yaml: JSON.stringify(settings), env: key })
+  expect(warnings).toEqual([expect.stringContaining(text)])
+  expect(warnings[0]).not.toContain('hunter2')
+})
+
+test.each([
+  sink('https://siem.example/in', header),
+  sink('http://127.0.0.1:8080/', header),
+  sink('http://[::1]:8080/', header),
+  sink('http://localhost:8080/', header),
+  sink('http://siem.example/in'),
+  { api: { baseUrl: 'http://127.0.0.1:9' } },
+])('what nobody else can read is not: %j', (settings) => {
+  expect(load({ yaml: JSON.stringify(settings), env: key }).warnings).toEqual([])
+})
