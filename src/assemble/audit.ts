@@ -3,7 +3,7 @@ import { systemClock } from '../clock.ts'
 import type { Config, SinkConfig } from '../config/schema.ts'
 import type { Day } from '../domain/day.ts'
 import type { Identity } from '../domain/event.ts'
-import type { Wish } from '../domain/due.ts'
+import type { ReadRequest } from '../domain/read-request.ts'
 import { isFailure, messageOf } from '../domain/failure.ts'
 import type { Stream, Zone } from '../domain/stream.ts'
 import { formats, type FormatName } from '../formats/registry.ts'
@@ -111,7 +111,7 @@ async function repairOver(
 ): Promise<number> {
   const { clock, apiClock } = ground
   const trust = (await store.read(stream))?.trust ?? noTrust
-  const pump = (wish: Wish, abort: AbortSignal) =>
+  const pump = (wish: ReadRequest, abort: AbortSignal) =>
     shipping.pump({ stream, zone, trust, lane: 'backfill', wish }, () => false, abort)
   const deps = { store, clock, now: () => apiClock.now(zone.account), pump }
   const work = () => repairStream(stream, { id: randomUUID() }, deps, signal)

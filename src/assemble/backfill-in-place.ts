@@ -4,7 +4,7 @@ import type { Failure } from '../domain/failure.ts'
 import { plan, type PlannedStream } from '../domain/plan.ts'
 import { streamKey } from '../domain/stream.ts'
 import type { CheckpointStore, Holder } from '../ports.ts'
-import { settleBackfilled, settleServed } from '../pump/backfill.ts'
+import { recordAnswer, recordAnswers } from '../pump/backfill.ts'
 import { drain, type GivenUp } from '../schedule/local/drain.ts'
 import { createHolder, type Ground } from './ground.ts'
 import { createLock } from './state.ts'
@@ -66,7 +66,7 @@ async function drainBackfills(
       others.has(each.id) && each.state === 'running' ? { ...each, state: 'paused' as const } : each,
     )
     const next = await planBackfills(backfills, store, shipping, apiClock.now)
-    await settleServed(store, next)
+    await recordAnswers(store, next)
     wished = new Set(next.map(wishKey))
     return next
   }
@@ -74,7 +74,7 @@ async function drainBackfills(
   async function pump(planned: PlannedStream, abort: AbortSignal): Promise<Failure | undefined> {
     // A backfill that was paused or cancelled is no longer planned: it ends with the page.
     const failure = await shipping.pump(planned, () => wished.has(wishKey(planned)), abort)
-    await settleBackfilled(store, planned, failure)
+    await recordAnswer(store, planned)
     return failure
   }
 

@@ -8,7 +8,7 @@ import { createHousekeeping } from '../pump/housekeep.ts'
 import { observe } from '../pump/observe.ts'
 import { isOfSink } from '../pump/leftovers.ts'
 import { planOne } from '../pump/plan-one.ts'
-import { settleBackfilled, settleServed } from '../pump/backfill.ts'
+import { recordAnswer, recordAnswers } from '../pump/backfill.ts'
 import { whileWished } from '../pump/while-wished.ts'
 import type { Status } from '../domain/status.ts'
 import { statusOf } from '../pump/status.ts'
@@ -58,7 +58,7 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
       const failure = await whileWished(planned, { store, clock }, (isWished) =>
         shipping.pump(planned, () => mayGoOn() && isWished(), signal),
       )
-      if (planned.lane === 'backfill') await settleBackfilled(store, planned, failure)
+      await recordAnswer(store, planned)
       if (isFailure(failure, 'sink_gone')) sinkGone(failure)
       return failure
     } finally {
@@ -76,7 +76,7 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
     async plan() {
       await planner.remember()
       const planned = await planner.plan()
-      await settleServed(store, planned)
+      await recordAnswers(store, planned)
       return planned
     },
     planned: (stream, lane) => planOne({ store, apiClock, settings: () => settings }, stream, lane),

@@ -2,6 +2,7 @@ import type { Receipt } from './delivery.ts'
 import type { FailureCode, FailureKind } from './failure.ts'
 import type { Cursor } from './page.ts'
 import type { Stream } from './stream.ts'
+import type { RequestAnswer } from './read-request.ts'
 import type { Sweep, SweepKind, SweepRecord } from './sweep.ts'
 import type { Trust } from './trust.ts'
 
@@ -86,6 +87,9 @@ export interface Checkpoint {
   /** Events are being shipped from the files of another sink: fingerprints stay until that is done, however old. */
   readonly fromArchive?: true
   readonly trouble?: Trouble
+  /** Of a person's read request, named by its id: it does not touch the live stream's state, lag or readiness. */
+  readonly requestTrouble?: Trouble & { readonly request: string }
+  readonly lastRequest?: RequestAnswer
   readonly ended?: Ended
   /** A sweep ended incomplete: the next one is full, and no partial one comes before it. */
   readonly needsFull: boolean

@@ -1,7 +1,8 @@
-import type { Checkpoint } from './checkpoint.ts'
+import type { Checkpoint, Trouble } from './checkpoint.ts'
 import { endOf, startOf } from './day.ts'
 import { overlapStart } from './overlap.ts'
 import { settleRepeatMs, sweepShare, type Policy } from './policy.ts'
+import { isAnswered, type ReadRequest } from './read-request.ts'
 import { cursorBefore } from './stored-cursors.ts'
 import { openUntil } from './stream-state.ts'
 import type { Stream } from './stream.ts'
@@ -12,19 +13,6 @@ import { partialsCount } from './trust.ts'
 export interface Due {
   readonly kind: SweepKind
   readonly atMs: number
-}
-
-/**
- * A person's wish for a complete full sweep that begins after the wish was made; it does not wait for a pace. Sweeps
- * carry the wish that they serve, so that no clock has to be compared. An unfinished sweep is ended first.
- */
-export interface Wish {
-  readonly id: string
-}
-
-/** Whether a wish has its answer. */
-export function isAnswered(checkpoint: Checkpoint | undefined, { id }: Wish): boolean {
-  return checkpoint?.lastFull?.wish === id && !checkpoint.needsFull
 }
 
 /** A listing of so few pages is read as a whole for what a partial sweep of it would cost. */
@@ -39,7 +27,7 @@ export function nextDue(
   checkpoint: Checkpoint | undefined,
   nowMs: number,
   policy: Policy,
-  wish?: Wish,
+  wish?: ReadRequest,
 ): Due {
   if (wish !== undefined) return wishDue(stream, checkpoint, wish)
   if (checkpoint?.ended !== undefined) return { kind: 'full', atMs: Infinity }
@@ -50,13 +38,12 @@ export function nextDue(
 }
 
 /** When the stream may be worked on again: its next sweep, or the end of its back-off where that is later. */
-export function dueAt(due: Due, checkpoint: Checkpoint | undefined, nowMs: number): number {
-  const trouble = checkpoint?.trouble
+export function dueAt(due: Due, trouble: Trouble | undefined, nowMs: number): number {
   if (trouble === undefined || isAhead(trouble.atMs, nowMs)) return due.atMs
   return Math.max(due.atMs, trouble.retryAtMs)
 }
 
-function wishDue(stream: Stream, checkpoint: Checkpoint | undefined, wish: Wish): Due {
+function wishDue(stream: Stream, checkpoint: Checkpoint | undefined, wish: ReadRequest): Due {
   return { kind: 'full', atMs: isAnswered(checkpoint, wish) ? Infinity : startOf(stream.day) }
 }
 

@@ -36,6 +36,7 @@ export type FailureCode =
   | 'no_store' // nothing was ever kept there, and none was to be made
   | 'fence_lost' // another pump took the stream over, or the store forgot a commit
   | 'held' // another live process holds the stream
+  | 'index_dropped' // which events the stream has delivered is no longer known
   | 'dead_letters_full'
   | 'cancelled'
 

@@ -1,9 +1,10 @@
 import type { Backfill } from './backfill.ts'
 import type { Checkpoint } from './checkpoint.ts'
 import { daysFrom, firstReadable, shiftDay, unreadableAt, type Day } from './day.ts'
-import { dueAt, nextDue, type Due, type Wish } from './due.ts'
+import { dueAt, nextDue, type Due } from './due.ts'
 import type { KnownPair } from './known-pair.ts'
 import type { Policy } from './policy.ts'
+import { requestTroubleOf, type ReadRequest } from './read-request.ts'
 import { isBeyondAsking, stateOf, todayOf, type StreamState } from './stream-state.ts'
 import { streamKey, type Lane, type Stream, type Zone } from './stream.ts'
 import { inheritTrust, noTrust, type Trust } from './trust.ts'
@@ -17,7 +18,7 @@ export interface PlanInput {
   readonly checkpoints: readonly Checkpoint[]
   readonly pairs: readonly KnownPair[]
   /** A person's wish for all planned streams (`run --once`); closed days are read for it too. */
-  readonly wish?: Wish
+  readonly wish?: ReadRequest
   /** Those that run: each stream that is still queued in one is planned a second time, in the backfill lane. */
   readonly backfills?: readonly Backfill[]
 }
@@ -27,7 +28,7 @@ export interface PlannedStream {
   readonly stream: Stream
   readonly zone: Zone
   readonly lane: Lane
-  readonly wish?: Wish
+  readonly wish?: ReadRequest
   readonly checkpoint: Checkpoint | undefined
   readonly state: StreamState
   /** When it may be worked on: in the past when it is due, Infinity when it wants nothing more. */
@@ -86,7 +87,7 @@ function awaitedBy(backfills: readonly Backfill[] = []): ReadonlySet<string> {
 
 interface Wished {
   readonly stream: Stream
-  readonly wish: Wish
+  readonly wish: ReadRequest
 }
 
 /** By pair what backfills still want. Of a stream that several want, the oldest backfill's wish comes first. */
@@ -163,11 +164,20 @@ function planStream(
     ...asked,
     checkpoint,
     state: stateOf(stream.day, checkpoint?.ended, nowMs, policy),
-    dueAtMs: dueAt(due, checkpoint, nowMs),
+    dueAtMs: dueAt(due, troubleOf(asked, checkpoint), nowMs),
     wantedAtMs: due.atMs,
     unreadableAtMs: unreadableAt(stream.day, policy.readableDays),
     trust,
   }
+}
+
+/** What holds the stream back at its priority: its own failures, or those of the backfill that asks for it. */
+export function troubleOf(
+  { lane, wish }: Pick<PlannedStream, 'lane' | 'wish'>,
+  checkpoint: Checkpoint | undefined,
+): Checkpoint['trouble'] {
+  if (lane === 'live' || wish === undefined) return checkpoint?.trouble
+  return requestTroubleOf(checkpoint, wish)
 }
 
 /**

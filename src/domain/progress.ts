@@ -1,10 +1,11 @@
 import type { Checkpoint } from './checkpoint.ts'
 import { completeSweep } from './complete-sweep.ts'
 import type { Receipt } from './delivery.ts'
-import type { Due, Wish } from './due.ts'
+import type { Due } from './due.ts'
 import type { PageFacts } from './page-facts.ts'
 import { overlapStart, polledSpan } from './overlap.ts'
 import type { Policy } from './policy.ts'
+import { answerRequest, type ReadRequest } from './read-request.ts'
 import { mergeReceipts } from './receipts.ts'
 import { cursorBefore, rememberCursor } from './stored-cursors.ts'
 import type { Stream } from './stream.ts'
@@ -38,7 +39,7 @@ export function sweepFor(
   due: Due,
   nowMs: number,
   policy: Policy,
-  wish?: Wish,
+  wish?: ReadRequest,
 ): Sweep {
   const { kind } = due
   const unfinished = kind === 'full' ? checkpoint.full : checkpoint.partial
@@ -103,9 +104,10 @@ export function afterPage(
     receipts: mergeReceipts(before.receipts, outcome.receipts),
   }
   if (step.end === 'none') return keepSweep(withTroubleAfterPage(moved), sweep)
-  if (step.end !== 'complete') return dropSweeps(moved)
+  if (step.end !== 'complete') return sweep.wish === undefined ? dropSweeps(moved) : dropFullSweep(moved)
   const { trouble: _, ...calm } = moved
-  return completeSweep(calm, sweep, { nowMs, isTimeDoubtful: outcome.isTimeDoubtful }, policy)
+  const complete = completeSweep(calm, sweep, { nowMs, isTimeDoubtful: outcome.isTimeDoubtful }, policy)
+  return sweep.wish === undefined ? complete : answerRequest(complete, { id: sweep.wish, outcome: 'done' })
 }
 
 /** Events of a page that the sink has taken, although the page as a whole could not be committed. */
@@ -153,6 +155,11 @@ export function dropStoredCursors(checkpoint: Checkpoint): Checkpoint {
   return { ...rest, storedCursors: [] }
 }
 
+/** The same for a person's request, whose failure leaves polls and their next scan as they are. */
+export function dropFullSweep({ full: _, ...rest }: Checkpoint): Checkpoint {
+  return rest
+}
+
 /** A sweep ended incomplete, or its cursor expired: all unfinished ones go, and the next one is full. */
 export function dropSweeps(checkpoint: Checkpoint): Checkpoint {
   const { full: _full, partial: _partial, ...rest } = checkpoint
@@ -163,7 +170,11 @@ function keepSweep(checkpoint: Checkpoint, sweep: Sweep): Checkpoint {
   return sweep.kind === 'full' ? { ...checkpoint, full: sweep } : { ...checkpoint, partial: sweep }
 }
 
-function withTroubleAfterPage({ trouble: before, ...rest }: Checkpoint): Checkpoint {
-  const trouble = troubleAfterPage(before)
-  return trouble === undefined ? rest : { ...rest, trouble }
+function withTroubleAfterPage({ trouble, requestTrouble, ...rest }: Checkpoint): Checkpoint {
+  const [left, ofRequest] = [troubleAfterPage(trouble), troubleAfterPage(requestTrouble)]
+  return {
+    ...rest,
+    ...(left !== undefined && { trouble: left }),
+    ...(ofRequest !== undefined && { requestTrouble: { ...ofRequest, request: requestTrouble!.request } }),
+  }
 }

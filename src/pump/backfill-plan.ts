@@ -8,7 +8,8 @@ import type { Policy } from '../domain/policy.ts'
 import type { CheckpointStore, Clock, Source } from '../ports.ts'
 import type { ApiClock } from './api-clock.ts'
 import { createPageEstimate, type PageEstimate } from './backfill-estimate.ts'
-import { noLongerKept } from './backfill.ts'
+import { noLongerKept } from './end-stream.ts'
+import { isForgotten, shippedUnknown } from './index-dropped.ts'
 import { readDay } from './read-day.ts'
 
 /** Days, zones and sinks that a person names. */
@@ -39,9 +40,6 @@ export interface BackfillPlanDeps {
 const askedAtOnce = 4
 
 const notBegun = 'the day has not begun yet'
-export const shippedUnknown =
-  'it was shipped, but which events were is no longer known: reading it again would ship them twice'
-
 /**
  * Says of each zone's days whether they can be read. Those that should no longer be readable are asked for once, the
  * newest first, since how long the API keeps a day is a setting; what is older than a refused one is left out unasked.
@@ -127,13 +125,6 @@ async function queue(
   if (store === undefined || !isEnded || !(await isForgotten(stream, store)))
     return { stream, state: 'queued' }
   return { stream, state: 'left_out', reason: shippedUnknown }
-}
-
-/** Fingerprints of a day go when it should no longer be readable; counts stay. All go at once, so one minute tells. */
-export async function isForgotten(stream: Stream, store: CheckpointStore): Promise<boolean> {
-  const shipped = (await store.ledger(stream)).find(({ count }) => count > 0)
-  if (shipped === undefined) return false
-  return !(await store.loadSeen(stream, [shipped.minute])).has(shipped.minute)
 }
 
 function byDayAndZone({ stream: left }: Backfilled, { stream: right }: Backfilled): number {

@@ -1,7 +1,7 @@
 import type { Backfill, Backfilled } from '../domain/backfill.ts'
 import type { Checkpoint, Trouble } from '../domain/checkpoint.ts'
 import type { Day } from '../domain/day.ts'
-import { isAnswered, type Wish } from '../domain/due.ts'
+import { isAnswered, requestTroubleOf, type ReadRequest } from '../domain/read-request.ts'
 import { streamKey } from '../domain/stream.ts'
 import { createPageEstimate } from './backfill-estimate.ts'
 
@@ -42,7 +42,7 @@ export function createProgressReading(
 }
 
 function streamProgress(
-  wish: Wish,
+  wish: ReadRequest,
   backfilled: Backfilled,
   checkpoint: Checkpoint | undefined,
   estimate: number | undefined,
@@ -54,7 +54,7 @@ function streamProgress(
   // After a later sweep nothing tells what this one took.
   const pages = sweep?.pages ?? (isRead ? (checkpoint?.lastFull?.pages ?? 0) : 0)
   const expected = isRead ? pages : estimate
-  const trouble = isRead ? undefined : checkpoint?.trouble
+  const trouble = isRead ? undefined : requestTroubleOf(checkpoint, wish)
   return {
     ...backfilled,
     pages,

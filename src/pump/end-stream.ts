@@ -1,7 +1,11 @@
+import type { Checkpoint } from '../domain/checkpoint.ts'
 import { believesWindowError, expire } from '../domain/expiry.ts'
 import type { Failure } from '../domain/failure.ts'
+import { answerRequest } from '../domain/read-request.ts'
 import { isBeyondAsking } from '../domain/stream-state.ts'
 import type { Session } from './session.ts'
+
+export const noLongerKept = 'the API no longer keeps this day'
 
 /**
  * Whether the day ended so long ago that nobody needs to ask. Only once the API has told its time, and only where the
@@ -23,12 +27,20 @@ export function endsBy({ job, policy, now }: Session, { details: { serverDate } 
 /** True when something of the day is lost with it. */
 export async function endAsExpired(session: Session): Promise<boolean> {
   const { job, deps, checkpoint } = session
+  const { wish } = job
+  const answer = (next: Checkpoint) =>
+    wish === undefined
+      ? next
+      : answerRequest(next, { id: wish.id, outcome: 'left_out', reason: noLongerKept })
   const before = checkpoint()
-  if (before.ended !== undefined) return true
+  if (before.ended !== undefined) {
+    if (wish !== undefined) await session.commit(answer(before))
+    return true
+  }
   const { checkpoint: ended, gap } = expire(before, session.now())
   // A day that was never planned, only wished for, is no gap of this store.
   const isGap = gap !== undefined && (job.lane === 'live' || before.counters.pages > 0)
-  await session.commit(ended, { gaps: isGap ? [gap] : [] })
+  await session.commit(answer(ended), { gaps: isGap ? [gap] : [] })
   deps.telemetry.emit({ name: 'StreamEnded', stream: job.stream, as: 'expired' })
   if (isGap) deps.telemetry.emit({ name: 'GapFound', gap })
   return gap !== undefined

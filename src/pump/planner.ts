@@ -1,6 +1,6 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import { endOf, shiftDay, startOf, type Day } from '../domain/day.ts'
-import type { Wish } from '../domain/due.ts'
+import type { ReadRequest } from '../domain/read-request.ts'
 import type { Gap, GapReason } from '../domain/gap.ts'
 import type { KnownPair } from '../domain/known-pair.ts'
 import { firstPlannedDay, missedDays, pairKey, plan, type PlannedStream } from '../domain/plan.ts'
@@ -19,7 +19,7 @@ export interface PlanSettings {
 
 export interface Planner {
   /** All planned streams, the most urgent first. Only reads. */
-  plan(wish?: Wish): Promise<PlannedStream[]>
+  plan(wish?: ReadRequest): Promise<PlannedStream[]>
   /**
    * Tells the store which pairs are planned, and names the days that went by unread: to be called before each plan by
    * whoever runs the schedule, and by nobody else.

@@ -1,10 +1,13 @@
+import { dayOf } from '../domain/day.ts'
 import { dueAt, nextDue, type Due } from '../domain/due.ts'
 import { Failure, isFailure } from '../domain/failure.ts'
+import { troubleOf } from '../domain/plan.ts'
+import { answerRequest } from '../domain/read-request.ts'
 import { sliceOf } from '../domain/policy.ts'
 import { dropStoredCursors, dropSweeps, sweepFor } from '../domain/progress.ts'
 import type { Sweep, SweepStep } from '../domain/sweep.ts'
 import type { PageAhead } from './page-ahead.ts'
-import { endAsExpired, endsBy } from './end-stream.ts'
+import { endAsExpired, endsBy, noLongerKept } from './end-stream.ts'
 import type { SinkTarget } from './hold-stream.ts'
 import { pumpPage } from './page-round.ts'
 import type { Session } from './session.ts'
@@ -47,7 +50,7 @@ function goesOn(session: Session, beganMs: number): boolean {
   const { deps, job, checkpoint, now } = session
   const sliceMs = sliceOf(checkpoint().restarts)
   if (deps.clock.monotonic() - beganMs >= sliceMs || !job.mayGoOn()) return false
-  return dueAt(dueNow(session), checkpoint(), now()) <= now()
+  return dueAt(dueNow(session), troubleOf(job, checkpoint()), now()) <= now()
 }
 
 /** Resolves with a value where the stream has ended. */
@@ -71,10 +74,21 @@ async function pumpNextPage(
       const isLost = await endAsExpired(session)
       return { failure: isLost && job.wish !== undefined ? error : undefined }
     }
+    if (isFailure(error, 'window_closed') && isRefusedFor(session, error)) {
+      const answer = { id: job.wish!.id, outcome: 'left_out', reason: noLongerKept } as const
+      await session.commit(answerRequest(checkpoint(), answer))
+      return { failure: error }
+    }
     if (!isFailure(error, 'cursor_expired')) throw error
     await restartSweep(session, sweep, going, error)
   }
   return undefined
+}
+
+/** A backfill asked, and the API does not answer for the day. One that has not begun by its clock will be read. */
+function isRefusedFor({ job }: Session, { details: { serverDate } }: Failure): boolean {
+  if (job.lane !== 'backfill' || job.wish === undefined) return false
+  return serverDate === undefined || job.stream.day <= dayOf(serverDate)
 }
 
 /** A sweep that ended at a guard is committed; the stream then backs off. */

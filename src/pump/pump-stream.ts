@@ -1,9 +1,12 @@
-import type { Checkpoint } from '../domain/checkpoint.ts'
-import { isFailure, type Failure } from '../domain/failure.ts'
-import { dropSweeps } from '../domain/progress.ts'
+import type { Checkpoint, Trouble } from '../domain/checkpoint.ts'
+import { Failure, isFailure } from '../domain/failure.ts'
+import { troubleOf } from '../domain/plan.ts'
+import { dropFullSweep, dropSweeps } from '../domain/progress.ts'
+import { answerRequest } from '../domain/read-request.ts'
 import { isListingTrouble, troubleAfter } from '../domain/trouble.ts'
 import { endAsExpired, endsUnasked } from './end-stream.ts'
 import { withSink, withStream } from './hold-stream.ts'
+import { isIndexDropped, shippedUnknown } from './index-dropped.ts'
 import { pumpPages } from './pump-pages.ts'
 import { spanFacts, type PumpDeps, type PumpJob, type Session } from './session.ts'
 
@@ -37,6 +40,7 @@ async function pumpSession(
 ): Promise<Failure | undefined> {
   try {
     return await withSink(session, storeId, signal, async (target) => {
+      if (await isIndexDropped(session)) return refuse(session)
       if (!endsUnasked(session)) return pumpPages(session, target, signal)
       await endAsExpired(session)
       return undefined
@@ -54,17 +58,40 @@ function isWrittenDown(failure: Failure): boolean {
   )
 }
 
+/** Whoever asks: a scan of such a stream would deliver again what it has delivered. */
+async function refuse({ job: { wish, lane }, checkpoint, commit }: Session): Promise<Failure | undefined> {
+  const failure = new Failure('refuse', 'index_dropped', shippedUnknown)
+  if (wish === undefined) return failure
+  await commit(answerRequest(checkpoint(), { id: wish.id, outcome: 'left_out', reason: shippedUnknown }))
+  // `run --once` asks for all planned days, and this one was read to its end.
+  return lane === 'live' ? undefined : failure
+}
+
 async function writeDown(session: Session, failure: Failure): Promise<Failure> {
   const { job, deps } = session
   const before = session.checkpoint()
   const { retryAt } = failure.details
   // Failures name times by this host's clock, checkpoints by the API's.
   const notBeforeMs = retryAt === undefined ? undefined : retryAt + deps.apiClock.offsetOf(job.zone.account)
-  const trouble = troubleAfter(before.trouble, failure, { nowMs: session.now(), notBeforeMs }, deps.random)
+  const trouble = troubleAfter(
+    troubleOf(job, before),
+    failure,
+    { nowMs: session.now(), notBeforeMs },
+    deps.random,
+  )
   // A sweep cannot get past a page that is too large, nor past a cursor that keeps expiring: it begins anew.
-  const next: Checkpoint = isListingTrouble(trouble) ? dropSweeps(before) : before
-  await session.commit({ ...next, trouble })
+  await session.commit(withTrouble(session, before, trouble))
   const { retryAtMs, count } = trouble
   deps.telemetry.emit({ name: 'StreamFailed', stream: job.stream, lane: job.lane, failure, retryAtMs, count })
   return failure
+}
+
+/** A failed request backs off alone: the live stream, its lag and its readiness know nothing of it. */
+function withTrouble({ job: { lane, wish } }: Session, before: Checkpoint, trouble: Trouble): Checkpoint {
+  const restarts = isListingTrouble(trouble)
+  if (lane === 'live' || wish === undefined) return { ...(restarts ? dropSweeps(before) : before), trouble }
+  return {
+    ...(restarts ? dropFullSweep(before) : before),
+    requestTrouble: { ...trouble, request: wish.id },
+  }
 }

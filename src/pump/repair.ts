@@ -1,6 +1,6 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
-import type { Wish } from '../domain/due.ts'
-import { isFailure, type Failure } from '../domain/failure.ts'
+import { isAnswered, type ReadRequest } from '../domain/read-request.ts'
+import { Failure, isFailure } from '../domain/failure.ts'
 import type { Stream } from '../domain/stream.ts'
 import type { CheckpointStore, Clock } from '../ports.ts'
 
@@ -8,7 +8,7 @@ export interface RepairDeps {
   readonly store: CheckpointStore
   readonly clock: Clock
   /** One pump of one page towards the wish. */
-  pump(wish: Wish, signal: AbortSignal): Promise<Failure | undefined>
+  pump(wish: ReadRequest, signal: AbortSignal): Promise<Failure | undefined>
   /** By the clock that back-offs are told by. */
   now(): number
 }
@@ -32,7 +32,7 @@ const betweenMs = 20
  */
 export async function repairStream(
   stream: Stream,
-  wish: Wish,
+  wish: ReadRequest,
   { store, clock, pump, now }: RepairDeps,
   signal: AbortSignal,
 ): Promise<Repaired> {
@@ -41,7 +41,11 @@ export async function repairStream(
   let failures = 0
   for (;;) {
     const checkpoint = await store.read(stream)
-    if (isServed(checkpoint, wish)) return gainOf(before, checkpoint)
+    if (isAnswered(checkpoint, wish)) {
+      const { outcome, reason } = checkpoint!.lastRequest!
+      if (outcome === 'left_out') throw new Failure('refuse', 'rejected', reason ?? 'the day was left out')
+      return gainOf(before, checkpoint)
+    }
     try {
       const failure = await pump(wish, signal)
       heldSinceMs = undefined
@@ -55,10 +59,6 @@ export async function repairStream(
       await clock.sleep(heldRetryMs, signal)
     }
   }
-}
-
-function isServed(checkpoint: Checkpoint | undefined, wish: Wish): boolean {
-  return checkpoint?.lastFull?.wish === wish.id && !checkpoint.needsFull
 }
 
 function waitAfter(failure: Failure, failures: number, nowMs: number): number {

@@ -1,10 +1,10 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { DeadLetter } from '../domain/delivery.ts'
 import type { Identity } from '../domain/event.ts'
-import type { Wish } from '../domain/due.ts'
 import { Failure } from '../domain/failure.ts'
 import type { Gap } from '../domain/gap.ts'
 import type { Policy } from '../domain/policy.ts'
+import type { ReadRequest } from '../domain/read-request.ts'
 import type { Lane, Stream, Zone } from '../domain/stream.ts'
 import type { Trust } from '../domain/trust.ts'
 import type { CheckpointStore, Clock, Holder, Sink, Source, SpanFacts, Telemetry, Tracer } from '../ports.ts'
@@ -32,7 +32,7 @@ export interface PumpJob {
   readonly lane: Lane
   /** What the stream starts with where it has no checkpoint. */
   readonly trust: Trust
-  readonly wish?: Wish
+  readonly wish?: ReadRequest
   /** Asked after each page: false gives the place to work that is more urgent. */
   readonly mayGoOn: () => boolean
 }

@@ -41,6 +41,7 @@ export const failureCodes = every<FailureCode>({
   no_store: true,
   fence_lost: true,
   held: true,
+  index_dropped: true,
   dead_letters_full: true,
   cancelled: true,
 })

@@ -217,7 +217,7 @@ describe('a wish', () => {
     const checkpoint = read({ ended: { as: 'closed', atMs: at(69) } })
     expect(nextDue(stream, checkpoint, at(70), policy)).toMatchObject({ atMs: Infinity })
     expect(nextDue(stream, checkpoint, at(70), policy, wish)).toEqual({ kind: 'full', atMs: at(0) })
-    const served = { ...checkpoint, lastFull: buildRecord({ wish: 'w' }) }
+    const served = { ...checkpoint, lastRequest: { id: 'w', outcome: 'done' } } as const
     expect(nextDue(stream, served, at(70), policy, wish).atMs).toBe(Infinity)
     expect(nextDue(stream, served, at(70), policy, { id: 'other' }).atMs).toBe(at(0))
   })
@@ -245,8 +245,8 @@ describe('what was written under a clock that was ahead', () => {
       lastCommitAtMs: at(5),
     })
     const due = nextDue(stream, failed, at(5), policy)
-    expect(dueAt(due, failed, at(5))).toBe(due.atMs)
+    expect(dueAt(due, failed.trouble, at(5))).toBe(due.atMs)
     const now = read({ trouble: { ...trouble, atMs: at(5), retryAtMs: at(6) }, lastCommitAtMs: at(5) })
-    expect(dueAt(nextDue(stream, now, at(5), policy), now, at(5))).toBe(at(6))
+    expect(dueAt(nextDue(stream, now, at(5), policy), now.trouble, at(5))).toBe(at(6))
   })
 })

@@ -33,7 +33,7 @@ export function runTimeline(options: TimelineOptions): { pages: TimelinePage[]; 
   const left: Partial<Record<SweepKind, number>> = {}
   while (nowMs < options.untilMs) {
     const due = nextDue(checkpoint.stream, checkpoint, nowMs, policy)
-    const atMs = dueAt(due, checkpoint, nowMs)
+    const atMs = dueAt(due, checkpoint.trouble, nowMs)
     if (atMs > nowMs) {
       // What is due may change with time alone, so it is asked again after a while.
       nowMs = Math.min(atMs, nowMs + 60_000)

@@ -6,7 +6,7 @@ import type { Page } from '../../src/domain/page.ts'
 import type { CheckpointStore, PageRequest } from '../../src/ports.ts'
 import { createApiClock } from '../../src/pump/api-clock.ts'
 import { planBackfill } from '../../src/pump/backfill-plan.ts'
-import { noLongerKept } from '../../src/pump/backfill.ts'
+import { noLongerKept } from '../../src/pump/end-stream.ts'
 import { openSqliteStore } from '../../src/state/sqlite/store.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 import { checkpointOf, nowMs, streamOf } from './backfill-checkpoints.ts'
@@ -112,7 +112,7 @@ test('ships nothing twice of which it is no longer known what was shipped', asyn
   await store.forgetFingerprints(streamOf(2, before(4)))
   const { outcome } = await planned(before(4), before(4), { store })
   expect(outcome.get(`1 ${before(4)}`)).toBe('queued')
-  expect(outcome.get(`2 ${before(4)}`)).toMatch(/^it was shipped, .* ship them twice$/)
+  expect(outcome.get(`2 ${before(4)}`)).toMatch(/^the day was shipped, .* ship it twice$/)
 })
 
 test('ends when it is stopped', async () => {

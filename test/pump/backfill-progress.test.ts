@@ -7,6 +7,8 @@ import { checkpointOf, recordOf, streamOf, sweepOf } from './backfill-checkpoint
 
 const own = streamOf(1, '2026-11-18')
 
+const answered = { lastRequest: { id: 'mine', outcome: 'done' } } as const
+
 test('expects as many pages as the stream had, else as its neighbours had, the nearest first', () => {
   const checkpoints = [
     checkpointOf(own, { lastFull: recordOf(7) }),
@@ -40,8 +42,8 @@ test('counts a sweep only where it is that of the backfill', () => {
   // Longer than it was: at least one page is to come.
   expect(progress({ lastFull: recordOf(9), full: sweepOf(12, 5, 'mine') })).toEqual([12, 5, 13])
   // Served, though nobody has settled it yet.
-  expect(progress({ lastFull: recordOf(9, 2, 'mine') })).toEqual([9, 2, 9])
-  expect(progress({ lastFull: recordOf(9, 2, 'mine') }, { state: 'done' })).toEqual([9, 2, 9])
+  expect(progress({ lastFull: recordOf(9, 2, 'mine'), ...answered })).toEqual([9, 2, 9])
+  expect(progress({ lastFull: recordOf(9, 2, 'mine'), ...answered }, { state: 'done' })).toEqual([9, 2, 9])
   // A later sweep took its place.
   expect(progress({ lastFull: recordOf(8) }, { state: 'done' })).toEqual([8, 0, 8])
   expect(progress({ lastFull: recordOf(9) }, { state: 'left_out', reason: 'gone' })).toEqual([0, 0, 0])
@@ -76,7 +78,10 @@ test('says why a queued stream does not move', () => {
     retryAtMs: 2,
   }
   const of = (state: Backfilled['state']) =>
-    createProgressReading([checkpointOf(own, { trouble })])({ id: 'mine', streams: [{ stream: own, state }] })
-  expect(of('queued')[0]?.trouble).toEqual(trouble)
+    createProgressReading([checkpointOf(own, { requestTrouble: { ...trouble, request: 'mine' } })])({
+      id: 'mine',
+      streams: [{ stream: own, state }],
+    })
+  expect(of('queued')[0]?.trouble).toMatchObject(trouble)
   expect(of('done')[0]?.trouble).toBeUndefined()
 })

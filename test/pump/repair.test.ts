@@ -26,8 +26,7 @@ function set(outcomes: readonly (Failure | 'throw' | undefined)[], pages = 2) {
     if (outcome !== undefined) return outcome
     if (pumps - outcomes.filter(Boolean).length < pages) return undefined
     const counters = { ...checkpoint.counters, delivered: 5, deadLetters: 1 }
-    const sweep = { beganAtMs: 0, endedAtMs: 0, tookMs: 0, pages, found: 5, newestAtBeginMs: null }
-    checkpoint = { ...checkpoint, counters, lastFull: { ...sweep, wish: wish.id } }
+    checkpoint = { ...checkpoint, counters, lastRequest: { id: wish.id, outcome: 'done' } }
     return undefined
   }
   const deps = { store, clock, pump, now: () => clock.now() }

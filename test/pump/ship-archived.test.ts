@@ -23,7 +23,7 @@ it('ships nothing twice where fingerprints went because another call for the sam
     await stage.store.forgetFingerprints(stream)
     yield piece(1, 3)
   }
-  await expect(ship(lines)).rejects.toThrow('reading it again would ship them twice')
+  await expect(ship(lines)).rejects.toThrow('reading it again would ship it twice')
   expect(stage.delivered.map(({ id }) => id)).toEqual(['e1'])
 })
 

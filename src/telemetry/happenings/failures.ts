@@ -31,6 +31,7 @@ const sides: Readonly<Record<FailureCode, Side>> = {
   no_store: 'store',
   fence_lost: 'store',
   held: 'store',
+  index_dropped: 'store',
   dead_letters_full: 'sink',
   cancelled: 'store',
 }

@@ -1,0 +1,36 @@
+import type { Checkpoint, Trouble } from './checkpoint.ts'
+
+/**
+ * A person asks for a complete full scan of a stream that begins after the request was made (backfill, `run --once`,
+ * `audit --repair`); it does not wait for a pace. Scans carry the request that they serve, so that no clock has to be
+ * compared. An unfinished scan is ended first.
+ */
+export interface ReadRequest {
+  readonly id: string
+}
+
+/** What became of a request; written in the commit that answers it. */
+export interface RequestAnswer {
+  readonly id: string
+  readonly outcome: 'done' | 'left_out'
+  /** Why the day was left out. */
+  readonly reason?: string
+}
+
+export function isAnswered(checkpoint: Checkpoint | undefined, { id }: ReadRequest): boolean {
+  return checkpoint?.lastRequest?.id === id
+}
+
+/** A request's failures are its own: they back off apart from those of the live stream. */
+export function requestTroubleOf(
+  checkpoint: Checkpoint | undefined,
+  { id }: ReadRequest,
+): Trouble | undefined {
+  const held = checkpoint?.requestTrouble
+  return held?.request === id ? held : undefined
+}
+
+export function answerRequest(checkpoint: Checkpoint, answer: RequestAnswer): Checkpoint {
+  const { requestTrouble: _, ...rest } = checkpoint
+  return { ...rest, lastRequest: answer }
+}

@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest'
+import { Failure } from '../../src/domain/failure.ts'
+import { lagging } from './lagging.ts'
+import { createStage, eventAt, listingOf, type Stage } from './stage.ts'
+
+const request = { lane: 'backfill', wish: { id: 'r1' } } as const
+const events = [0, 1, 2, 3].map((number) => eventAt(number))
+const ids = (stage: Stage) => stage.delivered.map(({ id }) => id)
+
+/** A day that was shipped, has ended, and whose deduplication index was dropped. */
+async function dropped(): Promise<Stage> {
+  const stage = await createStage()
+  stage.script.answer = listingOf(events, 2)
+  await stage.pump()
+  const { fence, checkpoint } = await stage.store.take((await stage.read())!.stream, stage.deps.holder)
+  const next = { ...checkpoint!, commit: checkpoint!.commit + 1, ended: { as: 'closed', atMs: 1 } } as const
+  const commit = { fence, basedOn: checkpoint!.commit, next, seen: new Map(), deadLetters: [], gaps: [] }
+  expect(await stage.store.commit(commit)).toBe('done')
+  await stage.store.forgetFingerprints(next.stream)
+  stage.delivered.length = 0
+  stage.script.answer = listingOf([...events, eventAt(4)], 2)
+  return stage
+}
+
+test('a day whose deduplication index was dropped is never delivered again, whoever asks', async () => {
+  const stage = await dropped()
+  expect(await stage.pump(request)).toMatchObject({ code: 'index_dropped' })
+  expect((await stage.read())?.lastRequest).toMatchObject({ id: 'r1', outcome: 'left_out' })
+  // `run --once` asks for every planned day, also where readableDays was raised: this one was read to its end.
+  expect(await stage.pump({ lane: 'live', wish: { id: 'once' } })).toBeUndefined()
+  expect((await stage.read())?.lastRequest?.id).toBe('once')
+  expect(ids(stage)).toEqual([])
+})
+
+test('a failed request leaves state, lag and readiness of the live stream as they are', async () => {
+  const stage = await createStage()
+  stage.script.answer = listingOf(events, 2)
+  await stage.pump()
+  const before = (await stage.read())!
+  stage.script.answer = () => new Failure('stop', 'unauthorised', 'the API refuses the access key')
+  expect(await stage.pump(request)).toMatchObject({ code: 'unauthorised' })
+  const after = (await stage.read())!
+  expect(after.trouble).toBeUndefined()
+  expect(after.requestTrouble).toMatchObject({ request: 'r1', code: 'unauthorised', count: 1 })
+  expect(lagging(after)).toEqual(lagging(before))
+  // The request backs off alone, another one begins at once, and the first one's success ends its trouble.
+  stage.script.answer = listingOf(events, 2)
+  await stage.pump(request)
+  const answered = (await stage.read())!
+  expect(answered.lastRequest).toEqual({ id: 'r1', outcome: 'done' })
+  expect(answered.requestTrouble).toBeUndefined()
+})
+
+test('a listing that does not end for a request drops no poll and asks for no full scan', async () => {
+  const stage = await createStage()
+  stage.script.answer = listingOf(events, 2)
+  await stage.pump()
+  stage.script.answer = () => ({ events: [], more: true })
+  expect(await stage.pump(request)).toMatchObject({ code: 'sweep_guarded' })
+  expect(await stage.read()).toMatchObject({ needsFull: false, requestTrouble: { code: 'sweep_guarded' } })
+})
+
+test('a day outside the window is left out by the commit that answers the request', async () => {
+  const stage = await createStage()
+  const serverDate = Date.parse('2026-11-30T00:00:00Z')
+  stage.script.answer = () => new Failure('stop', 'window_closed', 'outside', { serverDate })
+  await stage.pump(request)
+  expect((await stage.read())?.lastRequest).toMatchObject({ id: 'r1', outcome: 'left_out' })
+})
