@@ -156,7 +156,8 @@ export function dropStoredCursors(checkpoint: Checkpoint): Checkpoint {
 }
 
 /** The same for a person's request, whose failure leaves polls and their next scan as they are. */
-export function dropFullSweep({ full: _, ...rest }: Checkpoint): Checkpoint {
+export function dropFullSweep(checkpoint: Checkpoint): Checkpoint {
+  const { full: _, ...rest } = checkpoint
   return rest
 }
 
