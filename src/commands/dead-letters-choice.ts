@@ -1,7 +1,10 @@
 import type { Command } from 'commander'
-import type { DeadLetterCount } from '../assemble/dead-letters.ts'
+import { withLetterDesk, type DeadLetterCount, type LetterDesk } from '../assemble/dead-letters.ts'
 import type { Config } from '../config/schema.ts'
+import type { DeadLetter } from '../domain/delivery.ts'
 import { collectNames, dayArgument } from './arguments.ts'
+import type { Io } from './io.ts'
+import type { Registration } from './registration.ts'
 import { unknown } from './selection.ts'
 
 /** Which dead letters a command is about; all where nothing is named. */
@@ -9,6 +12,32 @@ export interface LetterChoice {
   readonly sink?: string[]
   readonly zone?: string[]
   readonly day?: string
+  readonly json?: boolean
+}
+
+/** What a command that changes dead letters works with. */
+export interface LetterWork<Options> {
+  readonly config: Config
+  readonly desk: LetterDesk
+  readonly chosen: readonly DeadLetterCount[]
+  readonly options: Options
+  readonly io: Io
+}
+
+/** Has a command do its work on the letters that its options choose; the work gives the exit code. */
+export function workOnLetters<Options extends LetterChoice>(
+  command: Command,
+  { io, exit, load }: Registration,
+  work: (on: LetterWork<Options>) => Promise<number>,
+): void {
+  withLetterChoice(command).action(async (options: Options, parsed: Command) => {
+    const { config } = load(parsed, 'nothing')
+    const code = await withLetterDesk(config, async (desk) => {
+      const chosen = chosenOf(config, await desk.counts(), options)
+      return work({ config, desk, chosen, options, io })
+    })
+    exit(code)
+  })
 }
 
 /** The options that choose letters. */
@@ -17,17 +46,18 @@ export function withLetterChoice(command: Command): Command {
     .option('--sink <sink>', 'only of this sink; repeatable, takes comma lists', collectNames)
     .option('--zone <zone>', 'only of this zone: id or name; repeatable, takes comma lists', collectNames)
     .option('--day <day>', 'only of this day: YYYY-MM-DD in UTC, today or yesterday', dayArgument)
+    .option('--json', 'as JSON')
 }
 
 /**
  * What is chosen of all that there is. A sink or zone that left the configuration may have letters still. Throws
  * UsageFault for one that is neither configured nor has any.
  */
-export function chosenOf(
+export function chosenOf<Letters extends { zone: number; day: string; sink: string }>(
   config: Config,
-  all: readonly DeadLetterCount[],
+  all: readonly Letters[],
   { sink, zone, day }: LetterChoice,
-): DeadLetterCount[] {
+): Letters[] {
   const zones = config.accounts.flatMap((account) => account.zones)
   const sinks = new Set([...config.sinks.map(({ name }) => name), ...all.map((each) => each.sink)])
   for (const name of sink ?? [])
@@ -45,6 +75,17 @@ export function chosenOf(
       (sink === undefined || sink.includes(each.sink)) &&
       (ids === undefined || ids.includes(each.zone)) &&
       (day === undefined || day === each.day),
+  )
+}
+
+/** How many there are of each sink and reason. */
+export function countsOf(letters: readonly Pick<DeadLetter, 'sink' | 'reason'>[]) {
+  return [...Map.groupBy(letters, ({ sink }) => sink)].flatMap(([sink, own]) =>
+    [...Map.groupBy(own, ({ reason }) => reason)].map(([reason, some]) => ({
+      sink,
+      reason,
+      count: some.length,
+    })),
   )
 }
 

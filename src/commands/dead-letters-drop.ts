@@ -1,26 +1,24 @@
 import type { Command } from 'commander'
-import { withLetterDesk, type LetterDesk } from '../assemble/dead-letters.ts'
 import { printable } from '../domain/printable.ts'
-import type { Config } from '../config/schema.ts'
 import {
-  chosenOf,
   countLines,
   lettersText,
   totalOf,
-  withLetterChoice,
+  workOnLetters,
   type LetterChoice,
+  type LetterWork,
 } from './dead-letters-choice.ts'
-import { exitCodes, type Io } from './io.ts'
+import { exitCodes } from './io.ts'
 import { jsonResult } from './json-result.ts'
 import { UsageFault, type Registration } from './registration.ts'
 
-type Options = LetterChoice & { readonly json?: boolean; readonly yes?: boolean }
+type Options = LetterChoice & { readonly yes?: boolean }
 
-export function registerDrop(parent: Command, { io, exit, load }: Registration): void {
-  withLetterChoice(parent.command('drop'))
+export function registerDrop(parent: Command, registration: Registration): void {
+  const command = parent
+    .command('drop')
     .description('give dead letters up for good')
     .option('--yes', 'do not ask')
-    .option('--json', 'as JSON')
     .addHelpText(
       'after',
       `
@@ -33,46 +31,30 @@ Example:
   shieldlog dead-letters drop --sink siem
 `,
     )
-    .action(async (options: Options, command: Command) => {
-      const { config } = load(command, 'nothing')
-      exit(await withLetterDesk(config, (desk) => drop({ config, desk, io }, options)))
-    })
+  workOnLetters(command, registration, drop)
 }
 
-async function drop(
-  { config, desk, io }: { readonly config: Config; readonly desk: LetterDesk; readonly io: Io },
-  options: Options,
-): Promise<number> {
-  const chosen = chosenOf(config, await desk.counts(), options)
+async function drop(on: LetterWork<Options>): Promise<number> {
+  const { desk, chosen, options, io } = on
   const groups = await desk.groups(chosen)
-  if (groups.length > 0 && !(await isAgreed(chosen, options, io))) {
+  if (groups.length > 0 && !(await isAgreed(on))) {
     io.stderr.write('nothing was dropped\n')
     return exitCodes.failed
   }
   const dropped = (await desk.drop(groups, io.signal)).flatMap(({ sink, counts }) =>
     [...counts].map(([reason, count]) => ({ sink, reason, count })),
   )
-  if (options.json === true) io.stdout.write(jsonResult({ dropped }))
-  else if (dropped.length === 0) io.stdout.write('no dead letters\n')
-  else
-    io.stdout.write(
-      `${countLines(dropped)
-        .map((line) => `dropped of ${printable(line)}`)
-        .join('\n')}\n`,
-    )
+  const lines = countLines(dropped).map((line) => `dropped of ${printable(line)}\n`)
+  const text = lines.length === 0 ? 'no dead letters\n' : lines.join('')
+  io.stdout.write(options.json === true ? jsonResult({ dropped }) : text)
   return exitCodes.done
 }
 
 /** Throws UsageFault where nobody can be asked. */
-async function isAgreed(
-  chosen: Parameters<typeof countLines>[0],
-  options: Options,
-  io: Io,
-): Promise<boolean> {
+async function isAgreed({ chosen, options, io }: LetterWork<Options>): Promise<boolean> {
   if (options.yes === true || options.sink !== undefined) return true
-  const what = `${lettersText(totalOf(chosen))} (${countLines(chosen)
-    .map((line) => printable(line))
-    .join('; ')})`
+  const lines = countLines(chosen).map((line) => printable(line))
+  const what = `${lettersText(totalOf(chosen))} (${lines.join('; ')})`
   if (io.ask === undefined)
     throw new UsageFault(`this would drop ${what}: name the sink with --sink, or say --yes`)
   const answer = await io.ask(`drop ${what} for good? [y/N] `)

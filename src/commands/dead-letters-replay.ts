@@ -1,21 +1,24 @@
 import type { Command } from 'commander'
-import { withLetterDesk, type LetterDesk, type SinkReplay } from '../assemble/dead-letters.ts'
+import type { SinkReplay } from '../assemble/dead-letters.ts'
 import { printable } from '../domain/printable.ts'
 import { systemClock } from '../clock.ts'
-import type { Config } from '../config/schema.ts'
-import { chosenOf, lettersText, totalOf, withLetterChoice, type LetterChoice } from './dead-letters-choice.ts'
-import { exitCodes, type Io } from './io.ts'
+import {
+  lettersText,
+  totalOf,
+  workOnLetters,
+  type LetterChoice,
+  type LetterWork,
+} from './dead-letters-choice.ts'
+import { exitCodes } from './io.ts'
 import { jsonResult } from './json-result.ts'
 import type { Registration } from './registration.ts'
 
-type Options = LetterChoice & { readonly json?: boolean }
-
 const tellEveryMs = 5_000
 
-export function registerReplay(parent: Command, { io, exit, load }: Registration): void {
-  withLetterChoice(parent.command('replay'))
+export function registerReplay(parent: Command, registration: Registration): void {
+  const command = parent
+    .command('replay')
     .description('deliver dead letters to their sinks again; those that are taken go')
-    .option('--json', 'as JSON')
     .addHelpText(
       'after',
       `
@@ -28,17 +31,10 @@ Example:
   shieldlog dead-letters replay --sink siem
 `,
     )
-    .action(async (options: Options, command: Command) => {
-      const { config } = load(command, 'nothing')
-      exit(await withLetterDesk(config, (desk) => replay({ config, desk, io }, options)))
-    })
+  workOnLetters(command, registration, replay)
 }
 
-async function replay(
-  { config, desk, io }: { readonly config: Config; readonly desk: LetterDesk; readonly io: Io },
-  options: Options,
-): Promise<number> {
-  const chosen = chosenOf(config, await desk.counts(), options)
+async function replay({ config, desk, chosen, options, io }: LetterWork<LetterChoice>): Promise<number> {
   const total = totalOf(chosen)
   if (total > 0) io.stderr.write(`replaying ${lettersText(total)}\n`)
   let [done, toldAtMs] = [0, systemClock.monotonic()]

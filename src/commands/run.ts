@@ -9,6 +9,7 @@ import type { Loaded } from '../config/load.ts'
 import { messageOf, type Failure } from '../domain/failure.ts'
 import { within } from '../domain/within.ts'
 import type { Happening } from '../domain/happening.ts'
+import { totalOf } from './dead-letters-choice.ts'
 import { exitCodes, type Io } from './io.ts'
 import { UsageFault, type Registration } from './registration.ts'
 import { createProgress, progressMode, type Progress } from './progress.ts'
@@ -100,7 +101,7 @@ async function shipOn(daemon: Daemon, stop: AbortSignal): Promise<number> {
 
 async function shipOnce(daemon: Daemon, say: (line: string) => void, stop: AbortSignal): Promise<number> {
   const letters = async () => (await daemon.engine().status()).deadLetters
-  const before = countOf(await letters())
+  const before = totalOf(await letters())
   const givenUp = await daemon
     .engine()
     .drain(randomUUID(), stop)
@@ -109,7 +110,7 @@ async function shipOnce(daemon: Daemon, say: (line: string) => void, stop: Abort
       throw error
     })
   if (givenUp === undefined) return exitCodes.done
-  const undelivered = countOf(await letters()) - before
+  const undelivered = totalOf(await letters()) - before
   for (const line of complaints(givenUp)) say(line)
   if (undelivered > 0) say(`${undelivered} events were refused by a sink: \`dead-letters list\` says why`)
   return givenUp.length > 0 || undelivered > 0 ? exitCodes.failed : exitCodes.done
@@ -125,12 +126,6 @@ function complaints(givenUp: Awaited<ReturnType<ReturnType<Daemon['engine']>['dr
     const more = streams.length > named.length ? ` and ${streams.length - named.length} more` : ''
     return `not read to the end: ${named.join(', ')}${more}: ${printable(reason)}`
   })
-}
-
-function countOf(letters: readonly { readonly count: number }[]): number {
-  let total = 0
-  for (const { count } of letters) total += count
-  return total
 }
 
 /** Above the table of a run that ends by itself, only what needs attention is logged. */

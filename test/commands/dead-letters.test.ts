@@ -74,3 +74,12 @@ test('lists what sinks refused, with nothing in it that moves a terminal', async
   expect((await execute('dead-letters', 'list', '--sink', 'old')).stdout).toContain('old: 1 refused')
   expect((await execute('dead-letters', 'list', '--sink', 'sime')).stderr).toContain('did you mean siem?')
 })
+
+test('lists the letters of one zone and day', async () => {
+  const { folder, execute } = openWorkshop()
+  await fill(folder, [letter('siem', 'a', 'no')])
+  const listed = async (...args: string[]) => (await execute('dead-letters', 'list', ...args)).stdout
+  expect(await listed('--zone', 'shop', '--day', day)).toContain('siem: 1 refused')
+  expect(await listed('--zone', '102')).toBe('no dead letters\n')
+  expect(await listed('--day', 'today')).toBe('no dead letters\n')
+})
