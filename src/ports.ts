@@ -34,6 +34,8 @@ export interface Clock {
  * An entry that cannot be understood is an event that keeps its raw text; it never fails the page.
  */
 export interface Source {
+  /** Base URL; absent where nothing is asked over a network. */
+  readonly address?: string
   fetchPage(request: PageRequest, signal: AbortSignal): Promise<Page>
 }
 

@@ -17,6 +17,7 @@ import { createTickTracing } from '../telemetry/tracing.ts'
 import type { Backend } from './backend.ts'
 import { closeInOrder } from './close-all.ts'
 import type { Ground } from './ground.ts'
+import { version } from './version.ts'
 import { createShipping, type Shipping } from './shipping.ts'
 
 /** Streams of one configuration under a schedule, over one store. */
@@ -68,7 +69,7 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
 
   const schedule = backend.createSchedule({
     config,
-    ticks: createTickTracing(clock),
+    ticks: createTickTracing(clock, version),
     apiClock,
     now: nowOf,
     turned,

@@ -52,7 +52,7 @@ export function createGround(config: Config, options: GroundOptions = {}): Groun
             watch(happening)
           },
         }
-  return { clock, logger, metrics, telemetry, tracer: createTracer(), apiClock: createApiClock(clock) }
+  return { clock, logger, metrics, telemetry, tracer: createTracer(version), apiClock: createApiClock(clock) }
 }
 
 export function zonesOf(config: Config): Zone[] {

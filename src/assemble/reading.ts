@@ -50,7 +50,7 @@ export function createReading(
   const redactor = createRedactor(config.redact)
   const clientOf = (account: string) => clients.get(account)!
   return {
-    source: createEventLogSource(clientOf, () => redactor),
+    source: { ...createEventLogSource(clientOf, () => redactor), address: api.baseUrl },
     clientOf,
     async close() {
       await closeTogether(clients.values())

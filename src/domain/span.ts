@@ -5,12 +5,14 @@ import type { Lane } from './stream.ts'
 /** A step of the work that a trace shows. */
 export type SpanName = 'pump' | 'fetch' | 'deliver' | 'commit'
 
-/** All that a span may tell. Spans go to another party: no cursor, no id of an event, no address. */
+/** All that a span may tell. Spans go to another party: no cursor, no id of an event, no path, no address of a client. */
 export interface SpanFacts {
   readonly zone?: number
   readonly day?: Day
   readonly sink?: string
   readonly lane?: Lane
+  /** Where the step asks or delivers to: a URL, of which the span tells host and port; a path is not told. */
+  readonly server?: string
   /** How many events the step was about. */
   readonly events?: number
   /** For how long a page that was fetched ahead lay unwanted, ms. */

@@ -79,7 +79,7 @@ function deliver(
   events: readonly Event[],
   signal: AbortSignal,
 ): Promise<Delivery> {
-  const facts = { ...spanFacts(job), events: events.length }
+  const facts = { ...spanFacts(job), server: job.sink.address, events: events.length }
   return deps.tracer.span('deliver', facts, () => to.deliver(events, signal))
 }
 

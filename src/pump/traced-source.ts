@@ -5,9 +5,11 @@ export function tracedSource(
   facts: SpanFacts,
   { source, clock, tracer }: { readonly source: Source; readonly clock: Clock; readonly tracer: Tracer },
 ): Source {
+  const { address } = source
+  const asked = address === undefined ? facts : { ...facts, server: address }
   return {
     fetchPage: (request, signal) =>
-      tracer.span('fetch', facts, async (note) => {
+      tracer.span('fetch', asked, async (note) => {
         const page = await source.fetchPage(timedWait(request, clock, note), signal)
         note({ events: page.events.length })
         return page

@@ -1,23 +1,41 @@
 import {
   context,
+  createContextKey,
   propagation,
   ROOT_CONTEXT,
+  SpanKind,
   SpanStatusCode,
   trace,
   type Context,
   type Span,
 } from '@opentelemetry/api'
 import { isFailure, type FailureCode } from '../domain/failure.ts'
-import type { Clock, SpanFacts, Tracer } from '../ports.ts'
+import type { Clock, SpanFacts, SpanName, Tracer } from '../ports.ts'
+import { attributesOf } from './span-attributes.ts'
 
 const scope = 'shieldlog'
 
+/** Marks the context of work that a queue brought: its outermost span is that of a consumer. */
+const isFromQueue = createContextKey('shieldlog: from a queue')
+
+const kinds: Readonly<Partial<Record<SpanName, SpanKind>>> = {
+  fetch: SpanKind.CLIENT,
+  deliver: SpanKind.CLIENT,
+}
+
+function kindOf(name: SpanName): SpanKind {
+  if (name === 'pump' && context.active().getValue(isFromQueue) === true) return SpanKind.CONSUMER
+  return kinds[name] ?? SpanKind.INTERNAL
+}
+
 /** Spans through the OpenTelemetry API, which do next to nothing unless an SDK was loaded into the process. */
-export function createTracer(): Tracer {
-  const tracer = trace.getTracer(scope)
+export function createTracer(version: string): Tracer {
+  const tracer = trace.getTracer(scope, version)
   return {
     span(name, facts, work) {
-      const span = tryTo(() => tracer.startSpan(name, { attributes: { ...facts } }))
+      const span = tryTo(() =>
+        tracer.startSpan(name, { kind: kindOf(name), attributes: attributesOf(facts) }),
+      )
       if (span === undefined) return work(ignore)
       return context.with(trace.setSpan(context.active(), span), () => settle(span, work))
     },
@@ -33,7 +51,7 @@ async function settle<Result>(
   let outcome: FailureCode | undefined
   const note = ({ outcome: noted, ...more }: SpanFacts): void => {
     outcome = noted ?? outcome
-    tryTo(() => span.setAttributes(more))
+    tryTo(() => span.setAttributes(attributesOf(more)))
   }
   try {
     const result = await work(note)
@@ -49,7 +67,7 @@ async function settle<Result>(
 
 function end(span: Span, outcome: FailureCode | 'ok' | 'bug', isFault: boolean): void {
   tryTo(() => {
-    span.setAttribute('outcome', outcome)
+    span.setAttribute('shieldlog.outcome', outcome)
     if (isFault) span.setAttribute('error.type', outcome).setStatus({ code: SpanStatusCode.ERROR })
     span.end()
   })
@@ -70,16 +88,16 @@ export interface TickTracing {
   within<Result>(carrier: TraceCarrier, work: () => Promise<Result>): Promise<Result>
 }
 
-export function createTickTracing(clock: Clock): TickTracing {
-  const tracer = trace.getTracer(scope)
+export function createTickTracing(clock: Clock, version: string): TickTracing {
+  const tracer = trace.getTracer(scope, version)
   let beganAtMs: number | undefined
   let latest: Context = ROOT_CONTEXT
 
-  function latestTick(): Context {
+  function latestTick(kind: SpanKind): Context {
     if (beganAtMs === undefined) return latest
     const startTime = beganAtMs
     beganAtMs = undefined
-    const span = tryTo(() => tracer.startSpan('tick', { root: true, startTime }))
+    const span = tryTo(() => tracer.startSpan('tick', { kind, root: true, startTime }))
     latest = span === undefined ? ROOT_CONTEXT : trace.setSpan(ROOT_CONTEXT, span)
     tryTo(() => span?.end())
     return latest
@@ -92,14 +110,15 @@ export function createTickTracing(clock: Clock): TickTracing {
       beganAtMs = atMs
       return planned
     },
-    started: (work) => context.with(latestTick(), work),
+    started: (work) => context.with(latestTick(SpanKind.INTERNAL), work),
     inject() {
       const carrier: Record<string, string> = {}
-      tryTo(() => propagation.inject(latestTick(), carrier))
+      tryTo(() => propagation.inject(latestTick(SpanKind.PRODUCER), carrier))
       return carrier
     },
     within(carrier, work) {
-      return context.with(tryTo(() => propagation.extract(ROOT_CONTEXT, carrier)) ?? ROOT_CONTEXT, work)
+      const sender = tryTo(() => propagation.extract(ROOT_CONTEXT, carrier)) ?? ROOT_CONTEXT
+      return context.with(sender.setValue(isFromQueue, true), work)
     },
   }
 }

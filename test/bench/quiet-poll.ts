@@ -113,7 +113,7 @@ async function openQuiet(path: string, seenCount: number): Promise<Quiet> {
     clock: systemClock,
     apiClock: createApiClock(systemClock),
     telemetry: { emit: () => undefined },
-    tracer: createTracer(),
+    tracer: createTracer('bench'),
     policy: () => policy,
     holder: { id: 'bench', schedule: true },
     random: Math.random,

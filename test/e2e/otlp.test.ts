@@ -1,3 +1,4 @@
+import { SpanKind } from '@opentelemetry/api'
 import { describe, expect, test } from 'vitest'
 import { redisServerAvailable, startRedis } from '../setup/redis.ts'
 import { waitFor } from '../setup/wait-for.ts'
@@ -60,11 +61,16 @@ describe.skipIf(!redisServerAvailable())('a real OpenTelemetry SDK', () => {
         const path = pathTo(span)
         expect(path.map((each) => each.name)).toEqual(['tick', 'pump', name])
         expect(path.map(instance)).toEqual(['scheduler', 'worker', 'worker'])
+        expect(path.slice(0, 2).map(({ kind }) => kind)).toEqual([SpanKind.PRODUCER, SpanKind.CONSUMER])
         expect(new Set(path.map(({ traceId }) => traceId)).size).toBe(1)
       }
     }
-    const deliveries = named(spans, 'deliver').filter(({ attributes }) => attributes['outcome'] === 'ok')
-    expect(deliveries.reduce((sum, { attributes }) => sum + Number(attributes['events']), 0)).toBe(total)
+    const deliveries = named(spans, 'deliver').filter(
+      ({ attributes }) => attributes['shieldlog.outcome'] === 'ok',
+    )
+    expect(deliveries.reduce((sum, { attributes }) => sum + Number(attributes['shieldlog.events']), 0)).toBe(
+      total,
+    )
     expect(new Set(spans.map(({ scope }) => scope))).toEqual(new Set(['shieldlog']))
     expect(new Set(spans.map(({ resource }) => resource['service.name']))).toEqual(new Set(['shieldlog']))
 
@@ -83,7 +89,9 @@ test('a command that ends by itself sends its spans first', async () => {
   const { code, stderr } = await once({ env: await tracedTo(receiver.url) })
   expect(code, stderr).toBe(0)
   const deliveries = named(receiver.spans, 'deliver')
-  expect(deliveries.reduce((sum, { attributes }) => sum + Number(attributes['events']), 0)).toBe(2 * 3 * 20)
+  expect(deliveries.reduce((sum, { attributes }) => sum + Number(attributes['shieldlog.events']), 0)).toBe(
+    2 * 3 * 20,
+  )
 })
 
 test('a collector that is away, or takes nothing, costs spans and no event', async () => {

@@ -7,7 +7,8 @@ import { pathTo, recording, spansIn } from '../telemetry/recorded-spans.ts'
 import type { RecordedSpan } from '../telemetry/span-recorder.ts'
 import { accessKey, workplace } from './workplace.ts'
 
-const told = ['zone', 'day', 'sink', 'lane', 'events', 'unwantedMs', 'outcome', 'error.type']
+const own = ['zone', 'day', 'sink', 'priority', 'events', 'unwanted_ms', 'outcome']
+const told = [...own.map((name) => `shieldlog.${name}`), 'error.type', 'server.address', 'server.port']
 
 function expectWholeTraces(spans: readonly RecordedSpan[]): void {
   for (const name of ['fetch', 'deliver', 'commit']) {
@@ -28,7 +29,8 @@ function expectWholeTraces(spans: readonly RecordedSpan[]): void {
 
 function deliveredIn(spans: readonly RecordedSpan[]): number {
   let total = 0
-  for (const { name, attributes } of spans) if (name === 'deliver') total += Number(attributes['events'])
+  for (const { name, attributes } of spans)
+    if (name === 'deliver') total += Number(attributes['shieldlog.events'])
   return total
 }
 
@@ -48,13 +50,19 @@ test('one trace goes from the tick to the commit', async () => {
   expectWholeTraces(spans)
   const delivered = spans.filter(({ name }) => name === 'deliver')
   expect(deliveredIn(spans)).toBe(2 * 3 * 120)
-  expect(delivered.every(({ attributes }) => attributes['outcome'] === 'ok')).toBe(true)
-  const ahead = spans.filter(({ attributes }) => attributes['unwantedMs'] !== undefined)
+  expect(delivered.every(({ attributes }) => attributes['shieldlog.outcome'] === 'ok')).toBe(true)
+  const fetched = spans.filter(({ name }) => name === 'fetch')
+  expect(new Set(fetched.map(({ attributes }) => attributes['server.address']))).toEqual(
+    new Set(['127.0.0.1']),
+  )
+  const ahead = spans.filter(({ attributes }) => attributes['shieldlog.unwanted_ms'] !== undefined)
   expect(ahead.length).toBeGreaterThan(0)
   expect(new Set(ahead.map(({ name }) => name))).toEqual(new Set(['fetch']))
   const text = readFileSync(file, 'utf8')
   const tokens = simulator.requests.flatMap(({ token }) => (token === undefined ? [] : [token]))
-  const ids = simulator.entries(101, String(delivered[0]?.attributes['day'])).map(({ logId }) => logId)
+  const ids = simulator
+    .entries(101, String(delivered[0]?.attributes['shieldlog.day']))
+    .map(({ logId }) => logId)
   expect(tokens.length).toBeGreaterThan(0)
   for (const secret of [accessKey, events, ...tokens, ...ids])
     expect(text.includes(secret), secret).toBe(false)

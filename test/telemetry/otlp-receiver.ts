@@ -27,12 +27,13 @@ interface TraceRequest {
   readonly resourceSpans: readonly {
     readonly resource: { readonly attributes: readonly Attribute[] }
     readonly scopeSpans: readonly {
-      readonly scope: { readonly name: string }
+      readonly scope: { readonly name: string; readonly version?: string }
       readonly spans: readonly {
         readonly traceId: string
         readonly spanId: string
         readonly parentSpanId?: string
         readonly name: string
+        readonly kind: number
         readonly attributes: readonly Attribute[]
         readonly status: { readonly code?: number }
       }[]
@@ -74,8 +75,11 @@ export async function otlpReceiver(): Promise<OtlpReceiver> {
 function spansOf({ resourceSpans }: TraceRequest): ReceivedSpan[] {
   return resourceSpans.flatMap(({ resource, scopeSpans }) =>
     scopeSpans.flatMap(({ scope, spans }) =>
-      spans.map(({ name, traceId, spanId, parentSpanId, attributes, status }) => ({
+      spans.map(({ name, kind, traceId, spanId, parentSpanId, attributes, status }) => ({
         scope: scope.name,
+        version: scope.version,
+        // On the wire the kinds are counted from 1.
+        kind: kind - 1,
         name,
         traceId,
         spanId,

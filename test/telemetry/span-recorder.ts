@@ -5,6 +5,7 @@ import {
   INVALID_SPAN_CONTEXT,
   propagation,
   ROOT_CONTEXT,
+  SpanKind,
   trace,
   TraceFlags,
   type Attributes,
@@ -20,6 +21,8 @@ import {
 /** A span as it ended. */
 export interface RecordedSpan {
   readonly scope: string
+  readonly version: string | undefined
+  readonly kind: SpanKind
   readonly name: string
   readonly traceId: string
   readonly spanId: string
@@ -32,7 +35,7 @@ export interface RecordedSpan {
 
 /** Stands where an SDK would: makes spans, keeps them over `await`, and carries them in the W3C header. */
 export function registerRecorder(ended: (span: RecordedSpan) => void): void {
-  trace.setGlobalTracerProvider({ getTracer: (scope) => tracerOf(scope, ended) })
+  trace.setGlobalTracerProvider({ getTracer: (scope, version) => tracerOf(scope, version, ended) })
   context.setGlobalContextManager(contextManager())
   propagation.setGlobalPropagator(traceparent)
 }
@@ -44,7 +47,7 @@ export function unregisterRecorder(): void {
   propagation.disable()
 }
 
-function tracerOf(scope: string, ended: (span: RecordedSpan) => void): Tracer {
+function tracerOf(scope: string, version: string | undefined, ended: (span: RecordedSpan) => void): Tracer {
   const startSpan: Tracer['startSpan'] = (name, options = {}, from = context.active()) => {
     const parent = options.root === true ? undefined : trace.getSpanContext(from)
     const spanContext: SpanContext = {
@@ -80,6 +83,8 @@ function tracerOf(scope: string, ended: (span: RecordedSpan) => void): Tracer {
         const { startTime } = options
         ended({
           scope,
+          version,
+          kind: options.kind ?? SpanKind.INTERNAL,
           name,
           traceId,
           spanId,

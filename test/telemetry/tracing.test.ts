@@ -1,4 +1,4 @@
-import { context, propagation, ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api'
+import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { cancelled, Failure } from '../../src/domain/failure.ts'
 import { parseDay } from '../../src/domain/day.ts'
@@ -8,12 +8,18 @@ import { createFakeClock } from '../fakes/fake-clock.ts'
 import { registerRecorder, unregisterRecorder, type RecordedSpan } from './span-recorder.ts'
 
 const facts: SpanFacts = { zone: 101, day: parseDay('2026-11-20')!, sink: 'siem', lane: 'live' }
+const told = {
+  'shieldlog.zone': 101,
+  'shieldlog.day': '2026-11-20',
+  'shieldlog.sink': 'siem',
+  'shieldlog.priority': 'live',
+}
 const late = new Failure('retry', 'timeout', 'secret text')
 const startMs = Date.parse('2026-11-20T12:00:00Z')
 
 describe('where nobody records', () => {
   it('passes values and errors through', async () => {
-    const { span } = createTracer()
+    const { span } = createTracer('1.2.3')
     await expect(span('pump', facts, (note) => Promise.resolve(note({ events: 3 })))).resolves.toBe(undefined)
     await expect(span('fetch', facts, () => Promise.resolve(42))).resolves.toBe(42)
     await expect(span('fetch', facts, () => Promise.reject(late))).rejects.toBe(late)
@@ -25,7 +31,7 @@ describe('where nobody records', () => {
   })
 
   it('carries nothing', async () => {
-    const ticks = createTickTracing(createFakeClock())
+    const ticks = createTickTracing(createFakeClock(), '1.2.3')
     expect(ticks.inject()).toEqual({})
     await expect(ticks.tick(() => Promise.resolve(1))).resolves.toBe(1)
     expect(ticks.inject()).toEqual({})
@@ -46,7 +52,7 @@ describe('a recorder', () => {
   const named = (name: string) => spans.filter((span) => span.name === name)
 
   it('learns facts and outcome, and of a failure nothing but its code', async () => {
-    const { span } = createTracer()
+    const { span } = createTracer('1.2.3')
     const ended = [
       span('fetch', facts, async (note) => note({ events: 7, unwantedMs: 2 })),
       span('pump', facts, async (note) => note({ outcome: 'bad_body' })),
@@ -58,29 +64,62 @@ describe('a recorder', () => {
     await Promise.allSettled(ended)
     const status = SpanStatusCode.ERROR
     expect(spans.map(({ name, attributes, status }) => ({ name, attributes, status }))).toEqual([
-      { name: 'fetch', attributes: { ...facts, events: 7, unwantedMs: 2, outcome: 'ok' }, status: undefined },
-      { name: 'pump', attributes: { ...facts, outcome: 'bad_body', 'error.type': 'bad_body' }, status },
-      { name: 'pump', attributes: { outcome: 'timeout', 'error.type': 'timeout' }, status },
-      { name: 'pump', attributes: { outcome: 'bug', 'error.type': 'bug' }, status },
-      { name: 'pump', attributes: { outcome: 'cancelled' }, status: undefined },
-      { name: 'commit', attributes: { outcome: 'fence_lost' }, status: undefined },
+      {
+        name: 'fetch',
+        attributes: {
+          ...told,
+          'shieldlog.events': 7,
+          'shieldlog.unwanted_ms': 2,
+          'shieldlog.outcome': 'ok',
+        },
+        status: undefined,
+      },
+      {
+        name: 'pump',
+        attributes: { ...told, 'shieldlog.outcome': 'bad_body', 'error.type': 'bad_body' },
+        status,
+      },
+      { name: 'pump', attributes: { 'shieldlog.outcome': 'timeout', 'error.type': 'timeout' }, status },
+      { name: 'pump', attributes: { 'shieldlog.outcome': 'bug', 'error.type': 'bug' }, status },
+      { name: 'pump', attributes: { 'shieldlog.outcome': 'cancelled' }, status: undefined },
+      { name: 'commit', attributes: { 'shieldlog.outcome': 'fence_lost' }, status: undefined },
     ])
     expect(JSON.stringify(spans)).not.toContain('secret')
     expect(new Set(spans.map(({ scope }) => scope))).toEqual(new Set(['shieldlog']))
+    expect(new Set(spans.map(({ version }) => version))).toEqual(new Set(['1.2.3']))
+  })
+
+  it('sees which steps ask another party, and of its address host and port alone', async () => {
+    const { span } = createTracer('1.2.3')
+    const attributesOf = async (server: string) => {
+      await span('deliver', { server }, () => Promise.resolve())
+      const { kind, attributes } = spans.at(-1)!
+      expect(kind).toBe(SpanKind.CLIENT)
+      return [attributes['server.address'], attributes['server.port']]
+    }
+    expect(await attributesOf('https://siem.example/secret?token=secret')).toEqual(['siem.example', 443])
+    expect(await attributesOf('http://127.0.0.1:8088')).toEqual(['127.0.0.1', 8088])
+    expect(await attributesOf('/var/lib/secret')).toEqual([undefined, undefined])
+    expect(await attributesOf('stdout')).toEqual([undefined, undefined])
+    await span('fetch', { server: 'https://api.example' }, () => Promise.resolve())
+    await span('commit', {}, () => Promise.resolve())
+    expect(spans.slice(-2).map(({ kind }) => kind)).toEqual([SpanKind.CLIENT, SpanKind.INTERNAL])
+    expect(JSON.stringify(spans)).not.toContain('secret')
   })
 
   it('may be registered after the parts were made', async () => {
     unregisterRecorder()
-    const { span } = createTracer()
-    const ticks = createTickTracing(createFakeClock())
+    const { span } = createTracer('1.2.3')
+    const ticks = createTickTracing(createFakeClock(), '1.2.3')
     registerRecorder((ended) => spans.push(ended))
     await ticks.tick(() => Promise.resolve())
     await ticks.started(() => span('pump', facts, () => Promise.resolve()))
     expect(spans.map(({ name }) => name)).toEqual(['tick', 'pump'])
+    expect(spans.map(({ kind }) => kind)).toEqual([SpanKind.INTERNAL, SpanKind.INTERNAL])
   })
 
   it('sees what runs inside of what, over awaits and side by side', async () => {
-    const { span } = createTracer()
+    const { span } = createTracer('1.2.3')
     const pump = (zone: number) =>
       span('pump', { zone }, async () => {
         const ahead = span('fetch', { zone }, () => new Promise((resolve) => setImmediate(resolve)))
@@ -90,7 +129,7 @@ describe('a recorder', () => {
       })
     await Promise.all([pump(1), pump(2)])
     for (const zone of [1, 2]) {
-      const own = spans.filter(({ attributes }) => attributes['zone'] === zone)
+      const own = spans.filter(({ attributes }) => attributes['shieldlog.zone'] === zone)
       const parent = own.find(({ name }) => name === 'pump')!
       expect(new Set(own.map(({ traceId }) => traceId))).toEqual(new Set([parent.traceId]))
       expect(own.filter(({ parentId }) => parentId === parent.spanId)).toHaveLength(3)
@@ -99,9 +138,9 @@ describe('a recorder', () => {
   })
 
   it('finds one tick above all that it started, and none above what started nothing', async () => {
-    const { span } = createTracer()
+    const { span } = createTracer('1.2.3')
     const clock = createFakeClock(startMs)
-    const ticks = createTickTracing(clock)
+    const ticks = createTickTracing(clock, '1.2.3')
     await ticks.tick(() => Promise.resolve())
     await clock.advance(1000)
     await ticks.tick(() => clock.advance(200))
@@ -123,9 +162,9 @@ describe('a recorder', () => {
   })
 
   it('finds the same trace behind a carrier, and a new one behind a carrier that says nothing', async () => {
-    const { span } = createTracer()
-    const here = createTickTracing(createFakeClock())
-    const there = createTickTracing(createFakeClock())
+    const { span } = createTracer('1.2.3')
+    const here = createTickTracing(createFakeClock(), '1.2.3')
+    const there = createTickTracing(createFakeClock(), '1.2.3')
     await here.tick(() => Promise.resolve())
     const carrier = JSON.parse(JSON.stringify(here.inject())) as Record<string, string>
     expect(here.inject()).toEqual(carrier)
@@ -139,6 +178,8 @@ describe('a recorder', () => {
     expect(named('tick')).toHaveLength(1)
     expect(carried).toMatchObject({ traceId: tick?.traceId, parentId: tick?.spanId, isParentRemote: true })
     expect(lost.map(({ parentId }) => parentId)).toEqual([undefined, undefined])
+    expect(tick?.kind).toBe(SpanKind.PRODUCER)
+    expect(named('pump').map(({ kind }) => kind)).toEqual(Array(3).fill(SpanKind.CONSUMER))
   })
 })
 
@@ -169,8 +210,8 @@ describe('a recorder that fails', () => {
   })
 
   async function everythingWorks(): Promise<void> {
-    const { span } = createTracer()
-    const ticks = createTickTracing(createFakeClock())
+    const { span } = createTracer('1.2.3')
+    const ticks = createTickTracing(createFakeClock(), '1.2.3')
     await ticks.tick(() => Promise.resolve())
     const carrier = ticks.inject()
     const work = () =>
