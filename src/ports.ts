@@ -1,7 +1,8 @@
 import type { Backfill, Backfilled } from './domain/backfill.ts'
 import type { Checkpoint } from './domain/checkpoint.ts'
 import type { Day } from './domain/day.ts'
-import type { Adopted, DeadLetter, Delivery, Receipt, RefusalReason } from './domain/delivery.ts'
+import type { DeadLetterCount } from './domain/dead-letter-count.ts'
+import type { Adopted, DeadLetter, Delivery, Receipt } from './domain/delivery.ts'
 import type { Event, Identity } from './domain/event.ts'
 import type { Gap } from './domain/gap.ts'
 import type { KeptEvent } from './domain/kept-event.ts'
@@ -12,7 +13,7 @@ import type { SpanFacts, SpanName } from './domain/span.ts'
 import type { Lane, Stream, Zone } from './domain/stream.ts'
 import type { Happening } from './domain/happening.ts'
 
-export type { KnownPair, SpanFacts, SpanName }
+export type { DeadLetterCount, KnownPair, SpanFacts, SpanName }
 
 /** Time. Everything that reads time or waits takes one, so that tests can shift it or run it faster. */
 export interface Clock {
@@ -152,6 +153,7 @@ export interface Commit {
   readonly next: Checkpoint
   /** Packed fingerprints to add, by minute. */
   readonly seen: ReadonlyMap<number, Uint8Array>
+  /** Of this very stream. */
   readonly deadLetters: readonly DeadLetter[]
   /**
    * Dead letters of this very stream that go with this step, since the sink has their events now or nobody wants them.
@@ -161,16 +163,9 @@ export interface Commit {
   readonly gaps: readonly Gap[]
 }
 
-/** Dead letters of one stream and reason. The stream itself may be gone. */
-export interface DeadLetterCount extends Stream {
-  readonly reason: RefusalReason
-  readonly count: number
-  readonly bytes: number
-}
-
 /**
- * Durable progress. Every method may throw Failure `store_unavailable` (retry) or `store_refuses` (stop). Values that
- * are returned are the caller's own.
+ * Durable progress. Every method may throw Failure `store_unavailable` (retry) or `store_refuses` (stop). Checkpoints and
+ * backfills of a list are shared between its callers, and frozen; all other values are the caller's own.
  */
 export interface CheckpointStore {
   /** Random id that was made with the store; another id means another store. */
@@ -197,7 +192,7 @@ export interface CheckpointStore {
   commit(commit: Commit): Promise<'done' | 'refused'>
 
   read(stream: Stream): Promise<Checkpoint | undefined>
-  /** All checkpoints, ended ones included. */
+  /** All checkpoints, ended ones included. Asked for each second: what has not changed since is not read again. */
   list(): Promise<Checkpoint[]>
 
   /** Packed fingerprints of the given minutes; a minute without any is missing from the map. */
@@ -222,15 +217,16 @@ export interface CheckpointStore {
   deadLetterKeys(stream: Stream): Promise<Identity[]>
   /** Those of a stream's dead letters that are still there, in the order of the keys; at most 500 are asked for. */
   deadLettersOf(stream: Stream, keys: readonly Identity[]): Promise<DeadLetter[]>
-  /** Count and bytes by sink and reason. */
-  deadLetterCounts(): Promise<{ sink: string; reason: string; count: number; bytes: number }[]>
   removeDeadLetters(
     letters: readonly Pick<DeadLetter, 'zone' | 'day' | 'sink' | 'id' | 'time'>[],
   ): Promise<number>
 
   /** Remembers a new backfill. */
   addBackfill(backfill: Backfill): Promise<void>
-  /** All that are remembered, the oldest first. `state` is `done` once none of its streams is queued. */
+  /**
+   * All that are remembered, the oldest first. `state` is `done` once none of its streams is queued. Asked for each
+   * second: what has not changed since is not read again.
+   */
   backfills(): Promise<Backfill[]>
   /** Pauses, resumes or cancels one. False when there is none of that id, or it is done or cancelled already. */
   setBackfillState(id: string, state: 'running' | 'paused' | 'cancelled'): Promise<boolean>

@@ -23,7 +23,7 @@ export async function observe(deps: ObserveDeps): Promise<StateSnapshot> {
   const [all, gaps, counts] = await Promise.all([
     deps.planner.plan(),
     deps.store.gaps(),
-    deps.store.deadLetterCounts(),
+    deps.store.deadLetterStreams(),
   ])
   const planned = all.filter(({ lane }) => lane === 'live')
   const byPair = Map.groupBy(planned, ({ stream }) => pairKey(stream.zone, stream.sink))

@@ -20,7 +20,7 @@ export async function knownSinks(store: CheckpointStore): Promise<string[]> {
   const [pairs, checkpoints, letters] = await Promise.all([
     store.pairs(),
     store.list(),
-    store.deadLetterCounts(),
+    store.deadLetterStreams(),
   ])
   const names = [
     ...pairs.map(({ sink }) => sink),

@@ -1,4 +1,5 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
+import { bySink } from '../domain/dead-letter-count.ts'
 import { caughtUpOf } from '../domain/lag.ts'
 import { pairKey, type PlannedStream } from '../domain/plan.ts'
 import type { BackfillStatus, DayStatus, PairStatus, Status, WorkerStatus } from '../domain/status.ts'
@@ -19,7 +20,7 @@ export async function statusOf(
     observe(deps),
     deps.planner.plan(),
     deps.store.gaps(),
-    deps.store.deadLetterCounts(),
+    deps.store.deadLetterStreams(),
     deps.store.pairs(),
     deps.workers(),
   ])
@@ -55,7 +56,7 @@ export async function statusOf(
   return {
     at: iso(deps.clock.now()),
     pairs,
-    deadLetters,
+    deadLetters: bySink(deadLetters),
     unconfigured: strange.map(({ zone, sink }) => ({
       zone,
       sink,

@@ -40,7 +40,7 @@ export function createSharedAccountGate(options: SharedGateOptions, deps: Shared
   const everyMs = maxRequestsPerSecond === null ? 0 : 1000 / maxRequestsPerSecond
   const enterScript = loadScript(client, new URL('./gate-enter.lua', import.meta.url))
   const pauseScript = loadScript(client, new URL('./gate-pause.lua', import.meta.url))
-  const slot = `${options.keyPrefix}:account:{${encodeURIComponent(account)}}`
+  const slot = `{${options.keyPrefix}}:account:${encodeURIComponent(account)}`
   let awayUntilMs = -Infinity
   let fresh: { readonly answer: Promise<Answer | undefined>; readonly untilMs: number } | undefined
 

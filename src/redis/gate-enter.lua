@@ -4,7 +4,6 @@
 --         ARGV[1] ms between two places (0: no rate), ARGV[2] longest wait, ARGV[3] how far ahead places are given to
 --         those sent away
 -- Output: { 'paused', ms left } | { 'pass', ms to wait for the place } | { 'full', ms until a place may be free }
--- Events: none
 local left = redis.call('PTTL', KEYS[1])
 if left > 0 then return { 'paused', tostring(left) } end
 local every = tonumber(ARGV[1])

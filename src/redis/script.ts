@@ -1,19 +1,34 @@
-import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import type { RedisClient } from './connection.ts'
 
-export type Script = (keys: readonly string[], args: readonly (string | number)[]) => Promise<unknown>
+export type ScriptArgument = string | number | Buffer
+export type Script = (keys: readonly string[], args: readonly ScriptArgument[]) => Promise<unknown>
 
-/** A Lua script beside the caller's file, run by its hash and sent whole only where the server does not know it. */
+type Command = (count: number, ...rest: readonly ScriptArgument[]) => Promise<unknown>
+
+/** A Lua script beside the caller's file. */
 export function loadScript(client: RedisClient, location: URL): Script {
-  const source = readFileSync(location, 'utf8')
-  const hash = createHash('sha1').update(source).digest('hex')
-  return async (keys, args) => {
-    try {
-      return await client.evalsha(hash, keys.length, ...keys, ...args)
-    } catch (error) {
-      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
-      return await client.eval(source, keys.length, ...keys, ...args)
-    }
-  }
+  const name = basename(location.pathname, '.lua')
+  defineScript(client, name, readFileSync(location, 'utf8'))
+  return (keys, args) => callScript(client, name, keys, args)
+}
+
+/** Makes the script a command of the client, which sends its text once a connection and its hash from then on. */
+export function defineScript(client: RedisClient, name: string, lua: string): void {
+  if (!(name in client)) client.defineCommand(name, { lua })
+}
+
+/** `bytes`: texts of the answer come as buffers. */
+export function callScript(
+  client: RedisClient,
+  name: string,
+  keys: readonly string[],
+  args: readonly ScriptArgument[],
+  as: 'text' | 'bytes' = 'text',
+): Promise<unknown> {
+  const commands = client as unknown as Readonly<Record<string, Command>>
+  const command = commands[as === 'bytes' ? `${name}Buffer` : name]
+  if (command === undefined) throw new TypeError(`the script ${name} was not defined`)
+  return command.call(client, keys.length, ...keys, ...args)
 }

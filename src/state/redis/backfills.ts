@@ -1,11 +1,11 @@
 import { stateAfter, type Backfill, type Backfilled, type BackfillState } from '../../domain/backfill.ts'
 import type { Day } from '../../domain/day.ts'
+import { streamKey } from '../../domain/stream.ts'
 import type { CheckpointStore } from '../../ports.ts'
+import { freeze } from '../freeze.ts'
 import { numberOf } from './answer.ts'
-import type { Keys } from './keys.ts'
+import { streamOf, type Keys } from './keys.ts'
 import type { Link } from './link.ts'
-
-const dropped = 1_000
 
 export interface Backfills {
   readonly add: CheckpointStore['addBackfill']
@@ -16,80 +16,69 @@ export interface Backfills {
   prune(madeBefore: number): Promise<void>
 }
 
-export function createBackfills(link: Link, keys: Keys): Backfills {
-  const both = [keys.backfills, keys.backfilled]
+interface Known {
+  /** What the hash of all backfills has of it; begins with the number of its latest change. */
+  readonly head: string
+  readonly backfill: Backfill
+}
 
-  async function list(): Promise<Backfill[]> {
-    const backfills = await link.run((client) => client.hgetall(keys.backfills))
-    if (Object.keys(backfills).length === 0) return []
-    const streams = Object.entries(await link.run((client) => client.hgetall(keys.backfilled))).map(
-      readStream,
-    )
-    const byBackfill = Map.groupBy(streams, ({ id }) => id)
-    return Object.entries(backfills)
-      .map(([id, value]) =>
-        readBackfill(
-          id,
-          value,
-          (byBackfill.get(id) ?? []).map(({ settled }) => settled),
-        ),
-      )
-      .sort((a, b) => a.createdAtMs - b.createdAtMs || compare(a.id, b.id))
+export function createBackfills(link: Link, keys: Keys): Backfills {
+  let known: ReadonlyMap<string, Known> = new Map()
+
+  async function read(id: string, head: string): Promise<Known> {
+    const before = known.get(id)
+    if (before?.head === head) return before
+    const streams = await link.run((client) => client.hgetall(keys.backfill(id)))
+    return { head, backfill: freeze(backfillOf(id, head, streams)) }
   }
 
+  /** A plan asks each second: the streams of one that has not changed since the list before are not read again. */
+  async function list(): Promise<Backfill[]> {
+    const heads = await link.run((client) => client.hgetall(keys.backfills))
+    const next = new Map<string, Known>()
+    for (const [id, head] of Object.entries(heads)) next.set(id, await read(id, head))
+    known = next
+    const backfills = [...next.values()].map(({ backfill }) => backfill)
+    return backfills.sort((a, b) => a.createdAtMs - b.createdAtMs || compare(a.id, b.id))
+  }
+
+  const own = (id: string) => [keys.meta, keys.backfills, keys.backfill(id)]
   return {
     async add({ id, createdAtMs, from, to, state, streams }) {
       const queued = streams.filter((each) => each.state === 'queued').length
-      const fields = streams.flatMap((each) => [fieldOf(id, each), valueOf(each)])
-      const head = [createdAtMs, from, to, state, queued].join(' ')
-      await link.script('add-backfill', both, [id, head, ...fields])
+      const fields = streams.flatMap((each) => [streamKey(each.stream), textOf(each)])
+      const head = [state, queued, createdAtMs, from, to].join(' ')
+      await link.script('add-backfill', own(id), [id, head, ...fields])
     },
     list,
     async setState(id, state) {
-      return numberOf(await link.script('set-backfill', [keys.backfills], [id, state])) === 1
+      return numberOf(await link.script('set-backfill', [keys.meta, keys.backfills], [id, state])) === 1
     },
     async settle(id, settled) {
-      await link.script('settle-backfilled', both, [id, fieldOf(id, settled), valueOf(settled)])
+      await link.script('settle-backfilled', own(id), [id, streamKey(settled.stream), textOf(settled)])
     },
     async prune(madeBefore) {
-      for (const { id, createdAtMs, state, streams } of await list()) {
+      for (const { id, createdAtMs, state } of await list()) {
         if (createdAtMs >= madeBefore || state === 'running' || state === 'paused') continue
-        const fields = streams.map((each) => fieldOf(id, each))
-        for (let from = 0; from < fields.length; from += dropped)
-          await link.run((client) => client.hdel(keys.backfilled, ...fields.slice(from, from + dropped)))
         await link.run((client) => client.hdel(keys.backfills, id))
+        await link.run((client) => client.unlink(keys.backfill(id)))
       }
     },
   }
 }
 
-/** The sink comes last, so that it can be renamed without reading the rest. */
-function fieldOf(id: string, { stream: { zone, day, sink } }: Backfilled): string {
-  return `${encodeURIComponent(id)}/${zone}/${day}/${sink}`
-}
-
-function valueOf({ state, reason }: Backfilled): string {
+function textOf({ state, reason }: Backfilled): string {
   return reason === undefined ? state : `${state} ${reason}`
 }
 
-function readStream([field, value]: readonly [string, string]): {
-  readonly id: string
-  readonly settled: Backfilled
-} {
-  const [id = '', zone, day, sink = ''] = field.split('/')
-  const [state = '', ...reason] = value.split(' ')
-  const stream = { zone: Number(zone), day: day as Day, sink }
-  const settled = { stream, state: state as Backfilled['state'] }
-  return {
-    id: decodeURIComponent(id),
-    settled: reason.length === 0 ? settled : { ...settled, reason: reason.join(' ') },
-  }
-}
-
-function readBackfill(id: string, value: string, streams: readonly Backfilled[]): Backfill {
-  const [createdAt, from, to, ...rest] = value.split(' ')
-  const state = rest.at(-2)
-  const own = streams.toSorted(
+function backfillOf(id: string, head: string, streams: Readonly<Record<string, string>>): Backfill {
+  const [, state, , createdAt, from, to] = head.split(' ')
+  const own = Object.entries(streams).map(([stream, text]): Backfilled => {
+    const [state = '', ...reason] = text.split(' ')
+    const settled = { stream: streamOf(stream), state: state as Backfilled['state'] }
+    return reason.length === 0 ? settled : { ...settled, reason: reason.join(' ') }
+  })
+  own.sort(
     ({ stream: a }, { stream: b }) => compare(a.day, b.day) || a.zone - b.zone || compare(a.sink, b.sink),
   )
   return {

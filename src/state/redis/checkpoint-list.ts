@@ -1,58 +1,85 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
-import type { Keys } from './keys.ts'
+import { listOf, textOf } from './answer.ts'
+import { freeze } from '../freeze.ts'
+import { createTurns } from '../turns.ts'
+import { streamOf, type Keys } from './keys.ts'
 import type { Link } from './link.ts'
-import { checkpointIn, readHead } from './record.ts'
-import { streamNamed, type SinkNames } from './sink-names.ts'
+import { readCheckpoint } from './streams.ts'
 
 const readAtOnce = 200
 
 interface Known {
-  readonly hash: string
-  readonly checkpoint: Checkpoint
+  /** Number of the latest change. */
+  readonly change: number
+  readonly checkpoint: Checkpoint | undefined
+}
+
+interface Changes {
+  readonly storeId: string
+  readonly latest: number
+  readonly sum: number
+  readonly streams: readonly (readonly [stream: string, change: number])[]
 }
 
 /**
- * All checkpoints. The list is asked for about once a second and changes little, so what did not change is not unpacked
- * again: a checkpoint of the list may be the one of the list before, and is frozen.
+ * All checkpoints, as a plan wants them every second: only those that changed since the list before are read. Streams
+ * that are gone, and a store that was emptied or came back older than it was, are told by the sum of all numbers of
+ * changes: then everything is read. A checkpoint may be the one of the list before, and is frozen.
  */
-export function createCheckpointList(link: Link, keys: Keys, names: SinkNames): () => Promise<Checkpoint[]> {
-  let known: ReadonlyMap<string, Known> = new Map()
-  return async function list() {
-    const sinks = await names.all()
-    const streams = await link.run((client) => client.smembers(keys.streams))
-    const next = new Map<string, Known>()
+export function createCheckpointList(link: Link, keys: Keys): () => Promise<Checkpoint[]> {
+  const inTurn = createTurns()
+  const known = new Map<string, Known>()
+  let storeId = ''
+  let latest = 0
+
+  async function readChanges(since: number): Promise<Changes> {
+    const answer = listOf(await link.script('changed-streams', [keys.meta, keys.streams], [since])).map(
+      textOf,
+    )
+    const [storeId = '', latest, sum, ...rest] = answer
+    const streams = rest.flatMap((stream, index) =>
+      index % 2 === 0 ? [[stream, Number(rest[index + 1])] as const] : [],
+    )
+    return { storeId, latest: Number(latest), sum: Number(sum), streams }
+  }
+
+  async function readStreams(streams: Changes['streams']): Promise<void> {
     for (let from = 0; from < streams.length; from += readAtOnce) {
       const some = streams.slice(from, from + readAtOnce)
-      const records = await readRecords(
-        link,
-        some.map((stream) => keys.place(stream).record),
-      )
-      for (const [index, text] of some.entries()) {
-        const record = records[index] ?? null
-        const stream = streamNamed(text, sinks)
-        if (record === null || stream === undefined) continue
-        const { hash } = readHead(record)
-        if (hash === undefined) continue
-        const before = known.get(text)
-        const same = before?.hash === hash && before.checkpoint.stream.sink === stream.sink
-        const checkpoint = same ? before.checkpoint : freeze(checkpointIn(record, stream))
-        if (checkpoint !== undefined) next.set(text, { hash, checkpoint })
+      const of = some.map(([stream]) => keys.of(streamOf(stream)).checkpoint)
+      const texts = await link.run((client) => client.mget(of))
+      for (const [index, [stream, change]] of some.entries()) {
+        const checkpoint = freeze(readCheckpoint(streamOf(stream), texts[index] ?? ''))
+        known.set(stream, { change, checkpoint })
       }
     }
-    known = next
-    return [...next.values()].map(({ checkpoint }) => checkpoint)
   }
+
+  /** False when what is known does not add up to what the store has. */
+  async function readSince(since: number): Promise<boolean> {
+    const changes = await readChanges(since)
+    await readStreams(changes.streams)
+    const isSame = changes.storeId === storeId && changes.sum === sumOf(known)
+    storeId = changes.storeId
+    latest = changes.latest
+    return isSame
+  }
+
+  async function readAll(): Promise<void> {
+    known.clear()
+    latest = 0
+    await readSince(0)
+  }
+
+  return () =>
+    inTurn(async () => {
+      if (!(await readSince(latest))) await readAll()
+      return [...known.values()].flatMap(({ checkpoint }) => checkpoint ?? [])
+    })
 }
 
-/** A cluster answers for keys of many nodes one by one only. */
-function readRecords(link: Link, keys: readonly string[]): Promise<(Buffer | null)[]> {
-  return link.run((client) =>
-    client.isCluster ? Promise.all(keys.map((key) => client.getBuffer(key))) : client.mgetBuffer(...keys),
-  )
-}
-
-function freeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null) return value
-  for (const each of Object.values(value)) freeze<unknown>(each)
-  return Object.freeze(value)
+function sumOf(known: ReadonlyMap<string, Known>): number {
+  let sum = 0
+  for (const { change } of known.values()) sum += change
+  return sum
 }

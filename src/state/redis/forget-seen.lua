@@ -10,8 +10,6 @@
   Output:
     1   done
     0   seen has changed; nothing was changed
-  Events:
-    none
 ]]
 local function sum(high, low, more_high, more_low)
   local lower = low + more_low

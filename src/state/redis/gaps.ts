@@ -2,10 +2,10 @@ import type { Day } from '../../domain/day.ts'
 import type { Gap, GapReason } from '../../domain/gap.ts'
 import type { CheckpointStore, KnownPair } from '../../ports.ts'
 import type { Keys } from './keys.ts'
-import type { Argument, Link } from './link.ts'
+import type { Link } from './link.ts'
 
 /** The sink comes last, so that it can be renamed without reading the rest. */
-export function gapArguments({ zone, day, from, reason, sink, to, recordedAt }: Gap): Argument[] {
+export function gapArguments({ zone, day, from, reason, sink, to, recordedAt }: Gap): [string, string] {
   return [`${zone}/${day}/${from}/${reason}/${sink}`, `${to} ${recordedAt}`]
 }
 
@@ -28,17 +28,11 @@ const gapsAtOnce = 1_000
 export interface Gaps {
   readonly list: CheckpointStore['gaps']
   readonly add: CheckpointStore['addGaps']
-  /** As they stand in a stream's keys: field and value. */
-  addFields(fields: Readonly<Record<string, string>>): Promise<void>
   prune(recordedBefore: number): Promise<void>
 }
 
 export function createGaps(link: Link, keys: Keys): Gaps {
   const all = () => link.run((client) => client.hgetall(keys.gaps))
-  async function add(args: readonly Argument[]): Promise<void> {
-    for (let from = 0; from < args.length; from += 2 * gapsAtOnce)
-      await link.script('add-gaps', [keys.gaps], args.slice(from, from + 2 * gapsAtOnce))
-  }
   return {
     async list() {
       const gaps = Object.entries(await all()).map(([field, value]) => readGap(field, value))
@@ -47,8 +41,12 @@ export function createGaps(link: Link, keys: Keys): Gaps {
         (a, b) => a.zone - b.zone || byText(a.sink, b.sink) || byText(a.day, b.day) || a.from - b.from,
       )
     },
-    add: (gaps) => add(gaps.flatMap(gapArguments)),
-    addFields: (fields) => add(Object.entries(fields).flat()),
+    async add(gaps) {
+      for (const gap of gaps) {
+        const [field, value] = gapArguments(gap)
+        await link.run((client) => client.hsetnx(keys.gaps, field, value))
+      }
+    },
     async prune(recordedBefore) {
       const old = Object.entries(await all())
         .filter(([field, value]) => readGap(field, value).recordedAt < recordedBefore)

@@ -7,12 +7,12 @@ import {
   type MinuteCount,
 } from '../../domain/seen.ts'
 import { Failure } from '../../domain/failure.ts'
+import { streamKey, type Stream } from '../../domain/stream.ts'
 import type { CheckpointStore } from '../../ports.ts'
 import { numberOf } from './answer.ts'
-import type { Place } from './keys.ts'
+import type { Keys } from './keys.ts'
 import type { Argument, Link } from './link.ts'
 import { readField } from './seen-fields.ts'
-import type { SinkNames } from './sink-names.ts'
 
 /** Minute of the hour, count, hash. */
 const entryBytes = 13
@@ -32,7 +32,7 @@ type Counts = Map<number, MinuteCount>
  * While a stream has its fingerprints its ledger is counted from them: kept beside them, it would take more than they
  * do where events are few. It is written down when they are forgotten. `keptMs`: how long it stays then, at least.
  */
-export function createLedger(link: Link, names: SinkNames, keptMs: number): Ledger {
+export function createLedger(link: Link, keys: Keys, keptMs: number): Ledger {
   async function* scan(key: string): AsyncGenerator<ReadonlyMap<string, Buffer>> {
     let cursor = '0'
     do {
@@ -47,9 +47,11 @@ export function createLedger(link: Link, names: SinkNames, keptMs: number): Ledg
   }
 
   /** False when some of it changed meanwhile. */
-  async function forgetOnce(place: Place, day: Day): Promise<boolean> {
+  async function forgetOnce(stream: Stream): Promise<boolean> {
+    const { day } = stream
+    const { seen, ledger } = keys.of(stream)
     let whole = true
-    for await (const fields of scan(place.seen)) {
+    for await (const fields of scan(seen)) {
       const all = [...fields]
       for (let from = 0; from < all.length; from += fieldsAtOnce) {
         const some = all.slice(from, from + fieldsAtOnce)
@@ -57,7 +59,7 @@ export function createLedger(link: Link, names: SinkNames, keptMs: number): Ledg
         for (const [field, value] of some) addField(counts, day, field, value)
         const lengths = some.flatMap(([field, value]) => [field, value.byteLength])
         const args: Argument[] = [keptMs, some.length, ...lengths, ...hoursOf(counts, day)]
-        if (numberOf(await link.script('forget-seen', [place.seen, place.ledger], args)) === 0) whole = false
+        if (numberOf(await link.script('forget-seen', [seen, ledger], args)) === 0) whole = false
       }
     }
     return whole
@@ -65,26 +67,23 @@ export function createLedger(link: Link, names: SinkNames, keptMs: number): Ledg
 
   return {
     async read(stream) {
-      const place = await names.find(stream)
-      if (place === undefined) return []
+      const { seen, ledger } = keys.of(stream)
       const counts: Counts = new Map()
       // A field may come twice while the hash grows.
       const told = new Set<string>()
-      for await (const fields of scan(place.seen))
+      for await (const fields of scan(seen))
         for (const [field, value] of fields) {
           if (!told.has(field)) addField(counts, stream.day, field, value)
           told.add(field)
         }
-      const hours = await link.run((client) => client.hgetallBuffer(place.ledger))
+      const hours = await link.run((client) => client.hgetallBuffer(ledger))
       for (const [hour, entries] of Object.entries(hours))
         for (const count of readHour(stream.day, hour, entries)) addCount(counts, count)
       return [...counts.values()].sort((a, b) => a.minute - b.minute)
     },
     async forget(stream) {
-      const place = await names.find(stream)
-      if (place === undefined) return
-      for (let round = 0; round < maxRounds; round++) if (await forgetOnce(place, stream.day)) return
-      const text = `the stream ${place.stream} is being written, so its fingerprints cannot be forgotten now`
+      for (let round = 0; round < maxRounds; round++) if (await forgetOnce(stream)) return
+      const text = `the stream ${streamKey(stream)} is being written, so its fingerprints cannot be forgotten now`
       throw new Failure('retry', 'store_unavailable', text)
     },
   }

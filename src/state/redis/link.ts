@@ -2,6 +2,7 @@ import { Failure } from '../../domain/failure.ts'
 import type { Clock } from '../../ports.ts'
 import { connectRedis, type RedisClient, type RedisServers } from '../../redis/connection.ts'
 import { isLost, isRefusal, redisFailure } from '../../redis/redis-failure.ts'
+import { callScript, defineScript } from '../../redis/script.ts'
 import { nameOf } from '../../redis/server-name.ts'
 import { scripts, type ScriptName } from './scripts.ts'
 
@@ -55,6 +56,7 @@ export function createLink(servers: RedisServers, keyPrefix: string, clock: Cloc
       } else wake()
     }
     const made = connectRedis(servers, { manner: 'strict', name: keyPrefix }, fail)
+    for (const [script, text] of scripts) defineScript(made, script, text)
     made.on('node error', fail)
     made.on('ready', () => {
       lastError = undefined
@@ -100,7 +102,10 @@ export function createLink(servers: RedisServers, keyPrefix: string, clock: Cloc
     name,
     run: (work) => send(work, false),
     script: (script, keys, args, once = false) =>
-      send((client) => evaluate(client, script, [keys.length, ...keys, ...args.map(argumentOf)]), once),
+      send(
+        async (client) => (await callScript(client, script, keys, args.map(argumentOf), 'bytes')) as Answer,
+        once,
+      ),
     close() {
       closing.abort()
       wake()
@@ -116,18 +121,4 @@ function isAboutDatabase(error: Error & { readonly command?: { readonly name?: s
 function argumentOf(value: Argument): string | number | Buffer {
   if (typeof value !== 'object' || Buffer.isBuffer(value)) return value
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
-}
-
-async function evaluate(
-  client: RedisClient,
-  name: ScriptName,
-  rest: (string | number | Buffer)[],
-): Promise<Answer> {
-  const { sha, text } = scripts[name]
-  try {
-    return (await client.callBuffer('evalsha', [sha, ...rest])) as Answer
-  } catch (error) {
-    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
-    return (await client.callBuffer('eval', [text, ...rest])) as Answer
-  }
 }

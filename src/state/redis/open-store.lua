@@ -10,8 +10,6 @@
   Output:
     {id, schema}   the store, as it is now
     {}             there is none, and none was to be made
-  Events:
-    none
 ]]
 local id = redis.call('HGET', KEYS[1], 'id')
 if not id then

@@ -1,56 +1,60 @@
 import { dayOf } from '../../domain/day.ts'
 import type { CheckpointStore } from '../../ports.ts'
-import type { Announcements } from './announcements.ts'
-import { numberOf } from './answer.ts'
+import { heardWithinMs, holderKeptMs } from '../held.ts'
 import type { Backfills } from './backfills.ts'
 import type { Gaps } from './gaps.ts'
-import { readHeads, type Listed } from './heads.ts'
-import type { Holders } from './holders.ts'
-import { partsOf, type Keys } from './keys.ts'
+import { streamOf, type Keys } from './keys.ts'
 import type { Link } from './link.ts'
+import type { Instant } from './streams.ts'
 
 export interface PruneDeps {
   readonly link: Link
   readonly keys: Keys
-  readonly holders: Holders
   readonly gaps: Gaps
   readonly backfills: Backfills
-  readonly announcements: Announcements
+  readonly instant: Instant
+}
+
+const atOnce = 100
+
+interface Old {
+  readonly stream: string
+  /** 0 for a stream of which the list is all that is left. */
+  readonly fence: string
 }
 
 export function createPruning(deps: PruneDeps): CheckpointStore['prune'] {
-  const { link, keys, holders, gaps, backfills, announcements } = deps
+  const { link, keys, gaps, backfills, instant } = deps
 
   /** An ended stream is told by its end, one that never had a commit, or is gone, by its day. */
-  async function isOld({ place, head }: Listed, before: number): Promise<boolean> {
-    const isOldDay = partsOf(place.stream).day < dayOf(before)
-    if (head === undefined) return isOldDay
-    const isEnded = head.endedAtMs !== undefined && head.endedAtMs < before
-    if (!isEnded && !(head.commit === 0 && isOldDay)) return false
-    return head.holder === undefined || (await holders.keptUntil(head.holder)) === undefined
+  async function oldOf(stream: string, before: number): Promise<Old[]> {
+    const { head } = keys.of(streamOf(stream))
+    const fields = await link.run((client) => client.hmget(head, 'fence', 'commit', 'ended'))
+    const [fence, commit, ended] = fields
+    const isEnded = ended !== null && ended !== undefined && Number(ended) < before
+    const isForgotten = Number(commit ?? 0) === 0 && streamOf(stream).day < dayOf(before)
+    return isEnded || isForgotten ? [{ stream, fence: fence ?? '0' }] : []
   }
 
-  async function drop(old: readonly Listed[]): Promise<void> {
-    const fences = old.map(({ head }) => head?.fence ?? '0').sort()
-    const streams = old.map(({ place }) => place.stream)
-    await link.script('unlist-streams', [keys.streams, keys.meta], [fences.at(-1) ?? '0', ...streams])
-    for (const { place, head } of old) {
-      const { record, seen, ledger, letters, letterTotals } = place
-      const all = [record, seen, ledger, letters, letterTotals]
-      const dropped = numberOf(await link.script('drop-stream', all, [head?.fence ?? '0']))
-      // Somebody took it in between, and must find it on the list.
-      if (dropped === 0) await link.run((client) => client.sadd(keys.streams, place.stream))
-    }
+  async function drop(old: readonly Old[]): Promise<void> {
+    const own = old.flatMap(({ stream }) => {
+      const { head, checkpoint, seen, ledger } = keys.of(streamOf(stream))
+      return [head, checkpoint, seen, ledger]
+    })
+    const args = old.flatMap(({ stream, fence }) => [stream, fence])
+    const all = [keys.meta, keys.streams, keys.holders, ...own]
+    await link.script('drop-streams', all, [instant(), heardWithinMs, ...args])
   }
 
   return async function prune(checkpointsBefore, gapsBefore) {
-    await announcements.completeAll()
-    for await (const some of readHeads(link, keys)) {
-      const old: Listed[] = []
-      for (const listed of some) if (await isOld(listed, checkpointsBefore)) old.push(listed)
+    const streams = await link.run((client) => client.zrange(keys.streams, '0', '-1'))
+    for (let from = 0; from < streams.length; from += atOnce) {
+      const some = streams.slice(from, from + atOnce)
+      const old = (await Promise.all(some.map((stream) => oldOf(stream, checkpointsBefore)))).flat()
       if (old.length > 0) await drop(old)
     }
     await gaps.prune(gapsBefore)
     await backfills.prune(gapsBefore)
+    await link.script('drop-holders', [keys.holders], [instant(), holderKeptMs])
   }
 }

@@ -6,8 +6,6 @@
     ARGV     for each pair: "zone/sink", first day, instant at which it was planned, ms since the epoch
   Output:
     1
-  Events:
-    none
 ]]
 for index = 1, #ARGV, 3 do
   local day, planned = ARGV[index + 1], ARGV[index + 2]

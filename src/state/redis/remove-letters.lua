@@ -2,28 +2,22 @@
   Removes dead letters of one stream.
 
   Input:
-    KEYS[1]  dead letters: event -> "bytes group\n" and the letter
-    KEYS[2]  totals of the dead letters: v (version), bytes, "c group" (count), "b group" (bytes)
-    ARGV     events
+    KEYS[1]  meta of the store
+    KEYS[2]  totals of the dead letters: "reason/stream" -> "count bytes"
+    KEYS[3]  dead letters: event -> "bytes reason\n" and the letter
+    ARGV[1]  stream
+    ARGV[2]  and on: events
   Output:
-    the indexes (from 1) of the events whose letters were there
-  Events:
-    none
+    how many there were
 ]]
-local found = {}
-for index, event in ipairs(ARGV) do
-  local old = redis.call('HGET', KEYS[1], event)
+local found = 0
+for index = 2, #ARGV do
+  local old = redis.call('HGET', KEYS[3], ARGV[index])
   if old then
-    local bytes, group = string.match(old, '^(%d+) ([^\n]*)\n')
-    redis.call('HDEL', KEYS[1], event)
-    redis.call('HINCRBY', KEYS[2], 'bytes', -tonumber(bytes))
-    if redis.call('HINCRBY', KEYS[2], 'c ' .. group, -1) == 0 then
-      redis.call('HDEL', KEYS[2], 'c ' .. group, 'b ' .. group)
-    else
-      redis.call('HINCRBY', KEYS[2], 'b ' .. group, -tonumber(bytes))
-    end
-    found[#found + 1] = index
+    local bytes, reason = string.match(old, '^(%d+) ([^\n]*)\n')
+    redis.call('HDEL', KEYS[3], ARGV[index])
+    count_letters(KEYS[1], KEYS[2], reason .. '/' .. ARGV[1], -1, -tonumber(bytes))
+    found = found + 1
   end
 end
-if #found > 0 then redis.call('HINCRBY', KEYS[2], 'v', 1) end
 return found

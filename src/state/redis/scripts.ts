@@ -1,44 +1,30 @@
-import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
 const names = [
   'add-backfill',
-  'add-gaps',
-  'announce-commit',
-  'ask-holder',
+  'changed-streams',
   'commit-page',
-  'count-letters',
-  'drop-stream',
-  'enrol-stream',
+  'drop-holders',
+  'drop-streams',
   'forget-seen',
   'hear-holder',
-  'list-announced',
   'open-store',
   'release-stream',
   'remember-pairs',
   'remove-letters',
   'rename-sink',
-  'rename-stream',
   'set-backfill',
   'settle-backfilled',
   'take-stream',
-  'unlist-streams',
 ] as const
 
 export type ScriptName = (typeof names)[number]
 
-export interface Script {
-  readonly text: string
-  readonly sha: string
-}
+const read = (name: string): string => readFileSync(new URL(`./${name}.lua`, import.meta.url), 'utf8')
+const functions = read('functions')
 
-function read(name: ScriptName): Script {
-  const text = readFileSync(new URL(`./${name}.lua`, import.meta.url), 'utf8')
-  return { text, sha: createHash('sha1').update(text).digest('hex') }
-}
-
-/** Each script stands beside this file, headed with what goes in and what comes out. */
-export const scripts = Object.fromEntries(names.map((name) => [name, read(name)])) as Record<
-  ScriptName,
-  Script
->
+/** Name and text of each script. They stand beside this file, headed with what goes in and what comes out. */
+export const scripts: readonly (readonly [ScriptName, string])[] = names.map((name) => [
+  name,
+  functions + read(name),
+])

@@ -1,12 +1,12 @@
 import type { CheckpointStore } from '../../ports.ts'
+import type { Keys } from './keys.ts'
 import type { Link } from './link.ts'
 import { fingerprintsOfOpen, fullChunksOf, placeOfMinute, takeFromBucket } from './seen-fields.ts'
-import type { SinkNames } from './sink-names.ts'
 
 /** A megabyte of full chunks. */
 const fieldsAtOnce = 500
 
-export function createLoadSeen(link: Link, names: SinkNames): CheckpointStore['loadSeen'] {
+export function createLoadSeen(link: Link, keys: Keys): CheckpointStore['loadSeen'] {
   async function read(key: string, fields: Iterable<string>): Promise<ReadonlyMap<string, Buffer>> {
     const all = [...new Set(fields)]
     const found = new Map<string, Buffer>()
@@ -20,9 +20,8 @@ export function createLoadSeen(link: Link, names: SinkNames): CheckpointStore['l
 
   return async function loadSeen(stream, minutes) {
     const found = new Map<number, Uint8Array>()
-    const place = minutes.length === 0 ? undefined : await names.recall(stream)
-    if (place === undefined) return found
-    const key = place.seen
+    if (minutes.length === 0) return found
+    const key = keys.of(stream).seen
     const wanted = [...new Set(minutes)].map((minute) => [minute, placeOfMinute(stream.day, minute)] as const)
     const open = await read(
       key,

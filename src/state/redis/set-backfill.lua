@@ -2,18 +2,18 @@
   Pauses, resumes or cancels a backfill that has not ended.
 
   Input:
-    KEYS[1]  backfills: id -> "instant from to state number of queued streams"
+    KEYS[1]  meta of the store
+    KEYS[2]  backfills: id -> "change state queued …"
     ARGV[1]  id
     ARGV[2]  state
   Output:
     1   done
     0   there is none of that id, or it is done or cancelled; nothing was changed
-  Events:
-    none
 ]]
-local known = redis.call('HGET', KEYS[1], ARGV[1])
+local known = redis.call('HGET', KEYS[2], ARGV[1])
 if not known then return 0 end
-local days, state, queued = string.match(known, '^(.*) (%S+) (%d+)$')
+local state, queued, rest = string.match(known, '^%d+ (%S+) (%d+)(.*)$')
 if state == 'cancelled' or queued == '0' then return 0 end
-redis.call('HSET', KEYS[1], ARGV[1], days .. ' ' .. ARGV[2] .. ' ' .. queued)
+local change = redis.call('HINCRBY', KEYS[1], 'changes', 1)
+redis.call('HSET', KEYS[2], ARGV[1], change .. ' ' .. ARGV[2] .. ' ' .. queued .. rest)
 return 1

@@ -9,38 +9,39 @@ import type { Link } from './link.ts'
 export const schemaNumber = 1
 
 export interface Identity {
-  /** The id of the store as it is now: another one than before when it was emptied since. Throws `store_refuses`. */
-  read(): Promise<string>
-  /** The id when it was last read. */
+  /** With `create`, a store is made where there is none. Throws `store_refuses`, and `no_store`. */
+  open(create: boolean): Promise<void>
+  /** The id when it was last read: another one than before when the store was emptied since. */
   latest(): string
+  /** An id that was read elsewhere. */
+  tell(id: string): void
 }
 
-/** With `create`, a store is made where there is none. */
-export function createIdentity(
-  link: Link,
-  keys: Keys,
-  clock: Clock,
-): Identity & { open(create: boolean): Promise<string> } {
+export function createIdentity(link: Link, keys: Keys, clock: Clock): Identity {
   let latest = ''
-
-  async function open(create: boolean): Promise<string> {
-    const args = [randomUUID(), schemaNumber, Math.floor(clock.now()), create ? 1 : 0]
-    const found = listOf(await link.script('open-store', [keys.meta], args))
-    if (found.length === 0) {
-      const remedy = 'start `run` once, or set `state` to the store that you mean'
-      throw new Failure('stop', 'no_store', `there is no store in ${link.name} under ${keys.meta}: ${remedy}`)
-    }
-    refuseForeign(textOf(found[1]))
-    latest = textOf(found[0])
-    return latest
+  return {
+    async open(create) {
+      const args = [randomUUID(), schemaNumber, Math.floor(clock.now()), create ? 1 : 0]
+      const [id, schema] = listOf(await link.script('open-store', [keys.meta], args)).map(textOf)
+      if (id === undefined || schema === undefined) {
+        const remedy = 'start `run` once, or set `state` to the store that you mean'
+        throw new Failure(
+          'stop',
+          'no_store',
+          `there is no store in ${link.name} under ${keys.meta}: ${remedy}`,
+        )
+      }
+      if (schema !== String(schemaNumber)) throw foreign(link, schema)
+      latest = id
+    },
+    latest: () => latest,
+    tell: (id) => void (latest = id),
   }
+}
 
-  function refuseForeign(schema: string): void {
-    if (schema === String(schemaNumber)) return
-    const text = `the store (${link.name}) has schema ${schema === '' ? 'none' : schema}, and this version knows ${schemaNumber}`
-    const remedy = 'run a newer version, or set another keyPrefix'
-    throw new Failure('stop', 'store_refuses', `${text}: ${remedy}`)
-  }
-
-  return { open, read: () => open(true), latest: () => latest }
+function foreign(link: Link, schema: string): Failure {
+  const found = schema === '' ? 'none' : schema
+  const text = `the store (${link.name}) has schema ${found}, and this version knows ${schemaNumber}`
+  const remedy = 'run a newer version, or set another keyPrefix'
+  return new Failure('stop', 'store_refuses', `${text}: ${remedy}`)
 }

@@ -1,12 +1,10 @@
 import type { CheckpointStore, Clock, Telemetry } from '../../ports.ts'
 import type { RedisServers } from '../../redis/connection.ts'
-import { createAnnouncements } from './announcements.ts'
 import { createBackfills } from './backfills.ts'
 import { createCheckpointList } from './checkpoint-list.ts'
 import { createCommits, endedKeptMs } from './commits.ts'
 import { createDeadLetters } from './dead-letters.ts'
 import { createGaps, createPairs } from './gaps.ts'
-import { createHolders } from './holders.ts'
 import { createKeys } from './keys.ts'
 import { createLedger } from './ledger.ts'
 import { createLink, type Link } from './link.ts'
@@ -14,9 +12,8 @@ import { createPruning } from './prune.ts'
 import { createRenameSink } from './rename-sink.ts'
 import { createLoadSeen } from './seen.ts'
 import { checkServers } from './server-checks.ts'
-import { createSinkNames } from './sink-names.ts'
 import { createIdentity } from './store-identity.ts'
-import { createStreams } from './streams.ts'
+import { createStreams, type Instant } from './streams.ts'
 
 /** The settings of a store in Redis. */
 export interface RedisState extends RedisServers {
@@ -59,53 +56,42 @@ async function createStore(
   link: Link,
   create: boolean,
 ): Promise<CheckpointStore> {
-  const { state, clock, deadLetterMaxBytes, readableDays = 3 } = options
+  const { state, clock, deadLetterMaxBytes, readableDays = 3, redisNow } = options
+  const instant: Instant = () => (redisNow === undefined ? '' : String(redisNow()))
   const keys = createKeys(state.keyPrefix)
   const identity = createIdentity(link, keys, clock)
-  const names = createSinkNames(link, keys)
-  const holders = createHolders(link, keys, clock, options.redisNow)
-  const streams = createStreams(link, names, holders, identity)
-  const ledger = createLedger(link, names, endedKeptMs(state))
+  const ledger = createLedger(link, keys, endedKeptMs(state))
   const gaps = createGaps(link, keys)
   const pairs = createPairs(link, keys)
   const backfills = createBackfills(link, keys)
-  const announcements = createAnnouncements(link, keys, gaps)
-  const letters = createDeadLetters(link, keys, names, announcements)
+  const letters = createDeadLetters(link, keys)
   const limits = { deadLetterMaxBytes, readableDays, keepDays: state.keepDays }
   await identity.open(create)
   return {
     get id() {
       return identity.latest()
     },
-    take: streams.take,
-    heartbeat: streams.heartbeat,
-    holds: streams.holds,
-    release: streams.release,
-    commit: createCommits(limits, { link, names, holders, announcements }),
-    read: streams.read,
-    list: createCheckpointList(link, keys, names),
-    loadSeen: createLoadSeen(link, names),
+    ...createStreams({ link, keys, clock, identity, instant }),
+    commit: createCommits(limits, link, keys, instant),
+    list: createCheckpointList(link, keys),
+    loadSeen: createLoadSeen(link, keys),
     ledger: ledger.read,
     forgetFingerprints: ledger.forget,
     pairs: pairs.list,
     rememberPairs: pairs.remember,
-    async gaps() {
-      await announcements.completeAll()
-      return gaps.list()
-    },
+    gaps: gaps.list,
     addGaps: gaps.add,
     deadLetters: letters.list,
     deadLetterStreams: letters.streams,
     deadLetterKeys: letters.keys,
     deadLettersOf: letters.some,
-    deadLetterCounts: letters.counts,
     removeDeadLetters: letters.remove,
     addBackfill: backfills.add,
     backfills: backfills.list,
     setBackfillState: backfills.setState,
     settleBackfilled: backfills.settle,
-    renameSink: createRenameSink({ link, keys, names, holders, letters, announcements }),
-    prune: createPruning({ link, keys, holders, gaps, backfills, announcements }),
+    renameSink: createRenameSink(link, keys, clock, instant),
+    prune: createPruning({ link, keys, gaps, backfills, instant }),
     close: async () => link.close(),
   }
 }

@@ -1,78 +1,72 @@
+import type { Checkpoint } from '../../domain/checkpoint.ts'
 import { Failure } from '../../domain/failure.ts'
 import { streamKey, type Stream } from '../../domain/stream.ts'
-import type { CheckpointStore, Holder, Taken } from '../../ports.ts'
-import { bytesOf, listOf, textOf } from './answer.ts'
-import type { Holders } from './holders.ts'
-import type { Place } from './keys.ts'
+import type { CheckpointStore, Clock } from '../../ports.ts'
+import { heardWithinMs, held } from '../held.ts'
+import { listOf, numberOf, textOf } from './answer.ts'
+import type { Keys } from './keys.ts'
 import type { Link } from './link.ts'
-import { checkpointIn, fenceText, headBytes, readHead } from './record.ts'
-import type { SinkNames } from './sink-names.ts'
 import type { Identity } from './store-identity.ts'
 
-/** Holders that are found dead one after the other while a stream is being taken. */
-const maxTries = 4
+export type Streams = Pick<CheckpointStore, 'take' | 'heartbeat' | 'holds' | 'release' | 'read'>
 
-export interface Streams {
-  readonly take: CheckpointStore['take']
-  readonly heartbeat: CheckpointStore['heartbeat']
-  readonly holds: CheckpointStore['holds']
-  readonly release: CheckpointStore['release']
-  readonly read: CheckpointStore['read']
+export interface StreamsDeps {
+  readonly link: Link
+  readonly keys: Keys
+  readonly clock: Clock
+  readonly identity: Identity
+  readonly instant: Instant
 }
 
-export function createStreams(link: Link, names: SinkNames, holders: Holders, identity: Identity): Streams {
-  /** The record with the new fence. Throws `held`. */
-  async function raise(stream: Stream, place: Place, floor: string, holder: Holder): Promise<Uint8Array> {
-    let dead = '-'
-    for (let tries = 0; tries < maxTries; tries++) {
-      const args = [holder.id, holder.schedule ? 1 : 0, dead, floor, stream.sink]
-      const answer = listOf(await link.script('take-stream', [place.record], args))
-      if (textOf(answer[0]) === 'taken') return bytesOf(answer[1])
-      const other = textOf(answer[1])
-      const until = await holders.keptUntil(other)
-      if (until !== undefined) throw held(stream, until)
-      dead = other
-    }
-    throw new Failure('retry', 'store_unavailable', `the stream ${streamKey(stream)} changes hands too fast`)
-  }
+/** What scripts are told of the time: empty for the clock of Redis, which decides unless a test gives another one. */
+export type Instant = () => string
 
+/** A store that is emptied while a stream is being taken is made anew so often. */
+const maxTries = 3
+
+export function createStreams({ link, keys, clock, identity, instant }: StreamsDeps): Streams {
   return {
     async take(stream, holder) {
-      const { place, floor } = await names.enrol(stream)
-      const record = await raise(stream, place, floor, holder)
-      // The id comes after the record: a store that was emptied in between then is another one, and nothing is cut to
-      // what the old one did not know.
-      const [storeId] = await Promise.all([identity.read(), holders.hear(holder.id)])
-      return {
-        fence: Number(readHead(record).fence),
-        checkpoint: checkpointIn(record, stream),
-        storeId,
-      } satisfies Taken
+      const { head, checkpoint } = keys.of(stream)
+      const all = [keys.meta, keys.streams, keys.holders, head, checkpoint]
+      const args = [streamKey(stream), holder.id, holder.schedule ? 1 : 0, instant(), heardWithinMs]
+      for (let tries = 0; tries < maxTries; tries++) {
+        const answer = listOf(await link.script('take-stream', all, args))
+        const word = textOf(answer[0])
+        if (word === 'held') throw held(stream, clock.now() + numberOf(answer[1]))
+        if (word === 'taken') {
+          const [fence, storeId, text] = answer.slice(1).map(textOf)
+          identity.tell(storeId!)
+          return { fence: Number(fence), storeId: storeId!, checkpoint: readCheckpoint(stream, text!) }
+        }
+        await identity.open(true)
+      }
+      throw new Failure('retry', 'store_unavailable', `the store (${link.name}) is emptied again and again`)
     },
-    heartbeat: (holder) => holders.hear(holder.id),
+    async heartbeat({ id }) {
+      await link.script('hear-holder', [keys.holders], [id, instant()])
+    },
     async holds(stream, fence) {
-      const place = await names.recall(stream)
-      if (place === undefined) return false
-      const found = await link.run((client) => client.getrangeBuffer(place.record, 0, headBytes - 1))
-      if (found.byteLength === 0) return false
-      const head = readHead(found)
-      return head.fence === fenceText(fence) && head.sink === stream.sink
+      return (await link.run((client) => client.hget(keys.of(stream).head, 'fence'))) === String(fence)
     },
     async release(stream, fence) {
-      const place = await names.recall(stream)
-      if (place === undefined) return
-      await link.script('release-stream', [place.record], [fenceText(fence)])
+      await link.script('release-stream', [keys.of(stream).head], [fence])
     },
     async read(stream) {
-      const place = await names.find(stream)
-      if (place === undefined) return undefined
-      const record = await link.run((client) => client.getBuffer(place.record))
-      return record === null ? undefined : checkpointIn(record, stream)
+      const text = await link.run((client) => client.get(keys.of(stream).checkpoint))
+      return readCheckpoint(stream, text ?? '')
     },
   }
 }
 
-export function held(stream: Stream, until: number): Failure {
-  const text = `the stream ${streamKey(stream)} is held by another live process`
-  return new Failure('wait', 'held', text, { retryAt: until })
+/** The text leaves the stream out, so that a renamed sink has no second place to be renamed in. */
+export function writeCheckpoint(checkpoint: Checkpoint): string {
+  const { stream: _, ...body } = checkpoint
+  return JSON.stringify(body)
+}
+
+/** Undefined for a stream that was taken and never committed to. */
+export function readCheckpoint({ zone, day, sink }: Stream, text: string): Checkpoint | undefined {
+  if (text === '') return undefined
+  return { stream: { zone, day, sink }, ...(JSON.parse(text) as Omit<Checkpoint, 'stream'>) }
 }

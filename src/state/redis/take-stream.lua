@@ -1,38 +1,41 @@
 --[[
-  Raises the fence of a stream for a new pump, unless another holder has the stream.
+  Raises the fence of a stream for a new pump, unless another live holder has the stream.
   A fence is the time of Redis in microseconds, or one more than the last where that is higher: a store that was emptied,
   or came back older than it was, gives none a second time.
 
   Input:
-    KEYS[1]  record of the stream: "fence commit hash schedule ended sink holder\n" and the checkpoint
-    ARGV[1]  holder
-    ARGV[2]  "1" when the holder has the schedule lock, else "0"
-    ARGV[3]  holder that was found dead, or "-"
-    ARGV[4]  floor: fences up to it were given to streams that are gone
-    ARGV[5]  name of the sink
+    KEYS[1]  meta of the store
+    KEYS[2]  streams: stream -> number of its latest change
+    KEYS[3]  holders: id -> instant at which it was heard last
+    KEYS[4]  head of the stream: fence, holder, schedule, commit, hash, ended
+    KEYS[5]  checkpoint
+    ARGV[1]  stream
+    ARGV[2]  holder
+    ARGV[3]  "1" when the holder has the schedule lock, else "0"
+    ARGV[4]  instant, ms since the epoch; empty: by the clock of Redis
+    ARGV[5]  how long a holder that was heard keeps its streams, ms
   Output:
-    {"taken", record}             the record with the new fence and holder
-    {"held", holder, schedule}    another holder has the stream; nothing was changed
-  Events:
-    none
+    {"taken", fence, id of the store, checkpoint or ""}
+    {"held", ms}   another holder has the stream and keeps it for so long; nothing was changed
+    {"gone"}       the store was emptied; nothing was changed
 ]]
-local time = redis.call('TIME')
-local fence = tonumber(time[1]) * 1000000 + tonumber(time[2])
-fence = math.max(fence, tonumber(ARGV[4]) + 1)
-local rest, checkpoint = '0 - ', ''
-local ended = '-'
-local record = redis.call('GET', KEYS[1])
-if record then
-  local line = string.find(record, '\n', 1, true)
-  local old, commit, hash, schedule, closed, holder =
-    string.match(string.sub(record, 1, line - 1), '^(%d+) (%d+) (%S+) (%d) (%S+) %S+ (.*)$')
-  if holder ~= '' and holder ~= ARGV[1] and holder ~= ARGV[3] and not (ARGV[2] == '1' and schedule == '1') then
-    return {'held', holder, schedule}
-  end
-  fence = math.max(fence, tonumber(old) + 1)
-  rest, ended, checkpoint = commit .. ' ' .. hash .. ' ', closed, string.sub(record, line + 1)
+local id = redis.call('HGET', KEYS[1], 'id')
+if not id then return {'gone'} end
+local now = instant(ARGV[4])
+local head = redis.call('HMGET', KEYS[4], 'fence', 'holder', 'schedule')
+local holder = head[2] or ''
+if holder ~= '' and holder ~= ARGV[2] and not (ARGV[3] == '1' and head[3] == '1') then
+  local left = kept_for(KEYS[3], holder, now, ARGV[5])
+  if left > 0 then return {'held', left} end
 end
-local head = string.format('%016.0f ', fence) .. rest .. ARGV[2] .. ' ' .. ended .. ' ' .. ARGV[5] .. ' ' .. ARGV[1]
-local value = head .. '\n' .. checkpoint
-redis.call('SET', KEYS[1], value, 'KEEPTTL')
-return {'taken', value}
+local time = redis.call('TIME')
+local fence = math.max(
+  tonumber(time[1]) * 1000000 + tonumber(time[2]),
+  tonumber(redis.call('HGET', KEYS[1], 'floor') or '0') + 1,
+  tonumber(head[1] or '0') + 1
+)
+redis.call('HSET', KEYS[4], 'fence', whole(fence), 'holder', ARGV[2], 'schedule', ARGV[3])
+redis.call('HSETNX', KEYS[4], 'commit', '0')
+redis.call('ZADD', KEYS[2], 'NX', 0, ARGV[1])
+redis.call('HSET', KEYS[3], ARGV[2], whole(now))
+return {'taken', whole(fence), id, redis.call('GET', KEYS[5]) or ''}

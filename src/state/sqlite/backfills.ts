@@ -1,6 +1,8 @@
 import { stateAfter, type Backfill, type Backfilled, type BackfillState } from '../../domain/backfill.ts'
 import type { Day } from '../../domain/day.ts'
 import type { CheckpointStore } from '../../ports.ts'
+import { freeze } from '../freeze.ts'
+import { nextChange } from './changes.ts'
 import type { Database } from './database.ts'
 
 interface BackfillRow {
@@ -9,6 +11,7 @@ interface BackfillRow {
   readonly from_day: Day
   readonly to_day: Day
   readonly state: BackfillState
+  readonly changed: number
 }
 
 interface BackfilledRow {
@@ -26,58 +29,83 @@ export type Backfills = Pick<
 >
 
 export function createBackfills(database: Database): Backfills {
+  let known: ReadonlyMap<string, Known> = new Map()
+
+  /** A plan asks each second: the streams of one that has not changed since the list before are not read again. */
+  function list(): Backfill[] {
+    const next = new Map<string, Known>()
+    for (const row of readRows(database)) {
+      const before = known.get(row.id)
+      const { changed } = row
+      const isSame = before?.changed === changed
+      next.set(row.id, isSame ? before : { changed, backfill: freeze(readBackfill(database, row)) })
+    }
+    known = next
+    return [...next.values()].map(({ backfill }) => backfill)
+  }
+
   return {
     addBackfill: (backfill) => database.write(() => insert(database, backfill)),
-    backfills: () => database.read(() => readAll(database)),
+    backfills: () => database.read(list),
     setBackfillState: (id, state) =>
       database.write(() => {
-        const found = readAll(database).find((backfill) => backfill.id === id)
-        if (found === undefined || found.state === 'done' || found.state === 'cancelled') return false
+        const found = readRows(database).find((row) => row.id === id)
+        const before = found && readBackfill(database, found).state
+        if (before === undefined || before === 'done' || before === 'cancelled') return false
         database.run('UPDATE backfill SET state = ? WHERE id = ?', state, id)
+        noteChange(database, id)
         return true
       }),
     settleBackfilled: (id, { stream, state, reason }) =>
       database.write(() => {
         const sql = `UPDATE backfilled SET state = ?, reason = ?
           WHERE backfill = ? AND zone = ? AND day = ? AND sink = ? AND state = 'queued'`
-        database.run(sql, state, reason ?? null, id, stream.zone, stream.day, stream.sink)
+        const { zone, day, sink } = stream
+        if (database.run(sql, state, reason ?? null, id, zone, day, sink) > 0) noteChange(database, id)
       }),
   }
 }
 
+interface Known {
+  readonly changed: number
+  readonly backfill: Backfill
+}
+
+function noteChange(database: Database, id: string): void {
+  database.run('UPDATE backfill SET changed = ? WHERE id = ?', nextChange(database), id)
+}
+
 /** Drops backfills that were made before that instant and have ended. Inside of a write. */
 export function dropBackfills(database: Database, before: number): void {
-  for (const { id, createdAtMs, state } of readAll(database)) {
-    if (createdAtMs >= before || state === 'running' || state === 'paused') continue
+  for (const row of readRows(database)) {
+    if (row.created_at >= before) continue
+    const { id, state } = readBackfill(database, row)
+    if (state === 'running' || state === 'paused') continue
     database.run('DELETE FROM backfilled WHERE backfill = ?', id)
     database.run('DELETE FROM backfill WHERE id = ?', id)
   }
 }
 
 function insert(database: Database, { id, createdAtMs, from, to, state, streams }: Backfill): void {
-  const into = 'INSERT INTO backfill (id, created_at, from_day, to_day, state)'
-  database.run(`${into} VALUES (?, ?, ?, ?, ?)`, id, createdAtMs, from, to, state)
+  const values = [id, createdAtMs, from, to, state, nextChange(database)]
+  database.run(
+    'INSERT INTO backfill (id, created_at, from_day, to_day, state, changed) VALUES (?, ?, ?, ?, ?, ?)',
+    ...values,
+  )
   const sql = 'INSERT INTO backfilled VALUES (?, ?, ?, ?, ?, ?)'
   for (const { stream, state: streamState, reason } of streams)
     database.run(sql, id, stream.zone, stream.day, stream.sink, streamState, reason ?? null)
 }
 
-function readAll(database: Database): Backfill[] {
-  const streams = Map.groupBy(
-    database.all<BackfilledRow>('SELECT * FROM backfilled ORDER BY day, zone, sink'),
-    ({ backfill }) => backfill,
-  )
-  return database.all<BackfillRow>('SELECT * FROM backfill ORDER BY created_at, id').map((row) => {
-    const own = (streams.get(row.id) ?? []).map(backfilledOf)
-    return {
-      id: row.id,
-      createdAtMs: row.created_at,
-      from: row.from_day,
-      to: row.to_day,
-      state: stateAfter({ state: row.state, streams: own }),
-      streams: own,
-    }
-  })
+function readRows(database: Database): BackfillRow[] {
+  return database.all<BackfillRow>('SELECT * FROM backfill ORDER BY created_at, id')
+}
+
+function readBackfill(database: Database, row: BackfillRow): Backfill {
+  const sql = 'SELECT * FROM backfilled WHERE backfill = ? ORDER BY day, zone, sink'
+  const streams = database.all<BackfilledRow>(sql, row.id).map(backfilledOf)
+  const { id, created_at: createdAtMs, from_day: from, to_day: to } = row
+  return { id, createdAtMs, from, to, state: stateAfter({ state: row.state, streams }), streams }
 }
 
 function backfilledOf({ zone, day, sink, state, reason }: BackfilledRow): Backfilled {

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { DeadLetter, RefusalReason } from '../../domain/delivery.ts'
 import type { Identity } from '../../domain/event.ts'
 import type { CheckpointStore, DeadLetterCount } from '../../ports.ts'
+import { letterBytes } from '../commit-checks.ts'
 import type { Database } from './database.ts'
 
 export type LetterKey = Pick<DeadLetter, 'zone' | 'day' | 'sink' | 'id' | 'time'>
@@ -25,7 +26,6 @@ interface LetterRow {
 
 export interface DeadLetters {
   readonly list: CheckpointStore['deadLetters']
-  readonly counts: CheckpointStore['deadLetterCounts']
   readonly remove: CheckpointStore['removeDeadLetters']
   readonly streams: CheckpointStore['deadLetterStreams']
   readonly keys: CheckpointStore['deadLetterKeys']
@@ -35,14 +35,6 @@ export interface DeadLetters {
 export function createDeadLetters(database: Database): DeadLetters {
   return {
     list: (sink) => listLetters(database, sink),
-    counts: () =>
-      database.read(() =>
-        database
-          .all<{ sink: string; reason: string; count: number; bytes: number }>(
-            'SELECT sink, reason, count, bytes FROM letter_total ORDER BY sink, reason',
-          )
-          .map((row) => ({ ...row })),
-      ),
     async remove(letters) {
       let removed = 0
       for (let from = 0; from < letters.length; from += removedAtOnce) {
@@ -60,8 +52,7 @@ export function createDeadLetters(database: Database): DeadLetters {
       database.read(() =>
         database
           .all<DeadLetterCount>(
-            `SELECT zone, day, sink, reason, count(*) AS count, sum(bytes) AS bytes FROM letter
-              GROUP BY zone, day, sink, reason ORDER BY zone, day, sink, reason`,
+            'SELECT zone, day, sink, reason, count, bytes FROM letter_total ORDER BY zone, day, sink, reason',
           )
           .map((row) => ({ ...row })),
       ),
@@ -125,7 +116,7 @@ function identityOf({ id, time }: { readonly id: string; readonly time: string }
 }
 
 /** Bytes of all dead letters. Inside of a transaction. */
-export function letterBytes(database: Database): number {
+export function allLetterBytes(database: Database): number {
   return database.one<{ bytes: number }>('SELECT coalesce(sum(bytes), 0) AS bytes FROM letter_total')!.bytes
 }
 
@@ -137,7 +128,7 @@ export function addLetters(database: Database, letters: readonly DeadLetter[]): 
     removeLetter(database, letter)
     const { zone, day, sink, reason, answer, at, event } = letter
     const id = JSON.stringify(letter.id)
-    const bytes = Buffer.byteLength(id) + Buffer.byteLength(answer) + Buffer.byteLength(event)
+    const bytes = letterBytes(letter)
     database.run(sql, zone, day, sink, id, letter.time ?? '', reason, answer, at, event, bytes)
   }
 }

@@ -1,8 +1,5 @@
-/** A new store takes the steps that follow it as well. */
-export const layoutSchema = 1
-
 /**
- * The tables of schema 1. Instants are ms since the epoch.
+ * The tables. Instants are ms since the epoch.
  *
  * Chunks are rows of at most 980 bytes, so that four fill a database page: that took 9 to 11.3 bytes an event with
  * 100,000 to 1,200,000 events a day in any order. The last chunk of a minute has any size, and the larger chunks are,
@@ -15,7 +12,10 @@ CREATE TABLE store (
   made_at INTEGER NOT NULL,
   -- New streams start above it, so that a fence stays the highest although the stream that had it is gone.
   fence_floor INTEGER NOT NULL DEFAULT 0,
-  last_seen INTEGER NOT NULL DEFAULT 0
+  last_seen INTEGER NOT NULL DEFAULT 0,
+  -- Number of the latest change of a stream or backfill, and how many streams were removed: lists read what changed only.
+  changes INTEGER NOT NULL DEFAULT 0,
+  removals INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE holder (
   id TEXT PRIMARY KEY,
@@ -32,6 +32,7 @@ CREATE TABLE stream (
   commit_number INTEGER NOT NULL DEFAULT 0,
   commit_hash BLOB,
   ended_at INTEGER,
+  changed INTEGER NOT NULL DEFAULT 0,
   -- Names the stream's chunks. Forgetting them is one new number here; the old chunks are cleared away later.
   seen INTEGER NOT NULL,
   UNIQUE (zone, day, sink)
@@ -70,20 +71,23 @@ CREATE TABLE letter (
 );
 CREATE INDEX letter_sink ON letter (sink);
 CREATE TABLE letter_total (
+  zone INTEGER NOT NULL,
+  day TEXT NOT NULL,
   sink TEXT NOT NULL,
   reason TEXT NOT NULL,
   count INTEGER NOT NULL,
   bytes INTEGER NOT NULL,
-  PRIMARY KEY (sink, reason)
+  PRIMARY KEY (zone, day, sink, reason)
 ) WITHOUT ROWID;
 CREATE TRIGGER letter_added AFTER INSERT ON letter BEGIN
-  INSERT INTO letter_total VALUES (new.sink, new.reason, 1, new.bytes)
+  INSERT INTO letter_total VALUES (new.zone, new.day, new.sink, new.reason, 1, new.bytes)
     ON CONFLICT DO UPDATE SET count = count + 1, bytes = bytes + excluded.bytes;
 END;
 CREATE TRIGGER letter_removed AFTER DELETE ON letter BEGIN
   UPDATE letter_total SET count = count - 1, bytes = bytes - old.bytes
-    WHERE sink = old.sink AND reason = old.reason;
-  DELETE FROM letter_total WHERE sink = old.sink AND reason = old.reason AND count = 0;
+    WHERE zone = old.zone AND day = old.day AND sink = old.sink AND reason = old.reason;
+  DELETE FROM letter_total
+    WHERE zone = old.zone AND day = old.day AND sink = old.sink AND reason = old.reason AND count = 0;
 END;
 CREATE TABLE gap (
   zone INTEGER NOT NULL,
@@ -107,7 +111,8 @@ CREATE TABLE backfill (
   created_at INTEGER NOT NULL,
   from_day TEXT NOT NULL,
   to_day TEXT NOT NULL,
-  state TEXT NOT NULL
+  state TEXT NOT NULL,
+  changed INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE backfilled (
   backfill TEXT NOT NULL,

@@ -1,57 +1,63 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Checkpoint } from '../../domain/checkpoint.ts'
 import type { Stream } from '../../domain/stream.ts'
+import { freeze } from '../freeze.ts'
+import { createTurns } from '../turns.ts'
 import type { Database } from './database.ts'
 import { checkpointOf } from './streams.ts'
 
-interface Listed {
-  readonly commitNumber: number
-  readonly checkpoint: Checkpoint
-}
-
 interface Head extends Stream {
   readonly id: number
-  readonly commit_number: number
+}
+
+interface Changes {
+  readonly changes: number
+  readonly removals: number
+  readonly changed: readonly Head[]
+  /** Undefined where no stream was removed since the list before. */
+  readonly left: ReadonlySet<number> | undefined
 }
 
 /** Checkpoints parsed before the event loop turns. */
 const parsedAtOnce = 200
 
-/**
- * All checkpoints, as the schedule wants them every second: those that have not been committed since the last listing
- * are not read again. Other processes write too, so the commit numbers are always read.
- */
+/** All checkpoints, as a plan wants them every second: only those that changed since the list before are read. */
 export function createListing(database: Database): () => Promise<Checkpoint[]> {
-  let listed: ReadonlyMap<number, Listed> = new Map()
+  const inTurn = createTurns()
+  const known = new Map<number, Checkpoint>()
+  let before: Pick<Changes, 'changes' | 'removals'> = { changes: 0, removals: 0 }
 
-  function fresh(head: Head): Listed | undefined {
-    const held = listed.get(head.id)
-    // A sink may have been renamed without a commit.
-    return held?.commitNumber === head.commit_number && held.checkpoint.stream.sink === head.sink
-      ? held
-      : undefined
-  }
-
-  function readAgain(head: Head): Listed | undefined {
-    const row = database.one<{ body: string }>('SELECT body FROM checkpoint WHERE stream = ?', head.id)
-    return row && { commitNumber: head.commit_number, checkpoint: checkpointOf(head, row.body) }
-  }
-
-  return async () => {
-    const heads = await database.read(() =>
-      database.all<Head>('SELECT id, zone, day, sink, commit_number FROM stream ORDER BY id'),
-    )
-    const next = new Map<number, Listed>()
-    let parsed = 0
-    for (const head of heads) {
-      let item = fresh(head)
-      if (item === undefined) {
-        item = await database.read(() => readAgain(head))
-        if (++parsed % parsedAtOnce === 0) await setImmediate()
+  return () =>
+    inTurn(async () => {
+      const now = await database.read(() => readChanges(database, before))
+      for (const [index, head] of now.changed.entries()) {
+        const checkpoint = await database.read(() => readOne(database, head))
+        if (checkpoint !== undefined) known.set(head.id, freeze(checkpoint))
+        if (index % parsedAtOnce === parsedAtOnce - 1) await setImmediate()
       }
-      if (item !== undefined) next.set(head.id, item)
-    }
-    listed = next
-    return [...next.values()].map(({ checkpoint }) => checkpoint)
-  }
+      if (now.left !== undefined) for (const id of known.keys()) if (!now.left.has(id)) known.delete(id)
+      before = now
+      return [...known.values()]
+    })
+}
+
+function readChanges(database: Database, before: Pick<Changes, 'changes' | 'removals'>): Changes {
+  const now = database.one<{ changes: number; removals: number }>('SELECT changes, removals FROM store')!
+  const changed =
+    now.changes === before.changes
+      ? []
+      : database.all<Head>(
+          'SELECT id, zone, day, sink FROM stream WHERE changed > ? ORDER BY id',
+          before.changes,
+        )
+  const left =
+    now.removals === before.removals
+      ? undefined
+      : new Set(database.all<{ id: number }>('SELECT id FROM stream').map(({ id }) => id))
+  return { changes: now.changes, removals: now.removals, changed, left }
+}
+
+function readOne(database: Database, head: Head): Checkpoint | undefined {
+  const row = database.one<{ body: string }>('SELECT body FROM checkpoint WHERE stream = ?', head.id)
+  return row && checkpointOf(head, row.body)
 }

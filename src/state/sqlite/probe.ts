@@ -1,13 +1,14 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { inspectSqliteStore } from './inspection.ts'
-import { unwritable } from './state-file.ts'
+import { openDatabase } from './database.ts'
+import { checkSchema } from './schema.ts'
+import { prepareStateFile, unwritable } from './state-file.ts'
 
-/** Throws `store_refuses` where a run could not keep its state at this path. Makes nothing and migrates nothing. */
+/** Throws `store_refuses` where a run could not keep its state at this path. Makes nothing. */
 export async function probeSqliteStore(path: string): Promise<void> {
   const file = resolve(path)
   if (existsSync(file)) {
-    await inspectSqliteStore(file)
+    await checkStore(file)
     return
   }
   let folder = dirname(file)
@@ -18,5 +19,15 @@ export async function probeSqliteStore(path: string): Promise<void> {
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
     throw unwritable(file, error)
+  }
+}
+
+async function checkStore(file: string): Promise<void> {
+  prepareStateFile(file, false)
+  const database = await openDatabase(file)
+  try {
+    await checkSchema(database)
+  } finally {
+    database.close()
   }
 }

@@ -1,7 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import { dayOf } from '../../domain/day.ts'
 import type { CheckpointStore, Clock } from '../../ports.ts'
+import { holderKeptMs } from '../held.ts'
 import { dropBackfills } from './backfills.ts'
+import { countRemoval } from './changes.ts'
 import type { Database } from './database.ts'
 import { keptUntil } from './streams.ts'
 
@@ -12,9 +14,6 @@ const pagesAtOnce = 256
 
 /** Free database pages that stay in the file for the next day. */
 const sparePages = 1024
-
-/** A holder that was silent for this long has no stream any more. */
-const holderKeptMs = 3_600_000
 
 export interface Pruning {
   readonly prune: CheckpointStore['prune']
@@ -63,6 +62,7 @@ function dropStreams(database: Database, before: number, after: number, nowMs: n
     if (row.holder !== null && keptUntil(database, row.holder, nowMs) !== undefined) continue
     database.run('UPDATE store SET fence_floor = max(fence_floor, ?)', row.fence)
     database.run('INSERT INTO dropped (seen) VALUES (?)', row.seen)
+    countRemoval(database)
     database.run('DELETE FROM minute WHERE stream = ?', row.id)
     database.run('DELETE FROM checkpoint WHERE stream = ?', row.id)
     database.run('DELETE FROM stream WHERE id = ?', row.id)

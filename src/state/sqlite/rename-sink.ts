@@ -1,8 +1,10 @@
-import { Failure } from '../../domain/failure.ts'
 import type { Stream } from '../../domain/stream.ts'
 import type { Clock } from '../../ports.ts'
+import { held } from '../held.ts'
+import { nameTaken } from '../name-taken.ts'
+import { nextChange } from './changes.ts'
 import type { Database } from './database.ts'
-import { held, keptUntil } from './streams.ts'
+import { keptUntil } from './streams.ts'
 
 /** What bears a sink's name, with the words for it. */
 const tables = [
@@ -18,7 +20,8 @@ export function createRenameSink(database: Database, clock: Clock) {
     return database.write(() => {
       refuseTaken(database, to)
       refuseHeld(database, from, clock.now())
-      const moved = database.run('UPDATE stream SET sink = ? WHERE sink = ?', to, from)
+      const change = nextChange(database)
+      const moved = database.run('UPDATE stream SET sink = ?, changed = ? WHERE sink = ?', to, change, from)
       // A stream that is made anew under the old name must not meet a pump that held the moved one.
       database.script(
         'UPDATE store SET fence_floor = max(fence_floor, (SELECT ifnull(max(fence), 0) FROM stream))',
@@ -27,6 +30,8 @@ export function createRenameSink(database: Database, clock: Clock) {
       database.run('UPDATE pair SET sink = ? WHERE sink = ?', to, from)
       database.run('UPDATE letter SET sink = ? WHERE sink = ?', to, from)
       database.run('UPDATE letter_total SET sink = ? WHERE sink = ?', to, from)
+      const own = 'id IN (SELECT backfill FROM backfilled WHERE sink = ?)'
+      database.run(`UPDATE backfill SET changed = ? WHERE ${own}`, change, from)
       database.run('UPDATE backfilled SET sink = ? WHERE sink = ?', to, from)
       return moved
     })
@@ -38,9 +43,10 @@ function refuseTaken(database: Database, to: string): void {
     ([table]) => database.one(`SELECT 1 FROM ${table} WHERE sink = ? LIMIT 1`, to) !== undefined,
   )
   if (found.length === 0) return
-  const what = found.map(([, words]) => words).join(', ')
-  const text = `the sink name ${to} is taken (the store has ${what} of it): choose a name that was never used`
-  throw new Failure('refuse', 'store_refuses', text)
+  throw nameTaken(
+    to,
+    found.map(([, words]) => words),
+  )
 }
 
 function refuseHeld(database: Database, from: string, nowMs: number): void {

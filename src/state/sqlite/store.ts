@@ -22,7 +22,7 @@ export interface SqliteStoreOptions {
   readonly create?: boolean
 }
 
-/** Opens the store, makes it where there is none, and brings an older one up to date. Throws `store_refuses`. */
+/** Opens the store, and makes it where there is none. Throws `store_refuses`. */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<CheckpointStore> {
   const { clock, deadLetterMaxBytes, create = true } = options
   const path = options.path === ':memory:' ? options.path : resolve(options.path)
@@ -46,18 +46,13 @@ function createStore(
   clock: Clock,
   deadLetterMaxBytes: number,
 ): CheckpointStore {
-  const streams = createStreams(database, id, clock)
   const fingerprints = createFingerprints(database)
   const letters = createDeadLetters(database)
   const { prune, reclaim } = createPruning(database, clock)
   return {
     id,
-    take: streams.take,
-    heartbeat: streams.heartbeat,
-    holds: streams.holds,
-    release: streams.release,
+    ...createStreams(database, id, clock),
     commit: createCommits({ deadLetterMaxBytes }, database, clock),
-    read: streams.read,
     list: createListing(database),
     loadSeen: fingerprints.loadSeen,
     ledger: fingerprints.ledger,
@@ -73,7 +68,6 @@ function createStore(
     deadLetterStreams: letters.streams,
     deadLetterKeys: letters.keys,
     deadLettersOf: letters.some,
-    deadLetterCounts: letters.counts,
     removeDeadLetters: letters.remove,
     ...createBackfills(database),
     renameSink: createRenameSink(database, clock),

@@ -1,11 +1,8 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
-import { Failure } from '../../domain/failure.ts'
-import { streamKey, type Stream } from '../../domain/stream.ts'
+import type { Stream } from '../../domain/stream.ts'
 import type { CheckpointStore, Clock, Holder, Taken } from '../../ports.ts'
+import { heardWithinMs, held } from '../held.ts'
 import type { Database } from './database.ts'
-
-/** A holder that was heard from more recently than this keeps its streams. */
-const heardWithinMs = 20_000
 
 export interface StreamRow {
   readonly id: number
@@ -55,13 +52,7 @@ function hear(database: Database, holder: Holder, nowMs: number): void {
   database.run(sql, holder.id, holder.schedule ? 1 : 0, nowMs)
 }
 
-export interface Streams {
-  readonly take: CheckpointStore['take']
-  readonly heartbeat: CheckpointStore['heartbeat']
-  readonly holds: CheckpointStore['holds']
-  readonly release: CheckpointStore['release']
-  readonly read: CheckpointStore['read']
-}
+export type Streams = Pick<CheckpointStore, 'take' | 'heartbeat' | 'holds' | 'release' | 'read'>
 
 export function createStreams(database: Database, storeId: string, clock: Clock): Streams {
   return {
@@ -107,9 +98,4 @@ function insertStream(database: Database, { zone, day, sink }: Stream, holder: H
   const sql = `INSERT INTO stream (zone, day, sink, holder, seen, fence)
     VALUES (?, ?, ?, ?, ?, (SELECT fence_floor + 1 FROM store)) RETURNING fence`
   return database.one<{ fence: number }>(sql, zone, day, sink, holder.id, nextSeen(database))!.fence
-}
-
-export function held(stream: Stream, until: number): Failure {
-  const text = `the stream ${streamKey(stream)} is held by another live process`
-  return new Failure('wait', 'held', text, { retryAt: until })
 }

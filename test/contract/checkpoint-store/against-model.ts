@@ -11,7 +11,7 @@ import {
   dayAt,
   packed,
 } from './builders.ts'
-import { compareWithModel } from './compare-with-model.ts'
+import { compareLists, compareWithModel } from './compare-with-model.ts'
 import { letterKey, ModelStore } from './model.ts'
 import type { OpenedStore } from './opened-store.ts'
 import type { Step } from './steps.ts'
@@ -129,7 +129,12 @@ export async function runAgainstModel(opened: OpenedStore, steps: readonly Step[
     }
   }
 
-  for (const step of steps) await doStep(step)
+  // Another connection, whose lists read what changed since the list before.
+  const observer = await opened.reopen()
+  for (const step of steps) {
+    await doStep(step)
+    compareLists(await observer.list(), model)
+  }
   const possible = sinks.flatMap((sink) => streams.map(({ zone, day }) => ({ zone, day, sink })))
   await compareWithModel(store, model, possible)
 }

@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { countMinute, packFingerprints, unpackFingerprints } from '../../../src/domain/seen.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
 import type { CheckpointStore } from '../../../src/ports.ts'
@@ -12,17 +13,21 @@ export async function compareWithModel(
   streams: readonly Stream[],
 ): Promise<void> {
   const letters = [...model.letters.values()]
-  const checkpoints = [...model.streams.values()].flatMap(({ checkpoint }) => checkpoint ?? [])
-  expect(inOrder(await store.list())).toEqual(inOrder(checkpoints))
+  compareLists(await store.list(), model)
   expect(inOrder(await store.gaps())).toEqual(inOrder([...model.gaps.values()]))
   expect(inOrder(await store.deadLetters())).toEqual(inOrder(letters))
-  const counts = await store.deadLetterCounts()
+  const counts = await store.deadLetterStreams()
   const counted = counts.flatMap(({ sink, count }) => Array.from({ length: count }, () => sink))
   expect(counted.sort(byText)).toEqual(letters.map(({ sink }) => sink).sort(byText))
   for (const stream of streams) {
     expect(await store.read(stream)).toEqual(model.streams.get(streamKey(stream))?.checkpoint)
     await compareSeen(store, model, stream)
   }
+}
+
+export function compareLists(listed: readonly Checkpoint[], model: ModelStore): void {
+  const checkpoints = [...model.streams.values()].flatMap(({ checkpoint }) => checkpoint ?? [])
+  expect(inOrder(listed)).toEqual(inOrder(checkpoints))
 }
 
 async function compareSeen(store: CheckpointStore, model: ModelStore, stream: Stream): Promise<void> {

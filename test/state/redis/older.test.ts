@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import type { Stream } from '../../../src/domain/stream.ts'
 import { buildCommit, buildHolder, buildStream, packed } from '../../contract/checkpoint-store/builders.ts'
 import { redisAvailable, useRedis } from '../../setup/redis.ts'
 import { clientOf, openAt, stateAt } from './opening.ts'
@@ -8,16 +9,17 @@ it.skipIf(!redisAvailable())('gives no fence a second time when it came back old
   const client = clientOf(url)
   const store = await openAt(stateAt(url, { keyPrefix }))
   const stream = buildStream()
-  const record = `${keyPrefix}:{101/2026-11-20/archive}:c`
+  const key = (name: string) => `{${keyPrefix}}:${name}:101/2026-11-20/archive`
   const first = await store.take(stream, buildHolder('one'))
   await store.commit(buildCommit(stream, first.fence, 0))
   await store.release(stream, first.fence)
-  const older = await client.getBuffer(record)
+  const older = { head: await client.hgetall(key('head')), text: await client.get(key('checkpoint')) }
   // What follows lies within the second that the server loses.
   const lost = await store.take(stream, buildHolder('one'))
   const commit = buildCommit(stream, lost.fence, 1, { seen: new Map([[1, packed(1, 3)]]) })
   expect(await store.commit(commit)).toBe('done')
-  await client.set(record, older!)
+  await client.hset(key('head'), older.head)
+  await client.set(key('checkpoint'), older.text!)
 
   const next = await store.take(stream, buildHolder('two'))
   expect(next.checkpoint?.commit).toBe(1)
@@ -26,4 +28,33 @@ it.skipIf(!redisAvailable())('gives no fence a second time when it came back old
   // The numbers of its commits fit again; only the fence tells that it builds on what is no more.
   expect(await store.commit(buildCommit(stream, lost.fence, 2))).toBe('refused')
   expect(await store.holds(stream, lost.fence)).toBe(false)
+})
+
+it.skipIf(!redisAvailable())('lists what it holds, also to a process that knew it newer', async () => {
+  const { url, keyPrefix } = await useRedis()
+  const client = clientOf(url)
+  const store = await openAt(stateAt(url, { keyPrefix: `${keyPrefix}-list` }))
+  const [one, two] = [buildStream(), buildStream({ zone: 102 })]
+  const commit = async (stream: Stream) => {
+    const { fence, checkpoint } = await store.take(stream, buildHolder('one'))
+    const number = checkpoint?.commit ?? 0
+    expect(await store.commit(buildCommit(stream, fence, number))).toBe('done')
+  }
+  const commits = async () => (await store.list()).map((each) => [each.stream.zone, each.commit])
+  await commit(one)
+  await commit(two)
+  const keys = await client.keys(`{${keyPrefix}-list}:*`)
+  const older = await Promise.all(keys.map(async (key) => [key, await client.dumpBuffer(key)] as const))
+  await commit(one)
+  expect(await commits()).toEqual([
+    [101, 2],
+    [102, 1],
+  ])
+  for (const [key, value] of older) await client.restore(key, 0, value, 'REPLACE')
+  // As many changes as before, and more.
+  for (let count = 0; count < 3; count++) await commit(two)
+  expect(await commits()).toEqual([
+    [101, 1],
+    [102, 4],
+  ])
 })

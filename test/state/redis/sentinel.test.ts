@@ -92,16 +92,19 @@ describe.skipIf(!redisServerAvailable())('behind sentinels', () => {
       buildCommit(stream, fence, commits, { seen: new Map([[commits, packed(commits * 10, 10)]]) })
     for (let commits = 0; commits < 20; commits++) expect(await store.commit(commitOf(commits))).toBe('done')
     // What was acknowledged must be there for the failover to keep it.
-    await waitFor(async () => (await admin.exists(`${state.keyPrefix}:{101/2026-11-20/archive}:c`)) === 1, {
-      what: 'the copy',
-    })
+    await waitFor(
+      async () => (await admin.exists(`{${state.keyPrefix}}:checkpoint:101/2026-11-20/archive`)) === 1,
+      {
+        what: 'the copy',
+      },
+    )
     await waitFor(async () => (await clientOf(primary, password).wait(1, 1000)) === 1, { what: 'the copy' })
     await primary.kill()
     const again = () => store.commit(commitOf(20)).catch(() => undefined)
     expect(await waitFor(again, { what: 'the failover', timeoutMs: 40_000 })).toBe('done')
     expect((await store.read(stream))?.commit).toBe(21)
     expect(await store.ledger(stream)).toHaveLength(21)
-    expect(await admin.exists(`${state.keyPrefix}:{101/2026-11-20/archive}:c`)).toBe(1)
+    expect(await admin.exists(`{${state.keyPrefix}}:checkpoint:101/2026-11-20/archive`)).toBe(1)
 
     // The old primary comes back as a replica; who is still connected to one is moved on, too.
     await primary.restart()

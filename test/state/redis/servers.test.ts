@@ -66,17 +66,17 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
     const keys = await client.keys('*')
     await client.select(0)
     expect(keys.length).toBeGreaterThan(4)
-    expect(keys.filter((key) => !key.startsWith('mine:'))).toEqual([])
-    expect(await client.keys('mine:*')).toEqual([])
+    expect(keys.filter((key) => !key.startsWith('{mine}:'))).toEqual([])
+    expect(await client.keys('{mine}:*')).toEqual([])
   })
 
   it('is refused where it has no such database', async () => {
     await expect(open(stateAt(`${server.url}/99`))).rejects.toMatchObject(refused(/name a database/))
-    expect(await client.keys('*:{store}:meta')).not.toContain('99')
+    expect(await client.keys('*:meta')).not.toContain('99')
   })
 
   it('is refused where another program uses the keys', async () => {
-    await client.set('other:{store}:meta', 'x')
+    await client.set('{other}:meta', 'x')
     await expect(open(stateAt(server.url, { keyPrefix: 'other' }))).rejects.toMatchObject(
       refused(/another keyPrefix/),
     )
@@ -84,7 +84,7 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
 
   it('is refused where a newer version made the store, with both numbers', async () => {
     await openAt(stateAt(server.url, { keyPrefix: 'newer' }))
-    await client.hset('newer:{store}:meta', 'schema', '7')
+    await client.hset('{newer}:meta', 'schema', '7')
     await expect(open(stateAt(server.url, { keyPrefix: 'newer' }))).rejects.toMatchObject(
       refused(/schema 7.*knows 1/),
     )
@@ -133,7 +133,7 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
       ...refused(/there is no store/),
       code: 'no_store',
     })
-    expect(await client.keys('none:*')).toEqual([])
+    expect(await client.keys('{none}:*')).toEqual([])
     const { id } = await openAt(state)
     expect((await openAt(state, { create: false })).id).toBe(id)
   })

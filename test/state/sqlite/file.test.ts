@@ -90,14 +90,6 @@ describe('the file of a store', () => {
     expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'delete' })
   })
 
-  it('is refused by a schema of a newer version, naming both numbers', async () => {
-    const path = join(temporaryFolder(), 'store.db')
-    await (await openAt(path)).close()
-    using database = new DatabaseSync(path)
-    database.exec('PRAGMA user_version = 7')
-    await expect(openAt(path)).rejects.toMatchObject(refusal(/schema 7.* 1 at most/))
-  })
-
   it('is not written any more once it was moved away', async () => {
     const path = join(temporaryFolder(), 'store.db')
     const store = await openAt(path)

@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto'
+import { Failure } from '../domain/failure.ts'
+import { streamKey } from '../domain/stream.ts'
+import type { Commit } from '../ports.ts'
+
+/** Throws where the commit cannot be meant: a bug of whoever built it. */
+export function refuseImpossible({ next, basedOn, deadLetters }: Commit): void {
+  if (next.commit !== basedOn + 1)
+    throw new RangeError(`a commit based on ${basedOn} must be number ${basedOn + 1}, not ${next.commit}`)
+  const { zone, day, sink } = next.stream
+  for (const letter of deadLetters)
+    if (letter.zone !== zone || letter.day !== day || letter.sink !== sink)
+      throw new RangeError(`a commit of ${streamKey(next.stream)} holds a dead letter of another stream`)
+}
+
+/**
+ * Fence and number alone would not tell two commits apart: after a lost answer the same pump may build another one on
+ * the same checkpoint, and "done" would then be wrong.
+ */
+export function hashOf({ seen, ...rest }: Commit): Buffer {
+  const minutes = [...seen].sort(([a], [b]) => a - b)
+  const { fence, basedOn, next, deadLetters, removedLetters = [], gaps } = rest
+  const sizes = minutes.map(([minute, bytes]) => [minute, bytes.byteLength])
+  const hash = createHash('sha256')
+  hash.update(JSON.stringify([fence, basedOn, next, deadLetters, removedLetters, gaps, sizes]))
+  for (const [, bytes] of minutes) hash.update(bytes)
+  return hash.digest()
+}
+
+/** The measure of the limit of dead letters. */
+export function letterBytes(letter: {
+  readonly id: string
+  readonly answer: string
+  readonly event: string
+}): number {
+  const { id, answer, event } = letter
+  return Buffer.byteLength(JSON.stringify(id)) + Buffer.byteLength(answer) + Buffer.byteLength(event)
+}
+
+export function lettersFull(bytes: number, maxBytes: number): Failure {
+  const text = `the dead letters would take ${bytes} bytes, and ${maxBytes} are allowed`
+  const remedy = 'replay or drop some, or raise deadLetters.maxBytes'
+  return new Failure('stop', 'dead_letters_full', `${text}: ${remedy}`)
+}

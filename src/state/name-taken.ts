@@ -1,0 +1,7 @@
+import { Failure } from '../domain/failure.ts'
+
+/** Why a sink cannot get a name. `what`: what the store has of that name. */
+export function nameTaken(to: string, what: readonly string[]): Failure {
+  const text = `the sink name ${to} is taken (the store has ${what.join(', ')} of it): choose a name that was never used`
+  return new Failure('refuse', 'store_refuses', text)
+}

@@ -1,0 +1,12 @@
+import type { Database } from './database.ts'
+
+/** The number of the next change of a stream or backfill. Inside of a write. */
+export function nextChange(database: Database): number {
+  return database.one<{ changes: number }>('UPDATE store SET changes = changes + 1 RETURNING changes')!
+    .changes
+}
+
+/** To be called when streams are removed. Inside of a write. */
+export function countRemoval(database: Database): void {
+  database.run('UPDATE store SET removals = removals + 1')
+}

@@ -1,0 +1,11 @@
+/** Work that begins when all work before it has ended, in whichever way. */
+export type InTurn = <T>(work: () => Promise<T>) => Promise<T>
+
+export function createTurns(): InTurn {
+  let last: Promise<unknown> = Promise.resolve()
+  return (work) => {
+    const next = last.then(work, work)
+    last = next.catch(() => undefined)
+    return next
+  }
+}
