@@ -78,8 +78,7 @@ export async function poisoned(kind: string, shiftDays = 0): Promise<Poisoned> {
 async function forgetHolders({ url, keyPrefix }: TestRedis): Promise<void> {
   const client = new Redis(url)
   try {
-    const keys = await client.keys(`${keyPrefix}:holder:*`)
-    if (keys.length > 0) await client.del(...keys)
+    await client.del(`{${keyPrefix}}:holders`)
   } finally {
     client.disconnect()
   }

@@ -82,7 +82,7 @@ describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
     const gate = gateAt(redis)
     await gate.pauseUntil(Date.now() + 60_000)
     const client = connected(redis.url)
-    await client.del(`${redis.keyPrefix}:account:{main}:pause`)
+    await client.del(`{${redis.keyPrefix}}:account:main:pause`)
     await expect(gate.enter(never)).rejects.toMatchObject(throttled)
   })
 
