@@ -153,6 +153,8 @@ export interface Commit {
   readonly next: Checkpoint
   /** Packed fingerprints to add, by minute. */
   readonly seen: ReadonlyMap<number, Uint8Array>
+  /** Those to take out, before others are added: their events count as not delivered. One that is not there is none. */
+  readonly unsee?: ReadonlyMap<number, Uint8Array>
   /** Of this very stream. */
   readonly deadLetters: readonly DeadLetter[]
   /**

@@ -10,13 +10,13 @@ import { formats, type FormatName } from '../formats/registry.ts'
 import { noTrust } from '../domain/trust.ts'
 import type { CheckpointStore, Holder } from '../ports.ts'
 import { auditDay } from '../pump/audit.ts'
-import { auditFiles, type FilesLooked, type ReadableSink } from '../pump/audit-files.ts'
+import { auditFiles, type ReadableSink } from '../pump/audit-files.ts'
 import { auditDays, type DaysAudit } from '../pump/audit-days.ts'
 import type { FileAudit, StreamAudit } from '../pump/audit-report.ts'
 import type { AuditedSink, PartEnd, PartLines } from '../pump/audited-sink.ts'
 import { withHeartbeat } from '../pump/heartbeat.ts'
 import { repairStream } from '../pump/repair.ts'
-import { restoreLines } from '../pump/restore-lines.ts'
+import { repairFiles, type FilesRepair } from '../pump/repair-files.ts'
 import { compareParts } from '../sinks/file/compare-parts.ts'
 import { readCommitted } from '../sinks/file/read-committed.ts'
 import { openExistingStore, stateName } from './existing-store.ts'
@@ -72,9 +72,13 @@ async function auditOver(
     return await auditDays(zones, day, {
       audit: (zone) => auditDay({ zone, day, sinks: audited }, deps, signal),
       ...(repair && {
-        async repair(stream: Stream, zone: Zone) {
-          tell(`repairing zone ${zone.id} on ${day} → ${stream.sink}`)
-          return repairOver(store, shipping, { stream, zone, ground, holder }, signal)
+        repair: {
+          correct: (job: FilesRepair) =>
+            withHeartbeat({ store, clock, holder }, () => repairFiles(job, shipping.deps, signal)),
+          async ship(stream: Stream, zone: Zone) {
+            tell(`repairing zone ${zone.id} on ${day} → ${stream.sink}`)
+            return repairOver(store, shipping, { stream, zone, ground, holder }, signal)
+          },
         },
       }),
       ...(deep && {
@@ -82,19 +86,6 @@ async function auditOver(
           sinks: [...readable.keys()],
           audit: (stream: Stream, zone: Zone) =>
             auditFiles({ zone, stream, sink: readable.get(stream.sink)! }, deps, signal),
-          ...(repair && {
-            async restore(looked: FilesLooked, zone: Zone) {
-              const { sink } = looked.report
-              tell(`restoring lines of zone ${zone.id} on ${day} → ${sink}`)
-              const job = {
-                stream: { zone: zone.id, day, sink },
-                zone,
-                sink: shipping.sinks.get(sink)!,
-                looked,
-              }
-              return withHeartbeat({ store, clock, holder }, () => restoreLines(job, shipping.deps, signal))
-            },
-          }),
         },
       }),
     })

@@ -2,16 +2,18 @@ import { isFailure, messageOf } from '../domain/failure.ts'
 import type { Day } from '../domain/day.ts'
 import type { Stream, Zone } from '../domain/stream.ts'
 import type { FilesLooked } from './audit-files.ts'
+import type { DayAudit } from './audit.ts'
 import type { FileAudit, StreamAudit } from './audit-report.ts'
-import type { Restored } from './restore-lines.ts'
+import type { DayListing } from './day-listing.ts'
+import type { FilesRepair, FilesRepaired } from './repair-files.ts'
 
 export interface AuditDaysDeps {
   /** Throws a Failure when it could not look. */
-  audit(zone: Zone, day: Day): Promise<readonly StreamAudit[]>
-  /** Ships what a stream lacks; returns how many events that were. Throws Failure. Absent: nothing is repaired. */
-  repair?(stream: Stream, zone: Zone): Promise<number>
+  audit(zone: Zone, day: Day): Promise<DayAudit>
   /** Reads what stands in files, where that is asked for. */
   readonly files?: FilesDeps
+  /** Absent: nothing is repaired. */
+  readonly repair?: RepairDeps
 }
 
 export interface FilesDeps {
@@ -19,8 +21,13 @@ export interface FilesDeps {
   readonly sinks: readonly string[]
   /** Throws a Failure when it could not look. */
   audit(stream: Stream, zone: Zone): Promise<FilesLooked>
-  /** Brings back what files have lost. Throws Failure. Absent: nothing is repaired. */
-  restore?(looked: FilesLooked, zone: Zone): Promise<Restored>
+}
+
+export interface RepairDeps {
+  /** Corrects what the store believes of files. Throws Failure. */
+  correct(repair: FilesRepair): Promise<FilesRepaired>
+  /** Ships what a stream lacks; returns how many events that were. Throws Failure. */
+  ship(stream: Stream, zone: Zone): Promise<number>
 }
 
 export interface DaysAudit {
@@ -34,8 +41,8 @@ export interface DaysAudit {
 interface Found {
   readonly streams: readonly StreamAudit[]
   readonly files: readonly FilesLooked[]
-  /** Why the API could not be asked; files alone were looked at. */
-  readonly unlisted?: string
+  /** What the API lists, or why it could not be asked: then files alone were looked at. */
+  readonly listing: DayListing | string
 }
 
 /** One zone after another; a zone that cannot be looked at does not keep the others from it. Throws `cancelled`. */
@@ -47,11 +54,15 @@ export async function auditDays(zones: readonly Zone[], day: Day, deps: AuditDay
   for (const zone of zones) {
     try {
       const found = await look(zone, day, deps)
-      const gains = await repairAll(found, zone, deps, unrepaired)
+      const gains = deps.repair === undefined ? [] : await repairAll(found, zone, day, deps.repair)
       // Also after a repair that failed: it may have shipped some.
       const last = gains.length === 0 ? found : await look(zone, day, deps)
-      streams.push(...last.streams.map((stream) => withGain(stream, gains)))
-      files.push(...last.files.map(({ report }) => withRestored(report, gains)))
+      const gainOf = ({ sink }: { readonly sink: string }) => gains.find((gain) => gain.sink === sink)
+      for (const { sink, error } of gains)
+        if (error !== undefined)
+          unrepaired.push(`zone ${zone.id} on ${day} → ${sink} was not repaired: ${error}`)
+      streams.push(...last.streams.map((stream) => ({ ...stream, ...gainOf(stream)?.stream })))
+      files.push(...last.files.map(({ report }) => ({ ...report, ...gainOf(report)?.file })))
     } catch (error) {
       blind.push(`zone ${zone.id} on ${day} could not be looked at: ${reasonOf(error)}`)
     }
@@ -64,58 +75,66 @@ async function look(zone: Zone, day: Day, deps: AuditDaysDeps): Promise<Found> {
   for (const sink of deps.files?.sinks ?? [])
     files.push(await deps.files!.audit({ zone: zone.id, day, sink }, zone))
   try {
-    return { streams: await deps.audit(zone, day), files }
+    return { ...(await deps.audit(zone, day)), files }
   } catch (error) {
     // What the API shows no more can still be compared with the ledger.
     if (files.length === 0 || !isFailure(error, 'window_closed')) throw error
-    return { streams: [], files, unlisted: error.message }
+    return { streams: [], files, listing: error.message }
   }
 }
 
+/** What a repair did to one sink, as its reports tell it, and why it ended. */
 interface Gain {
   readonly sink: string
-  readonly events?: number
-  readonly lines?: Restored
+  readonly stream?: Pick<StreamAudit, 'repaired'>
+  readonly file?: Pick<FileAudit, 'restored' | 'adopted'>
+  readonly error?: string
 }
 
-/** Files first: a line that is there already is not to be shipped once more. */
-async function repairAll(
-  { streams, files, unlisted }: Found,
-  zone: Zone,
-  { repair, files: filesDeps }: AuditDaysDeps,
-  unrepaired: string[],
-): Promise<Gain[]> {
+async function repairAll(found: Found, zone: Zone, day: Day, deps: RepairDeps): Promise<Gain[]> {
   const gains: Gain[] = []
-  const attempt = async (sink: string, day: Day, work: () => Promise<Omit<Gain, 'sink'>>) => {
-    try {
-      gains.push({ sink, ...(await work()) })
-    } catch (error) {
-      gains.push({ sink })
-      unrepaired.push(`zone ${zone.id} on ${day} → ${sink} was not repaired: ${reasonOf(error)}`)
-    }
+  for (const sink of new Set([
+    ...found.files.map(({ report }) => report.sink),
+    ...found.streams.map((s) => s.sink),
+  ])) {
+    const stream = { zone: zone.id, day, sink }
+    const looked = found.files.find(({ report }) => report.sink === sink && !report.isEqual)
+    const isMissing = found.streams.some((each) => each.sink === sink && !each.isEqual)
+    if (looked === undefined && !isMissing) continue
+    gains.push({ sink, ...(await repairOne({ stream, zone, looked, isMissing }, found.listing, deps)) })
   }
-  const restore = filesDeps?.restore
-  for (const looked of restore === undefined ? [] : files) {
-    const { sink, day, isEqual } = looked.report
-    if (isEqual) continue
-    if (unlisted === undefined)
-      await attempt(sink, day, async () => ({ lines: await restore!(looked, zone) }))
-    else unrepaired.push(`zone ${zone.id} on ${day} → ${sink} was not repaired: ${unlisted}`)
-  }
-  for (const { isEqual, sink, day } of repair === undefined ? [] : streams)
-    if (!isEqual)
-      await attempt(sink, day, async () => ({ events: await repair!({ zone: zone.id, day, sink }, zone) }))
   return gains
 }
 
-function withGain(stream: StreamAudit, gains: readonly Gain[]): StreamAudit {
-  const gain = gains.find(({ sink, events }) => sink === stream.sink && events !== undefined)
-  return gain?.events === undefined ? stream : { ...stream, repaired: gain.events }
+interface Subject {
+  readonly stream: Stream
+  readonly zone: Zone
+  readonly looked: FilesLooked | undefined
+  readonly isMissing: boolean
 }
 
-function withRestored(report: FileAudit, gains: readonly Gain[]): FileAudit {
-  const gain = gains.find(({ sink, lines }) => sink === report.sink && lines !== undefined)
-  return gain?.lines === undefined ? report : { ...report, ...gain.lines }
+/** First the store's belief in files, then one scan for all that is missing. */
+async function repairOne(
+  { stream, zone, looked, isMissing }: Subject,
+  listing: Found['listing'],
+  deps: RepairDeps,
+): Promise<Omit<Gain, 'sink'>> {
+  if (typeof listing === 'string') return { error: listing }
+  let gain: Omit<Gain, 'sink'> = {}
+  try {
+    const nothing = { unseen: 0, adopted: 0 }
+    const files = looked === undefined ? nothing : await deps.correct({ stream, zone, looked, listing })
+    const isToShip = isMissing || files.unseen > 0
+    if (looked !== undefined) gain = { file: { restored: 0, adopted: files.adopted } }
+    const shipped = isToShip ? await deps.ship(stream, zone) : 0
+    const restored = Math.min(files.unseen, shipped)
+    return {
+      ...(looked !== undefined && { file: { restored, adopted: files.adopted } }),
+      ...(isMissing && { stream: { repaired: shipped - restored } }),
+    }
+  } catch (error) {
+    return { ...gain, error: reasonOf(error) }
+  }
 }
 
 /** A stop and a bug are nobody's report. */

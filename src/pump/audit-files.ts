@@ -20,9 +20,9 @@ export interface FilesLooked {
   readonly report: FileAudit
   /** By which it was looked. */
   readonly checkpoint: Checkpoint
-  /** Fingerprints of events without a line, and of lines without an event; at most a million of each. */
-  readonly absent: ReadonlySet<bigint>
-  readonly strange: ReadonlySet<bigint>
+  /** Fingerprints by minute of events without a line, and of lines without an event; at most a million of each. */
+  readonly absent: ReadonlyMap<number, readonly bigint[]>
+  readonly strange: ReadonlyMap<number, readonly bigint[]>
   readonly ends: ReadonlyMap<string, PartEnd>
 }
 
@@ -58,7 +58,8 @@ export async function auditFiles(
   const faults = new FaultTally()
   const { lines, tally, ends } = await countLines({ stream, sink, snapshot }, faults, signal)
   const doubtful = expected.differing(tally)
-  const holes = { absent: new Set<bigint>(), strange: new Set<bigint>() }
+  const holes = { absent: new Map<number, bigint[]>(), strange: new Map<number, bigint[]>() }
+  const room = { absent: eventsAtOnce, strange: eventsAtOnce }
   const minutes: FileMinute[] = []
   let isByCounts = false
   for (const some of rounds(doubtful, expected, tally)) {
@@ -68,8 +69,11 @@ export async function auditFiles(
       const report = each.report(minute, expected.at(minute))
       if (report.missing + report.surplus > 0) minutes.push(report)
       isByCounts ||= each.isByCounts
-      collect(holes.absent, each.absent())
-      collect(holes.strange, each.strange())
+      for (const kind of ['absent', 'strange'] as const) {
+        const some = [...each[kind]()].slice(0, room[kind])
+        room[kind] -= some.length
+        if (some.length > 0) holes[kind].set(minute, some)
+      }
     }
   }
   const parts = await differingParts(sink, stream, deps, signal)
@@ -100,7 +104,7 @@ export async function auditFiles(
       faultyLines: faults.named(),
       parts,
     },
-    ...(missing === 0 || elsewhere > 0 ? { ...holes, absent: new Set<bigint>() } : holes),
+    ...(missing === 0 || elsewhere > 0 ? { ...holes, absent: new Map() } : holes),
     ends,
   }
 }
@@ -221,12 +225,5 @@ async function lookAtLines(
       const fault = looked.get(minuteOf(timeMs))?.fault(fingerprint)
       if (fault !== undefined) faults.add({ part: piece.part, line: piece.from + index, fault, ...identity })
     }
-  }
-}
-
-function collect(into: Set<bigint>, fingerprints: Iterable<bigint>): void {
-  for (const fingerprint of fingerprints) {
-    if (into.size >= eventsAtOnce) return
-    into.add(fingerprint)
   }
 }

@@ -114,7 +114,7 @@ export interface FileAudit {
   /** The first of the faulty lines, by part and number. */
   readonly faultyLines: readonly LineReport[]
   readonly parts: readonly PartReport[]
-  /** Lines that a repair wrote again, and lines that it took into the ledger. */
+  /** Events without a line that a repair delivered again, and lines that it took into the ledger. */
   readonly restored?: number
   readonly adopted?: number
 }

@@ -26,6 +26,12 @@ export interface AuditDeps extends ReadDeps {
   isShipping(): Promise<boolean>
 }
 
+/** How each sink's ledger compares with what the API lists of the day. */
+export interface DayAudit {
+  readonly streams: readonly StreamAudit[]
+  readonly listing: DayListing
+}
+
 interface Subject {
   readonly sink: AuditedSink
   readonly stream: Stream
@@ -42,7 +48,7 @@ const longestWaitMs = 90_000
  * Reads a day anew and compares it with the ledger of each sink, without a fence. Throws a Failure when it could not
  * look: the API does not answer, the day cannot be read, the store is out of reach.
  */
-export async function auditDay(job: AuditJob, deps: AuditDeps, signal: AbortSignal): Promise<StreamAudit[]> {
+export async function auditDay(job: AuditJob, deps: AuditDeps, signal: AbortSignal): Promise<DayAudit> {
   const { zone, day, sinks } = job
   const subjects: Subject[] = []
   for (const sink of sinks) {
@@ -55,7 +61,7 @@ export async function auditDay(job: AuditJob, deps: AuditDeps, signal: AbortSign
   const reports: StreamAudit[] = []
   for (const subject of subjects)
     reports.push(await judge(job, subject, { listing, listedAtMs }, deps, signal))
-  return reports
+  return { streams: reports, listing }
 }
 
 async function listDay(

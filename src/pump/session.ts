@@ -55,6 +55,7 @@ export interface Session<Job = PumpJob> {
 
 export interface CommitExtras {
   readonly seen?: ReadonlyMap<number, Uint8Array>
+  readonly unsee?: ReadonlyMap<number, Uint8Array>
   readonly deadLetters?: readonly DeadLetter[]
   readonly removedLetters?: readonly Identity[]
   readonly gaps?: readonly Gap[]
@@ -86,6 +87,7 @@ export function createSession<Job extends Omit<PumpJob, 'sink'>>(
           basedOn: held.commit,
           next: numbered,
           seen: extras.seen ?? new Map(),
+          unsee: extras.unsee ?? new Map(),
           deadLetters: extras.deadLetters ?? [],
           removedLetters: extras.removedLetters ?? [],
           gaps: extras.gaps ?? [],

@@ -17,8 +17,9 @@ export function refuseImpossible({ next, basedOn, deadLetters }: Commit): void {
  * Fence and number alone would not tell two commits apart: after a lost answer the same pump may build another one on
  * the same checkpoint, and "done" would then be wrong.
  */
-export function hashOf({ seen, ...rest }: Commit): Buffer {
-  const minutes = [...seen].sort(([a], [b]) => a - b)
+export function hashOf({ seen, unsee = new Map(), ...rest }: Commit): Buffer {
+  const inOrder = (each: Commit['seen']) => [...each].sort(([a], [b]) => a - b)
+  const minutes = [...inOrder(seen), ...inOrder(unsee)]
   const { fence, basedOn, next, deadLetters, removedLetters = [], gaps } = rest
   const sizes = minutes.map(([minute, bytes]) => [minute, bytes.byteLength])
   const hash = createHash('sha256')

@@ -44,7 +44,7 @@ test('begins a reading anew whose cursor expired, a few times', async () => {
   const { deps, clock, requests } = listing(3, { 2: expired, 4: expired })
   const store = await storeAt(clock)
   const more = { store, policy, isShipping: async () => false }
-  const [report] = await auditDay(job, { ...deps, ...more }, never)
+  const [report] = (await auditDay(job, { ...deps, ...more }, never)).streams
   expect(report).toMatchObject({
     listed: 6,
     ledger: 0,
@@ -74,7 +74,7 @@ test('looks again at what a running process is about to ship', async () => {
     await ship(store, [1 + asked], caughtUpAtMs)
     return true
   }
-  const [report] = await auditDay(job, { ...deps, store, policy, isShipping }, never)
+  const [report] = (await auditDay(job, { ...deps, store, policy, isShipping }, never)).streams
   expect(report).toMatchObject({ listed: 4, ledger: 4, missing: 0, isEqual: true })
   expect(asked).toBe(2)
 })
@@ -90,7 +90,7 @@ test('does not wait for what a later reading has not found, nor for a process th
     const beganMs = clock.monotonic()
     let asked = 0
     const isShipping = async () => ++asked > 0
-    const [report] = await auditDay(job, { ...deps, store, policy, isShipping }, never)
+    const [report] = (await auditDay(job, { ...deps, store, policy, isShipping }, never)).streams
     expect(report).toMatchObject({
       missing: 1,
       surplus: 0,
@@ -106,7 +106,8 @@ test('tells what is not yet due from what is missing by the time of the event', 
   const { deps, clock } = listing(2)
   const store = await storeAt(clock)
   await ship(store, [0], Date.parse(eventOf(1).time!))
-  const [report] = await auditDay(job, { ...deps, store, policy, isShipping: async () => false }, never)
+  const [report] = (await auditDay(job, { ...deps, store, policy, isShipping: async () => false }, never))
+    .streams
   expect(report).toMatchObject({ listed: 4, ledger: 1, missing: 1, notYetDue: 2, surplus: 0, isEqual: false })
   expect(report!.minutes).toEqual([
     { minute: '2026-11-20T11:55:00.000Z', listed: 4, ledger: 1, missing: 1, notYetDue: 2, surplus: 0 },

@@ -28,6 +28,7 @@
     ARGV[13] bytes of a full bucket of seen
     ARGV[14] number of buckets that a minute may lie in
     ARGV[15] number of minutes; for each: minute, fingerprints, and for each bucket: bucket, minute of the bucket
+             number of minutes to take out of, and these, in the same form
              number of dead letters; for each: event, reason, bytes, letter
              number of gaps; for each: gap, its value
              number of dead letters that go; for each: event
@@ -53,6 +54,8 @@ end
 -- What may be refused comes first: a script that has written cannot take it back.
 local width = 2 + 2 * tonumber(ARGV[14])
 local seen_at = at
+each(width, function() end)
+local unseen_at = at
 each(width, function() end)
 local added, removed, growth = {}, {}, 0
 each(4, function(index)
@@ -122,6 +125,42 @@ local function append(minute, old, fingerprints)
   end
   redis.call('HSET', KEYS[8], minute, struct.pack('>I4', chunks) .. string.sub(open, from))
 end
+
+-- What is taken out of seen goes before anything is added.
+at = unseen_at
+each(width, function(index)
+  local minute, taken = ARGV[index], {}
+  for from = 1, #ARGV[index + 1], 8 do taken[string.sub(ARGV[index + 1], from, from + 7)] = true end
+  local old = redis.call('HGET', KEYS[8], minute)
+  if old then
+    local parts, kept = {}, {}
+    for chunk = 0, struct.unpack('>I4', old) - 1 do
+      parts[#parts + 1] = redis.call('HGET', KEYS[8], minute .. '.' .. chunk)
+      redis.call('HDEL', KEYS[8], minute .. '.' .. chunk)
+    end
+    parts[#parts + 1] = string.sub(old, 5)
+    local all = table.concat(parts)
+    for from = 1, #all, 8 do
+      local fingerprint = string.sub(all, from, from + 7)
+      if not taken[fingerprint] then kept[#kept + 1] = fingerprint end
+    end
+    redis.call('HDEL', KEYS[8], minute)
+    if #kept > 0 then append(minute, nil, table.concat(kept)) end
+  end
+  for bucket = index + 2, index + width - 1, 2 do
+    local name, offset = ARGV[bucket], ARGV[bucket + 1]
+    local held = buckets[name] or redis.call('HGET', KEYS[8], name)
+    if held then
+      local kept = {}
+      for from = 1, #held, 9 do
+        local entry = string.sub(held, from, from + 8)
+        if string.sub(entry, 1, 1) ~= offset or not taken[string.sub(entry, 2)] then kept[#kept + 1] = entry end
+      end
+      buckets[name] = table.concat(kept)
+      changed[name] = true
+    end
+  end
+end)
 
 at = seen_at
 each(width, function(index)

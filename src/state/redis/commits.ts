@@ -44,7 +44,8 @@ export function createCommits(limits: CommitLimits, link: Link, keys: Keys, inst
 }
 
 function argumentsOf(commit: Commit, limits: CommitLimits, now: string): Argument[] {
-  const { fence, basedOn, next, seen, deadLetters, removedLetters = [], gaps } = commit
+  const { fence, basedOn, next, seen, unsee = new Map(), deadLetters, removedLetters = [], gaps } = commit
+  const [, ...takenOut] = seenArguments(next.stream.day, unsee)
   return [
     streamKey(next.stream),
     fence,
@@ -60,6 +61,7 @@ function argumentsOf(commit: Commit, limits: CommitLimits, now: string): Argumen
     chunkBytes,
     bucketBytes,
     ...seenArguments(next.stream.day, seen),
+    ...takenOut,
     deadLetters.length,
     ...deadLetters.flatMap(letterArguments),
     gaps.length,

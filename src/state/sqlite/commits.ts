@@ -3,7 +3,7 @@ import { hashOf, lettersFull, refuseImpossible } from '../commit-checks.ts'
 import { nextChange } from './changes.ts'
 import type { Database } from './database.ts'
 import { addLetters, allLetterBytes, removeLetter } from './dead-letters.ts'
-import { addSeen } from './fingerprints.ts'
+import { addSeen, removeSeen } from './fingerprints.ts'
 import { insertGaps } from './gaps.ts'
 import { findStream } from './streams.ts'
 
@@ -22,6 +22,7 @@ export function createCommits({ deadLetterMaxBytes }: CommitLimits, database: Da
       if (row.commit_hash !== null && hash.equals(row.commit_hash)) return 'done'
       if (row.fence !== commit.fence || row.commit_number !== basedOn) return 'refused'
       changeDeadLetters(database, commit, deadLetterMaxBytes)
+      removeSeen(database, row, commit.unsee ?? new Map())
       addSeen(database, row, commit.seen)
       insertGaps(database, commit.gaps)
       const { stream: _, ...body } = next

@@ -62,6 +62,24 @@ export function addSeen(
   }
 }
 
+/** Takes packed fingerprints out of a stream's minutes and of their counts. Inside of a write. */
+export function removeSeen(
+  database: Database,
+  owner: { readonly id: number; readonly seen: number },
+  removed: ReadonlyMap<number, Uint8Array>,
+): void {
+  for (const [minute, bytes] of removed) {
+    refuseDamaged(minute, bytes)
+    const gone = new Set(unpackFingerprints(bytes))
+    const held = unpackFingerprints(loadMinute(database, owner.seen, minute) ?? new Uint8Array())
+    const kept = held.filter((fingerprint) => !gone.has(fingerprint))
+    if (kept.length === held.length) continue
+    database.run('DELETE FROM chunk WHERE seen = ? AND minute = ?', owner.seen, minute)
+    database.run('DELETE FROM minute WHERE stream = ? AND minute = ?', owner.id, minute)
+    addSeen(database, owner, new Map([[minute, packFingerprints(kept)]]))
+  }
+}
+
 function addCount(database: Database, stream: number, added: MinuteCount): void {
   const sql = 'SELECT minute, count, hash FROM minute WHERE stream = ? AND minute = ?'
   const known = database.one<MinuteRow>(sql, stream, added.minute)

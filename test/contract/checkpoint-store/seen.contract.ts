@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { countMinute, untimedMinute } from '../../../src/domain/seen.ts'
+import { countMinute, packFingerprints, untimedMinute } from '../../../src/domain/seen.ts'
 import type { CheckpointStore } from '../../../src/ports.ts'
 import { buildCommit, buildHolder, buildStream, packed } from './builders.ts'
 import type { OpenedStore } from './opened-store.ts'
@@ -55,6 +55,41 @@ export function seenContract(opened: () => OpenedStore): void {
       }
       expect(sorted((await store.loadSeen(stream, [7])).get(7))).toEqual(range(0, next))
       expect(await store.ledger(stream)).toEqual([countMinute(7, packed(0, next))])
+    })
+
+    it('takes fingerprints out of it, with their counts, wherever they lie', async () => {
+      for (const count of [1, 249, 1, 250, 600])
+        await commitSeen(new Map([[7, packed(count * 10_000, count)]]))
+      await commitSeen(
+        new Map([
+          [8, packed(1, 3)],
+          [untimedMinute, packed(5, 2)],
+        ]),
+      )
+      const { fence, checkpoint } = await store.take(stream, one)
+      const gone = [...range(2_490_000, 249), ...range(6_000_000, 599)]
+      const unsee = new Map([
+        [7, packFingerprints(gone)],
+        [8, packed(2, 1)],
+        // One that is not there is none.
+        [9, packed(1, 1)],
+        [untimedMinute, packed(5, 2)],
+      ])
+      const more = { seen: new Map([[8, packed(9, 1)]]), unsee }
+      expect(await store.commit(buildCommit(stream, fence, checkpoint!.commit, more))).toBe('done')
+      const found = await store.loadSeen(stream, [7, 8, 9, untimedMinute])
+      const left = new Set(gone)
+      const kept = [1, 249, 1, 250, 600].flatMap((count) => range(count * 10_000, count))
+      const rest = [...new Set(kept)].filter((each) => !left.has(each)).sort((a, b) => (a < b ? -1 : 1))
+      expect([...new Set(sorted(found.get(7)))]).toEqual(rest)
+      expect(sorted(found.get(8))).toEqual(
+        sorted(packFingerprints([...range(1, 1), ...range(3, 1), ...range(9, 1)])),
+      )
+      expect([found.has(9), found.has(untimedMinute)]).toEqual([false, false])
+      expect((await store.ledger(stream)).map(({ minute, count }) => [minute, count])).toEqual([
+        [7, sorted(found.get(7)).length],
+        [8, 3],
+      ])
     })
 
     it('keeps the streams apart', async () => {

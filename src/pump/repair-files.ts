@@ -1,0 +1,112 @@
+import type { Checkpoint } from '../domain/checkpoint.ts'
+import type { Receipt } from '../domain/delivery.ts'
+import { Failure } from '../domain/failure.ts'
+import { countMend } from '../domain/progress.ts'
+import { untimedMinute } from '../domain/seen.ts'
+import type { Stream, Zone } from '../domain/stream.ts'
+import { noTrust } from '../domain/trust.ts'
+import type { FilesLooked } from './audit-files.ts'
+import type { PartReport } from './audit-report.ts'
+import type { DayListing } from './day-listing.ts'
+import { withStream } from './hold-stream.ts'
+import { patiently } from './patiently.ts'
+import { createSeenWindow, type Sighting } from './seen-window.ts'
+import type { PumpDeps, Session } from './session.ts'
+
+export interface FilesRepair {
+  readonly stream: Stream
+  readonly zone: Zone
+  readonly looked: FilesLooked
+  /** What the API lists of the day now: only what it lists can be delivered again. */
+  readonly listing: DayListing
+}
+
+export interface FilesRepaired {
+  /** Events that count as not delivered from now on: the next full scan delivers them. */
+  readonly unseen: number
+  /** Lines whose events count as delivered from now on. */
+  readonly adopted: number
+}
+
+/**
+ * Corrects in one commit what the store believes of files: events without a line count as not delivered, lines that the
+ * ledger does not know count as delivered, and a part that is gone or cut short is what is left of it. Delivers nothing:
+ * the next full scan does, also after a crash. Throws Failure.
+ */
+export function repairFiles(
+  { stream, zone, looked, listing }: FilesRepair,
+  deps: PumpDeps,
+  signal: AbortSignal,
+): Promise<FilesRepaired> {
+  const job = { stream, zone, lane: 'backfill', trust: noTrust, mayGoOn: () => false } as const
+  const correct = (session: Session<unknown>) => correctStream(session, stream, looked, listing)
+  return patiently(() => withStream(job, deps, correct), deps, signal)
+}
+
+async function correctStream(
+  { checkpoint, commit, deps }: Session<unknown>,
+  stream: Stream,
+  looked: FilesLooked,
+  listing: DayListing,
+): Promise<FilesRepaired> {
+  const before = checkpoint()
+  // What others corrected since the files were looked at must not be delivered twice.
+  if (before.mends !== looked.checkpoint.mends) throw lookAgain()
+  const isListed = ({ fingerprint }: Sighting, minute: number) =>
+    listing.minutes.get(minute)?.fingerprints.has(fingerprint) === true
+  const seen = createSeenWindow(deps.store, stream)
+  const unseen = [...sightingsOf(looked.absent)].filter(([minute, each]) => isListed(each, minute))
+  const lost = unseen.map(([, each]) => each)
+  const found = await seen.unseenOf([...sightingsOf(looked.strange)].map(([, each]) => each))
+  const receipts = receiptsLeft(before, looked)
+  const isSame =
+    receipts.length === before.receipts.length && receipts.every((r, i) => r === before.receipts[i])
+  if (lost.length + found.length === 0 && isSame) return { unseen: 0, adopted: 0 }
+  // Which of the absent events a person dropped is not known: all of them are delivered again.
+  const { dropped, ...counters } = before.counters
+  const kept = lost.length === 0 && dropped !== undefined ? { dropped } : {}
+  const delivered = counters.delivered + found.length - lost.length + (lost.length > 0 ? (dropped ?? 0) : 0)
+  await commit(
+    countMend({
+      ...before,
+      receipts,
+      counters: { ...counters, ...kept, delivered },
+      needsFull: before.needsFull || (before.ended === undefined && lost.length > 0),
+    }),
+    { seen: seen.pack(found), unsee: seen.pack(lost) },
+  )
+  return { unseen: lost.length, adopted: found.length }
+}
+
+function* sightingsOf(minutes: FilesLooked['absent']): Generator<readonly [number, Sighting]> {
+  for (const [minute, fingerprints] of minutes) {
+    const time = minute === untimedMinute ? {} : { timeMs: minute * 60_000 }
+    for (const fingerprint of fingerprints) yield [minute, { fingerprint, ...time }]
+  }
+}
+
+/** Nobody waits any longer for what parts have lost. */
+function receiptsLeft(before: Checkpoint, { checkpoint, report, ends }: FilesLooked): Receipt[] {
+  const lost = new Map(report.parts.map((part) => [part.part, part]))
+  const known = new Map(checkpoint.receipts.map(({ part, bytes }) => [part, bytes]))
+  return before.receipts.flatMap((receipt) => {
+    const left = leftOf(receipt, lost.get(receipt.part), ends)
+    // A pump has lengthened it since: what came is committed, and must not be cut.
+    if (left[0] !== receipt && known.get(receipt.part) !== receipt.bytes) throw lookAgain()
+    return left
+  })
+}
+
+function leftOf(receipt: Receipt, part: PartReport | undefined, ends: FilesLooked['ends']): Receipt[] {
+  if (part?.fault === 'missing') return part.isElsewhere === true ? [receipt] : []
+  const end = ends.get(receipt.part)
+  if (end === undefined || end.damage !== undefined) return [receipt]
+  // Compressed parts are never cut: what is wrong with one stays until somebody moves it away.
+  const isCut = part?.fault === 'short' || (end.isTorn && !end.isCompressed)
+  return [isCut ? { ...receipt, bytes: end.wholeBytes, lines: end.wholeLines } : receipt]
+}
+
+function lookAgain(): Failure {
+  const text = 'its files changed since they were looked at, by another repair'
+  return new Failure('refuse', 'rejected', `${text}: run the audit again`)
+}
