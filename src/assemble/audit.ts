@@ -4,7 +4,7 @@ import type { Config, SinkConfig } from '../config/schema.ts'
 import type { Day } from '../domain/day.ts'
 import type { Identity } from '../domain/event.ts'
 import type { ReadRequest } from '../domain/read-request.ts'
-import { isFailure, messageOf } from '../domain/failure.ts'
+import { Failure, isFailure, messageOf } from '../domain/failure.ts'
 import type { Stream, Zone } from '../domain/stream.ts'
 import { formats, type FormatName } from '../formats/registry.ts'
 import { noTrust } from '../domain/trust.ts'
@@ -15,7 +15,7 @@ import { auditDays, type DaysAudit } from '../pump/audit-days.ts'
 import type { FileAudit, StreamAudit } from '../pump/audit-report.ts'
 import type { AuditedSink, PartEnd, PartLines } from '../pump/audited-sink.ts'
 import { withHeartbeat } from '../pump/heartbeat.ts'
-import { repairStream } from '../pump/repair.ts'
+import { serveRequest } from '../pump/serve-request.ts'
 import { repairFiles, type FilesRepair } from '../pump/repair-files.ts'
 import { compareParts } from '../sinks/file/compare-parts.ts'
 import { readCommitted } from '../sinks/file/read-committed.ts'
@@ -102,11 +102,14 @@ async function repairOver(
 ): Promise<number> {
   const { clock, apiClock } = ground
   const trust = (await store.read(stream))?.trust ?? noTrust
-  const pump = (wish: ReadRequest, abort: AbortSignal) =>
+  const wish: ReadRequest = { id: randomUUID() }
+  const pump = (abort: AbortSignal) =>
     shipping.pump({ stream, zone, trust, lane: 'backfill', wish }, () => false, abort)
   const deps = { store, clock, now: () => apiClock.now(zone.account), pump }
-  const work = () => repairStream(stream, { id: randomUUID() }, deps, signal)
-  return (await withHeartbeat({ store, clock, holder }, work)).delivered
+  const work = () => serveRequest(stream, wish, deps, signal)
+  const { outcome, reason, delivered } = await withHeartbeat({ store, clock, holder }, work)
+  if (outcome === 'left_out') throw new Failure('refuse', 'rejected', reason ?? 'the day was left out')
+  return delivered
 }
 
 function auditedSink(sink: SinkConfig, store: CheckpointStore): AuditedSink {

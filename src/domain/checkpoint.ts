@@ -1,3 +1,4 @@
+import type { ArchiveScans } from './archive-scan.ts'
 import type { Receipt } from './delivery.ts'
 import type { FailureCode, FailureKind } from './failure.ts'
 import type { Cursor } from './page.ts'
@@ -84,8 +85,7 @@ export interface Checkpoint {
   readonly receipts: readonly Receipt[]
   /** How often lines or receipts changed otherwise than by a page or a replay: who compared them before looks again. */
   readonly mends?: number
-  /** Events are being shipped from the files of another sink: fingerprints stay until that is done, however old. */
-  readonly fromArchive?: true
+  readonly archives?: ArchiveScans
   readonly trouble?: Trouble
   /** Of a person's read request, named by its id: it does not touch the live stream's state, lag or readiness. */
   readonly requestTrouble?: Trouble & { readonly request: string }

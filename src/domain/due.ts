@@ -44,7 +44,7 @@ export function dueAt(due: Due, trouble: Trouble | undefined, nowMs: number): nu
 }
 
 function wishDue(stream: Stream, checkpoint: Checkpoint | undefined, wish: ReadRequest): Due {
-  return { kind: 'full', atMs: isAnswered(checkpoint, wish) ? Infinity : startOf(stream.day) }
+  return { kind: wish.source ?? 'full', atMs: isAnswered(checkpoint, wish) ? Infinity : startOf(stream.day) }
 }
 
 /** The first full sweep, or one that has to follow an incomplete sweep: at once, in turn with other streams. */

@@ -49,7 +49,7 @@ export type Happening =
   | {
       name: 'SweepCompleted'
       stream: Stream
-      kind: 'full' | 'partial'
+      kind: 'full' | 'partial' | 'archive'
       pages: number
       found: number
       seconds: number

@@ -1,3 +1,4 @@
+import { afterArchivePage, archiveScan } from './archive-scan.ts'
 import type { Checkpoint } from './checkpoint.ts'
 import { completeSweep } from './complete-sweep.ts'
 import type { Receipt } from './delivery.ts'
@@ -42,6 +43,7 @@ export function sweepFor(
   wish?: ReadRequest,
 ): Sweep {
   const { kind } = due
+  if (kind === 'archive') return archiveScan(checkpoint, wish?.id ?? '', nowMs)
   const unfinished = kind === 'full' ? checkpoint.full : checkpoint.partial
   if (unfinished !== undefined) return unfinished
   const overlapStartMs = overlapStart(checkpoint, policy)
@@ -81,6 +83,7 @@ export function afterPage(
   policy: Policy,
 ): Checkpoint {
   const { sweep } = step
+  if (sweep.kind === 'archive') return afterArchivePage(withTroubleAfterPage(before), step, facts, outcome)
   const moved: Checkpoint = {
     ...before,
     lastPage: sweep.kind,
@@ -107,7 +110,9 @@ export function afterPage(
   if (step.end !== 'complete') return sweep.wish === undefined ? dropSweeps(moved) : dropFullSweep(moved)
   const { trouble: _, ...calm } = moved
   const complete = completeSweep(calm, sweep, { nowMs, isTimeDoubtful: outcome.isTimeDoubtful }, policy)
-  return sweep.wish === undefined ? complete : answerRequest(complete, { id: sweep.wish, outcome: 'done' })
+  return sweep.wish === undefined
+    ? complete
+    : answerRequest(complete, { id: sweep.wish, outcome: 'done', found: sweep.found })
 }
 
 /** Events of a page that the sink has taken, although the page as a whole could not be committed. */

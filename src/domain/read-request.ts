@@ -7,12 +7,16 @@ import type { Checkpoint, Trouble } from './checkpoint.ts'
  */
 export interface ReadRequest {
   readonly id: string
+  /** The day is read from files of another sink. Default: from the API. */
+  readonly source?: 'archive'
 }
 
 /** What became of a request; written in the commit that answers it. */
 export interface RequestAnswer {
   readonly id: string
   readonly outcome: 'done' | 'left_out'
+  /** Unseen events that its scan found. */
+  readonly found?: number
   /** Why the day was left out. */
   readonly reason?: string
 }

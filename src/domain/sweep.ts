@@ -4,8 +4,11 @@ import { liesBefore, type PageFacts } from './page-facts.ts'
 import { maxEmptyPages, maxPagesPerSweep } from './policy.ts'
 import type { Order } from './trust.ts'
 
-/** `full` reads from the first page to the last; `partial` only where new events are expected. */
-export type SweepKind = 'full' | 'partial'
+/**
+ * `full` reads from the first page to the last; `partial` only where new events are expected; `archive` reads files of
+ * another sink in place of the API.
+ */
+export type SweepKind = 'full' | 'partial' | 'archive'
 
 /** An unfinished sweep. It outlives its pump: the next one continues at `cursor`. */
 export interface Sweep {

@@ -124,9 +124,9 @@ async function repairOne(
   try {
     const nothing = { unseen: 0, adopted: 0 }
     const files = looked === undefined ? nothing : await deps.correct({ stream, zone, looked, listing })
-    const isToShip = isMissing || files.unseen > 0
     if (looked !== undefined) gain = { file: { restored: 0, adopted: files.adopted } }
-    const shipped = isToShip ? await deps.ship(stream, zone) : 0
+    // Also where nothing is missing: whoever opens the sink cuts what lies beyond the committed lengths.
+    const shipped = await deps.ship(stream, zone)
     const restored = Math.min(files.unseen, shipped)
     return {
       ...(looked !== undefined && { file: { restored, adopted: files.adopted } }),

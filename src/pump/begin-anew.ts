@@ -1,4 +1,3 @@
-import type { Checkpoint } from '../domain/checkpoint.ts'
 import { seenAs } from './adopt.ts'
 import { createSeenWindow } from './seen-window.ts'
 import type { Session } from './session.ts'
@@ -8,10 +7,7 @@ import type { Session } from './session.ts'
  * new one takes the letters into the ledger, and what stands in files by being opened. One that is over has ended:
  * nobody reads it.
  */
-export async function beginAnew(
-  session: Session,
-  { isOver, ...more }: { readonly isOver: boolean } & Pick<Checkpoint, 'fromArchive'>,
-): Promise<void> {
+export async function beginAnew(session: Session, { isOver }: { readonly isOver: boolean }): Promise<void> {
   const fresh = session.checkpoint()
   if (fresh.commit > 0) return
   const { job, deps, now } = session
@@ -20,7 +16,6 @@ export async function beginAnew(
   await session.commit(
     {
       ...fresh,
-      ...more,
       counters: { ...fresh.counters, deadLetters: keys.length },
       ...(isOver && { ended: { as: 'closed', atMs: now() } }),
     },

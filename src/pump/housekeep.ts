@@ -29,13 +29,13 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
     const accounts = new Map(zones.map(({ id, account }) => [id, account]))
     const awaited = await awaitedStreams(store)
     const checkpoints = await store.list()
-    for (const { stream, ended, fromArchive } of checkpoints) {
+    for (const { stream, ended, archives } of checkpoints) {
       if (signal.aborted) return
       const key = streamKey(stream)
       const account = accounts.get(stream.zone)
       if (ended === undefined || account === undefined || !apiClock.isConfirmed(account)) continue
       // A day longer than the API keeps it: its fingerprints may still be asked for by a clock that is a little behind.
-      const isAwaited = fromArchive === true || awaited.has(key)
+      const isAwaited = archives !== undefined || awaited.has(key)
       if (isAwaited || isReadable(stream.day, apiClock.now(account) - dayMs, policy)) forgotten.delete(key)
       else if (!forgotten.has(key)) {
         await store.forgetFingerprints(stream)

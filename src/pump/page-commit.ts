@@ -28,7 +28,7 @@ export async function commitPage(session: Session, seen: SeenWindow, page: Shipp
   const { refusals, receipts } = delivery
   const nowMs = session.now()
   const before = session.checkpoint()
-  const late = lateOf(facts, lateBefore(before, policy))
+  const late = step.sweep.kind === 'archive' ? 0 : lateOf(facts, lateBefore(before, policy))
   const deadLetters = refusals.length
   const delivered = unseen.length - deadLetters
   const isTimeDoubtful = deps.apiClock.isDoubtful(job.zone.account)

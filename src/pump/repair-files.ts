@@ -17,7 +17,7 @@ export interface FilesRepair {
   readonly stream: Stream
   readonly zone: Zone
   readonly looked: FilesLooked
-  /** What the API lists of the day now: only what it lists can be delivered again. */
+  /** What the API lists of the day now: only that can be delivered again, and only that is an event. */
   readonly listing: DayListing
 }
 
@@ -29,9 +29,9 @@ export interface FilesRepaired {
 }
 
 /**
- * Corrects in one commit what the store believes of files: events without a line count as not delivered, lines that the
- * ledger does not know count as delivered, and a part that is gone or cut short is what is left of it. Delivers nothing:
- * the next full scan does, also after a crash. Throws Failure.
+ * Corrects in one commit what the store believes of files. Of the events that the API lists, those without a line count as
+ * not delivered, and those whose line the ledger does not know count as delivered. A part that is gone or cut short is
+ * what is left of it. Delivers nothing: the next full scan does, also after a crash. Throws Failure.
  */
 export function repairFiles(
   { stream, zone, looked, listing }: FilesRepair,
@@ -55,9 +55,10 @@ async function correctStream(
   const isListed = ({ fingerprint }: Sighting, minute: number) =>
     listing.minutes.get(minute)?.fingerprints.has(fingerprint) === true
   const seen = createSeenWindow(deps.store, stream)
-  const unseen = [...sightingsOf(looked.absent)].filter(([minute, each]) => isListed(each, minute))
-  const lost = unseen.map(([, each]) => each)
-  const found = await seen.unseenOf([...sightingsOf(looked.strange)].map(([, each]) => each))
+  const listed = (minutes: FilesLooked['absent']) =>
+    [...sightingsOf(minutes)].flatMap(([minute, each]) => (isListed(each, minute) ? [each] : []))
+  const lost = listed(looked.absent)
+  const found = await seen.unseenOf(listed(looked.strange))
   const receipts = receiptsLeft(before, looked)
   const isSame =
     receipts.length === before.receipts.length && receipts.every((r, i) => r === before.receipts[i])

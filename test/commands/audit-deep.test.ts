@@ -139,7 +139,7 @@ describe('what was done to a file by hand', () => {
     expect(repaired.file).toMatchObject({ missing: 0, restored: missing })
     expect([repaired.code, repaired.stderr]).toEqual([
       stays ? 1 : 0,
-      expect.stringContaining(`restoring lines of zone 101 on ${yesterday} → archive\n`),
+      expect.stringContaining(`repairing zone 101 on ${yesterday} → archive\n`),
     ])
     if (stays) expect(repaired.file.faultyLines.map(({ line }) => line)).toEqual(lines)
     else await expectWhole(workshop)

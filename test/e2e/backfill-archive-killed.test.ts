@@ -84,12 +84,12 @@ async function housekeep(place: Workplace): Promise<void> {
     const configured = zones.map((id) => ({ id, name: String(id), account: 'default' }))
     const settings = () => ({ zones: configured, sinks: ['archive', 'copy'], policy })
     await createHousekeeping({ store, apiClock, settings, keepDays: 14 })(new AbortController().signal)
-    for (const { stream, fromArchive } of await store.list()) {
+    for (const { stream, archives } of await store.list()) {
       const [first] = await store.ledger(stream)
       // The archive's own days had no sweep that would end them.
       if (first === undefined || stream.sink !== 'copy') continue
       const isKept = (await store.loadSeen(stream, [first.minute])).size === 1
-      expect([stream, isKept]).toEqual([stream, fromArchive === true])
+      expect([stream, isKept]).toEqual([stream, archives !== undefined])
     }
   })
 }

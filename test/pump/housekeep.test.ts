@@ -33,7 +33,7 @@ async function createHouse(accounts: readonly string[]) {
     apiClock,
     forgets: () => forgets,
     keep: createHousekeeping({ store: counting, apiClock, settings, keepDays: 14 }),
-    async add(daysAgo: number, isEnded = true, more: Pick<Checkpoint, 'fromArchive'> = {}) {
+    async add(daysAgo: number, isEnded = true, more: Pick<Checkpoint, 'archives'> = {}) {
       const stream = { zone: 1, day: shiftDay(today, -daysAgo), sink: 'archive' }
       const { fence } = await store.take(stream, holder)
       const ended = { as: 'closed', atMs: at(2) - daysAgo * 24 * hourMs } as const
@@ -55,7 +55,7 @@ describe('housekeeping', () => {
       await house.add(4),
       await house.add(5, false),
       // Events are being shipped there from files.
-      await house.add(6, true, { fromArchive: true }),
+      await house.add(6, true, { archives: {} }),
     ]
     house.apiClock.learn('a', 0)
     await house.keep(never)

@@ -47,7 +47,7 @@ test('a failed request leaves state, lag and readiness of the live stream as the
   stage.script.answer = listingOf(events, 2)
   await stage.pump(request)
   const answered = (await stage.read())!
-  expect(answered.lastRequest).toEqual({ id: 'r1', outcome: 'done' })
+  expect(answered.lastRequest).toEqual({ id: 'r1', outcome: 'done', found: 0 })
   expect(answered.requestTrouble).toBeUndefined()
 })
 

@@ -96,7 +96,9 @@ test('lines that the ledger does not know count as delivered, and are not delive
   const more = eventAt(9)
   const strange = new Map([[minuteOf(more.timeMs), [more.fingerprint, events[0]!.fingerprint]]])
   const what = { ...(await looked(stage, [])), strange }
-  expect(await repair(stage, what)).toEqual({ unseen: 0, adopted: 1 })
+  // A line that is no event of the API stays unknown.
+  expect(await repair(stage, what)).toEqual({ unseen: 0, adopted: 0 })
+  expect(await repair(stage, what, listed([...events, more]))).toEqual({ unseen: 0, adopted: 1 })
   stage.script.answer = listingOf([...events, more], 2)
   await rescan(stage)
   expect(ids(stage)).toEqual([])

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import type { ArchivedPiece } from '../../src/pump/archived-lines.ts'
+import type { ArchivedPiece } from '../../src/pump/archive-source.ts'
 import { shipArchived } from '../../src/pump/ship-archived.ts'
 import { stream } from '../domain/builders.ts'
-import { createStage, eventAt, zone } from './stage.ts'
+import { createStage, eventAt, zone, type Stage } from './stage.ts'
 
 const never = () => new AbortController().signal
 /** Each line is a page of its own. */
@@ -12,32 +12,49 @@ function piece(...numbers: number[]): ArchivedPiece {
   return { part: 'p', from: 1, events: numbers.map((number) => ({ event: eventAt(number), bytes })) }
 }
 
-it('ships nothing twice where fingerprints went because another call for the same day has ended', async () => {
-  const stage = await createStage()
-  const ship = (read: () => AsyncIterable<ArchivedPiece>) =>
-    shipArchived({ stream, zone, sink: stage.sink, read, progressed: () => undefined }, stage.deps, never())
-  async function* nothing(): AsyncGenerator<ArchivedPiece> {}
-  async function* lines(): AsyncGenerator<ArchivedPiece> {
-    yield piece(1, 2)
-    await ship(nothing)
-    await stage.store.forgetFingerprints(stream)
-    yield piece(1, 3)
+/** Ships so many lines; between the first page and the second one another command does what is given. */
+async function shipWith(stage: Stage, lines: readonly number[], meanwhile: () => Promise<void>) {
+  let other: Promise<void> | undefined
+  async function* read(): AsyncGenerator<ArchivedPiece> {
+    for (const line of lines) yield piece(line)
   }
-  await expect(ship(lines)).rejects.toThrow('reading it again would ship it twice')
+  const progressed = () => void (other ??= meanwhile())
+  const { clock } = stage
+  // The pause between two pages is where others get at the stream.
+  const waiting = {
+    ...clock,
+    sleep: async (...args: Parameters<typeof clock.sleep>) => (await other, clock.sleep(...args)),
+  }
+  const deps = { ...stage.deps, clock: waiting }
+  return shipArchived({ stream, zone, sink: stage.sink, read, progressed }, deps, never())
+}
+
+async function shipNothing(stage: Stage): Promise<void> {
+  async function* read(): AsyncGenerator<ArchivedPiece> {}
+  await shipArchived(
+    { stream, zone, sink: stage.sink, read, progressed: () => undefined },
+    stage.deps,
+    never(),
+  )
+}
+
+it('ships nothing twice where the index was dropped meanwhile', async () => {
+  const stage = await createStage()
+  const shipped = await shipWith(stage, [1, 2, 1, 3], async () => {
+    const { fence, checkpoint } = await stage.store.take(stream, stage.deps.holder)
+    const next = { ...checkpoint!, commit: checkpoint!.commit + 1, ended: { as: 'closed', atMs: 1 } } as const
+    const commit = { fence, basedOn: checkpoint!.commit, next, seen: new Map(), deadLetters: [], gaps: [] }
+    expect(await stage.store.commit(commit)).toBe('done')
+    await stage.store.forgetFingerprints(stream)
+  })
+  expect(shipped.leftOut).toContain('reading it again would ship it twice')
   expect(stage.delivered.map(({ id }) => id)).toEqual(['e1'])
 })
 
 it('goes on where another call for the same day has ended and nothing is forgotten', async () => {
   const stage = await createStage()
-  const ship = (read: () => AsyncIterable<ArchivedPiece>) =>
-    shipArchived({ stream, zone, sink: stage.sink, read, progressed: () => undefined }, stage.deps, never())
-  async function* nothing(): AsyncGenerator<ArchivedPiece> {}
-  async function* lines(): AsyncGenerator<ArchivedPiece> {
-    yield piece(1, 2)
-    await ship(nothing)
-    yield piece(1, 3)
-  }
-  expect(await ship(lines)).toMatchObject({ shipped: 3, present: 1 })
+  const shipped = await shipWith(stage, [1, 2, 1, 3], () => shipNothing(stage))
+  expect(shipped).toMatchObject({ present: 1 })
   expect(stage.delivered.map(({ id }) => id)).toEqual(['e1', 'e2', 'e3'])
-  expect((await stage.read())?.fromArchive).toBeUndefined()
+  expect((await stage.read())?.archives).toBeUndefined()
 })

@@ -6,7 +6,7 @@ import { newCheckpoint } from '../../src/domain/progress.ts'
 import { noTrust } from '../../src/domain/trust.ts'
 import type { CheckpointStore } from '../../src/ports.ts'
 import { withHeartbeat } from '../../src/pump/heartbeat.ts'
-import { repairStream } from '../../src/pump/repair.ts'
+import { serveRequest } from '../../src/pump/serve-request.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 
 const stream = { zone: 1, day: '2026-11-19' as Day, sink: 'archive' }
@@ -30,12 +30,12 @@ function set(outcomes: readonly (Failure | 'throw' | undefined)[], pages = 2) {
     return undefined
   }
   const deps = { store, clock, pump, now: () => clock.now() }
-  return { clock, deps, pumps: () => pumps, repair: () => repairStream(stream, wish, deps, never) }
+  return { clock, deps, pumps: () => pumps, repair: () => serveRequest(stream, wish, deps, never) }
 }
 
 test('pumps page by page until its wish is served, and tells what that brought', async () => {
   const { repair, pumps } = set([], 3)
-  expect(await repair()).toEqual({ delivered: 5, deadLetters: 1 })
+  expect(await repair()).toEqual({ id: 'wish', outcome: 'done', delivered: 5, deadLetters: 1 })
   expect(pumps()).toBe(3)
 })
 

@@ -1,20 +1,20 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
-import { isAnswered, type ReadRequest } from '../domain/read-request.ts'
-import { Failure, isFailure } from '../domain/failure.ts'
+import { isAnswered, type ReadRequest, type RequestAnswer } from '../domain/read-request.ts'
+import { isFailure, type Failure } from '../domain/failure.ts'
 import type { Stream } from '../domain/stream.ts'
 import type { CheckpointStore, Clock } from '../ports.ts'
 
-export interface RepairDeps {
+export interface ServeDeps {
   readonly store: CheckpointStore
   readonly clock: Clock
-  /** One pump of one page towards the wish. */
-  pump(wish: ReadRequest, signal: AbortSignal): Promise<Failure | undefined>
+  /** One pump of one page towards the request. */
+  pump(signal: AbortSignal): Promise<Failure | undefined>
   /** By the clock that back-offs are told by. */
   now(): number
 }
 
-/** What a repair brought. */
-export interface Repaired {
+/** What became of a request, and what the stream gained meanwhile. */
+export interface Served extends RequestAnswer {
   readonly delivered: number
   readonly deadLetters: number
 }
@@ -27,30 +27,28 @@ const longestWaitMs = 60_000
 const betweenMs = 20
 
 /**
- * Ships what a stream lacks: a full sweep delivers exactly the events that are unseen, page by page with a fence for
- * each. Throws a Failure when the stream stays held by others, or fails for good.
+ * Pumps a stream until a read request has its answer: a scan delivers exactly the events that are unseen, page by page
+ * with a fence for each, so that a running process gets at the stream in between. Throws a Failure when the stream stays
+ * held by others, or fails for good.
  */
-export async function repairStream(
+export async function serveRequest(
   stream: Stream,
-  wish: ReadRequest,
-  { store, clock, pump, now }: RepairDeps,
+  request: ReadRequest,
+  { store, clock, pump, now }: ServeDeps,
   signal: AbortSignal,
-): Promise<Repaired> {
+): Promise<Served> {
   const before = await store.read(stream)
   let heldSinceMs: number | undefined
   let failures = 0
   for (;;) {
     const checkpoint = await store.read(stream)
-    if (isAnswered(checkpoint, wish)) {
-      const { outcome, reason } = checkpoint!.lastRequest!
-      if (outcome === 'left_out') throw new Failure('refuse', 'rejected', reason ?? 'the day was left out')
-      return gainOf(before, checkpoint)
-    }
+    if (isAnswered(checkpoint, request)) return { ...checkpoint!.lastRequest!, ...gainOf(before, checkpoint) }
     try {
-      const failure = await pump(wish, signal)
+      const failure = await pump(signal)
       heldSinceMs = undefined
       if (failure === undefined) failures = 0
-      else await clock.sleep(waitAfter(failure, ++failures, now()), signal)
+      else if (!isAnswered(await store.read(stream), request))
+        await clock.sleep(waitAfter(failure, ++failures, now()), signal)
       await clock.sleep(betweenMs, signal)
     } catch (error) {
       if (!isFailure(error, 'held') && !isFailure(error, 'fence_lost')) throw error
@@ -68,7 +66,10 @@ function waitAfter(failure: Failure, failures: number, nowMs: number): number {
   return waitMs
 }
 
-function gainOf(before: Checkpoint | undefined, after: Checkpoint | undefined): Repaired {
+function gainOf(
+  before: Checkpoint | undefined,
+  after: Checkpoint | undefined,
+): Pick<Served, 'delivered' | 'deadLetters'> {
   const gain = (name: 'delivered' | 'deadLetters') =>
     (after?.counters[name] ?? 0) - (before?.counters[name] ?? 0)
   return { delivered: gain('delivered'), deadLetters: gain('deadLetters') }

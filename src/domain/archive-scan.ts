@@ -1,0 +1,59 @@
+import type { Checkpoint } from './checkpoint.ts'
+import type { Receipt } from './delivery.ts'
+import type { PageFacts } from './page-facts.ts'
+import { answerRequest } from './read-request.ts'
+import { mergeReceipts } from './receipts.ts'
+import { beginSweep, type Sweep, type SweepStep } from './sweep.ts'
+
+/**
+ * Scans of an archive (`backfill --source`) are kept by request, apart from those of the API: they touch no ordering, lag
+ * or state of the live stream. While there is one the stream's fingerprints stay. A scan is never continued by another
+ * request: files grow and move, so a new request begins at the first line and goes by what is seen.
+ */
+export type ArchiveScans = Readonly<Record<string, Sweep>>
+
+export function archiveScan({ archives }: Checkpoint, request: string, nowMs: number): Sweep {
+  const start = { beganAtMs: nowMs, cursor: null, overlapStartMs: null, newestAtBeginMs: null }
+  return archives?.[request] ?? beginSweep({ kind: 'archive', ...start, wish: request })
+}
+
+/** Before its first page. */
+export function beginArchiveScan(checkpoint: Checkpoint, request: string, nowMs: number): Checkpoint {
+  const scan = archiveScan(checkpoint, request, nowMs)
+  return { ...checkpoint, archives: { ...checkpoint.archives, [request]: scan } }
+}
+
+export function endArchiveScan(checkpoint: Checkpoint, request: string): Checkpoint {
+  const { archives = {}, ...rest } = checkpoint
+  const { [request]: _, ...others } = archives
+  return Object.keys(others).length === 0 ? rest : { ...rest, archives: others }
+}
+
+export function afterArchivePage(
+  before: Checkpoint,
+  { end, sweep }: SweepStep,
+  facts: PageFacts,
+  outcome: {
+    readonly delivered: number
+    readonly deadLetters: number
+    readonly receipts: readonly Receipt[]
+  },
+): Checkpoint {
+  const { counters } = before
+  const request = sweep.wish ?? ''
+  const moved: Checkpoint = {
+    ...before,
+    receipts: mergeReceipts(before.receipts, outcome.receipts),
+    newSinceFull: before.newSinceFull + (before.lastFull === undefined ? 0 : facts.unseen),
+    counters: {
+      ...counters,
+      delivered: counters.delivered + outcome.delivered,
+      deadLetters: counters.deadLetters + outcome.deadLetters,
+    },
+  }
+  if (end === 'none') return { ...moved, archives: { ...before.archives, [request]: sweep } }
+  if (end !== 'complete') return endArchiveScan(moved, request)
+  // Those that killed requests left go too; one that still runs begins anew and finds what it shipped as seen.
+  const { archives: _, ...rest } = moved
+  return answerRequest(rest, { id: request, outcome: 'done', found: sweep.found })
+}
