@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { systemClock } from '../clock.ts'
 import type { Config, SinkConfig } from '../config/schema.ts'
 import { daysFrom, type Day } from '../domain/day.ts'
@@ -86,6 +87,7 @@ async function shipToSink(sink: SinkConfig, work: Work, signal: AbortSignal): Pr
     for (const zone of wish.zones) {
       const stream: Stream = { zone: zone.id, day, sink: sink.name }
       const job = {
+        request: randomUUID(),
         stream,
         zone,
         sink: shipping.sinks.get(sink.name)!,

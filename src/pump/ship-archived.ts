@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { beginArchiveScan, endArchiveScan } from '../domain/archive-scan.ts'
 import { firstPlannedDay } from '../domain/plan.ts'
 import { countMinute, type MinuteCount } from '../domain/seen.ts'
@@ -17,6 +16,8 @@ import { serveRequest } from './serve-request.ts'
 import type { PumpDeps, PumpJob, Session } from './session.ts'
 
 export interface ArchivedJob {
+  /** Id of its read request: random, never used before. */
+  readonly request: string
   readonly stream: Stream
   readonly zone: Zone
   readonly sink: Sink
@@ -42,8 +43,8 @@ export interface Archived extends Readonly<Unreadable> {
  * each. Throws the Failures of the sink and the store; what was shipped until then is known.
  */
 export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: AbortSignal): Promise<Archived> {
-  const { stream, zone, sink, progressed } = job
-  const wish = { id: randomUUID(), source: 'archive' } as const
+  const { stream, zone, sink, progressed, request: id } = job
+  const wish = { id, source: 'archive' } as const
   const held: PumpJob = { stream, zone, sink, lane: 'backfill', trust: noTrust, wish, mayGoOn: () => false }
   const prepare = () => withStream(held, deps, (session) => begin(session, wish.id))
   if ((await patiently(prepare, deps, signal)) === 'index dropped') return compareCounts(job, deps)

@@ -26,13 +26,13 @@ async function shipWith(stage: Stage, lines: readonly number[], meanwhile: () =>
     sleep: async (...args: Parameters<typeof clock.sleep>) => (await other, clock.sleep(...args)),
   }
   const deps = { ...stage.deps, clock: waiting }
-  return shipArchived({ stream, zone, sink: stage.sink, read, progressed }, deps, never())
+  return shipArchived({ request: 'one', stream, zone, sink: stage.sink, read, progressed }, deps, never())
 }
 
 async function shipNothing(stage: Stage): Promise<void> {
   async function* read(): AsyncGenerator<ArchivedPiece> {}
   await shipArchived(
-    { stream, zone, sink: stage.sink, read, progressed: () => undefined },
+    { request: 'other', stream, zone, sink: stage.sink, read, progressed: () => undefined },
     stage.deps,
     never(),
   )
