@@ -1,14 +1,12 @@
 import { realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Zone } from '../domain/stream.ts'
-import type { Complaint } from './issues.ts'
+import type { Report } from './faults.ts'
 import { type Path, pathText } from './path.ts'
 import type { AccountConfig, ConfigFile, PollConfig, SinkConfig } from './schema.ts'
 
 /** What a command cannot do without: zones and their keys, a key alone, or nothing of the API. */
 export type Needs = 'zones' | 'key' | 'nothing'
-
-export type Report = (path: Path, complaint: Complaint) => undefined
 
 /** Both forms of accounts → one. */
 export function resolveAccounts(

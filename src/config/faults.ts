@@ -1,4 +1,5 @@
 import { printable } from '../domain/printable.ts'
+import type { Path } from './path.ts'
 
 /** One thing that is wrong with the configuration. */
 export interface Fault {
@@ -11,6 +12,12 @@ export interface Fault {
   /** Where the value came from: a file and line, or an environment name. */
   readonly where?: string
 }
+
+/** What is wrong at a place, without the place. */
+export type Complaint = Omit<Fault, 'path' | 'where'>
+
+/** Takes down what is wrong at a place. */
+export type Report = (path: Path, complaint: Complaint) => undefined
 
 /** Everything that is wrong with a configuration, at once. */
 export class ConfigFaults extends Error {

@@ -1,14 +1,13 @@
 import type * as z from 'zod'
-import type { Fault } from './faults.ts'
+import type { Complaint } from './faults.ts'
 import { nearest } from './nearest.ts'
-import type { Path } from './path.ts'
+import { type Path, valueAt } from './path.ts'
 import { environmentName } from './settings.ts'
-import { type Shape, formFor, forms, isPlainObject, objectForm, property } from './shape.ts'
+import { type Shape, formFor, forms, objectForm, property } from './shape.ts'
 import { shown } from './shown.ts'
 import { typeText } from './type-text.ts'
 
 export type Issue = z.core.$ZodIssue
-export type Complaint = Omit<Fault, 'path' | 'where'>
 
 /** One issue with the place that it is about; a choice gives the issues of the branch that was meant. */
 export function flatten(issues: readonly Issue[], prefix: Path): { issue: Issue; path: Path }[] {
@@ -43,63 +42,35 @@ export function complaint(
 }
 
 function problemOf(issue: Issue, field: Shape, value: unknown): string {
-  if (field['x-marks']?.kind === 'secret' && typeof value !== 'string' && !isObject(value))
+  if (field['x-marks']?.kind === 'secret' && typeof value !== 'string' && !isStructure(value))
     return `is a ${typeof value}, not text`
-  switch (issue.code) {
-    case 'custom':
-    case 'invalid_format':
-      return issue.message
-    case 'too_small':
-      return issue.origin === 'string' ? 'is empty' : 'is too small'
-    case 'too_big':
-      return 'is too large'
-    case 'invalid_value':
-    case 'invalid_union':
-      return isObject(value) || namesOf(field).length === 0
-        ? `is ${kindOf(value)}, which does not belong there`
-        : 'is not one of the values it may have'
-    case 'invalid_type':
-      return `is ${kindOf(value)}, which does not belong there`
-    case 'unrecognized_keys':
-    case 'invalid_key':
-    case 'invalid_element':
-    case 'not_multiple_of':
-      return 'is not what belongs there'
-    default:
-      return issue satisfies never
-  }
+  if (issue.code === 'custom' || issue.code === 'invalid_format') return issue.message
+  if (issue.code === 'too_big') return 'is too large'
+  if (issue.code === 'too_small') return isNumber(field) ? 'is too small' : 'is empty'
+  const isChoice = issue.code === 'invalid_value' || issue.code === 'invalid_union'
+  if (isChoice && !isStructure(value) && namesOf(field).length > 0)
+    return 'is not one of the values it may have'
+  return `is ${kindOf(value)}, which does not belong there`
 }
 
 function remedyOf(issue: Issue, field: Shape, value: unknown): string {
   const own: unknown = issue.code === 'custom' ? issue.params?.['remedy'] : undefined
   if (typeof own === 'string') return own
-  const marked = forms(field).find((form) => form['x-marks']?.remedy !== undefined)?.['x-marks']?.remedy
+  const marked = forms(field).flatMap((form) => form['x-marks']?.remedy ?? [])[0]
   if (marked !== undefined) return marked
   if (field['x-marks']?.kind === 'secret') return 'put it in quotes'
-  const names = namesOf(field)
-  const meant =
-    typeof value === 'string'
-      ? nearest(
-          value,
-          names.filter((name) => typeof name === 'string'),
-        )
-      : undefined
+  const names = namesOf(field).filter((name) => typeof name === 'string')
+  const meant = typeof value === 'string' ? nearest(value, names) : undefined
   if (meant !== undefined) return `did you mean ${meant}?`
   if (typeof value === 'string' && isNumber(field) && Number.isFinite(Number(value.trim() || undefined)))
-    return `write the number without quotes`
+    return 'write the number without quotes'
   if (value === false && names.includes('off')) return 'write off'
-  const fallback =
-    field.default === undefined || isObject(field.default)
-      ? ''
-      : ` (default ${JSON.stringify(field.default)})`
-  return `write ${typeText(field)}${fallback}`
+  const hasDefault = field.default !== undefined && !isStructure(field.default)
+  return `write ${typeText(field)}${hasDefault ? ` (default ${JSON.stringify(field.default)})` : ''}`
 }
 
 function namesOf(field: Shape): unknown[] {
-  return forms(field).flatMap(({ enum: names = [], const: only }) => [
-    ...names,
-    ...(only === undefined ? [] : [only]),
-  ])
+  return forms(field).flatMap(({ enum: names, const: only }) => names ?? only ?? [])
 }
 
 function remedyForMissing(path: Path, field: Shape): string {
@@ -111,7 +82,7 @@ function isNumber(field: Shape): boolean {
   return forms(field).some(({ type }) => type === 'number' || type === 'integer')
 }
 
-function isObject(value: unknown): boolean {
+function isStructure(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
@@ -124,19 +95,8 @@ function kindOf(value: unknown): string {
   return `a ${typeof value}`
 }
 
-/** The value at a place; undefined where there is none. */
-export function valueAt(value: unknown, path: Path): unknown {
-  let held = value
-  for (const step of path) {
-    if (Array.isArray(held) && typeof step === 'number') held = held[step]
-    else if (isPlainObject(held) && Object.hasOwn(held, step)) held = held[step]
-    else return undefined
-  }
-  return held
-}
-
 /** The shape at a place, where a choice of objects is told apart by the value. */
-export function shapeAt(shape: Shape, path: Path, root?: unknown): Shape {
+function shapeAt(shape: Shape, path: Path, root?: unknown): Shape {
   let held = shape
   path.forEach((step, index) => {
     const form = formFor(held, valueAt(root, path.slice(0, index))) ?? objectForm(held)

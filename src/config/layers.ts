@@ -2,7 +2,7 @@ import { coerce } from './coerce.ts'
 import type { Environment } from './expand.ts'
 import type { Fault } from './faults.ts'
 import { nearest } from './nearest.ts'
-import { type Path, pathText } from './path.ts'
+import { type Path, pathText, valueAt } from './path.ts'
 import { type Setting, isForeignName, isOurName } from './settings.ts'
 import { type Shape, isPlainObject, objectForm, property } from './shape.ts'
 
@@ -80,9 +80,9 @@ export function overlay(base: unknown, shape: Shape, layers: readonly Layer[]): 
 /** A scalar for a setting that holds an object goes to the key that it is short for, and the rest of the object stays. */
 function placeOf(tree: unknown, { path, shape }: Setting, value: unknown): Path {
   const short = shape['x-marks']?.short
-  let held = tree
-  for (const step of path) held = isPlainObject(held) && Object.hasOwn(held, step) ? held[step] : undefined
-  return short !== undefined && isPlainObject(held) && !isPlainObject(value) ? [...path, short] : path
+  return short !== undefined && isPlainObject(valueAt(tree, path)) && !isPlainObject(value)
+    ? [...path, short]
+    : path
 }
 
 interface Putting {

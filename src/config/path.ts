@@ -19,3 +19,12 @@ function keyText(key: string): string {
   const [name = ''] = key.slice(0, 100).split(/[\s:=]/, 1)
   return name === key ? key : `${name}…`
 }
+
+/** The value at a place; undefined where there is none. */
+export function valueAt(value: unknown, path: Path): unknown {
+  const into = (held: unknown, step: string | number): unknown =>
+    typeof held === 'object' && held !== null && Object.hasOwn(held, step)
+      ? Reflect.get(held, step)
+      : undefined
+  return path.reduce(into, value)
+}

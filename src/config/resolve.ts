@@ -1,4 +1,5 @@
-import { type Needs, type Report, checkSinks, resolveAccounts, resolvePoll } from './checks.ts'
+import { type Needs, checkSinks, resolveAccounts, resolvePoll } from './checks.ts'
+import type { Report } from './faults.ts'
 import type { Config, ConfigFile, SinkConfig } from './schema.ts'
 import { resolveState } from './state.ts'
 

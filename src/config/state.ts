@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import * as z from 'zod'
 import { Secret } from '../domain/secret.ts'
-import type { Complaint } from './issues.ts'
+import type { Report } from './faults.ts'
 import type { Path } from './path.ts'
 import { duration, marks, name, secret, secretFile } from './fields.ts'
 import { Tls, TlsConfig } from './tls.ts'
@@ -40,23 +40,31 @@ function storeUrl(description: string) {
   return z.string().min(1).describe(description).register(marks, { kind: 'url' })
 }
 
-const node = z
-  .string()
-  .regex(/^(\[[0-9a-fA-F:.]+\]|[^\s:/@[\]]+)(:\d{1,5})?$/, {
-    message: 'is no address of a host',
-    abort: true,
-  })
-  .register(marks, { kind: 'address', remedy: 'write host or host:port' })
+const nodeText = /^(\[[0-9a-fA-F:.]+\]|[^\s:/@[\]]+)(?::(\d{1,5}))?$/
+
+/** Hosts that know of one another, `host:port` each. */
+function nodes(description: string, defaultPort: number) {
+  const node = z
+    .string()
+    .regex(nodeText, { message: 'is no address of a host', abort: true })
+    .register(marks, { kind: 'address', remedy: 'write host or host:port' })
+    .transform((text): RedisNode => {
+      const [, host = '', port = defaultPort] = nodeText.exec(text) ?? []
+      return { host: withoutBrackets(host), port: Number(port) }
+    })
+  return z
+    .array(node)
+    .min(1)
+    .describe(`${description}, host:port each (port ${defaultPort} unless given)`)
+    .register(marks, { remedy: 'name at least one host:port' })
+}
 
 const RedisSetting = z
   .strictObject({
     url: storeUrl('redis:// or rediss:// URL of one server').optional(),
-    sentinels: z.array(node).optional().describe('Sentinels, host:port each (port 26379 unless given)'),
+    sentinels: nodes('Sentinels', 26_379).optional(),
     name: z.string().min(1).optional().describe('Name that the sentinels know the primary by'),
-    cluster: z
-      .array(node)
-      .optional()
-      .describe('Some nodes of a cluster, host:port each (port 6379 unless given)'),
+    cluster: nodes('Some nodes of a cluster', 6379).optional(),
     username: z.string().min(1).optional().describe('User name'),
     password: secret('Password').optional(),
     passwordFile: secretFile('the password'),
@@ -67,22 +75,20 @@ const RedisSetting = z
   })
   .describe('Redis, in full')
   .register(marks, { exclusive: [['url', 'sentinels', 'cluster']] })
-export type RedisSetting = z.output<typeof RedisSetting>
+type RedisSetting = z.output<typeof RedisSetting>
 
 const keepDaysDefault = 14
-
-const keepDays = duration('Days that checkpoints of closed days are kept', { above: 0, max: 3650 }).default(
-  keepDaysDefault,
-)
 
 const StateObject = z
   .strictObject({
     url: storeUrl('sqlite:, redis: or rediss: URL').optional(),
     redis: RedisSetting.optional(),
-    keepDays,
+    keepDays: duration('Days that checkpoints of closed days are kept', { above: 0, max: 3650 }).default(
+      keepDaysDefault,
+    ),
   })
   .register(marks, { exclusive: [['url', 'redis']] })
-export type StateObject = z.output<typeof StateObject>
+type StateObject = z.output<typeof StateObject>
 
 export const defaultStateUrl = 'sqlite:./var/shieldlog.db'
 
@@ -93,33 +99,24 @@ export const StateSetting = z
   .describe('Where progress is kept: sqlite:PATH, redis://…, rediss://…, or an object')
   .register(marks, { short: 'url' })
 
-type Report = (path: Path, complaint: Complaint) => undefined
-
 /** The store that a setting names; undefined after a report. Relative paths start at `cwd`. */
 export function resolveState(
   setting: z.output<typeof StateSetting>,
   cwd: string,
   report: Report,
 ): StateConfig | undefined {
-  if (typeof setting === 'string') return storeAt(setting, keepDaysDefault, ['state'], cwd, report)
-  const { url, redis, keepDays } = setting
+  const isShort = typeof setting === 'string'
+  const { url, redis, keepDays }: StateObject = isShort
+    ? { url: setting, keepDays: keepDaysDefault }
+    : setting
   if (url !== undefined && redis !== undefined)
     return report(['state', 'redis'], { problem: 'is given beside url', remedy: 'keep one of url and redis' })
   if (redis !== undefined) return redisStore(redis, keepDays, report)
-  return storeAt(url ?? defaultStateUrl, keepDays, ['state', 'url'], cwd, report)
-}
-
-function storeAt(
-  url: string,
-  keepDays: number,
-  at: Path,
-  cwd: string,
-  report: Report,
-): StateConfig | undefined {
-  if (url.startsWith('sqlite:')) return sqliteStore(url, keepDays, at, cwd, report)
-  const server = redisServer(url, at, report)
-  if (server === undefined) return undefined
-  return { kind: 'redis', topology: 'single', keyPrefix: 'shieldlog', keepDays, ...server }
+  const text = url ?? defaultStateUrl
+  const at = isShort ? ['state'] : ['state', 'url']
+  if (text.startsWith('sqlite:')) return sqliteStore(text, keepDays, at, cwd, report)
+  const server = redisServer(text, at, report)
+  return server && { kind: 'redis', topology: 'single', keyPrefix: 'shieldlog', keepDays, ...server }
 }
 
 function sqliteStore(url: string, keepDays: number, at: Path, cwd: string, report: Report) {
@@ -136,36 +133,40 @@ function sqliteStore(url: string, keepDays: number, at: Path, cwd: string, repor
 type RedisServer = Pick<RedisStateConfig, 'nodes' | 'db' | 'username' | 'password' | 'tls'>
 
 function redisServer(text: string, at: Path, report: Report): RedisServer | undefined {
-  const remedy = 'write redis://host:6379/0, rediss://host:6379/0 or sqlite:PATH'
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !['redis:', 'rediss:'].includes(url.protocol) || url.hostname === '')
-    return report(at, { problem: 'is no URL of a store', remedy })
-  if (url.search !== '' || url.hash !== '')
-    return report(at, { problem: 'holds a query or fragment, which no store takes', remedy })
-  const db = /^\/?(\d{0,5})$/.exec(url.pathname)?.[1]
-  if (db === undefined) return report(at, { problem: 'names no database number after the host', remedy })
-  try {
-    const username = decodeURIComponent(url.username)
-    const password = decodeURIComponent(url.password)
-    return {
-      nodes: [
-        { host: url.hostname.replace(/^\[|\]$/g, ''), port: url.port === '' ? 6379 : Number(url.port) },
-      ],
-      db: Number(db),
-      ...(username === '' ? {} : { username }),
-      ...(password === '' ? {} : { password: new Secret(password) }),
-      ...(url.protocol === 'rediss:' ? { tls: new Tls() } : {}),
-    }
-  } catch {
+  const url = URL.parse(text)
+  const problem = redisUrlProblem(url)
+  if (url === null || problem !== undefined)
     return report(at, {
-      problem: 'holds a "%" that stands for nothing',
-      remedy: 'write %25 for a literal "%"',
+      problem: problem ?? '',
+      remedy: 'write redis://host:6379/0, rediss://host:6379/0 or sqlite:PATH',
     })
+  const [username, password] = [decoded(url.username), decoded(url.password)]
+  return {
+    nodes: [{ host: withoutBrackets(url.hostname), port: Number(url.port || 6379) }],
+    db: Number(url.pathname.slice(1)),
+    ...(username !== '' && { username }),
+    ...(password !== '' && { password: new Secret(password) }),
+    ...(url.protocol === 'rediss:' && { tls: new Tls() }),
+  }
+}
+
+function redisUrlProblem(url: URL | null): string | undefined {
+  if (url === null || !/^rediss?:$/.test(url.protocol) || url.hostname === '') return 'is no URL of a store'
+  if (url.search !== '' || url.hash !== '') return 'holds a query or fragment, which no store takes'
+  return /^\/?\d{0,5}$/.test(url.pathname) ? undefined : 'names no database number after the host'
+}
+
+/** A "%" that stands for nothing is one. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
   }
 }
 
 function redisStore(redis: RedisSetting, keepDays: number, report: Report): RedisStateConfig | undefined {
-  const { url, sentinels, cluster, username, password, tls, keyPrefix } = redis
+  const { url, sentinels, cluster, name: primary, username, password, tls, keyPrefix } = redis
   const at = ['state', 'redis']
   const given = [url, sentinels, cluster].filter((one) => one !== undefined)
   if (given.length !== 1)
@@ -173,7 +174,7 @@ function redisStore(redis: RedisSetting, keepDays: number, report: Report): Redi
       problem: given.length === 0 ? 'names no server' : 'names servers in more than one way',
       remedy: 'give one of url, sentinels (with name) and cluster',
     })
-  if ((sentinels === undefined) !== (redis.name === undefined))
+  if ((sentinels === undefined) !== (primary === undefined))
     return report([...at, sentinels === undefined ? 'sentinels' : 'name'], {
       problem: 'needs the other one of name and sentinels',
       remedy: 'give both, or neither',
@@ -182,29 +183,25 @@ function redisStore(redis: RedisSetting, keepDays: number, report: Report): Redi
     kind: 'redis',
     keyPrefix,
     keepDays,
-    ...(username === undefined ? {} : { username }),
-    ...(password === undefined ? {} : { password }),
-    ...(tls === undefined ? {} : { tls }),
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    ...(tls !== undefined && { tls }),
   } as const
-  if (url !== undefined) {
-    const server = redisServer(url, [...at, 'url'], report)
-    if (server === undefined) return undefined
-    if (server.password !== undefined && password !== undefined)
-      return report([...at, 'password'], {
-        problem: 'is given beside a password in url',
-        remedy: 'take the password out of url',
-      })
-    return { topology: 'single', ...server, ...common }
+  if (url === undefined) {
+    const nodes = sentinels ?? cluster ?? []
+    return primary === undefined
+      ? { ...common, topology: 'cluster', nodes, db: 0 }
+      : { ...common, topology: 'sentinel', primary, nodes, db: 0 }
   }
-  const key = sentinels === undefined ? 'cluster' : 'sentinels'
-  const nodes = (sentinels ?? cluster ?? []).map((text) => nodeAt(text, key === 'cluster' ? 6379 : 26_379))
-  if (nodes.length === 0)
-    return report([...at, key], { problem: 'is empty', remedy: 'name at least one host:port' })
-  if (redis.name === undefined) return { topology: 'cluster', nodes, db: 0, ...common }
-  return { topology: 'sentinel', primary: redis.name, nodes, db: 0, ...common }
+  const server = redisServer(url, [...at, 'url'], report)
+  if (server?.password !== undefined && password !== undefined)
+    return report([...at, 'password'], {
+      problem: 'is given beside a password in url',
+      remedy: 'take the password out of url',
+    })
+  return server && { topology: 'single', ...server, ...common }
 }
 
-function nodeAt(text: string, defaultPort: number): RedisNode {
-  const [, host = '', port] = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/.exec(text) ?? []
-  return { host: host.replace(/^\[|\]$/g, ''), port: port === undefined ? defaultPort : Number(port) }
+function withoutBrackets(host: string): string {
+  return host.replace(/^\[|\]$/g, '')
 }

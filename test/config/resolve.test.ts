@@ -34,6 +34,8 @@ test('the password of a store URL is decoded, and a connection in the clear has 
   expect(state).toMatchObject({ username: 'u@x' })
   expect(state.kind === 'redis' && state.password?.reveal()).toBe('p/w')
   expect(state).not.toHaveProperty('tls')
+  const odd = configOf('state: "redis://:50%off@h"\n').state
+  expect(odd.kind === 'redis' && odd.password?.reveal()).toBe('50%off')
 })
 
 test('Redis in full: sentinels with a name, tls, prefix', () => {
