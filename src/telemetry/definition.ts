@@ -1,6 +1,7 @@
 import type { Happening } from '../domain/happening.ts'
 import type { Stream } from '../domain/stream.ts'
-import type { Conditions, Report } from './conditions.ts'
+import type { Report } from './condition.ts'
+import type { Conditions } from './conditions.ts'
 import type { Fields, LineLevel } from './logger.ts'
 import type { Counting } from './metrics.ts'
 
@@ -22,9 +23,9 @@ export interface Voice {
   line(level: LineLevel, message: string, fields?: Fields): void
   /** A debug line, made only where somebody reads it. */
   detail(make: () => readonly [message: string, fields?: Fields]): void
-  /** One of a condition's reports; see `Conditions`. */
+  /** One of a condition's reports. */
   report(report: Omit<Report, 'event'>): void
-  readonly conditions: Pick<Conditions, 'leave' | 'end' | 'stands' | 'retain' | 'flush'>
+  readonly conditions: Pick<Conditions, 'leave' | 'end' | 'stands' | 'retain'>
   /** For example `zone 101 (shop)`. */
   zone(id: number): string
   /** For example `zone 101 (shop) → archive`. */

@@ -1,8 +1,7 @@
 import { messageOf } from '../domain/failure.ts'
 import type { Happening } from '../domain/happening.ts'
 import type { Clock, Telemetry } from '../ports.ts'
-import { createConditions } from './conditions.ts'
-import type { Conditions } from './conditions.ts'
+import { Conditions } from './conditions.ts'
 import type { Definition, Voice } from './definition.ts'
 import { happenings } from './happenings.ts'
 import type { Logger } from './logger.ts'
@@ -46,7 +45,7 @@ function voiceOf(event: Happening['name'], deps: TelemetryDeps, conditions: Cond
 /** Makes the metrics and the line of each happening. `emit` never throws, whatever it is given. */
 export function createTelemetry(deps: TelemetryDeps): Telemetry {
   const { logger, metrics, clock } = deps
-  const conditions = createConditions({
+  const conditions = new Conditions({
     nowMs: () => clock.monotonic(),
     tell: ({ level, event, message, fields }) => logger.line(level, event, message, fields),
   })

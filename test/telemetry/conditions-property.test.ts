@@ -1,6 +1,6 @@
 import { assert, constantFrom, integer, array, oneof, property, record, constant } from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createConditions } from '../../src/telemetry/conditions.ts'
+import { Conditions } from '../../src/telemetry/conditions.ts'
 
 const tenMinutesMs = 600_000
 
@@ -34,7 +34,7 @@ describe('conditions, whatever comes in whatever order', () => {
           ['x', []],
           ['y', []],
         ])
-        const conditions = createConditions({
+        const conditions = new Conditions({
           nowMs: () => nowMs,
           tell: ({ fields }) =>
             told.get(String(fields['group']))!.push({ atMs: nowMs, phase: fields['phase'] }),

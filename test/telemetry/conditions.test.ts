@@ -91,22 +91,6 @@ describe('other conditions', () => {
     },
   )
 
-  it('tells what is untold before the last line, unless it was told just now', async () => {
-    const { clock, log, emit } = setUp()
-    const cut = { name: 'FileCut', sink: 'archive', bytes: 10, keptAside: false } as const
-    for (const part of ['a', 'b', 'c']) emit({ ...cut, part })
-    emit({ name: 'Stopped' })
-    expect(log.lines().map(({ event }) => event)).toEqual(['FileCut', 'Stopped'])
-    await clock.advance(10_000)
-    emit({ name: 'Stopped' })
-    expect(log.lines().map(({ event, count }) => [event, count])).toEqual([
-      ['FileCut', 1],
-      ['Stopped', undefined],
-      ['FileCut', 3],
-      ['Stopped', undefined],
-    ])
-  })
-
   it('says once that ids repeat, whatever comes', async () => {
     const { clock, log, emit } = setUp()
     for (let zone = 101; zone < 600; zone++) {

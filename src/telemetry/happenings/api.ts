@@ -66,7 +66,7 @@ export const apiHappenings: Definitions<'ApiAnswered' | 'ApiThrottled' | 'ClockS
         details: { offsetSeconds: offsetMs / 1000 },
         hasEnd: true,
         fadesAfterMs: Number.POSITIVE_INFINITY,
-        everyMs: Number.POSITIVE_INFINITY,
+        once: true,
       })
     },
   },

@@ -26,7 +26,6 @@ export const processHappenings: Definitions<
     level: 'info',
     meaning: 'Everything is put away; the last line of a process.',
     tell(_happening, voice) {
-      voice.conditions.flush()
       voice.line('info', 'stopped')
     },
   },

@@ -119,7 +119,7 @@ export const pumpHappenings: Definitions<
         details: { ...stream, id },
         hasEnd: false,
         fadesAfterMs: Number.POSITIVE_INFINITY,
-        everyMs: Number.POSITIVE_INFINITY,
+        once: true,
       })
     },
   },

@@ -1,0 +1,143 @@
+import type { Happening } from '../domain/happening.ts'
+import type { Fields, LineLevel } from './logger.ts'
+import { countPhrase, durationPhrase } from './phrases.ts'
+
+export interface Report {
+  readonly event: Happening['name']
+  /** Reports of one event and group are one condition. From closed sets and configured names, never from the wire. */
+  readonly group: string
+  readonly level: LineLevel
+  /** Who has it; the group itself when absent. A member has one condition of an event at a time. */
+  readonly member?: string
+  readonly zone?: number
+  readonly sink?: string
+  /** The first line. */
+  readonly message: string
+  /** What the later lines are about, for example `account default: timeout`. */
+  readonly about: string
+  /** Of the condition. */
+  readonly fields?: Fields
+  /** Of this report; on the first line only. */
+  readonly details?: Fields
+  /** Somebody will report its end. */
+  readonly hasEnd: boolean
+  /** A member that is silent for so long has it no longer; ten minutes when absent. */
+  readonly fadesAfterMs?: number
+  /** For so long nobody's word ends it, since answers that were on their way say nothing about it. */
+  readonly holdsForMs?: number
+  /** Told when it begins and when it ends, never between. */
+  readonly once?: boolean
+}
+
+/** A line of a condition. */
+export interface Told {
+  readonly level: LineLevel
+  readonly event: Report['event']
+  readonly message: string
+  readonly fields: Fields
+}
+
+type Phase = 'begins' | 'lasts' | 'ends'
+
+const tenMinutesMs = 600_000
+const mostBeginnings = 3
+
+/** One reason, however many streams have it. Instants in ms by the clock that never jumps. */
+export class Condition {
+  /** Who has it now, and until when without a further report. */
+  readonly members = new Map<string, Pick<Report, 'zone' | 'sink'> & { readonly untilMs: number }>()
+  readonly #tell: (line: Told) => void
+  /** Every zone that had it since it began. */
+  readonly #zones = new Set<number>()
+  #latest: Report
+  #count = 0
+  #untold = 0
+  #beganAtMs = 0
+  #toldAtMs = Number.NEGATIVE_INFINITY
+  #holdsUntilMs = Number.NEGATIVE_INFINITY
+  /** Instants of the beginnings that were told in the last ten minutes. */
+  #beginnings: number[] = []
+  /** Of the latest line. */
+  #phase: Phase = 'ends'
+
+  constructor(first: Report, tell: (line: Told) => void) {
+    this.#latest = first
+    this.#tell = tell
+  }
+
+  report(report: Report, nowMs: number): void {
+    const isTold = this.members.size === 0 && this.#begin(nowMs)
+    const { zone, sink, member = report.group, holdsForMs = 0, fadesAfterMs = tenMinutesMs } = report
+    this.#latest = report
+    this.#count++
+    this.#untold++
+    this.#holdsUntilMs = Math.max(this.#holdsUntilMs, nowMs + holdsForMs)
+    if (zone !== undefined) this.#zones.add(zone)
+    this.members.set(member, {
+      ...(zone !== undefined && { zone }),
+      ...(sink !== undefined && { sink }),
+      untilMs: nowMs + fadesAfterMs,
+    })
+    if (isTold) this.#say('begins', report.message, nowMs)
+  }
+
+  /** Too early for an end. */
+  holds(nowMs: number): boolean {
+    return nowMs < this.#holdsUntilMs
+  }
+
+  leave(member: string, nowMs: number, how = 'over'): void {
+    if (!this.members.delete(member) || this.members.size > 0) return
+    // Where the latest line said that it is over, that is true again.
+    if (this.#latest.hasEnd && this.#phase !== 'ends')
+      this.#say('ends', `${how}: ${this.#summary(nowMs)}`, nowMs)
+  }
+
+  /** Tells what is due. */
+  turn(nowMs: number): void {
+    const { hasEnd, once = false } = this.#latest
+    const stands = this.members.size > 0
+    const isDue = this.#untold > 0 || (stands && hasEnd)
+    if (once || !isDue || nowMs - this.#toldAtMs < tenMinutesMs) return
+    const how = !hasEnd ? '' : stands ? 'still ' : 'came and went: '
+    this.#say(hasEnd && !stands ? 'ends' : 'lasts', how + this.#summary(nowMs), nowMs)
+  }
+
+  isForgotten(nowMs: number): boolean {
+    return this.members.size === 0 && this.#untold === 0 && nowMs - this.#toldAtMs >= tenMinutesMs
+  }
+
+  /** What comes and goes is counted as one: a fourth beginning within ten minutes is not told. */
+  #begin(nowMs: number): boolean {
+    this.#beginnings = this.#beginnings.filter((atMs) => nowMs - atMs < tenMinutesMs)
+    if (this.#beginnings.length >= mostBeginnings) return false
+    this.#beginnings.push(nowMs)
+    this.#beganAtMs = nowMs
+    this.#count = 0
+    this.#zones.clear()
+    return true
+  }
+
+  #say(phase: Phase, message: string, nowMs: number): void {
+    const { event, hasEnd, fields, details, level } = this.#latest
+    this.#toldAtMs = nowMs
+    this.#untold = 0
+    this.#phase = phase
+    const said = {
+      ...(hasEnd ? { phase } : {}),
+      ...fields,
+      ...(phase === 'begins' ? details : {}),
+      ...(phase === 'lasts' ? { latest: this.#latest.message } : {}),
+      count: this.#count,
+      ...(this.#zones.size > 1 ? { zones: this.#zones.size } : {}),
+    }
+    this.#tell({ level: phase === 'ends' ? 'info' : level, event, message, fields: said })
+  }
+
+  /** For example `account default: timeout: 57 times in 12 min, 500 zones`. */
+  #summary(nowMs: number): string {
+    const zones = this.#zones.size > 1 ? `, ${countPhrase(this.#zones.size, 'zone')}` : ''
+    const times = countPhrase(this.#count, 'time')
+    return `${this.#latest.about}: ${times} in ${durationPhrase(nowMs - this.#beganAtMs)}${zones}`
+  }
+}
