@@ -12,7 +12,8 @@ export interface Receipt {
   readonly lines: number
 }
 
-export type RefusalReason = 'refused' | 'too_large' | 'unmappable'
+export const refusalReasons = ['refused', 'too_large', 'unmappable'] as const
+export type RefusalReason = (typeof refusalReasons)[number]
 
 /** An event that the sink will never take. */
 export interface Refusal {

@@ -9,36 +9,38 @@
 export type FailureKind = 'retry' | 'wait' | 'refuse' | 'stop' | 'cancelled'
 
 /** Stable names, safe as log fields. Nobody decides by a message. */
-export type FailureCode =
+export const failureCodes = [
   // the API
-  | 'window_closed' // the API says that the day is outside its window; `serverDate` tells its clock
-  | 'cursor_expired' // a request with a cursor was refused although zone, day and key are good
-  | 'sweep_guarded' // a sweep ended incomplete at a guard
-  | 'unauthorised'
-  | 'zone_gone'
-  | 'page_too_large'
-  | 'bad_body'
-  | 'rejected'
-  | 'throttled'
+  'window_closed', // the API says that the day is outside its window; `serverDate` tells its clock
+  'cursor_expired', // a request with a cursor was refused although zone, day and key are good
+  'sweep_guarded', // a sweep ended incomplete at a guard
+  'unauthorised',
+  'zone_gone',
+  'page_too_large',
+  'bad_body',
+  'rejected',
+  'throttled',
   // any far side
-  | 'timeout'
-  | 'network'
-  | 'tls'
-  | 'server_error'
+  'timeout',
+  'network',
+  'tls',
+  'server_error',
   // sinks
-  | 'sink_refuses' // a fault of the sink as a whole: credentials, address, every event refused
-  | 'sink_gone' // the reader of stdout went away
-  | 'disk_full'
-  | 'unwritable'
+  'sink_refuses', // a fault of the sink as a whole: credentials, address, every event refused
+  'sink_gone', // the reader of stdout went away
+  'disk_full',
+  'unwritable',
   // stores
-  | 'store_unavailable'
-  | 'store_refuses' // full, read-only, newer schema
-  | 'no_store' // nothing was ever kept there, and none was to be made
-  | 'fence_lost' // another pump took the stream over, or the store forgot a commit
-  | 'held' // another live process holds the stream
-  | 'index_dropped' // which events the stream has delivered is no longer known
-  | 'dead_letters_full'
-  | 'cancelled'
+  'store_unavailable',
+  'store_refuses', // full, read-only, newer schema
+  'no_store', // nothing was ever kept there, and none was to be made
+  'fence_lost', // another pump took the stream over, or the store forgot a commit
+  'held', // another live process holds the stream
+  'index_dropped', // which events the stream has delivered is no longer known
+  'dead_letters_full',
+  'cancelled',
+] as const
+export type FailureCode = (typeof failureCodes)[number]
 
 export interface FailureDetails {
   readonly cause?: unknown

@@ -17,8 +17,18 @@ export const requestOutcomes = [
 export type RequestOutcome = (typeof requestOutcomes)[number]
 
 /** Why a sweep ended without reaching its end. */
-export type Guard =
-  'cursor_repeated' | 'cursor_cycle' | 'empty_pages' | 'cursor_missing' | 'too_many_pages' | 'page_too_large'
+export const guards = [
+  'cursor_repeated',
+  'cursor_cycle',
+  'empty_pages',
+  'cursor_missing',
+  'too_many_pages',
+  'page_too_large',
+] as const
+export type Guard = (typeof guards)[number]
+
+/** What is asked of the API; a name outside the list counts as `other`. */
+export const operations = ['event_logs', 'rate_limit', 'upload_scanning', 'volumes', 'other'] as const
 
 /** Work beside the schedule, done again and again. */
 export type UpkeepTask = 'heartbeat' | 'housekeeping' | 'reconciliation'

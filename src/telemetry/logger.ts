@@ -1,6 +1,7 @@
+import { createRequire } from 'node:module'
 import { isatty } from 'node:tty'
 import { pino } from 'pino'
-import { prettyFactory } from 'pino-pretty'
+import type * as PinoPretty from 'pino-pretty'
 import { printable } from '../domain/printable.ts'
 import { printableFields } from './printable.ts'
 import { createLineWriter } from './stderr.ts'
@@ -34,12 +35,7 @@ export function createLogger(options: LoggerOptions): Logger {
   const terminal = options.stream === undefined ? isatty(stderr) : options.stream.isTTY === true
   const target = options.stream ?? createLineWriter(stderr)
   const isPretty = options.format === 'pretty' || (options.format === 'auto' && terminal)
-  const pretty = prettyFactory({
-    colorize: options.color ?? terminal,
-    singleLine: true,
-    errorLikeObjectKeys: [],
-    translateTime: 'UTC:yyyy-mm-dd"T"HH:MM:ss.l"Z"',
-  })
+  const shape = isPretty ? prettyWith(options.color ?? terminal) : (line: string) => line
   const log = pino(
     {
       level: options.level,
@@ -49,7 +45,7 @@ export function createLogger(options: LoggerOptions): Logger {
     },
     {
       write(line: string) {
-        target.write(isPretty ? pretty(line) : line)
+        target.write(shape(line))
       },
     },
   )
@@ -64,4 +60,15 @@ export function createLogger(options: LoggerOptions): Logger {
       log.level = level
     },
   }
+}
+
+/** Loaded only where it is wanted: most processes write JSON. */
+function prettyWith(colorize: boolean): (line: string) => string {
+  const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof PinoPretty
+  return prettyFactory({
+    colorize,
+    singleLine: true,
+    errorLikeObjectKeys: [],
+    translateTime: 'UTC:yyyy-mm-dd"T"HH:MM:ss.l"Z"',
+  })
 }

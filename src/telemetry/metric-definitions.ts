@@ -1,7 +1,8 @@
+import { refusalReasons } from '../domain/delivery.ts'
+import { failureCodes } from '../domain/failure.ts'
 import { gapReasons } from '../domain/gap.ts'
-import { requestOutcomes } from '../domain/happening.ts'
+import { guards, operations, requestOutcomes } from '../domain/happening.ts'
 import { queueStates, streamStates } from '../domain/snapshot.ts'
-import { failureCodes, guards, operations, refusalReasons } from './closed-sets.ts'
 
 /** Values that a label may take: a closed set, or the zones, sinks or accounts of the configuration. */
 export type LabelSet = 'zones' | 'sinks' | 'accounts' | readonly string[]
