@@ -112,18 +112,19 @@ export interface OpenOptions {
    */
   confirm(): Promise<void>
   /**
-   * These events were refused before and are kept elsewhere: whatever the far side refuses is refused, also by one that
-   * has taken nothing yet.
+   * Whether this sink has ever taken an event, as far as the store knows: then a refused event is at fault, not the sink.
+   * Asked only where that matters. Without it: no.
    */
-  readonly isReplay?: boolean
+  hasTaken?(): Promise<boolean>
 }
 
 export interface OpenStream {
   readonly adopted?: Adopted
   /**
-   * Resolves when the far side is responsible for every event that is not named in `refusals`. Called again only after
-   * the delivery before it was committed. Throws Failure when nothing can be promised; what was handed over before
-   * that may arrive twice, except in sinks with receipts, which take it back first.
+   * Resolves when the far side is responsible for every event that is not named in `refusals`, or for some of them: then
+   * `partial` says for which, and why for no more. Called again only after the delivery before it was committed. Throws
+   * Failure when nothing can be promised; what was handed over before that may arrive twice, except in sinks with
+   * receipts, which take it back first.
    */
   deliver(events: readonly Event[], signal: AbortSignal): Promise<Delivery>
   /** Lets go of the stream. Safe twice. */

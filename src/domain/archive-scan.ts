@@ -19,8 +19,11 @@ export function archiveScan({ archives }: Checkpoint, request: string, nowMs: nu
 
 /** Before its first page. */
 export function beginArchiveScan(checkpoint: Checkpoint, request: string, nowMs: number): Checkpoint {
-  const scan = archiveScan(checkpoint, request, nowMs)
-  return { ...checkpoint, archives: { ...checkpoint.archives, [request]: scan } }
+  return keepArchiveScan(checkpoint, archiveScan(checkpoint, request, nowMs))
+}
+
+export function keepArchiveScan(checkpoint: Checkpoint, scan: Sweep): Checkpoint {
+  return { ...checkpoint, archives: { ...checkpoint.archives, [scan.wish ?? '']: scan } }
 }
 
 export function endArchiveScan(checkpoint: Checkpoint, request: string): Checkpoint {
@@ -51,7 +54,7 @@ export function afterArchivePage(
       deadLetters: counters.deadLetters + outcome.deadLetters,
     },
   }
-  if (end === 'none') return { ...moved, archives: { ...before.archives, [request]: sweep } }
+  if (end === 'none') return keepArchiveScan(moved, sweep)
   if (end !== 'complete') return endArchiveScan(moved, request)
   // Those that killed requests left go too; one that still runs begins anew and finds what it shipped as seen.
   const { archives: _, ...rest } = moved

@@ -1,4 +1,5 @@
 import type { Event, Identity } from './event.ts'
+import type { Failure } from './failure.ts'
 
 /** How much of one part of a file sink is committed. The stream's checkpoint holds one for every part of the stream. */
 export interface Receipt {
@@ -23,13 +24,25 @@ export interface Refusal {
   readonly answer: string
 }
 
-/** A sink's answer to a batch: it is now responsible for every event that is not among the refusals. */
+/**
+ * A sink's answer to a delivery: it is now responsible for every event that is not among the refusals; of a delivery
+ * that failed on its way, for the events that it had taken by then.
+ */
 export interface Delivery {
   readonly refusals: readonly Refusal[]
   /** Parts whose committed length changes with this delivery; empty for sinks without receipts. */
   readonly receipts: readonly Receipt[]
   /** Bytes handed over, before compression. */
   readonly bytes: number
+  /** Present where the delivery failed after some of its events were taken or refused. The others are to be sent again. */
+  readonly partial?: { readonly taken: readonly Event[]; readonly failure: Failure }
+}
+
+/** The events of a delivery that the sink is responsible for. */
+export function takenOf(events: readonly Event[], { refusals, partial }: Delivery): readonly Event[] {
+  if (partial !== undefined) return partial.taken
+  const refused = new Set(refusals.map(({ event }) => event))
+  return events.filter((event) => !refused.has(event))
 }
 
 /** A line found whole in a part beyond its receipt, on a day that can no longer be read. */

@@ -1,4 +1,4 @@
-import { afterArchivePage, archiveScan } from './archive-scan.ts'
+import { afterArchivePage, archiveScan, keepArchiveScan } from './archive-scan.ts'
 import type { Checkpoint } from './checkpoint.ts'
 import { completeSweep } from './complete-sweep.ts'
 import type { Receipt } from './delivery.ts'
@@ -10,7 +10,7 @@ import { answerRequest, type ReadRequest } from './read-request.ts'
 import { mergeReceipts } from './receipts.ts'
 import { cursorBefore, rememberCursor } from './stored-cursors.ts'
 import type { Stream } from './stream.ts'
-import { advanceSweep, beginSweep, type Sweep, type SweepStep } from './sweep.ts'
+import { advanceSweep, beginSweep, findPart, type Sweep, type SweepStep } from './sweep.ts'
 import { troubleAfterPage } from './trouble.ts'
 import type { Trust } from './trust.ts'
 
@@ -115,19 +115,32 @@ export function afterPage(
     : answerRequest(complete, { id: sweep.wish, outcome: 'done', found: sweep.found })
 }
 
-/** Events of a page that the sink has taken, although the page as a whole could not be committed. */
-export function keepTaken(checkpoint: Checkpoint, taken: number, receipts: readonly Receipt[]): Checkpoint {
-  const { counters } = checkpoint
-  return {
-    ...checkpoint,
-    newSinceFull: checkpoint.newSinceFull + (checkpoint.lastFull === undefined ? 0 : taken),
+/** Unseen events of a page that are delivered or dead letters now, although the page as a whole is not. */
+export interface PartOfPage extends Omit<PageOutcome, 'isTimeDoubtful'> {
+  /** Their event times, where they have one. */
+  readonly timesMs: readonly number[]
+}
+
+/** The page has to come again: its sweep stays where it is, and has found these events. */
+export function afterPart(before: Checkpoint, sweep: Sweep, part: PartOfPage, policy: Policy): Checkpoint {
+  const { delivered, deadLetters, late } = part
+  const { counters } = before
+  const known = delivered + deadLetters
+  const found = findPart(sweep, { events: known, timesMs: part.timesMs }, polledSpan(before, policy))
+  const kept: Checkpoint = {
+    ...before,
+    newSinceFull: before.newSinceFull + (before.lastFull === undefined ? 0 : known),
     counters: {
       ...counters,
-      events: counters.events + taken,
-      delivered: counters.delivered + taken,
+      // Only what the API listed counts as read.
+      events: counters.events + (sweep.kind === 'archive' ? 0 : known),
+      delivered: counters.delivered + delivered,
+      late: counters.late + late,
+      deadLetters: counters.deadLetters + deadLetters,
     },
-    receipts: mergeReceipts(checkpoint.receipts, receipts),
+    receipts: mergeReceipts(before.receipts, part.receipts),
   }
+  return keepSweep(kept, found)
 }
 
 /** Lines or receipts change otherwise than by a page or a replay. */
@@ -173,6 +186,7 @@ export function dropSweeps(checkpoint: Checkpoint): Checkpoint {
 }
 
 function keepSweep(checkpoint: Checkpoint, sweep: Sweep): Checkpoint {
+  if (sweep.kind === 'archive') return keepArchiveScan(checkpoint, sweep)
   return sweep.kind === 'full' ? { ...checkpoint, full: sweep } : { ...checkpoint, partial: sweep }
 }
 

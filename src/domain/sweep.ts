@@ -115,7 +115,7 @@ export function advanceSweep(
     tailPages: (isWhollyOld ? 0 : sweep.tailPages) + 1,
     foundAtHead: sweep.foundAtHead + (sweep.pastHead ? 0 : facts.unseen),
     headPages: sweep.headPages + (sweep.pastHead ? 0 : 1),
-    missed: sweep.missed + facts.unseenTimesMs.filter((timeMs) => isWithin(timeMs, polled)).length,
+    missed: sweep.missed + countWithin(facts.unseenTimesMs, polled),
     markMet,
     // "All seen" alone would stop too early: a list that shifts shows this very sweep's events again.
     pastHead: sweep.pastHead || (markMet && facts.unseen === 0 && isWhollyOld),
@@ -128,6 +128,21 @@ export function advanceSweep(
   return { end: guardOf(sweep, next, facts) ?? 'none', sweep: next }
 }
 
+/** The sweep after some unseen events of a page that it has to read again: they will be seen by then. */
+export function findPart(
+  sweep: Sweep,
+  part: { readonly events: number; readonly timesMs: readonly number[] },
+  polled: PolledSpan | null,
+): Sweep {
+  return {
+    ...sweep,
+    found: sweep.found + part.events,
+    foundAtTail: sweep.foundAtTail + part.events,
+    foundAtHead: sweep.foundAtHead + (sweep.pastHead ? 0 : part.events),
+    missed: sweep.missed + countWithin(part.timesMs, polled),
+  }
+}
+
 function guardOf(before: Sweep, next: Sweep, facts: PageFacts): Guard | undefined {
   if (facts.next === null) return 'cursor_missing'
   if (facts.next === facts.cursor) return 'cursor_repeated'
@@ -136,8 +151,9 @@ function guardOf(before: Sweep, next: Sweep, facts: PageFacts): Guard | undefine
   return next.pages >= maxPagesPerSweep ? 'too_many_pages' : undefined
 }
 
-function isWithin(timeMs: number, span: PolledSpan | null): boolean {
-  return span !== null && span.fromMs <= timeMs && timeMs < span.beforeMs
+function countWithin(timesMs: readonly number[], span: PolledSpan | null): number {
+  if (span === null) return 0
+  return timesMs.filter((timeMs) => span.fromMs <= timeMs && timeMs < span.beforeMs).length
 }
 
 function isPowerOfTwo(value: number): boolean {

@@ -38,13 +38,20 @@ export interface SinkTarget {
   readonly seen: SeenWindow
 }
 
+/** Whether the store knows of an event that the sink of a stream has taken. The stream itself tells it best. */
+async function hasSinkTaken({ checkpoint, deps, job }: Session): Promise<boolean> {
+  if (checkpoint().counters.delivered > 0) return true
+  const checkpoints = await deps.store.list()
+  return checkpoints.some(({ stream, counters }) => stream.sink === job.stream.sink && counters.delivered > 0)
+}
+
 /** Opens the sink for a held stream, which brings what it holds back to the receipts; then works with it. */
 export async function withSink<Result>(
   session: Session,
   storeId: string,
   signal: AbortSignal,
   work: (target: SinkTarget) => Promise<Result>,
-  { isReplay = false } = {},
+  { hasTaken = () => hasSinkTaken(session) } = {},
 ): Promise<Result> {
   const { deps, job, checkpoint, confirm, now, policy } = session
   const { ended, receipts } = checkpoint()
@@ -52,7 +59,7 @@ export async function withSink<Result>(
   const readable = ended === undefined && isReadable(job.stream.day, now() + hardlyReadableMs, policy)
   const seen = createSeenWindow(deps.store, job.stream)
   const standOnlyHere = createLineCheck(session, seen)
-  const options = { storeId, receipts, readable, standOnlyHere, confirm, ...(isReplay && { isReplay }) }
+  const options = { storeId, receipts, readable, standOnlyHere, confirm, hasTaken }
   const open = await job.sink.open(job.stream, options, signal)
   try {
     await adoptLines(session, open, seen)

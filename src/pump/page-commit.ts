@@ -1,17 +1,18 @@
-import type { DeadLetter, Delivery, Refusal } from '../domain/delivery.ts'
+import type { Delivery } from '../domain/delivery.ts'
 import type { Event } from '../domain/event.ts'
-import { isFailure } from '../domain/failure.ts'
 import { lateBefore } from '../domain/overlap.ts'
 import type { PageFacts } from '../domain/page-facts.ts'
-import { afterPage, keepTaken } from '../domain/progress.ts'
-import { storeEvent } from '../domain/stored-event.ts'
-import type { SweepStep } from '../domain/sweep.ts'
+import { afterPage, afterPart } from '../domain/progress.ts'
+import type { Sweep, SweepStep } from '../domain/sweep.ts'
+import { commitDelivery, lettersOf, type Outcome } from './commit-delivery.ts'
 import type { SeenWindow } from './seen-window.ts'
 import type { Session } from './session.ts'
 import { tellChanges } from './tell.ts'
 
-/** A page for whose events the sink is responsible now. */
+/** A page for whose events the sink is responsible now, or for some of them. */
 export interface ShippedPage {
+  /** Before this page, and after it. */
+  readonly sweep: Sweep
   readonly step: SweepStep
   readonly facts: PageFacts
   readonly unseen: readonly Event[]
@@ -19,90 +20,65 @@ export interface ShippedPage {
 }
 
 /**
- * Writes down in one step what a page changed, and tells of it. Where its dead letters find no room it writes down what
- * the sink has taken, so that this is not sent again with each new try, and throws.
+ * Writes down in one step what a page changed, and tells of it. Where it has to come again the events that are done with
+ * are seen by then; the sweep stays where it is, and the failure is thrown.
  */
 export async function commitPage(session: Session, seen: SeenWindow, page: ShippedPage): Promise<void> {
   const { deps, job, policy } = session
-  const { step, facts, unseen, delivery } = page
-  const { refusals, receipts } = delivery
+  const { sweep, step, facts, unseen, delivery } = page
   const nowMs = session.now()
   const before = session.checkpoint()
-  const late = step.sweep.kind === 'archive' ? 0 : lateOf(facts, lateBefore(before, policy))
-  const deadLetters = refusals.length
-  const delivered = unseen.length - deadLetters
+  const lateMs = sweep.kind === 'archive' ? null : lateBefore(before, policy)
   const isTimeDoubtful = deps.apiClock.isDoubtful(job.zone.account)
-  const outcome = { delivered, deadLetters, late, receipts, isTimeDoubtful }
-  const next = afterPage(before, step, facts, outcome, nowMs, policy)
-  const began = deps.clock.monotonic()
-  try {
-    await session.commit(next, {
-      seen: seen.pack(unseen),
-      deadLetters: lettersOf(session, refusals, nowMs),
-    })
-  } catch (error) {
-    if (isFailure(error, 'dead_letters_full')) await commitTaken(session, seen, page)
-    throw error
-  }
-  seen.add(unseen)
-  tellChanges(deps.telemetry, before, session.checkpoint(), step)
+  const countsOf = (outcome: Outcome) => ({
+    delivered: outcome.taken.length,
+    deadLetters: outcome.refusals.length,
+    late: lateOf(timesOf(eventsOf(outcome)), lateMs),
+    receipts: delivery.receipts,
+  })
+  const extrasOf = (outcome: Outcome) => ({
+    seen: seen.pack(eventsOf(outcome)),
+    deadLetters: lettersOf(session, outcome.refusals, nowMs),
+  })
+  const beganMs = deps.clock.monotonic()
+  const { failure, ...outcome } = await commitDelivery(session, {
+    events: unseen,
+    delivery,
+    whole: (all) => ({
+      next: afterPage(before, step, facts, { ...countsOf(all), isTimeDoubtful }, nowMs, policy),
+      extras: extrasOf(all),
+    }),
+    part: (some) => ({
+      next: afterPart(before, sweep, { ...countsOf(some), timesMs: timesOf(eventsOf(some)) }, policy),
+      extras: extrasOf(some),
+    }),
+  })
+  const known = eventsOf(outcome)
+  if (failure !== undefined && known.length === 0) throw failure
+  seen.add(known)
+  if (failure === undefined) tellChanges(deps.telemetry, before, session.checkpoint(), step)
   deps.telemetry.emit({
     name: 'PageCommitted',
     stream: job.stream,
     lane: job.lane,
-    delivered,
-    duplicates: facts.events - unseen.length,
-    late,
-    deadLettered: refusals.map(({ event, reason, answer }) => ({ id: event.id, reason, answer })),
-    delaysSeconds: delaysOf(page, nowMs),
-    commitSeconds: (deps.clock.monotonic() - began) / 1000,
+    delivered: outcome.taken.length,
+    duplicates: failure === undefined ? facts.events - unseen.length : 0,
+    late: countsOf(outcome).late,
+    deadLettered: outcome.refusals.map(({ event, reason, answer }) => ({ id: event.id, reason, answer })),
+    delaysSeconds: timesOf(outcome.taken).map((timeMs) => Math.max(0, nowMs - timeMs) / 1000),
+    commitSeconds: (deps.clock.monotonic() - beganMs) / 1000,
   })
+  if (failure !== undefined) throw failure
 }
 
-/** Of a page whose dead letters find no room: its cursor stays, so that those come again. */
-async function commitTaken(session: Session, seen: SeenWindow, page: ShippedPage): Promise<void> {
-  const { unseen, delivery } = page
-  const refused = new Set(delivery.refusals.map(({ event }) => event))
-  const taken = unseen.filter((event) => !refused.has(event))
-  if (taken.length === 0) return
-  await session.commit(keepTaken(session.checkpoint(), taken.length, delivery.receipts), {
-    seen: seen.pack(taken),
-  })
-  const { job, deps, now } = session
-  deps.telemetry.emit({
-    name: 'PageCommitted',
-    stream: job.stream,
-    lane: job.lane,
-    delivered: taken.length,
-    duplicates: 0,
-    late: 0,
-    deadLettered: [],
-    delaysSeconds: delaysOf(page, now()),
-    commitSeconds: 0,
-  })
+function eventsOf({ taken, refusals }: Outcome): Event[] {
+  return [...taken, ...refusals.map(({ event }) => event)]
 }
 
-function lateOf({ unseenTimesMs }: PageFacts, lateBeforeMs: number | null): number {
-  return lateBeforeMs === null ? 0 : unseenTimesMs.filter((timeMs) => timeMs < lateBeforeMs).length
+function timesOf(events: readonly Event[]): number[] {
+  return events.flatMap(({ timeMs }) => (timeMs === undefined ? [] : [timeMs]))
 }
 
-/** What the sink refused, as the store keeps it. */
-export function lettersOf({ job }: Session, refusals: readonly Refusal[], at: number): DeadLetter[] {
-  return refusals.map(({ event, reason, answer }) => ({
-    ...job.stream,
-    id: event.id,
-    ...(event.time !== undefined && { time: event.time }),
-    reason,
-    answer,
-    at,
-    event: storeEvent(event),
-  }))
-}
-
-/** From each delivered event's own time to now. */
-function delaysOf({ unseen, delivery }: ShippedPage, nowMs: number): number[] {
-  const refused = new Set(delivery.refusals.map(({ event }) => event))
-  return unseen.flatMap((event) =>
-    event.timeMs === undefined || refused.has(event) ? [] : [Math.max(0, nowMs - event.timeMs) / 1000],
-  )
+function lateOf(timesMs: readonly number[], lateBeforeMs: number | null): number {
+  return lateBeforeMs === null ? 0 : timesMs.filter((timeMs) => timeMs < lateBeforeMs).length
 }

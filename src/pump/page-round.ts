@@ -44,7 +44,7 @@ export async function pumpPage(
     const step = stepOf(session.checkpoint(), begun, facts, session.policy)
     if (step.end === 'none' && job.mayGoOn()) next = nextPage(session, step.sweep, signal)
     const delivery = unseen.length === 0 ? nothing : await deliver(session, target.open, unseen, signal)
-    await commitPage(session, target.seen, { step, facts, unseen, delivery })
+    await commitPage(session, target.seen, { sweep: begun, step, facts, unseen, delivery })
     return { step, ahead: next }
   } catch (error) {
     await next?.discard()
@@ -73,14 +73,25 @@ function requestFor({ job }: Session, sweep: Sweep) {
   return { zone: job.zone, day: job.stream.day, cursor: sweep.cursor, lane: job.lane }
 }
 
-function deliver(
+/** A delivery that got through in part fails its span all the same. */
+async function deliver(
   { deps, job }: Session,
   to: OpenStream,
   events: readonly Event[],
   signal: AbortSignal,
 ): Promise<Delivery> {
   const facts = { ...spanFacts(job), server: job.sink.address, events: events.length }
-  return deps.tracer.span('deliver', facts, () => to.deliver(events, signal))
+  let delivery: Delivery | undefined
+  try {
+    return await deps.tracer.span('deliver', facts, async () => {
+      delivery = await to.deliver(events, signal)
+      if (delivery.partial !== undefined) throw delivery.partial.failure
+      return delivery
+    })
+  } catch (error) {
+    if (delivery?.partial === undefined) throw error
+    return delivery
+  }
 }
 
 /** By the API's clock, whose offset is known best after the answer. */

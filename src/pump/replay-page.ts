@@ -1,9 +1,10 @@
 import type { DeadLetter, Refusal } from '../domain/delivery.ts'
 import type { Event, Identity } from '../domain/event.ts'
-import { isFailure, messageOf } from '../domain/failure.ts'
+import { isFailure, messageOf, type Failure } from '../domain/failure.ts'
 import { settleLetters } from '../domain/progress.ts'
 import { mergeReceipts } from '../domain/receipts.ts'
 import { restoreEvent } from '../domain/stored-event.ts'
+import { commitDelivery, type Change, type Outcome } from './commit-delivery.ts'
 import type { Session } from './session.ts'
 import type { SinkTarget } from './hold-stream.ts'
 
@@ -14,6 +15,8 @@ export interface ReplayedPage {
   readonly delivered: number
   /** Those that were refused again, as they are kept now. */
   readonly kept: readonly DeadLetter[]
+  /** Why the others of these keys were not delivered. */
+  readonly failure?: Failure
 }
 
 const mostLetters = 100
@@ -41,16 +44,29 @@ export async function replayPage(
     else events.set(event, letter)
   }
   const delivery = await target.open.deliver([...events.keys()], signal)
-  const kept = [...damaged, ...delivery.refusals.map((refusal) => refusedAgain(refusal, events))]
   const at = session.now()
-  const keptKeys = new Set(kept.map(keyText))
-  const taken = letters.filter((letter) => !keptKeys.has(keyText(letter)))
-  await commitReplay(session, {
-    taken,
-    kept: kept.map((letter) => ({ ...letter, at })),
-    receipts: delivery.receipts,
+  const keptOf = (refusals: readonly Refusal[]) =>
+    [...damaged, ...refusals.map((refusal) => refusedAgain(refusal, events))].map((letter) => ({
+      ...letter,
+      at,
+    }))
+  const change = ({ taken }: Outcome, deadLetters: readonly DeadLetter[]): Change => {
+    const before = session.checkpoint()
+    const receipts = mergeReceipts(before.receipts, delivery.receipts)
+    return {
+      next: settleLetters({ ...before, receipts }, { delivered: taken.length }),
+      extras: { removedLetters: taken.map((event) => keyOf(events.get(event)!)), deadLetters },
+    }
+  }
+  const { failure, ...outcome } = await commitDelivery(session, {
+    events: [...events.keys()],
+    delivery,
+    whole: (all) => change(all, keptOf(all.refusals)),
+    part: (some) => change(some, some.refusals.length === 0 ? [] : keptOf(some.refusals)),
   })
-  return { tried, delivered: taken.length, kept }
+  const page = { tried, delivered: outcome.taken.length, kept: keptOf(delivery.refusals) }
+  // A longer answer that finds no room is no reason to stop: then the older one stays.
+  return failure === undefined || isFailure(failure, 'dead_letters_full') ? page : { ...page, failure }
 }
 
 async function loadLetters(
@@ -88,32 +104,6 @@ function refusedAgain(
   return { ...letter, reason, answer }
 }
 
-interface Outcome {
-  readonly taken: readonly DeadLetter[]
-  readonly kept: readonly DeadLetter[]
-  readonly receipts: Parameters<typeof mergeReceipts>[1]
-}
-
-async function commitReplay(session: Session, { taken, kept, receipts }: Outcome): Promise<void> {
-  const before = session.checkpoint()
-  const next = settleLetters(
-    { ...before, receipts: mergeReceipts(before.receipts, receipts) },
-    { delivered: taken.length },
-  )
-  const removedLetters = taken.map(keyOf)
-  try {
-    await session.commit(next, { removedLetters, deadLetters: kept })
-  } catch (error) {
-    // A longer answer that no longer fits is no reason to deliver again: then the older one stays.
-    if (!isFailure(error, 'dead_letters_full')) throw error
-    await session.commit(next, { removedLetters })
-  }
-}
-
 export function keyOf({ id, time }: Identity): Identity {
   return { id, ...(time !== undefined && { time }) }
-}
-
-function keyText({ id, time }: Identity): string {
-  return `${time ?? ''} ${id}`
 }

@@ -41,15 +41,17 @@ export async function replayStream(job: ReplayJob, deps: PumpDeps, signal: Abort
       () =>
         withStream(held, deps, async (session, storeId) => {
           await beginAnew(session, { isOver: !isReadable(stream.day, session.now(), session.policy) })
+          // What is refused once more stays a dead letter, whatever the sink has taken before.
           const work = (target: Parameters<typeof replayPage>[1]) =>
             replayPage(session, target, rest, redo, signal)
-          return withSink(session, storeId, signal, work, { isReplay: true })
+          return withSink(session, storeId, signal, work, { hasTaken: () => Promise.resolve(true) })
         }),
       deps,
       signal,
     )
     from += page.tried
     done(page)
+    if (page.failure !== undefined) throw page.failure
     if (from < keys.length) await deps.clock.sleep(betweenMs, signal)
   }
 }

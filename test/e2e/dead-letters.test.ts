@@ -188,7 +188,9 @@ describe('beside a running process', () => {
     await waitFor(async () => (await probe.total('stream_failures_total')) > 0, {
       what: said,
     })
-    expect((await probe.metric('stream_failures_total')).get('code="dead_letters_full"')).toBeGreaterThan(0)
+    expect(
+      (await probe.metric('stream_failures_total')).get('sink="siem",code="dead_letters_full"'),
+    ).toBeGreaterThan(0)
     expect(logged(child.stderr())).toContainEqual(
       expect.objectContaining({ event: 'StreamFailed', level: 'error', code: 'dead_letters_full' }),
     )

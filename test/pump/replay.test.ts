@@ -59,7 +59,7 @@ describe('a replay', () => {
     )
     expect(await stage.store.deadLetters()).toEqual([])
     expect((await stage.read())?.counters).toMatchObject({ delivered: 250, deadLetters: 0 })
-    expect(stage.opened.at(-1)?.isReplay).toBe(true)
+    expect(await stage.opened.at(-1)?.hasTaken?.()).toBe(true)
     // The ledger had them already.
     const ledger = await stage.store.ledger(stream)
     expect(ledger.reduce((sum, { count }) => sum + count, 0)).toBe(250)

@@ -1,4 +1,5 @@
 import type { Refusal, RefusalReason } from '../../domain/delivery.ts'
+import type { Event } from '../../domain/event.ts'
 import { Failure } from '../../domain/failure.ts'
 import type { Outcome, Piece } from './presets/preset.ts'
 import { excerptOf } from './failures.ts'
@@ -9,6 +10,14 @@ import type { Tally } from './tally.ts'
 interface Part {
   readonly pieces: readonly Piece[]
   readonly again: number
+}
+
+/** What became of the events of a delivery so far. It stands also where the rest of the delivery fails. */
+export interface Settled {
+  readonly taken: Event[]
+  readonly refusals: Refusal[]
+  /** Of the events that were taken. */
+  bytes: number
 }
 
 export interface SettleDeps {
@@ -36,17 +45,25 @@ const witnesses = 32
 export async function settleBatch(
   batch: readonly Piece[],
   { what, send, tally, pause }: SettleDeps,
-  refusals: Refusal[],
+  settled: Settled,
   signal: AbortSignal,
 ): Promise<void> {
   const open: Part[] = [{ pieces: batch, again: 0 }]
   let setAside: readonly Piece[] = []
   let doubted: string | undefined
 
-  function refuse({ event }: Piece, reason: RefusalReason, answer: string): void {
+  function take(pieces: readonly Piece[]): void {
+    if (pieces.length > 0) tally.tookOne()
+    for (const { event, bytes } of pieces) {
+      settled.taken.push(event)
+      settled.bytes += bytes
+    }
+  }
+
+  async function refuse({ event }: Piece, reason: RefusalReason, answer: string): Promise<void> {
     const refusal = { event, reason, answer }
-    refusals.push(refusal)
-    if (tally.refusedOne(refusal) && doubted === undefined) doubt(answer)
+    settled.refusals.push(refusal)
+    if ((await tally.refusedOne(refusal)) && doubted === undefined) doubt(answer)
   }
 
   function doubt(answer: string): void {
@@ -79,13 +96,13 @@ export async function settleBatch(
   }
 
   async function sortOut(part: Part, outcomes: readonly Outcome[], text: string): Promise<void> {
-    const back: Piece[] = []
+    // An answer that is too short says nothing of the rest.
+    const outcomeOf = (index: number) => outcomes[index] ?? 'retry'
+    take(part.pieces.filter((_, index) => outcomeOf(index) === 'accepted'))
+    const back = part.pieces.filter((_, index) => outcomeOf(index) === 'retry')
     for (const [index, piece] of part.pieces.entries()) {
-      // An answer that is too short says nothing of the rest.
-      const outcome = outcomes[index] ?? 'retry'
-      if (outcome === 'accepted') tally.tookOne()
-      else if (outcome === 'retry') back.push(piece)
-      else refuse(piece, outcome.refused, outcome.answer)
+      const outcome = outcomeOf(index)
+      if (typeof outcome === 'object') await refuse(piece, outcome.refused, outcome.answer)
     }
     if (back.length === 0) return
     if (part.again + 1 >= maxAgain)
@@ -99,9 +116,9 @@ export async function settleBatch(
   }
 
   async function apply(part: Part, sent: Sent): Promise<void> {
-    if (sent.kind === 'accepted') tally.tookOne()
+    if (sent.kind === 'accepted') take(part.pieces)
     else if (sent.kind === 'each') await sortOut(part, sent.outcomes, sent.text)
-    else if (part.pieces.length === 1) refuse(part.pieces[0]!, sent.reason, sent.text)
+    else if (part.pieces.length === 1) await refuse(part.pieces[0]!, sent.reason, sent.text)
     else halve(part)
   }
 

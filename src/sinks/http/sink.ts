@@ -1,6 +1,6 @@
 import type { Delivery, Refusal } from '../../domain/delivery.ts'
 import type { Event } from '../../domain/event.ts'
-import { cancelled, Failure } from '../../domain/failure.ts'
+import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
 import type { Secret } from '../../domain/secret.ts'
 import type { Clock, Format, OpenStream, Sink, Telemetry } from '../../ports.ts'
 import { backoffMs } from '../../transport/backoff.ts'
@@ -14,8 +14,8 @@ import type { Preset } from './presets/preset.ts'
 import { type PresetName, presets } from './presets/registry.ts'
 import { probe } from './probe.ts'
 import { createSend } from './send.ts'
-import { settleBatch } from './settle-batch.ts'
-import { createTally, decided, type Tally } from './tally.ts'
+import { settleBatch, type Settled } from './settle-batch.ts'
+import { createDeliveryTally, createTally } from './tally.ts'
 import { createTargetSource } from './target.ts'
 
 export interface HttpSinkOptions {
@@ -81,27 +81,41 @@ export function createHttpSink(options: HttpSinkOptions, deps: HttpSinkDeps): Si
     clock.sleep(backoffMs(again, pauseLimits, random), signal)
   let closing: Promise<void> | undefined
 
-  async function deliver(events: readonly Event[], tally: Tally, signal: AbortSignal): Promise<Delivery> {
+  async function deliver(
+    events: readonly Event[],
+    hasTaken: () => Promise<boolean>,
+    signal: AbortSignal,
+  ): Promise<Delivery> {
     if (closing !== undefined || signal.aborted) throw cancelled(signal.reason)
+    const delivering = createDeliveryTally(tally, hasTaken)
     const unmappable: Refusal[] = []
-    const refusals: Refusal[] = []
-    let bytes = 0
-    for (const pieces of cutBatches(events, { format, preset }, batch, unmappable)) {
-      await settleBatch(pieces, { what, send, tally, pause }, refusals, signal)
-      for (const piece of pieces) bytes += piece.bytes
+    const settled: Settled = { taken: [], refusals: [], bytes: 0 }
+    const delivery = () => ({
+      refusals: [...unmappable, ...settled.refusals],
+      receipts: [],
+      bytes: settled.bytes,
+    })
+    try {
+      for (const pieces of cutBatches(events, { format, preset }, batch, unmappable))
+        await settleBatch(pieces, { what, send, tally: delivering, pause }, settled, signal)
+    } catch (failure) {
+      // Before this sink has taken anything a refusal may be its own fault.
+      const isKept = delivering.everTaken && settled.taken.length + settled.refusals.length > 0
+      if (!isFailure(failure) || !isKept) throw failure
+      return { ...delivery(), partial: { taken: settled.taken, failure } }
     }
-    if (!tally.everTaken) assertDecided(what, refusals)
-    return { refusals: [...unmappable, ...refusals], receipts: [], bytes }
+    if (!delivering.everTaken) assertDecided(what, settled.refusals)
+    return delivery()
   }
 
-  const openWith = (own: Tally): OpenStream => ({
-    deliver: (events, signal) => deliver(events, own, signal),
+  const openWith = (hasTaken: () => Promise<boolean>): OpenStream => ({
+    deliver: (events, signal) => deliver(events, hasTaken, signal),
     close: () => Promise.resolve(),
   })
   return {
     name,
     address: targets.origin,
-    open: (_stream, { isReplay }) => Promise.resolve(openWith(isReplay === true ? decided(tally) : tally)),
+    open: (_stream, { hasTaken = async () => false }) => Promise.resolve(openWith(hasTaken)),
     check: (signal) => probe({ what, exchange, targets, preset, clock }, signal),
     close: () => (closing ??= dispatcher.destroy()),
   }

@@ -52,7 +52,12 @@ export class ModelReceiver {
     const half = Math.ceil(taken.length / 2)
     for (const event of taken.slice(0, half)) held.add(lineOf(event))
     await life.step('amid send')
-    if (life.chance('sinkFailure')) throw new Failure('retry', 'server_error', 'status 503')
+    if (life.chance('sinkFailure')) {
+      const failure = new Failure('retry', 'server_error', 'status 503')
+      // A sink may know which events it has taken, or not.
+      if (half % 2 === 0) throw failure
+      return { refusals: [], receipts: [], bytes: half, partial: { taken: taken.slice(0, half), failure } }
+    }
     for (const event of taken.slice(half)) held.add(lineOf(event))
     await life.step('after send')
     const refused = events.filter(({ id }) => this.#refusesId(id))

@@ -110,9 +110,15 @@ export function openSink(
   return { sink, happenings }
 }
 
-export function openStream(sink: Sink, zone = 101, isReplay = false): Promise<OpenStream> {
+export function openStream(sink: Sink, zone = 101, hasTaken = false): Promise<OpenStream> {
   const stream = { zone, day: '2026-11-20' as Day, sink: sink.name }
-  const taken = { storeId: 's', receipts: [], readable: true, confirm: () => Promise.resolve(), isReplay }
+  const taken = {
+    storeId: 's',
+    receipts: [],
+    readable: true,
+    confirm: () => Promise.resolve(),
+    hasTaken: () => Promise.resolve(hasTaken),
+  }
   return sink.open(stream, taken, never)
 }
 

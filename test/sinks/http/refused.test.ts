@@ -29,16 +29,16 @@ describe('refused content', () => {
   })
 
   it.each([1, 40])(
-    'stands in a replay, also by a sink that has taken nothing yet (%i events)',
+    'stands where the store knows that the sink has taken an event, also before it takes one here (%i events)',
     async (count) => {
       const server = await serve(reply(400, 'no'))
       const { sink } = ship(server.url)
       expect(await failureOf(deliver(sink, buildEvents(count)))).toMatchObject({
         code: count === 1 ? 'rejected' : 'sink_refuses',
       })
-      const replayed = await (await openStream(sink, 101, true)).deliver(buildEvents(count), never)
-      expect(replayed.refusals.map(({ event }) => event.id)).toEqual(buildEvents(count).map(({ id }) => id))
-      // It says nothing of the sink: elsewhere it is in doubt still.
+      const known = await (await openStream(sink, 101, true)).deliver(buildEvents(count), never)
+      expect(known.refusals.map(({ event }) => event.id)).toEqual(buildEvents(count).map(({ id }) => id))
+      // What is known of one stream says nothing of the others: there the sink is in doubt still.
       expect(await failureOf(deliver(sink, buildEvents(count)))).toMatchObject({ kind: expect.any(String) })
     },
   )

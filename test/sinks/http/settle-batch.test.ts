@@ -3,15 +3,16 @@ import { describe, expect, it } from 'vitest'
 import type { Refusal } from '../../../src/domain/delivery.ts'
 import type { Piece } from '../../../src/sinks/http/presets/preset.ts'
 import type { Send } from '../../../src/sinks/http/send.ts'
-import { settleBatch } from '../../../src/sinks/http/settle-batch.ts'
+import { settleBatch, type Settled } from '../../../src/sinks/http/settle-batch.ts'
 import { createTally } from '../../../src/sinks/http/tally.ts'
 import { buildEvents } from '../../formats/events.ts'
 import { failureOf, never } from './far-side.ts'
 
 const pieces: readonly Piece[] = buildEvents(300).map((event) => ({ event, text: event.id, bytes: 1 }))
 
-interface Settled {
+interface Result {
   readonly taken: string[]
+  readonly kept: string[]
   readonly refusals: Refusal[]
   readonly requests: number
   readonly pauses: number
@@ -23,7 +24,7 @@ async function settle(
   answer: (ids: string[], request: number) => Awaited<ReturnType<Send>>,
 ) {
   const taken: string[] = []
-  const refusals: Refusal[] = []
+  const settled: Settled = { taken: [], refusals: [], bytes: 0 }
   let requests = 0
   let pauses = 0
   const send: Send = (part) => {
@@ -34,11 +35,12 @@ async function settle(
     return Promise.resolve(sent)
   }
   const deps = { what: 'sink x', send, tally: createTally(), pause: () => Promise.resolve(void pauses++) }
-  const failure = await settleBatch(batch, deps, refusals, never).then(
+  const failure = await settleBatch(batch, deps, settled, never).then(
     () => undefined,
     (error: unknown) => error,
   )
-  return { taken, refusals, requests, pauses, failure } satisfies Settled
+  const kept = settled.taken.map(({ id }) => id)
+  return { taken, kept, refusals: settled.refusals, requests, pauses, failure } satisfies Result
 }
 
 describe('a batch', () => {
@@ -63,6 +65,7 @@ describe('a batch', () => {
         )
         const good = batch.map(({ event }) => event.id).filter((id) => !wrong.has(id))
         expect(result.taken.toSorted()).toEqual(good.toSorted())
+        expect(result.kept).toEqual(result.taken)
         expect(result.requests).toBeLessThanOrEqual(2 * count + 32)
         expect(result.requests).toBeLessThanOrEqual(1 + 2 * wrong.size * Math.ceil(Math.log2(count) + 1) + 64)
         if (good.length === 0) expect(result.requests).toBeLessThanOrEqual(64)
@@ -100,6 +103,7 @@ describe('a batch', () => {
     }))
     expect(result).toMatchObject({ requests: 3, failure: { kind: 'retry', code: 'server_error' } })
     expect(result.taken).toEqual(['event-0'])
+    expect(result.kept).toEqual(['event-0'])
   })
 
   it('of which every event is refused by name is a fault of the sink', async () => {
@@ -114,7 +118,9 @@ describe('a batch', () => {
   it('passes on what the sender throws', async () => {
     const send: Send = () => Promise.reject(new Error('a bug'))
     const deps = { what: 'x', send, tally: createTally(), pause: () => Promise.resolve() }
-    expect(await failureOf(settleBatch(pieces.slice(0, 2), deps, [], never))).toMatchObject({
+    expect(
+      await failureOf(settleBatch(pieces.slice(0, 2), deps, { taken: [], refusals: [], bytes: 0 }, never)),
+    ).toMatchObject({
       message: 'a bug',
     })
   })
