@@ -46,6 +46,8 @@ export interface PageRequest {
   /** Null asks for the first page, in whichever form the API wants that said. */
   readonly cursor: Cursor | null
   readonly lane: Lane
+  /** Whom the page is for: sinks share the memory that pages may take. Absent where it is for none, as in an audit. */
+  readonly sink?: string
   /**
    * For a page that is fetched ahead: called once a good answer is there, which is then kept as bytes until this
    * resolves. Its events would take thrice as much.

@@ -55,9 +55,9 @@ export const ApiConfig = z
       .describe('How the first page is asked for: omit, empty, or any literal'),
     requestTimeoutSeconds: duration('Longest wait for an answer', { above: 0, max: 3600 }).default(30),
     maxPageBytes: bytes('Largest page that is read').default(33_554_432),
-    maxBytesInFlight: bytes('Pages held at once by the whole process; one page may always pass').default(
-      67_108_864,
-    ),
+    maxBytesInFlight: bytes(
+      'Pages held at once by the whole process, shared by its sinks; one page of each may always pass',
+    ).default(67_108_864),
     maxRequestsPerSecond: z
       .number()
       .gt(0)

@@ -12,6 +12,14 @@ import { tellRepeatedIds } from './tell.ts'
 
 const nothing: Delivery = { refusals: [], receipts: [], bytes: 0 }
 
+/** Where a pump has got to. */
+export interface PageTurn {
+  readonly sweep: Sweep
+  readonly ahead: PageAhead | undefined
+  /** The sink has taken a page of this pump. One that hangs would hold the page ahead for as long as the page before it. */
+  readonly sinkMoves: boolean
+}
+
 /**
  * One page: fetch, drop what was seen, deliver the rest, commit. Returns the page that is being fetched ahead, if the
  * sweep goes on; the checkpoint has moved by then, and only then.
@@ -19,10 +27,9 @@ const nothing: Delivery = { refusals: [], receipts: [], bytes: 0 }
 export async function pumpPage(
   session: Session,
   target: SinkTarget,
-  sweep: Sweep,
-  ahead: PageAhead | undefined,
+  { sweep, ahead, sinkMoves }: PageTurn,
   signal: AbortSignal,
-): Promise<{ step: SweepStep; ahead: PageAhead | undefined }> {
+): Promise<{ step: SweepStep; ahead: PageAhead | undefined; sinkMoves: boolean }> {
   const { deps, job } = session
   const fetched = await pageAt(session, sweep, ahead, signal)
   const { page } = fetched
@@ -42,10 +49,12 @@ export async function pumpPage(
       tookMs: fetched.tookMs,
     })
     const step = stepOf(session.checkpoint(), begun, facts, session.policy)
-    if (step.end === 'none' && job.mayGoOn()) next = nextPage(session, step.sweep, signal)
-    const delivery = unseen.length === 0 ? nothing : await deliver(session, target.open, unseen, signal)
+    const isDelivered = unseen.length > 0
+    if (step.end === 'none' && (sinkMoves || !isDelivered) && job.mayGoOn())
+      next = nextPage(session, step.sweep, signal)
+    const delivery = !isDelivered ? nothing : await deliver(session, target.open, unseen, signal)
     await commitPage(session, target.seen, { sweep: begun, step, facts, unseen, delivery })
-    return { step, ahead: next }
+    return { step, ahead: next, sinkMoves: sinkMoves || isDelivered }
   } catch (error) {
     await next?.discard()
     throw error
@@ -70,7 +79,7 @@ function nextPage(session: Session, sweep: Sweep, signal: AbortSignal): PageAhea
 }
 
 function requestFor({ job }: Session, sweep: Sweep) {
-  return { zone: job.zone, day: job.stream.day, cursor: sweep.cursor, lane: job.lane }
+  return { zone: job.zone, day: job.stream.day, cursor: sweep.cursor, lane: job.lane, sink: job.stream.sink }
 }
 
 /** A delivery that got through in part fails its span all the same. */

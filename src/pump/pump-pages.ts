@@ -15,6 +15,8 @@ import type { Session } from './session.ts'
 /** What a pump remembers from page to page, besides its checkpoint. */
 interface Going {
   ahead: PageAhead | undefined
+  /** The sink has taken a page. */
+  sinkMoves: boolean
   /** The cursor of an unfinished sweep has expired under this pump. */
   hasRestarted: boolean
 }
@@ -30,7 +32,7 @@ export async function pumpPages(
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
   const beganMs = session.deps.clock.monotonic()
-  const going: Going = { ahead: undefined, hasRestarted: false }
+  const going: Going = { ahead: undefined, sinkMoves: false, hasRestarted: false }
   try {
     do {
       const ended = await pumpNextPage(session, target, going, signal)
@@ -65,8 +67,10 @@ async function pumpNextPage(
   const { ahead } = going
   going.ahead = undefined
   try {
-    const round = await pumpPage(session, target, sweep, ahead, signal)
+    const { sinkMoves } = going
+    const round = await pumpPage(session, target, { sweep, ahead, sinkMoves }, signal)
     going.ahead = round.ahead
+    going.sinkMoves = round.sinkMoves
     failAtGuard(round.step)
   } catch (error) {
     learnTime(session, error)

@@ -48,6 +48,8 @@ export interface Call<T> {
   readonly token?: string
   /** Takes what is wanted out of a good answer; throws Failure `bad_body` for one that is not what was asked for. */
   readonly read: (body: unknown, status: number) => T
+  /** The sink that the answer is for: sinks share the memory of pages. */
+  readonly sink?: string | undefined
   /** A good answer is kept as bytes until this resolves. */
   readonly whenWanted?: (() => Promise<void>) | undefined
 }
@@ -107,7 +109,7 @@ export function createShieldClient(options: ShieldClientOptions): ShieldClient {
   }
 
   async function tryOnce<T>(call: Call<T>, key: string, signal: AbortSignal): Promise<Answer<T>> {
-    const reservation = await budget.reserve(estimate.next, signal)
+    const reservation = await budget.reserve(estimate.next, signal, call.sink)
     try {
       await gate.enter(signal)
       return await measured(call.operation, (answered) => ask(call, key, reservation, answered, signal))

@@ -24,7 +24,7 @@ export function createEventLogSource(
   redactorOf: () => Redactor,
 ): Source {
   return {
-    async fetchPage({ zone, day, cursor, whenWanted }: PageRequest, signal): Promise<Page> {
+    async fetchPage({ zone, day, cursor, sink, whenWanted }: PageRequest, signal): Promise<Page> {
       const client = clientOf(zone.account)
       const { value, bytes, requestedAt, clockOffsetMs, release } = await client.send(
         {
@@ -33,6 +33,7 @@ export function createEventLogSource(
           path: `/shield/event-logs/${zone.id}/${wireDay(day)}${placeOf(cursor, client.firstPage)}`,
           ...(cursor === null ? {} : { token: cursor }),
           read: readPage,
+          sink,
           whenWanted,
         },
         signal,

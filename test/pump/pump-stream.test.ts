@@ -1,6 +1,7 @@
+import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Failure } from '../../src/domain/failure.ts'
+import { cancelled, Failure } from '../../src/domain/failure.ts'
 import { at, stream } from '../domain/builders.ts'
 import { createStage, eventAt, listingOf, type Stage } from './stage.ts'
 
@@ -13,7 +14,7 @@ async function staged(): Promise<Stage> {
 }
 
 describe('a pump', () => {
-  it('delivers each page before it commits it, and fetches one page ahead', async () => {
+  it('delivers each page before it commits it, and fetches one page ahead once the sink has taken one', async () => {
     const stage = await staged()
     expect(await stage.pump()).toBeUndefined()
     expect(stage.log.filter((line) => !line.startsWith('fetch'))).toEqual([
@@ -26,13 +27,33 @@ describe('a pump', () => {
       'commit 3',
       'close',
     ])
-    expect(stage.log.indexOf('fetch 2')).toBeLessThan(stage.log.indexOf('commit 1'))
+    expect(stage.log.indexOf('fetch 2')).toBeGreaterThan(stage.log.indexOf('commit 1'))
     expect(stage.log.indexOf('fetch 4')).toBeGreaterThan(stage.log.indexOf('commit 1'))
+    expect(stage.log.indexOf('fetch 4')).toBeLessThan(stage.log.indexOf('commit 2'))
     expect(await stage.read()).toMatchObject({
       counters: { pages: 3, events: 6, delivered: 6 },
       lastFull: { pages: 3 },
     })
     expect(stage.held()).toBe(0)
+  })
+
+  it('holds one page only while a sink hangs, and one ahead where nothing is delivered', async () => {
+    const stage = await staged()
+    const stop = new AbortController()
+    stage.script.deliver = (_, signal) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(cancelled()), { once: true })
+        void setImmediate().then(() => stop.abort())
+      })
+    await expect(stage.pump({}, stop.signal)).rejects.toMatchObject({ kind: 'cancelled' })
+    expect(stage.requests()).toBe(1)
+    stage.script.deliver = async () => ({ refusals: [], receipts: [], bytes: 1 })
+    await stage.pump()
+    await stage.clock.advance(3_600_000)
+    const before = stage.log.length
+    await stage.pump()
+    const again = stage.log.slice(before)
+    expect(again.indexOf('fetch 2')).toBeLessThan(again.findIndex((line) => line.startsWith('commit')))
   })
 
   it('delivers nothing twice, from the store, from the page itself or from the page before', async () => {

@@ -108,18 +108,51 @@ describe('the budget of pages', () => {
     expect(budget.heldBytes).toBe(0)
   })
 
+  it('keeps a quarter for the other sinks where one hangs, whose pages nobody waits for', async () => {
+    const budget = createPageBudget(100)
+    ;(await budget.reserve(() => 20, never, 'healthy')).release()
+    const hung = Array.from({ length: 6 }, () => budget.reserve(() => 20, never, 'hung'))
+    await turn()
+    expect(budget.heldBytes).toBe(60)
+    const one = await budget.reserve(() => 20, never, 'healthy')
+    const other = await budget.reserve(() => 20, never, 'healthy')
+    expect(budget.heldBytes).toBe(100)
+    one.release()
+    other.release()
+    expect(await settledOf(hung[3]!)).toBe(false)
+    ;(await hung[0]!).release()
+    expect(await settledOf(hung[3]!)).toBe(true)
+  })
+
+  it('lets each sink that holds no page pass, whatever the others hold', async () => {
+    const budget = createPageBudget(100)
+    const first = await budget.reserve(() => 1000, never, 'hung')
+    const second = await budget.reserve(() => 1000, never, 'healthy')
+    const none = await budget.reserve(() => 1000, never)
+    const more = budget.reserve(() => 1, never, 'healthy')
+    expect(await settledOf(more)).toBe(false)
+    second.release()
+    ;(await more).release()
+    first.release()
+    none.release()
+    expect(budget.heldBytes).toBe(0)
+  })
+
   it('serves everybody in turn, whatever sizes, stops and estimates come', async () => {
-    const asks = fc.array(
-      fc.record({ estimate: fc.nat({ max: 300 }), size: fc.nat({ max: 300 }), stops: fc.boolean() }),
-      { maxLength: 40 },
-    )
+    const ask = {
+      estimate: fc.nat({ max: 300 }),
+      size: fc.nat({ max: 300 }),
+      stops: fc.boolean(),
+      sink: fc.constantFrom(undefined, 'a', 'b', 'c'),
+    }
+    const asks = fc.array(fc.record(ask), { maxLength: 40 })
     await fc.assert(
       fc.asyncProperty(asks, async (wanted) => {
         const budget = createPageBudget(100)
         const held: Reservation[] = []
-        const done = wanted.map(async ({ estimate, size, stops }) => {
+        const done = wanted.map(async ({ estimate, size, stops, sink }) => {
           const stop = new AbortController()
-          const reserving = budget.reserve(() => estimate, stop.signal)
+          const reserving = budget.reserve(() => estimate, stop.signal, sink)
           if (stops) stop.abort()
           const reservation = await reserving.catch(() => undefined)
           reservation?.resize(size)
