@@ -109,7 +109,7 @@ test('reads days that are older than the setting where the API still has them', 
   })
   const again = await told(place, 'backfill', '--from', old, '--to', old)
   expect([again.code, again.stdout]).toEqual([1, expect.stringMatching(/^[0-9a-f]{10}\n$/)])
-  expect(again.stderr).toMatch(/zone 101 left out: it was shipped, .* ship them twice/s)
+  expect(again.stderr).toMatch(/zone 101 left out: the day was shipped, .* ship it twice/s)
   expect(compareFiles(events, simulator, zones, [old, to])).toEqual(exactly(800))
 })
 

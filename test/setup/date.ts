@@ -1,22 +1,32 @@
-// Loaded before every test file, and by the programs that the tests start: another date than today's.
+// Loaded before every test file, and by the Node programs that tests start: which date it is.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
-/** The instant at which each test file begins, ISO 8601. Everything that reads `Date` goes on from there. */
-const wanted = process.env['SHIELDLOG_TEST_DATE'] ?? ''
-/** For the programs that a test starts: the same shift as in the test. */
-const inherited = process.env['SHIELDLOG_TEST_DATE_SHIFT_MS']
+/** Suites ask for today when they begin, and some need minutes: none begins so shortly before midnight UTC. */
+const lastMinutesMs = 180_000
+const dayMs = 86_400_000
 
-if (inherited !== undefined) shiftBy(Number(inherited))
+/** The date at which this worker begins instead of today, ISO 8601; `Date` goes on from there. */
+const wanted = process.env['SHIELDLOG_TEST_DATE'] ?? ''
+/** The same for those that come after: other files in this worker, and the programs that they start. */
+const shift = process.env['SHIELDLOG_TEST_DATE_SHIFT_MS']
+
+if (shift !== undefined) shiftBy(Number(shift))
 else if (wanted !== '') {
   const shiftMs = Date.parse(wanted) - Date.now()
   if (!Number.isFinite(shiftMs)) throw new Error(`SHIELDLOG_TEST_DATE is "${wanted}": give a date, ISO 8601`)
   shiftBy(shiftMs)
   process.env['SHIELDLOG_TEST_DATE_SHIFT_MS'] = String(shiftMs)
-  const own = `--import=${fileURLToPath(import.meta.url)}`
-  process.env['NODE_OPTIONS'] = `${process.env['NODE_OPTIONS'] ?? ''} ${own}`.trim()
+  const preload = `--import=${fileURLToPath(import.meta.url)}`
+  process.env['NODE_OPTIONS'] = `${process.env['NODE_OPTIONS'] ?? ''} ${preload}`.trim()
+} else {
+  const leftMs = dayMs - (Date.now() % dayMs)
+  if (leftMs < lastMinutesMs) await sleep(leftMs)
 }
 
 function shiftBy(shiftMs: number): void {
+  const mark = Symbol.for('shieldlog: this Date is shifted')
+  if (Reflect.has(Date, mark)) return
   const Host = Date
   const now = () => Host.now() + shiftMs
   globalThis.Date = new Proxy(Host, {
@@ -24,5 +34,6 @@ function shiftBy(shiftMs: number): void {
       Reflect.construct(target, args.length === 0 ? [now()] : args, made) as Date,
     apply: () => new Host(now()).toString(),
     get: (target, name, receiver): unknown => (name === 'now' ? now : Reflect.get(target, name, receiver)),
+    has: (target, name) => name === mark || Reflect.has(target, name),
   })
 }

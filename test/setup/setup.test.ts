@@ -57,6 +57,28 @@ describe('waitFor', () => {
       cause: new Error('no file'),
     })
   })
+
+  test('goes on while a program makes progress or has not come to its next turn', async () => {
+    const asked: number[] = []
+    const pace = () => {
+      asked.push(performance.now())
+      return {
+        done: `${Math.min(asked.length, 3)} of 4`,
+        dueAtMs: Date.now() + (asked.length === 1 ? 300 : 0),
+      }
+    }
+    const failure = waitFor(() => false, { what: 'all', timeoutMs: 30, everyMs: 5, pace })
+    await expect(failure).rejects.toThrow(
+      /^gave up waiting for all after 30 ms without progress \(3 of 4; due /,
+    )
+    const [first, second, third, fourth] = asked
+    expect([asked.length, second! - first! >= 330, third! - second! >= 30, fourth! - third! >= 30]).toEqual([
+      4,
+      true,
+      true,
+      true,
+    ])
+  })
 })
 
 interface Inner {
