@@ -2,7 +2,7 @@ import type { Backfill, Backfilled } from './domain/backfill.ts'
 import type { Checkpoint } from './domain/checkpoint.ts'
 import type { Day } from './domain/day.ts'
 import type { DeadLetterCount } from './domain/dead-letter-count.ts'
-import type { Adopted, DeadLetter, Delivery, Receipt } from './domain/delivery.ts'
+import type { DeadLetter } from './domain/delivery.ts'
 import type { Event, Identity } from './domain/event.ts'
 import type { Gap } from './domain/gap.ts'
 import type { KeptEvent } from './domain/kept-event.ts'
@@ -79,58 +79,6 @@ export interface Format {
   identify(line: string): Identity | undefined
   /** Reads such a line back to what its event can be made of again. Absent where lines do not keep enough for that. */
   readBack?(line: string): KeptEvent | undefined
-}
-
-/** Where events go. A sink serves many streams at once, and one pump at most for each stream. */
-export interface Sink {
-  readonly name: string
-  /** For people: where it ships to, without secrets. */
-  readonly address: string
-  /**
-   * Called by every pump right after it took the fence, with the receipts read in that same step. Brings what the sink
-   * holds of the stream back to the receipts: nothing that was not committed stays (on a day that can no longer be
-   * read, whole lines stay and are returned as `adopted`, if they stand only here). Throws Failure.
-   */
-  open(stream: Stream, taken: OpenOptions, signal: AbortSignal): Promise<OpenStream>
-  /** Whether something of a stream is there beyond its receipts. Changes nothing. Absent without receipts. */
-  holdsMore?(stream: Stream, known: Pick<OpenOptions, 'storeId' | 'receipts'>): Promise<boolean>
-  /** Asks the far side whether it would take events, without leaving anything there. Throws Failure. */
-  check(signal: AbortSignal): Promise<void>
-  /** Ends writers and connections. Safe twice and before first use. */
-  close(): Promise<void>
-}
-
-export interface OpenOptions {
-  readonly storeId: string
-  readonly receipts: readonly Receipt[]
-  /** False when the day can no longer be read from the API. */
-  readonly readable: boolean
-  /** Whether one of these lines is the only one of its event, and stays where the day can no longer be read. Without it: yes. */
-  standOnlyHere?(identities: readonly Identity[]): Promise<boolean>
-  /**
-   * Rejects with `fence_lost` when another pump took the stream over. To be asked after another writer's part was
-   * locked and before it is cut: this pump may have slept since it read the receipts, and that part may have grown
-   * under another pump meanwhile.
-   */
-  confirm(): Promise<void>
-  /**
-   * Whether this sink has ever taken an event, as far as the store knows: then a refused event is at fault, not the sink.
-   * Asked only where that matters. Without it: no.
-   */
-  hasTaken?(): Promise<boolean>
-}
-
-export interface OpenStream {
-  readonly adopted?: Adopted
-  /**
-   * Resolves when the far side is responsible for every event that is not named in `refusals`, or for some of them: then
-   * `partial` says for which, and why for no more. Called again only after the delivery before it was committed. Throws
-   * Failure when nothing can be promised; what was handed over before that may arrive twice, except in sinks with
-   * receipts, which take it back first.
-   */
-  deliver(events: readonly Event[], signal: AbortSignal): Promise<Delivery>
-  /** Lets go of the stream. Safe twice. */
-  close(): Promise<void>
 }
 
 /** Who pumps: one value for the life of a process. */

@@ -5,7 +5,7 @@ import type { StateSnapshot } from '../domain/snapshot.ts'
 import type { WorkerStatus } from '../domain/status.ts'
 import type { Lane, Stream } from '../domain/stream.ts'
 import type { AccountGate, CheckpointStore, Holder, Schedule } from '../ports.ts'
-import type { Leftovers } from '../pump/leftovers.ts'
+import type { SinkReconciler } from '../pump/reconcile-sinks.ts'
 import type { ApiClock } from '../pump/api-clock.ts'
 import type { TickTracing } from '../telemetry/tracing.ts'
 
@@ -47,7 +47,7 @@ export interface ScheduleDeps {
   ) => Promise<Failure | undefined>
   readonly housekeep: (signal: AbortSignal) => Promise<void>
   /** Takes back what stands in the sinks beyond the last commit; for processes that pump. */
-  readonly leftovers: Leftovers
+  readonly reconciler: SinkReconciler
   /** Called at each turn of a loop that must keep turning. */
   readonly turned: (loop: string) => void
   readonly now: (planned: PlannedStream) => number

@@ -4,7 +4,8 @@ import type { DeadLetter, RefusalReason } from '../domain/delivery.ts'
 import type { Event, Identity } from '../domain/event.ts'
 import { isFailure, messageOf } from '../domain/failure.ts'
 import { streamKey, type Stream, type Zone } from '../domain/stream.ts'
-import type { CheckpointStore, DeadLetterCount, Sink } from '../ports.ts'
+import type { CheckpointStore, DeadLetterCount } from '../ports.ts'
+import type { AnySink } from '../ports/sink.ts'
 import { dropLetters } from '../pump/drop-letters.ts'
 import { withHeartbeat } from '../pump/heartbeat.ts'
 import { replayStream } from '../pump/replay.ts'
@@ -116,7 +117,7 @@ export function createLetterDesk(config: Config, store: CheckpointStore, clock =
   }
 
   async function replaySink(
-    sink: Sink | undefined,
+    sink: AnySink | undefined,
     groups: readonly LetterGroup[],
     { deps }: Shipping,
     told: (done: number) => void,

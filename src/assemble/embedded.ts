@@ -38,7 +38,7 @@ export async function openEmbedded(config: Config, { clock, telemetry }: Ground)
     workers: () => workersOf(lock),
     gateOf: () => undefined,
     storeTrouble: () => undefined,
-    createSchedule: ({ config: now, plan, pump, housekeep, leftovers, turned, now: nowOf, ticks }) =>
+    createSchedule: ({ config: now, plan, pump, housekeep, reconciler, turned, now: nowOf, ticks }) =>
       createLocalSchedule({
         clock,
         telemetry,
@@ -48,7 +48,7 @@ export async function openEmbedded(config: Config, { clock, telemetry }: Ground)
         backfillStreams: () => now.workers.backfillStreams,
         heartbeat: () => store.heartbeat(holder),
         async housekeep(signal) {
-          await leftovers.settleAll(signal)
+          await reconciler.reconcileAll(signal)
           await housekeep(signal)
         },
         turned: () => turned('schedule'),

@@ -6,7 +6,7 @@ import type { Lane } from '../domain/stream.ts'
 import type { Schedule } from '../ports.ts'
 import { createHousekeeping } from '../pump/housekeep.ts'
 import { observe } from '../pump/observe.ts'
-import { isOfSink } from '../pump/leftovers.ts'
+import { isOfSink } from '../pump/reconcile-sinks.ts'
 import { planOne } from '../pump/plan-one.ts'
 import { recordAnswer, recordAnswers } from '../pump/backfill.ts'
 import { whileWished } from '../pump/while-wished.ts'
@@ -82,7 +82,7 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
     },
     planned: (stream, lane) => planOne({ store, apiClock, settings: () => settings }, stream, lane),
     housekeep: keepHouse,
-    leftovers: shipping.leftovers,
+    reconciler: shipping.reconciler,
   })
   const observed = {
     store,
@@ -108,7 +108,7 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
     async drain(wishId, signal, progressed = () => undefined) {
       const wish = { id: wishId }
       await planner.remember()
-      await shipping.leftovers.settleAll(signal).catch((error: unknown) => {
+      await shipping.reconciler.reconcileAll(signal).catch((error: unknown) => {
         // Streams that are planned meet it again, and are given up alone.
         if (signal.aborted || !isOfSink(error)) throw error
         ground.telemetry.emit({ name: 'UpkeepFailed', task: 'reconciliation', error })

@@ -30,9 +30,7 @@ export async function fetchToStdout(
   const reading = createReading(config, ground)
   const sink = openSink({ type: 'stdout', name: 'stdout', format }, ground)
   try {
-    // No store: nothing is remembered of what was printed.
-    const nothing = { storeId: '', receipts: [], readable: true, confirm: () => Promise.resolve() }
-    const open = await sink.open({ zone: zones[0]?.id ?? 0, day, sink: sink.name }, nothing, signal)
+    const open = await sink.open({ zone: zones[0]?.id ?? 0, day, sink: sink.name }, {}, signal)
     const deps = {
       source: reading.source,
       clock,

@@ -18,6 +18,7 @@ import { openStore } from './state.ts'
 const tickShareMs = 1_000 / 30
 const shortestTickMs = 1_000
 const longestTickMs = 5_000
+const reconcileAllEveryMs = 600_000
 
 /** Any number of processes over one Redis: checkpoints, jobs, request budgets and who is alive are shared. */
 export async function openFleet(
@@ -32,8 +33,9 @@ export async function openFleet(
   const holder = createHolder(false)
   const { keyPrefix } = state
   let trouble: string | undefined
-  let suspectAll = (): void => undefined
-  onConnected(client, () => suspectAll())
+  // Redis may be older than it was when it answers again.
+  let reconcileAllAtMs = -Infinity
+  onConnected(client, () => (reconcileAllAtMs = -Infinity))
 
   async function beat(): Promise<void> {
     try {
@@ -63,12 +65,11 @@ export async function openFleet(
       planned,
       pump,
       housekeep,
-      leftovers,
+      reconciler,
       turned,
       now: nowOf,
       apiClock,
     }) {
-      suspectAll = leftovers.suspectAll
       const { streams, backfillStreams } = now.workers
       const tickMs = Math.min(
         longestTickMs,
@@ -89,7 +90,11 @@ export async function openFleet(
           now: nowOf,
           heartbeat: beat,
           housekeep,
-          settle: leftovers.settle,
+          async settle(signal) {
+            if (clock.monotonic() < reconcileAllAtMs) return await reconciler.reconcileFailed(signal)
+            reconcileAllAtMs = clock.monotonic() + reconcileAllEveryMs
+            await reconciler.reconcileAll(signal)
+          },
           turned,
           tracing: { inject: ticks.inject, within: ticks.within },
           clocks: { told, learn: apiClock.learn },

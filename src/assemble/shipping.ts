@@ -3,10 +3,11 @@ import type { Failure } from '../domain/failure.ts'
 import type { PlannedStream } from '../domain/plan.ts'
 import type { Policy } from '../domain/policy.ts'
 import { formats } from '../formats/registry.ts'
-import type { CheckpointStore, Holder, Sink } from '../ports.ts'
-import { createLeftovers, type Leftovers } from '../pump/leftovers.ts'
+import type { CheckpointStore, Holder } from '../ports.ts'
+import type { AnySink, Sink } from '../ports/sink.ts'
 import { createPlanner, type Planner, type PlanSettings } from '../pump/planner.ts'
 import { pumpStream } from '../pump/pump-stream.ts'
+import { createSinkReconciler, type SinkReconciler } from '../pump/reconcile-sinks.ts'
 import type { PumpDeps } from '../pump/session.ts'
 import { createSink } from '../sinks/registry.ts'
 import { zonesOf, type Ground } from './ground.ts'
@@ -21,12 +22,12 @@ export interface Shipping {
   readonly settings: PlanSettings
   readonly reading: Reading
   readonly planner: Planner
-  readonly sinks: ReadonlyMap<string, Sink>
+  readonly sinks: ReadonlyMap<string, AnySink>
   readonly deps: PumpDeps
   /** `mayGoOn` is asked after each page. */
   pump(planned: Planned, mayGoOn: () => boolean, signal: AbortSignal): Promise<Failure | undefined>
-  /** What stands in the sinks beyond the last commit. */
-  readonly leftovers: Leftovers
+  /** Removes what stands in the sinks beyond the last commit. */
+  readonly reconciler: SinkReconciler
   close(): Promise<void>
 }
 
@@ -76,18 +77,18 @@ export function createShipping(
     holder,
     random: Math.random,
   }
-  const leftovers = createLeftovers({ ...deps, zones: settings.zones, sinks })
+  const reconciler = createSinkReconciler({ ...deps, zones: settings.zones, sinks })
   return {
     config,
     settings,
-    leftovers,
+    reconciler,
     reading,
     planner: createPlanner({ store, clock, apiClock, telemetry, settings: () => settings }),
     sinks,
     deps,
     pump({ stream, zone, lane, wish, trust }, mayGoOn, signal) {
       const job = { stream, zone, sink: sinks.get(stream.sink)!, lane, trust, mayGoOn }
-      return leftovers.watch(stream, () =>
+      return reconciler.pumping(stream, () =>
         pumpStream(wish === undefined ? job : { ...job, wish }, deps, signal),
       )
     },
@@ -100,7 +101,9 @@ export function createShipping(
   }
 }
 
-export function openSink(config: SinkConfig, { clock, telemetry }: Ground): Sink {
+export function openSink(config: Extract<SinkConfig, { type: 'stdout' }>, ground: Ground): Sink
+export function openSink(config: SinkConfig, ground: Ground): AnySink
+export function openSink(config: SinkConfig, { clock, telemetry }: Ground): AnySink {
   const deps = { format: formats[config.format](), clock, telemetry, version, output: process.stdout }
   // A call for each type: the registry is typed by it.
   if (config.type === 'file') return createSink(config, deps)

@@ -1,4 +1,4 @@
-import type { Event, Identity } from './event.ts'
+import type { Event } from './event.ts'
 import type { Failure } from './failure.ts'
 
 /** How much of one part of a file sink is committed. The stream's checkpoint holds one for every part of the stream. */
@@ -43,13 +43,6 @@ export function takenOf(events: readonly Event[], { refusals, partial }: Deliver
   if (partial !== undefined) return partial.taken
   const refused = new Set(refusals.map(({ event }) => event))
   return events.filter((event) => !refused.has(event))
-}
-
-/** A line found whole in a part beyond its receipt, on a day that can no longer be read. */
-export interface Adopted {
-  readonly identities: readonly Identity[]
-  /** Receipts that take the lines in. */
-  readonly receipts: readonly Receipt[]
 }
 
 /** An event that a sink will never take, as it is kept in the store until it is replayed or dropped. */

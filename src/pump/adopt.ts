@@ -1,60 +1,49 @@
+import type { Receipt } from '../domain/delivery.ts'
 import type { Identity } from '../domain/event.ts'
 import { fingerprintOf } from '../domain/fingerprint.ts'
 import { countMend, settleLetters } from '../domain/progress.ts'
 import { mergeReceipts } from '../domain/receipts.ts'
-import { FingerprintSet } from '../domain/seen.ts'
-import type { OpenStream } from '../ports.ts'
+import type { LastCopies } from '../ports/sink.ts'
 import type { SeenWindow, Sighting } from './seen-window.ts'
 import type { Session } from './session.ts'
 
 /**
- * Tells which lines that were never committed may be cut although the day can no longer be read: what is seen stands in
- * another part, as what a frozen process left does once others have shipped it. A dead letter is seen and stands nowhere.
+ * What a pump does with lines of a day that can no longer be read and that were never committed. Those that it adopts
+ * become seen. A line of a dead letter is what a killed replay wrote: its letter goes, or the next replay would write it
+ * again.
  */
-export function createLineCheck(
-  session: Session,
-  seen: SeenWindow,
-): (identities: readonly Identity[]) => Promise<boolean> {
-  const kept = new FingerprintSet()
-  return async (identities) => {
-    const { letters, others } = await partLetters(session, identities)
-    const unseen = await seen.unseenOf(others.map(seenAs))
-    const found = [...letters.map(seenAs), ...unseen].filter(({ fingerprint }) => kept.add(fingerprint))
-    return found.length > 0
+export function createLastCopies(session: Session, seen: SeenWindow): LastCopies {
+  let loaded: Promise<Map<bigint, Identity>> | undefined
+  const lettersOf = () => (loaded ??= loadLetters(session))
+
+  return {
+    async areShipped(identities) {
+      const letters = await lettersOf()
+      if (identities.some((identity) => letters.has(fingerprintOf(identity)))) return false
+      return (await seen.unseenOf(identities.map(seenAs))).length === 0
+    },
+    async adopt(identities, part) {
+      const letters = await lettersOf()
+      const keys = [...new Set(identities.map(fingerprintOf))].filter((key) => letters.has(key))
+      const others = identities.filter((identity) => !letters.has(fingerprintOf(identity)))
+      const unseen = await seen.unseenOf(others.map(seenAs))
+      const removedLetters = keys.map((key) => letters.get(key)!)
+      const next = settleLetters(grown(session, part), { delivered: keys.length })
+      await session.commit(next, { seen: seen.pack(unseen), removedLetters })
+      seen.add(unseen)
+      for (const key of keys) letters.delete(key)
+    },
   }
 }
 
-/**
- * Lines of a day that can no longer be read and that were never committed: they stay, and become seen. Those among them
- * that are seen already stand twice in the files and once in the ledger. A line of a dead letter is what a killed replay
- * wrote: its letter goes, or the next replay would write it again.
- */
-export async function adoptLines(session: Session, open: OpenStream, seen: SeenWindow): Promise<void> {
-  if (open.adopted === undefined) return
-  const { identities, receipts } = open.adopted
-  const { letters, others } = await partLetters(session, identities)
-  const unseen = await seen.unseenOf(others.map(seenAs))
-  const before = countMend(session.checkpoint())
-  const next = { ...before, receipts: mergeReceipts(before.receipts, receipts) }
-  const removed = { seen: seen.pack(unseen), removedLetters: letters }
-  await session.commit(settleLetters(next, { delivered: letters.length }), removed)
-  seen.add(unseen)
+async function loadLetters({ deps, job }: Session): Promise<Map<bigint, Identity>> {
+  const keys = await deps.store.deadLetterKeys(job.stream)
+  return new Map(keys.map((key) => [fingerprintOf(key), key]))
 }
 
-async function partLetters(
-  { deps, job }: Session,
-  identities: readonly Identity[],
-): Promise<{ letters: Identity[]; others: readonly Identity[] }> {
-  const keys = identities.length === 0 ? [] : await deps.store.deadLetterKeys(job.stream)
-  if (keys.length === 0) return { letters: [], others: identities }
-  const letters = new Map(keys.map((key) => [fingerprintOf(key), key]))
-  const found = new Map<bigint, Identity>()
-  const others = identities.filter((identity) => {
-    const letter = letters.get(fingerprintOf(identity))
-    if (letter !== undefined) found.set(fingerprintOf(letter), letter)
-    return letter === undefined
-  })
-  return { letters: [...found.values()], others }
+function grown(session: Session, part: Receipt) {
+  const before = countMend(session.checkpoint())
+  return { ...before, receipts: mergeReceipts(before.receipts, [part]) }
 }
 
 /** How seen knows an event of which only the identity is left. */

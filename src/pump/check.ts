@@ -1,14 +1,15 @@
 import type { Day } from '../domain/day.ts'
 import { isFailure, messageOf, type Failure, type FailureCode } from '../domain/failure.ts'
 import type { Zone } from '../domain/stream.ts'
-import type { Sink, Source } from '../ports.ts'
+import type { Source } from '../ports.ts'
+import type { AnySink } from '../ports/sink.ts'
 
 export interface CheckDeps {
   readonly source: Source
   readonly zones: readonly Zone[]
   /** The day whose first page is asked for. */
   readonly today: Day
-  readonly sinks: readonly Sink[]
+  readonly sinks: readonly AnySink[]
   /** Throws Failure when the state could not be written. */
   checkState(): Promise<void>
 }
@@ -25,7 +26,7 @@ export interface ZoneFault {
 export interface Checked {
   readonly zoneFaults: readonly ZoneFault[]
   readonly zonesWell: number
-  readonly sinkFaults: readonly { readonly sink: Sink; readonly message: string }[]
+  readonly sinkFaults: readonly { readonly sink: AnySink; readonly message: string }[]
   readonly stateFault: string | undefined
   /** The API's clock minus this host's, by account. */
   readonly clockOffsets: ReadonlyMap<string, number>

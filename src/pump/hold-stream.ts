@@ -1,8 +1,8 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import { newCheckpoint } from '../domain/progress.ts'
 import { isReadable } from '../domain/stream-state.ts'
-import type { OpenStream } from '../ports.ts'
-import { adoptLines, createLineCheck } from './adopt.ts'
+import type { LastCopies, OpenStream, Reconciliation } from '../ports/sink.ts'
+import { createLastCopies } from './adopt.ts'
 import { createSeenWindow, type SeenWindow } from './seen-window.ts'
 import { createSession, type PumpDeps, type PumpJob, type Session } from './session.ts'
 
@@ -45,7 +45,7 @@ async function hasSinkTaken({ checkpoint, deps, job }: Session): Promise<boolean
   return checkpoints.some(({ stream, counters }) => stream.sink === job.stream.sink && counters.delivered > 0)
 }
 
-/** Opens the sink for a held stream, which brings what it holds back to the receipts; then works with it. */
+/** Opens the sink for a held stream, which brings what it holds back to the committed lengths; then works with it. */
 export async function withSink<Result>(
   session: Session,
   storeId: string,
@@ -53,18 +53,27 @@ export async function withSink<Result>(
   work: (target: SinkTarget) => Promise<Result>,
   { hasTaken = () => hasSinkTaken(session) } = {},
 ): Promise<Result> {
-  const { deps, job, checkpoint, confirm, now, policy } = session
-  const { ended, receipts } = checkpoint()
-  // What a stream that has ended would lose is not read again either.
-  const readable = ended === undefined && isReadable(job.stream.day, now() + hardlyReadableMs, policy)
-  const seen = createSeenWindow(deps.store, job.stream)
-  const standOnlyHere = createLineCheck(session, seen)
-  const options = { storeId, receipts, readable, standOnlyHere, confirm, hasTaken }
-  const open = await job.sink.open(job.stream, options, signal)
+  const { sink, stream } = session.job
+  const seen = createSeenWindow(session.deps.store, stream)
+  const open =
+    'reconcile' in sink
+      ? await sink.reconcile(
+          stream,
+          reconciliation(session, storeId, createLastCopies(session, seen)),
+          signal,
+        )
+      : await sink.open(stream, { hasTaken }, signal)
   try {
-    await adoptLines(session, open, seen)
     return await work({ open, seen })
   } finally {
     await open.close()
   }
+}
+
+function reconciliation(session: Session, storeId: string, lastCopies: LastCopies): Reconciliation {
+  const { checkpoint, confirm, job, now, policy } = session
+  const { ended, receipts } = checkpoint()
+  // A stream that has ended is not scanned again, so what is cut off it would not come back either.
+  const isRead = ended === undefined && isReadable(job.stream.day, now() + hardlyReadableMs, policy)
+  return { storeId, receipts, confirm, ...(!isRead && { lastCopies }) }
 }

@@ -27,7 +27,7 @@ export function pumpStream(job: PumpJob, deps: PumpDeps, signal: AbortSignal): P
 }
 
 /** Only brings what the sink holds of a stream back to what is committed; reads nothing from the API. Throws Failure. */
-export function settleStream(job: PumpJob, deps: PumpDeps, signal: AbortSignal): Promise<void> {
+export function reconcileStream(job: PumpJob, deps: PumpDeps, signal: AbortSignal): Promise<void> {
   return withStream(job, deps, (session, storeId) =>
     withSink(session, storeId, signal, async () => undefined),
   )

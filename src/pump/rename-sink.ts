@@ -2,7 +2,8 @@ import { Failure } from '../domain/failure.ts'
 import { isReadable } from '../domain/stream-state.ts'
 import type { Policy } from '../domain/policy.ts'
 import type { Stream } from '../domain/stream.ts'
-import type { CheckpointStore, Clock, Holder, Sink } from '../ports.ts'
+import type { CheckpointStore, Clock, Holder } from '../ports.ts'
+import type { AnySink } from '../ports/sink.ts'
 import { patiently } from './patiently.ts'
 
 export interface RenameDeps {
@@ -12,7 +13,7 @@ export interface RenameDeps {
   /** With the schedule lock, so that nobody else starts a pump meanwhile and no dead one is waited for. */
   readonly holder: Holder
   /** The sink under its old name, where it keeps receipts. */
-  readonly sink: Sink | undefined
+  readonly sink: AnySink | undefined
 }
 
 /** Names that the store has anything of. */
@@ -62,17 +63,17 @@ async function settle(
   )
   try {
     // Of a day that can no longer be read nothing comes again, so nothing can stand twice.
-    if (sink === undefined || !isReadable(stream.day, clock.now(), policy)) return
-    const taken = {
+    if (sink === undefined || !('reconcile' in sink)) return
+    if (!isReadable(stream.day, clock.now(), policy)) return
+    const known = {
       storeId,
       receipts: checkpoint?.receipts ?? [],
-      readable: true,
       async confirm() {
         if (await store.holds(stream, fence)) return
         throw new Failure('cancelled', 'fence_lost', 'another process took the stream over')
       },
     }
-    const open = await sink.open(stream, taken, signal)
+    const open = await sink.reconcile(stream, known, signal)
     await open.close()
   } finally {
     await store.release(stream, fence).catch(() => undefined)

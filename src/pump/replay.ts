@@ -3,7 +3,7 @@ import { cancelled } from '../domain/failure.ts'
 import type { Stream, Zone } from '../domain/stream.ts'
 import { isReadable } from '../domain/stream-state.ts'
 import { noTrust } from '../domain/trust.ts'
-import type { Sink } from '../ports.ts'
+import type { AnySink } from '../ports/sink.ts'
 import { beginAnew } from './begin-anew.ts'
 import { withSink, withStream } from './hold-stream.ts'
 import { patiently } from './patiently.ts'
@@ -13,7 +13,7 @@ import type { PumpDeps, PumpJob } from './session.ts'
 export interface ReplayJob {
   readonly stream: Stream
   readonly zone: Zone
-  readonly sink: Sink
+  readonly sink: AnySink
   /** Whose letters are tried. */
   readonly keys: readonly Identity[]
   /** A kept event as today's configuration shows it. */

@@ -7,7 +7,8 @@ import type { Policy } from '../domain/policy.ts'
 import type { ReadRequest } from '../domain/read-request.ts'
 import type { Lane, Stream, Zone } from '../domain/stream.ts'
 import type { Trust } from '../domain/trust.ts'
-import type { CheckpointStore, Clock, Holder, Sink, Source, SpanFacts, Telemetry, Tracer } from '../ports.ts'
+import type { CheckpointStore, Clock, Holder, Source, SpanFacts, Telemetry, Tracer } from '../ports.ts'
+import type { AnySink } from '../ports/sink.ts'
 import type { ApiClock } from './api-clock.ts'
 import { tracedSource } from './traced-source.ts'
 
@@ -28,7 +29,7 @@ export interface PumpDeps {
 export interface PumpJob {
   readonly stream: Stream
   readonly zone: Zone
-  readonly sink: Sink
+  readonly sink: AnySink
   readonly lane: Lane
   /** What the stream starts with where it has no checkpoint. */
   readonly trust: Trust

@@ -4,7 +4,7 @@ import { countMinute, type MinuteCount } from '../domain/seen.ts'
 import { isReadable } from '../domain/stream-state.ts'
 import type { Stream, Zone } from '../domain/stream.ts'
 import { noTrust } from '../domain/trust.ts'
-import type { Sink } from '../ports.ts'
+import type { AnySink } from '../ports/sink.ts'
 import { ArchiveSource, pagesOf, type ArchivedPiece, type Unreadable } from './archive-source.ts'
 import { beginAnew } from './begin-anew.ts'
 import { withStream } from './hold-stream.ts'
@@ -20,7 +20,7 @@ export interface ArchivedJob {
   readonly request: string
   readonly stream: Stream
   readonly zone: Zone
-  readonly sink: Sink
+  readonly sink: AnySink
   /** The day's files; read from the first line on with each call. */
   readonly read: () => AsyncIterable<ArchivedPiece>
   /** Called after each page. */

@@ -8,7 +8,10 @@ export type Mapped = { readonly event: Event; readonly line: string } | { readon
 
 export function mapEvent(event: Event, format: Format): Mapped {
   try {
-    return { event, line: format.encode(event) }
+    const line = format.encode(event)
+    // It would count as two lines, neither of which anybody can read.
+    if (line.includes('\n')) throw new Error('it made a line with a line break in it')
+    return { event, line }
   } catch (error) {
     const answer = `no form in the format ${format.name}: ${messageOf(error)}`.slice(0, 1024)
     return { refusal: { event, reason: 'unmappable', answer } }

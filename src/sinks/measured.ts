@@ -1,7 +1,8 @@
 import type { Delivery } from '../domain/delivery.ts'
 import { isFailure, type FailureCode } from '../domain/failure.ts'
 import type { RequestOutcome } from '../domain/happening.ts'
-import type { Clock, Sink, Telemetry } from '../ports.ts'
+import type { Clock, Telemetry } from '../ports.ts'
+import type { AnySink, OpenStream } from '../ports/sink.ts'
 
 /** Failures of the sink itself. A lost fence, a stop or a store that fails says nothing about it. */
 const outcomes: Partial<Record<FailureCode, RequestOutcome>> = {
@@ -14,10 +15,10 @@ const outcomes: Partial<Record<FailureCode, RequestOutcome>> = {
  * The sink, with each delivery told to telemetry as one request, and each try to open it that fails. For sinks that
  * write; an HTTP sink tells of each of its requests by itself.
  */
-export function measured(
-  sink: Sink,
+export function measured<Any extends AnySink>(
+  sink: Any,
   { clock, telemetry }: { readonly clock: Clock; readonly telemetry: Telemetry },
-): Sink {
+): Any {
   async function told<Result>(work: () => Promise<Result>, bytesOf: (result: Result) => number) {
     const startedMs = clock.monotonic()
     const tell = (outcome: RequestOutcome, bytes: number) => {
@@ -36,21 +37,18 @@ export function measured(
     }
   }
 
-  return {
-    ...sink,
-    async open(stream, taken, signal) {
-      const open = await told(
-        () => sink.open(stream, taken, signal),
-        () => 0,
-      )
-      return {
-        ...open,
-        deliver: (events, signal) =>
-          told(
-            () => open.deliver(events, signal),
-            ({ bytes }: Delivery) => bytes,
-          ),
-      }
-    },
+  async function toldOpen(opening: () => Promise<OpenStream>): Promise<OpenStream> {
+    const open = await told(opening, () => 0)
+    return {
+      ...open,
+      deliver: (events, signal) =>
+        told(
+          () => open.deliver(events, signal),
+          ({ bytes }: Delivery) => bytes,
+        ),
+    }
   }
+
+  if ('reconcile' in sink) return { ...sink, reconcile: (...args) => toldOpen(() => sink.reconcile(...args)) }
+  return { ...sink, open: (...args) => toldOpen(() => sink.open(...args)) }
 }

@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream'
-import type { Clock, Format, Sink, Telemetry } from '../ports.ts'
+import type { Clock, Format, Telemetry } from '../ports.ts'
+import type { Sink, TransactionalSink } from '../ports/sink.ts'
 import type { FileSinkSettings } from './file/settings.ts'
 import { createFileSink } from './file/sink.ts'
 import { createHttpSink, type HttpSinkOptions } from './http/sink.ts'
@@ -23,11 +24,19 @@ interface OptionsByType {
   readonly http: HttpSinkOptions
 }
 
+interface SinkByType {
+  readonly stdout: Sink
+  readonly file: TransactionalSink
+  readonly http: Sink
+}
+
 export type SinkType = keyof OptionsByType
 export type SinkOptions = { [T in SinkType]: { readonly type: T } & OptionsByType[T] }[SinkType]
 
 /** Every kind of sink by the `type` that the configuration uses. */
-export const sinks: { readonly [T in SinkType]: (options: OptionsByType[T], deps: SinkDeps) => Sink } = {
+export const sinks: {
+  readonly [T in SinkType]: (options: OptionsByType[T], deps: SinkDeps) => SinkByType[T]
+} = {
   stdout: (options, deps) => measured(createStdoutSink(options, deps), deps),
   file: (options, deps) => measured(createFileSink(options, deps), deps),
   http: createHttpSink,
@@ -37,6 +46,6 @@ export const sinks: { readonly [T in SinkType]: (options: OptionsByType[T], deps
 export function createSink<T extends SinkType>(
   options: { readonly type: T } & OptionsByType[T],
   deps: SinkDeps,
-): Sink {
+): SinkByType[T] {
   return sinks[options.type](options, deps)
 }

@@ -1,7 +1,7 @@
 import { inSource, type Rule } from './rule.ts'
 
 // Who may import whom, besides the files of its own part. What is not here is not allowed.
-const adapter = ['ports.ts', 'domain']
+const adapter = ['ports', 'ports.ts', 'domain']
 const httpAdapter = [...adapter, 'transport']
 
 // prettier-ignore
@@ -14,8 +14,8 @@ const adapters = [
 
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   'cli.ts': ['commands', 'config', 'domain', 'ports.ts'],
-  commands: ['assemble', 'simulator', 'config', 'clock.ts', 'domain', 'ports.ts'],
-  assemble: [...adapters, 'pump', 'clock.ts', 'ports.ts', 'domain'],
+  commands: ['assemble', 'simulator', 'config', 'clock.ts', 'domain', 'ports', 'ports.ts'],
+  assemble: [...adapters, 'pump', 'clock.ts', 'ports', 'ports.ts', 'domain'],
   shield: httpAdapter,
   formats: adapter,
   sinks: adapter,
@@ -39,6 +39,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   pump: adapter,
   simulator: [...adapter, 'clock.ts'],
   'clock.ts': adapter,
+  ports: ['domain'],
   'ports.ts': ['domain'],
   domain: [],
 }

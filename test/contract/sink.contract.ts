@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Event } from '../../src/domain/event.ts'
 import { Failure } from '../../src/domain/failure.ts'
-import type { Sink } from '../../src/ports.ts'
+import type { AnySink } from '../../src/ports/sink.ts'
 import { buildEvent, buildEvents, never, streamOf, StreamLedger } from '../sinks/file/samples.ts'
 
 // What a harness needs besides; apart from the suite because processes without a test runner use it too.
@@ -17,7 +17,7 @@ export {
 
 /** A sink under test, assembled with `contractFormat`, and the far side it ships to. */
 export interface SinkHarness {
-  readonly sink: Sink
+  readonly sink: AnySink
   /** Ids of the events that the far side has now, in order of arrival; `idOf` reads one line. */
   received(): Promise<string[]>
   /** Makes the far side fail until it is mended. Absent where nothing can. */
@@ -202,7 +202,7 @@ export function sinkContract(
   })
 }
 
-async function attempt(ledger: StreamLedger, sink: Sink, events: readonly Event[]): Promise<unknown> {
+async function attempt(ledger: StreamLedger, sink: AnySink, events: readonly Event[]): Promise<unknown> {
   try {
     await ledger.ship(sink, events)
     return undefined

@@ -2,7 +2,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { subscribe } from 'node:diagnostics_channel'
 import { DatabaseSync } from 'node:sqlite'
 import type { Engine } from '../../src/assemble/engine.ts'
-import type { CheckpointStore, OpenStream } from '../../src/ports.ts'
+import type { CheckpointStore } from '../../src/ports.ts'
+import type { OpenStream } from '../../src/ports/sink.ts'
 import type { Passing } from './steps.ts'
 import { wrapFiles } from './wrap-files.ts'
 
@@ -16,12 +17,14 @@ export function wrapShipping({ source, sinks }: Ports, pass: Passing): void {
     return page
   }
   for (const sink of sinks.values()) {
-    const open = sink.open.bind(sink)
-    sink.open = async (stream, taken, signal) => {
-      const opened = await open(stream, taken, signal)
-      const around = passingBy(pass, sink.name)
-      const deliver = around(opened.deliver.bind(opened))
-      return { ...opened, deliver }
+    const around = passingBy(pass, sink.name)
+    const wrapped = (opened: OpenStream) => ({ ...opened, deliver: around(opened.deliver.bind(opened)) })
+    if ('reconcile' in sink) {
+      const reconcile = sink.reconcile.bind(sink)
+      sink.reconcile = async (...args) => wrapped(await reconcile(...args))
+    } else {
+      const open = sink.open.bind(sink)
+      sink.open = async (...args) => wrapped(await open(...args))
     }
   }
 }

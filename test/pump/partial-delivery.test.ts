@@ -149,22 +149,22 @@ describe('whether a sink has ever taken an event', () => {
     stage.script.answer = listingOf(events.slice(0, 1), 1)
     const yesterday = { ...stream, day: dayAt('2026-11-19') }
     await stage.pump({ stream: { ...yesterday, sink: 'other' } })
-    await stage.pump()
-    const fresh = stage.opened.at(-1)!
+    await stage.pump({ sink: stage.plainSink })
+    const fresh = stage.options.at(-1)!
     expect(await fresh.hasTaken?.()).toBe(true)
     const without = await createStage()
     without.script.answer = listingOf(events.slice(0, 1), 1)
     await without.pump({ stream: { ...yesterday, sink: 'other' } })
     without.script.answer = listingOf([], 1)
-    await without.pump()
-    expect(await without.opened.at(-1)!.hasTaken?.()).toBe(false)
+    await without.pump({ sink: without.plainSink })
+    expect(await without.options.at(-1)!.hasTaken?.()).toBe(false)
     await without.pump({ stream: yesterday })
     without.script.answer = listingOf(events.slice(0, 1), 1)
     await hours(without, 1)
     await without.pump({ stream: yesterday })
     await hours(without, 1)
-    await without.pump({ stream: { ...stream, zone: 102 } })
-    expect(await without.opened.at(-1)!.hasTaken?.()).toBe(true)
+    await without.pump({ sink: without.plainSink, stream: { ...stream, zone: 102 } })
+    expect(await without.options.at(-1)!.hasTaken?.()).toBe(true)
   })
 
   it('is asked of the store once a delivery, and only where an event is refused', async () => {
@@ -172,8 +172,7 @@ describe('whether a sink has ever taken an event', () => {
     const { sink } = ship(server.url, { name: stream.sink })
     let asked = 0
     const hasTaken = () => Promise.resolve(asked++ > 5)
-    const taken = { storeId: 's', receipts: [], readable: true, confirm: async () => undefined, hasTaken }
-    const open = await sink.open(stream, taken, never)
+    const open = await sink.open(stream, { hasTaken }, never)
     expect(await failureOf(open.deliver(events.slice(0, 4), never))).toMatchObject({ code: 'rejected' })
     expect(asked).toBe(1)
   })

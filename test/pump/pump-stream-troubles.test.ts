@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Failure } from '../../src/domain/failure.ts'
-import { at, buildCheckpoint, dayAt, stream } from '../domain/builders.ts'
+import { at, dayAt, stream } from '../domain/builders.ts'
 import { createStage, eventAt, listingOf, type Stage } from './stage.ts'
 
 const events = Array.from({ length: 6 }, (_, index) => eventAt(index))
@@ -10,67 +10,6 @@ async function staged(): Promise<Stage> {
   stage.script.answer = listingOf(events, 2)
   return stage
 }
-
-describe('lines that were never committed', () => {
-  const adopted = {
-    identities: [
-      { id: 'e0', time: eventAt(0).time! },
-      { id: 'e0', time: eventAt(0).time! },
-      { id: 'e1', time: eventAt(1).time! },
-      { id: 'untimed' },
-      { id: 'torn', time: 'no time at all' },
-    ],
-    receipts: [{ writer: 'w', part: 'p', bytes: 50, lines: 5 }],
-  }
-
-  it('are adopted once each, whatever was seen of them before', async () => {
-    const stage = await staged()
-    stage.script.answer = listingOf([events[0]!], 1)
-    await stage.pump()
-    stage.script.open = async () => ({ adopted })
-    stage.script.answer = listingOf(events.slice(0, 2), 1)
-    await stage.clock.advance(60_000)
-    await stage.pump()
-    expect(stage.delivered.map(({ id }) => id)).toEqual(['e0'])
-    expect((await stage.read())?.receipts).toEqual(adopted.receipts)
-    const ledger = await stage.store.ledger(stream)
-    // e0, e1, the one without a time and the one whose time nobody can read.
-    expect(ledger.map(({ count }) => count).reduce((left, right) => left + right, 0)).toBe(4)
-  })
-
-  it('may be cut where all of their events stand elsewhere', async () => {
-    const stage = await staged()
-    stage.script.answer = listingOf([events[0]!], 1)
-    await stage.pump()
-    const [e0, , e1] = adopted.identities
-    const { standOnlyHere } = stage.opened.at(-1)!
-    expect(await standOnlyHere!([e0!])).toBe(false)
-    expect(await standOnlyHere!([e0!, e1!])).toBe(true)
-    // Another part may hold the same lines: they stay in one of the two.
-    expect(await standOnlyHere!([e1!])).toBe(false)
-  })
-
-  it.each([
-    ['while the day can be read for a while', at(71.9), true],
-    ['in the last minute in which it can', at(72) - 30_000, false],
-    ['when it cannot be read any more', at(72) + 1, false],
-  ])('are cut only %s', async (_, nowMs, readable) => {
-    const stage = await staged()
-    await stage.clock.advance(nowMs - stage.clock.now())
-    stage.script.answer = () => new Failure('retry', 'network', 'x')
-    await stage.pump()
-    expect(stage.opened.at(-1)?.readable).toBe(readable)
-  })
-
-  it('stay where a stream has ended', async () => {
-    const stage = await staged()
-    const { fence } = await stage.store.take(stream, stage.deps.holder)
-    const next = buildCheckpoint({ commit: 1, ended: { as: 'closed', atMs: at(1) } })
-    await stage.store.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
-    await stage.pump({ wish: { id: 'w' } })
-    expect(stage.opened.at(-1)?.readable).toBe(false)
-  })
-})
 
 describe('an answer that the day lies outside the window', () => {
   const outside = (serverDate?: number) =>

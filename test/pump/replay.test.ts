@@ -37,7 +37,7 @@ async function replay(
   const job = {
     stream,
     zone,
-    sink: stage.sink,
+    sink: stage.plainSink,
     keys,
     redo,
     done: (page: ReplayedPage) => void pages.push(page),
@@ -59,7 +59,7 @@ describe('a replay', () => {
     )
     expect(await stage.store.deadLetters()).toEqual([])
     expect((await stage.read())?.counters).toMatchObject({ delivered: 250, deadLetters: 0 })
-    expect(await stage.opened.at(-1)?.hasTaken?.()).toBe(true)
+    expect(await stage.options.at(-1)?.hasTaken?.()).toBe(true)
     // The ledger had them already.
     const ledger = await stage.store.ledger(stream)
     expect(ledger.reduce((sum, { count }) => sum + count, 0)).toBe(250)
@@ -86,7 +86,7 @@ describe('a replay', () => {
     const job = {
       stream,
       zone,
-      sink: stage.sink,
+      sink: stage.plainSink,
       keys,
       redo: (event: Event) => event,
       done: (page: ReplayedPage) => void pages.push(page),

@@ -6,7 +6,14 @@ import type { Happening } from '../../src/domain/happening.ts'
 import type { Cursor, Page } from '../../src/domain/page.ts'
 import type { Policy } from '../../src/domain/policy.ts'
 import { noTrust } from '../../src/domain/trust.ts'
-import type { CheckpointStore, OpenOptions, OpenStream, PageRequest, Sink } from '../../src/ports.ts'
+import type { CheckpointStore, PageRequest } from '../../src/ports.ts'
+import type {
+  OpenOptions,
+  OpenStream,
+  Reconciliation,
+  Sink,
+  TransactionalSink,
+} from '../../src/ports/sink.ts'
 import { createApiClock } from '../../src/pump/api-clock.ts'
 import { pumpStream } from '../../src/pump/pump-stream.ts'
 import type { PumpDeps, PumpJob } from '../../src/pump/session.ts'
@@ -49,7 +56,8 @@ export async function createStage(overrides: Partial<Policy> = {}) {
   const happenings: Happening[] = []
   const log: string[] = []
   const delivered: Event[] = []
-  const opened: OpenOptions[] = []
+  const opened: Reconciliation[] = []
+  const options: OpenOptions[] = []
   const store = await openSqliteStore({ path: ':memory:', clock, deadLetterMaxBytes: 100_000 })
   own({ what: 'a store', isLeft: () => true, isFault: false, remove: () => store.close() })
   const apiClock = createApiClock(clock)
@@ -60,7 +68,7 @@ export async function createStage(overrides: Partial<Policy> = {}) {
     deliver: async (...[events]: [readonly Event[], AbortSignal]): Promise<Delivery> => {
       return { refusals: [], receipts: [], bytes: events.length }
     },
-    open: (async () => ({})) as (taken: OpenOptions) => Promise<Partial<OpenStream>>,
+    reconcile: (async () => undefined) as (known: Reconciliation) => Promise<void>,
   }
   let [requests, held] = [0, 0]
 
@@ -89,26 +97,38 @@ export async function createStage(overrides: Partial<Policy> = {}) {
     }
   }
 
-  const sink: Sink = {
+  const open: OpenStream = {
+    async deliver(events, signal) {
+      const delivery = await script.deliver(events, signal)
+      log.push(`deliver ${events.map(({ id }) => id).join(' ')}`)
+      delivered.push(...events)
+      return delivery
+    },
+    close: async () => void log.push('close'),
+  }
+  const base = {
     name: stream.sink,
     address: 'stage',
-    async open(_, options) {
-      opened.push(options)
-      log.push('open')
-      const extra = await script.open(options)
-      return {
-        ...extra,
-        async deliver(events, signal) {
-          const delivery = await script.deliver(events, signal)
-          log.push(`deliver ${events.map(({ id }) => id).join(' ')}`)
-          delivered.push(...events)
-          return delivery
-        },
-        close: async () => void log.push('close'),
-      }
-    },
     check: async () => undefined,
     close: async () => undefined,
+  }
+  const sink: TransactionalSink = {
+    ...base,
+    async reconcile(_, known) {
+      opened.push(known)
+      log.push('open')
+      await script.reconcile(known)
+      return open
+    },
+    hasUncommitted: async () => false,
+  }
+  const plainSink: Sink = {
+    ...base,
+    async open(_, given) {
+      options.push(given)
+      log.push('open')
+      return open
+    },
   }
   const tellingStore: CheckpointStore = {
     ...store,
@@ -137,9 +157,12 @@ export async function createStage(overrides: Partial<Policy> = {}) {
     script,
     deps,
     sink,
+    plainSink,
     log,
     delivered,
+    /** What the sink was opened with, and the plain sink. */
     opened,
+    options,
     happenings,
     requests: () => requests,
     /** Pages whose bytes were not given back. */

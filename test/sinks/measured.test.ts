@@ -4,13 +4,11 @@ import { PassThrough, Writable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { createNativeFormat } from '../../src/formats/native.ts'
-import type { OpenOptions, Sink } from '../../src/ports.ts'
+import type { AnySink } from '../../src/ports/sink.ts'
 import { createSink } from '../../src/sinks/registry.ts'
 import { temporaryFolder } from '../setup/temp.ts'
-import { buildEvents, never, streamOf } from './file/samples.ts'
+import { buildEvents, never, StreamLedger, streamOf } from './file/samples.ts'
 import { keepHappenings, named } from './happenings.ts'
-
-const taken: OpenOptions = { storeId: 's1', receipts: [], readable: true, confirm: async () => undefined }
 
 function depsOf(output: Writable = new PassThrough()) {
   const { telemetry, happenings } = keepHappenings()
@@ -26,8 +24,8 @@ function fileSink(path: string) {
   return { sink: createSink({ type: 'file', ...settings }, deps), answers }
 }
 
-async function shipTo(sink: Sink, count: number): Promise<number> {
-  const open = await sink.open(streamOf(sink, 101), taken, never())
+async function shipTo(sink: AnySink, count: number): Promise<number> {
+  const open = await new StreamLedger(streamOf(sink, 101)).open(sink)
   const { bytes } = await open.deliver(buildEvents(count), never())
   await open.close()
   await sink.close()
@@ -58,7 +56,7 @@ describe('what a sink that writes tells of itself', () => {
 
   it('is no failure of the sink where the store failed, the fence was lost, or a stop was asked', async () => {
     const { sink, answers } = fileSink(temporaryFolder())
-    const open = await sink.open(streamOf(sink, 101), taken, never())
+    const open = await new StreamLedger(streamOf(sink, 101)).open(sink)
     await expect(open.deliver(buildEvents(1), AbortSignal.abort())).rejects.toMatchObject({
       kind: 'cancelled',
     })

@@ -4,12 +4,12 @@ import { expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import type { SinkConfig } from '../../src/config/schema.ts'
 import { createNativeFormat } from '../../src/formats/native.ts'
-import type { Sink } from '../../src/ports.ts'
+import type { AnySink } from '../../src/ports/sink.ts'
 import { createSink, type SinkDeps, sinks } from '../../src/sinks/registry.ts'
 import { keepHappenings } from './happenings.ts'
 
 /** What the configuration gives is what the sinks take: a mismatch fails the type check. */
-export const make = (config: SinkConfig, deps: SinkDeps): Sink => createSink(config, deps)
+export const make = (config: SinkConfig, deps: SinkDeps): AnySink => createSink(config, deps)
 
 it('knows every folder of a sink', () => {
   const folders = readdirSync(new URL('../../src/sinks', import.meta.url), { withFileTypes: true })

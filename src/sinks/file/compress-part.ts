@@ -1,17 +1,14 @@
 import { createHash, type Hash } from 'node:crypto'
-import { constants } from 'node:fs'
 import { rename, unlink, type open } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { addAbortSignal, pipeline } from 'node:stream'
 import { constants as zlib, createGzip, createZstdCompress } from 'node:zlib'
 import { copyTo } from './copy.ts'
 import { syncFolder } from './directory.ts'
-import { throwIfAborted } from './lane.ts'
+import { throwIfAborted } from './keyed-mutex.ts'
 import { readBytes } from './lines.ts'
 import { unfinishedName, type PartOnDisk } from './listing.ts'
 import type { FileSinkSettings } from './settings.ts'
-
-const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants
 
 /** A finished compression under its dot-name, not yet in the place of the plain part. */
 export interface Compressed {
@@ -37,17 +34,9 @@ export async function compressPart(
     await unlink(unfinished).catch(() => undefined)
   }
   try {
-    const to = await openFile(unfinished, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, settings.mode)
     const written = createHash('sha256')
-    let size: number
-    try {
-      await to.chmod(settings.mode)
-      await copyTo(to, await encoded(settings, { path, bytes, hash: written }, signal), unfinished, signal)
-      await to.sync()
-      size = (await to.stat()).size
-    } finally {
-      await to.close()
-    }
+    const source = await encoded(settings, { path, bytes, hash: written }, signal)
+    const size = await copyTo({ path: unfinished, mode: settings.mode, openFile }, source, signal)
     await verify(unfinished, { bytes, hash: written.digest('hex') }, signal)
     return {
       bytes: size,

@@ -5,6 +5,7 @@ import type { Clock } from '../../ports.ts'
 import { compressPart, isUntouched } from './compress-part.ts'
 import { findFolder } from './directory.ts'
 import type { HeldIdentity } from './identity.ts'
+import type { KeyedMutex } from './keyed-mutex.ts'
 import { lookAtPart } from './listing.ts'
 import type { PartName, Place } from './part.ts'
 import { fullAt, isFull, type FileSinkSettings } from './settings.ts'
@@ -33,8 +34,8 @@ export interface CompressorDeps {
   readonly openFile: typeof open
   /** The lock of a part's writer, undefined while that lives elsewhere. */
   hold(writer: string): HeldIdentity | undefined
-  /** Runs a job while nobody else works on the stream's files. */
-  alone<T>(place: Place, job: () => Promise<T>): Promise<T>
+  /** Runs a job while nobody else works on the files of a place, by its `relative`. */
+  readonly alone: KeyedMutex['run']
   emit(happening: Happening): void
 }
 
@@ -99,7 +100,7 @@ export function createCompressor(settings: FileSinkSettings, deps: CompressorDep
       { path, bytes: part.bytes, openFile: deps.openFile },
       signal,
     )
-    const isReplaced = await deps.alone(part.place, async () => {
+    const isReplaced = await deps.alone(part.place.relative, async () => {
       const isSame = isUntouched(await lookAtPart(folder, part.parsed.name), part.bytes)
       if (isSame && !signal.aborted) await compressed.replace()
       else await compressed.discard()
@@ -118,7 +119,7 @@ export function createCompressor(settings: FileSinkSettings, deps: CompressorDep
       const known = entries.get(path)
       if (active?.path === path || known?.part.bytes === part.bytes) return
       const now = deps.clock.now()
-      const isClosed = isFull(settings, part.bytes, part.parsed.openedAtMs, now)
+      const isClosed = isFull(settings, { bytes: part.bytes, openedAtMs: part.parsed.openedAtMs }, now)
       const closedAtMs = isClosed ? now : fullAt(settings, part.parsed.openedAtMs)
       entries.set(path, { part, path, dueAtMs: closedAtMs + graceMs })
       loop ??= run()

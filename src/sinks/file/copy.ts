@@ -1,6 +1,9 @@
-import type { FileHandle } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { open, type FileHandle } from 'node:fs/promises'
 import { Failure } from '../../domain/failure.ts'
-import { throwIfAborted } from './lane.ts'
+import { throwIfAborted } from './keyed-mutex.ts'
+
+const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants
 
 /** Writes all of it, however little the system takes at a time. */
 export async function writeAll(to: FileHandle, bytes: Buffer, path: string): Promise<void> {
@@ -13,18 +16,32 @@ export async function writeAll(to: FileHandle, bytes: Buffer, path: string): Pro
   }
 }
 
+export interface Copy {
+  /** Of the copy; what stands there goes. */
+  readonly path: string
+  readonly mode: number
+  readonly openFile?: typeof open
+}
+
 /**
- * Copies piece by piece. Not by a write stream over the handle: one that leaves it open for the sync afterwards keeps
- * its hold on it, and closing the handle then waits for ever.
+ * Makes a file of what is read, durably, piece by piece; returns its size. Not by a write stream over the handle: one
+ * that leaves it open for the sync afterwards keeps its hold on it, and closing the handle then waits for ever.
  */
 export async function copyTo(
-  to: FileHandle,
+  { path, mode, openFile = open }: Copy,
   source: AsyncIterable<Buffer>,
-  path: string,
   signal: AbortSignal,
-): Promise<void> {
-  for await (const piece of source) {
-    throwIfAborted(signal)
-    await writeAll(to, piece, path)
+): Promise<number> {
+  const to = await openFile(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode)
+  try {
+    await to.chmod(mode)
+    for await (const piece of source) {
+      throwIfAborted(signal)
+      await writeAll(to, piece, path)
+    }
+    await to.sync()
+    return (await to.stat()).size
+  } finally {
+    await to.close()
   }
 }

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { Failure, messageOf } from '../../domain/failure.ts'
+import { Failure, messageOf, type FailureCode } from '../../domain/failure.ts'
 
 export function hasCode(error: unknown, ...codes: string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code))
@@ -9,34 +9,22 @@ export function hasCode(error: unknown, ...codes: string[]): boolean {
 /** Turns what the file system threw into a Failure whose one line says what to do about it. */
 export async function fileFailure(error: unknown, path: string): Promise<Failure> {
   if (error instanceof Failure) return error
+  const stop = (code: FailureCode, message: string) => new Failure('stop', code, message, { cause: error })
   if (hasCode(error, 'ENOSPC', 'EDQUOT'))
-    return new Failure('stop', 'disk_full', `no space left for ${path}; free some or raise the quota`, {
-      cause: error,
-    })
-  if (hasCode(error, 'EFBIG'))
-    return new Failure(
-      'stop',
-      'disk_full',
-      `${path} may not grow further; lower rotate.maxBytes or raise the file size limit (ulimit -f)`,
-      { cause: error },
-    )
+    return stop('disk_full', `no space left for ${path}; free some or raise the quota`)
+  if (hasCode(error, 'EFBIG')) {
+    const remedy = 'lower rotate.maxBytes or raise the file size limit (ulimit -f)'
+    return stop('disk_full', `${path} may not grow further; ${remedy}`)
+  }
   if (hasCode(error, 'EROFS'))
-    return new Failure('stop', 'unwritable', `${path} is on a read-only file system; mount it writable`, {
-      cause: error,
-    })
-  if (hasCode(error, 'EACCES', 'EPERM'))
-    return new Failure('stop', 'unwritable', await refusalOf(path), { cause: error })
-  if (hasCode(error, 'ELOOP'))
-    return new Failure(
-      'stop',
-      'unwritable',
-      `${path} is a symbolic link, and this sink never leaves its own path; remove the link`,
-      { cause: error },
-    )
+    return stop('unwritable', `${path} is on a read-only file system; mount it writable`)
+  if (hasCode(error, 'EACCES', 'EPERM')) return stop('unwritable', await refusalOf(path))
+  if (hasCode(error, 'ELOOP')) {
+    const remedy = 'this sink never leaves its own path; remove the link'
+    return stop('unwritable', `${path} is a symbolic link, and ${remedy}`)
+  }
   if (hasCode(error, 'ENOTDIR'))
-    return new Failure('stop', 'unwritable', `${path} runs through a file; put a directory in its place`, {
-      cause: error,
-    })
+    return stop('unwritable', `${path} runs through a file; put a directory in its place`)
   return new Failure('retry', 'unwritable', `cannot use ${path}: ${messageOf(error)}`, { cause: error })
 }
 

@@ -5,33 +5,39 @@ import { createGunzip, createZstdDecompress } from 'node:zlib'
 
 const lineBreak = 0x0a
 const pieceBytes = 262_144
+/** Longer than any page that an event may come from: what has no line break for so long holds no lines. */
+const mostLineBytes = 67_108_864
 
 /** Lines that end within one piece of a file. */
 export interface LineBatch {
-  readonly lines: string[]
+  readonly lines: readonly string[]
   /** Length of the uncompressed file up to and with the last of them. */
   readonly end: number
+  /** Only in a last batch, which has no lines: what follows ends within a line. */
+  readonly isTorn?: true
 }
 
-/** The whole lines of a part in any form, from an offset of its uncompressed bytes on. A torn last line is left out. */
-export async function* readLines(path: string, from = 0): AsyncGenerator<LineBatch> {
-  let skip = isCompressed(path) ? from : 0
+/** The whole lines of a part in any form, between two offsets of its uncompressed bytes, a bounded piece at a time. */
+export async function* readLines(path: string, from = 0, to = Infinity): AsyncGenerator<LineBatch> {
+  let offset = isCompressed(path) ? 0 : from
   let end = from
   let begun: Buffer[] = []
   const pieces: AsyncIterable<Buffer> = await readBytes(path, from)
   for await (const piece of pieces) {
-    const bytes = piece.subarray(skip)
-    skip = Math.max(0, skip - piece.length)
+    const bytes = piece.subarray(Math.max(0, from - offset), Math.max(0, to - offset))
+    offset += piece.length
     const last = bytes.lastIndexOf(lineBreak)
-    if (last === -1) {
-      if (bytes.length > 0) begun.push(bytes)
-      continue
+    if (last !== -1) {
+      const whole = Buffer.concat([...begun, bytes.subarray(0, last)])
+      begun = []
+      end += whole.length + 1
+      yield { lines: whole.toString('utf8').split('\n'), end }
     }
-    const whole = Buffer.concat([...begun, bytes.subarray(0, last)])
-    begun = last + 1 < bytes.length ? [bytes.subarray(last + 1)] : []
-    end += whole.length + 1
-    yield { lines: whole.toString('utf8').split('\n'), end }
+    if (last + 1 < bytes.length) begun.push(bytes.subarray(last + 1))
+    if (offset >= to) break
+    if (offset - end > mostLineBytes) throw new Error('it holds no line break for 64 MiB')
   }
+  if (begun.length > 0) yield { lines: [], end, isTorn: true }
 }
 
 /** Uncompressed bytes; `from` counts for a plain part only. Follows no link and waits for no pipe. */
@@ -39,8 +45,8 @@ export async function readBytes(path: string, from = 0): Promise<Readable> {
   const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   const start = isCompressed(path) ? 0 : from
   const source = handle.createReadStream({ start, highWaterMark: pieceBytes })
-  if (path.endsWith('.gz')) return decoded(source, createGunzip())
-  if (path.endsWith('.zst')) return decoded(source, createZstdDecompress())
+  if (path.endsWith('.gz')) return decoded(source, createGunzip({ chunkSize: pieceBytes }))
+  if (path.endsWith('.zst')) return decoded(source, createZstdDecompress({ chunkSize: pieceBytes }))
   return source
 }
 

@@ -5,7 +5,7 @@ import { Failure } from '../../domain/failure.ts'
 import { lookAt, syncFolder } from './directory.ts'
 import { hasCode } from './file-failure.ts'
 import { partName, type PartName } from './part.ts'
-import type { Writer } from './settings.ts'
+import type { Writer } from './writer.ts'
 
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants
 

@@ -3,13 +3,9 @@ import { messageOf } from '../../domain/failure.ts'
 import type { Stream } from '../../domain/stream.ts'
 import { findFolder, findRoot } from './directory.ts'
 import { hasCode } from './file-failure.ts'
-import { readBytes } from './lines.ts'
+import { readLines } from './lines.ts'
 import { lookAtPart, type PartOnDisk } from './listing.ts'
 import { placeOf } from './part.ts'
-
-const lineBreak = 0x0a
-/** Longer than any page that an event may come from: what has no line break for so long holds no lines. */
-const mostLineBytes = 67_108_864
 
 /** Whole lines of a part, in order. */
 export interface CommittedLines {
@@ -60,27 +56,14 @@ async function* readPart(
   receipt: Receipt,
 ): AsyncGenerator<CommittedLines | CommittedEnd> {
   const { part } = receipt
-  let [bytes, wholeLines, wholeBytes] = [0, 0, 0]
+  let [wholeLines, wholeBytes, isTorn] = [0, 0, false]
   let damage: string | undefined
-  let begun: Buffer[] = []
   try {
-    const pieces: AsyncIterable<Buffer> = await readBytes(file)
-    for await (const piece of pieces) {
-      const own = piece.subarray(0, receipt.bytes - bytes)
-      const last = own.lastIndexOf(lineBreak)
-      if (last === -1) begun.push(own)
-      else {
-        const lines = Buffer.concat([...begun, own.subarray(0, last)])
-          .toString('utf8')
-          .split('\n')
-        begun = last + 1 < own.length ? [own.subarray(last + 1)] : []
-        yield { part, from: wholeLines + 1, lines }
-        wholeLines += lines.length
-        wholeBytes = bytes + last + 1
-      }
-      bytes += own.length
-      if (bytes - wholeBytes > mostLineBytes) throw new Error('it holds no line break for 64 MiB')
-      if (bytes >= receipt.bytes) break
+    for await (const batch of readLines(file, 0, receipt.bytes)) {
+      if (batch.lines.length > 0) yield { part, from: wholeLines + 1, lines: batch.lines }
+      wholeLines += batch.lines.length
+      wholeBytes = batch.end
+      isTorn = batch.isTorn === true
     }
   } catch (error) {
     // Compressed since it was looked at.
@@ -91,7 +74,6 @@ async function* readPart(
     }
     damage = messageOf(error)
   }
-  const isTorn = bytes > wholeBytes
   const isCompressed = !file.endsWith(part)
   yield { part, wholeLines, wholeBytes, isTorn, isCompressed, ...(damage !== undefined && { damage }) }
 }

@@ -1,87 +1,93 @@
 import { resolve } from 'node:path'
 import { cancelled } from '../../domain/failure.ts'
 import { streamKey, type Stream } from '../../domain/stream.ts'
-import type { OpenOptions, OpenStream, Sink } from '../../ports.ts'
+import { orAborted } from '../../domain/within.ts'
+import type { OpenStream, Reconciliation, TransactionalSink } from '../../ports/sink.ts'
 import { compareParts } from './compare-parts.ts'
 import { fileFailure } from './file-failure.ts'
-import { createLanes, patiently, throwIfAborted } from './lane.ts'
+import { createKeyedMutex, throwIfAborted } from './keyed-mutex.ts'
 import { placeOf } from './part.ts'
 import { probe } from './probe.ts'
+import { reconcile } from './reconcile.ts'
 import type { FileSinkDeps, FileSinkSettings } from './settings.ts'
-import { openWriter as openStreamWriter, type OpenWriter } from './open-writer.ts'
-import { createWriters } from './writers.ts'
+import { createStreamWriter, type StreamWriter } from './stream-writer.ts'
+import { createWriters } from './writer.ts'
 
 /** After an abort: for a delivery to take back what it wrote, and for the sink to close. Together well under 5 s. */
 const takeBackMs = 1500
 const closeMs = 1000
 
 /** Each event once in files below one path, also across `kill -9`; see README.md for what that takes. */
-export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): Sink {
-  const lanes = createLanes()
-  const writers = createWriters(settings, deps, lanes)
-  const open = new Map<string, OpenWriter>()
+export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): TransactionalSink {
+  const mutex = createKeyedMutex()
+  const writers = createWriters(settings, deps, mutex)
+  const open = new Map<string, StreamWriter>()
   let isClosed = false
 
-  const openWriter = async (stream: Stream, taken: OpenOptions, signal: AbortSignal) => {
+  /**
+   * The result of work on files, which nobody can cancel: a write hangs as long as its disk does. Once the signal aborts
+   * the work gets some time to take back what it wrote; then the caller goes on with `cancelled` and leaves it behind.
+   */
+  const withGrace = <Result>(work: Promise<Result>, signal: AbortSignal, ms = takeBackMs) =>
+    orAborted(work, signal, { ms, clock: deps.clock })
+
+  const reconcileStream = async (stream: Stream, known: Reconciliation, signal: AbortSignal) => {
     throwIfAborted(signal)
     if (isClosed) throw cancelled()
     const place = placeOf(stream)
     const key = streamKey(stream)
     await open.get(key)?.close()
     open.delete(key)
-    const writer = await writers.of(taken.storeId)
-    const opened = await openStreamWriter(writer, place, taken, signal).catch(async (error: unknown) => {
+    const writer = await writers.of(known.storeId)
+    const start = await reconcile({ writer, place, known, signal }).catch(async (error: unknown) => {
       throw await fileFailure(error, `${writer.root}/${place.relative}`)
     })
     if (isClosed) throw cancelled()
+    const opened = createStreamWriter(writer, place, start)
     open.set(key, opened)
     return opened
   }
 
   /** Within the time of a take-back, even when the disk hangs: then the file is closed whenever it stops to. */
-  const closeWriter = async (stream: Stream, streamWriter: OpenWriter) => {
+  const closeWriter = async (stream: Stream, streamWriter: StreamWriter) => {
     streamWriter.revoke()
-    const closed = lanes.run(placeOf(stream).relative, async () => {
+    const closed = mutex.run(placeOf(stream).relative, async () => {
       await streamWriter.close()
       if (open.get(streamKey(stream)) === streamWriter) open.delete(streamKey(stream))
     })
-    await patiently(closed, AbortSignal.abort(), deps.clock, closeMs).catch(() => undefined)
+    await withGrace(closed, AbortSignal.abort(), closeMs).catch(() => undefined)
   }
 
   return {
     name: settings.name,
     address: resolve(settings.path),
 
-    async open(stream, taken, signal): Promise<OpenStream> {
+    async reconcile(stream, known, signal): Promise<OpenStream> {
       if (isClosed) throw cancelled()
       // Whoever had the stream in this process has lost it; its outstanding write ends before the job below begins.
       open.get(streamKey(stream))?.revoke()
-      const lane = placeOf(stream).relative
-      const opening = lanes.run(lane, () => openWriter(stream, taken, signal))
-      const opened = await patiently(opening, signal, deps.clock, takeBackMs)
-      const { adopted } = opened
-      const within = <Result>(job: () => Promise<Result>, signal: AbortSignal) =>
-        patiently(lanes.run(lane, job), signal, deps.clock, takeBackMs)
+      const alone = <Result>(job: () => Promise<Result>, signal: AbortSignal) =>
+        withGrace(mutex.run(placeOf(stream).relative, job), signal)
+      const opened = await alone(() => reconcileStream(stream, known, signal), signal)
       return {
-        ...(adopted === undefined ? {} : { adopted }),
-        deliver: (events, signal) => within(() => opened.append(events, signal), signal),
+        deliver: (events, signal) => alone(() => opened.append(events, signal), signal),
         close: () => closeWriter(stream, opened),
       }
     },
 
-    async holdsMore(stream, known) {
+    async hasUncommitted(stream, known) {
       const differences = await compareParts(settings.path, stream, known)
       return differences.some(({ fault }) => fault === 'longer' || fault === 'unknown')
     },
 
-    check: (signal) => patiently(probe(settings), signal, deps.clock, takeBackMs),
+    check: (signal) => withGrace(probe(settings), signal),
 
     async close() {
       isClosed = true
       for (const streamWriter of open.values()) streamWriter.revoke()
       const ended = (async () => {
         await writers.stop()
-        await lanes.idle()
+        await mutex.idle()
         // Of a writer that was made meanwhile.
         await writers.stop()
         for (const streamWriter of open.values()) await streamWriter.close()
@@ -89,7 +95,7 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
         await writers.release()
       })()
       // A write that still hangs keeps its identity: the lock must not be free before that write can no longer land.
-      await patiently(ended, AbortSignal.abort(), deps.clock, closeMs).catch(() => undefined)
+      await withGrace(ended, AbortSignal.abort(), closeMs).catch(() => undefined)
     },
   }
 }

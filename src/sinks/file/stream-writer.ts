@@ -4,11 +4,12 @@ import type { Event } from '../../domain/event.ts'
 import { makeFolders } from './directory.ts'
 import { createEncoder } from './encode.ts'
 import { fileFailure } from './file-failure.ts'
-import { throwIfAborted } from './lane.ts'
+import { throwIfAborted } from './keyed-mutex.ts'
 import { writeAll } from './copy.ts'
 import { continuePart, createPart, cutBack, whyChanged, type OpenPart } from './open-part.ts'
 import type { PartName, Place } from './part.ts'
-import { isFull, type Writer } from './settings.ts'
+import { isFull } from './settings.ts'
+import type { Writer } from './writer.ts'
 
 /** Appends the deliveries of one pump. Its callers see to it that one call runs at a time. */
 export interface StreamWriter {
@@ -35,8 +36,6 @@ export function createStreamWriter(writer: Writer, place: Place, start: Continua
 
   const folder = () => makeFolders(writer.root, place.folders, writer.settings.dirMode)
 
-  const note = (part: OpenPart) => writer.notes.note(pathOf(place, part.parsed), part.bytes)
-
   const leave = async (part: OpenPart) => {
     current = undefined
     await part.handle.close().catch(() => undefined)
@@ -54,17 +53,17 @@ export function createStreamWriter(writer: Writer, place: Place, start: Continua
       continued = undefined
     }
     if (current !== undefined) {
-      const [why] = await Promise.all([whyChanged(current, current.bytes), note(current)])
+      const { parsed, bytes } = current
+      const why = await whyChanged(current, bytes)
       if (why !== undefined) await replaced(current, why)
-      else if (isFull(writer.settings, current.bytes, current.parsed.openedAtMs, writer.clock.now())) {
-        writer.compressor.add({ place, parsed: current.parsed, bytes: current.bytes })
+      else if (isFull(writer.settings, { bytes, openedAtMs: parsed.openedAtMs }, writer.clock.now())) {
+        writer.compressor.add({ place, parsed, bytes })
         await leave(current)
       }
     }
     if (current === undefined) {
       current = await createPart(writer, await folder(), nextNumber)
       nextNumber = current.parsed.number + 1
-      await note(current)
     }
     return current
   }
@@ -137,7 +136,7 @@ export function createStreamWriter(writer: Writer, place: Place, start: Continua
   }
 }
 
-export function pathOf(place: Place, part: PartName): string {
+function pathOf(place: Place, part: PartName): string {
   return `${place.relative}/${part.name}`
 }
 

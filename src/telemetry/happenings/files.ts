@@ -5,20 +5,20 @@ export const fileHappenings: Definitions<
   'FileCut' | 'FileShort' | 'FileReplaced' | 'PartCompressed' | 'CompressionFailed' | 'PartsOfAnotherStore'
 > = {
   FileCut: {
-    level: 'warn',
+    level: 'info',
     meaning:
-      'What a part held beyond its receipt was cut off: it was never committed and is read again. Usual after a crash (info); what is longer than one delivery is kept aside and warned of.',
+      'What a part held beyond its committed length was cut off: it is read again, or stands in another part. Usual after a crash. A copy is kept for two weeks.',
     count({ sink }, metrics) {
       metrics.count('partRepairs', { sink, repair: 'cut' })
     },
     tell({ sink, part, bytes, keptAside }, voice) {
-      const aside = keptAside ? '; they are kept aside under .shieldlog/' : ''
+      const copy = keptAside ? '; a copy is kept under .shieldlog/aside/' : ''
       voice.report({
-        group: `${sink} ${keptAside}`,
-        level: keptAside ? 'warn' : 'info',
+        group: sink,
+        level: 'info',
         sink,
-        message: `sink ${sink}: cut ${bytes} bytes without receipt off ${part}${aside}`,
-        about: `sink ${sink}: parts cut back to their receipts`,
+        message: `sink ${sink}: cut ${bytes} uncommitted bytes off ${part}${copy}`,
+        about: `sink ${sink}: parts cut back to their committed lengths`,
         fields: { sink, keptAside },
         details: { part, bytes },
         hasEnd: false,

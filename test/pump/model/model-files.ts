@@ -1,8 +1,8 @@
-import type { Adopted, Delivery, Receipt } from '../../../src/domain/delivery.ts'
-import type { Event, Identity } from '../../../src/domain/event.ts'
+import type { Delivery, Receipt } from '../../../src/domain/delivery.ts'
+import type { Event } from '../../../src/domain/event.ts'
 import { Failure } from '../../../src/domain/failure.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
-import type { OpenOptions, OpenStream, Sink } from '../../../src/ports.ts'
+import type { LastCopies, OpenStream, Reconciliation, TransactionalSink } from '../../../src/ports/sink.ts'
 import { identityIn, lineOf } from './entry.ts'
 import type { Life } from './faults.ts'
 
@@ -31,52 +31,50 @@ export class ModelFiles {
     return receipts.flatMap(({ part, lines }) => parts?.get(part)?.lines.slice(0, lines) ?? [])
   }
 
-  sink(name: string, writer: string, life: Life): Sink {
+  sink(name: string, writer: string, life: Life): TransactionalSink {
     return {
       name,
       address: 'model',
-      open: async (stream, taken) => {
+      reconcile: async (stream, known) => {
         await life.step('before open')
         const parts = this.#partsOf(stream)
-        const adopted = await this.#recover(parts, writer, taken)
+        const committed = await this.#reconcile(parts, writer, known, life)
         await life.step('after open')
-        const known = [...taken.receipts, ...(adopted?.receipts ?? [])]
-        const open = this.#openStream(parts, writer, known, life)
-        return adopted === undefined ? open : { ...open, adopted }
+        return this.#openStream(parts, writer, committed, life)
       },
+      hasUncommitted: async () => true,
       check: async () => undefined,
       close: async () => undefined,
     }
   }
 
-  async #recover(
+  async #reconcile(
     parts: Map<string, Part>,
     writer: string,
-    { receipts, confirm, readable, standOnlyHere }: OpenOptions,
-  ): Promise<Adopted | undefined> {
-    const forward: Receipt[] = []
-    const identities: Identity[] = []
+    { receipts, confirm, lastCopies }: Reconciliation,
+    life: Life,
+  ): Promise<Receipt[]> {
+    const committed = new Map(receipts.map((receipt) => [receipt.part, receipt]))
     for (const [name, part] of parts) {
-      const receipt = receipts.find((held) => held.part === name)
-      if (part.lines.length === receipt?.lines) continue
+      const known = committed.get(name)
+      if (part.lines.length === known?.lines) continue
       const isOther = part.writer !== writer
       if (isOther && this.#alive.has(part.writer)) continue
       // Its lock is held from here to the cut.
       if (isOther) this.#alive.add(part.writer)
       try {
         await confirm()
-        const { length } = part.lines
-        const extra = part.lines.slice(receipt?.lines ?? 0).map(identityIn)
-        if (!readable && extra.length > 0 && (await standOnlyHere!(extra))) {
-          identities.push(...extra)
-          forward.push({ writer: part.writer, part: name, bytes: length, lines: length })
-        } else if (receipt === undefined) parts.delete(name)
-        else part.lines.length = Math.min(length, receipt.lines)
+        const from = known?.lines ?? 0
+        const isKept =
+          lastCopies !== undefined && !(await lastCopies.areShipped(part.lines.slice(from).map(identityIn)))
+        if (isKept) committed.set(name, await adopt(part, name, { from, lastCopies, life }))
+        else if (known === undefined) parts.delete(name)
+        else part.lines.length = Math.min(part.lines.length, known.lines)
       } finally {
         if (isOther) this.#alive.delete(part.writer)
       }
     }
-    return forward.length === 0 ? undefined : { identities, receipts: forward }
+    return [...committed.values()]
   }
 
   #openStream(
@@ -124,5 +122,21 @@ function freeName(parts: Map<string, Part>, writer: string, receipts: readonly R
     const name = `${number}-${writer}.ndjson`
     const known = receipts.findLast((receipt) => receipt.part === name)?.lines ?? 0
     if ((parts.get(name)?.lines.length ?? 0) === known) return name
+  }
+}
+
+/** In batches so small that a process often dies between two of them. */
+async function adopt(
+  { writer, lines }: Part,
+  name: string,
+  { from, lastCopies, life }: { from: number; lastCopies: LastCopies; life: Life },
+): Promise<Receipt> {
+  for (let end = from; ;) {
+    const begin = end
+    end = Math.min(begin + 2, lines.length)
+    const committed = { writer, part: name, bytes: end, lines: end }
+    await lastCopies.adopt(lines.slice(begin, end).map(identityIn), committed)
+    if (end === lines.length) return committed
+    await life.step('amid adoption')
   }
 }

@@ -1,7 +1,8 @@
 import type { Happening } from '../../../src/domain/happening.ts'
 import type { PlannedStream } from '../../../src/domain/plan.ts'
 import { streamKey } from '../../../src/domain/stream.ts'
-import type { CheckpointStore, PageRequest, Sink } from '../../../src/ports.ts'
+import type { CheckpointStore, PageRequest } from '../../../src/ports.ts'
+import type { AnySink } from '../../../src/ports/sink.ts'
 import { createApiClock, type ApiClock } from '../../../src/pump/api-clock.ts'
 import { createPlanner, type Planner } from '../../../src/pump/planner.ts'
 import { pumpStream } from '../../../src/pump/pump-stream.ts'
@@ -51,7 +52,7 @@ export function createWorker(run: Run): Worker {
     holder: { id, schedule: !options.fleet },
     random: () => 0.5,
   }
-  const sinks = new Map<string, Sink>([
+  const sinks = new Map<string, AnySink>([
     [filesName, files.sink(filesName, writer, life)],
     [receiverName, run.receiver.sink(receiverName, life)],
   ])

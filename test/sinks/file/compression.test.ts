@@ -2,7 +2,7 @@ import { copyFile, mkdir, open, readFile, writeFile, type FileHandle } from 'nod
 import { join } from 'node:path'
 import { gunzipSync, gzipSync, zstdDecompressSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import type { Sink } from '../../../src/ports.ts'
+import type { TransactionalSink } from '../../../src/ports/sink.ts'
 import { compareParts } from '../../../src/sinks/file/compare-parts.ts'
 import type { FileSinkSettings } from '../../../src/sinks/file/settings.ts'
 import { createHandClock } from './clocks.ts'
@@ -16,16 +16,16 @@ let ledger: StreamLedger
 beforeEach(async () => {
   bench = await createWorkbench()
   clock = createHandClock()
-  ledger = new StreamLedger(streamOf({ name: 'archive' } as Sink, 101))
+  ledger = new StreamLedger(streamOf({ name: 'archive' }, 101))
 })
 afterEach(() => bench.dispose())
 
-function compressing(compress: FileSinkSettings['compress']): Sink {
+function compressing(compress: FileSinkSettings['compress']): TransactionalSink {
   return bench.sink({ compress, rotate: { maxBytes: 200, maxAgeMinutes: 60 } }, { clock })
 }
 
 /** Two parts, the first of them closed. */
-async function shipTwoParts(sink: Sink): Promise<void> {
+async function shipTwoParts(sink: TransactionalSink): Promise<void> {
   await ledger.ship(sink, buildEvents(10, 'a'))
   await ledger.ship(sink, buildEvents(10, 'b'))
 }
@@ -55,7 +55,7 @@ it.each([
   expect(decode(await readFile(join(bench.folder(), `${first}${suffix}`)))).toEqual(plain)
   expect(await bench.ids()).toEqual(all)
   expect(bench.named('PartCompressed')[0]).toMatchObject({ bytes: plain.length })
-  expect(await compareParts(bench.path, ledger.stream, ledger.options())).toEqual([])
+  expect(await compareParts(bench.path, ledger.stream, ledger.known())).toEqual([])
   // The receipts still name the plain part, and the stream goes on beside it.
   await ledger.ship(sink, buildEvents(1, 'c'))
   expect(await bench.ids()).toEqual([...all, 'c-0'])
@@ -108,7 +108,7 @@ it.each(['before the rename', 'before the plain part goes'])('survives a crash %
     await writeFile(join(bench.folder(), `.${first}.gz`), encoded.subarray(0, encoded.length / 2))
   else await writeFile(`${path}.gz`, encoded)
   expect(await bench.ids()).toEqual(all)
-  expect(await compareParts(bench.path, ledger.stream, ledger.options())).toEqual([])
+  expect(await compareParts(bench.path, ledger.stream, ledger.known())).toEqual([])
   await (await ledger.open(await reborn())).close()
   expect(await bench.ids()).toEqual(all)
   const kept = when === 'before the rename' ? first : `${first}.gz`
@@ -117,7 +117,7 @@ it.each(['before the rename', 'before the plain part goes'])('survives a crash %
 })
 
 /** A sink that has taken the identity over from the ones before. */
-async function reborn(): Promise<Sink> {
+async function reborn(): Promise<TransactionalSink> {
   await bench.closeAll()
   return bench.sink({}, { clock })
 }
@@ -158,9 +158,9 @@ it('takes the lines of a compressed part in on a day that can no longer be read'
   const [receipt] = ledger.receipts.values()
   const half = receipt!.bytes / 2
   ledger.receipts.set(receipt!.part, { ...receipt!, bytes: half, lines: 5 })
-  const { adopted } = await ledger.open(sink, false)
-  expect(adopted!.identities.map(({ id }) => id)).toEqual(['a-5', 'a-6', 'a-7', 'a-8', 'a-9'])
-  expect(adopted!.receipts).toEqual([receipt])
+  await ledger.open(sink, false)
+  expect(ledger.adopted).toEqual([['a-5', 'a-6', 'a-7', 'a-8', 'a-9']])
+  expect([...ledger.receipts.values()]).toEqual([receipt])
 })
 
 /** No real disk turns bits over when it is told to. */

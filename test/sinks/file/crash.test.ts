@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { compareParts } from '../../../src/sinks/file/compare-parts.ts'
+import { waitFor } from '../../setup/wait-for.ts'
 import { startSinkChild, type SinkChild } from './children.ts'
 import { readCommits } from './commit-log.ts'
 import { buildEvents, streamOf, StreamLedger } from './samples.ts'
@@ -25,16 +26,20 @@ async function start(...args: Parameters<typeof startSinkChild>): Promise<SinkCh
   return child
 }
 
-it('holds each committed event once after every kill -9', { timeout: 60_000 }, async () => {
+it('holds each committed event once after every kill -9', { timeout: 180_000 }, async () => {
   const log = join(bench.path, '..', 'commits')
   const kills = 24
   let leftovers = 0
   let next = start([bench.path, 'ship', log])
   for (let kill = 0; kill < kills; kill++) {
     const child = await next
+    const before = readCommits(log).length
     child.process.stdin!.write('ship\n')
+    // Some die while they open their streams, most while they ship.
+    const isShipping = () => kill % 4 === 0 || readCommits(log).length > before
+    await waitFor(isShipping, { what: 'a commit', timeoutMs: 20_000, everyMs: 5 })
     // Not a wait for something: a random instant to die at.
-    await delay(20 + Math.random() * 60)
+    await delay(Math.random() * 60)
     await child.kill('SIGKILL')
     // Starts while the files are looked at, and touches nothing before it is told to.
     if (kill + 1 < kills) next = start([bench.path, 'ship', log])
@@ -45,27 +50,25 @@ it('holds each committed event once after every kill -9', { timeout: 60_000 }, a
       const known = commits.filter((commit) => commit.zone === zone)
       const ledger = new StreamLedger(streamOf(sink, zone))
       ledger.commit(known.flatMap((commit) => commit.receipts))
-      leftovers += (await compareParts(bench.path, ledger.stream, ledger.options())).length
+      leftovers += (await compareParts(bench.path, ledger.stream, ledger.known())).length
       await (await ledger.open(sink)).close()
       expect((await bench.ids(zone)).sort()).toEqual(known.flatMap((commit) => commit.ids).sort())
-      expect(await compareParts(bench.path, ledger.stream, ledger.options())).toEqual([])
+      expect(await compareParts(bench.path, ledger.stream, ledger.known())).toEqual([])
     }
     await sink.close()
   }
   const commits = readCommits(log)
-  expect(commits.length).toBeGreaterThan(kills)
+  expect(commits.length).toBeGreaterThan(kills / 2)
   // Without a single uncommitted delivery on disk the kills would prove nothing.
   expect(leftovers).toBeGreaterThan(0)
   expect(bench.named('PartsOfAnotherStore')).toEqual([])
-  // A cut after a crash is one delivery at most.
-  expect(bench.named('FileCut').filter((cut) => cut.keptAside)).toEqual([])
 })
 
 it('does no harm when a frozen writer thaws after its stream was taken over', async () => {
   const sink = bench.sink()
   const ledger = new StreamLedger(streamOf(sink, 101))
   const frozen = await start([bench.path, 'obey'])
-  ledger.commit((await frozen.ask({ open: ledger.options(), deliver: { prefix: 'a', count: 3 } })).receipts!)
+  ledger.commit((await frozen.ask({ open: ledger.known(), deliver: { prefix: 'a', count: 3 } })).receipts!)
   await frozen.ask({ deliver: { prefix: 'b', count: 3 } })
   frozen.process.kill('SIGSTOP')
 
@@ -77,7 +80,7 @@ it('does no harm when a frozen writer thaws after its stream was taken over', as
   frozen.process.kill('SIGCONT')
   await frozen.ask({ deliver: { prefix: 'c', count: 2 } })
   // Its commit was refused; it reads the checkpoint and opens anew, which cuts its own part and nobody else's.
-  expect(await frozen.ask({ open: ledger.options() })).toEqual({ receipts: [] })
+  expect(await frozen.ask({ open: ledger.known() })).toEqual({ receipts: [] })
   expect(await bench.ids()).toEqual(['a-0', 'a-1', 'a-2', 'b-0', 'b-1', 'b-2'])
 })
 
@@ -85,7 +88,7 @@ it('cuts the part of a frozen writer as soon as that is dead', async () => {
   const sink = bench.sink()
   const ledger = new StreamLedger(streamOf(sink, 101))
   const frozen = await start([bench.path, 'obey'])
-  ledger.commit((await frozen.ask({ open: ledger.options(), deliver: { prefix: 'a', count: 2 } })).receipts!)
+  ledger.commit((await frozen.ask({ open: ledger.known(), deliver: { prefix: 'a', count: 2 } })).receipts!)
   await frozen.ask({ deliver: { prefix: 'b', count: 2 } })
   frozen.process.kill('SIGSTOP')
   await ledger.ship(sink, buildEvents(2, 'b'))
@@ -99,21 +102,21 @@ it('gives live processes identities of their own, and a later process a free one
   const ledger = new StreamLedger(streamOf(bench.sink(), 101))
   const writers = new Set<string>()
   for (const child of [first, second]) {
-    const { receipts } = await child.ask({ open: ledger.options(), deliver: { prefix: 'x', count: 1 } })
+    const { receipts } = await child.ask({ open: ledger.known(), deliver: { prefix: 'x', count: 1 } })
     ledger.commit(receipts!)
     writers.add(receipts![0]!.writer)
   }
   expect(writers.size).toBe(2)
   await first.kill('SIGKILL')
   const third = await start([bench.path, 'obey'])
-  const { receipts } = await third.ask({ open: ledger.options(), deliver: { prefix: 'y', count: 1 } })
+  const { receipts } = await third.ask({ open: ledger.known(), deliver: { prefix: 'y', count: 1 } })
   expect(writers.has(receipts![0]!.writer)).toBe(true)
 })
 
 it('takes back a delivery that met a limit half way, and says what to do', async () => {
   const child = await start([bench.path, 'obey'], 64)
   const ledger = new StreamLedger(streamOf(bench.sink(), 101))
-  const small = await child.ask({ open: ledger.options(), deliver: { prefix: 'fits', count: 5 } })
+  const small = await child.ask({ open: ledger.known(), deliver: { prefix: 'fits', count: 5 } })
   ledger.commit(small.receipts!)
   const refused = await child.ask({ deliver: { prefix: 'large', count: 5000 } })
   expect(refused).toMatchObject({ code: 'disk_full', message: expect.stringContaining('ulimit') })
@@ -127,7 +130,7 @@ it('takes back a delivery that met a limit half way, and says what to do', async
 it('opens nothing once the signal has aborted', async () => {
   const sink = bench.sink()
   const ledger = new StreamLedger(streamOf(sink, 101))
-  const opening = sink.open(ledger.stream, ledger.options(), AbortSignal.abort())
+  const opening = sink.reconcile(ledger.stream, ledger.known(), AbortSignal.abort())
   await expect(opening).rejects.toMatchObject({ kind: 'cancelled' })
   await (await ledger.open(sink)).close()
 })

@@ -157,8 +157,7 @@ it.runIf(process.getuid?.() === 0)(
     await chown(join(folder, 'events'), 4321, 4321)
     const child = await startSinkChild([join(folder, 'events', 'below'), 'obey'], undefined, 65_534)
     cleanups.push(() => child.kill('SIGKILL'))
-    const taken = { storeId: 'store-1', receipts: [], readable: true }
-    const { code, message } = await child.ask({ open: taken })
+    const { code, message } = await child.ask({ open: { storeId: 'store-1', receipts: [] } })
     expect(code).toBe('unwritable')
     for (const said of [`${folder}/events/below`, '4321:4321', '0755', 'uid 65534', 'chown 65534:'])
       expect(message).toContain(said)

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, readlink, rename, rm, stat, symlink } from 'n
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Day } from '../../../src/domain/day.ts'
-import type { Sink } from '../../../src/ports.ts'
+import type { TransactionalSink } from '../../../src/ports/sink.ts'
 import { parsePartName, partName } from '../../../src/sinks/file/part.ts'
 import { readParts } from './read-parts.ts'
 import { createHandClock } from './clocks.ts'
@@ -10,7 +10,7 @@ import { buildEvents, never, streamOf, StreamLedger } from './samples.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
 
 let bench: Workbench
-let sink: Sink
+let sink: TransactionalSink
 let ledger: StreamLedger
 
 beforeEach(async () => {
@@ -131,7 +131,7 @@ it.each([
   [101, '2025-02-30'],
 ])('has no path for zone %s and day %s', async (zone, day) => {
   const stream = { zone, day: day as Day, sink: 'archive' }
-  await expect(sink.open(stream, ledger.options(), never())).rejects.toMatchObject({ code: 'unwritable' })
+  await expect(sink.reconcile(stream, ledger.known(), never())).rejects.toMatchObject({ code: 'unwritable' })
   await expect(readParts(bench.path, zone, day).next()).rejects.toMatchObject({ code: 'unwritable' })
 })
 

@@ -2,7 +2,7 @@ import { appendFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { OpenStream } from '../../../src/ports.ts'
+import type { OpenStream } from '../../../src/ports/sink.ts'
 import { compareParts } from '../../../src/sinks/file/compare-parts.ts'
 import { createHandClock } from './clocks.ts'
 import { buildEvents, never, streamOf, StreamLedger } from './samples.ts'
@@ -60,7 +60,7 @@ async function holds(compress: 'none' | 'gzip' | 'zstd', steps: readonly Step[])
   const open = async (): Promise<OpenStream> => {
     opened = await ledger.open(sink)
     expect((await bench.ids()).sort()).toEqual([...committed].sort())
-    expect(await compareParts(bench.path, ledger.stream, ledger.options())).toEqual([])
+    expect(await compareParts(bench.path, ledger.stream, ledger.known())).toEqual([])
     return opened
   }
   const deliver = async (count: number) => {

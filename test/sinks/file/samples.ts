@@ -1,8 +1,9 @@
 import { dayOf, shiftDay } from '../../../src/domain/day.ts'
 import type { Receipt } from '../../../src/domain/delivery.ts'
-import type { Event, Identity } from '../../../src/domain/event.ts'
+import type { Event } from '../../../src/domain/event.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
-import type { Format, OpenOptions, OpenStream, Sink } from '../../../src/ports.ts'
+import type { Format } from '../../../src/ports.ts'
+import type { AnySink, LastCopies, OpenStream, Reconciliation } from '../../../src/ports/sink.ts'
 
 /** One JSON object a line: small, and it can refuse. */
 export const contractFormat: Format = {
@@ -47,28 +48,44 @@ export function buildEvents(count: number, prefix = 'event'): Event[] {
   return Array.from({ length: count }, (_, index) => buildEvent(`${prefix}-${index}`))
 }
 
-/** Plays the store for one stream: opens with the receipts that were committed last. */
+/** Plays the store for one stream: opens with what was committed last. */
 export class StreamLedger {
   readonly stream: Stream
   readonly storeId: string
   readonly receipts = new Map<string, Receipt>()
   /** What `confirm` answers: is the fence of the last open still the latest? */
   confirm = (): Promise<void> => Promise.resolve()
-  /** Does one of these lines stand nowhere else? */
-  standOnlyHere = (_identities: readonly Identity[]): Promise<boolean> => Promise.resolve(true)
+  /** Ids of events that others have shipped. */
+  readonly shipped = new Set<string>()
+  /** Each batch of lines that a sink asked about, and each that it adopted. */
+  readonly asked: string[][] = []
+  readonly adopted: string[][] = []
+  /** Called before a batch that was adopted is committed. */
+  beforeAdoption = (): Promise<void> => Promise.resolve()
 
   constructor(stream: Stream, storeId = 'store-1') {
     this.stream = stream
     this.storeId = storeId
   }
 
-  options(readable = true): OpenOptions {
+  known(readable = true): Reconciliation {
+    const lastCopies: LastCopies = {
+      areShipped: async (identities) => {
+        this.asked.push(identities.map(({ id }) => id))
+        return identities.every(({ id }) => this.shipped.has(id))
+      },
+      adopt: async (identities, part) => {
+        await this.beforeAdoption()
+        this.adopted.push(identities.map(({ id }) => id))
+        for (const { id } of identities) this.shipped.add(id)
+        this.commit([part])
+      },
+    }
     return {
       storeId: this.storeId,
       receipts: [...this.receipts.values()],
-      readable,
       confirm: () => this.confirm(),
-      standOnlyHere: (identities) => this.standOnlyHere(identities),
+      ...(!readable && { lastCopies }),
     }
   }
 
@@ -76,14 +93,13 @@ export class StreamLedger {
     for (const receipt of receipts) this.receipts.set(receipt.part, receipt)
   }
 
-  async open(sink: Sink, readable = true): Promise<OpenStream> {
-    const opened = await sink.open(this.stream, this.options(readable), never())
-    if (opened.adopted !== undefined) this.commit(opened.adopted.receipts)
-    return opened
+  open(sink: AnySink, readable = true): Promise<OpenStream> {
+    if (!('reconcile' in sink)) return sink.open(this.stream, {}, never())
+    return sink.reconcile(this.stream, this.known(readable), never())
   }
 
   /** One pump with one page: open, deliver, commit. */
-  async ship(sink: Sink, events: readonly Event[]): Promise<void> {
+  async ship(sink: AnySink, events: readonly Event[]): Promise<void> {
     const opened = await this.open(sink)
     try {
       this.commit((await opened.deliver(events, never())).receipts)
@@ -97,7 +113,7 @@ export function never(): AbortSignal {
   return new AbortController().signal
 }
 
-export function streamOf(sink: Sink, zone: number, daysAgo = 0): Stream {
+export function streamOf(sink: { readonly name: string }, zone: number, daysAgo = 0): Stream {
   return { zone, day: shiftDay(dayOf(Date.UTC(2025, 10, 20)), -daysAgo), sink: sink.name }
 }
 

@@ -7,14 +7,14 @@ import { appendFileSync } from 'node:fs'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { isFailure, messageOf } from '../../../src/domain/failure.ts'
-import type { OpenOptions, OpenStream, Sink } from '../../../src/ports.ts'
+import type { CommittedLengths, OpenStream, TransactionalSink } from '../../../src/ports/sink.ts'
 import { createFileSink } from '../../../src/sinks/file/sink.ts'
 import { readCommits, type Commit } from './commit-log.ts'
 import { createFastClock, hostClock } from './clocks.ts'
 import { buildEvents, contractFormat, never, streamOf } from './samples.ts'
 
 export interface Command {
-  readonly open?: Omit<OpenOptions, 'confirm'>
+  readonly open?: CommittedLengths
   readonly deliver?: { readonly prefix: string; readonly count: number }
 }
 
@@ -22,7 +22,7 @@ const [path, mode, log] = process.argv.slice(2)
 if (mode === 'ship') await ship(buildSink(true), log!)
 else await obey(buildSink(false))
 
-function buildSink(isFast: boolean): Sink {
+function buildSink(isFast: boolean): TransactionalSink {
   return createFileSink(
     {
       name: 'archive',
@@ -37,21 +37,26 @@ function buildSink(isFast: boolean): Sink {
   )
 }
 
-async function ship(sink: Sink, log: string): Promise<void> {
+async function ship(sink: TransactionalSink, log: string): Promise<void> {
   process.stdout.write('ready\n')
   await once(process.stdin, 'data')
   const commits = readCommits(log)
   await Promise.all([1, 2, 3].map((zone) => shipZone(sink, log, zone, commits)))
 }
 
-async function shipZone(sink: Sink, log: string, zone: number, commits: readonly Commit[]): Promise<void> {
+async function shipZone(
+  sink: TransactionalSink,
+  log: string,
+  zone: number,
+  commits: readonly Commit[],
+): Promise<void> {
   const known = commits.filter((commit) => commit.zone === zone)
   const receipts = new Map(
     known.flatMap((commit) => commit.receipts).map((receipt) => [receipt.part, receipt]),
   )
   for (let page = known.length; ;) {
-    const taken = { storeId: 'store-1', receipts: [...receipts.values()], readable: true, confirm: holds }
-    const opened = await sink.open(streamOf(sink, zone), taken, never())
+    const known = { storeId: 'store-1', receipts: [...receipts.values()], confirm: holds }
+    const opened = await sink.reconcile(streamOf(sink, zone), known, never())
     for (let turn = 0; turn < 3; turn++, page++) {
       const events = buildEvents(1 + ((page * 7) % 40), `${zone}-${page}`)
       const delivery = await opened.deliver(events, never())
@@ -63,15 +68,15 @@ async function shipZone(sink: Sink, log: string, zone: number, commits: readonly
   }
 }
 
-async function obey(sink: Sink): Promise<void> {
+async function obey(sink: TransactionalSink): Promise<void> {
   let opened: OpenStream | undefined
   process.stdout.write('ready\n')
   for await (const line of createInterface({ input: process.stdin })) {
     const command = JSON.parse(line) as Command
     try {
       if (command.open !== undefined) {
-        const taken = { ...command.open, confirm: holds }
-        opened = await sink.open(streamOf(sink, 101), taken, never())
+        const known = { ...command.open, confirm: holds }
+        opened = await sink.reconcile(streamOf(sink, 101), known, never())
       }
       const { prefix, count } = command.deliver ?? { prefix: '', count: 0 }
       const delivery = await opened?.deliver(buildEvents(count, prefix), never())

@@ -2,7 +2,7 @@ import { mkdtemp, open as openFile, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Happening } from '../../../src/domain/happening.ts'
-import type { Sink } from '../../../src/ports.ts'
+import type { TransactionalSink } from '../../../src/ports/sink.ts'
 import { readParts } from './read-parts.ts'
 import type { FileSinkDeps, FileSinkSettings } from '../../../src/sinks/file/settings.ts'
 import { createFileSink } from '../../../src/sinks/file/sink.ts'
@@ -13,7 +13,7 @@ export interface Workbench {
   readonly path: string
   readonly happened: Happening[]
   /** Another process, as far as the sink can tell: an instance of its own on the same path. */
-  sink(settings?: Partial<FileSinkSettings>, deps?: Partial<FileSinkDeps>): Sink
+  sink(settings?: Partial<FileSinkSettings>, deps?: Partial<FileSinkDeps>): TransactionalSink
   /** Ids in all parts of the zone's day, in reading order. */
   ids(zone?: number, daysAgo?: number): Promise<string[]>
   folder(zone?: number, daysAgo?: number): string
@@ -28,8 +28,8 @@ export async function createWorkbench(parent = tmpdir()): Promise<Workbench> {
   const root = await mkdtemp(join(parent, 'shieldlog-file-'))
   const path = join(root, 'events')
   const happened: Happening[] = []
-  const sinks: Sink[] = []
-  const stream = (zone: number, daysAgo: number) => streamOf({ name: 'archive' } as Sink, zone, daysAgo)
+  const sinks: TransactionalSink[] = []
+  const stream = (zone: number, daysAgo: number) => streamOf({ name: 'archive' }, zone, daysAgo)
   const folder = (zone = 101, daysAgo = 0) => join(path, `zone=${zone}`, `day=${stream(zone, daysAgo).day}`)
   const closeAll = async () => {
     await Promise.all(sinks.map((sink) => sink.close()))

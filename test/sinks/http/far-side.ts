@@ -4,7 +4,7 @@ import { systemClock } from '../../../src/clock.ts'
 import type { Day } from '../../../src/domain/day.ts'
 import type { Event } from '../../../src/domain/event.ts'
 import { createNativeFormat } from '../../../src/formats/native.ts'
-import type { OpenStream, Sink } from '../../../src/ports.ts'
+import type { OpenStream, Sink } from '../../../src/ports/sink.ts'
 import { afterEach } from 'vitest'
 import { createHttpSink, type HttpSinkDeps, type HttpSinkOptions } from '../../../src/sinks/http/sink.ts'
 import { type Listening, listen, listenTls } from '../../transport/listening.ts'
@@ -112,14 +112,7 @@ export function openSink(
 
 export function openStream(sink: Sink, zone = 101, hasTaken = false): Promise<OpenStream> {
   const stream = { zone, day: '2026-11-20' as Day, sink: sink.name }
-  const taken = {
-    storeId: 's',
-    receipts: [],
-    readable: true,
-    confirm: () => Promise.resolve(),
-    hasTaken: () => Promise.resolve(hasTaken),
-  }
-  return sink.open(stream, taken, never)
+  return sink.open(stream, { hasTaken: () => Promise.resolve(hasTaken) }, never)
 }
 
 export async function deliver(sink: Sink, events: readonly Event[], signal: AbortSignal = never) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Secret } from '../../../src/domain/secret.ts'
-import type { Sink } from '../../../src/ports.ts'
+import type { Sink } from '../../../src/ports/sink.ts'
 import type { HttpSinkOptions } from '../../../src/sinks/http/sink.ts'
 import { buildEvents } from '../../formats/events.ts'
 import { deliver, failureOf, format, openSink, serve, ship } from './far-side.ts'

@@ -11,8 +11,7 @@ const sink = createStdoutSink(
   { name: 'out' },
   { format: createNativeFormat(), output: process.stdout, clock: systemClock },
 )
-const taken = { storeId: 's', receipts: [], readable: true, confirm: () => Promise.resolve() }
-const stream = await sink.open({ zone: 101, day: '2026-11-20' as Day, sink: 'out' }, taken, never)
+const stream = await sink.open({ zone: 101, day: '2026-11-20' as Day, sink: 'out' }, {}, never)
 try {
   await stream.deliver(buildEvents(100), never)
   process.stderr.write('delivered\n')

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import type { Day } from '../../../src/domain/day.ts'
 import { createNativeFormat } from '../../../src/formats/native.ts'
-import type { OpenStream, Sink } from '../../../src/ports.ts'
+import type { OpenStream, Sink } from '../../../src/ports/sink.ts'
 import { createStdoutSink } from '../../../src/sinks/stdout/sink.ts'
 import { buildEvent, buildEvents } from '../../formats/events.ts'
 
@@ -37,8 +37,7 @@ function open(output: Writable) {
 }
 
 function stream(sink: Sink, zone = 101): Promise<OpenStream> {
-  const taken = { storeId: 's', receipts: [], readable: true, confirm: () => Promise.resolve() }
-  return sink.open({ zone, day: '2026-11-20' as Day, sink: 'out' }, taken, never)
+  return sink.open({ zone, day: '2026-11-20' as Day, sink: 'out' }, {}, never)
 }
 
 async function read(from: Readable): Promise<string> {

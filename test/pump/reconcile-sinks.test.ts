@@ -8,9 +8,9 @@ import { Failure } from '../../src/domain/failure.ts'
 import { newCheckpoint } from '../../src/domain/progress.ts'
 import { noTrust } from '../../src/domain/trust.ts'
 import { createNativeFormat } from '../../src/formats/native.ts'
-import type { Sink } from '../../src/ports.ts'
+import type { TransactionalSink } from '../../src/ports/sink.ts'
 import { createApiClock } from '../../src/pump/api-clock.ts'
-import { createLeftovers } from '../../src/pump/leftovers.ts'
+import { createSinkReconciler } from '../../src/pump/reconcile-sinks.ts'
 import { createFileSink } from '../../src/sinks/file/sink.ts'
 import { readParts } from '../sinks/file/read-parts.ts'
 import { openSqliteStore } from '../../src/state/sqlite/store.ts'
@@ -41,24 +41,12 @@ async function setUp(day: Day) {
   const event = (id: string) =>
     eventOf({ key: id, id, day, timeMs, sortMs: timeMs, arrivesAtMs: timeMs, shuffle: 0 }, 7)
 
-  /** Delivers an event whose commit never comes. */
-  async function leaveBehind(): Promise<void> {
-    const sink = openSink()
-    const { fence, checkpoint } = await store.take(stream, { id: 'dead', schedule: true })
-    const confirm = async () => undefined
-    const receipts = checkpoint?.receipts ?? []
-    const open = await sink.open(stream, { storeId: store.id, receipts, readable: true, confirm }, never)
-    await open.deliver([event('left behind')], never)
-    await sink.close()
-    await store.release(stream, fence)
-  }
-
   /** Ships two events; of the second the commit never comes, as after `kill -9`. */
-  async function shipAndDie(sink: Sink, isEnded = true): Promise<void> {
+  async function shipAndDie(sink: TransactionalSink, isEnded = true, left = ['left behind']): Promise<void> {
     const { fence } = await store.take(stream, { id: 'dead', schedule: true })
     const confirm = async () => undefined
-    const taken = { storeId: store.id, receipts: [] as Receipt[], readable: true, confirm }
-    const open = await sink.open(stream, taken, never)
+    const known = { storeId: store.id, receipts: [] as Receipt[], confirm }
+    const open = await sink.reconcile(stream, known, never)
     const { receipts } = await open.deliver([event('kept')], never)
     const ended = { as: 'closed', atMs: clock.now() } as const
     const next = {
@@ -68,7 +56,7 @@ async function setUp(day: Day) {
       ...(isEnded && { ended }),
     }
     await store.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
-    await open.deliver([event('left behind')], never)
+    await open.deliver(left.map(event), never)
     await sink.close()
     await store.release(stream, fence)
   }
@@ -90,7 +78,7 @@ async function setUp(day: Day) {
     for await (const line of readParts(path, 7, day)) found.push((JSON.parse(line) as { id: string }).id)
     return found
   }
-  return { store, stream, path, openSink, shipAndDie, leaveBehind, deps, ids }
+  return { store, stream, path, openSink, shipAndDie, deps, ids }
 }
 
 describe('streams that are pumped no more', () => {
@@ -102,13 +90,48 @@ describe('streams that are pumped no more', () => {
     const { store, stream, openSink, shipAndDie, deps, ids } = await setUp(day)
     await shipAndDie(openSink())
     const sink = openSink()
-    await createLeftovers({ ...deps, sinks: new Map([['archive', sink]]) }).settleAll(never)
+    await createSinkReconciler({ ...deps, sinks: new Map([['archive', sink]]) }).reconcileAll(never)
     expect(await ids()).toEqual(['kept', 'left behind'])
     expect((await store.ledger(stream)).map(({ count }) => count)).toEqual([1])
     const settled = await store.read(stream)
     expect(settled?.receipts.map(({ lines }) => lines)).toEqual([2])
-    await createLeftovers({ ...deps, sinks: new Map([['archive', sink]]) }).settleAll(never)
+    await createSinkReconciler({ ...deps, sinks: new Map([['archive', sink]]) }).reconcileAll(never)
     expect((await store.read(stream))?.commit).toBe(settled?.commit)
+    await sink.close()
+    await store.close()
+  })
+})
+
+describe('a part of a day that can no longer be read', () => {
+  it('is adopted in many small commits, also when one of them fails on the way', async () => {
+    const { store, stream, openSink, shipAndDie, deps, ids } = await setUp('2026-01-05' as Day)
+    const left = Array.from({ length: 5000 }, (_, index) => `left-${index}`)
+    await shipAndDie(openSink(), true, left)
+    const sizes: number[] = []
+    const counting: typeof store = {
+      ...store,
+      async commit(commit) {
+        if (sizes.length === 1) throw new Failure('retry', 'store_unavailable', 'away')
+        const answer = await store.commit(commit)
+        sizes.push([...commit.seen.values()].reduce((sum, { byteLength }) => sum + byteLength, 0) / 8)
+        return answer
+      },
+    }
+    let sink = openSink()
+    const reconcilerOf = () =>
+      createSinkReconciler({ ...deps, store: counting, sinks: new Map([['archive', sink]]) })
+    await expect(reconcilerOf().reconcileAll(never)).rejects.toMatchObject({ code: 'store_unavailable' })
+    expect(sizes).toHaveLength(1)
+    sizes.push(0)
+    await sink.close()
+    sink = openSink()
+    await reconcilerOf().reconcileAll(never)
+    expect(sizes.length).toBeGreaterThan(3)
+    expect(Math.max(...sizes)).toBeLessThan(2500)
+    expect(await ids()).toEqual(['kept', ...left])
+    // The event that was committed first is not in the ledger of this test.
+    expect((await store.ledger(stream)).reduce((sum, { count }) => sum + count, 0)).toBe(5000)
+    expect((await store.read(stream))?.receipts.map(({ lines }) => lines)).toEqual([5001])
     await sink.close()
     await store.close()
   })
@@ -121,52 +144,47 @@ describe('a stream that others have finished', () => {
     const world = await setUp(today)
     await world.shipAndDie(world.openSink(), false)
     const sink = world.openSink()
-    const leftovers = createLeftovers({ ...world.deps, sinks: new Map([['archive', sink]]) })
+    const reconciler = createSinkReconciler({ ...world.deps, sinks: new Map([['archive', sink]]) })
     const end = async () => {
       await sink.close()
       await world.store.close()
     }
-    return { ...world, leftovers, end }
+    return { ...world, reconciler, end }
   }
 
   it('has what was not committed taken back, by whoever looks at all streams', async () => {
-    const { leftovers, ids, end } = await setUpLeft()
-    await leftovers.settle(never)
+    const { reconciler, ids, end } = await setUpLeft()
+    await reconciler.reconcileAll(never)
     expect(await ids()).toEqual(['kept'])
     await end()
   })
 
-  it('is looked at after a pump that ended in an error, and when the store may be older than it was', async () => {
-    const { leftovers, stream, leaveBehind, ids, end } = await setUpLeft()
-    await leftovers.settle(never)
-    await leaveBehind()
-    // It was looked at a moment ago, and nothing has happened that this process knows of.
-    await leftovers.settle(never)
+  it('is looked at soon after a pump that ended in an error', async () => {
+    const { reconciler, stream, ids, end } = await setUpLeft()
+    await reconciler.reconcileFailed(never)
     expect(await ids()).toEqual(['kept', 'left behind'])
-    const failing = leftovers.watch(stream, () => Promise.reject(new Failure('cancelled', 'fence_lost', 'x')))
+    const failing = reconciler.pumping(stream, () =>
+      Promise.reject(new Failure('cancelled', 'fence_lost', 'x')),
+    )
     await expect(failing).rejects.toThrow('x')
-    await leftovers.settle(never)
-    expect(await ids()).toEqual(['kept'])
-    await leaveBehind()
-    leftovers.suspectAll()
-    await leftovers.settle(never)
+    await reconciler.reconcileFailed(never)
     expect(await ids()).toEqual(['kept'])
     await end()
   })
 
   it('is left alone while it is pumped here, or held elsewhere, and looked at again', async () => {
-    const { leftovers, stream, store, ids, end } = await setUpLeft()
+    const { reconciler, stream, store, ids, end } = await setUpLeft()
     const pumping = Promise.withResolvers<void>()
-    const pump = leftovers.watch(stream, () => pumping.promise)
-    await leftovers.settle(never)
+    const pump = reconciler.pumping(stream, () => pumping.promise)
+    await reconciler.reconcileAll(never)
     expect(await ids()).toEqual(['kept', 'left behind'])
     pumping.resolve()
     await pump
     const { fence } = await store.take(stream, { id: 'another', schedule: false })
-    await leftovers.settle(never)
+    await reconciler.reconcileFailed(never)
     expect(await ids()).toEqual(['kept', 'left behind'])
     await store.release(stream, fence)
-    await leftovers.settle(never)
+    await reconciler.reconcileFailed(never)
     expect(await ids()).toEqual(['kept'])
     await end()
   })
@@ -182,12 +200,12 @@ describe('a stream that others have finished', () => {
     symlinkSync(temporaryFolder(), join(path, 'zone=5'))
     const sink = openSink()
     const zones = [{ id: 5, name: 'five', account: 'default' }, zone]
-    const leftovers = createLeftovers({ ...deps, zones, sinks: new Map([['archive', sink]]) })
+    const reconciler = createSinkReconciler({ ...deps, zones, sinks: new Map([['archive', sink]]) })
     const refused = {
       code: 'unwritable',
       message: expect.stringContaining('zone=5 is a symbolic link') as string,
     }
-    await expect(leftovers.settleAll(never)).rejects.toMatchObject(refused)
+    await expect(reconciler.reconcileAll(never)).rejects.toMatchObject(refused)
     expect(await ids()).toEqual(['kept'])
     await sink.close()
     await store.close()

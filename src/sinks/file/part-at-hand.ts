@@ -1,0 +1,25 @@
+import type { Receipt } from '../../domain/delivery.ts'
+import type { Reconciliation } from '../../ports/sink.ts'
+import type { PartOnDisk } from './listing.ts'
+import type { Place } from './part.ts'
+import type { Writer } from './writer.ts'
+
+/** A stream's files while they are brought back to their committed lengths. */
+export interface FilesAtHand {
+  readonly writer: Writer
+  readonly place: Place
+  readonly known: Reconciliation
+  readonly signal: AbortSignal
+}
+
+/** One part of them. */
+export interface PartAtHand extends FilesAtHand {
+  readonly part: PartOnDisk
+  /** Absent for a part of which nothing was committed. */
+  readonly committed?: Receipt
+}
+
+/** For people. */
+export function nameOf({ place, part }: Pick<PartAtHand, 'place' | 'part'>): string {
+  return `${place.relative}/${part.name}`
+}

@@ -1,0 +1,117 @@
+import { open } from 'node:fs/promises'
+import type { Happening } from '../../domain/happening.ts'
+import type { Clock, Format } from '../../ports.ts'
+import { dropOldCopies } from './keep-aside.ts'
+import { createCompressor, type Compressor } from './compressor.ts'
+import { makeFolders, makeRoot, ownFolder } from './directory.ts'
+import { fileFailure } from './file-failure.ts'
+import { holdIdentity, ownerOf, takeIdentity, type HeldIdentity, type Owner } from './identity.ts'
+import type { KeyedMutex } from './keyed-mutex.ts'
+import type { FileSinkDeps, FileSinkSettings } from './settings.ts'
+
+/** One store's writer on one path: made at the first stream that is opened for it, released when the sink closes. */
+export interface Writer {
+  readonly settings: FileSinkSettings
+  readonly format: Format
+  readonly clock: Clock
+  readonly openFile: typeof open
+  readonly root: string
+  readonly owner: Owner
+  readonly identity: HeldIdentity
+  readonly compressor: Compressor
+  /** The right to change a writer's parts, held until it is released; undefined while that writer lives elsewhere. */
+  hold(id: string): HeldIdentity | undefined
+  ownerOf(id: string): Owner | undefined
+  emit(happening: Happening): void
+  /** Says a lasting condition once in the life of the process. */
+  emitOnce(about: string, happening: Happening): void
+}
+
+/** The writers of one sink, one a store: as a rule one, two when the store was replaced while the process runs. */
+export interface Writers {
+  of(store: string): Promise<Writer>
+  /** Ends background work. */
+  stop(): Promise<void>
+  /** Gives the identities back, so that another process may cut and continue their parts. */
+  release(): Promise<void>
+}
+
+/** More conditions than this are not remembered; then some are said again. */
+const maxSaid = 10_000
+
+export function createWriters(settings: FileSinkSettings, deps: FileSinkDeps, mutex: KeyedMutex): Writers {
+  const writers = new Map<string, Promise<Writer>>()
+  const emit = (happening: Happening) => deps.telemetry.emit(happening)
+  const emitOnce = onceEach(emit)
+
+  const make = async (store: string): Promise<Writer> => {
+    const { root } = await makeRoot(settings.path, settings.dirMode)
+    const folder = await makeFolders(root, [ownFolder], settings.dirMode)
+    await dropOldCopies(root, deps.clock.now())
+    const owner = { store, sink: settings.name }
+    const identity = await takeIdentity(folder, owner, settings.mode)
+    const hold = (id: string) =>
+      id === identity.id ? { id, release: () => undefined } : holdIdentity(folder, id)
+    const alone: KeyedMutex['run'] = (place, job) => mutex.run(place, job)
+    const { format, clock, openFile = open } = deps
+    return {
+      settings,
+      format,
+      clock,
+      openFile,
+      root,
+      owner,
+      identity,
+      hold,
+      emit,
+      emitOnce,
+      compressor: createCompressor(settings, { root, clock, openFile, hold, alone, emit }),
+      ownerOf: rememberOwners(folder, identity.id, owner),
+    }
+  }
+
+  return {
+    of(store) {
+      const known = writers.get(store)
+      if (known !== undefined) return known
+      const made = make(store).catch(async (error: unknown) => {
+        writers.delete(store)
+        throw await fileFailure(error, settings.path)
+      })
+      writers.set(store, made)
+      return made
+    },
+    async stop() {
+      for (const writer of await made(writers)) await writer.compressor.close()
+    },
+    async release() {
+      for (const writer of await made(writers)) writer.identity.release()
+      writers.clear()
+    },
+  }
+}
+
+async function made(writers: ReadonlyMap<string, Promise<Writer>>): Promise<Writer[]> {
+  const results = await Promise.allSettled(writers.values())
+  return results.filter((result) => result.status === 'fulfilled').map((result) => result.value)
+}
+
+function onceEach(emit: Writer['emit']): Writer['emitOnce'] {
+  const said = new Set<string>()
+  return (about, happening) => {
+    if (said.has(about)) return
+    if (said.size >= maxSaid) said.clear()
+    said.add(about)
+    emit(happening)
+  }
+}
+
+/** Owners never change, so they are asked once; a writer's own holds even if its file was deleted under it. */
+function rememberOwners(folder: string, id: string, owner: Owner): Writer['ownerOf'] {
+  const owners = new Map([[id, owner]])
+  return (id) => {
+    const known = owners.get(id) ?? ownerOf(folder, id)
+    if (known !== undefined) owners.set(id, known)
+    return known
+  }
+}
