@@ -45,7 +45,9 @@ describe('from the parts of a file sink', () => {
       appendFileSync(plain!, `${line!.replace(id ?? logId!, 'another-one')}\n`)
       const differs = await ship('--sink', 'copy')
       expect(differs.code).toBe(1)
-      expect(differs.stderr).toContain('left out: the day was shipped, but its deduplication index was dropped')
+      expect(differs.stderr).toContain(
+        'left out: the day was shipped, but its deduplication index was dropped',
+      )
       expect(readLines(copy)).toEqual(lines)
       expect(place.simulator.requests).toHaveLength(asked)
     },
