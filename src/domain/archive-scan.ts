@@ -1,16 +1,9 @@
 import type { Checkpoint } from './checkpoint.ts'
 import type { Receipt } from './delivery.ts'
 import type { PageFacts } from './page-facts.ts'
-import { answerRequest } from './read-request.ts'
+import { answerRequest } from './answer-request.ts'
 import { mergeReceipts } from './receipts.ts'
 import { beginSweep, type Sweep, type SweepStep } from './sweep.ts'
-
-/**
- * Scans of an archive (`backfill --source`) are kept by request, apart from those of the API: they touch no ordering, lag
- * or state of the live stream. While there is one the stream's fingerprints stay. A scan is never continued by another
- * request: files grow and move, so a new request begins at the first line and goes by what is seen.
- */
-export type ArchiveScans = Readonly<Record<string, Sweep>>
 
 export function archiveScan({ archives }: Checkpoint, request: string, nowMs: number): Sweep {
   const start = { beganAtMs: nowMs, cursor: null, overlapStartMs: null, newestAtBeginMs: null }

@@ -1,4 +1,3 @@
-import type { ArchiveScans } from './archive-scan.ts'
 import type { Receipt } from './delivery.ts'
 import type { FailureCode, FailureKind } from './failure.ts'
 import type { Cursor } from './page.ts'
@@ -85,7 +84,12 @@ export interface Checkpoint {
   readonly receipts: readonly Receipt[]
   /** How often lines or receipts changed otherwise than by a page or a replay: who compared them before looks again. */
   readonly mends?: number
-  readonly archives?: ArchiveScans
+  /**
+   * Scans of an archive (`backfill --source`) by request, apart from those of the API: they touch no ordering, lag or
+   * state of the live stream. While there is one the stream's fingerprints stay. A scan is never continued by another
+   * request: files grow and move, so a new request begins at the first line and goes by what is seen.
+   */
+  readonly archives?: Readonly<Record<string, Sweep>>
   readonly trouble?: Trouble
   /** Of a person's read request, named by its id: it does not touch the live stream's state, lag or readiness. */
   readonly requestTrouble?: Trouble & { readonly request: string }

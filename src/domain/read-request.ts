@@ -1,5 +1,3 @@
-import type { Checkpoint, Trouble } from './checkpoint.ts'
-
 /**
  * A person asks for a complete full scan of a stream that begins after the request was made (backfill, `run --once`,
  * `audit --repair`); it does not wait for a pace. Scans carry the request that they serve, so that no clock has to be
@@ -19,22 +17,4 @@ export interface RequestAnswer {
   readonly found?: number
   /** Why the day was left out. */
   readonly reason?: string
-}
-
-export function isAnswered(checkpoint: Checkpoint | undefined, { id }: ReadRequest): boolean {
-  return checkpoint?.lastRequest?.id === id
-}
-
-/** A request's failures are its own: they back off apart from those of the live stream. */
-export function requestTroubleOf(
-  checkpoint: Checkpoint | undefined,
-  { id }: ReadRequest,
-): Trouble | undefined {
-  const held = checkpoint?.requestTrouble
-  return held?.request === id ? held : undefined
-}
-
-export function answerRequest(checkpoint: Checkpoint, answer: RequestAnswer): Checkpoint {
-  const { requestTrouble: _, ...rest } = checkpoint
-  return { ...rest, lastRequest: answer }
 }

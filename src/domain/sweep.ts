@@ -2,7 +2,7 @@ import type { Guard } from './happening.ts'
 import type { Cursor } from './page.ts'
 import { liesBefore, type PageFacts } from './page-facts.ts'
 import { maxEmptyPages, maxPagesPerSweep } from './policy.ts'
-import type { Order } from './trust.ts'
+import type { ListingOrder } from './listing-order.ts'
 
 /**
  * `full` reads from the first page to the last; `partial` only where new events are expected; `archive` reads files of
@@ -96,7 +96,7 @@ export interface PolledSpan {
 export function advanceSweep(
   sweep: Sweep,
   facts: PageFacts,
-  test: { readonly order: Order; readonly polled: PolledSpan | null },
+  test: { readonly order: ListingOrder; readonly polled: PolledSpan | null },
 ): SweepStep {
   const { polled } = test
   const pages = sweep.pages + 1

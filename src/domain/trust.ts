@@ -1,11 +1,9 @@
+import type { ListingOrder } from './listing-order.ts'
 import type { Sweep } from './sweep.ts'
-
-/** Where a listing shows its new events, as far as it has proved that. */
-export type Order = 'unknown' | 'oldest-first' | 'newest-first'
 
 /** Order is not read off timestamps: it is where unseen events turn up. */
 export interface Trust {
-  readonly order: Order
+  readonly order: ListingOrder
   /** A sweep that began at a stored cursor has returned an unseen event, so stored cursors are no frozen snapshots. */
   readonly cursorProven: boolean
   /** How often trust was withdrawn; after the second time it is gone for the stream. */

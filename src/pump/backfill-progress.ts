@@ -1,7 +1,8 @@
 import type { Backfill, Backfilled } from '../domain/backfill.ts'
 import type { Checkpoint, Trouble } from '../domain/checkpoint.ts'
 import type { Day } from '../domain/day.ts'
-import { isAnswered, requestTroubleOf, type ReadRequest } from '../domain/read-request.ts'
+import { isAnswered, requestTroubleOf } from '../domain/answer-request.ts'
+import type { ReadRequest } from '../domain/read-request.ts'
 import { streamKey } from '../domain/stream.ts'
 import { createPageEstimate } from './backfill-estimate.ts'
 

@@ -1,6 +1,6 @@
 import type { Backfilled } from '../domain/backfill.ts'
 import type { PlannedStream } from '../domain/plan.ts'
-import { isAnswered } from '../domain/read-request.ts'
+import { isAnswered } from '../domain/answer-request.ts'
 import type { CheckpointStore } from '../ports.ts'
 
 /** Writes into each backfill which of its requests have their answer. The answers themselves are in the checkpoints. */

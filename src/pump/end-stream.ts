@@ -1,7 +1,7 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import { believesWindowError, expire } from '../domain/expiry.ts'
 import type { Failure } from '../domain/failure.ts'
-import { answerRequest } from '../domain/read-request.ts'
+import { answerRequest } from '../domain/answer-request.ts'
 import { isBeyondAsking } from '../domain/stream-state.ts'
 import type { Session } from './session.ts'
 

@@ -1,5 +1,6 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
-import { isAnswered, type ReadRequest, type RequestAnswer } from '../domain/read-request.ts'
+import { isAnswered } from '../domain/answer-request.ts'
+import type { ReadRequest, RequestAnswer } from '../domain/read-request.ts'
 import { isFailure, type Failure } from '../domain/failure.ts'
 import type { Stream } from '../domain/stream.ts'
 import type { CheckpointStore, Clock } from '../ports.ts'

@@ -1,5 +1,6 @@
 import type { Fault } from './rule.ts'
-import type { SourceFile } from './source-file.ts'
+import { circlesIn } from './circles.ts'
+import { readSourceFile, type SourceFile } from './source-file.ts'
 
 /** What the rules about the whole checkout look at. */
 export interface Tree {
@@ -48,6 +49,23 @@ export const treeRules: readonly TreeRule[] = [
     refuses: [
       (sound) => ({ ...sound, topLevel: [...sound.topLevel, 'docs'] }),
       (sound) => ({ ...sound, topLevel: [...sound.topLevel, 'vitest.config.ts'] }),
+    ],
+  },
+  {
+    name: 'no file of src/ imports in a circle, types included',
+    remedy:
+      'give what both need a file of its own below them, or take it as an argument: one of the imports points up',
+    faultsOf: ({ files }) => circlesIn(files.filter(inSrc)).map((path) => ({ what: path.join(' → ') })),
+    refuses: [
+      (sound) => ({
+        ...sound,
+        files: [
+          ...sound.files,
+          readSourceFile('src/domain/a.ts', `import type { B } from './b.ts'`),
+          readSourceFile('src/domain/b.ts', `import type { C } from './c.ts'`),
+          readSourceFile('src/domain/c.ts', `export type { A } from './a.ts'`),
+        ],
+      }),
     ],
   },
   {
