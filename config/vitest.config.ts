@@ -16,7 +16,7 @@ export default defineConfig({
     maxWorkers: Math.min(8, availableParallelism() + 1),
     // Bounds against a hang, not expectations: the machine may be busy with other runs. Longer than what one wait of a
     // test is given (patienceMs), since that one says what it waited for.
-    testTimeout: 600_000,
+    testTimeout: 300_000,
     hookTimeout: 300_000,
     teardownTimeout: 20_000,
     allowOnly: (process.env['CI'] ?? '') === '',

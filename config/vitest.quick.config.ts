@@ -5,7 +5,7 @@ import base from './vitest.config.ts'
 const exclude = [
   'test/{compose,dockerfile,docs,lint,packaging}.test.ts',
   'test/{e2e,fuzz,security,setup}/**',
-  'test/commands/{audit-deep,backfill-daemon,bound-heap,demo,usage}.test.ts',
+  'test/commands/{audit*,backfill,backfill-daemon,bound-heap,demo,usage}.test.ts',
   'test/pump/model/**',
   'test/schedule/bullmq/{fleet,outage,takeover}.test.ts',
   'test/sinks/file/{crash,disk}.test.ts',

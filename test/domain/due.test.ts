@@ -105,7 +105,7 @@ describe('polls and re-reads that compete', () => {
         const requests = pages.length
         if (requests > 15 * fullPages + 100) expect(checkpoint.lastFull!.beganAtMs).toBeGreaterThan(at(1))
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     )
   })
 
@@ -123,7 +123,7 @@ describe('polls and re-reads that compete', () => {
         const full = pages.filter(({ kind }) => kind === 'full').length
         expect(full).toBeLessThanOrEqual(pages.length / 5 + 1)
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     )
   })
 
@@ -140,7 +140,7 @@ describe('polls and re-reads that compete', () => {
         })
         expect(pages.length * pageMs).toBeLessThanOrEqual((8 * hourMs) / 5 + fullPages * pageMs)
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     )
   })
 })

@@ -85,7 +85,7 @@ test('any entries have lines in every format, and the same identity under any re
       expect(identities[2]).toEqual(identities[0])
       expect(JSON.stringify(received)).toBe(before)
     }),
-    { numRuns: runsOf(500) },
+    { numRuns: runsOf(150) },
   )
 })
 
@@ -102,7 +102,7 @@ test.for(Object.keys(formats) as FormatName[])(
         expect(found.id).not.toBe('')
         expect(['string', 'undefined']).toContain(typeof found.time)
       }),
-      { numRuns: runsOf(1_000) },
+      { numRuns: runsOf(300) },
     )
   },
 )
