@@ -118,9 +118,9 @@ function auditedSink(sink: SinkConfig, store: CheckpointStore): AuditedSink {
   return {
     name: sink.name,
     compareParts: (stream, checkpoint) =>
-      compareParts(sink.path, stream, { storeId: store.id, receipts: checkpoint?.receipts ?? [] }),
-    async *readLines(stream, receipts): AsyncGenerator<PartLines | PartEnd> {
-      for await (const piece of readCommitted(sink.path, stream, receipts)) {
+      compareParts(sink.path, stream, { storeId: store.id, committed: checkpoint?.committed ?? [] }),
+    async *readLines(stream, committed): AsyncGenerator<PartLines | PartEnd> {
+      for await (const piece of readCommitted(sink.path, stream, committed)) {
         if (!('lines' in piece)) yield piece
         else yield { part: piece.part, from: piece.from, identities: piece.lines.map(identify) }
       }

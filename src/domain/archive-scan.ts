@@ -1,8 +1,8 @@
 import type { Checkpoint } from './checkpoint.ts'
-import type { Receipt } from './delivery.ts'
+import type { CommittedPart } from './delivery.ts'
 import type { PageFacts } from './page-facts.ts'
 import { answerRequest } from './answer-request.ts'
-import { mergeReceipts } from './receipts.ts'
+import { mergeCommitted } from './committed-parts.ts'
 import { beginSweep, type Sweep, type SweepStep } from './sweep.ts'
 
 export function archiveScan({ archives }: Checkpoint, request: string, nowMs: number): Sweep {
@@ -32,14 +32,14 @@ export function afterArchivePage(
   outcome: {
     readonly delivered: number
     readonly deadLetters: number
-    readonly receipts: readonly Receipt[]
+    readonly committed: readonly CommittedPart[]
   },
 ): Checkpoint {
   const { counters } = before
   const request = sweep.wish ?? ''
   const moved: Checkpoint = {
     ...before,
-    receipts: mergeReceipts(before.receipts, outcome.receipts),
+    committed: mergeCommitted(before.committed, outcome.committed),
     newSinceFull: before.newSinceFull + (before.lastFull === undefined ? 0 : facts.unseen),
     counters: {
       ...counters,

@@ -1,4 +1,4 @@
-import type { Receipt } from './delivery.ts'
+import type { CommittedPart } from './delivery.ts'
 import type { FailureCode, FailureKind } from './failure.ts'
 import type { Cursor } from './page.ts'
 import type { Stream } from './stream.ts'
@@ -46,7 +46,7 @@ export interface Counters {
 }
 
 /**
- * The durable progress of one stream. One value, written whole in one atomic step with the fingerprints, receipts and
+ * The durable progress of one stream. One value, written whole in one atomic step with the fingerprints, committed lengths and
  * dead letters of the page that it follows. All instants are ms since the epoch by the API's clock (the host clock
  * corrected by the offset of the API's latest `Date`).
  */
@@ -81,8 +81,8 @@ export interface Checkpoint {
   /** Sweeps that were begun anew in a row because of an expired cursor; each doubles the time slice. */
   readonly restarts: number
   readonly counters: Counters
-  readonly receipts: readonly Receipt[]
-  /** How often lines or receipts changed otherwise than by a page or a replay: who compared them before looks again. */
+  readonly committed: readonly CommittedPart[]
+  /** How often lines or committed lengths changed otherwise than by a page or a replay: who compared them before looks again. */
   readonly mends?: number
   /**
    * Scans of an archive (`backfill --source`) by request, apart from those of the API: they touch no ordering, lag or

@@ -2,7 +2,7 @@ import type { Event } from './event.ts'
 import type { Failure } from './failure.ts'
 
 /** How much of one part of a file sink is committed. The stream's checkpoint holds one for every part of the stream. */
-export interface Receipt {
+export interface CommittedPart {
   /** Identity of the writer that appends to the part. */
   readonly writer: string
   /** File name without compression suffix, for example `0001-k3v9.ndjson`. */
@@ -30,11 +30,13 @@ export interface Refusal {
  */
 export interface Delivery {
   readonly refusals: readonly Refusal[]
-  /** Parts whose committed length changes with this delivery; empty for sinks without receipts. */
-  readonly receipts: readonly Receipt[]
+  /** Parts whose committed length changes with this delivery; empty where the sink is not transactional. */
+  readonly committed: readonly CommittedPart[]
   /** Bytes handed over, before compression. */
   readonly bytes: number
-  /** Present where the delivery failed after some of its events were taken or refused. The others are to be sent again. */
+  /**
+   * Present where the delivery failed after some of its events were taken or refused. The others are to be sent again.
+   */
   readonly partial?: { readonly taken: readonly Event[]; readonly failure: Failure }
 }
 

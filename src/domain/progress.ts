@@ -1,14 +1,14 @@
 import { afterArchivePage, archiveScan, keepArchiveScan } from './archive-scan.ts'
 import type { Checkpoint } from './checkpoint.ts'
 import { completeSweep } from './complete-sweep.ts'
-import type { Receipt } from './delivery.ts'
+import type { CommittedPart } from './delivery.ts'
 import type { Due } from './due.ts'
 import type { PageFacts } from './page-facts.ts'
 import { overlapStart, polledSpan } from './overlap.ts'
 import type { Policy } from './policy.ts'
 import { answerRequest } from './answer-request.ts'
 import type { ReadRequest } from './read-request.ts'
-import { mergeReceipts } from './receipts.ts'
+import { mergeCommitted } from './committed-parts.ts'
 import { cursorBefore, rememberCursor } from './stored-cursors.ts'
 import type { Stream } from './stream.ts'
 import { advanceSweep, beginSweep, findPart, type Sweep, type SweepStep } from './sweep.ts'
@@ -29,7 +29,7 @@ export function newCheckpoint(stream: Stream, nowMs: number, trust: Trust): Chec
     settleRepeats: 0,
     restarts: 0,
     counters: { pages: 0, events: 0, delivered: 0, duplicates: 0, late: 0, deadLetters: 0 },
-    receipts: [],
+    committed: [],
     needsFull: false,
     lastCommitAtMs: nowMs,
   }
@@ -64,7 +64,7 @@ export interface PageOutcome {
   readonly delivered: number
   readonly deadLetters: number
   readonly late: number
-  readonly receipts: readonly Receipt[]
+  readonly committed: readonly CommittedPart[]
   /** The API has told a time that nothing confirms yet: the day is not closed by it. */
   readonly isTimeDoubtful: boolean
 }
@@ -105,7 +105,7 @@ export function afterPage(
       deadLetters: before.counters.deadLetters + outcome.deadLetters,
       ...(before.counters.dropped !== undefined && { dropped: before.counters.dropped }),
     },
-    receipts: mergeReceipts(before.receipts, outcome.receipts),
+    committed: mergeCommitted(before.committed, outcome.committed),
   }
   if (step.end === 'none') return keepSweep(withTroubleAfterPage(moved), sweep)
   if (step.end !== 'complete') return sweep.wish === undefined ? dropSweeps(moved) : dropFullSweep(moved)
@@ -139,12 +139,12 @@ export function afterPart(before: Checkpoint, sweep: Sweep, part: PartOfPage, po
       late: counters.late + late,
       deadLetters: counters.deadLetters + deadLetters,
     },
-    receipts: mergeReceipts(before.receipts, part.receipts),
+    committed: mergeCommitted(before.committed, part.committed),
   }
   return keepSweep(kept, found)
 }
 
-/** Lines or receipts change otherwise than by a page or a replay. */
+/** Lines or committed lengths change otherwise than by a page or a replay. */
 export function countMend(checkpoint: Checkpoint): Checkpoint {
   return { ...checkpoint, mends: (checkpoint.mends ?? 0) + 1 }
 }

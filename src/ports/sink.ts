@@ -1,4 +1,4 @@
-import type { Delivery, Receipt } from '../domain/delivery.ts'
+import type { Delivery, CommittedPart } from '../domain/delivery.ts'
 import type { Event, Identity } from '../domain/event.ts'
 import type { Stream } from '../domain/stream.ts'
 
@@ -17,8 +17,8 @@ export interface Sink {
 
 export interface OpenOptions {
   /**
-   * Whether this sink has ever taken an event, as far as the store knows: then a refused event is at fault, not the sink.
-   * Asked only where that matters. Without it: no.
+   * Whether this sink has ever taken an event, as far as the store knows: then a refused event is at fault, not the
+   * sink. Asked only where that matters. Without it: no.
    */
   hasTaken?(): Promise<boolean>
 }
@@ -42,7 +42,7 @@ export type AnySink = Sink | TransactionalSink
 /** What a store holds of a stream's parts. */
 export interface CommittedLengths {
   readonly storeId: string
-  readonly receipts: readonly Receipt[]
+  readonly committed: readonly CommittedPart[]
 }
 
 /** What a stream is brought back to: the committed lengths that were read in the step that took the fence. */
@@ -59,14 +59,14 @@ export interface Reconciliation extends CommittedLengths {
 
 /**
  * What becomes of whole lines that were never committed on a day that can no longer be read. A part whose lines all are
- * shipped is cut as on any other day; of every other part all whole lines are adopted. Both are asked a bounded batch of
- * lines at a time.
+ * shipped is cut as on any other day; of every other part all whole lines are adopted. Both are asked a bounded batch
+ * of lines at a time.
  */
 export interface LastCopies {
   /** Whether each of these events is seen, so that its line stands in another part. A dead letter stands nowhere. */
   areShipped(identities: readonly Identity[]): Promise<boolean>
   /** Commits a batch of a part's lines: their events are seen from now on, and that much of the part is committed. */
-  adopt(identities: readonly Identity[], part: Receipt): Promise<void>
+  adopt(identities: readonly Identity[], part: CommittedPart): Promise<void>
 }
 
 export interface OpenStream {

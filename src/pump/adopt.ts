@@ -1,16 +1,16 @@
-import type { Receipt } from '../domain/delivery.ts'
+import type { CommittedPart } from '../domain/delivery.ts'
 import type { Identity } from '../domain/event.ts'
 import { fingerprintOf } from '../domain/fingerprint.ts'
 import { countMend, settleLetters } from '../domain/progress.ts'
-import { mergeReceipts } from '../domain/receipts.ts'
+import { mergeCommitted } from '../domain/committed-parts.ts'
 import type { LastCopies } from '../ports/sink.ts'
 import type { SeenWindow, Sighting } from './seen-window.ts'
 import type { Session } from './session.ts'
 
 /**
  * What a pump does with lines of a day that can no longer be read and that were never committed. Those that it adopts
- * become seen. A line of a dead letter is what a killed replay wrote: its letter goes, or the next replay would write it
- * again.
+ * become seen. A line of a dead letter is what a killed replay wrote: its letter goes, or the next replay would write
+ * it again.
  */
 export function createLastCopies(session: Session, seen: SeenWindow): LastCopies {
   let loaded: Promise<Map<bigint, Identity>> | undefined
@@ -41,9 +41,9 @@ async function loadLetters({ deps, job }: Session): Promise<Map<bigint, Identity
   return new Map(keys.map((key) => [fingerprintOf(key), key]))
 }
 
-function grown(session: Session, part: Receipt) {
+function grown(session: Session, part: CommittedPart) {
   const before = countMend(session.checkpoint())
-  return { ...before, receipts: mergeReceipts(before.receipts, [part]) }
+  return { ...before, committed: mergeCommitted(before.committed, [part]) }
 }
 
 /** How seen knows an event of which only the identity is left. */

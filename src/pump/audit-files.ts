@@ -42,9 +42,9 @@ interface Snapshot {
 }
 
 /**
- * Reads the parts of one stream up to their receipts and compares every line with the ledger. First all minutes by
- * count and hash, which takes no memory; then the lines of those that differ, one by one. Throws a Failure when it
- * could not look.
+ * Reads the parts of one stream up to their committed lengths and compares every line with the ledger. First all
+ * minutes by count and hash, which takes no memory; then the lines of those that differ, one by one. Throws a Failure
+ * when it could not look.
  */
 export async function auditFiles(
   { zone, stream, sink }: { readonly zone: Zone; readonly stream: Stream; readonly sink: ReadableSink },
@@ -109,14 +109,14 @@ export async function auditFiles(
   }
 }
 
-function linesElsewhere({ receipts }: Checkpoint, parts: FileAudit['parts']): number {
+function linesElsewhere({ committed }: Checkpoint, parts: FileAudit['parts']): number {
   const names = new Set(parts.flatMap(({ part, isElsewhere }) => (isElsewhere === true ? [part] : [])))
   let lines = 0
-  for (const receipt of receipts) if (names.has(receipt.part)) lines += receipt.lines
+  for (const committedPart of committed) if (names.has(committedPart.part)) lines += committedPart.lines
   return lines
 }
 
-/** Receipts, ledger and letters of one commit, without a fence. */
+/** Committed lengths, ledger and letters of one commit, without a fence. */
 async function readSnapshot(
   stream: Stream,
   { store, clock }: AuditFilesDeps,
@@ -151,7 +151,7 @@ async function countLines(
   const tally = new MinuteTally()
   const ends = new Map<string, PartEnd>()
   let lines = 0
-  for await (const piece of sink.readLines(stream, snapshot.checkpoint.receipts)) {
+  for await (const piece of sink.readLines(stream, snapshot.checkpoint.committed)) {
     if (signal.aborted) throw cancelled(signal.reason)
     const { part } = piece
     if ('identities' in piece) {
@@ -216,7 +216,7 @@ async function lookAtLines(
   faults: FaultTally,
   signal: AbortSignal,
 ): Promise<void> {
-  for await (const piece of sink.readLines(stream, snapshot.checkpoint.receipts)) {
+  for await (const piece of sink.readLines(stream, snapshot.checkpoint.committed)) {
     if (signal.aborted) throw cancelled(signal.reason)
     if (!('identities' in piece)) continue
     for (const [index, identity] of piece.identities.entries()) {

@@ -1,6 +1,6 @@
 import type { Day } from '../domain/day.ts'
 
-/** A part of a file sink that is not as its receipts say. */
+/** A part of a file sink that is not as its committed lengths say. */
 export interface PartReport {
   readonly part: string
   readonly fault: 'missing' | 'short' | 'longer' | 'unknown' | 'foreign'
@@ -97,7 +97,7 @@ export interface FileAudit {
   readonly day: Day
   readonly sink: string
   readonly isEqual: boolean
-  /** Whole lines up to the receipts, and events in the ledger. */
+  /** Whole lines up to the committed lengths, and events in the ledger. */
   readonly lines: number
   readonly ledger: number
   /** Of the ledger's events, those that need no line: they wait as dead letters, or were dropped. */

@@ -1,5 +1,5 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
-import type { Receipt } from '../domain/delivery.ts'
+import type { CommittedPart } from '../domain/delivery.ts'
 import type { Identity } from '../domain/event.ts'
 import type { Stream } from '../domain/stream.ts'
 import type { CheckpointStore, Clock } from '../ports.ts'
@@ -24,10 +24,10 @@ export interface PartEnd {
 
 export interface AuditedSink {
   readonly name: string
-  /** Parts of a sink that keeps receipts. Absent for others. */
+  /** Parts of a sink that keeps committed lengths. Absent for others. */
   compareParts?(stream: Stream, checkpoint: Checkpoint | undefined): Promise<readonly PartReport[]>
-  /** What its parts hold up to these receipts. Absent for sinks without receipts. */
-  readLines?(stream: Stream, receipts: readonly Receipt[]): AsyncIterable<PartLines | PartEnd>
+  /** What its parts hold up to these committed lengths. Absent for other sinks. */
+  readLines?(stream: Stream, committed: readonly CommittedPart[]): AsyncIterable<PartLines | PartEnd>
 }
 
 export interface PartsDeps {
@@ -40,7 +40,7 @@ export interface PartsDeps {
 const partLooks = 5
 const partPauseMs = 300
 
-/** A delivery that is under way lengthens a part before its receipt is committed. */
+/** A delivery that is under way lengthens a part before its new length is committed. */
 export async function differingParts(
   sink: AuditedSink,
   stream: Stream,
@@ -55,7 +55,7 @@ export async function differingParts(
       await clock.sleep(partPauseMs, signal)
       continue
     }
-    // What lies beyond the receipts is either being committed, or the leftover of a process that died.
+    // What lies beyond the committed lengths is either being committed, or the leftover of a process that died.
     if (!(await isShipping())) return parts
     return parts.filter(({ fault }) => fault !== 'longer' && fault !== 'unknown')
   }

@@ -3,9 +3,9 @@ import { createSeenWindow } from './seen-window.ts'
 import type { Session } from './session.ts'
 
 /**
- * The checkpoint of a day long past is gone, and with it what its receipts and its ledger said; its letters are not. A
- * new one takes the letters into the ledger, and what stands in files by being opened. One that is over has ended:
- * nobody reads it.
+ * The checkpoint of a day long past is gone, and with it what its committed lengths and its ledger said; its letters
+ * are not. A new one takes the letters into the ledger, and what stands in files by being opened. One that is over has
+ * ended: nobody reads it.
  */
 export async function beginAnew(session: Session, { isOver }: { readonly isOver: boolean }): Promise<void> {
   const fresh = session.checkpoint()

@@ -72,8 +72,8 @@ export async function withSink<Result>(
 
 function reconciliation(session: Session, storeId: string, lastCopies: LastCopies): Reconciliation {
   const { checkpoint, confirm, job, now, policy } = session
-  const { ended, receipts } = checkpoint()
+  const { ended, committed } = checkpoint()
   // A stream that has ended is not scanned again, so what is cut off it would not come back either.
   const isRead = ended === undefined && isReadable(job.stream.day, now() + hardlyReadableMs, policy)
-  return { storeId, receipts, confirm, ...(!isRead && { lastCopies }) }
+  return { storeId, committed, confirm, ...(!isRead && { lastCopies }) }
 }

@@ -20,8 +20,8 @@ export interface ShippedPage {
 }
 
 /**
- * Writes down in one step what a page changed, and tells of it. Where it has to come again the events that are done with
- * are seen by then; the sweep stays where it is, and the failure is thrown.
+ * Writes down in one step what a page changed, and tells of it. Where it has to come again the events that are done
+ * with are seen by then; the sweep stays where it is, and the failure is thrown.
  */
 export async function commitPage(session: Session, seen: SeenWindow, page: ShippedPage): Promise<void> {
   const { deps, job, policy } = session
@@ -34,7 +34,7 @@ export async function commitPage(session: Session, seen: SeenWindow, page: Shipp
     delivered: outcome.taken.length,
     deadLetters: outcome.refusals.length,
     late: lateOf(timesOf(eventsOf(outcome)), lateMs),
-    receipts: delivery.receipts,
+    committed: delivery.committed,
   })
   const extrasOf = (outcome: Outcome) => ({
     seen: seen.pack(eventsOf(outcome)),

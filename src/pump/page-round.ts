@@ -10,13 +10,15 @@ import type { SinkTarget } from './hold-stream.ts'
 import { spanFacts, type Session } from './session.ts'
 import { tellRepeatedIds } from './tell.ts'
 
-const nothing: Delivery = { refusals: [], receipts: [], bytes: 0 }
+const nothing: Delivery = { refusals: [], committed: [], bytes: 0 }
 
 /** Where a pump has got to. */
 export interface PageTurn {
   readonly sweep: Sweep
   readonly ahead: PageAhead | undefined
-  /** The sink has taken a page of this pump. One that hangs would hold the page ahead for as long as the page before it. */
+  /**
+   * The sink has taken a page of this pump. One that hangs would hold the page ahead for as long as the page before it.
+   */
   readonly sinkMoves: boolean
 }
 

@@ -98,8 +98,8 @@ async function reconcileOne(
   const zone = deps.zones.find(({ id }) => id === stream.zone)
   const sink = deps.sinks.get(stream.sink)
   if (zone === undefined || sink === undefined || !('reconcile' in sink)) return true
-  const receipts = (await store.read(stream))?.receipts ?? []
-  if (!(await sink.hasUncommitted(stream, { storeId: store.id, receipts }))) return true
+  const committed = (await store.read(stream))?.committed ?? []
+  if (!(await sink.hasUncommitted(stream, { storeId: store.id, committed }))) return true
   if (isPumped()) return false
   try {
     const job = { stream, zone, sink, lane: 'live', trust: noTrust, mayGoOn: () => false } as const

@@ -12,7 +12,7 @@ export interface RenameDeps {
   readonly policy: Pick<Policy, 'readableDays'>
   /** With the schedule lock, so that nobody else starts a pump meanwhile and no dead one is waited for. */
   readonly holder: Holder
-  /** The sink under its old name, where it keeps receipts. */
+  /** The sink under its old name, where it keeps committed lengths. */
   readonly sink: AnySink | undefined
 }
 
@@ -35,8 +35,8 @@ const patienceMs = 30_000
 
 /**
  * Moves a sink's checkpoints, gaps and dead letters to another name. What a killed process left behind in the sink
- * beyond its receipts is taken back first: under the new name nobody could tell that it is the sink's own, and its
- * events would stand twice. Returns how many streams were moved. Throws Failure.
+ * beyond its committed lengths is taken back first: under the new name nobody could tell that it is the sink's own, and
+ * its events would stand twice. Returns how many streams were moved. Throws Failure.
  */
 export async function renameSink(
   from: string,
@@ -67,7 +67,7 @@ async function settle(
     if (!isReadable(stream.day, clock.now(), policy)) return
     const known = {
       storeId,
-      receipts: checkpoint?.receipts ?? [],
+      committed: checkpoint?.committed ?? [],
       async confirm() {
         if (await store.holds(stream, fence)) return
         throw new Failure('cancelled', 'fence_lost', 'another process took the stream over')

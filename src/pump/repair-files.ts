@@ -1,5 +1,5 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
-import type { Receipt } from '../domain/delivery.ts'
+import type { CommittedPart } from '../domain/delivery.ts'
 import { Failure } from '../domain/failure.ts'
 import { countMend } from '../domain/progress.ts'
 import { untimedMinute } from '../domain/seen.ts'
@@ -29,9 +29,9 @@ export interface FilesRepaired {
 }
 
 /**
- * Corrects in one commit what the store believes of files. Of the events that the API lists, those without a line count as
- * not delivered, and those whose line the ledger does not know count as delivered. A part that is gone or cut short is
- * what is left of it. Delivers nothing: the next full scan does, also after a crash. Throws Failure.
+ * Corrects in one commit what the store believes of files. Of the events that the API lists, those without a line count
+ * as not delivered, and those whose line the ledger does not know count as delivered. A part that is gone or cut short
+ * is what is left of it. Delivers nothing: the next full scan does, also after a crash. Throws Failure.
  */
 export function repairFiles(
   { stream, zone, looked, listing }: FilesRepair,
@@ -59,9 +59,9 @@ async function correctStream(
     [...sightingsOf(minutes)].flatMap(([minute, each]) => (isListed(each, minute) ? [each] : []))
   const lost = listed(looked.absent)
   const found = await seen.unseenOf(listed(looked.strange))
-  const receipts = receiptsLeft(before, looked)
+  const committed = committedLeft(before, looked)
   const isSame =
-    receipts.length === before.receipts.length && receipts.every((r, i) => r === before.receipts[i])
+    committed.length === before.committed.length && committed.every((r, i) => r === before.committed[i])
   if (lost.length + found.length === 0 && isSame) return { unseen: 0, adopted: 0 }
   // Which of the absent events a person dropped is not known: all of them are delivered again.
   const { dropped, ...counters } = before.counters
@@ -70,7 +70,7 @@ async function correctStream(
   await commit(
     countMend({
       ...before,
-      receipts,
+      committed,
       counters: { ...counters, ...kept, delivered },
       needsFull: before.needsFull || (before.ended === undefined && lost.length > 0),
     }),
@@ -87,24 +87,28 @@ function* sightingsOf(minutes: FilesLooked['absent']): Generator<readonly [numbe
 }
 
 /** Nobody waits any longer for what parts have lost. */
-function receiptsLeft(before: Checkpoint, { checkpoint, report, ends }: FilesLooked): Receipt[] {
+function committedLeft(before: Checkpoint, { checkpoint, report, ends }: FilesLooked): CommittedPart[] {
   const lost = new Map(report.parts.map((part) => [part.part, part]))
-  const known = new Map(checkpoint.receipts.map(({ part, bytes }) => [part, bytes]))
-  return before.receipts.flatMap((receipt) => {
-    const left = leftOf(receipt, lost.get(receipt.part), ends)
+  const known = new Map(checkpoint.committed.map(({ part, bytes }) => [part, bytes]))
+  return before.committed.flatMap((committedPart) => {
+    const left = leftOf(committedPart, lost.get(committedPart.part), ends)
     // A pump has lengthened it since: what came is committed, and must not be cut.
-    if (left[0] !== receipt && known.get(receipt.part) !== receipt.bytes) throw lookAgain()
+    if (left[0] !== committedPart && known.get(committedPart.part) !== committedPart.bytes) throw lookAgain()
     return left
   })
 }
 
-function leftOf(receipt: Receipt, part: PartReport | undefined, ends: FilesLooked['ends']): Receipt[] {
-  if (part?.fault === 'missing') return part.isElsewhere === true ? [receipt] : []
-  const end = ends.get(receipt.part)
-  if (end === undefined || end.damage !== undefined) return [receipt]
+function leftOf(
+  committedPart: CommittedPart,
+  part: PartReport | undefined,
+  ends: FilesLooked['ends'],
+): CommittedPart[] {
+  if (part?.fault === 'missing') return part.isElsewhere === true ? [committedPart] : []
+  const end = ends.get(committedPart.part)
+  if (end === undefined || end.damage !== undefined) return [committedPart]
   // Compressed parts are never cut: what is wrong with one stays until somebody moves it away.
   const isCut = part?.fault === 'short' || (end.isTorn && !end.isCompressed)
-  return [isCut ? { ...receipt, bytes: end.wholeBytes, lines: end.wholeLines } : receipt]
+  return [isCut ? { ...committedPart, bytes: end.wholeBytes, lines: end.wholeLines } : committedPart]
 }
 
 function lookAgain(): Failure {

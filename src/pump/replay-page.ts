@@ -2,7 +2,7 @@ import type { DeadLetter, Refusal } from '../domain/delivery.ts'
 import type { Event, Identity } from '../domain/event.ts'
 import { isFailure, messageOf, type Failure } from '../domain/failure.ts'
 import { settleLetters } from '../domain/progress.ts'
-import { mergeReceipts } from '../domain/receipts.ts'
+import { mergeCommitted } from '../domain/committed-parts.ts'
 import { restoreEvent } from '../domain/stored-event.ts'
 import { commitDelivery, type Change, type Outcome } from './commit-delivery.ts'
 import type { Session } from './session.ts'
@@ -52,9 +52,9 @@ export async function replayPage(
     }))
   const change = ({ taken }: Outcome, deadLetters: readonly DeadLetter[]): Change => {
     const before = session.checkpoint()
-    const receipts = mergeReceipts(before.receipts, delivery.receipts)
+    const committed = mergeCommitted(before.committed, delivery.committed)
     return {
-      next: settleLetters({ ...before, receipts }, { delivered: taken.length }),
+      next: settleLetters({ ...before, committed }, { delivered: taken.length }),
       extras: { removedLetters: taken.map((event) => keyOf(events.get(event)!)), deadLetters },
     }
   }

@@ -139,7 +139,7 @@ export const countedMetrics = {
     name: 'part_repairs_total',
     type: 'counter',
     labels: { ...sink, repair: ['cut', 'short', 'replaced'] },
-    help: 'Parts cut back to their receipt, found shorter than it, or replaced by a new part.',
+    help: 'Parts cut back to their committed length, found shorter than it, or replaced by a new part.',
   },
   tickFailures: {
     name: 'tick_failures_total',

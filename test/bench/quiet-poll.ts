@@ -152,7 +152,7 @@ const nowhere: Sink = {
   name: stream.sink,
   address: 'nowhere',
   open: async () => ({
-    deliver: async () => ({ refusals: [], receipts: [], bytes: 0 }),
+    deliver: async () => ({ refusals: [], committed: [], bytes: 0 }),
     close: async () => {},
   }),
   check: async () => {},

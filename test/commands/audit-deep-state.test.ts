@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import { shiftDay, startOf } from '../../src/domain/day.ts'
-import type { Receipt } from '../../src/domain/delivery.ts'
+import type { CommittedPart } from '../../src/domain/delivery.ts'
 import { deep, edit, events, expectWhole, linesOf, none, pathOf, shipped, yesterday } from './deep-audit.ts'
 import type { Workshop } from './workshop.ts'
 
@@ -42,23 +42,23 @@ describe('holes in the state', () => {
     await expectWhole(workshop)
   })
 
-  /** Changes the receipts of yesterday's checkpoint. */
-  function changeReceipts(
+  /** Changes the committed lengths of yesterday's checkpoint. */
+  function changeCommitted(
     workshop: Workshop,
-    change: (receipts: readonly Receipt[]) => readonly Receipt[],
+    change: (committed: readonly CommittedPart[]) => readonly CommittedPart[],
   ): void {
     const db = database(workshop)
     const row = db
       .prepare('SELECT stream, body FROM checkpoint JOIN stream ON stream.id = stream WHERE day = ?')
       .get(yesterday) as { stream: number; body: string }
-    const body = JSON.parse(row.body) as { readonly receipts: readonly Receipt[] }
-    const changed = JSON.stringify({ ...body, receipts: change(body.receipts) })
+    const body = JSON.parse(row.body) as { readonly committed: readonly CommittedPart[] }
+    const changed = JSON.stringify({ ...body, committed: change(body.committed) })
     db.prepare('UPDATE checkpoint SET body = ? WHERE stream = ?').run(changed, row.stream)
     db.close()
   }
 
   const lastLine = (workshop: Workshop) => linesOf(pathOf(workshop)).at(-1)!.length + 1
-  const receiptCases = [
+  const lengthCases = [
     {
       name: 'that was raised is a part that lost lines',
       change: (bytes: number) => bytes + 100,
@@ -81,13 +81,13 @@ describe('holes in the state', () => {
     },
   ]
 
-  test.for(receiptCases)('a receipt $name', async ({ change, found: wanted }) => {
+  test.for(lengthCases)('a committed length $name', async ({ change, found: wanted }) => {
     const workshop = await shipped()
     const last = lastLine(workshop)
-    changeReceipts(workshop, (receipts) =>
-      receipts.flatMap((receipt) => {
-        const bytes = change(receipt.bytes, last)
-        return bytes === undefined ? [] : [{ ...receipt, bytes }]
+    changeCommitted(workshop, (committed) =>
+      committed.flatMap((committedPart) => {
+        const bytes = change(committedPart.bytes, last)
+        return bytes === undefined ? [] : [{ ...committedPart, bytes }]
       }),
     )
     const found = await deep(workshop)

@@ -22,14 +22,17 @@ export interface SinkHarness {
   received(): Promise<string[]>
   /** Makes the far side fail until it is mended. Absent where nothing can. */
   readonly fail?: () => Promise<{ mend(): Promise<void> }>
-  /** Makes the far side answer nothing until it is mended; `reached` resolves when it has begun to keep somebody waiting. */
+  /**
+   * Makes the far side answer nothing until it is mended; `reached` resolves when it has begun to keep somebody
+   * waiting.
+   */
   readonly hang?: () => Promise<{ readonly reached: Promise<void>; mend(): Promise<void> }>
   dispose(): Promise<void>
 }
 
 export interface SinkTraits {
   /** Takes back what was not committed. */
-  readonly hasReceipts: boolean
+  readonly isTransactional: boolean
   /** The harness has `fail`. */
   readonly canFail: boolean
   /** The harness has `hang`. */
@@ -72,8 +75,8 @@ export function sinkContract(
 
     it('takes one delivery after another, and pump after pump', async () => {
       const opened = await ledger.open(harness.sink)
-      ledger.commit((await opened.deliver(buildEvents(3, 'a'), never())).receipts)
-      ledger.commit((await opened.deliver(buildEvents(2, 'b'), never())).receipts)
+      ledger.commit((await opened.deliver(buildEvents(3, 'a'), never())).committed)
+      ledger.commit((await opened.deliver(buildEvents(2, 'b'), never())).committed)
       await opened.close()
       await ledger.ship(harness.sink, buildEvents(1, 'c'))
       expect(await harness.received()).toEqual(['a-0', 'a-1', 'a-2', 'b-0', 'b-1', 'c-0'])
@@ -160,7 +163,7 @@ export function sinkContract(
         await ledger.ship(harness.sink, buildEvents(2, 'kept'))
         const received = await harness.received()
         expect(received.filter((id) => id.startsWith('kept'))).toEqual(['kept-0', 'kept-1'])
-        if (traits.hasReceipts) expect(received).toHaveLength(2)
+        if (traits.isTransactional) expect(received).toHaveLength(2)
       })
 
     if (traits.canHang)
@@ -179,7 +182,7 @@ export function sinkContract(
         await opened.close()
       })
 
-    if (traits.hasReceipts)
+    if (traits.isTransactional)
       it('takes back what was not committed', async () => {
         await ledger.ship(harness.sink, buildEvents(2, 'committed'))
         const opened = await ledger.open(harness.sink)
@@ -189,11 +192,11 @@ export function sinkContract(
         expect(await harness.received()).toEqual(['committed-0', 'committed-1'])
       })
 
-    if (traits.hasReceipts)
-      it('names every part in receipts that only grow', async () => {
+    if (traits.isTransactional)
+      it('names every part in committed lengths that only grow', async () => {
         const opened = await ledger.open(harness.sink)
-        const [first] = (await opened.deliver(buildEvents(2), never())).receipts
-        const [second] = (await opened.deliver(buildEvents(3), never())).receipts
+        const [first] = (await opened.deliver(buildEvents(2), never())).committed
+        const [second] = (await opened.deliver(buildEvents(3), never())).committed
         await opened.close()
         expect(first).toMatchObject({ lines: 2 })
         expect(second).toMatchObject({ part: first!.part, writer: first!.writer, lines: 5 })

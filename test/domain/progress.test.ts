@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
-import type { Receipt } from '../../src/domain/delivery.ts'
+import type { CommittedPart } from '../../src/domain/delivery.ts'
 import type { PageFacts } from '../../src/domain/page-facts.ts'
 import { afterPage, dropStoredCursors, dropSweeps, stepOf, sweepFor } from '../../src/domain/progress.ts'
-import { mergeReceipts } from '../../src/domain/receipts.ts'
+import { mergeCommitted } from '../../src/domain/committed-parts.ts'
 import type { Sweep } from '../../src/domain/sweep.ts'
 import type { Trust } from '../../src/domain/trust.ts'
 import {
@@ -18,7 +18,7 @@ import {
   policy,
 } from './builders.ts'
 
-const nothing = { delivered: 0, deadLetters: 0, late: 0, receipts: [], isTimeDoubtful: false }
+const nothing = { delivered: 0, deadLetters: 0, late: 0, committed: [], isTimeDoubtful: false }
 const oldestFirst: Trust = { order: 'oldest-first', cursorProven: false, withdrawals: 0 }
 const newestFirst: Trust = { order: 'newest-first', cursorProven: false, withdrawals: 0 }
 
@@ -193,19 +193,19 @@ describe('an unfinished sweep', () => {
   })
 })
 
-describe('receipts', () => {
-  const receipt: fc.Arbitrary<Receipt> = fc.record({
+describe('committed', () => {
+  const committedPart: fc.Arbitrary<CommittedPart> = fc.record({
     writer: fc.constantFrom('w1', 'w2'),
     part: fc.constantFrom('1-w1', '2-w1', '1-w2', '2-w2'),
     bytes: fc.nat(),
     lines: fc.nat(),
   })
-  const receipts = fc.uniqueArray(receipt, { selector: ({ part }) => part })
+  const committed = fc.uniqueArray(committedPart, { selector: ({ part }) => part })
 
   it('are merged: one for each part, the changed ones as they are now', () => {
     fc.assert(
-      fc.property(receipts, receipts, (held, changed) => {
-        const merged = mergeReceipts(held, changed)
+      fc.property(committed, committed, (held, changed) => {
+        const merged = mergeCommitted(held, changed)
         const model = new Map([...held, ...changed].map((each) => [each.part, each]))
         expect(new Map(merged.map((each) => [each.part, each]))).toEqual(model)
         expect(merged).toHaveLength(model.size)

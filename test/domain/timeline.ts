@@ -52,7 +52,7 @@ export function runTimeline(options: TimelineOptions): { pages: TimelinePage[]; 
       ...options.factsOf?.(sweep, nowMs),
     })
     const step = stepOf(checkpoint, sweep, facts, policy)
-    const outcome = { delivered: facts.unseen, deadLetters: 0, late: 0, receipts: [], isTimeDoubtful: false }
+    const outcome = { delivered: facts.unseen, deadLetters: 0, late: 0, committed: [], isTimeDoubtful: false }
     const next = afterPage(checkpoint, step, facts, outcome, nowMs, policy)
     checkpoint = { ...next, commit: checkpoint.commit + 1, lastCommitAtMs: nowMs }
     pages.push({ kind: sweep.kind, atMs: nowMs, last: remaining <= 0 })

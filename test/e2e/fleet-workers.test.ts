@@ -115,8 +115,8 @@ describe.skipIf(!redisServerAvailable())('of a scheduler and some workers', { co
     // What was not committed stands beside it, torn perhaps: for all that others know it could still be.
     let [bytes, committedBytes] = [0, 0]
     for (const length of lengthsOf(all, streams).values()) bytes += length
-    for (const { receipts } of await all.checkpoints())
-      for (const receipt of receipts) committedBytes += receipt.bytes
+    for (const { committed } of await all.checkpoints())
+      for (const committedPart of committed) committedBytes += committedPart.bytes
     expect(bytes).toBeGreaterThan(committedBytes)
     await frozen.kill('SIGCONT')
     await untilWhole(all)

@@ -40,7 +40,7 @@ describe('lines that were never committed', () => {
     stage.script.reconcile = ({ lastCopies }) => lastCopies!.adopt(identities, part)
     await stage.pump()
     expect(stage.delivered.map(({ id }) => id)).toEqual(['e0'])
-    expect((await stage.read())?.receipts).toEqual([part])
+    expect((await stage.read())?.committed).toEqual([part])
     // e0, e1, the one without a time and the one whose time nobody can read.
     expect(await ledgerOf(stage)).toBe(4)
   })
@@ -53,14 +53,14 @@ describe('lines that were never committed', () => {
       throw new Failure('cancelled', 'cancelled', 'died')
     }
     await expect(stage.pump()).rejects.toThrow('died')
-    expect((await stage.read())?.receipts).toEqual([half])
-    stage.script.reconcile = async ({ lastCopies, receipts }) => {
-      expect(receipts).toEqual([half])
+    expect((await stage.read())?.committed).toEqual([half])
+    stage.script.reconcile = async ({ lastCopies, committed }) => {
+      expect(committed).toEqual([half])
       expect(await lastCopies!.areShipped(identities.slice(0, 3))).toBe(true)
       await lastCopies!.adopt(identities.slice(3), part)
     }
     await stage.pump()
-    expect((await stage.read())?.receipts).toEqual([part])
+    expect((await stage.read())?.committed).toEqual([part])
     expect(await ledgerOf(stage)).toBe(4)
   })
 

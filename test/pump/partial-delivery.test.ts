@@ -15,7 +15,7 @@ const hours = (stage: Stage, count: number) => stage.clock.sleep(count * 3_600_0
 
 function upTo(count: number, some: readonly Event[], failure = new Failure('retry', 'server_error', '503')) {
   const partial = { taken: some.slice(0, count), failure }
-  return { refusals: [], receipts: [], bytes: count, partial } satisfies Delivery
+  return { refusals: [], committed: [], bytes: count, partial } satisfies Delivery
 }
 
 describe('what a sink took of a page before it failed', () => {
@@ -53,7 +53,7 @@ describe('what a sink took of a page before it failed', () => {
         const refusals = [{ event: some[1]!, reason: 'refused' as const, answer: 'no' }]
         return { ...upTo(1, some), refusals }
       }
-      return { refusals: [], receipts: [], bytes: 1 }
+      return { refusals: [], committed: [], bytes: 1 }
     }
     expect(await stage.pump()).toMatchObject({ code: 'server_error', kind: 'retry' })
     const before = (await stage.read())!
@@ -76,7 +76,7 @@ describe('what a sink took of a page before it failed', () => {
     stage.script.answer = listingOf(events.slice(0, 4), 4)
     stage.script.deliver = async (some) => upTo(3, some, cancelled())
     await expect(stage.pump()).rejects.toMatchObject({ kind: 'cancelled' })
-    stage.script.deliver = async () => ({ refusals: [], receipts: [], bytes: 1 })
+    stage.script.deliver = async () => ({ refusals: [], committed: [], bytes: 1 })
     await stage.pump()
     expect(idsOf(stage.delivered.slice(4))).toEqual(['e3'])
   })
@@ -127,7 +127,7 @@ describe('what a sink took of a page before it failed', () => {
   })
 })
 
-const whole: Delivery = { refusals: [], receipts: [], bytes: 1 }
+const whole: Delivery = { refusals: [], committed: [], bytes: 1 }
 
 describe('whether a sink has ever taken an event', () => {
   it('is known after a restart: an event that is refused alone stops nothing', async () => {

@@ -176,7 +176,7 @@ describe('events that a sink will never take', () => {
       refusals: some
         .filter(({ id }) => id === 'e3')
         .map((event) => ({ event, reason: 'refused', answer: 'no' })),
-      receipts: [],
+      committed: [],
       bytes: 1,
     })
     await stage.pump()
@@ -190,7 +190,7 @@ describe('events that a sink will never take', () => {
     const stage = await staged()
     stage.script.deliver = async (some) => ({
       refusals: some.map((event) => ({ event, reason: 'refused', answer: 'x'.repeat(80_000) })),
-      receipts: [],
+      committed: [],
       bytes: 1,
     })
     expect(await stage.pump()).toMatchObject({ code: 'dead_letters_full', kind: 'stop' })
@@ -208,7 +208,7 @@ describe('events that a sink will never take', () => {
       refusals: some
         .filter(({ id }) => id === 'e1')
         .map((event) => ({ event, reason: 'refused', answer: 'x'.repeat(isRoom ? 10 : 120_000) })),
-      receipts: [{ writer: 'w', part: 'p', bytes: stage.delivered.length, lines: stage.delivered.length }],
+      committed: [{ writer: 'w', part: 'p', bytes: stage.delivered.length, lines: stage.delivered.length }],
       bytes: 1,
     })
     for (let tries = 0; tries < 3; tries++) {

@@ -47,7 +47,7 @@ describe('a pump', () => {
       })
     await expect(stage.pump({}, stop.signal)).rejects.toMatchObject({ kind: 'cancelled' })
     expect(stage.requests()).toBe(1)
-    stage.script.deliver = async () => ({ refusals: [], receipts: [], bytes: 1 })
+    stage.script.deliver = async () => ({ refusals: [], committed: [], bytes: 1 })
     await stage.pump()
     await stage.clock.advance(3_600_000)
     const before = stage.log.length
@@ -87,7 +87,7 @@ describe('a pump', () => {
           }
           stage.script.deliver = async (some) => {
             if (takes[deliveries++] === false) throw new Failure('stop', 'disk_full', 'x')
-            return { refusals: [], receipts: [], bytes: some.length }
+            return { refusals: [], committed: [], bytes: some.length }
           }
           for (let pumps = 0; pumps < 3; pumps++) await stage.pump().catch(() => undefined)
           expect(stage.held()).toBe(0)
@@ -102,7 +102,7 @@ describe('a pump', () => {
     let deliveries = 0
     stage.script.deliver = async (some) => {
       if (++deliveries === 2) throw new Failure('retry', 'network', 'no route')
-      return { refusals: [], receipts: [], bytes: some.length }
+      return { refusals: [], committed: [], bytes: some.length }
     }
     expect(await stage.pump()).toMatchObject({ code: 'network' })
     expect(await stage.read()).toMatchObject({
@@ -143,16 +143,16 @@ describe('a pump', () => {
 })
 
 describe('nothing of a checkpoint outlives a pump in memory', () => {
-  it('reads what another process has committed meanwhile: place, receipts and seen', async () => {
+  it('reads what another process has committed meanwhile: place, committed lengths and seen', async () => {
     const stage = await staged()
     await stage.pump({ mayGoOn: () => false })
     // Another process goes on with the stream.
     const other = { id: 'other', schedule: true }
-    const receipts = [{ writer: 'other', part: 'p', bytes: 20, lines: 2 }]
-    stage.script.deliver = async () => ({ refusals: [], receipts, bytes: 20 })
+    const committed = [{ writer: 'other', part: 'p', bytes: 20, lines: 2 }]
+    stage.script.deliver = async () => ({ refusals: [], committed, bytes: 20 })
     await stage.pump({ mayGoOn: () => false }, undefined, { holder: other })
     await stage.pump()
-    expect(stage.opened.at(-1)!.receipts).toEqual(receipts)
+    expect(stage.opened.at(-1)!.committed).toEqual(committed)
     expect(stage.delivered.map(({ id }) => id)).toEqual(events.map(({ id }) => id))
   })
 
@@ -162,7 +162,7 @@ describe('nothing of a checkpoint outlives a pump in memory', () => {
     await stage.pump({ mayGoOn: () => false }, undefined, { store })
     expect(await stage.read()).toBeUndefined()
     await stage.pump()
-    expect(stage.opened.at(-1)!.receipts).toEqual([])
+    expect(stage.opened.at(-1)!.committed).toEqual([])
     expect(stage.delivered.map(({ id }) => id)).toEqual(['e0', 'e1', ...events.map(({ id }) => id)])
     expect(await stage.read()).toMatchObject({ counters: { delivered: 6 } })
   })

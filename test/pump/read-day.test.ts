@@ -53,7 +53,7 @@ test('asks for no page beyond the limit', async () => {
   const shown: string[] = []
   const deliver = async (events: readonly Event[]) => {
     shown.push(...events.map(({ id }) => id))
-    return { refusals: [], receipts: [], bytes: 0 }
+    return { refusals: [], committed: [], bytes: 0 }
   }
   await fetchDay({ zones: [zone, zone], day, limit: 4 }, { ...deps, deliver }, never)
   expect([shown, requests()]).toEqual([['event-0', 'event-1', 'event-2', 'event-3'], 2])

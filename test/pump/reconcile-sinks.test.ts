@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { dayOf, type Day } from '../../src/domain/day.ts'
-import type { Receipt } from '../../src/domain/delivery.ts'
+import type { CommittedPart } from '../../src/domain/delivery.ts'
 import { Failure } from '../../src/domain/failure.ts'
 import { newCheckpoint } from '../../src/domain/progress.ts'
 import { noTrust } from '../../src/domain/trust.ts'
@@ -45,14 +45,14 @@ async function setUp(day: Day) {
   async function shipAndDie(sink: TransactionalSink, isEnded = true, left = ['left behind']): Promise<void> {
     const { fence } = await store.take(stream, { id: 'dead', schedule: true })
     const confirm = async () => undefined
-    const known = { storeId: store.id, receipts: [] as Receipt[], confirm }
+    const known = { storeId: store.id, committed: [] as CommittedPart[], confirm }
     const open = await sink.reconcile(stream, known, never)
-    const { receipts } = await open.deliver([event('kept')], never)
+    const { committed } = await open.deliver([event('kept')], never)
     const ended = { as: 'closed', atMs: clock.now() } as const
     const next = {
       ...newCheckpoint(stream, clock.now(), noTrust),
       commit: 1,
-      receipts,
+      committed,
       ...(isEnded && { ended }),
     }
     await store.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
@@ -94,7 +94,7 @@ describe('streams that are pumped no more', () => {
     expect(await ids()).toEqual(['kept', 'left behind'])
     expect((await store.ledger(stream)).map(({ count }) => count)).toEqual([1])
     const settled = await store.read(stream)
-    expect(settled?.receipts.map(({ lines }) => lines)).toEqual([2])
+    expect(settled?.committed.map(({ lines }) => lines)).toEqual([2])
     await createSinkReconciler({ ...deps, sinks: new Map([['archive', sink]]) }).reconcileAll(never)
     expect((await store.read(stream))?.commit).toBe(settled?.commit)
     await sink.close()
@@ -131,7 +131,7 @@ describe('a part of a day that can no longer be read', () => {
     expect(await ids()).toEqual(['kept', ...left])
     // The event that was committed first is not in the ledger of this test.
     expect((await store.ledger(stream)).reduce((sum, { count }) => sum + count, 0)).toBe(5000)
-    expect((await store.read(stream))?.receipts.map(({ lines }) => lines)).toEqual([5001])
+    expect((await store.read(stream))?.committed.map(({ lines }) => lines)).toEqual([5001])
     await sink.close()
     await store.close()
   })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Receipt } from '../../src/domain/delivery.ts'
+import type { CommittedPart } from '../../src/domain/delivery.ts'
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import { minuteOf } from '../../src/domain/seen.ts'
 import type { FilesLooked } from '../../src/pump/audit-files.ts'
@@ -18,8 +18,8 @@ async function shipped() {
   stage.script.answer = listingOf(events, 2)
   stage.script.deliver = async (some) => {
     bytes += some.length
-    const receipts: Receipt[] = [{ writer: 'w', part: 'p', bytes, lines: bytes }]
-    return { refusals: [], receipts, bytes: some.length }
+    const committed: CommittedPart[] = [{ writer: 'w', part: 'p', bytes, lines: bytes }]
+    return { refusals: [], committed, bytes: some.length }
   }
   await stage.pump()
   stage.delivered.length = 0

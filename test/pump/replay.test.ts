@@ -18,7 +18,7 @@ async function refused(count: number, answer = 'no'): Promise<Stage> {
   stage.script.answer = listingOf(events, 500)
   stage.script.deliver = async (some) => ({
     refusals: some.map((event) => ({ event, reason: 'refused', answer })),
-    receipts: [],
+    committed: [],
     bytes: 1,
   })
   await stage.pump()
@@ -49,7 +49,7 @@ async function replay(
 describe('a replay', () => {
   it('goes page by page, the oldest event first, each page with its own fence and commit', async () => {
     const stage = await refused(250)
-    stage.script.deliver = async () => ({ refusals: [], receipts: [], bytes: 1 })
+    stage.script.deliver = async () => ({ refusals: [], committed: [], bytes: 1 })
     const before = stage.log.length
     expect((await replay(stage)).map(({ delivered }) => delivered)).toEqual([100, 100, 50])
     const steps = stage.log.slice(before).map((step) => step.split(' ')[0])
@@ -111,7 +111,7 @@ describe('a replay', () => {
     const stage = await refused(2, 'x'.repeat(45_000))
     stage.script.deliver = async (some) => ({
       refusals: some.slice(1).map((event) => ({ event, reason: 'refused', answer: 'y'.repeat(99_999) })),
-      receipts: [],
+      committed: [],
       bytes: 1,
     })
     expect(await replay(stage)).toMatchObject([{ delivered: 1, kept: [{ id: 'e1' }] }])
@@ -121,7 +121,7 @@ describe('a replay', () => {
 
   it('passes over what somebody else has settled meanwhile', async () => {
     const stage = await refused(3)
-    stage.script.deliver = async () => ({ refusals: [], receipts: [], bytes: 1 })
+    stage.script.deliver = async () => ({ refusals: [], committed: [], bytes: 1 })
     const store = { ...stage.deps.store }
     let isDropped = false
     store.take = async (...given) => {

@@ -66,7 +66,7 @@ export async function createStage(overrides: Partial<Policy> = {}) {
     /** What a request takes. */
     latencyMs: 100,
     deliver: async (...[events]: [readonly Event[], AbortSignal]): Promise<Delivery> => {
-      return { refusals: [], receipts: [], bytes: events.length }
+      return { refusals: [], committed: [], bytes: events.length }
     },
     reconcile: (async () => undefined) as (known: Reconciliation) => Promise<void>,
   }

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path'
-import type { Receipt } from '../../domain/delivery.ts'
+import type { CommittedPart } from '../../domain/delivery.ts'
 import type { Identity } from '../../domain/event.ts'
 import type { LastCopies } from '../../ports/sink.ts'
 import { syncFile } from './cut.ts'
@@ -29,7 +29,7 @@ export async function adoptLines(
   at: PartAtHand,
   path: string,
   lastCopies: LastCopies,
-): Promise<Receipt | undefined> {
+): Promise<CommittedPart | undefined> {
   let { committed } = at
   // A killed writer may not have come as far as its own sync.
   await syncFile(path)
@@ -43,7 +43,11 @@ export async function adoptLines(
   return committed
 }
 
-function moved({ part }: PartAtHand, committed: Receipt | undefined, { lines, end }: LineBatch): Receipt {
+function moved(
+  { part }: PartAtHand,
+  committed: CommittedPart | undefined,
+  { lines, end }: LineBatch,
+): CommittedPart {
   const { writer } = part.parsed!
   return { writer, part: part.name, bytes: end, lines: (committed?.lines ?? 0) + lines.length }
 }

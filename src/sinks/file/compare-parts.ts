@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Receipt } from '../../domain/delivery.ts'
+import type { CommittedPart } from '../../domain/delivery.ts'
 import type { Stream } from '../../domain/stream.ts'
 import { compressedLength, isLengthOf } from './compressed-length.ts'
 import { findFolder, findRoot, ownFolder } from './directory.ts'
@@ -10,10 +10,10 @@ import { placeOf } from './part.ts'
 
 /**
  * How a part differs from what the store knows:
- * - `missing`: a receipt, and no file; on another host's disk when nothing here knows its writer.
+ * - `missing`: a committed length, and no file; on another host's disk when nothing here knows its writer.
  * - `short`: committed lines are gone.
- * - `longer`: lines beyond the receipt, which the stream's next pump would cut.
- * - `unknown`: a part of this sink without a receipt.
+ * - `longer`: lines beyond the committed length, which the stream's next pump would cut.
+ * - `unknown`: a part of this sink without a committed length.
  * - `foreign`: left alone; `why` tells.
  */
 export type PartFault = 'missing' | 'short' | 'longer' | 'unknown' | 'foreign'
@@ -21,7 +21,7 @@ export type PartFault = 'missing' | 'short' | 'longer' | 'unknown' | 'foreign'
 export interface PartDifference {
   readonly part: string
   readonly fault: PartFault
-  /** Committed length; absent without a receipt. */
+  /** Committed length; absent where nothing was committed. */
   readonly expectedBytes?: number
   /** Uncompressed length; absent where there is no file or it does not tell. */
   readonly foundBytes?: number
@@ -30,11 +30,11 @@ export interface PartDifference {
   readonly isElsewhere?: boolean
 }
 
-/** Parts of a stream that are not as its receipts say, by name; empty when all is well. Changes nothing. */
+/** Parts of a stream that are not as its committed lengths say, by name; empty when all is well. Changes nothing. */
 export async function compareParts(
   path: string,
   stream: Stream,
-  known: { readonly storeId: string; readonly receipts: readonly Receipt[] },
+  known: { readonly storeId: string; readonly committed: readonly CommittedPart[] },
 ): Promise<PartDifference[]> {
   const { folders } = placeOf(stream)
   const root = await findRoot(path)
@@ -43,53 +43,63 @@ export async function compareParts(
   const parts = new Map(
     (folder === undefined ? [] : await listParts(folder)).map((part) => [part.name, part]),
   )
-  const receipts = new Map(known.receipts.map((receipt) => [receipt.part, receipt]))
+  const committed = new Map(known.committed.map((committedPart) => [committedPart.part, committedPart]))
   const differences: PartDifference[] = []
-  for (const name of [...new Set([...parts.keys(), ...receipts.keys()])].sort()) {
-    const receipt = receipts.get(name)
+  for (const name of [...new Set([...parts.keys(), ...committed.keys()])].sort()) {
+    const committedPart = committed.get(name)
     const part = parts.get(name)
     if (part === undefined) {
-      differences.push(missing(receipt!, owners(receipt!.writer) !== undefined))
+      differences.push(missing(committedPart!, owners(committedPart!.writer) !== undefined))
       continue
     }
-    const why = whyForeign(part, { store: known.storeId, sink: stream.sink }, receipt, owners)
-    const difference = why === undefined ? await compare(part, receipt) : foreign(part, receipt, why)
+    const why = whyForeign(part, { store: known.storeId, sink: stream.sink }, committedPart, owners)
+    const difference =
+      why === undefined ? await compare(part, committedPart) : foreign(part, committedPart, why)
     if (difference !== undefined) differences.push(difference)
   }
   return differences
 }
 
-function missing(receipt: Receipt, isWriterKnown: boolean): PartDifference {
+function missing(committedPart: CommittedPart, isWriterKnown: boolean): PartDifference {
   const why = isWriterKnown
     ? 'the file is gone'
     : 'the file is gone, or its writer uses a disk of another host'
   const isElsewhere = isWriterKnown ? {} : { isElsewhere: true }
-  return { part: receipt.part, fault: 'missing', expectedBytes: receipt.bytes, why, ...isElsewhere }
+  return {
+    part: committedPart.part,
+    fault: 'missing',
+    expectedBytes: committedPart.bytes,
+    why,
+    ...isElsewhere,
+  }
 }
 
-function foreign(part: PartOnDisk, receipt: Receipt | undefined, why: string): PartDifference {
-  const expected = receipt === undefined ? {} : { expectedBytes: receipt.bytes }
+function foreign(part: PartOnDisk, committedPart: CommittedPart | undefined, why: string): PartDifference {
+  const expected = committedPart === undefined ? {} : { expectedBytes: committedPart.bytes }
   const found = part.plain === undefined ? {} : { foundBytes: part.plain.size }
   return { part: part.name, fault: 'foreign', ...expected, ...found, why }
 }
 
-async function compare(part: PartOnDisk, receipt: Receipt | undefined): Promise<PartDifference | undefined> {
+async function compare(
+  part: PartOnDisk,
+  committedPart: CommittedPart | undefined,
+): Promise<PartDifference | undefined> {
   // What is left of a compression that never ended holds no lines of its own.
   if (part.plain === undefined && part.compressed === undefined)
-    return receipt === undefined ? undefined : missing(receipt, true)
+    return committedPart === undefined ? undefined : missing(committedPart, true)
   const bytes =
     part.compressed === undefined ? part.plain?.size : await compressedLength(part.compressed.path)
   const found = bytes === undefined ? {} : { foundBytes: bytes }
   // A writer that ended before its first line leaves an empty part, which nobody misses.
-  if (receipt === undefined && bytes === 0) return undefined
-  if (receipt === undefined)
+  if (committedPart === undefined && bytes === 0) return undefined
+  if (committedPart === undefined)
     return { part: part.name, fault: 'unknown', ...found, why: 'the store knows nothing of it' }
   const isSame =
     part.compressed === undefined
-      ? bytes === receipt.bytes
-      : bytes === undefined || isLengthOf(bytes, part.compressed.path, receipt.bytes)
+      ? bytes === committedPart.bytes
+      : bytes === undefined || isLengthOf(bytes, part.compressed.path, committedPart.bytes)
   if (isSame) return undefined
-  const expected = { part: part.name, expectedBytes: receipt.bytes, ...found }
-  if (bytes! < receipt.bytes) return { ...expected, fault: 'short', why: 'committed lines are gone' }
+  const expected = { part: part.name, expectedBytes: committedPart.bytes, ...found }
+  if (bytes! < committedPart.bytes) return { ...expected, fault: 'short', why: 'committed lines are gone' }
   return { ...expected, fault: 'longer', why: 'lines beyond what was committed' }
 }

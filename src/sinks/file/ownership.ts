@@ -1,15 +1,15 @@
-import type { Receipt } from '../../domain/delivery.ts'
+import type { CommittedPart } from '../../domain/delivery.ts'
 import type { Owner } from './identity.ts'
 import type { PartOnDisk } from './listing.ts'
 
 /**
- * Why a part must be left alone; undefined when it is this stream's. A receipt makes a part of a sink with another name
- * its own: the store moved its checkpoints with the name.
+ * Why a part must be left alone; undefined when it is this stream's. A committed length makes a part of a sink with
+ * another name its own: the store moved its checkpoints with the name.
  */
 export function whyForeign(
   part: PartOnDisk,
   own: Owner,
-  receipt: Receipt | undefined,
+  committedPart: CommittedPart | undefined,
   ownerOf: (writer: string) => Owner | undefined,
 ): string | undefined {
   if (part.irregular) return 'no regular file'
@@ -17,6 +17,6 @@ export function whyForeign(
   const owner = ownerOf(part.parsed.writer)
   if (owner === undefined) return `nothing tells whose writer ${part.parsed.writer} is`
   if (owner.store !== own.store) return 'written under another store: the state was lost or replaced'
-  if (owner.sink !== own.sink && receipt === undefined) return `written by sink ${owner.sink}`
+  if (owner.sink !== own.sink && committedPart === undefined) return `written by sink ${owner.sink}`
   return undefined
 }

@@ -1,4 +1,4 @@
-import type { Receipt } from '../../domain/delivery.ts'
+import type { CommittedPart } from '../../domain/delivery.ts'
 import type { Reconciliation } from '../../ports/sink.ts'
 import type { PartOnDisk } from './listing.ts'
 import type { Place } from './part.ts'
@@ -16,7 +16,7 @@ export interface FilesAtHand {
 export interface PartAtHand extends FilesAtHand {
   readonly part: PartOnDisk
   /** Absent for a part of which nothing was committed. */
-  readonly committed?: Receipt
+  readonly committed?: CommittedPart
 }
 
 /** For people. */

@@ -1,4 +1,4 @@
-import type { Receipt } from '../../domain/delivery.ts'
+import type { CommittedPart } from '../../domain/delivery.ts'
 import { messageOf } from '../../domain/failure.ts'
 import type { Stream } from '../../domain/stream.ts'
 import { findFolder, findRoot } from './directory.ts'
@@ -29,20 +29,20 @@ export interface CommittedEnd {
 }
 
 /**
- * The lines of a stream's parts up to their receipts, whichever form a part has, a piece at a time. Parts that are not
- * there are passed over: `compareParts` names them. Changes nothing and takes no lock.
+ * The lines of a stream's parts up to their committed lengths, whichever form a part has, a piece at a time. Parts that
+ * are not there are passed over: `compareParts` names them. Changes nothing and takes no lock.
  */
 export async function* readCommitted(
   path: string,
   stream: Pick<Stream, 'zone' | 'day'>,
-  receipts: readonly Receipt[],
+  committed: readonly CommittedPart[],
 ): AsyncGenerator<CommittedLines | CommittedEnd> {
   const root = await findRoot(path)
   const folder = root === undefined ? undefined : await findFolder(root, placeOf(stream).folders)
   if (folder === undefined) return
-  for (const receipt of receipts.toSorted((a, b) => (a.part < b.part ? -1 : 1))) {
-    const file = fileOf(await lookAtPart(folder, receipt.part))
-    if (file !== undefined) yield* readPart(folder, file, receipt)
+  for (const committedPart of committed.toSorted((a, b) => (a.part < b.part ? -1 : 1))) {
+    const file = fileOf(await lookAtPart(folder, committedPart.part))
+    if (file !== undefined) yield* readPart(folder, file, committedPart)
   }
 }
 
@@ -53,13 +53,13 @@ function fileOf(part: PartOnDisk | undefined): string | undefined {
 async function* readPart(
   folder: string,
   file: string,
-  receipt: Receipt,
+  committedPart: CommittedPart,
 ): AsyncGenerator<CommittedLines | CommittedEnd> {
-  const { part } = receipt
+  const { part } = committedPart
   let [wholeLines, wholeBytes, isTorn] = [0, 0, false]
   let damage: string | undefined
   try {
-    for await (const batch of readLines(file, 0, receipt.bytes)) {
+    for await (const batch of readLines(file, 0, committedPart.bytes)) {
       if (batch.lines.length > 0) yield { part, from: wholeLines + 1, lines: batch.lines }
       wholeLines += batch.lines.length
       wholeBytes = batch.end
@@ -69,7 +69,7 @@ async function* readPart(
     // Compressed since it was looked at.
     const now = hasCode(error, 'ENOENT') ? fileOf(await lookAtPart(folder, part)) : undefined
     if (now !== undefined && now !== file) {
-      yield* readPart(folder, now, receipt)
+      yield* readPart(folder, now, committedPart)
       return
     }
     damage = messageOf(error)

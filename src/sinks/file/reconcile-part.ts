@@ -1,5 +1,5 @@
 import { unlink } from 'node:fs/promises'
-import type { Receipt } from '../../domain/delivery.ts'
+import type { CommittedPart } from '../../domain/delivery.ts'
 import { adoptLines, standElsewhere } from './adopt-lines.ts'
 import { compressedLength, isLengthOf } from './compressed-length.ts'
 import { cutFile, endOfWholeLines, endsLine } from './cut.ts'
@@ -8,7 +8,7 @@ import { keepAside } from './keep-aside.ts'
 import { nameOf, type PartAtHand } from './part-at-hand.ts'
 
 /** Brings one part back to its committed length, under the lock of its writer; returns what is committed of it then. */
-export async function reconcilePart(at: PartAtHand): Promise<Receipt | undefined> {
+export async function reconcilePart(at: PartAtHand): Promise<CommittedPart | undefined> {
   const { writer, part, committed } = at
   try {
     writer.compressor.withdraw(part.path)
@@ -20,7 +20,7 @@ export async function reconcilePart(at: PartAtHand): Promise<Receipt | undefined
   }
 }
 
-async function reconcilePlain(at: PartAtHand, size: number): Promise<Receipt | undefined> {
+async function reconcilePlain(at: PartAtHand, size: number): Promise<CommittedPart | undefined> {
   const { part, committed, known } = at
   const bytes = committed?.bytes ?? 0
   if (size < bytes) {
@@ -58,7 +58,7 @@ async function cutTornLine(at: PartAtHand, size: number): Promise<void> {
  * Where both forms stand the compressed one was whole and its rename durable, so the plain one goes; if it is no copy
  * of this plain part, that is kept aside. A compressed part is never cut.
  */
-async function reconcileCompressed(at: PartAtHand, path: string): Promise<Receipt | undefined> {
+async function reconcileCompressed(at: PartAtHand, path: string): Promise<CommittedPart | undefined> {
   const { writer, part, committed, known } = at
   const length = await compressedLength(path)
   if (part.plain !== undefined) {

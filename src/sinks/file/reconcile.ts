@@ -1,4 +1,4 @@
-import type { Receipt } from '../../domain/delivery.ts'
+import type { CommittedPart } from '../../domain/delivery.ts'
 import { compressedLength, isLengthOf } from './compressed-length.ts'
 import { findFolder } from './directory.ts'
 import { throwIfAborted } from './keyed-mutex.ts'
@@ -20,7 +20,7 @@ interface CleanPart {
 /** Brings a stream's parts back to their committed lengths. One call a stream at a time. */
 export async function reconcile(files: FilesAtHand): Promise<Continuation> {
   const { writer, place, known, signal } = files
-  const committed = new Map(known.receipts.map((receipt) => [receipt.part, receipt]))
+  const committed = new Map(known.committed.map((committedPart) => [committedPart.part, committedPart]))
   const folder = await findFolder(writer.root, place.folders)
   const parts = folder === undefined ? [] : await listParts(folder)
   const clean: CleanPart[] = []
@@ -38,11 +38,11 @@ export async function reconcile(files: FilesAtHand): Promise<Continuation> {
   }
   sayForeign(files, foreign)
   const onDisk = new Set(parts.map((part) => part.name))
-  for (const receipt of known.receipts) {
-    if (onDisk.has(receipt.part)) continue
+  for (const committedPart of known.committed) {
+    if (onDisk.has(committedPart.part)) continue
     // A listing may miss a part that another process was compressing.
-    const isThere = folder !== undefined && (await lookAtPart(folder, receipt.part)) !== undefined
-    if (!isThere) sayMissing(files, receipt)
+    const isThere = folder !== undefined && (await lookAtPart(folder, committedPart.part)) !== undefined
+    if (!isThere) sayMissing(files, committedPart)
   }
   for (const { parsed, bytes } of clean) writer.compressor.add({ place, parsed, bytes })
 
@@ -72,7 +72,7 @@ async function reconcileOne(at: PartAtHand, folder: string): Promise<CleanPart[]
   }
 }
 
-async function isClean({ writer, part }: PartAtHand, committed: Receipt | undefined): Promise<boolean> {
+async function isClean({ writer, part }: PartAtHand, committed: CommittedPart | undefined): Promise<boolean> {
   if (committed === undefined) return false
   if (part.unfinished.length > 0 && !writer.compressor.isActive(part.path)) return false
   if (part.plain !== undefined) return part.compressed === undefined && part.plain.size === committed.bytes
@@ -80,7 +80,7 @@ async function isClean({ writer, part }: PartAtHand, committed: Receipt | undefi
   return isLengthOf(await compressedLength(part.compressed.path), part.compressed.path, committed.bytes)
 }
 
-function cleanPart({ parsed, plain }: PartOnDisk, committed: Receipt | undefined): CleanPart[] {
+function cleanPart({ parsed, plain }: PartOnDisk, committed: CommittedPart | undefined): CleanPart[] {
   if (plain === undefined || committed === undefined) return []
   return [{ parsed: parsed!, bytes: committed.bytes, lines: committed.lines }]
 }
@@ -109,9 +109,9 @@ function sayUnusable(at: PartAtHand, why: string): void {
 }
 
 /** A part of a writer that never was on this path lies on another host's disk: no reason for alarm. */
-function sayMissing({ writer, place }: FilesAtHand, receipt: Receipt): void {
-  if (receipt.bytes === 0 || writer.ownerOf(receipt.writer) === undefined) return
-  const part = `${place.relative}/${receipt.part}`
-  const happening = { sink: writer.settings.name, part, expected: receipt.bytes, found: 0 }
+function sayMissing({ writer, place }: FilesAtHand, committedPart: CommittedPart): void {
+  if (committedPart.bytes === 0 || writer.ownerOf(committedPart.writer) === undefined) return
+  const part = `${place.relative}/${committedPart.part}`
+  const happening = { sink: writer.settings.name, part, expected: committedPart.bytes, found: 0 }
   writer.emitOnce(`short ${part}`, { name: 'FileShort', ...happening })
 }

@@ -1,5 +1,5 @@
 import { Failure, cancelled } from '../../domain/failure.ts'
-import type { Delivery, Receipt, Refusal } from '../../domain/delivery.ts'
+import type { Delivery, CommittedPart, Refusal } from '../../domain/delivery.ts'
 import type { Event } from '../../domain/event.ts'
 import { makeFolders } from './directory.ts'
 import { createEncoder } from './encode.ts'
@@ -21,7 +21,7 @@ export interface StreamWriter {
 
 /** What a stream's folder offers to its next writer. */
 export interface Continuation {
-  /** The writer's own latest part, as long as its receipt. */
+  /** The writer's own latest part, as long as its committed length. */
   readonly part?: { readonly parsed: PartName; readonly bytes: number; readonly lines: number }
   /** First part number that was never given. */
   readonly nextNumber: number
@@ -46,7 +46,7 @@ export function createStreamWriter(writer: Writer, place: Place, start: Continua
     writer.emit({ name: 'FileReplaced', sink: writer.settings.name, part: pathOf(place, part.parsed), why })
   }
 
-  /** The part for the next delivery. Only here, where its length is its receipt, one part follows another. */
+  /** The part for the next delivery. Only here, where its length is its committed length, one part follows another. */
   const nextPart = async (): Promise<OpenPart> => {
     if (current === undefined && continued !== undefined) {
       current = await continuePart(writer, await folder(), continued)
@@ -93,7 +93,7 @@ export function createStreamWriter(writer: Writer, place: Place, start: Continua
         bytes += chunk.bytes.length
         lines += chunk.lines
       }
-      if (part === undefined) return { refusals, receipts: [], bytes: 0 }
+      if (part === undefined) return { refusals, committed: [], bytes: 0 }
       // Side by side, and both waited for: nothing is outstanding when a failure cuts the part back.
       const [synced, looked] = await Promise.allSettled([
         part.handle.datasync(),
@@ -111,7 +111,7 @@ export function createStreamWriter(writer: Writer, place: Place, start: Continua
     }
     part.bytes += bytes
     part.lines += lines
-    return { refusals, receipts: [receiptOf(part)], bytes }
+    return { refusals, committed: [committedOf(part)], bytes }
   }
 
   const failReplaced = async (part: OpenPart, why: string): Promise<Failure> => {
@@ -140,6 +140,6 @@ function pathOf(place: Place, part: PartName): string {
   return `${place.relative}/${part.name}`
 }
 
-function receiptOf(part: OpenPart): Receipt {
+function committedOf(part: OpenPart): CommittedPart {
   return { writer: part.parsed.writer, part: part.parsed.name, bytes: part.bytes, lines: part.lines }
 }

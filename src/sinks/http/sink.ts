@@ -93,7 +93,7 @@ export function createHttpSink(options: HttpSinkOptions, deps: HttpSinkDeps): Si
     const settled: Settled = { taken: [], refusals: [], bytes: 0 }
     const delivery = () => ({
       refusals: [...unmappable, ...settled.refusals],
-      receipts: [],
+      committed: [],
       bytes: settled.bytes,
     })
     try {

@@ -74,7 +74,7 @@ export function createStdoutSink(options: StdoutSinkOptions, deps: StdoutSinkDep
       if (signal.aborted) throw cancelled(signal.reason)
       const { bytes, refusals } = mapEvents(events, shown)
       if (bytes.length > 0) await write(bytes, signal)
-      return { refusals, receipts: [], bytes: bytes.length }
+      return { refusals, committed: [], bytes: bytes.length }
     },
     close: () => Promise.resolve(),
   }

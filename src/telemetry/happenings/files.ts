@@ -38,7 +38,7 @@ export const fileHappenings: Definitions<
         level: 'error',
         sink,
         message: `sink ${sink}: ${part} holds ${found} bytes of ${expected} committed ones: data was lost on disk; \`audit --deep --repair\` writes it again`,
-        about: `sink ${sink}: parts shorter than their receipts`,
+        about: `sink ${sink}: parts shorter than their committed`,
         fields: { sink },
         details: { part, expected, found },
         hasEnd: false,

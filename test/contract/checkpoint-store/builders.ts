@@ -29,7 +29,7 @@ export function buildCheckpoint(stream: Stream, commit: number, more: Partial<Ch
     commit,
     storedCursors: [{ cursor: 'a/b=?%' as Cursor, newestMs: 1_795_000_000_001 }],
     mark: ['00000000000000ff'],
-    receipts: [{ writer: 'w1', part: '0001-k3v9.ndjson', bytes: 525 * commit, lines: commit }],
+    committed: [{ writer: 'w1', part: '0001-k3v9.ndjson', bytes: 525 * commit, lines: commit }],
     ...more,
   }
 }

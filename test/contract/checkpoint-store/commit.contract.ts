@@ -136,9 +136,9 @@ export function commitContract(opened: () => OpenedStore): void {
     it('hands out values of the caller alone', async () => {
       const { fence } = await store.take(stream, one)
       await store.commit(buildCommit(stream, fence, 0, { seen: new Map([[1, packed(1, 1)]]) }))
-      const checkpoint = (await store.read(stream)) as unknown as { restarts: number; receipts: unknown[] }
+      const checkpoint = (await store.read(stream)) as unknown as { restarts: number; committed: unknown[] }
       checkpoint.restarts = 99
-      checkpoint.receipts.pop()
+      checkpoint.committed.pop()
       ;(await store.list()).pop()
       ;(await store.loadSeen(stream, [1])).get(1)?.fill(0)
       expect(await store.read(stream)).toEqual(buildCheckpoint(stream, 1))

@@ -7,9 +7,9 @@ import { filesName, type Run } from './run.ts'
 
 /** What a stream has shipped for good: lines that are committed, and what the far side has or never will take. */
 export function shippedLines(run: Run, checkpoint: Checkpoint): Set<string> {
-  const { stream, receipts } = checkpoint
+  const { stream, committed } = checkpoint
   if (stream.sink !== filesName) return new Set(run.receiver.received(stream))
-  const lines = run.files.committed(stream, receipts)
+  const lines = run.files.committed(stream, committed)
   const unique = new Set(lines)
   if (unique.size !== lines.length) throw new Error(`${streamKey(stream)}: a line stands twice`)
   return unique

@@ -1,4 +1,4 @@
-import type { Delivery, Receipt } from '../../../src/domain/delivery.ts'
+import type { Delivery, CommittedPart } from '../../../src/domain/delivery.ts'
 import type { Event } from '../../../src/domain/event.ts'
 import { Failure } from '../../../src/domain/failure.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
@@ -11,7 +11,7 @@ interface Part {
   readonly lines: string[]
 }
 
-/** A model of a file sink's folder: parts with lines, cut back to their receipts under the fence. */
+/** A model of a file sink's folder: parts with lines, cut back to their committed lengths under the fence. */
 export class ModelFiles {
   readonly #streams = new Map<string, Map<string, Part>>()
   readonly #alive = new Set<string>()
@@ -25,10 +25,10 @@ export class ModelFiles {
     this.#alive.delete(writer)
   }
 
-  /** What stands in the parts up to the receipts. */
-  committed(stream: Stream, receipts: readonly Receipt[]): string[] {
+  /** What stands in the parts up to the committed lengths. */
+  committed(stream: Stream, committed: readonly CommittedPart[]): string[] {
     const parts = this.#streams.get(streamKey(stream))
-    return receipts.flatMap(({ part, lines }) => parts?.get(part)?.lines.slice(0, lines) ?? [])
+    return committed.flatMap(({ part, lines }) => parts?.get(part)?.lines.slice(0, lines) ?? [])
   }
 
   sink(name: string, writer: string, life: Life): TransactionalSink {
@@ -51,10 +51,10 @@ export class ModelFiles {
   async #reconcile(
     parts: Map<string, Part>,
     writer: string,
-    { receipts, confirm, lastCopies }: Reconciliation,
+    { committed: before, confirm, lastCopies }: Reconciliation,
     life: Life,
-  ): Promise<Receipt[]> {
-    const committed = new Map(receipts.map((receipt) => [receipt.part, receipt]))
+  ): Promise<CommittedPart[]> {
+    const committed = new Map(before.map((committedPart) => [committedPart.part, committedPart]))
     for (const [name, part] of parts) {
       const known = committed.get(name)
       if (part.lines.length === known?.lines) continue
@@ -80,17 +80,17 @@ export class ModelFiles {
   #openStream(
     parts: Map<string, Part>,
     writer: string,
-    receipts: readonly Receipt[],
+    committed: readonly CommittedPart[],
     life: Life,
   ): OpenStream {
-    const name = freeName(parts, writer, receipts)
-    let expected = receipts.findLast((receipt) => receipt.part === name)?.lines ?? 0
+    const name = freeName(parts, writer, committed)
+    let expected = committed.findLast((committedPart) => committedPart.part === name)?.lines ?? 0
     return {
       deliver: async (events: readonly Event[]): Promise<Delivery> => {
         await life.step('before append')
         const part = parts.get(name) ?? { writer, lines: [] }
         parts.set(name, part)
-        if (part.lines.length !== expected) throw new Error('the part is not what its receipt says')
+        if (part.lines.length !== expected) throw new Error('the part is not what its committed length says')
         const half = Math.ceil(events.length / 2)
         part.lines.push(...events.slice(0, half).map(lineOf))
         await life.step('amid append')
@@ -101,8 +101,8 @@ export class ModelFiles {
         part.lines.push(...events.slice(half).map(lineOf))
         expected = part.lines.length
         await life.step('after append')
-        const receipt = { writer, part: name, bytes: expected, lines: expected }
-        return { refusals: [], receipts: [receipt], bytes: events.length }
+        const committedPart = { writer, part: name, bytes: expected, lines: expected }
+        return { refusals: [], committed: [committedPart], bytes: events.length }
       },
       close: async () => undefined,
     }
@@ -116,11 +116,11 @@ export class ModelFiles {
   }
 }
 
-/** The writer's latest part where it is as long as its receipt; a part that is shorter or longer is left for good. */
-function freeName(parts: Map<string, Part>, writer: string, receipts: readonly Receipt[]): string {
+/** The writer's latest part where it is as long as its committed length; another part is left for good. */
+function freeName(parts: Map<string, Part>, writer: string, committed: readonly CommittedPart[]): string {
   for (let number = 1; ; number++) {
     const name = `${number}-${writer}.ndjson`
-    const known = receipts.findLast((receipt) => receipt.part === name)?.lines ?? 0
+    const known = committed.findLast((committedPart) => committedPart.part === name)?.lines ?? 0
     if ((parts.get(name)?.lines.length ?? 0) === known) return name
   }
 }
@@ -130,7 +130,7 @@ async function adopt(
   { writer, lines }: Part,
   name: string,
   { from, lastCopies, life }: { from: number; lastCopies: LastCopies; life: Life },
-): Promise<Receipt> {
+): Promise<CommittedPart> {
   for (let end = from; ;) {
     const begin = end
     end = Math.min(begin + 2, lines.length)

@@ -56,12 +56,12 @@ export class ModelReceiver {
       const failure = new Failure('retry', 'server_error', 'status 503')
       // A sink may know which events it has taken, or not.
       if (half % 2 === 0) throw failure
-      return { refusals: [], receipts: [], bytes: half, partial: { taken: taken.slice(0, half), failure } }
+      return { refusals: [], committed: [], bytes: half, partial: { taken: taken.slice(0, half), failure } }
     }
     for (const event of taken.slice(half)) held.add(lineOf(event))
     await life.step('after send')
     const refused = events.filter(({ id }) => this.#refusesId(id))
     const refusals = refused.map((event) => ({ event, reason: 'refused' as const, answer: 'status 422' }))
-    return { refusals, receipts: [], bytes: events.length }
+    return { refusals, committed: [], bytes: events.length }
   }
 }

@@ -18,14 +18,14 @@ beforeEach(async () => {
 afterEach(() => bench.dispose())
 
 function part(): string {
-  return join(bench.folder(), [...ledger.receipts.keys()][0]!)
+  return join(bench.folder(), [...ledger.committed.keys()][0]!)
 }
 
 /** What a backup of the store would have held at this moment. */
 function backup(): () => void {
-  const copy = new Map(ledger.receipts)
+  const copy = new Map(ledger.committed)
   return () => {
-    ledger.receipts.clear()
+    ledger.committed.clear()
     ledger.commit([...copy.values()])
   }
 }
@@ -42,8 +42,8 @@ it('adopts the whole lines of a day that can no longer be read, and cuts only th
   await appendFile(part(), 'no line of this format\n{"id":"torn')
   const late = await ledger.open(sink, false)
   expect(ledger.adopted).toEqual([['b-0', 'b-1', 'b-2']])
-  expect([...ledger.receipts.values()]).toMatchObject([{ lines: 5 }])
-  ledger.commit((await late.deliver(buildEvents(1, 'c'), never())).receipts)
+  expect([...ledger.committed.values()]).toMatchObject([{ lines: 5 }])
+  ledger.commit((await late.deliver(buildEvents(1, 'c'), never())).committed)
   await late.close()
   expect((await readFile(part(), 'utf8')).split('\n')).toHaveLength(7)
   expect(await compareParts(bench.path, ledger.stream, ledger.known())).toEqual([])
@@ -56,7 +56,7 @@ it('adopts a whole part without committed length on such a day', async () => {
   await opened.deliver(buildEvents(2, 'a'), never())
   await opened.close()
   await reopen(false)
-  expect([...ledger.receipts.values()]).toMatchObject([{ lines: 2 }])
+  expect([...ledger.committed.values()]).toMatchObject([{ lines: 2 }])
   expect(await bench.ids()).toEqual(['a-0', 'a-1'])
 })
 

@@ -1,13 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import type { Receipt } from '../../../src/domain/delivery.ts'
+import type { CommittedPart } from '../../../src/domain/delivery.ts'
 import type { Command } from './sink-child.ts'
 
 const script = new URL('sink-child.ts', import.meta.url).pathname
 
 export interface Answer {
-  readonly receipts?: readonly Receipt[]
+  readonly committed?: readonly CommittedPart[]
   readonly code?: string
   readonly message?: string
 }
@@ -19,7 +19,9 @@ export interface SinkChild {
   kill(signal: NodeJS.Signals): Promise<void>
 }
 
-/** Starts `sink-child.ts` and waits until it is ready. `fileBlocks` limits what it may write into one file (1 KiB each). */
+/**
+ * Starts `sink-child.ts` and waits until it is ready. `fileBlocks` limits what it may write into one file (1 KiB each).
+ */
 export async function startSinkChild(
   args: readonly string[],
   fileBlocks?: number,

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
-import type { Receipt } from '../../../src/domain/delivery.ts'
+import type { CommittedPart } from '../../../src/domain/delivery.ts'
 
 /** One page of the crash tests' own store. */
 export interface Commit {
   readonly zone: number
-  readonly receipts: readonly Receipt[]
+  readonly committed: readonly CommittedPart[]
   readonly ids: readonly string[]
 }
 

@@ -42,7 +42,7 @@ it.each([
 ] as const)('compresses a closed part a minute later: %s', async (compress, suffix, decode) => {
   const sink = compressing(compress)
   await shipTwoParts(sink)
-  // Only the next receipts tell that the second one was committed.
+  // Only the lengths of the next reconcile tell that the second one was committed.
   await (await ledger.open(sink)).close()
   const [first] = await bench.files()
   const plain = await readFile(join(bench.folder(), first!))
@@ -56,7 +56,7 @@ it.each([
   expect(await bench.ids()).toEqual(all)
   expect(bench.named('PartCompressed')[0]).toMatchObject({ bytes: plain.length })
   expect(await compareParts(bench.path, ledger.stream, ledger.known())).toEqual([])
-  // The receipts still name the plain part, and the stream goes on beside it.
+  // The committed lengths still name the plain part, and the stream goes on beside it.
   await ledger.ship(sink, buildEvents(1, 'c'))
   expect(await bench.ids()).toEqual([...all, 'c-0'])
   expect(bench.named('FileShort')).toEqual([])
@@ -89,11 +89,11 @@ it('leaves a part alone that has an uncommitted delivery', async () => {
   const sink = compressing('gzip')
   await ledger.ship(sink, buildEvents(10, 'a'))
   const opened = await ledger.open(sink)
-  const { receipts } = await opened.deliver(buildEvents(10, 'b'), never())
+  const { committed } = await opened.deliver(buildEvents(10, 'b'), never())
   await opened.close()
   clock.advance(120_000)
   await compressed()
-  const [uncommitted] = receipts
+  const [uncommitted] = committed
   expect(await bench.files()).toContain(uncommitted!.part)
   await (await ledger.open(sink)).close()
   expect(await bench.ids()).toEqual(buildEvents(10, 'a').map(({ id }) => id))
@@ -143,7 +143,7 @@ it('never cuts a compressed part, and says that its lines will stand twice', asy
   const [file] = await bench.files()
   const path = join(bench.folder(), file!)
   await copyFile(path, `${path}.copy`)
-  ledger.receipts.clear()
+  ledger.committed.clear()
   await (await ledger.open(sink)).close()
   expect(await readFile(path)).toEqual(await readFile(`${path}.copy`))
   expect(bench.named('Warned')).toHaveLength(1)
@@ -155,12 +155,12 @@ it('takes the lines of a compressed part in on a day that can no longer be read'
   await (await ledger.open(sink)).close()
   clock.advance(120_000)
   await compressed()
-  const [receipt] = ledger.receipts.values()
-  const half = receipt!.bytes / 2
-  ledger.receipts.set(receipt!.part, { ...receipt!, bytes: half, lines: 5 })
+  const [committedPart] = ledger.committed.values()
+  const half = committedPart!.bytes / 2
+  ledger.committed.set(committedPart!.part, { ...committedPart!, bytes: half, lines: 5 })
   await ledger.open(sink, false)
   expect(ledger.adopted).toEqual([['a-5', 'a-6', 'a-7', 'a-8', 'a-9']])
-  expect([...ledger.receipts.values()]).toEqual([receipt])
+  expect([...ledger.committed.values()]).toEqual([committedPart])
 })
 
 /** No real disk turns bits over when it is told to. */

@@ -5,7 +5,7 @@ import { idOf, streamOf } from './samples.ts'
 import { readParts } from './read-parts.ts'
 import { createWorkbench } from './workbench.ts'
 
-sinkContract('file', { hasReceipts: true, canFail: true, canHang: true }, async () => {
+sinkContract('file', { isTransactional: true, canFail: true, canHang: true }, async () => {
   const bench = await createWorkbench()
   const gate: Gate = {}
   const sink = bench.sink({}, { openFile: async (...args) => hangable(await open(...args), gate) })

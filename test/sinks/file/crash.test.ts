@@ -49,7 +49,7 @@ it('holds each committed event once after every kill -9', { timeout: 180_000 }, 
     for (const zone of [1, 2, 3]) {
       const known = commits.filter((commit) => commit.zone === zone)
       const ledger = new StreamLedger(streamOf(sink, zone))
-      ledger.commit(known.flatMap((commit) => commit.receipts))
+      ledger.commit(known.flatMap((commit) => commit.committed))
       leftovers += (await compareParts(bench.path, ledger.stream, ledger.known())).length
       await (await ledger.open(sink)).close()
       expect((await bench.ids(zone)).sort()).toEqual(known.flatMap((commit) => commit.ids).sort())
@@ -68,19 +68,19 @@ it('does no harm when a frozen writer thaws after its stream was taken over', as
   const sink = bench.sink()
   const ledger = new StreamLedger(streamOf(sink, 101))
   const frozen = await start([bench.path, 'obey'])
-  ledger.commit((await frozen.ask({ open: ledger.known(), deliver: { prefix: 'a', count: 3 } })).receipts!)
+  ledger.commit((await frozen.ask({ open: ledger.known(), deliver: { prefix: 'a', count: 3 } })).committed!)
   await frozen.ask({ deliver: { prefix: 'b', count: 3 } })
   frozen.process.kill('SIGSTOP')
 
   await ledger.ship(sink, buildEvents(3, 'b'))
-  expect(ledger.receipts.size).toBe(2)
+  expect(ledger.committed.size).toBe(2)
   // The limit that is written down: its tail stands until its lock is free.
   expect((await bench.ids()).filter((id) => id === 'b-0')).toHaveLength(2)
 
   frozen.process.kill('SIGCONT')
   await frozen.ask({ deliver: { prefix: 'c', count: 2 } })
   // Its commit was refused; it reads the checkpoint and opens anew, which cuts its own part and nobody else's.
-  expect(await frozen.ask({ open: ledger.known() })).toEqual({ receipts: [] })
+  expect(await frozen.ask({ open: ledger.known() })).toEqual({ committed: [] })
   expect(await bench.ids()).toEqual(['a-0', 'a-1', 'a-2', 'b-0', 'b-1', 'b-2'])
 })
 
@@ -88,7 +88,7 @@ it('cuts the part of a frozen writer as soon as that is dead', async () => {
   const sink = bench.sink()
   const ledger = new StreamLedger(streamOf(sink, 101))
   const frozen = await start([bench.path, 'obey'])
-  ledger.commit((await frozen.ask({ open: ledger.known(), deliver: { prefix: 'a', count: 2 } })).receipts!)
+  ledger.commit((await frozen.ask({ open: ledger.known(), deliver: { prefix: 'a', count: 2 } })).committed!)
   await frozen.ask({ deliver: { prefix: 'b', count: 2 } })
   frozen.process.kill('SIGSTOP')
   await ledger.ship(sink, buildEvents(2, 'b'))
@@ -102,26 +102,26 @@ it('gives live processes identities of their own, and a later process a free one
   const ledger = new StreamLedger(streamOf(bench.sink(), 101))
   const writers = new Set<string>()
   for (const child of [first, second]) {
-    const { receipts } = await child.ask({ open: ledger.known(), deliver: { prefix: 'x', count: 1 } })
-    ledger.commit(receipts!)
-    writers.add(receipts![0]!.writer)
+    const { committed } = await child.ask({ open: ledger.known(), deliver: { prefix: 'x', count: 1 } })
+    ledger.commit(committed!)
+    writers.add(committed![0]!.writer)
   }
   expect(writers.size).toBe(2)
   await first.kill('SIGKILL')
   const third = await start([bench.path, 'obey'])
-  const { receipts } = await third.ask({ open: ledger.known(), deliver: { prefix: 'y', count: 1 } })
-  expect(writers.has(receipts![0]!.writer)).toBe(true)
+  const { committed } = await third.ask({ open: ledger.known(), deliver: { prefix: 'y', count: 1 } })
+  expect(writers.has(committed![0]!.writer)).toBe(true)
 })
 
 it('takes back a delivery that met a limit half way, and says what to do', async () => {
   const child = await start([bench.path, 'obey'], 64)
   const ledger = new StreamLedger(streamOf(bench.sink(), 101))
   const small = await child.ask({ open: ledger.known(), deliver: { prefix: 'fits', count: 5 } })
-  ledger.commit(small.receipts!)
+  ledger.commit(small.committed!)
   const refused = await child.ask({ deliver: { prefix: 'large', count: 5000 } })
   expect(refused).toMatchObject({ code: 'disk_full', message: expect.stringContaining('ulimit') })
   expect(await bench.ids()).toHaveLength(5)
-  ledger.commit((await child.ask({ deliver: { prefix: 'more', count: 5 } })).receipts!)
+  ledger.commit((await child.ask({ deliver: { prefix: 'more', count: 5 } })).committed!)
   await child.kill('SIGKILL')
   await (await ledger.open(bench.sink())).close()
   expect(await bench.ids()).toHaveLength(10)

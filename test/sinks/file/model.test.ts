@@ -65,8 +65,8 @@ async function holds(compress: 'none' | 'gzip' | 'zstd', steps: readonly Step[])
   }
   const deliver = async (count: number) => {
     const events = buildEvents(count, `page-${page++}`)
-    const { receipts } = await (opened ?? (await open())).deliver(events, never())
-    return { receipts, ids: events.map(({ id }) => id) }
+    const { committed: lengths } = await (opened ?? (await open())).deliver(events, never())
+    return { lengths, ids: events.map(({ id }) => id) }
   }
 
   const begin = async (how: 'restart' | 'reopen' | 'tear') => {
@@ -83,8 +83,8 @@ async function holds(compress: 'none' | 'gzip' | 'zstd', steps: readonly Step[])
   try {
     for (const step of steps) {
       if (step.do === 'commit') {
-        const { receipts, ids } = await deliver(step.events)
-        ledger.commit(receipts)
+        const { lengths, ids } = await deliver(step.events)
+        ledger.commit(lengths)
         committed.push(...ids)
       } else if (step.do === 'forget') {
         // The port's rule: nothing is delivered after an uncommitted delivery before the stream is opened again.

@@ -1,7 +1,7 @@
 import { appendFile, link, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import type { Receipt } from '../../../src/domain/delivery.ts'
+import type { CommittedPart } from '../../../src/domain/delivery.ts'
 import { Failure } from '../../../src/domain/failure.ts'
 import type { TransactionalSink } from '../../../src/ports/sink.ts'
 import { compareParts } from '../../../src/sinks/file/compare-parts.ts'
@@ -21,14 +21,14 @@ beforeEach(async () => {
 afterEach(() => bench.dispose())
 
 function part(index = 0): string {
-  return join(bench.folder(), [...ledger.receipts.keys()][index]!)
+  return join(bench.folder(), [...ledger.committed.keys()][index]!)
 }
 
 /** What a backup of the store would have held at this moment. */
 function backup(): () => void {
-  const copy = new Map(ledger.receipts)
+  const copy = new Map(ledger.committed)
   return () => {
-    ledger.receipts.clear()
+    ledger.committed.clear()
     ledger.commit([...copy.values()])
   }
 }
@@ -59,11 +59,13 @@ it('keeps aside what an older copy of the store does not know', async () => {
   await ledger.ship(sink, buildEvents(1, 'c'))
   const before = await readFile(part())
   restore()
-  const [receipt] = ledger.receipts.values()
+  const [committedPart] = ledger.committed.values()
   await reopen()
   expect(await bench.ids()).toHaveLength(50)
-  expect(bench.named('FileCut')).toMatchObject([{ keptAside: true, bytes: before.length - receipt!.bytes }])
-  expect(await aside()).toEqual([before.subarray(receipt!.bytes)])
+  expect(bench.named('FileCut')).toMatchObject([
+    { keptAside: true, bytes: before.length - committedPart!.bytes },
+  ])
+  expect(await aside()).toEqual([before.subarray(committedPart!.bytes)])
 })
 
 it('keeps a whole part aside that an older copy of the store does not know', async () => {
@@ -83,8 +85,8 @@ it('keeps one copy of a cut that comes again and again, the longest, for two wee
   await ledger.ship(sink, buildEvents(1, 'a'))
   for (const count of [2, 9, 3]) {
     const opened = await ledger.open(sink)
-    const [{ bytes }] = (await opened.deliver(buildEvents(count, 'b'), never())).receipts as [Receipt]
-    sizes.push(bytes - [...ledger.receipts.values()][0]!.bytes)
+    const [{ bytes }] = (await opened.deliver(buildEvents(count, 'b'), never())).committed as [CommittedPart]
+    sizes.push(bytes - [...ledger.committed.values()][0]!.bytes)
     await sink.close()
     sink = bench.sink({}, { clock })
     await reopen()
@@ -122,18 +124,20 @@ it('does not name an empty part that a writer left before its first line', async
   expect(await bench.files()).toHaveLength(1)
 })
 
-it('never pads a part that is shorter than its receipt, and writes beside it', async () => {
+it('never pads a part that is shorter than its committed length, and writes beside it', async () => {
   await ledger.ship(sink, buildEvents(3, 'a'))
   const path = part()
-  const [receipt] = ledger.receipts.values()
-  await truncate(path, receipt!.bytes - 5)
+  const [committedPart] = ledger.committed.values()
+  await truncate(path, committedPart!.bytes - 5)
   await ledger.ship(sink, buildEvents(1, 'b'))
   await reopen()
-  expect(bench.named('FileShort')).toMatchObject([{ expected: receipt!.bytes, found: receipt!.bytes - 5 }])
+  expect(bench.named('FileShort')).toMatchObject([
+    { expected: committedPart!.bytes, found: committedPart!.bytes - 5 },
+  ])
   expect(await readFile(path, 'utf8')).not.toContain('\0')
   expect(await bench.ids()).toEqual(['a-0', 'a-1', 'b-0'])
   const differences = await compareParts(bench.path, ledger.stream, ledger.known())
-  expect(differences).toMatchObject([{ fault: 'short', expectedBytes: receipt!.bytes }])
+  expect(differences).toMatchObject([{ fault: 'short', expectedBytes: committedPart!.bytes }])
 })
 
 it('says once that a part is gone, and never gives its name again', async () => {
@@ -142,7 +146,7 @@ it('says once that a part is gone, and never gives its name again', async () => 
   await ledger.ship(sink, buildEvents(1, 'b'))
   await reopen()
   expect(bench.named('FileShort')).toMatchObject([{ found: 0 }])
-  expect(ledger.receipts.size).toBe(2)
+  expect(ledger.committed.size).toBe(2)
   expect(await compareParts(bench.path, ledger.stream, ledger.known())).toMatchObject([{ fault: 'missing' }])
 })
 
@@ -164,9 +168,9 @@ it.each([
   ['appended to', (path: string) => appendFile(path, 'x\n'), 'bytes instead of'],
 ])('opens another part when the one it writes was %s', async (_what, change, why) => {
   const opened = await ledger.open(sink)
-  ledger.commit((await opened.deliver(buildEvents(2, 'a'), never())).receipts)
+  ledger.commit((await opened.deliver(buildEvents(2, 'a'), never())).committed)
   await change(part())
-  ledger.commit((await opened.deliver(buildEvents(2, 'b'), never())).receipts)
+  ledger.commit((await opened.deliver(buildEvents(2, 'b'), never())).committed)
   await opened.close()
   expect(bench.named('FileReplaced')).toMatchObject([{ why: expect.stringContaining(why) }])
   expect(await readFile(part(1), 'utf8')).toMatch(/^\{"id":"b-0".*\n\{"id":"b-1".*\n$/)
@@ -214,7 +218,7 @@ it('goes on with its parts after the sink was renamed in the store', async () =>
   await opened.deliver(buildEvents(1, 'b'), never())
   await sink.close()
   const renamed = new StreamLedger({ ...ledger.stream, sink: 'renamed' })
-  renamed.commit([...ledger.receipts.values()])
+  renamed.commit([...ledger.committed.values()])
   await renamed.ship(bench.sink({ name: 'renamed' }), buildEvents(1, 'c'))
   expect(await bench.ids()).toEqual(['a-0', 'c-0'])
 })

@@ -1,5 +1,5 @@
 import { dayOf, shiftDay } from '../../../src/domain/day.ts'
-import type { Receipt } from '../../../src/domain/delivery.ts'
+import type { CommittedPart } from '../../../src/domain/delivery.ts'
 import type { Event } from '../../../src/domain/event.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
 import type { Format } from '../../../src/ports.ts'
@@ -52,7 +52,7 @@ export function buildEvents(count: number, prefix = 'event'): Event[] {
 export class StreamLedger {
   readonly stream: Stream
   readonly storeId: string
-  readonly receipts = new Map<string, Receipt>()
+  readonly committed = new Map<string, CommittedPart>()
   /** What `confirm` answers: is the fence of the last open still the latest? */
   confirm = (): Promise<void> => Promise.resolve()
   /** Ids of events that others have shipped. */
@@ -83,14 +83,14 @@ export class StreamLedger {
     }
     return {
       storeId: this.storeId,
-      receipts: [...this.receipts.values()],
+      committed: [...this.committed.values()],
       confirm: () => this.confirm(),
       ...(!readable && { lastCopies }),
     }
   }
 
-  commit(receipts: readonly Receipt[]): void {
-    for (const receipt of receipts) this.receipts.set(receipt.part, receipt)
+  commit(committed: readonly CommittedPart[]): void {
+    for (const committedPart of committed) this.committed.set(committedPart.part, committedPart)
   }
 
   open(sink: AnySink, readable = true): Promise<OpenStream> {
@@ -102,7 +102,7 @@ export class StreamLedger {
   async ship(sink: AnySink, events: readonly Event[]): Promise<void> {
     const opened = await this.open(sink)
     try {
-      this.commit((await opened.deliver(events, never())).receipts)
+      this.commit((await opened.deliver(events, never())).committed)
     } finally {
       await opened.close()
     }

@@ -1,7 +1,7 @@
 /**
- * A sink in a process of its own. argv: path, then `obey` or `ship` with a commit log.
- * `obey`: one JSON command a line on stdin, one JSON answer a line on stdout.
- * `ship`: waits for a word on stdin, then ships pages until it is killed; a commit is one line in the log, written after the delivery resolved.
+ * A sink in a process of its own. argv: path, then `obey` or `ship` with a commit log. `obey`: one JSON command a line
+ * on stdin, one JSON answer a line on stdout. `ship`: waits for a word on stdin, then ships pages until it is killed; a
+ * commit is one line in the log, written after the delivery resolved.
  */
 import { appendFileSync } from 'node:fs'
 import { once } from 'node:events'
@@ -51,18 +51,21 @@ async function shipZone(
   commits: readonly Commit[],
 ): Promise<void> {
   const known = commits.filter((commit) => commit.zone === zone)
-  const receipts = new Map(
-    known.flatMap((commit) => commit.receipts).map((receipt) => [receipt.part, receipt]),
+  const committed = new Map(
+    known.flatMap((commit) => commit.committed).map((committedPart) => [committedPart.part, committedPart]),
   )
   for (let page = known.length; ;) {
-    const known = { storeId: 'store-1', receipts: [...receipts.values()], confirm: holds }
+    const known = { storeId: 'store-1', committed: [...committed.values()], confirm: holds }
     const opened = await sink.reconcile(streamOf(sink, zone), known, never())
     for (let turn = 0; turn < 3; turn++, page++) {
       const events = buildEvents(1 + ((page * 7) % 40), `${zone}-${page}`)
       const delivery = await opened.deliver(events, never())
       const ids = events.map((event) => event.id)
-      appendFileSync(log, `${JSON.stringify({ zone, receipts: delivery.receipts, ids } satisfies Commit)}\n`)
-      for (const receipt of delivery.receipts) receipts.set(receipt.part, receipt)
+      appendFileSync(
+        log,
+        `${JSON.stringify({ zone, committed: delivery.committed, ids } satisfies Commit)}\n`,
+      )
+      for (const committedPart of delivery.committed) committed.set(committedPart.part, committedPart)
     }
     await opened.close()
   }
@@ -80,7 +83,7 @@ async function obey(sink: TransactionalSink): Promise<void> {
       }
       const { prefix, count } = command.deliver ?? { prefix: '', count: 0 }
       const delivery = await opened?.deliver(buildEvents(count, prefix), never())
-      answer({ receipts: delivery?.receipts ?? [] })
+      answer({ committed: delivery?.committed ?? [] })
     } catch (error) {
       answer({ code: isFailure(error) ? error.code : 'bug', message: messageOf(error) })
     }

@@ -3,7 +3,7 @@ import { idOf, contractFormat, sinkContract } from '../../contract/sink.contract
 import { listen } from '../../transport/listening.ts'
 import { openSink } from './far-side.ts'
 
-sinkContract('http', { hasReceipts: false, canFail: true, canHang: true }, async () => {
+sinkContract('http', { isTransactional: false, canFail: true, canHang: true }, async () => {
   const taken: string[] = []
   let failing = false
   let held: ServerResponse[] | undefined

@@ -29,7 +29,7 @@ describe('what is sent', () => {
       })
       expect(headers['content-encoding']).toBe(compression === 'none' ? undefined : compression)
       expect(headers['transfer-encoding']).toBeUndefined()
-      expect(delivery).toMatchObject({ refusals: [], receipts: [] })
+      expect(delivery).toMatchObject({ refusals: [], committed: [] })
       expect(named(happenings, 'SinkAnswered')).toMatchObject([
         { sink: 'siem', outcome: 'ok', bytes: Buffer.byteLength(text) },
       ])

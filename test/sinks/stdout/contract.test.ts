@@ -8,7 +8,7 @@ import { contractFormat, idOf, sinkContract } from '../../contract/sink.contract
 import { waitFor } from '../../setup/wait-for.ts'
 
 /** The reader is a real process behind a real pipe; in front of it stands a gate that can be shut. */
-sinkContract('stdout', { hasReceipts: false, canFail: false, canHang: true }, () => {
+sinkContract('stdout', { isTransactional: false, canFail: false, canHang: true }, () => {
   const cat = spawn('cat', { stdio: ['pipe', 'pipe', 'inherit'] })
   const pipe = cat.stdin as Socket
   let text = Buffer.alloc(0)
