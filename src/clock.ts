@@ -1,6 +1,6 @@
 import { setTimeout as sleepFor } from 'node:timers/promises'
 import { cancelled } from './domain/failure.ts'
-import type { Clock } from './ports.ts'
+import type { Clock } from './ports/clock.ts'
 
 /** The longest wait that one timer can hold: Node turns anything longer into 1 ms. */
 const longestTimerMs = 2 ** 31 - 1

@@ -8,7 +8,8 @@ import { Failure, isFailure, messageOf } from '../domain/failure.ts'
 import type { Stream, Zone } from '../domain/stream.ts'
 import { formats, type FormatName } from '../formats/registry.ts'
 import { noTrust } from '../domain/trust.ts'
-import type { CheckpointStore, Holder } from '../ports.ts'
+import type { Holder } from '../ports/ledger.ts'
+import type { Store } from '../ports/store.ts'
 import { auditDay } from '../pump/audit.ts'
 import { auditFiles, type ReadableSink } from '../pump/audit-files.ts'
 import { auditDays, type DaysAudit } from '../pump/audit-days.ts'
@@ -39,7 +40,7 @@ export interface AuditRequest {
 
 /** Compares days with the store, and repairs what differs where that is asked for. Throws `cancelled` only. */
 export async function audit(config: Config, request: AuditRequest, signal: AbortSignal): Promise<DaysAudit> {
-  let store: CheckpointStore | undefined
+  let store: Store | undefined
   try {
     store = await openExistingStore(config, systemClock)
     if (store !== undefined) return await auditOver(store, config, request, signal)
@@ -54,7 +55,7 @@ export async function audit(config: Config, request: AuditRequest, signal: Abort
 }
 
 async function auditOver(
-  store: CheckpointStore,
+  store: Store,
   config: Config,
   { zones, day, sinks, repair, deep, tell }: AuditRequest,
   signal: AbortSignal,
@@ -95,13 +96,13 @@ async function auditOver(
 }
 
 async function repairOver(
-  store: CheckpointStore,
+  store: Store,
   shipping: Shipping,
   { stream, zone, ground, holder }: { stream: Stream; zone: Zone; ground: Ground; holder: Holder },
   signal: AbortSignal,
 ): Promise<number> {
   const { clock, apiClock } = ground
-  const trust = (await store.read(stream))?.trust ?? noTrust
+  const trust = (await store.ledger.read(stream))?.trust ?? noTrust
   const wish: ReadRequest = { id: randomUUID() }
   const pump = (abort: AbortSignal) =>
     shipping.pump({ stream, zone, trust, lane: 'backfill', wish }, () => false, abort)
@@ -112,7 +113,7 @@ async function repairOver(
   return delivered
 }
 
-function auditedSink(sink: SinkConfig, store: CheckpointStore): AuditedSink {
+function auditedSink(sink: SinkConfig, store: Store): AuditedSink {
   if (sink.type !== 'file') return { name: sink.name }
   const identify = identifyAny(sink.format)
   return {

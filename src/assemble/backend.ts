@@ -4,7 +4,10 @@ import type { PlannedStream } from '../domain/plan.ts'
 import type { StateSnapshot } from '../domain/snapshot.ts'
 import type { WorkerStatus } from '../domain/status.ts'
 import type { Lane, Stream } from '../domain/stream.ts'
-import type { AccountGate, CheckpointStore, Holder, Schedule } from '../ports.ts'
+import type { AccountGate } from '../ports/account-gate.ts'
+import type { Holder } from '../ports/ledger.ts'
+import type { Schedule } from '../ports/schedule.ts'
+import type { Store } from '../ports/store.ts'
 import type { SinkReconciler } from '../pump/reconcile-sinks.ts'
 import type { ApiClock } from '../pump/api-clock.ts'
 import type { TickTracing } from '../telemetry/tracing.ts'
@@ -13,7 +16,7 @@ export type Role = 'all' | 'scheduler' | 'worker'
 
 /** What `state` decides: where checkpoints are, who starts pumps, and what processes share. */
 export interface Backend {
-  readonly store: CheckpointStore
+  readonly store: Store
   readonly holder: Holder
   /** The roles that tell the gauges of shared state; those of other processes would only repeat them. */
   readonly tellsState: boolean

@@ -6,7 +6,7 @@ import type { Event } from '../domain/event.ts'
 import { isFailure, messageOf } from '../domain/failure.ts'
 import type { Stream, Zone } from '../domain/stream.ts'
 import { formats, madeAgainOf, type FormatName } from '../formats/registry.ts'
-import type { CheckpointStore } from '../ports.ts'
+import type { Store } from '../ports/store.ts'
 import type { ArchivedPiece } from '../pump/archive-source.ts'
 import { withHeartbeat } from '../pump/heartbeat.ts'
 import { shipArchived, type Archived } from '../pump/ship-archived.ts'
@@ -75,7 +75,7 @@ export async function backfillFromArchive(
 interface Work {
   readonly config: Config
   readonly wish: ArchiveWish
-  readonly store: CheckpointStore
+  readonly store: Store
   readonly shipping: Shipping
   readonly told: ArchiveTold
 }
@@ -114,8 +114,8 @@ async function isArchived(source: ArchiveConfig, stream: Stream): Promise<boolea
 }
 
 /** A day without events has no file; the source's own checkpoint tells where it was read to its end. */
-async function wasEmpty(store: CheckpointStore, source: ArchiveConfig, stream: Stream): Promise<boolean> {
-  const own = await store.read({ ...stream, sink: source.name })
+async function wasEmpty(store: Store, source: ArchiveConfig, stream: Stream): Promise<boolean> {
+  const own = await store.ledger.read({ ...stream, sink: source.name })
   if (own?.lastFull === undefined) return false
   const { delivered, deadLetters, dropped = 0 } = own.counters
   return delivered + deadLetters + dropped === 0
@@ -154,12 +154,12 @@ async function* piecesOf(
 
 /** After a restart of this host its clock may be behind what the store knows. */
 async function setClocks(
-  store: CheckpointStore,
+  store: Store,
   zones: readonly Zone[],
   { deps }: Pick<Shipping, 'deps'>,
 ): Promise<void> {
   const accounts = new Map(zones.map(({ id, account }) => [id, account]))
-  for (const { stream, lastCommitAtMs } of await store.list()) {
+  for (const { stream, lastCommitAtMs } of await store.catalogue.checkpoints()) {
     const account = accounts.get(stream.zone)
     if (account !== undefined) deps.apiClock.notBefore(account, lastCommitAtMs)
   }

@@ -3,7 +3,8 @@ import type { Backfill } from '../domain/backfill.ts'
 import type { Failure } from '../domain/failure.ts'
 import { plan, type PlannedStream } from '../domain/plan.ts'
 import { streamKey } from '../domain/stream.ts'
-import type { CheckpointStore, Holder } from '../ports.ts'
+import type { Holder } from '../ports/ledger.ts'
+import type { Store } from '../ports/store.ts'
 import { recordAnswer, recordAnswers } from '../pump/backfill.ts'
 import { drain, type GivenUp } from '../schedule/local/drain.ts'
 import { createHolder, type Ground } from './ground.ts'
@@ -18,7 +19,7 @@ export type InPlace =
 interface InPlaceJob {
   readonly config: Config
   readonly ground: Ground
-  readonly store: CheckpointStore
+  readonly store: Store
   readonly id: string
 }
 
@@ -57,12 +58,12 @@ async function drainBackfills(
   signal: AbortSignal,
 ): Promise<GivenUp[]> {
   const { clock, apiClock } = ground
-  const others = new Set((await store.backfills()).flatMap((each) => (each.id === id ? [] : [each.id])))
+  const others = new Set((await store.backfills.list()).flatMap((each) => (each.id === id ? [] : [each.id])))
   let wished: ReadonlySet<string> = new Set()
 
   async function planOwn(): Promise<PlannedStream[]> {
     // Those of before rest: nothing that they began is let go.
-    const backfills = (await store.backfills()).map((each) =>
+    const backfills = (await store.backfills.list()).map((each) =>
       others.has(each.id) && each.state === 'running' ? { ...each, state: 'paused' as const } : each,
     )
     const next = await planBackfills(backfills, store, shipping, apiClock.now)
@@ -84,7 +85,7 @@ async function drainBackfills(
       plan: planOwn,
       pump,
       streams: () => config.workers.backfillStreams,
-      heartbeat: () => store.heartbeat(holder),
+      heartbeat: () => store.ledger.heartbeat(holder),
       progressed: () => undefined,
     },
     signal,
@@ -93,11 +94,11 @@ async function drainBackfills(
 
 async function planBackfills(
   backfills: readonly Backfill[],
-  store: CheckpointStore,
+  store: Store,
   { settings }: Shipping,
   nowOf: (account: string) => number,
 ): Promise<PlannedStream[]> {
-  const [checkpoints, pairs] = await Promise.all([store.list(), store.pairs()])
+  const [checkpoints, pairs] = await Promise.all([store.catalogue.checkpoints(), store.catalogue.routes()])
   return plan({ ...settings, nowOf, checkpoints, pairs, backfills }).filter(({ lane }) => lane === 'backfill')
 }
 

@@ -3,7 +3,7 @@ import { systemClock } from '../clock.ts'
 import type { Config } from '../config/schema.ts'
 import type { Backfill, BackfillState } from '../domain/backfill.ts'
 import type { BackfillStatus } from '../domain/status.ts'
-import type { CheckpointStore } from '../ports.ts'
+import type { Store } from '../ports/store.ts'
 import { planBackfill, type BackfillPlan, type BackfillWish } from '../pump/backfill-plan.ts'
 import { createProgressReading, type StreamProgress } from '../pump/backfill-progress.ts'
 import { backfillStatuses } from '../pump/backfill-status.ts'
@@ -61,13 +61,15 @@ export async function openBackfillDesk(config: Config, options: GroundOptions): 
       store ??= await openStore(config, clock)
       const id = randomBytes(5).toString('hex')
       const backfill: Backfill = { id, createdAtMs: clock.now(), from, to, state: 'running', streams }
-      await store.addBackfill(backfill)
+      await store.backfills.add(backfill)
       return backfill
     },
-    all: async () => (await store?.backfills()) ?? [],
+    all: async () => (await store?.backfills.list()) ?? [],
     statuses: async () =>
-      store === undefined ? [] : backfillStatuses(await store.backfills(), await store.list()),
-    change: async (id, state) => (await store?.setBackfillState(id, state)) ?? false,
+      store === undefined
+        ? []
+        : backfillStatuses(await store.backfills.list(), await store.catalogue.checkpoints()),
+    change: async (id, state) => (await store?.backfills.setState(id, state)) ?? false,
     look: async (id) => (store === undefined ? undefined : lookAt(store, id)),
     worker: async () => (await workersOn(config, clock))[0]?.name,
     async runInPlace(id, signal) {
@@ -80,8 +82,8 @@ export async function openBackfillDesk(config: Config, options: GroundOptions): 
   }
 }
 
-async function lookAt(store: CheckpointStore, id: string): Promise<BackfillLook | undefined> {
-  const backfill = (await store.backfills()).find((each) => each.id === id)
+async function lookAt(store: Store, id: string): Promise<BackfillLook | undefined> {
+  const backfill = (await store.backfills.list()).find((each) => each.id === id)
   if (backfill === undefined) return undefined
-  return { backfill, streams: createProgressReading(await store.list())(backfill) }
+  return { backfill, streams: createProgressReading(await store.catalogue.checkpoints())(backfill) }
 }

@@ -4,7 +4,8 @@ import type { DeadLetter, RefusalReason } from '../domain/delivery.ts'
 import type { Event, Identity } from '../domain/event.ts'
 import { isFailure, messageOf } from '../domain/failure.ts'
 import { streamKey, type Stream, type Zone } from '../domain/stream.ts'
-import type { CheckpointStore, DeadLetterCount } from '../ports.ts'
+import type { DeadLetterCount } from '../domain/dead-letter-count.ts'
+import type { Store } from '../ports/store.ts'
 import type { AnySink } from '../ports/sink.ts'
 import { dropLetters } from '../pump/drop-letters.ts'
 import { withHeartbeat } from '../pump/heartbeat.ts'
@@ -23,7 +24,7 @@ export async function listDeadLetters(config: Config): Promise<DeadLetter[]> {
   const store = await openExistingStore(config, systemClock)
   if (store === undefined) return []
   try {
-    return await store.deadLetters()
+    return await store.deadLetters.list()
   } finally {
     await store.close()
   }
@@ -90,7 +91,7 @@ const emptyDesk: LetterDesk = {
 }
 
 /** Over a store that is open. */
-export function createLetterDesk(config: Config, store: CheckpointStore, clock = systemClock): LetterDesk {
+export function createLetterDesk(config: Config, store: Store, clock = systemClock): LetterDesk {
   const zones = new Map(zonesOf(config).map((zone) => [zone.id, zone]))
   // A zone that left the configuration may have some still.
   const zoneOf = (id: number): Zone => zones.get(id) ?? { id, name: String(id), account: '' }
@@ -159,14 +160,14 @@ export function createLetterDesk(config: Config, store: CheckpointStore, clock =
   }
 
   return {
-    counts: () => store.deadLetterStreams(),
+    counts: () => store.deadLetters.counts(),
     async groups(counts) {
       const byStream = Map.groupBy(counts, streamKey)
       const groups: LetterGroup[] = []
       for (const own of byStream.values()) {
         const { zone, day, sink } = own[0]!
         const stream = { zone, day, sink }
-        groups.push({ stream, counts: own, keys: await store.deadLetterKeys(stream) })
+        groups.push({ stream, counts: own, keys: await store.deadLetters.keys(stream) })
       }
       return groups
     },

@@ -46,7 +46,7 @@ export async function openEmbedded(config: Config, { clock, telemetry }: Ground)
         pump: (planned, mayGoOn, signal) => ticks.started(() => pump(planned, mayGoOn, signal)),
         streams: () => now.workers.streams,
         backfillStreams: () => now.workers.backfillStreams,
-        heartbeat: () => store.heartbeat(holder),
+        heartbeat: () => store.ledger.heartbeat(holder),
         async housekeep(signal) {
           await reconciler.reconcileAll(signal)
           await housekeep(signal)

@@ -3,7 +3,7 @@ import { isFailure, type Failure } from '../domain/failure.ts'
 import type { PlannedStream } from '../domain/plan.ts'
 import type { StateSnapshot } from '../domain/snapshot.ts'
 import type { Lane } from '../domain/stream.ts'
-import type { Schedule } from '../ports.ts'
+import type { Schedule } from '../ports/schedule.ts'
 import { createHousekeeping } from '../pump/housekeep.ts'
 import { observe } from '../pump/observe.ts'
 import { isOfSink } from '../pump/reconcile-sinks.ts'
@@ -117,7 +117,7 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
         {
           clock,
           streams: () => config.workers.streams,
-          heartbeat: () => store.heartbeat(backend.holder),
+          heartbeat: () => store.ledger.heartbeat(backend.holder),
           async plan() {
             turned('schedule')
             return (await planner.plan(wish)).filter(({ lane }) => lane === 'live')

@@ -1,6 +1,7 @@
 import type { RedisStateConfig } from '../config/state.ts'
 import type { WorkerStatus } from '../domain/status.ts'
-import type { Clock, ScheduleLock } from '../ports.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { ScheduleLock } from '../ports/schedule.ts'
 
 /** Who ships over a Redis now, asked by a process that is none of them. */
 export async function fleetWorkers(state: RedisStateConfig, clock: Clock): Promise<WorkerStatus[]> {

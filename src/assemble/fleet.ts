@@ -39,7 +39,7 @@ export async function openFleet(
 
   async function beat(): Promise<void> {
     try {
-      await store.heartbeat(holder)
+      await store.ledger.heartbeat(holder)
       trouble = undefined
     } catch (error) {
       trouble = messageOf(error)

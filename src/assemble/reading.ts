@@ -1,5 +1,5 @@
 import type { Config } from '../config/schema.ts'
-import type { Source } from '../ports.ts'
+import type { Source } from '../ports/source.ts'
 import { createShieldClient, type ShieldClient } from '../shield/client.ts'
 import { createEventLogSource } from '../shield/event-logs.ts'
 import { createPageBudget } from '../shield/page-budget.ts'

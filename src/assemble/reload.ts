@@ -3,7 +3,7 @@ import { ConfigFaults, faultLine } from '../config/faults.ts'
 import type { Loaded } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { messageOf } from '../domain/failure.ts'
-import type { Telemetry } from '../ports.ts'
+import type { Telemetry } from '../ports/telemetry.ts'
 
 /** Of an engine, what a reload needs to know. */
 export interface Reloadable {

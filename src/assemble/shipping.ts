@@ -3,7 +3,8 @@ import type { Failure } from '../domain/failure.ts'
 import type { PlannedStream } from '../domain/plan.ts'
 import type { Policy } from '../domain/policy.ts'
 import { formats } from '../formats/registry.ts'
-import type { CheckpointStore, Holder } from '../ports.ts'
+import type { Holder } from '../ports/ledger.ts'
+import type { Store } from '../ports/store.ts'
 import type { AnySink, Sink } from '../ports/sink.ts'
 import { createPlanner, type Planner, type PlanSettings } from '../pump/planner.ts'
 import { pumpStream } from '../pump/pump-stream.ts'
@@ -47,7 +48,7 @@ export function policyOf({ poll }: Config): Policy {
 
 /** What shipping takes of a backend; a command that only looks may bring its own. */
 export interface ShippingOver {
-  readonly store: CheckpointStore
+  readonly store: Store
   readonly holder: Holder
   readonly gateOf?: Backend['gateOf']
 }

@@ -1,6 +1,9 @@
 import type { Config } from '../config/schema.ts'
 import type { WorkerStatus } from '../domain/status.ts'
-import type { CheckpointStore, Clock, ScheduleLock, Telemetry } from '../ports.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { ScheduleLock } from '../ports/schedule.ts'
+import type { Store } from '../ports/store.ts'
+import type { Telemetry } from '../ports/telemetry.ts'
 import { createScheduleLock } from '../state/sqlite/schedule-lock.ts'
 import { openSqliteStore } from '../state/sqlite/store.ts'
 import { fleetLock, fleetWorkers } from './fleet-workers.ts'
@@ -19,7 +22,7 @@ export async function openStore(
   config: Config,
   clock: Clock,
   { create = true, telemetry = silent }: OpenStoreOptions = {},
-): Promise<CheckpointStore> {
+): Promise<Store> {
   const { state } = config
   const deadLetterMaxBytes = config.deadLetters.maxBytes
   if (state.kind === 'sqlite') return openSqliteStore({ path: state.path, clock, deadLetterMaxBytes, create })

@@ -1,7 +1,8 @@
 import type { Config } from '../config/schema.ts'
 import type { Loaded } from '../config/load.ts'
 import type { Status } from '../domain/status.ts'
-import type { CheckpointStore, Clock } from '../ports.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Store } from '../ports/store.ts'
 import { createPlanner } from '../pump/planner.ts'
 import { statusOf } from '../pump/status.ts'
 import { openExistingStore, stateName } from './existing-store.ts'
@@ -39,7 +40,7 @@ export async function readStatus({ config }: Loaded): Promise<StatusReading> {
 }
 
 /** A store that ends with this process. */
-function openNothing(config: Config, clock: Clock): Promise<CheckpointStore> {
+function openNothing(config: Config, clock: Clock): Promise<Store> {
   const { keepDays } = config.state
   return openStore({ ...config, state: { kind: 'sqlite', path: ':memory:', keepDays } }, clock)
 }

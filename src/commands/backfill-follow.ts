@@ -1,6 +1,6 @@
 import type { BackfillDesk, BackfillLook } from '../assemble/backfill.ts'
 import { isFailure } from '../domain/failure.ts'
-import type { Clock } from '../ports.ts'
+import type { Clock } from '../ports/clock.ts'
 import type { BackfillView } from './backfill-view.ts'
 
 /** A run that is being restarted is back by then. */

@@ -8,7 +8,7 @@ import {
 import { printable } from '../domain/printable.ts'
 import type { Config } from '../config/schema.ts'
 import { streamKey } from '../domain/stream.ts'
-import type { Clock } from '../ports.ts'
+import type { Clock } from '../ports/clock.ts'
 import { pagesText } from './backfill-text.ts'
 import { durationText } from './duration.ts'
 import type { Io, Output } from './io.ts'

@@ -1,7 +1,7 @@
 import type { Daemon } from '../assemble/daemon.ts'
 import type { Config } from '../config/schema.ts'
 import type { Happening } from '../domain/happening.ts'
-import type { Clock } from '../ports.ts'
+import type { Clock } from '../ports/clock.ts'
 import type { Io, Output } from './io.ts'
 import { createLiveBlock } from './live-block.ts'
 import { createTally } from './progress-tally.ts'

@@ -4,7 +4,7 @@ import { messageOf } from '../domain/failure.ts'
 import { dayOf, daysFrom, firstReadable } from '../domain/day.ts'
 import { scenarios } from '../simulator/scenarios.ts'
 import { startSimulator, type Simulator, type SimulatorOptions } from '../simulator/simulator.ts'
-import type { Clock } from '../ports.ts'
+import type { Clock } from '../ports/clock.ts'
 import { idList, nameList, wholeNumber } from './arguments.ts'
 import type { Registration } from './registration.ts'
 

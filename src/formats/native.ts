@@ -1,7 +1,7 @@
 import type { Event, Identity, JsonObject } from '../domain/event.ts'
 import { isObject } from '../domain/is-object.ts'
 import type { KeptEvent } from '../domain/kept-event.ts'
-import type { Format } from '../ports.ts'
+import type { Format } from '../ports/format.ts'
 import { jsonLine, readObject } from './line.ts'
 
 /** The shipper's own format: `native-schema.ts` describes it. Keys always come in the order below. */

@@ -1,4 +1,4 @@
-import type { Format } from '../ports.ts'
+import type { Format } from '../ports/format.ts'
 import { createNativeFormat } from './native.ts'
 import { createRawFormat } from './raw.ts'
 

@@ -37,7 +37,7 @@ export function createLastCopies(session: Session, seen: SeenWindow): LastCopies
 }
 
 async function loadLetters({ deps, job }: Session): Promise<Map<bigint, Identity>> {
-  const keys = await deps.store.deadLetterKeys(job.stream)
+  const keys = await deps.store.deadLetters.keys(job.stream)
   return new Map(keys.map((key) => [fingerprintOf(key), key]))
 }
 

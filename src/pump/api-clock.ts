@@ -1,4 +1,4 @@
-import type { Clock } from '../ports.ts'
+import type { Clock } from '../ports/clock.ts'
 
 /**
  * The API's clock, one an account: this host's clock corrected by the offset to the latest `Date`. Offsets below two

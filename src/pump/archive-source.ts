@@ -1,7 +1,8 @@
 import type { Event } from '../domain/event.ts'
 import { cancelled } from '../domain/failure.ts'
 import type { Cursor } from '../domain/page.ts'
-import type { Clock, Source } from '../ports.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Source } from '../ports/source.ts'
 import type { PartEnd } from './audited-sink.ts'
 
 /** Lines of a part in order; one that no event can be made of is undefined. */

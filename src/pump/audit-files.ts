@@ -3,7 +3,8 @@ import type { Identity } from '../domain/event.ts'
 import { cancelled, Failure } from '../domain/failure.ts'
 import { minuteOf, unpackFingerprints, type MinuteCount } from '../domain/seen.ts'
 import { streamKey, type Stream, type Zone } from '../domain/stream.ts'
-import type { CheckpointStore, Clock } from '../ports.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Store } from '../ports/store.ts'
 import { seenAs } from './adopt.ts'
 import type { FileAudit, FileMinute } from './audit-report.ts'
 import { differingParts, type AuditedSink, type PartEnd, type PartsDeps } from './audited-sink.ts'
@@ -11,7 +12,7 @@ import { proves } from './compare-ledger.ts'
 import { DoubtfulMinute, FaultTally, MinuteTally } from './line-tally.ts'
 
 export interface AuditFilesDeps extends PartsDeps {
-  readonly store: CheckpointStore
+  readonly store: Store
   readonly clock: Clock
 }
 
@@ -123,14 +124,14 @@ async function readSnapshot(
   signal: AbortSignal,
 ): Promise<Snapshot> {
   for (let tries = 0; tries < mostTries; tries++) {
-    const checkpoint = await store.read(stream)
+    const checkpoint = await store.ledger.read(stream)
     if (checkpoint === undefined) {
       const why = 'it was never shipped, or longer ago than state.keepDays'
       throw new Failure('refuse', 'rejected', `the state knows nothing of ${streamKey(stream)}: ${why}`)
     }
-    const ledger = await store.ledger(stream)
-    const letters = await store.deadLetterKeys(stream)
-    const isStill = (await store.read(stream))?.commit === checkpoint.commit
+    const ledger = await store.ledger.minutes(stream)
+    const letters = await store.deadLetters.keys(stream)
+    const isStill = (await store.ledger.read(stream))?.commit === checkpoint.commit
     if (isStill) return { checkpoint, ledger, letters }
     await clock.sleep(pauseMs, signal)
   }
@@ -198,7 +199,7 @@ async function loadMinutes(
   const looked = new Map<number, DoubtfulMinute>()
   for (let from = 0; from < minutes.length; from += minutesAtOnce) {
     const some = minutes.slice(from, from + minutesAtOnce)
-    const seen = await store.loadSeen(stream, some)
+    const seen = await store.ledger.loadSeen(stream, some)
     for (const minute of some) {
       const entry = counts.get(minute)
       const all = unpackFingerprints(seen.get(minute) ?? new Uint8Array())

@@ -5,7 +5,7 @@ import type { Policy } from '../domain/policy.ts'
 import type { MinuteCount } from '../domain/seen.ts'
 import { stateOf } from '../domain/stream-state.ts'
 import type { Stream, Zone } from '../domain/stream.ts'
-import type { CheckpointStore } from '../ports.ts'
+import type { Store } from '../ports/store.ts'
 import type { StreamAudit } from './audit-report.ts'
 import { differingParts, type AuditedSink } from './audited-sink.ts'
 import { compareMinutes, differingMinutes, type MinuteDifference } from './compare-ledger.ts'
@@ -20,7 +20,7 @@ export interface AuditJob {
 }
 
 export interface AuditDeps extends ReadDeps {
-  readonly store: CheckpointStore
+  readonly store: Store
   readonly policy: Policy
   /** A running process ships on this store, so what has just happened is about to be shipped. */
   isShipping(): Promise<boolean>
@@ -53,7 +53,7 @@ export async function auditDay(job: AuditJob, deps: AuditDeps, signal: AbortSign
   const subjects: Subject[] = []
   for (const sink of sinks) {
     const stream = { zone: zone.id, day, sink: sink.name }
-    const before = await deps.store.ledger(stream)
+    const before = await deps.store.ledger.minutes(stream)
     subjects.push({ sink, stream, before, events: createMissingEvents(deps.store, stream) })
   }
   const listing = await listDay(job, subjects, deps, signal)
@@ -97,7 +97,7 @@ async function judge(
   const untilMs = clock.monotonic() + Math.min(longestWaitMs, policy.everyMs * 2 + 10_000)
   for (;;) {
     const { after, differences } = await compare(subject, listed.listing, deps.store)
-    const checkpoint = await deps.store.read(subject.stream)
+    const checkpoint = await deps.store.ledger.read(subject.stream)
     const dueUntilMs = dueUntilOf(subject.stream, checkpoint, deps, zone)
     const missing = subject.events.reportOf(differences, dueUntilMs)
     const isFresh =
@@ -140,15 +140,15 @@ async function judge(
 async function compare(
   { stream, before }: Subject,
   listing: DayListing,
-  store: CheckpointStore,
+  store: Store,
 ): Promise<{ after: readonly MinuteCount[]; differences: MinuteDifference[] }> {
-  const after = await store.ledger(stream)
+  const after = await store.ledger.minutes(stream)
   const ledger = { before, after }
   const minutes = differingMinutes(listing, ledger)
   const differences: MinuteDifference[] = []
   for (let from = 0; from < minutes.length; from += minutesAtOnce) {
     const some = minutes.slice(from, from + minutesAtOnce)
-    differences.push(...compareMinutes(some, listing, ledger, await store.loadSeen(stream, some)))
+    differences.push(...compareMinutes(some, listing, ledger, await store.ledger.loadSeen(stream, some)))
   }
   return { after, differences }
 }

@@ -2,7 +2,8 @@ import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { CommittedPart } from '../domain/delivery.ts'
 import type { Identity } from '../domain/event.ts'
 import type { Stream } from '../domain/stream.ts'
-import type { CheckpointStore, Clock } from '../ports.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Store } from '../ports/store.ts'
 import type { PartReport } from './audit-report.ts'
 
 /** Lines of a part in order; one that no format knows has no identity. */
@@ -31,7 +32,7 @@ export interface AuditedSink {
 }
 
 export interface PartsDeps {
-  readonly store: Pick<CheckpointStore, 'read'>
+  readonly store: Pick<Store, 'ledger'>
   readonly clock: Clock
   /** A running process ships on this store, so what has just happened is about to be shipped. */
   isShipping(): Promise<boolean>
@@ -49,7 +50,7 @@ export async function differingParts(
 ): Promise<readonly PartReport[]> {
   if (sink.compareParts === undefined) return []
   for (let looks = 1; ; looks++) {
-    const parts = await sink.compareParts(stream, await store.read(stream))
+    const parts = await sink.compareParts(stream, await store.ledger.read(stream))
     if (parts.every(({ fault }) => fault === 'foreign')) return parts
     if (looks < partLooks) {
       await clock.sleep(partPauseMs, signal)

@@ -5,7 +5,9 @@ import { isReadable, todayOf } from '../domain/stream-state.ts'
 import { streamKey, type Stream, type Zone } from '../domain/stream.ts'
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Policy } from '../domain/policy.ts'
-import type { CheckpointStore, Clock, Source } from '../ports.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Source } from '../ports/source.ts'
+import type { Store } from '../ports/store.ts'
 import type { ApiClock } from './api-clock.ts'
 import { createPageEstimate, type PageEstimate } from './backfill-estimate.ts'
 import { noLongerKept } from './end-stream.ts'
@@ -30,7 +32,7 @@ export interface BackfillPlan extends BackfillWish {
 export interface BackfillPlanDeps {
   readonly source: Source
   /** Undefined where nothing was ever shipped. */
-  readonly store: CheckpointStore | undefined
+  readonly store: Store | undefined
   readonly clock: Clock
   readonly apiClock: ApiClock
   readonly policy: Policy
@@ -50,7 +52,7 @@ export async function planBackfill(
   deps: BackfillPlanDeps,
   signal: AbortSignal,
 ): Promise<BackfillPlan> {
-  const checkpoints = (await deps.store?.list()) ?? []
+  const checkpoints = (await deps.store?.catalogue.checkpoints()) ?? []
   for (const { stream, lastCommitAtMs } of checkpoints) {
     const account = wish.zones.find(({ id }) => id === stream.zone)?.account
     if (account !== undefined && !deps.apiClock.isConfirmed(account))
@@ -122,7 +124,7 @@ async function queue(
   { store }: BackfillPlanDeps,
 ): Promise<Backfilled> {
   const isEnded = checkpoints.get(streamKey(stream))?.ended !== undefined
-  if (store === undefined || !isEnded || !(await isForgotten(stream, store)))
+  if (store === undefined || !isEnded || !(await isForgotten(stream, store.ledger)))
     return { stream, state: 'queued' }
   return { stream, state: 'left_out', reason: shippedUnknown }
 }

@@ -11,8 +11,8 @@ export async function beginAnew(session: Session, { isOver }: { readonly isOver:
   const fresh = session.checkpoint()
   if (fresh.commit > 0) return
   const { job, deps, now } = session
-  const keys = await deps.store.deadLetterKeys(job.stream)
-  const seen = createSeenWindow(deps.store, job.stream)
+  const keys = await deps.store.deadLetters.keys(job.stream)
+  const seen = createSeenWindow(deps.store.ledger, job.stream)
   await session.commit(
     {
       ...fresh,

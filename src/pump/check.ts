@@ -1,7 +1,7 @@
 import type { Day } from '../domain/day.ts'
 import { isFailure, messageOf, type Failure, type FailureCode } from '../domain/failure.ts'
 import type { Zone } from '../domain/stream.ts'
-import type { Source } from '../ports.ts'
+import type { Source } from '../ports/source.ts'
 import type { AnySink } from '../ports/sink.ts'
 
 export interface CheckDeps {

@@ -28,7 +28,7 @@ export async function dropLetters(
 ): Promise<DroppedCounts> {
   const dropped: DroppedCounts = new Map()
   // Of a day long past nothing but its letters is left.
-  const isKnown = (await deps.store.read(stream)) !== undefined
+  const isKnown = (await deps.store.ledger.read(stream)) !== undefined
   const job = { stream, zone, lane: 'backfill', trust: noTrust, mayGoOn: () => false } as const
   for (let from = 0; from < keys.length; from += lettersAtOnce) {
     if (signal.aborted) throw cancelled(signal.reason)
@@ -47,7 +47,7 @@ async function dropSome(
   keys: readonly Identity[],
 ): Promise<DroppedCounts> {
   const { deps, job, checkpoint } = session
-  const letters = await deps.store.deadLettersOf(job.stream, keys)
+  const letters = await deps.store.deadLetters.read(job.stream, keys)
   if (letters.length === 0) return countsOf(letters)
   await session.commit(settleLetters(checkpoint(), { dropped: letters.length }), {
     removedLetters: letters.map(keyOf),
@@ -60,8 +60,8 @@ async function removeSome(
   keys: readonly Identity[],
   { store }: PumpDeps,
 ): Promise<DroppedCounts> {
-  const letters = await store.deadLettersOf(stream, keys)
-  await store.removeDeadLetters(letters)
+  const letters = await store.deadLetters.read(stream, keys)
+  await store.deadLetters.remove(letters)
   return countsOf(letters)
 }
 

@@ -18,13 +18,13 @@ export async function withStream<Job extends HeldJob, Result>(
   deps: PumpDeps,
   work: (session: Session<Job>, storeId: string) => Promise<Result>,
 ): Promise<Result> {
-  const taken = await deps.store.take(job.stream, deps.holder)
+  const taken = await deps.store.ledger.take(job.stream, deps.holder)
   try {
     const checkpoint = taken.checkpoint ?? freshCheckpoint(job, deps)
     return await work(createSession(job, deps, { fence: taken.fence, checkpoint }), taken.storeId)
   } finally {
     // A lost release costs the next pump a wait; it must not hide why this one ended.
-    await deps.store.release(job.stream, taken.fence).catch(() => undefined)
+    await deps.store.ledger.release(job.stream, taken.fence).catch(() => undefined)
   }
 }
 
@@ -41,7 +41,7 @@ export interface SinkTarget {
 /** Whether the store knows of an event that the sink of a stream has taken. The stream itself tells it best. */
 async function hasSinkTaken({ checkpoint, deps, job }: Session): Promise<boolean> {
   if (checkpoint().counters.delivered > 0) return true
-  const checkpoints = await deps.store.list()
+  const checkpoints = await deps.store.catalogue.checkpoints()
   return checkpoints.some(({ stream, counters }) => stream.sink === job.stream.sink && counters.delivered > 0)
 }
 
@@ -54,7 +54,7 @@ export async function withSink<Result>(
   { hasTaken = () => hasSinkTaken(session) } = {},
 ): Promise<Result> {
   const { sink, stream } = session.job
-  const seen = createSeenWindow(session.deps.store, stream)
+  const seen = createSeenWindow(session.deps.store.ledger, stream)
   const open =
     'reconcile' in sink
       ? await sink.reconcile(

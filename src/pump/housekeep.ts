@@ -1,14 +1,14 @@
 import { dayMs } from '../domain/day.ts'
 import { isReadable } from '../domain/stream-state.ts'
 import { streamKey } from '../domain/stream.ts'
-import type { CheckpointStore } from '../ports.ts'
+import type { Store } from '../ports/store.ts'
 import type { ApiClock } from './api-clock.ts'
 import type { PlanSettings } from './planner.ts'
 
 const gapDays = 90
 
 export interface HousekeepDeps {
-  readonly store: CheckpointStore
+  readonly store: Store
   readonly apiClock: ApiClock
   readonly settings: () => PlanSettings
   readonly keepDays: number
@@ -28,7 +28,7 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
     const { zones, policy } = settings()
     const accounts = new Map(zones.map(({ id, account }) => [id, account]))
     const awaited = await awaitedStreams(store)
-    const checkpoints = await store.list()
+    const checkpoints = await store.catalogue.checkpoints()
     for (const { stream, ended, archives } of checkpoints) {
       if (signal.aborted) return
       const key = streamKey(stream)
@@ -38,7 +38,7 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
       const isAwaited = archives !== undefined || awaited.has(key)
       if (isAwaited || isReadable(stream.day, apiClock.now(account) - dayMs, policy)) forgotten.delete(key)
       else if (!forgotten.has(key)) {
-        await store.forgetFingerprints(stream)
+        await store.upkeep.forgetFingerprints(stream)
         forgotten.add(key)
       }
     }
@@ -52,14 +52,14 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
     // What was read tells which days were not: nothing of it goes before every account was compared with it.
     if (signal.aborted || accounts.size === 0 || ![...accounts].every(apiClock.isConfirmed)) return
     const nowMs = Math.min(...[...accounts].map(apiClock.now))
-    await store.prune(nowMs - keepDays * dayMs, nowMs - gapDays * dayMs)
+    await store.upkeep.prune(nowMs - keepDays * dayMs, nowMs - gapDays * dayMs)
   }
 }
 
 /** What a backfill is about to read again, whatever its age, must be known until then. */
-async function awaitedStreams(store: CheckpointStore): Promise<ReadonlySet<string>> {
+async function awaitedStreams(store: Store): Promise<ReadonlySet<string>> {
   const awaited = new Set<string>()
-  for (const { state, streams } of await store.backfills()) {
+  for (const { state, streams } of await store.backfills.list()) {
     if (state === 'done' || state === 'cancelled') continue
     for (const { stream, state: own } of streams) if (own === 'queued') awaited.add(streamKey(stream))
   }

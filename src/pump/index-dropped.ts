@@ -1,5 +1,5 @@
 import type { Stream } from '../domain/stream.ts'
-import type { CheckpointStore } from '../ports.ts'
+import type { Ledger } from '../ports/ledger.ts'
 import type { Session } from './session.ts'
 
 export const shippedUnknown =
@@ -7,15 +7,15 @@ export const shippedUnknown =
 
 /** Only streams that have ended lose their deduplication index. */
 export async function isIndexDropped({ job, deps, checkpoint }: Session): Promise<boolean> {
-  return checkpoint().ended !== undefined && (await isForgotten(job.stream, deps.store))
+  return checkpoint().ended !== undefined && (await isForgotten(job.stream, deps.store.ledger))
 }
 
 /** Fingerprints of a day go when it should no longer be readable; counts stay. All go at once, so one minute tells. */
 export async function isForgotten(
   stream: Stream,
-  store: Pick<CheckpointStore, 'ledger' | 'loadSeen'>,
+  ledger: Pick<Ledger, 'minutes' | 'loadSeen'>,
 ): Promise<boolean> {
-  const shipped = (await store.ledger(stream)).find(({ count }) => count > 0)
+  const shipped = (await ledger.minutes(stream)).find(({ count }) => count > 0)
   if (shipped === undefined) return false
-  return !(await store.loadSeen(stream, [shipped.minute])).has(shipped.minute)
+  return !(await ledger.loadSeen(stream, [shipped.minute])).has(shipped.minute)
 }

@@ -1,7 +1,7 @@
 import type { Event } from '../domain/event.ts'
 import { untimedMinute } from '../domain/seen.ts'
 import type { Stream } from '../domain/stream.ts'
-import type { CheckpointStore } from '../ports.ts'
+import type { Store } from '../ports/store.ts'
 import type { EventReport, MinuteReport } from './audit-report.ts'
 import type { MinuteDifference } from './compare-ledger.ts'
 import { createSeenWindow } from './seen-window.ts'
@@ -26,8 +26,8 @@ export interface MissingEvents {
 const mostNoted = 100_000
 const mostNamed = 1_000
 
-export function createMissingEvents(store: CheckpointStore, stream: Stream): MissingEvents {
-  const seen = createSeenWindow(store, stream)
+export function createMissingEvents(store: Store, stream: Stream): MissingEvents {
+  const seen = createSeenWindow(store.ledger, stream)
   const noted = new Map<bigint, EventReport & { readonly timeMs: number | undefined }>()
 
   function timeOf(fingerprint: bigint, minute: number): number | undefined {

@@ -1,13 +1,13 @@
 import { pairKey, type PlannedStream } from '../domain/plan.ts'
 import type { PairState, StateSnapshot } from '../domain/snapshot.ts'
 import { caughtUpOfPair, timeToLossOf } from '../domain/lag.ts'
-import type { CheckpointStore } from '../ports.ts'
+import type { Store } from '../ports/store.ts'
 import type { Lane } from '../domain/stream.ts'
 import type { ApiClock } from './api-clock.ts'
 import type { PlanSettings, Planner } from './planner.ts'
 
 export interface ObserveDeps {
-  readonly store: CheckpointStore
+  readonly store: Store
   readonly apiClock: ApiClock
   readonly planner: Planner
   readonly settings: () => PlanSettings
@@ -22,8 +22,8 @@ export async function observe(deps: ObserveDeps): Promise<StateSnapshot> {
   const { zones, sinks, policy } = deps.settings()
   const [all, gaps, counts] = await Promise.all([
     deps.planner.plan(),
-    deps.store.gaps(),
-    deps.store.deadLetterStreams(),
+    deps.store.catalogue.gaps(),
+    deps.store.deadLetters.counts(),
   ])
   const planned = all.filter(({ lane }) => lane === 'live')
   const byPair = Map.groupBy(planned, ({ stream }) => pairKey(stream.zone, stream.sink))

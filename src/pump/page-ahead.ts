@@ -1,6 +1,7 @@
 import { cancelled, isFailure } from '../domain/failure.ts'
 import type { Cursor, Page } from '../domain/page.ts'
-import type { Clock, PageRequest, Source } from '../ports.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { PageRequest, Source } from '../ports/source.ts'
 
 export interface FetchedPage {
   readonly page: Page

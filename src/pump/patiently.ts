@@ -1,5 +1,5 @@
 import { isFailure } from '../domain/failure.ts'
-import type { Clock } from '../ports.ts'
+import type { Clock } from '../ports/clock.ts'
 
 const retryMs = 250
 

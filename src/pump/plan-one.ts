@@ -1,7 +1,7 @@
 import { shiftDay } from '../domain/day.ts'
 import { plan, type PlannedStream } from '../domain/plan.ts'
 import { streamKey, type Lane, type Stream } from '../domain/stream.ts'
-import type { CheckpointStore } from '../ports.ts'
+import type { Store } from '../ports/store.ts'
 import type { ApiClock } from './api-clock.ts'
 import type { PlanSettings } from './planner.ts'
 
@@ -14,7 +14,7 @@ const daysOfTrust = 3
  */
 export async function planOne(
   deps: {
-    readonly store: CheckpointStore
+    readonly store: Store
     readonly apiClock: ApiClock
     readonly settings: () => PlanSettings
   },
@@ -25,7 +25,7 @@ export async function planOne(
   const { zones, sinks, policy } = deps.settings()
   const zone = zones.find(({ id }) => id === stream.zone)
   if (zone === undefined || !sinks.includes(stream.sink)) return undefined
-  const own = await store.read(stream)
+  const own = await store.ledger.read(stream)
   const held = own === undefined ? await readBefore(store, stream) : [own]
   for (const { lastCommitAtMs } of held) {
     if (!apiClock.isConfirmed(zone.account)) apiClock.notBefore(zone.account, lastCommitAtMs)
@@ -38,14 +38,14 @@ export async function planOne(
     checkpoints: held,
     // The scheduler knows which day was the first one; a worker takes every day that it is sent.
     pairs: [{ zone: stream.zone, sink: stream.sink, firstDay: stream.day, plannedAtMs: 0 }],
-    backfills: lane === 'backfill' ? await store.backfills() : [],
+    backfills: lane === 'backfill' ? await store.backfills.list() : [],
   })
   const key = streamKey(stream)
   return planned.find((other) => other.lane === lane && streamKey(other.stream) === key)
 }
 
-async function readBefore(store: CheckpointStore, stream: Stream) {
+async function readBefore(store: Store, stream: Stream) {
   const days = Array.from({ length: daysOfTrust }, (_, index) => shiftDay(stream.day, -1 - index))
-  const found = await Promise.all(days.map((day) => store.read({ ...stream, day })))
+  const found = await Promise.all(days.map((day) => store.ledger.read({ ...stream, day })))
   return found.filter((checkpoint) => checkpoint !== undefined)
 }

@@ -7,7 +7,9 @@ import { firstPlannedDay, missedDays, pairKey, plan, type PlannedStream } from '
 import type { Policy } from '../domain/policy.ts'
 import { todayOf } from '../domain/stream-state.ts'
 import type { Zone } from '../domain/stream.ts'
-import type { CheckpointStore, Clock, Telemetry } from '../ports.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Store } from '../ports/store.ts'
+import type { Telemetry } from '../ports/telemetry.ts'
 import type { ApiClock } from './api-clock.ts'
 
 /** The part of the configuration that decides which streams there are; read anew at each plan. */
@@ -28,7 +30,7 @@ export interface Planner {
 }
 
 interface PlannerDeps {
-  readonly store: CheckpointStore
+  readonly store: Store
   readonly clock: Clock
   readonly apiClock: ApiClock
   readonly telemetry: Telemetry
@@ -48,11 +50,11 @@ export function createPlanner({ store, clock, apiClock, telemetry, settings }: P
    * Only pairs of accounts whose API has told its time: the first planned day is kept for good, and a wrong clock would
    * hide days for good.
    */
-  async function rememberPairs({ zones, sinks, policy }: PlanSettings): Promise<void> {
+  async function rememberRoutes({ zones, sinks, policy }: PlanSettings): Promise<void> {
     const sure = zones.filter(({ account }) => apiClock.isConfirmed(account))
     const keys = sure.flatMap(({ id }) => sinks.map((sink) => pairKey(id, sink))).join()
     if (keys === remembered && clock.monotonic() - rememberedAtMs < rememberEveryMs) return
-    const known = await store.pairs()
+    const known = await store.catalogue.routes()
     const byKey = new Map(known.map((pair) => [pairKey(pair.zone, pair.sink), pair]))
     const next: KnownPair[] = []
     for (const { id, account } of sure) {
@@ -66,7 +68,7 @@ export function createPlanner({ store, clock, apiClock, telemetry, settings }: P
     }
     // Before they are planned anew: what they missed counts from when they were planned last.
     await nameMissedDays(next, byKey, policy)
-    await store.rememberPairs(next)
+    await store.catalogue.rememberRoutes(next)
     remembered = keys
     rememberedAtMs = clock.monotonic()
   }
@@ -90,7 +92,7 @@ export function createPlanner({ store, clock, apiClock, telemetry, settings }: P
         : [{ pair, nowMs: plannedAtMs }]
     })
     if (before.length === 0) return
-    const checkpoints = await store.list()
+    const checkpoints = await store.catalogue.checkpoints()
     for (const { pair, nowMs } of before) {
       const { zone, sink } = pair
       const held = checkpoints.filter(({ stream }) => stream.zone === zone && stream.sink === sink)
@@ -98,7 +100,7 @@ export function createPlanner({ store, clock, apiClock, telemetry, settings }: P
         const reason = reasonOf(pair, [...known.values()], day, nowMs)
         return { zone, sink, day, from: startOf(day), to: endOf(day), reason, recordedAt: nowMs }
       })
-      await store.addGaps(gaps)
+      await store.catalogue.addGaps(gaps)
       for (const gap of gaps) telemetry.emit({ name: 'GapFound', gap })
     }
   }
@@ -116,15 +118,15 @@ export function createPlanner({ store, clock, apiClock, telemetry, settings }: P
     async plan(wish) {
       const now = settings()
       const [checkpoints, pairs, backfills] = await Promise.all([
-        store.list(),
-        store.pairs(),
-        store.backfills(),
+        store.catalogue.checkpoints(),
+        store.catalogue.routes(),
+        store.backfills.list(),
       ])
       setClocks(checkpoints, now.zones)
       const input = { nowOf: apiClock.now, ...now, checkpoints, pairs, backfills }
       return plan(wish === undefined ? input : { ...input, wish })
     },
-    remember: () => rememberPairs(settings()),
+    remember: () => rememberRoutes(settings()),
   }
 }
 

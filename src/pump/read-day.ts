@@ -4,7 +4,8 @@ import type { Cursor, Page } from '../domain/page.ts'
 import { factsOf } from '../domain/page-facts.ts'
 import type { Zone } from '../domain/stream.ts'
 import { advanceSweep, beginSweep } from '../domain/sweep.ts'
-import type { Clock, Source } from '../ports.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Source } from '../ports/source.ts'
 import type { ApiClock } from './api-clock.ts'
 
 export interface ReadDeps {

@@ -78,7 +78,7 @@ export function createSinkReconciler(deps: ReconcilerDeps): SinkReconciler {
 
 /** The streams of the store and, since it may have lost some, of all days that can be read. */
 async function streamsOf({ store, zones, sinks, apiClock, policy }: ReconcilerDeps): Promise<Stream[]> {
-  const streams = (await store.list()).map(({ stream }) => stream)
+  const streams = (await store.catalogue.checkpoints()).map(({ stream }) => stream)
   for (const { id: zone, account } of zones) {
     const today = todayOf(apiClock.now(account))
     const days = daysFrom(firstReadable(today, policy().readableDays), today)
@@ -98,7 +98,7 @@ async function reconcileOne(
   const zone = deps.zones.find(({ id }) => id === stream.zone)
   const sink = deps.sinks.get(stream.sink)
   if (zone === undefined || sink === undefined || !('reconcile' in sink)) return true
-  const committed = (await store.read(stream))?.committed ?? []
+  const committed = (await store.ledger.read(stream))?.committed ?? []
   if (!(await sink.hasUncommitted(stream, { storeId: store.id, committed }))) return true
   if (isPumped()) return false
   try {

@@ -2,12 +2,14 @@ import { Failure } from '../domain/failure.ts'
 import { isReadable } from '../domain/stream-state.ts'
 import type { Policy } from '../domain/policy.ts'
 import type { Stream } from '../domain/stream.ts'
-import type { CheckpointStore, Clock, Holder } from '../ports.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Holder } from '../ports/ledger.ts'
+import type { Store } from '../ports/store.ts'
 import type { AnySink } from '../ports/sink.ts'
 import { patiently } from './patiently.ts'
 
 export interface RenameDeps {
-  readonly store: CheckpointStore
+  readonly store: Store
   readonly clock: Clock
   readonly policy: Pick<Policy, 'readableDays'>
   /** With the schedule lock, so that nobody else starts a pump meanwhile and no dead one is waited for. */
@@ -17,11 +19,11 @@ export interface RenameDeps {
 }
 
 /** Names that the store has anything of. */
-export async function knownSinks(store: CheckpointStore): Promise<string[]> {
+export async function knownSinks(store: Store): Promise<string[]> {
   const [pairs, checkpoints, letters] = await Promise.all([
-    store.pairs(),
-    store.list(),
-    store.deadLetterStreams(),
+    store.catalogue.routes(),
+    store.catalogue.checkpoints(),
+    store.deadLetters.counts(),
   ])
   const names = [
     ...pairs.map(({ sink }) => sink),
@@ -44,10 +46,10 @@ export async function renameSink(
   deps: RenameDeps,
   signal: AbortSignal,
 ): Promise<number> {
-  for (const { stream } of await deps.store.list()) {
+  for (const { stream } of await deps.store.catalogue.checkpoints()) {
     if (stream.sink === from) await settle(stream, deps, signal)
   }
-  return deps.store.renameSink(from, to)
+  return deps.store.upkeep.renameSink(from, to)
 }
 
 /** Also lets go of the stream in the name of a predecessor that died. */
@@ -57,7 +59,7 @@ async function settle(
   signal: AbortSignal,
 ): Promise<void> {
   const { fence, checkpoint, storeId } = await patiently(
-    () => store.take(stream, holder),
+    () => store.ledger.take(stream, holder),
     { clock, patienceMs },
     signal,
   )
@@ -69,13 +71,13 @@ async function settle(
       storeId,
       committed: checkpoint?.committed ?? [],
       async confirm() {
-        if (await store.holds(stream, fence)) return
+        if (await store.ledger.holds(stream, fence)) return
         throw new Failure('cancelled', 'fence_lost', 'another process took the stream over')
       },
     }
     const open = await sink.reconcile(stream, known, signal)
     await open.close()
   } finally {
-    await store.release(stream, fence).catch(() => undefined)
+    await store.ledger.release(stream, fence).catch(() => undefined)
   }
 }

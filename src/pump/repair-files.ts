@@ -54,7 +54,7 @@ async function correctStream(
   if (before.mends !== looked.checkpoint.mends) throw lookAgain()
   const isListed = ({ fingerprint }: Sighting, minute: number) =>
     listing.minutes.get(minute)?.fingerprints.has(fingerprint) === true
-  const seen = createSeenWindow(deps.store, stream)
+  const seen = createSeenWindow(deps.store.ledger, stream)
   const listed = (minutes: FilesLooked['absent']) =>
     [...sightingsOf(minutes)].flatMap(([minute, each]) => (isListed(each, minute) ? [each] : []))
   const lost = listed(looked.absent)

@@ -77,7 +77,7 @@ async function loadLetters(
   let [tried, bytes] = [0, 0]
   while (tried < keys.length && tried < mostLetters && bytes < mostBytes) {
     const some = keys.slice(tried, tried + lettersAtOnce)
-    for (const letter of await deps.store.deadLettersOf(job.stream, some)) {
+    for (const letter of await deps.store.deadLetters.read(job.stream, some)) {
       letters.push(letter)
       bytes += letter.event.length
     }

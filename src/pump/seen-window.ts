@@ -1,7 +1,7 @@
 import type { Event } from '../domain/event.ts'
 import { FingerprintSet, minuteOf, packFingerprints } from '../domain/seen.ts'
 import type { Stream } from '../domain/stream.ts'
-import type { CheckpointStore } from '../ports.ts'
+import type { Ledger } from '../ports/ledger.ts'
 
 /** How much a pump keeps at hand; beyond that it forgets minutes and loads them again when needed. */
 const maxFingerprints = 100_000
@@ -23,7 +23,7 @@ export interface SeenWindow {
   add(events: readonly Sighting[]): void
 }
 
-export function createSeenWindow(store: CheckpointStore, stream: Stream): SeenWindow {
+export function createSeenWindow(ledger: Pick<Ledger, 'loadSeen'>, stream: Stream): SeenWindow {
   const minutes = new Map<number, FingerprintSet>()
 
   async function load(events: readonly Sighting[]): Promise<void> {
@@ -33,7 +33,7 @@ export function createSeenWindow(store: CheckpointStore, stream: Stream): SeenWi
     const wanted = new Set(events.map((event) => minuteOf(event.timeMs)))
     const missing = [...wanted].filter((minute) => !minutes.has(minute))
     if (missing.length === 0) return
-    const loaded = await store.loadSeen(stream, missing)
+    const loaded = await ledger.loadSeen(stream, missing)
     for (const minute of missing) {
       const set = new FingerprintSet()
       const packed = loaded.get(minute)

@@ -3,10 +3,11 @@ import { isAnswered } from '../domain/answer-request.ts'
 import type { ReadRequest, RequestAnswer } from '../domain/read-request.ts'
 import { isFailure, type Failure } from '../domain/failure.ts'
 import type { Stream } from '../domain/stream.ts'
-import type { CheckpointStore, Clock } from '../ports.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Store } from '../ports/store.ts'
 
 export interface ServeDeps {
-  readonly store: CheckpointStore
+  readonly store: Store
   readonly clock: Clock
   /** One pump of one page towards the request. */
   pump(signal: AbortSignal): Promise<Failure | undefined>
@@ -38,17 +39,17 @@ export async function serveRequest(
   { store, clock, pump, now }: ServeDeps,
   signal: AbortSignal,
 ): Promise<Served> {
-  const before = await store.read(stream)
+  const before = await store.ledger.read(stream)
   let heldSinceMs: number | undefined
   let failures = 0
   for (;;) {
-    const checkpoint = await store.read(stream)
+    const checkpoint = await store.ledger.read(stream)
     if (isAnswered(checkpoint, request)) return { ...checkpoint!.lastRequest!, ...gainOf(before, checkpoint) }
     try {
       const failure = await pump(signal)
       heldSinceMs = undefined
       if (failure === undefined) failures = 0
-      else if (!isAnswered(await store.read(stream), request))
+      else if (!isAnswered(await store.ledger.read(stream), request))
         await clock.sleep(waitAfter(failure, ++failures, now()), signal)
       await clock.sleep(betweenMs, signal)
     } catch (error) {

@@ -7,14 +7,20 @@ import type { Policy } from '../domain/policy.ts'
 import type { ReadRequest } from '../domain/read-request.ts'
 import type { Lane, Stream, Zone } from '../domain/stream.ts'
 import type { Trust } from '../domain/trust.ts'
-import type { CheckpointStore, Clock, Holder, Source, SpanFacts, Telemetry, Tracer } from '../ports.ts'
+import type { SpanFacts } from '../domain/span.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Holder } from '../ports/ledger.ts'
+import type { Source } from '../ports/source.ts'
+import type { Store } from '../ports/store.ts'
+import type { Telemetry } from '../ports/telemetry.ts'
+import type { Tracer } from '../ports/tracer.ts'
 import type { AnySink } from '../ports/sink.ts'
 import type { ApiClock } from './api-clock.ts'
 import { tracedSource } from './traced-source.ts'
 
 export interface PumpDeps {
   readonly source: Source
-  readonly store: CheckpointStore
+  readonly store: Store
   readonly clock: Clock
   readonly apiClock: ApiClock
   readonly telemetry: Telemetry
@@ -78,12 +84,12 @@ export function createSession<Job extends Omit<PumpJob, 'sink'>>(
     checkpoint: () => held,
     now,
     async confirm() {
-      if (!(await deps.store.holds(job.stream, taken.fence))) throw fenceLost()
+      if (!(await deps.store.ledger.holds(job.stream, taken.fence))) throw fenceLost()
     },
     async commit(next, extras = {}) {
       const numbered: Checkpoint = { ...next, commit: held.commit + 1, lastCommitAtMs: now() }
       await deps.tracer.span('commit', facts, async () => {
-        const answer = await deps.store.commit({
+        const answer = await deps.store.ledger.commit({
           fence: taken.fence,
           basedOn: held.commit,
           next: numbered,

@@ -54,7 +54,7 @@ export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: Abo
     const { store, clock } = deps
     const pump = async (abort: AbortSignal) => {
       const failure = await pumpStream(held, { ...deps, source }, abort)
-      const { archives, lastRequest } = (await deps.store.read(stream)) ?? {}
+      const { archives, lastRequest } = (await deps.store.ledger.read(stream)) ?? {}
       tally.found(archives?.[wish.id]?.found ?? (lastRequest?.id === wish.id ? (lastRequest.found ?? 0) : 0))
       progressed(tally.shipped(), Math.max(0, source.events - tally.shipped()))
       return failure
@@ -95,7 +95,7 @@ async function begin(session: Session, request: string): Promise<'begun' | 'inde
 async function isPolled({ job, deps, policy, now }: Session): Promise<boolean> {
   const { zone, day, sink } = job.stream
   if (!isReadable(day, now(), policy)) return false
-  const pair = (await deps.store.pairs()).find((each) => each.zone === zone && each.sink === sink)
+  const pair = (await deps.store.catalogue.routes()).find((each) => each.zone === zone && each.sink === sink)
   return day >= (pair?.firstDay ?? firstPlannedDay(now(), policy))
 }
 
@@ -106,14 +106,14 @@ async function compareCounts(job: ArchivedJob, { store }: PumpDeps): Promise<Arc
   let present = 0
   for await (const events of pagesOf(job.read(), unreadable)) {
     present += events.length
-    for (const [minute, packed] of createSeenWindow(store, job.stream).pack(events)) {
+    for (const [minute, packed] of createSeenWindow(store.ledger, job.stream).pack(events)) {
       const { count, hash } = countMinute(minute, packed)
       const before = minutes.get(minute) ?? { minute, count: 0, hash: 0n }
       const sum = BigInt.asUintN(64, before.hash + hash)
       minutes.set(minute, { minute, count: before.count + count, hash: sum })
     }
   }
-  const ledger = new Map((await store.ledger(job.stream)).map((each) => [each.minute, each]))
+  const ledger = new Map((await store.ledger.minutes(job.stream)).map((each) => [each.minute, each]))
   const isThere = [...minutes.values()].every(({ minute, count, hash }) => {
     const own = ledger.get(minute)
     return own?.count === count && own.hash === hash

@@ -3,7 +3,7 @@ import { bySink } from '../domain/dead-letter-count.ts'
 import { caughtUpOf } from '../domain/lag.ts'
 import { pairKey, type PlannedStream } from '../domain/plan.ts'
 import type { BackfillStatus, DayStatus, PairStatus, Status, WorkerStatus } from '../domain/status.ts'
-import type { CheckpointStore } from '../ports.ts'
+import type { Store } from '../ports/store.ts'
 import { backfillStatuses } from './backfill-status.ts'
 import { errorStatus, iso } from './error-status.ts'
 import { observe, type ObserveDeps } from './observe.ts'
@@ -19,9 +19,9 @@ export async function statusOf(
   const [snapshot, planned, gaps, deadLetters, known, workers] = await Promise.all([
     observe(deps),
     deps.planner.plan(),
-    deps.store.gaps(),
-    deps.store.deadLetterStreams(),
-    deps.store.pairs(),
+    deps.store.catalogue.gaps(),
+    deps.store.deadLetters.counts(),
+    deps.store.catalogue.routes(),
     deps.workers(),
   ])
   const { zones, policy } = deps.settings()
@@ -52,7 +52,7 @@ export async function statusOf(
   })
   const configured = new Set(snapshot.pairs.map(({ zone, sink }) => pairKey(zone, sink)))
   const strange = known.filter(({ zone, sink }) => !configured.has(pairKey(zone, sink)))
-  const checkpoints = strange.length === 0 ? [] : await deps.store.list()
+  const checkpoints = strange.length === 0 ? [] : await deps.store.catalogue.checkpoints()
   return {
     at: iso(deps.clock.now()),
     pairs,
@@ -69,11 +69,11 @@ export async function statusOf(
 
 const recentMs = 86_400_000
 
-async function recentBackfills(store: CheckpointStore, nowMs: number): Promise<BackfillStatus[]> {
-  const recent = (await store.backfills()).filter(
+async function recentBackfills(store: Store, nowMs: number): Promise<BackfillStatus[]> {
+  const recent = (await store.backfills.list()).filter(
     ({ state, createdAtMs }) => state === 'running' || state === 'paused' || createdAtMs > nowMs - recentMs,
   )
-  return recent.length === 0 ? [] : backfillStatuses(recent, await store.list())
+  return recent.length === 0 ? [] : backfillStatuses(recent, await store.catalogue.checkpoints())
 }
 
 function dayStatus(

@@ -2,7 +2,7 @@ import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Event } from '../domain/event.ts'
 import type { Stream } from '../domain/stream.ts'
 import type { SweepStep } from '../domain/sweep.ts'
-import type { Telemetry } from '../ports.ts'
+import type { Telemetry } from '../ports/telemetry.ts'
 
 /** Tells what a committed page changed about its stream. */
 export function tellChanges(

@@ -1,4 +1,7 @@
-import type { Clock, PageRequest, Source, SpanFacts, Tracer } from '../ports.ts'
+import type { SpanFacts } from '../domain/span.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { PageRequest, Source } from '../ports/source.ts'
+import type { Tracer } from '../ports/tracer.ts'
 
 /** A source whose every page is a span. A page that is fetched ahead tells for how long nobody wanted it. */
 export function tracedSource(

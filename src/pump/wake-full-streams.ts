@@ -14,7 +14,7 @@ export async function wakeFullStreams(
   zoneOf: (id: number) => Zone,
   signal: AbortSignal,
 ): Promise<void> {
-  for (const { stream, trouble } of await deps.store.list()) {
+  for (const { stream, trouble } of await deps.store.catalogue.checkpoints()) {
     if (trouble?.code !== 'dead_letters_full') continue
     const job = {
       stream,

@@ -1,6 +1,7 @@
 import type { PlannedStream } from '../domain/plan.ts'
 import { streamKey } from '../domain/stream.ts'
-import type { CheckpointStore, Clock } from '../ports.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Store } from '../ports/store.ts'
 
 /** A slice lasts longer than a person waits for a pause. */
 const askMs = 1_000
@@ -11,7 +12,7 @@ const askMs = 1_000
  */
 export async function whileWished<Result>(
   { stream, lane, wish }: Pick<PlannedStream, 'stream' | 'lane' | 'wish'>,
-  { store, clock }: { readonly store: CheckpointStore; readonly clock: Clock },
+  { store, clock }: { readonly store: Store; readonly clock: Clock },
   work: (isWished: () => boolean) => Promise<Result>,
 ): Promise<Result> {
   // The wish of `run --once` is in no store.
@@ -20,7 +21,7 @@ export async function whileWished<Result>(
   let isWished = true
 
   async function ask(): Promise<boolean> {
-    const backfill = (await store.backfills()).find(({ id }) => id === wish!.id)
+    const backfill = (await store.backfills.list()).find(({ id }) => id === wish!.id)
     if (backfill?.state !== 'running') return false
     const key = streamKey(stream)
     return backfill.streams.some((each) => each.state === 'queued' && streamKey(each.stream) === key)

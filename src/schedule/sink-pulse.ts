@@ -1,4 +1,4 @@
-import type { Clock } from '../ports.ts'
+import type { Clock } from '../ports/clock.ts'
 
 /** Longer than a slice of work for a sink that takes what it is given. */
 const hangsAfterMs = 20_000

@@ -1,6 +1,6 @@
 import { messageOf } from '../domain/failure.ts'
 import { within } from '../domain/within.ts'
-import type { Clock } from '../ports.ts'
+import type { Clock } from '../ports/clock.ts'
 import type { HealthState } from './health.ts'
 import { jsonReply } from './reply.ts'
 import type { Reply } from './reply.ts'

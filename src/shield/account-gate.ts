@@ -1,5 +1,6 @@
 import { cancelled, Failure } from '../domain/failure.ts'
-import type { AccountGate, Clock } from '../ports.ts'
+import type { AccountGate } from '../ports/account-gate.ts'
+import type { Clock } from '../ports/clock.ts'
 
 export interface AccountGateOptions {
   readonly account: string

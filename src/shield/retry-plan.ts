@@ -1,6 +1,8 @@
 import { Failure } from '../domain/failure.ts'
 import type { RequestOutcome } from '../domain/happening.ts'
-import type { AccountGate, Clock, Telemetry } from '../ports.ts'
+import type { AccountGate } from '../ports/account-gate.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Telemetry } from '../ports/telemetry.ts'
 import { backoffMs } from '../transport/backoff.ts'
 
 export interface RetryDeps {

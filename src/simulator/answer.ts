@@ -2,7 +2,7 @@ import { hashOf, hex4 } from './hash.ts'
 import { STATUS_CODES } from 'node:http'
 import type { Route } from './route.ts'
 import type { FieldFault, ProblemDetails, ValidationProblem } from './wire.ts'
-import type { Clock } from '../ports.ts'
+import type { Clock } from '../ports/clock.ts'
 import type { ServerResponse } from 'node:http'
 
 /** What goes back, before it is sent. */

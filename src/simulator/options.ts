@@ -3,7 +3,7 @@ import { parseDay } from '../domain/day.ts'
 import { systemClock } from '../clock.ts'
 import type { EntryShape, LogAs, TimestampUnit } from './entry.ts'
 import type { ListingOrder } from './listing.ts'
-import type { Clock } from '../ports.ts'
+import type { Clock } from '../ports/clock.ts'
 
 export interface SimulatorOptions {
   clock?: Clock

@@ -1,7 +1,7 @@
 import { messageOf } from '../domain/failure.ts'
 import type { Refusal } from '../domain/delivery.ts'
 import type { Event } from '../domain/event.ts'
-import type { Format } from '../ports.ts'
+import type { Format } from '../ports/format.ts'
 
 /** An event with its line, or the refusal of an event that has no form in the format. */
 export type Mapped = { readonly event: Event; readonly line: string } | { readonly refusal: Refusal }

@@ -1,7 +1,8 @@
 import type { Delivery } from '../domain/delivery.ts'
 import { isFailure, type FailureCode } from '../domain/failure.ts'
 import type { RequestOutcome } from '../domain/happening.ts'
-import type { Clock, Telemetry } from '../ports.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Telemetry } from '../ports/telemetry.ts'
 import type { AnySink, OpenStream } from '../ports/sink.ts'
 
 /** Failures of the sink itself. A lost fence, a stop or a store that fails says nothing about it. */

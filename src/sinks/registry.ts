@@ -1,5 +1,7 @@
 import type { Writable } from 'node:stream'
-import type { Clock, Format, Telemetry } from '../ports.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Format } from '../ports/format.ts'
+import type { Telemetry } from '../ports/telemetry.ts'
 import type { Sink, TransactionalSink } from '../ports/sink.ts'
 import type { FileSinkSettings } from './file/settings.ts'
 import { createFileSink } from './file/sink.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Failure } from '../domain/failure.ts'
 import { streamKey } from '../domain/stream.ts'
-import type { Commit } from '../ports.ts'
+import type { Commit } from '../ports/ledger.ts'
 
 /** Throws where the commit cannot be meant: a bug of whoever built it. */
 export function refuseImpossible({ next, basedOn, deadLetters }: Commit): void {

@@ -1,6 +1,6 @@
 import { trace } from '@opentelemetry/api'
 import { within } from '../domain/within.ts'
-import type { Clock } from '../ports.ts'
+import type { Clock } from '../ports/clock.ts'
 
 /**
  * Has an SDK that was loaded into the process send the spans that it still keeps, at the end of a process: most send

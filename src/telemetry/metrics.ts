@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { StateSnapshot } from '../domain/snapshot.ts'
 import type { Zone } from '../domain/stream.ts'
-import type { Clock } from '../ports.ts'
+import type { Clock } from '../ports/clock.ts'
 import { createLabelSets } from './label-sets.ts'
 import type { Known, Labels, LabelSets } from './label-sets.ts'
 import { countedMetrics, measuredMetrics } from './metric-definitions.ts'

@@ -1,5 +1,5 @@
 import type { Attributes } from '@opentelemetry/api'
-import type { SpanFacts } from '../ports.ts'
+import type { SpanFacts } from '../domain/span.ts'
 
 const names: Readonly<Record<Exclude<keyof SpanFacts, 'server'>, string>> = {
   zone: 'shieldlog.zone',

@@ -1,7 +1,7 @@
 import { Gauge } from 'prom-client'
 import type { Registry } from 'prom-client'
 import type { StateSnapshot } from '../domain/snapshot.ts'
-import type { Clock } from '../ports.ts'
+import type { Clock } from '../ports/clock.ts'
 import type { Labels, LabelSets } from './label-sets.ts'
 import { stateMetrics } from './metric-definitions.ts'
 import type { MetricDefinition } from './metric-definitions.ts'

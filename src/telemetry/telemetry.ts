@@ -1,6 +1,7 @@
 import { messageOf } from '../domain/failure.ts'
 import type { Happening } from '../domain/happening.ts'
-import type { Clock, Telemetry } from '../ports.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Telemetry } from '../ports/telemetry.ts'
 import { Conditions } from './conditions.ts'
 import type { Definition, Voice } from './definition.ts'
 import { happenings } from './happenings.ts'

@@ -10,7 +10,9 @@ import {
   type Span,
 } from '@opentelemetry/api'
 import { isFailure, type FailureCode } from '../domain/failure.ts'
-import type { Clock, SpanFacts, SpanName, Tracer } from '../ports.ts'
+import type { SpanFacts, SpanName } from '../domain/span.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Tracer } from '../ports/tracer.ts'
 import { attributesOf } from './span-attributes.ts'
 
 const scope = 'shieldlog'

@@ -1,7 +1,7 @@
 import { inSource, type Rule } from './rule.ts'
 
 // Who may import whom, besides the files of its own part. What is not here is not allowed.
-const adapter = ['ports', 'ports.ts', 'domain']
+const adapter = ['ports', 'domain']
 const httpAdapter = [...adapter, 'transport']
 
 // prettier-ignore
@@ -13,9 +13,9 @@ const adapters = [
 ]
 
 const mayImport: Readonly<Record<string, readonly string[]>> = {
-  'cli.ts': ['commands', 'config', 'domain', 'ports.ts'],
-  commands: ['assemble', 'simulator', 'config', 'clock.ts', 'domain', 'ports', 'ports.ts'],
-  assemble: [...adapters, 'pump', 'clock.ts', 'ports', 'ports.ts', 'domain'],
+  'cli.ts': ['commands', 'config', 'domain', 'ports'],
+  commands: ['assemble', 'simulator', 'config', 'clock.ts', 'domain', 'ports'],
+  assemble: [...adapters, 'pump', 'clock.ts', 'ports', 'domain'],
   shield: httpAdapter,
   formats: adapter,
   sinks: adapter,
@@ -40,7 +40,6 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   simulator: [...adapter, 'clock.ts'],
   'clock.ts': adapter,
   ports: ['domain'],
-  'ports.ts': ['domain'],
   domain: [],
 }
 
@@ -82,7 +81,7 @@ export const arrows: readonly Rule[] = [
   {
     name: 'imports go down only, and adapters do not know each other',
     remedy:
-      'take what you need as an argument through ports.ts and let assemble/ bring the two together; ' +
+      'take what you need as an argument through a port and let assemble/ bring the two together; ' +
       'what is pure belongs into domain/, what speaks HTTP to the outside into transport/, what speaks to Redis into redis/',
     covers: inSource,
     faultsOf({ path, imports }) {
@@ -99,7 +98,7 @@ export const arrows: readonly Rule[] = [
       })
     },
     refuses: [
-      { path: 'src/domain/x.ts', text: `import type { Clock } from '../ports.ts'` },
+      { path: 'src/domain/x.ts', text: `import type { Clock } from '../ports/clock.ts'` },
       { path: 'src/pump/x.ts', text: `import { x } from '../shield/client.ts'` },
       { path: 'src/pump/x.ts', text: `import { x } from '../clock.ts'` },
       { path: 'src/shield/x.ts', text: `import type { X } from '../telemetry/metrics.ts'` },
@@ -118,7 +117,7 @@ export const arrows: readonly Rule[] = [
       { path: 'src/simulator/x.ts', text: `import { x } from '../shield/schema.ts'` },
       { path: 'src/commands/x.ts', text: `import { x } from '../pump/audit.ts'` },
       { path: 'src/cli.ts', text: `import { assemble } from './assemble/daemon.ts'` },
-      { path: 'src/ports.ts', text: `type X = import('./pump/x.ts').X` },
+      { path: 'src/ports/x.ts', text: `type X = import('../pump/x.ts').X` },
     ],
     accepts: [
       { path: 'src/sinks/registry.ts', text: `import { x } from './file/sink.ts'` },
@@ -129,7 +128,7 @@ export const arrows: readonly Rule[] = [
       { path: 'src/schedule/bullmq/queues.ts', text: `import { x } from '../../redis/connection.ts'` },
       { path: 'src/sinks/file/config.ts', text: `import { x } from '../../config/fields.ts'` },
       { path: 'src/config/schema.ts', text: `import { x } from '../sinks/file/config.ts'` },
-      { path: 'src/pump/x.ts', text: `import type { X } from '../ports.ts'; import 'bullmq'` },
+      { path: 'src/pump/x.ts', text: `import type { X } from '../ports/clock.ts'; import 'bullmq'` },
       { path: 'src/cli.ts', text: `import { x } from './commands/run.ts'` },
     ],
   },
@@ -145,6 +144,6 @@ export const arrows: readonly Rule[] = [
       { path: 'src/x.ts', text: `import { x } from '../test/setup/temp.ts'` },
       { path: 'src/commands/x.ts', text: `import x from '../../package.json' with { type: 'json' }` },
     ],
-    accepts: [{ path: 'src/commands/x.ts', text: `import { x } from '../ports.ts'` }],
+    accepts: [{ path: 'src/commands/x.ts', text: `import { x } from '../ports/clock.ts'` }],
   },
 ]

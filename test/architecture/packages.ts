@@ -51,8 +51,7 @@ const homes: readonly { readonly package: string; readonly home: RegExp; readonl
   {
     package: 'node:sqlite',
     home: /^src\/(?:state\/sqlite|sinks\/file)\//,
-    remedy:
-      'take the CheckpointStore port; SQLite is known to state/sqlite/ and to the writer locks of sinks/file/',
+    remedy: 'take the Store port; SQLite is known to state/sqlite/ and to the writer locks of sinks/file/',
   },
   {
     package: 'node:http',
@@ -70,7 +69,7 @@ const pure: readonly { readonly part: RegExp; readonly packages: RegExp }[] = [
   { part: /^src\/domain\/fingerprint\.ts$/, packages: /^node:crypto$/ },
   { part: /^src\/domain\//, packages: /^(?:date-fns\/\w+|@date-fns\/utc)$/ },
   { part: /^src\/(?:pump|formats)\//, packages: /^(?:date-fns\/\w+|@date-fns\/utc)$/ },
-  { part: /^src\/ports\.ts$/, packages: /^$/ },
+  { part: /^src\/ports\//, packages: /^$/ },
 ]
 
 // Functions of date-fns that ask the host for the time.
@@ -103,7 +102,7 @@ export const packages: readonly Rule[] = [
   {
     name: 'pure parts import no package',
     remedy:
-      'domain/, formats/, pump/ and ports.ts compute on values only (date-fns by subpath and @date-fns/utc may help); take the rest through a port',
+      'domain/, formats/, pump/ and ports/ compute on values only (date-fns by subpath and @date-fns/utc may help); take the rest through a port',
     covers: (path) => pure.some(({ part }) => part.test(path)),
     faultsOf: ({ path, imports }) =>
       imports
@@ -117,7 +116,7 @@ export const packages: readonly Rule[] = [
       { path: 'src/domain/x.ts', text: `import { hash } from 'node:crypto'` },
       { path: 'src/pump/x.ts', text: `import { setImmediate } from 'node:timers/promises'` },
       { path: 'src/formats/ecs.ts', text: `import { z } from 'zod'` },
-      { path: 'src/ports.ts', text: `import type { Readable } from 'node:stream'` },
+      { path: 'src/ports/x.ts', text: `import type { Readable } from 'node:stream'` },
     ],
     accepts: [
       { path: 'src/domain/secret.ts', text: `import { inspect } from 'node:util'` },

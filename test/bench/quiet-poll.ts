@@ -6,7 +6,8 @@ import type { Json } from '../../src/domain/event.ts'
 import { startOf } from '../../src/domain/day.ts'
 import { minuteOf } from '../../src/domain/seen.ts'
 import type { Stream } from '../../src/domain/stream.ts'
-import type { CheckpointStore, Source } from '../../src/ports.ts'
+import type { Source } from '../../src/ports/source.ts'
+import type { Store } from '../../src/ports/store.ts'
 import type { Sink } from '../../src/ports/sink.ts'
 import { createApiClock } from '../../src/pump/api-clock.ts'
 import { pumpStream } from '../../src/pump/pump-stream.ts'
@@ -100,12 +101,15 @@ function comparison(
 async function openQuiet(path: string, seenCount: number): Promise<Quiet> {
   const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1 })
   let loadedBytes = 0
-  const counted: CheckpointStore = {
+  const counted: Store = {
     ...store,
-    async loadSeen(of, minutes) {
-      const found = await store.loadSeen(of, minutes)
-      for (const bytes of found.values()) loadedBytes += bytes.byteLength
-      return found
+    ledger: {
+      ...store.ledger,
+      async loadSeen(of, minutes) {
+        const found = await store.ledger.loadSeen(of, minutes)
+        for (const bytes of found.values()) loadedBytes += bytes.byteLength
+        return found
+      },
     },
   }
   const deps: PumpDeps = {
@@ -191,8 +195,8 @@ function createTail(): Source {
 }
 
 /** Fingerprints of a day up to its last minutes, page by page as pumps add them. */
-async function addSeen(store: CheckpointStore, count: number): Promise<void> {
-  const { fence, checkpoint } = await store.take(stream, { id: 'bench', schedule: true })
+async function addSeen(store: Store, count: number): Promise<void> {
+  const { fence, checkpoint } = await store.ledger.take(stream, { id: 'bench', schedule: true })
   if (checkpoint === undefined) throw new Error('the tail was not committed')
   const firstMinute = minuteOf(startOf(day))
   let held = checkpoint
@@ -205,10 +209,10 @@ async function addSeen(store: CheckpointStore, count: number): Promise<void> {
     const seen = new Map([...counts].map(([minute, events]) => [minute, randomBytes(events * 8)]))
     const next = { ...held, commit: held.commit + 1 }
     const commit = { fence, basedOn: held.commit, next, seen, deadLetters: [], gaps: [] }
-    if ((await store.commit(commit)) !== 'done') throw new Error('a commit was refused')
+    if ((await store.ledger.commit(commit)) !== 'done') throw new Error('a commit was refused')
     held = next
   }
-  await store.release(stream, fence)
+  await store.ledger.release(stream, fence)
 }
 
 function bytesRead(): number {

@@ -103,9 +103,9 @@ test('reads days that are older than the setting where the API still has them', 
   // What was shipped of such a day and is forgotten later is not shipped again.
   const stream = { zone: 101, day: old, sink: 'archive' }
   await inStore(place, async (store) => {
-    expect((await store.read(stream))?.ended).toBeDefined()
-    expect(await store.gaps()).toEqual([])
-    await store.forgetFingerprints(stream)
+    expect((await store.ledger.read(stream))?.ended).toBeDefined()
+    expect(await store.catalogue.gaps()).toEqual([])
+    await store.upkeep.forgetFingerprints(stream)
   })
   const again = await told(place, 'backfill', '--from', old, '--to', old)
   expect([again.code, again.stdout]).toEqual([1, expect.stringMatching(/^[0-9a-f]{10}\n$/)])

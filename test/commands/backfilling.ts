@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { execute } from '../../src/commands/main.ts'
 import type { BackfillStatus } from '../../src/domain/status.ts'
-import type { CheckpointStore } from '../../src/ports.ts'
+import type { Store } from '../../src/ports/store.ts'
 import { openSqliteStore } from '../../src/state/sqlite/store.ts'
 import type { Ended, Workplace } from '../e2e/workplace.ts'
 import { waitFor } from '../setup/wait-for.ts'
@@ -40,7 +40,7 @@ export async function allDone(place: Workplace, stderr: () => string): Promise<v
 
 export async function inStore<Value>(
   { database }: Workplace,
-  use: (store: CheckpointStore) => Promise<Value>,
+  use: (store: Store) => Promise<Value>,
 ): Promise<Value> {
   const store = await openSqliteStore({ path: database, clock: systemClock, deadLetterMaxBytes: 1 })
   try {

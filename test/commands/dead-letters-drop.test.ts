@@ -28,11 +28,11 @@ async function filled() {
   for (const own of Map.groupBy(letters, ({ zone, sink }) => `${zone} ${sink}`).values()) {
     const { zone, sink } = own[0]!
     const stream = { zone, day, sink }
-    const { fence } = await store.take(stream, { id: 'test', schedule: false })
+    const { fence } = await store.ledger.take(stream, { id: 'test', schedule: false })
     const fresh = newCheckpoint(stream, 1, noTrust)
     const next = { ...fresh, commit: 1, counters: { ...fresh.counters, deadLetters: own.length } }
-    await store.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: own, gaps: [] })
-    await store.release(stream, fence)
+    await store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: own, gaps: [] })
+    await store.ledger.release(stream, fence)
   }
   await store.close()
   const ids = async () => {

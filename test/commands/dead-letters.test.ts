@@ -20,9 +20,9 @@ async function fill(folder: string, letters: readonly DeadLetter[]): Promise<voi
   const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1_000_000 })
   for (const [sink, deadLetters] of Map.groupBy(letters, (each) => each.sink)) {
     const stream = { zone: 101, day, sink }
-    const { fence } = await store.take(stream, { id: 'test', schedule: false })
+    const { fence } = await store.ledger.take(stream, { id: 'test', schedule: false })
     const next = { ...newCheckpoint(stream, at, noTrust), commit: 1 }
-    await store.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters, gaps: [] })
+    await store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters, gaps: [] })
   }
   await store.close()
 }

@@ -84,11 +84,11 @@ async function housekeep(place: Workplace): Promise<void> {
     const configured = zones.map((id) => ({ id, name: String(id), account: 'default' }))
     const settings = () => ({ zones: configured, sinks: ['archive', 'copy'], policy })
     await createHousekeeping({ store, apiClock, settings, keepDays: 14 })(new AbortController().signal)
-    for (const { stream, archives } of await store.list()) {
-      const [first] = await store.ledger(stream)
+    for (const { stream, archives } of await store.catalogue.checkpoints()) {
+      const [first] = await store.ledger.minutes(stream)
       // The archive's own days had no sweep that would end them.
       if (first === undefined || stream.sink !== 'copy') continue
-      const isKept = (await store.loadSeen(stream, [first.minute])).size === 1
+      const isKept = (await store.ledger.loadSeen(stream, [first.minute])).size === 1
       expect([stream, isKept]).toEqual([stream, archives !== undefined])
     }
   })

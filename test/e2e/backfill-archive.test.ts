@@ -29,11 +29,11 @@ describe('from the parts of a file sink', () => {
       expect(again.stdout).toMatch(/^2 days, 0 events shipped, 1200 already there, /)
       // What a running process forgets of such days is counted still, and is not shipped again.
       await inStore(place, async (store) => {
-        for (const { stream, archives, ended } of await store.list()) {
+        for (const { stream, archives, ended } of await store.catalogue.checkpoints()) {
           if (stream.sink !== 'copy') continue
           expect(archives).toBeUndefined()
           expect(ended?.as).toBe('closed')
-          await store.forgetFingerprints(stream)
+          await store.upkeep.forgetFingerprints(stream)
         }
       })
       const forgotten = await ship('--sink', 'copy')
@@ -122,7 +122,9 @@ describe('from the parts of a file sink', () => {
     expect(once.code, once.stderr).toBe(0)
     const all = keysOf(place.simulator, zones, readable)
     expect(compareFiles(copy, place.simulator, zones, readable)).toEqual(exactly(all.length))
-    for (const { stream, lastFull, ended, archives } of await inStore(place, (store) => store.list())) {
+    for (const { stream, lastFull, ended, archives } of await inStore(place, (store) =>
+      store.catalogue.checkpoints(),
+    )) {
       expect([stream.day, lastFull === undefined, archives]).toEqual([stream.day, false, undefined])
       if (stream.day === today) expect(ended).toBeUndefined()
     }

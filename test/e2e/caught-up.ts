@@ -16,7 +16,7 @@ async function checkpointsOf(
   if (!existsSync(database)) return []
   const store = await openSqliteStore({ path: database, clock: systemClock, deadLetterMaxBytes: 1 })
   try {
-    return (await store.list()).filter(
+    return (await store.catalogue.checkpoints()).filter(
       ({ stream }) => stream.sink === sink && of.includes(stream.zone) && days.includes(stream.day),
     )
   } finally {

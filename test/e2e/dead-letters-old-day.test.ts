@@ -18,8 +18,8 @@ async function prune(path: string): Promise<void> {
   database.exec('DELETE FROM holder')
   database.close()
   const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1e9 })
-  await store.prune(Date.now(), 0)
-  expect(await store.list()).toEqual([])
+  await store.upkeep.prune(Date.now(), 0)
+  expect(await store.catalogue.checkpoints()).toEqual([])
   await store.close()
 }
 

@@ -85,7 +85,7 @@ export async function fleet({ simulator, settings, env = keyOf }: FleetOptions =
       const limits = { deadLetterMaxBytes: 1, create: false }
       const store = await openRedisStore({ state, clock: systemClock, telemetry, ...limits })
       try {
-        return await store.list()
+        return await store.catalogue.checkpoints()
       } finally {
         await store.close()
       }

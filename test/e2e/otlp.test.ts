@@ -37,7 +37,7 @@ describe.skipIf(!redisServerAvailable())('a real OpenTelemetry SDK', () => {
     const store = await openAt(stateAt(redis.url, { keyPrefix: redis.keyPrefix }))
     const committed = async () => {
       let events = 0
-      for (const { counters } of await store.list()) events += counters.delivered
+      for (const { counters } of await store.catalogue.checkpoints()) events += counters.delivered
       return events
     }
     await waitFor(async () => (await committed()) === total, { what: output })

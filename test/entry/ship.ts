@@ -129,7 +129,7 @@ async function backfill({ config }: Loaded, range: string): Promise<number> {
     ),
   )
   const id = randomUUID().slice(0, 8)
-  await store.addBackfill({ id, createdAtMs: clock.now(), from, to, state: 'running', streams })
+  await store.backfills.add({ id, createdAtMs: clock.now(), from, to, state: 'running', streams })
   const served = await runInPlace({ config, ground, store, id }, stop.signal)
   await backend.close()
   return served.as === 'ended' && served.givenUp.length === 0 ? 0 : 1

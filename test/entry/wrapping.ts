@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { subscribe } from 'node:diagnostics_channel'
 import { DatabaseSync } from 'node:sqlite'
 import type { Engine } from '../../src/assemble/engine.ts'
-import type { CheckpointStore } from '../../src/ports.ts'
+import type { Store } from '../../src/ports/store.ts'
 import type { OpenStream } from '../../src/ports/sink.ts'
 import type { Passing } from './steps.ts'
 import { wrapFiles } from './wrap-files.ts'
@@ -45,9 +45,9 @@ interface Ports {
   readonly sinks: Engine['shipping']['sinks']
 }
 
-export function wrapStore(store: CheckpointStore, pass: Passing): void {
-  const commit = store.commit.bind(store)
-  store.commit = async (given) => {
+export function wrapStore(store: Store, pass: Passing): void {
+  const commit = store.ledger.commit.bind(store.ledger)
+  store.ledger.commit = async (given) => {
     const { sink } = given.next.stream
     pass('before', 'commit', sink)
     const answer = commit(given)
@@ -59,14 +59,14 @@ export function wrapStore(store: CheckpointStore, pass: Passing): void {
     pass('after', 'commit', sink)
     return committed
   }
-  const add = store.addBackfill.bind(store)
-  store.addBackfill = async (backfill) => {
+  const add = store.backfills.add.bind(store.backfills)
+  store.backfills.add = async (backfill) => {
     pass('before', 'backfill')
     await add(backfill)
     pass('amid', 'backfill')
   }
-  const settle = store.settleBackfilled.bind(store)
-  store.settleBackfilled = async (id, settled) => {
+  const settle = store.backfills.settle.bind(store.backfills)
+  store.backfills.settle = async (id, settled) => {
     await settle(id, settled)
     pass('after', 'backfill')
   }

@@ -26,14 +26,21 @@ describe('lines that were never committed', () => {
     const stage = await staged()
     stage.script.answer = listingOf([events[0]!], 1)
     await stage.pump()
-    const { fence, checkpoint } = await stage.store.take(stream, stage.deps.holder)
+    const { fence, checkpoint } = await stage.store.ledger.take(stream, stage.deps.holder)
     const commit = checkpoint!.commit + 1
     const next = { ...checkpoint!, commit, ended: { as: 'closed', atMs: at(1) } } as const
-    await stage.store.commit({ fence, basedOn: commit - 1, next, seen: new Map(), deadLetters: [], gaps: [] })
+    await stage.store.ledger.commit({
+      fence,
+      basedOn: commit - 1,
+      next,
+      seen: new Map(),
+      deadLetters: [],
+      gaps: [],
+    })
     return stage
   }
   const ledgerOf = async ({ store }: Awaited<ReturnType<typeof late>>) =>
-    (await store.ledger(stream)).reduce((sum, { count }) => sum + count, 0)
+    (await store.ledger.minutes(stream)).reduce((sum, { count }) => sum + count, 0)
 
   it('are adopted once each, whatever was seen of them before', async () => {
     const stage = await late()
@@ -92,9 +99,9 @@ describe('lines that were never committed', () => {
 
   it('stay where a stream has ended', async () => {
     const stage = await staged()
-    const { fence } = await stage.store.take(stream, stage.deps.holder)
+    const { fence } = await stage.store.ledger.take(stream, stage.deps.holder)
     const next = buildCheckpoint({ commit: 1, ended: { as: 'closed', atMs: at(1) } })
-    await stage.store.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
+    await stage.store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
     await stage.pump({ wish: { id: 'w' } })
     expect(stage.opened.at(-1)!.lastCopies).toBeDefined()
   })

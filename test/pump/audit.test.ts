@@ -4,7 +4,7 @@ import { Failure } from '../../src/domain/failure.ts'
 import { newCheckpoint } from '../../src/domain/progress.ts'
 import { minuteOf, packFingerprints } from '../../src/domain/seen.ts'
 import { noTrust } from '../../src/domain/trust.ts'
-import type { CheckpointStore } from '../../src/ports.ts'
+import type { Store } from '../../src/ports/store.ts'
 import { auditDay } from '../../src/pump/audit.ts'
 import { openSqliteStore } from '../../src/state/sqlite/store.ts'
 import { day, eventOf, listing, never, zone } from './listing.ts'
@@ -21,22 +21,25 @@ const policy = {
 const job = { zone, day, sinks: [{ name: 'archive' }] }
 const stream = { zone: zone.id, day, sink: 'archive' }
 
-async function storeAt(clock: ReturnType<typeof listing>['clock']): Promise<CheckpointStore> {
+async function storeAt(clock: ReturnType<typeof listing>['clock']): Promise<Store> {
   const store = await openSqliteStore({ path: ':memory:', clock, deadLetterMaxBytes: 1000 })
   onTestFinished(() => store.close())
   return store
 }
 
 /** Commits events by number, and how far the stream is caught up. */
-async function ship(store: CheckpointStore, numbers: readonly number[], caughtUpAtMs: number): Promise<void> {
-  const { fence, checkpoint = newCheckpoint(stream, startOf(day), noTrust) } = await store.take(stream, {
-    id: 'test',
-    schedule: false,
-  })
+async function ship(store: Store, numbers: readonly number[], caughtUpAtMs: number): Promise<void> {
+  const { fence, checkpoint = newCheckpoint(stream, startOf(day), noTrust) } = await store.ledger.take(
+    stream,
+    {
+      id: 'test',
+      schedule: false,
+    },
+  )
   const fingerprints = numbers.map((number) => eventOf(number).fingerprint)
   const seen = new Map([[minuteOf(eventOf(0).timeMs), packFingerprints(fingerprints)]])
   const next = { ...checkpoint, commit: checkpoint.commit + 1, caughtUpAtMs }
-  await store.commit({ fence, basedOn: checkpoint.commit, next, seen, deadLetters: [], gaps: [] })
+  await store.ledger.commit({ fence, basedOn: checkpoint.commit, next, seen, deadLetters: [], gaps: [] })
 }
 
 test('begins a reading anew whose cursor expired, a few times', async () => {

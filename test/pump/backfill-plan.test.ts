@@ -3,7 +3,8 @@ import { shiftDay, type Day } from '../../src/domain/day.ts'
 import { Failure } from '../../src/domain/failure.ts'
 import type { Policy } from '../../src/domain/policy.ts'
 import type { Page } from '../../src/domain/page.ts'
-import type { CheckpointStore, PageRequest } from '../../src/ports.ts'
+import type { PageRequest } from '../../src/ports/source.ts'
+import type { Store } from '../../src/ports/store.ts'
 import { createApiClock } from '../../src/pump/api-clock.ts'
 import { planBackfill } from '../../src/pump/backfill-plan.ts'
 import { noLongerKept } from '../../src/pump/end-stream.ts'
@@ -21,7 +22,7 @@ interface Asking {
   /** What the API answers for a day: undefined for a page. */
   readonly answer?: (day: Day, zone: number) => Failure | undefined
   readonly hostAheadMs?: number
-  readonly store?: CheckpointStore
+  readonly store?: Store
 }
 
 /** Plans days back to `from`; returns what was asked for, and what became of each stream. */
@@ -104,12 +105,12 @@ test('ships nothing twice of which it is no longer known what was shipped', asyn
   onTestFinished(() => store.close())
   for (const zone of [1, 2]) {
     const stream = streamOf(zone, before(4))
-    const { fence } = await store.take(stream, { id: 'holder', schedule: true })
+    const { fence } = await store.ledger.take(stream, { id: 'holder', schedule: true })
     const next = checkpointOf(stream, { ended: { as: 'closed', atMs: nowMs } })
     const seen = new Map([[29_400_000, new Uint8Array(16).fill(7)]])
-    await store.commit({ fence, basedOn: 0, next, seen, deadLetters: [], gaps: [] })
+    await store.ledger.commit({ fence, basedOn: 0, next, seen, deadLetters: [], gaps: [] })
   }
-  await store.forgetFingerprints(streamOf(2, before(4)))
+  await store.upkeep.forgetFingerprints(streamOf(2, before(4)))
   const { outcome } = await planned(before(4), before(4), { store })
   expect(outcome.get(`1 ${before(4)}`)).toBe('queued')
   expect(outcome.get(`2 ${before(4)}`)).toMatch(/^the day was shipped, .* ship it twice$/)

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import { shiftDay } from '../../src/domain/day.ts'
 import { packFingerprints } from '../../src/domain/seen.ts'
+import type { Stream } from '../../src/domain/stream.ts'
 import { createApiClock } from '../../src/pump/api-clock.ts'
 import { createHousekeeping } from '../../src/pump/housekeep.ts'
 import { openSqliteStore } from '../../src/state/sqlite/store.ts'
@@ -21,9 +22,12 @@ async function createHouse(accounts: readonly string[]) {
   let forgets = 0
   const counting = {
     ...store,
-    forgetFingerprints: (stream: Parameters<typeof store.forgetFingerprints>[0]) => {
-      forgets++
-      return store.forgetFingerprints(stream)
+    upkeep: {
+      ...store.upkeep,
+      forgetFingerprints: (stream: Stream) => {
+        forgets++
+        return store.upkeep.forgetFingerprints(stream)
+      },
     },
   }
   const settings = () => ({ zones, sinks: ['archive'], policy })
@@ -35,12 +39,12 @@ async function createHouse(accounts: readonly string[]) {
     keep: createHousekeeping({ store: counting, apiClock, settings, keepDays: 14 }),
     async add(daysAgo: number, isEnded = true, more: Pick<Checkpoint, 'archives'> = {}) {
       const stream = { zone: 1, day: shiftDay(today, -daysAgo), sink: 'archive' }
-      const { fence } = await store.take(stream, holder)
+      const { fence } = await store.ledger.take(stream, holder)
       const ended = { as: 'closed', atMs: at(2) - daysAgo * 24 * hourMs } as const
       const next = buildCheckpoint({ stream, commit: 1, ...more, ...(isEnded && { ended }) })
       const seen = new Map([[7, packFingerprints([1n, 2n])]])
-      await store.commit({ fence, basedOn: 0, next, seen, deadLetters: [], gaps: [] })
-      await store.release(stream, fence)
+      await store.ledger.commit({ fence, basedOn: 0, next, seen, deadLetters: [], gaps: [] })
+      await store.ledger.release(stream, fence)
       return stream
     },
   }
@@ -60,10 +64,10 @@ describe('housekeeping', () => {
     house.apiClock.learn('a', 0)
     await house.keep(never)
     await house.keep(never)
-    const hasSeen = async (stream: typeof gone) => (await house.store.loadSeen(stream, [7])).size === 1
+    const hasSeen = async (stream: typeof gone) => (await house.store.ledger.loadSeen(stream, [7])).size === 1
     const kept = [readable, late, gone, open, copied].map(hasSeen)
     expect(await Promise.all(kept)).toEqual([true, true, false, true, true])
-    expect(await house.store.ledger(gone)).toMatchObject([{ minute: 7, count: 2 }])
+    expect(await house.store.ledger.minutes(gone)).toMatchObject([{ minute: 7, count: 2 }])
     expect(house.forgets()).toBe(1)
   })
 
@@ -73,10 +77,10 @@ describe('housekeeping', () => {
     await house.keep(never)
     house.apiClock.learn('a', 0)
     await house.keep(never)
-    expect(await house.store.list()).toHaveLength(1)
+    expect(await house.store.catalogue.checkpoints()).toHaveLength(1)
     house.apiClock.learn('b', 0)
     await house.keep(never)
-    expect(await house.store.list()).toEqual([])
+    expect(await house.store.catalogue.checkpoints()).toEqual([])
   })
 
   it('keeps what ended less than keepDays ago, and what has not ended', async () => {
@@ -85,7 +89,7 @@ describe('housekeeping', () => {
     await house.add(15)
     house.apiClock.learn('a', 0)
     await house.keep(never)
-    const left = (await house.store.list()).map(({ stream }) => stream.day)
+    const left = (await house.store.catalogue.checkpoints()).map(({ stream }) => stream.day)
     expect(left.sort()).toEqual(kept.map(({ day }) => day).sort())
   })
 })

@@ -3,7 +3,7 @@ import type { Event } from '../../src/domain/event.ts'
 import type { Failure } from '../../src/domain/failure.ts'
 import { fingerprintOf } from '../../src/domain/fingerprint.ts'
 import type { Cursor, Page } from '../../src/domain/page.ts'
-import type { Source } from '../../src/ports.ts'
+import type { Source } from '../../src/ports/source.ts'
 import { createApiClock } from '../../src/pump/api-clock.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 

@@ -72,7 +72,7 @@ describe('what is observed of the store', () => {
     stage.script.answer = () => new Failure('retry', 'network', 'no route')
     await stage.pump()
     const gap = { zone: zone.id, sink: stream.sink, day: shiftDay(today, -5), reason: 'not_running' } as const
-    await stage.store.addGaps([{ ...gap, from: 1, to: 2, recordedAt: 3 }])
+    await stage.store.catalogue.addGaps([{ ...gap, from: 1, to: 2, recordedAt: 3 }])
     const snapshot = await look(0)
     expect(snapshot.pairs.map(({ gaps }) => gaps)).toEqual([1, 0])
     expect(snapshot.streams).toEqual({ open: 2, settling: 0, closed: 0, expired: 0 })

@@ -39,7 +39,7 @@ describe('what a sink took of a page before it failed', () => {
       counters: { pages: 1, delivered: 500, deadLetters: 0 },
       trouble: undefined,
     })
-    const ledger = await stage.store.ledger(stream)
+    const ledger = await stage.store.ledger.minutes(stream)
     expect(ledger.reduce((sum, { count }) => sum + count, 0)).toBe(500)
   })
 
@@ -60,7 +60,7 @@ describe('what a sink took of a page before it failed', () => {
     expect(before.full).toMatchObject({ cursor: '3', pages: 1, found: 5 })
     expect(before.counters).toMatchObject({ pages: 1, events: 5, delivered: 4, deadLetters: 1 })
     expect(before.trouble).toMatchObject({ code: 'server_error' })
-    expect(await stage.store.deadLetters()).toMatchObject([{ id: 'e4', answer: 'no' }])
+    expect(await stage.store.deadLetters.list()).toMatchObject([{ id: 'e4', answer: 'no' }])
     const told = stage.happenings.filter((happening) => happening.name === 'PageCommitted')
     expect(told.at(-1)).toMatchObject({ delivered: 1, duplicates: 0, deadLettered: [{ id: 'e4' }] })
     expect(stage.held()).toBe(0)
@@ -117,12 +117,12 @@ describe('what a sink took of a page before it failed', () => {
     await stage.pump()
     stage.script.deliver = async (some) => upTo(2, some)
     const pages: number[] = []
-    const keys = await stage.store.deadLetterKeys(stream)
+    const keys = await stage.store.deadLetters.keys(stream)
     const replay = { stream, zone, sink: stage.sink, keys, redo: (event: Event) => event }
     const done = ({ delivered }: { readonly delivered: number }) => void pages.push(delivered)
     await expect(replayStream({ ...replay, done }, stage.deps, never)).rejects.toThrow('503')
     expect(pages).toEqual([2])
-    expect(idsOf(await stage.store.deadLetters())).toEqual(['e2', 'e3', 'e4'])
+    expect(idsOf(await stage.store.deadLetters.list())).toEqual(['e2', 'e3', 'e4'])
     expect((await stage.read())!.counters).toMatchObject({ delivered: 2, deadLetters: 3 })
   })
 })
@@ -140,7 +140,7 @@ describe('whether a sink has ever taken an event', () => {
     stage.script.answer = listingOf(events.slice(0, 2), 2)
     await hours(stage, 1)
     expect(await stage.pump({ sink: ship(server.url, { name: stream.sink }).sink })).toBeUndefined()
-    expect(await stage.store.deadLetters()).toMatchObject([{ id: 'e1' }])
+    expect(await stage.store.deadLetters.list()).toMatchObject([{ id: 'e1' }])
     expect((await stage.read())!.trouble).toBeUndefined()
   })
 

@@ -35,9 +35,9 @@ async function createOffice() {
     started,
     configure: (more: Partial<typeof settings>) => void (settings = { ...settings, ...more }),
     async commit(checkpoint: Checkpoint) {
-      const { fence } = await store.take(checkpoint.stream, { id: 'x', schedule: true })
+      const { fence } = await store.ledger.take(checkpoint.stream, { id: 'x', schedule: true })
       const next = { ...checkpoint, commit: 1 }
-      await store.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
+      await store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
     },
     /** A process that runs for a while, told the time, and plans each minute. */
     async run(hours: number, accounts: readonly string[] = ['a', 'b']) {
@@ -53,17 +53,19 @@ async function createOffice() {
 }
 
 const daysOfGaps = async (office: Awaited<ReturnType<typeof createOffice>>, zone = 1) =>
-  (await office.store.gaps()).filter((gap) => gap.zone === zone).map(({ day, reason }) => [day, reason])
+  (await office.store.catalogue.gaps())
+    .filter((gap) => gap.zone === zone)
+    .map(({ day, reason }) => [day, reason])
 
 describe('the planner', () => {
   it('remembers no pair before the API of its account has told the time', async () => {
     const office = await createOffice()
     const { apiClock, planner } = office.started()
     await planner.remember()
-    expect(await office.store.pairs()).toEqual([])
+    expect(await office.store.catalogue.routes()).toEqual([])
     apiClock.learn('b', 0)
     await planner.remember()
-    expect(await office.store.pairs()).toMatchObject([{ zone: 2, firstDay: shiftDay(today, -2) }])
+    expect(await office.store.catalogue.routes()).toMatchObject([{ zone: 2, firstDay: shiftDay(today, -2) }])
   })
 
   it('hides no day for good from a host whose clock was a year ahead at the first run', async () => {

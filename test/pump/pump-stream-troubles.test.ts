@@ -21,7 +21,7 @@ describe('an answer that the day lies outside the window', () => {
       stage.script.answer = () => outside(serverDate)
       expect(await stage.pump()).toMatchObject({ code: 'window_closed' })
       expect(await stage.read()).toMatchObject({ trouble: { code: 'window_closed', count: 1 } })
-      expect(await stage.store.gaps()).toEqual([])
+      expect(await stage.store.catalogue.gaps()).toEqual([])
     }
   })
 
@@ -32,7 +32,9 @@ describe('an answer that the day lies outside the window', () => {
     await stage.clock.advance(at(72) - stage.clock.now())
     await stage.pump()
     expect(await stage.read()).toMatchObject({ ended: { as: 'expired' } })
-    expect(await stage.store.gaps()).toMatchObject([{ from: at(2), to: at(24), reason: 'unreadable' }])
+    expect(await stage.store.catalogue.gaps()).toMatchObject([
+      { from: at(2), to: at(24), reason: 'unreadable' },
+    ])
     expect(stage.names()).toContain('GapFound')
   })
 
@@ -180,7 +182,7 @@ describe('events that a sink will never take', () => {
       bytes: 1,
     })
     await stage.pump()
-    expect(await stage.store.deadLetters()).toMatchObject([
+    expect(await stage.store.deadLetters.list()).toMatchObject([
       { id: 'e3', reason: 'refused', answer: 'no', sink: stream.sink },
     ])
     expect(await stage.read()).toMatchObject({ counters: { delivered: 5, deadLetters: 1 } })
@@ -198,7 +200,7 @@ describe('events that a sink will never take', () => {
       trouble: { code: 'dead_letters_full' },
       counters: { events: 0 },
     })
-    expect(await stage.store.deadLetters()).toEqual([])
+    expect(await stage.store.deadLetters.list()).toEqual([])
   })
 
   it('do not have the good events of their page sent again while there is no room for them', async () => {
@@ -221,7 +223,7 @@ describe('events that a sink will never take', () => {
     isRoom = true
     await stage.pump()
     expect(await stage.read()).toMatchObject({ counters: { delivered: 5, deadLetters: 1 } })
-    expect(await stage.store.deadLetters()).toMatchObject([{ id: 'e1' }])
+    expect(await stage.store.deadLetters.list()).toMatchObject([{ id: 'e1' }])
     const sent = stage.delivered.map(({ id }) => id).filter((id) => id !== 'e1')
     expect(sent).toEqual(['e0', 'e2', 'e3', 'e4', 'e5'])
   })

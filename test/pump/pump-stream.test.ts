@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { cancelled, Failure } from '../../src/domain/failure.ts'
+import type { Commit } from '../../src/ports/ledger.ts'
 import { at, stream } from '../domain/builders.ts'
 import { createStage, eventAt, listingOf, type Stage } from './stage.ts'
 
@@ -66,7 +67,7 @@ describe('a pump', () => {
     await stage.clock.advance(200_000)
     await stage.pump()
     expect(stage.delivered.map(({ id }) => id)).toEqual([...events.map(({ id }) => id), 'e9'])
-    const ledger = await stage.store.ledger(stream)
+    const ledger = await stage.store.ledger.minutes(stream)
     expect(ledger.map(({ count }) => count).reduce((left, right) => left + right, 0)).toBe(7)
   })
 
@@ -158,7 +159,8 @@ describe('nothing of a checkpoint outlives a pump in memory', () => {
 
   it('believes the store that has lost a commit, and ships that page again', async () => {
     const stage = await staged()
-    const store = { ...stage.store, commit: async () => 'done' as const }
+    const ledger = { ...stage.store.ledger, commit: async () => 'done' as const }
+    const store = { ...stage.store, ledger }
     await stage.pump({ mayGoOn: () => false }, undefined, { store })
     expect(await stage.read()).toBeUndefined()
     await stage.pump()
@@ -170,14 +172,15 @@ describe('nothing of a checkpoint outlives a pump in memory', () => {
   it('ends at a refused commit, and touches the sink no more', async () => {
     const stage = await staged()
     let commits = 0
-    const store = {
-      ...stage.store,
+    const ledger = {
+      ...stage.store.ledger,
       // Another process takes the stream over while this one delivers its second page.
-      commit: async (commit: Parameters<typeof stage.store.commit>[0]) => {
-        if (++commits === 2) await stage.store.take(stream, { id: 'other', schedule: true })
-        return stage.store.commit(commit)
+      commit: async (commit: Commit) => {
+        if (++commits === 2) await stage.store.ledger.take(stream, { id: 'other', schedule: true })
+        return stage.store.ledger.commit(commit)
       },
     }
+    const store = { ...stage.store, ledger }
     await expect(stage.pump({}, undefined, { store })).rejects.toMatchObject({ code: 'fence_lost' })
     expect(stage.delivered).toHaveLength(4)
     expect(stage.log.at(-1)).toBe('close')
@@ -187,13 +190,14 @@ describe('nothing of a checkpoint outlives a pump in memory', () => {
   it('ends where a commit is not answered, whether it was written or not', async () => {
     for (const isWritten of [true, false]) {
       const stage = await staged()
-      const store = {
-        ...stage.store,
-        commit: async (commit: Parameters<typeof stage.store.commit>[0]) => {
-          if (isWritten) await stage.store.commit(commit)
+      const ledger = {
+        ...stage.store.ledger,
+        commit: async (commit: Commit) => {
+          if (isWritten) await stage.store.ledger.commit(commit)
           throw new Failure('retry', 'store_unavailable', 'no answer')
         },
       }
+      const store = { ...stage.store, ledger }
       await expect(stage.pump({}, undefined, { store })).rejects.toMatchObject({ code: 'store_unavailable' })
       await stage.pump()
       expect(stage.delivered.map(({ id }) => id).slice(2)).toEqual(
@@ -212,7 +216,7 @@ describe('nothing of a checkpoint outlives a pump in memory', () => {
     }
     await expect(stage.pump({}, stop.signal)).rejects.toMatchObject({ message: 'stopped: true' })
     expect(await stage.read()).toBeUndefined()
-    await stage.store.take(stream, { id: 'a stranger', schedule: false })
+    await stage.store.ledger.take(stream, { id: 'a stranger', schedule: false })
   })
 
   it('fails loudly at a bug, and moves nothing', async () => {
@@ -222,6 +226,6 @@ describe('nothing of a checkpoint outlives a pump in memory', () => {
     }
     await expect(stage.pump()).rejects.toThrow('a bug')
     expect(await stage.read()).toBeUndefined()
-    await stage.store.take(stream, { id: 'a stranger', schedule: false })
+    await stage.store.ledger.take(stream, { id: 'a stranger', schedule: false })
   })
 })

@@ -12,11 +12,11 @@ async function dropped(): Promise<Stage> {
   const stage = await createStage()
   stage.script.answer = listingOf(events, 2)
   await stage.pump()
-  const { fence, checkpoint } = await stage.store.take((await stage.read())!.stream, stage.deps.holder)
+  const { fence, checkpoint } = await stage.store.ledger.take((await stage.read())!.stream, stage.deps.holder)
   const next = { ...checkpoint!, commit: checkpoint!.commit + 1, ended: { as: 'closed', atMs: 1 } } as const
   const commit = { fence, basedOn: checkpoint!.commit, next, seen: new Map(), deadLetters: [], gaps: [] }
-  expect(await stage.store.commit(commit)).toBe('done')
-  await stage.store.forgetFingerprints(next.stream)
+  expect(await stage.store.ledger.commit(commit)).toBe('done')
+  await stage.store.upkeep.forgetFingerprints(next.stream)
   stage.delivered.length = 0
   stage.script.answer = listingOf([...events, eventAt(4)], 2)
   return stage

@@ -43,7 +43,7 @@ async function setUp(day: Day) {
 
   /** Ships two events; of the second the commit never comes, as after `kill -9`. */
   async function shipAndDie(sink: TransactionalSink, isEnded = true, left = ['left behind']): Promise<void> {
-    const { fence } = await store.take(stream, { id: 'dead', schedule: true })
+    const { fence } = await store.ledger.take(stream, { id: 'dead', schedule: true })
     const confirm = async () => undefined
     const known = { storeId: store.id, committed: [] as CommittedPart[], confirm }
     const open = await sink.reconcile(stream, known, never)
@@ -55,10 +55,10 @@ async function setUp(day: Day) {
       committed,
       ...(isEnded && { ended }),
     }
-    await store.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
+    await store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
     await open.deliver(left.map(event), never)
     await sink.close()
-    await store.release(stream, fence)
+    await store.ledger.release(stream, fence)
   }
 
   const deps = {
@@ -92,11 +92,11 @@ describe('streams that are pumped no more', () => {
     const sink = openSink()
     await createSinkReconciler({ ...deps, sinks: new Map([['archive', sink]]) }).reconcileAll(never)
     expect(await ids()).toEqual(['kept', 'left behind'])
-    expect((await store.ledger(stream)).map(({ count }) => count)).toEqual([1])
-    const settled = await store.read(stream)
+    expect((await store.ledger.minutes(stream)).map(({ count }) => count)).toEqual([1])
+    const settled = await store.ledger.read(stream)
     expect(settled?.committed.map(({ lines }) => lines)).toEqual([2])
     await createSinkReconciler({ ...deps, sinks: new Map([['archive', sink]]) }).reconcileAll(never)
-    expect((await store.read(stream))?.commit).toBe(settled?.commit)
+    expect((await store.ledger.read(stream))?.commit).toBe(settled?.commit)
     await sink.close()
     await store.close()
   })
@@ -110,11 +110,14 @@ describe('a part of a day that can no longer be read', () => {
     const sizes: number[] = []
     const counting: typeof store = {
       ...store,
-      async commit(commit) {
-        if (sizes.length === 1) throw new Failure('retry', 'store_unavailable', 'away')
-        const answer = await store.commit(commit)
-        sizes.push([...commit.seen.values()].reduce((sum, { byteLength }) => sum + byteLength, 0) / 8)
-        return answer
+      ledger: {
+        ...store.ledger,
+        async commit(commit) {
+          if (sizes.length === 1) throw new Failure('retry', 'store_unavailable', 'away')
+          const answer = await store.ledger.commit(commit)
+          sizes.push([...commit.seen.values()].reduce((sum, { byteLength }) => sum + byteLength, 0) / 8)
+          return answer
+        },
       },
     }
     let sink = openSink()
@@ -130,8 +133,8 @@ describe('a part of a day that can no longer be read', () => {
     expect(Math.max(...sizes)).toBeLessThan(2500)
     expect(await ids()).toEqual(['kept', ...left])
     // The event that was committed first is not in the ledger of this test.
-    expect((await store.ledger(stream)).reduce((sum, { count }) => sum + count, 0)).toBe(5000)
-    expect((await store.read(stream))?.committed.map(({ lines }) => lines)).toEqual([5001])
+    expect((await store.ledger.minutes(stream)).reduce((sum, { count }) => sum + count, 0)).toBe(5000)
+    expect((await store.ledger.read(stream))?.committed.map(({ lines }) => lines)).toEqual([5001])
     await sink.close()
     await store.close()
   })
@@ -180,10 +183,10 @@ describe('a stream that others have finished', () => {
     expect(await ids()).toEqual(['kept', 'left behind'])
     pumping.resolve()
     await pump
-    const { fence } = await store.take(stream, { id: 'another', schedule: false })
+    const { fence } = await store.ledger.take(stream, { id: 'another', schedule: false })
     await reconciler.reconcileFailed(never)
     expect(await ids()).toEqual(['kept', 'left behind'])
-    await store.release(stream, fence)
+    await store.ledger.release(stream, fence)
     await reconciler.reconcileFailed(never)
     expect(await ids()).toEqual(['kept'])
     await end()
@@ -192,10 +195,10 @@ describe('a stream that others have finished', () => {
   it('is looked at although the folder of another one leads elsewhere, which is told', async () => {
     const { store, stream, path, openSink, shipAndDie, deps, ids } = await setUp(today)
     const other = { ...stream, zone: 5 }
-    const { fence } = await store.take(other, { id: 'dead', schedule: true })
+    const { fence } = await store.ledger.take(other, { id: 'dead', schedule: true })
     const next = { ...newCheckpoint(other, systemClock.now(), noTrust), commit: 1 }
-    await store.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
-    await store.release(other, fence)
+    await store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
+    await store.ledger.release(other, fence)
     await shipAndDie(openSink(), false)
     symlinkSync(temporaryFolder(), join(path, 'zone=5'))
     const sink = openSink()

@@ -22,7 +22,7 @@ async function refused(count: number, answer = 'no'): Promise<Stage> {
     bytes: 1,
   })
   await stage.pump()
-  expect(await stage.store.deadLetters()).toHaveLength(count)
+  expect(await stage.store.deadLetters.list()).toHaveLength(count)
   stage.delivered.length = 0
   return stage
 }
@@ -33,7 +33,7 @@ async function replay(
   redo = (event: Event) => event,
 ): Promise<ReplayedPage[]> {
   const pages: ReplayedPage[] = []
-  const keys = await stage.store.deadLetterKeys(stream)
+  const keys = await stage.store.deadLetters.keys(stream)
   const job = {
     stream,
     zone,
@@ -57,11 +57,11 @@ describe('a replay', () => {
     expect(stage.delivered.map(({ id }) => id)).toEqual(
       Array.from({ length: 250 }, (_, index) => `e${index}`),
     )
-    expect(await stage.store.deadLetters()).toEqual([])
+    expect(await stage.store.deadLetters.list()).toEqual([])
     expect((await stage.read())?.counters).toMatchObject({ delivered: 250, deadLetters: 0 })
     expect(await stage.options.at(-1)?.hasTaken?.()).toBe(true)
     // The ledger had them already.
-    const ledger = await stage.store.ledger(stream)
+    const ledger = await stage.store.ledger.minutes(stream)
     expect(ledger.reduce((sum, { count }) => sum + count, 0)).toBe(250)
   })
 
@@ -70,7 +70,8 @@ describe('a replay', () => {
     const text = 'x'.repeat(300_000)
     const events = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11].map((each) => ({ ...eventAt(each), log: { text } }))
     expect(storeEvent(events[0]!).length).toBeGreaterThan(300_000)
-    const store = { ...stage.store, deadLettersOf: stage.store.deadLettersOf }
+    const deadLetters = { ...stage.store.deadLetters }
+    const store = { ...stage.store, deadLetters }
     const letters = events.map((event) => ({
       ...stream,
       id: event.id,
@@ -81,7 +82,7 @@ describe('a replay', () => {
       event: storeEvent(event),
     }))
     const keys = letters.map(({ id, time }) => ({ id, time }))
-    store.deadLettersOf = async (_, some) => letters.filter(({ id }) => some.some((key) => key.id === id))
+    deadLetters.read = async (_, some) => letters.filter(({ id }) => some.some((key) => key.id === id))
     const pages: ReplayedPage[] = []
     const job = {
       stream,
@@ -97,12 +98,12 @@ describe('a replay', () => {
 
   it('leaves letters as they were where the sink fails', async () => {
     const stage = await refused(3)
-    const before = await stage.store.deadLetters()
+    const before = await stage.store.deadLetters.list()
     stage.script.deliver = async () => {
       throw new Failure('retry', 'network', 'reset')
     }
     await expect(replay(stage)).rejects.toMatchObject({ code: 'network' })
-    expect(await stage.store.deadLetters()).toEqual(before)
+    expect(await stage.store.deadLetters.list()).toEqual(before)
     // Nobody else waits for the stream.
     expect(await stage.pump()).toBeUndefined()
   })
@@ -115,20 +116,21 @@ describe('a replay', () => {
       bytes: 1,
     })
     expect(await replay(stage)).toMatchObject([{ delivered: 1, kept: [{ id: 'e1' }] }])
-    expect(await stage.store.deadLetters()).toMatchObject([{ id: 'e1', answer: 'x'.repeat(45_000) }])
+    expect(await stage.store.deadLetters.list()).toMatchObject([{ id: 'e1', answer: 'x'.repeat(45_000) }])
     expect(stage.delivered.map(({ id }) => id)).toEqual(['e0', 'e1'])
   })
 
   it('passes over what somebody else has settled meanwhile', async () => {
     const stage = await refused(3)
     stage.script.deliver = async () => ({ refusals: [], committed: [], bytes: 1 })
-    const store = { ...stage.deps.store }
+    const ledger = { ...stage.deps.store.ledger }
     let isDropped = false
-    store.take = async (...given) => {
-      if (!isDropped) await stage.store.removeDeadLetters([{ ...stream, ...identity(1) }])
+    ledger.take = async (...given) => {
+      if (!isDropped) await stage.store.deadLetters.remove([{ ...stream, ...identity(1) }])
       isDropped = true
-      return stage.store.take(...given)
+      return stage.store.ledger.take(...given)
     }
+    const store = { ...stage.deps.store, ledger }
     expect(await replay(stage, { ...stage.deps, store })).toMatchObject([{ tried: 3, delivered: 2 }])
     expect(stage.delivered.map(({ id }) => id)).toEqual(['e0', 'e2'])
   })
@@ -146,7 +148,7 @@ it('a drop counts what it drops, and lets a stream that was full go on at once',
   expect(await stage.pump()).toMatchObject({ code: 'dead_letters_full' })
   const waits = (await stage.read())!.trouble!
   expect(waits.retryAtMs).toBeGreaterThan(stage.clock.now())
-  const keys = await stage.store.deadLetterKeys(stream)
+  const keys = await stage.store.deadLetters.keys(stream)
   expect(await dropLetters({ stream, zone, keys }, stage.deps, never)).toEqual(new Map([['refused', 2]]))
   expect(await dropLetters({ stream, zone, keys }, stage.deps, never)).toEqual(new Map())
   await wakeFullStreams(stage.deps, () => zone, never)

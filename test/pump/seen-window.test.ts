@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { packFingerprints, unpackFingerprints } from '../../src/domain/seen.ts'
-import type { CheckpointStore } from '../../src/ports.ts'
+import type { Ledger } from '../../src/ports/ledger.ts'
 import { createSeenWindow, type Sighting } from '../../src/pump/seen-window.ts'
 import { stream } from '../domain/builders.ts'
 
@@ -9,7 +9,7 @@ import { stream } from '../domain/builders.ts'
 function createShelf() {
   const held = new Map<number, bigint[]>()
   const asked: number[] = []
-  const store: Pick<CheckpointStore, 'loadSeen'> = {
+  const ledger: Pick<Ledger, 'loadSeen'> = {
     async loadSeen(_, minutes) {
       asked.push(...minutes)
       return new Map(
@@ -22,7 +22,7 @@ function createShelf() {
   }
   return {
     asked,
-    store: store as CheckpointStore,
+    ledger: ledger as Ledger,
     add(packed: ReadonlyMap<number, Uint8Array>) {
       for (const [minute, bytes] of packed)
         held.set(minute, [...(held.get(minute) ?? []), ...unpackFingerprints(bytes)])
@@ -45,7 +45,7 @@ describe('the seen window of a pump', () => {
           const shelf = createShelf()
           const through: string[] = []
           for (const pages of pumps) {
-            const window = createSeenWindow(shelf.store, stream)
+            const window = createSeenWindow(shelf.ledger, stream)
             for (const page of pages) {
               const unseen = await window.unseenOf(page)
               through.push(...unseen.map(({ fingerprint, timeMs }) => `${fingerprint} ${timeMs}`))
@@ -63,7 +63,7 @@ describe('the seen window of a pump', () => {
 
   it('asks the store only for the minutes that a page touches, and once for each', async () => {
     const shelf = createShelf()
-    const window = createSeenWindow(shelf.store, stream)
+    const window = createSeenWindow(shelf.ledger, stream)
     const page = [0, 1, 59_999, 60_000].map((timeMs) => ({ fingerprint: BigInt(timeMs), timeMs }))
     await window.unseenOf([...page, { fingerprint: 9n }])
     await window.unseenOf(page)
@@ -72,7 +72,7 @@ describe('the seen window of a pump', () => {
 
   it('forgets what no commit has added', async () => {
     const shelf = createShelf()
-    const window = createSeenWindow(shelf.store, stream)
+    const window = createSeenWindow(shelf.ledger, stream)
     const page = [{ fingerprint: 1n, timeMs: 1 }]
     expect(await window.unseenOf(page)).toEqual(page)
     expect(await window.unseenOf(page)).toEqual(page)
@@ -80,7 +80,7 @@ describe('the seen window of a pump', () => {
 
   it('stays bounded, and right, when pages touch ever more minutes', async () => {
     const shelf = createShelf()
-    const window = createSeenWindow(shelf.store, stream)
+    const window = createSeenWindow(shelf.ledger, stream)
     const pageOf = (index: number) =>
       Array.from({ length: 1_000 }, (_, number) => {
         const minute = index * 1_000 + number

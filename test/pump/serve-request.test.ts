@@ -4,7 +4,8 @@ import type { Day } from '../../src/domain/day.ts'
 import { Failure } from '../../src/domain/failure.ts'
 import { newCheckpoint } from '../../src/domain/progress.ts'
 import { noTrust } from '../../src/domain/trust.ts'
-import type { CheckpointStore } from '../../src/ports.ts'
+import type { Ledger } from '../../src/ports/ledger.ts'
+import type { Store } from '../../src/ports/store.ts'
 import { withHeartbeat } from '../../src/pump/heartbeat.ts'
 import { serveRequest } from '../../src/pump/serve-request.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
@@ -18,7 +19,8 @@ function set(outcomes: readonly (Failure | 'throw' | undefined)[], pages = 2) {
   const clock = createFakeClock(Date.parse('2026-11-20T12:00:00.000Z'), true)
   let checkpoint: Checkpoint = newCheckpoint(stream, clock.now(), noTrust)
   let pumps = 0
-  const store = { read: async () => checkpoint } as Partial<CheckpointStore> as CheckpointStore
+  const ledger = { read: async () => checkpoint } as Partial<Ledger> as Ledger
+  const store = { ledger } as Partial<Store> as Store
   const held = new Failure('wait', 'held', 'held by another')
   async function pump() {
     const outcome = outcomes[pumps++]
@@ -72,7 +74,8 @@ test('lets the store hear of its holder while it works, and no longer', async ()
     beats++
     if (beats === 2) throw new Failure('retry', 'store_unavailable', 'busy')
   }
-  const store = { heartbeat } as Partial<CheckpointStore> as CheckpointStore
+  const ledger = { heartbeat } as Partial<Ledger> as Ledger
+  const store = { ledger } as Partial<Store> as Store
   const work = Promise.withResolvers<string>()
   const done = withHeartbeat({ store, clock, holder: { id: 'x', schedule: false } }, () => work.promise)
   await clock.untilSleeping()

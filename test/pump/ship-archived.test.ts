@@ -41,11 +41,11 @@ async function shipNothing(stage: Stage): Promise<void> {
 it('ships nothing twice where the index was dropped meanwhile', async () => {
   const stage = await createStage()
   const shipped = await shipWith(stage, [1, 2, 1, 3], async () => {
-    const { fence, checkpoint } = await stage.store.take(stream, stage.deps.holder)
+    const { fence, checkpoint } = await stage.store.ledger.take(stream, stage.deps.holder)
     const next = { ...checkpoint!, commit: checkpoint!.commit + 1, ended: { as: 'closed', atMs: 1 } } as const
     const commit = { fence, basedOn: checkpoint!.commit, next, seen: new Map(), deadLetters: [], gaps: [] }
-    expect(await stage.store.commit(commit)).toBe('done')
-    await stage.store.forgetFingerprints(stream)
+    expect(await stage.store.ledger.commit(commit)).toBe('done')
+    await stage.store.upkeep.forgetFingerprints(stream)
   })
   expect(shipped.leftOut).toContain('reading it again would ship it twice')
   expect(stage.delivered.map(({ id }) => id)).toEqual(['e1'])

@@ -6,7 +6,8 @@ import type { Happening } from '../../src/domain/happening.ts'
 import type { Cursor, Page } from '../../src/domain/page.ts'
 import type { Policy } from '../../src/domain/policy.ts'
 import { noTrust } from '../../src/domain/trust.ts'
-import type { CheckpointStore, PageRequest } from '../../src/ports.ts'
+import type { PageRequest } from '../../src/ports/source.ts'
+import type { Store } from '../../src/ports/store.ts'
 import type {
   OpenOptions,
   OpenStream,
@@ -130,12 +131,15 @@ export async function createStage(overrides: Partial<Policy> = {}) {
       return open
     },
   }
-  const tellingStore: CheckpointStore = {
+  const tellingStore: Store = {
     ...store,
-    async commit(commit) {
-      const answer = await store.commit(commit)
-      log.push(`commit ${commit.next.commit}`)
-      return answer
+    ledger: {
+      ...store.ledger,
+      async commit(commit) {
+        const answer = await store.ledger.commit(commit)
+        log.push(`commit ${commit.next.commit}`)
+        return answer
+      },
     },
   }
   const deps: PumpDeps = {
@@ -168,7 +172,7 @@ export async function createStage(overrides: Partial<Policy> = {}) {
     /** Pages whose bytes were not given back. */
     held: () => held,
     names: () => happenings.map(({ name }) => name),
-    read: () => store.read(stream),
+    read: () => store.ledger.read(stream),
     pump: (
       more: Partial<PumpJob> = {},
       signal = new AbortController().signal,

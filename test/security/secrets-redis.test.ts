@@ -49,9 +49,9 @@ describe.skipIf(!redisServerAvailable())('over Redis', () => {
       stateAt(server.url, { keyPrefix: 'shieldlog', username: 'shipper', password: new Secret(password) }),
     )
     const kept = {
-      checkpoints: await store.list(),
-      letters: await store.deadLetters(),
-      gaps: await store.gaps(),
+      checkpoints: await store.catalogue.checkpoints(),
+      letters: await store.deadLetters.list(),
+      gaps: await store.catalogue.gaps(),
     }
     expect([kept.checkpoints.length > 0, kept.letters.length]).toEqual([true, 1])
     places.set('what the store keeps', JSON.stringify(kept))

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { cancelled } from '../../src/domain/failure.ts'
 import { Secret } from '../../src/domain/secret.ts'
-import type { Clock } from '../../src/ports.ts'
+import type { Clock } from '../../src/ports/clock.ts'
 import { createShieldClient, type ShieldClient, type ShieldClientOptions } from '../../src/shield/client.ts'
 import { createPageBudget, type PageBudget } from '../../src/shield/page-budget.ts'
 import { createFakeClock, type FakeClock } from '../fakes/fake-clock.ts'

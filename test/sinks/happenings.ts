@@ -1,5 +1,5 @@
 import type { Happening } from '../../src/domain/happening.ts'
-import type { Telemetry } from '../../src/ports.ts'
+import type { Telemetry } from '../../src/ports/telemetry.ts'
 
 /** Telemetry that keeps what it is told. */
 export function keepHappenings(): { telemetry: Telemetry; happenings: Happening[] } {

@@ -2,7 +2,7 @@ import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } f
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { cancelled, Failure } from '../../src/domain/failure.ts'
 import { parseDay } from '../../src/domain/day.ts'
-import type { SpanFacts } from '../../src/ports.ts'
+import type { SpanFacts } from '../../src/domain/span.ts'
 import { createTickTracing, createTracer } from '../../src/telemetry/tracing.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 import { registerRecorder, unregisterRecorder, type RecordedSpan } from './span-recorder.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Worker, type Job } from 'bullmq'
 import { cancelled } from '../../domain/failure.ts'
-import type { Clock } from '../../ports.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { RedisClient } from '../../redis/connection.ts'
 import { within } from '../../domain/within.ts'
 import { createHeldJobs, type Ending, type HeldJob } from './held-jobs.ts'

@@ -1,6 +1,6 @@
 import type { Job, Worker } from 'bullmq'
 import { messageOf } from '../../domain/failure.ts'
-import type { Clock } from '../../ports.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { Voice } from './voice.ts'
 
 /** A job that this process works on, under a lock in Redis. */

@@ -1,5 +1,5 @@
 import type { PlannedStream } from '../../domain/plan.ts'
-import type { Telemetry } from '../../ports.ts'
+import type { Telemetry } from '../../ports/telemetry.ts'
 import type { RedisServers } from '../../redis/connection.ts'
 import type { Role, SharedClocks } from './presence.ts'
 import type { PumpJobsDeps } from './pump-jobs.ts'

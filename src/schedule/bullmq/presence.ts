@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { WorkerStatus } from '../../domain/status.ts'
-import type { Clock } from '../../ports.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { RedisClient } from '../../redis/connection.ts'
 import { loadScript } from '../../redis/script.ts'
 import { promptly } from '../../redis/promptly.ts'

@@ -1,6 +1,6 @@
 import { cancelled } from '../../domain/failure.ts'
 import type { StateSnapshot } from '../../domain/snapshot.ts'
-import type { Schedule } from '../../ports.ts'
+import type { Schedule } from '../../ports/schedule.ts'
 import { within } from '../../domain/within.ts'
 import { promptly } from '../../redis/promptly.ts'
 import type { Consumer } from './consumer.ts'

@@ -1,6 +1,6 @@
 import type { PlannedStream } from '../../domain/plan.ts'
 import { streamKey } from '../../domain/stream.ts'
-import type { Clock } from '../../ports.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { RedisClient } from '../../redis/connection.ts'
 import { within } from '../../domain/within.ts'
 import { forecastOf } from './forecast.ts'

@@ -1,5 +1,6 @@
 import { isFailure } from '../../domain/failure.ts'
-import type { Clock, Telemetry } from '../../ports.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Telemetry } from '../../ports/telemetry.ts'
 import { redisFailureIn } from '../../redis/redis-failure.ts'
 
 /** Tells of an error of the queue or its Redis. Never throws. */

@@ -1,7 +1,7 @@
 import { cancelled, isFailure, messageOf, type Failure } from '../../domain/failure.ts'
 import type { PlannedStream } from '../../domain/plan.ts'
 import { streamKey } from '../../domain/stream.ts'
-import type { Clock } from '../../ports.ts'
+import type { Clock } from '../../ports/clock.ts'
 import { countSinks, shareOfSink } from '../fair-share.ts'
 import { createPool } from './pool.ts'
 import { takeNext } from './take-next.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../ports.ts'
+import type { Clock } from '../../ports/clock.ts'
 
 /** Runs at most so many tasks at once, at most one for each key, and waits for all of them. */
 export interface Pool {

@@ -1,6 +1,6 @@
 import type { Refusal } from '../../domain/delivery.ts'
 import type { Event } from '../../domain/event.ts'
-import type { Format } from '../../ports.ts'
+import type { Format } from '../../ports/format.ts'
 import { mapEvent } from '../mapped.ts'
 
 /** Whole lines, ready to be written. */

@@ -1,5 +1,7 @@
 import type { open } from 'node:fs/promises'
-import type { Clock, Format, Telemetry } from '../../ports.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Format } from '../../ports/format.ts'
+import type { Telemetry } from '../../ports/telemetry.ts'
 
 export interface FileSinkSettings {
   readonly name: string

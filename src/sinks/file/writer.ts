@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises'
 import type { Happening } from '../../domain/happening.ts'
-import type { Clock, Format } from '../../ports.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Format } from '../../ports/format.ts'
 import { dropOldCopies } from './old-copies.ts'
 import { createCompressor, type Compressor } from './compressor.ts'
 import { makeFolders, makeRoot, ownFolder } from './directory.ts'

@@ -1,7 +1,7 @@
 import { type Dispatcher, request } from 'undici'
 import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
 import { withDeadline } from '../../domain/within.ts'
-import type { Clock } from '../../ports.ts'
+import type { Clock } from '../../ports/clock.ts'
 import { networkFailure } from '../../transport/network-failure.ts'
 import { readBody } from '../../transport/read-body.ts'
 import type { Answer } from './presets/preset.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../ports.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { Exchange, ExchangeResult } from './exchange.ts'
 import { faultOf, retryOf } from './failures.ts'
 import type { Answer, Preset, Verdict } from './presets/preset.ts'

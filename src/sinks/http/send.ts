@@ -1,5 +1,6 @@
 import { Failure, isFailure } from '../../domain/failure.ts'
-import type { Clock, Format } from '../../ports.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Format } from '../../ports/format.ts'
 import { backoffMs } from '../../transport/backoff.ts'
 import { type Body, type Compression, packBody } from './body.ts'
 import type { Exchange, ExchangeResult } from './exchange.ts'

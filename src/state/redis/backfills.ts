@@ -1,17 +1,13 @@
 import { stateAfter, type Backfill, type Backfilled, type BackfillState } from '../../domain/backfill.ts'
 import type { Day } from '../../domain/day.ts'
 import { streamKey } from '../../domain/stream.ts'
-import type { CheckpointStore } from '../../ports.ts'
+import type { Backfills } from '../../ports/backfills.ts'
 import { freeze } from '../freeze.ts'
 import { numberOf } from './answer.ts'
 import { streamOf, type Keys } from './keys.ts'
 import type { Link } from './link.ts'
 
-export interface Backfills {
-  readonly add: CheckpointStore['addBackfill']
-  readonly list: CheckpointStore['backfills']
-  readonly setState: CheckpointStore['setBackfillState']
-  readonly settle: CheckpointStore['settleBackfilled']
+export interface BackfillsInRedis extends Backfills {
   /** Drops those that were made before that instant and have ended. */
   prune(madeBefore: number): Promise<void>
 }
@@ -22,7 +18,7 @@ interface Known {
   readonly backfill: Backfill
 }
 
-export function createBackfills(link: Link, keys: Keys): Backfills {
+export function createBackfills(link: Link, keys: Keys): BackfillsInRedis {
   let known: ReadonlyMap<string, Known> = new Map()
 
   async function read(id: string, head: string): Promise<Known> {

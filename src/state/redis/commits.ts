@@ -1,6 +1,6 @@
 import { dayMs } from '../../domain/day.ts'
 import { streamKey } from '../../domain/stream.ts'
-import type { Commit } from '../../ports.ts'
+import type { Commit } from '../../ports/ledger.ts'
 import { hashOf, lettersFull, refuseImpossible } from '../commit-checks.ts'
 import { listOf, numberOf, textOf } from './answer.ts'
 import { letterArguments, letterField } from './dead-letters.ts'

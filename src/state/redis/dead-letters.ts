@@ -1,7 +1,8 @@
 import type { DeadLetter, RefusalReason } from '../../domain/delivery.ts'
 import type { Identity } from '../../domain/event.ts'
 import { streamKey, type Stream } from '../../domain/stream.ts'
-import type { CheckpointStore, DeadLetterCount } from '../../ports.ts'
+import type { DeadLetterCount } from '../../domain/dead-letter-count.ts'
+import type { DeadLetters } from '../../ports/dead-letters.ts'
 import { letterBytes } from '../commit-checks.ts'
 import { numberOf } from './answer.ts'
 import { streamOf, type Keys } from './keys.ts'
@@ -9,14 +10,6 @@ import type { Argument, Link } from './link.ts'
 
 const listedAtOnce = 100
 const removedAtOnce = 500
-
-export interface DeadLetters {
-  readonly list: CheckpointStore['deadLetters']
-  readonly remove: CheckpointStore['removeDeadLetters']
-  readonly streams: CheckpointStore['deadLetterStreams']
-  readonly keys: CheckpointStore['deadLetterKeys']
-  readonly some: CheckpointStore['deadLettersOf']
-}
 
 export function createDeadLetters(link: Link, keys: Keys): DeadLetters {
   async function counts(): Promise<DeadLetterCount[]> {
@@ -56,12 +49,12 @@ export function createDeadLetters(link: Link, keys: Keys): DeadLetters {
           for await (const letter of lettersOf({ zone, day, sink: name })) letters.push(letter)
       return letters.sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0))
     },
-    streams: counts,
+    counts,
     async keys(stream) {
       const fields = await link.run((client) => client.hkeys(keys.of(stream).letters))
       return fields.map(readKey)
     },
-    async some(stream, identities) {
+    async read(stream, identities) {
       if (identities.length === 0) return []
       const fields = identities.map(letterField)
       const texts = await link.run((client) => client.hmget(keys.of(stream).letters, ...fields))

@@ -1,6 +1,7 @@
 import type { Day } from '../../domain/day.ts'
 import type { Gap, GapReason } from '../../domain/gap.ts'
-import type { CheckpointStore, KnownPair } from '../../ports.ts'
+import type { KnownPair } from '../../domain/known-pair.ts'
+import type { Catalogue } from '../../ports/catalogue.ts'
 import type { Keys } from './keys.ts'
 import type { Link } from './link.ts'
 
@@ -26,8 +27,8 @@ function readGap(field: string, value: string): Gap {
 const gapsAtOnce = 1_000
 
 export interface Gaps {
-  readonly list: CheckpointStore['gaps']
-  readonly add: CheckpointStore['addGaps']
+  readonly list: Catalogue['gaps']
+  readonly add: Catalogue['addGaps']
   prune(recordedBefore: number): Promise<void>
 }
 
@@ -57,18 +58,13 @@ export function createGaps(link: Link, keys: Keys): Gaps {
   }
 }
 
-export interface Pairs {
-  readonly list: CheckpointStore['pairs']
-  readonly remember: CheckpointStore['rememberPairs']
-}
-
-export function createPairs(link: Link, keys: Keys): Pairs {
+export function createRoutes(link: Link, keys: Keys): Pick<Catalogue, 'routes' | 'rememberRoutes'> {
   return {
-    async list() {
+    async routes() {
       const pairs = await link.run((client) => client.hgetall(keys.pairs))
       return Object.entries(pairs).map(([field, value]) => readPair(field, value))
     },
-    async remember(pairs) {
+    async rememberRoutes(pairs) {
       const args = pairs.flatMap(({ zone, sink, firstDay, plannedAtMs }) => [
         `${zone}/${sink}`,
         firstDay,

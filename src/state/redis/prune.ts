@@ -1,7 +1,7 @@
 import { dayOf } from '../../domain/day.ts'
-import type { CheckpointStore } from '../../ports.ts'
+import type { Upkeep } from '../../ports/upkeep.ts'
 import { heardWithinMs, holderKeptMs } from '../held.ts'
-import type { Backfills } from './backfills.ts'
+import type { BackfillsInRedis } from './backfills.ts'
 import type { Gaps } from './gaps.ts'
 import { streamOf, type Keys } from './keys.ts'
 import type { Link } from './link.ts'
@@ -11,7 +11,7 @@ export interface PruneDeps {
   readonly link: Link
   readonly keys: Keys
   readonly gaps: Gaps
-  readonly backfills: Backfills
+  readonly backfills: BackfillsInRedis
   readonly instant: Instant
 }
 
@@ -23,7 +23,7 @@ interface Old {
   readonly fence: string
 }
 
-export function createPruning(deps: PruneDeps): CheckpointStore['prune'] {
+export function createPruning(deps: PruneDeps): Upkeep['prune'] {
   const { link, keys, gaps, backfills, instant } = deps
 
   /** An ended stream is told by its end, one that never had a commit, or is gone, by its day. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../../ports.ts'
+import type { Clock } from '../../ports/clock.ts'
 import { held, heardWithinMs } from '../held.ts'
 import { nameTaken } from '../name-taken.ts'
 import { listOf, numberOf, textOf } from './answer.ts'

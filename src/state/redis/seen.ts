@@ -1,4 +1,4 @@
-import type { CheckpointStore } from '../../ports.ts'
+import type { Ledger } from '../../ports/ledger.ts'
 import type { Keys } from './keys.ts'
 import type { Link } from './link.ts'
 import { fingerprintsOfOpen, fullChunksOf, placeOfMinute, takeFromBucket } from './seen-fields.ts'
@@ -6,7 +6,7 @@ import { fingerprintsOfOpen, fullChunksOf, placeOfMinute, takeFromBucket } from 
 /** A megabyte of full chunks. */
 const fieldsAtOnce = 500
 
-export function createLoadSeen(link: Link, keys: Keys): CheckpointStore['loadSeen'] {
+export function createLoadSeen(link: Link, keys: Keys): Ledger['loadSeen'] {
   async function read(key: string, fields: Iterable<string>): Promise<ReadonlyMap<string, Buffer>> {
     const all = [...new Set(fields)]
     const found = new Map<string, Buffer>()

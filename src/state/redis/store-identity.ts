@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Failure } from '../../domain/failure.ts'
-import type { Clock } from '../../ports.ts'
+import type { Clock } from '../../ports/clock.ts'
 import { listOf, textOf } from './answer.ts'
 import type { Keys } from './keys.ts'
 import type { Link } from './link.ts'

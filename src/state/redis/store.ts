@@ -1,13 +1,15 @@
-import type { CheckpointStore, Clock, Telemetry } from '../../ports.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Store } from '../../ports/store.ts'
+import type { Telemetry } from '../../ports/telemetry.ts'
 import type { RedisServers } from '../../redis/connection.ts'
 import { createBackfills } from './backfills.ts'
 import { createCheckpointList } from './checkpoint-list.ts'
 import { createCommits, endedKeptMs } from './commits.ts'
 import { createDeadLetters } from './dead-letters.ts'
-import { createGaps, createPairs } from './gaps.ts'
+import { createGaps, createRoutes } from './gaps.ts'
 import { createKeys } from './keys.ts'
-import { createLedger } from './ledger.ts'
 import { createLink, type Link } from './link.ts'
+import { createMinutes } from './minutes.ts'
 import { createPruning } from './prune.ts'
 import { createRenameSink } from './rename-sink.ts'
 import { createLoadSeen } from './seen.ts'
@@ -39,7 +41,7 @@ export interface RedisStoreOptions {
  * Connects, looks whether the server is fit for a store, and makes the store where there is none. Throws
  * `store_unavailable` where no server answers within seconds, and `store_refuses`.
  */
-export async function openRedisStore(options: RedisStoreOptions): Promise<CheckpointStore> {
+export async function openRedisStore(options: RedisStoreOptions): Promise<Store> {
   const { state, clock, telemetry, create = true } = options
   const link = createLink(state, state.keyPrefix, clock)
   try {
@@ -51,47 +53,39 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Checkp
   }
 }
 
-async function createStore(
-  options: RedisStoreOptions,
-  link: Link,
-  create: boolean,
-): Promise<CheckpointStore> {
+async function createStore(options: RedisStoreOptions, link: Link, create: boolean): Promise<Store> {
   const { state, clock, deadLetterMaxBytes, readableDays = 3, redisNow } = options
   const instant: Instant = () => (redisNow === undefined ? '' : String(redisNow()))
   const keys = createKeys(state.keyPrefix)
   const identity = createIdentity(link, keys, clock)
-  const ledger = createLedger(link, keys, endedKeptMs(state))
+  const minutes = createMinutes(link, keys, endedKeptMs(state))
   const gaps = createGaps(link, keys)
-  const pairs = createPairs(link, keys)
   const backfills = createBackfills(link, keys)
-  const letters = createDeadLetters(link, keys)
   const limits = { deadLetterMaxBytes, readableDays, keepDays: state.keepDays }
   await identity.open(create)
   return {
     get id() {
       return identity.latest()
     },
-    ...createStreams({ link, keys, clock, identity, instant }),
-    commit: createCommits(limits, link, keys, instant),
-    list: createCheckpointList(link, keys),
-    loadSeen: createLoadSeen(link, keys),
-    ledger: ledger.read,
-    forgetFingerprints: ledger.forget,
-    pairs: pairs.list,
-    rememberPairs: pairs.remember,
-    gaps: gaps.list,
-    addGaps: gaps.add,
-    deadLetters: letters.list,
-    deadLetterStreams: letters.streams,
-    deadLetterKeys: letters.keys,
-    deadLettersOf: letters.some,
-    removeDeadLetters: letters.remove,
-    addBackfill: backfills.add,
-    backfills: backfills.list,
-    setBackfillState: backfills.setState,
-    settleBackfilled: backfills.settle,
-    renameSink: createRenameSink(link, keys, clock, instant),
-    prune: createPruning({ link, keys, gaps, backfills, instant }),
+    ledger: {
+      ...createStreams({ link, keys, clock, identity, instant }),
+      commit: createCommits(limits, link, keys, instant),
+      loadSeen: createLoadSeen(link, keys),
+      minutes: minutes.read,
+    },
+    catalogue: {
+      checkpoints: createCheckpointList(link, keys),
+      ...createRoutes(link, keys),
+      gaps: gaps.list,
+      addGaps: gaps.add,
+    },
+    deadLetters: createDeadLetters(link, keys),
+    backfills,
+    upkeep: {
+      forgetFingerprints: minutes.forget,
+      renameSink: createRenameSink(link, keys, clock, instant),
+      prune: createPruning({ link, keys, gaps, backfills, instant }),
+    },
     close: async () => link.close(),
   }
 }

@@ -1,14 +1,15 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
 import { Failure } from '../../domain/failure.ts'
 import { streamKey, type Stream } from '../../domain/stream.ts'
-import type { CheckpointStore, Clock } from '../../ports.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Ledger } from '../../ports/ledger.ts'
 import { heardWithinMs, held } from '../held.ts'
 import { listOf, numberOf, textOf } from './answer.ts'
 import type { Keys } from './keys.ts'
 import type { Link } from './link.ts'
 import type { Identity } from './store-identity.ts'
 
-export type Streams = Pick<CheckpointStore, 'take' | 'heartbeat' | 'holds' | 'release' | 'read'>
+export type Streams = Pick<Ledger, 'take' | 'heartbeat' | 'holds' | 'release' | 'read'>
 
 export interface StreamsDeps {
   readonly link: Link

@@ -1,6 +1,6 @@
 import { stateAfter, type Backfill, type Backfilled, type BackfillState } from '../../domain/backfill.ts'
 import type { Day } from '../../domain/day.ts'
-import type { CheckpointStore } from '../../ports.ts'
+import type { Backfills } from '../../ports/backfills.ts'
 import { freeze } from '../freeze.ts'
 import { nextChange } from './changes.ts'
 import type { Database } from './database.ts'
@@ -23,11 +23,6 @@ interface BackfilledRow {
   readonly reason: string | null
 }
 
-export type Backfills = Pick<
-  CheckpointStore,
-  'addBackfill' | 'backfills' | 'setBackfillState' | 'settleBackfilled'
->
-
 export function createBackfills(database: Database): Backfills {
   let known: ReadonlyMap<string, Known> = new Map()
 
@@ -45,9 +40,9 @@ export function createBackfills(database: Database): Backfills {
   }
 
   return {
-    addBackfill: (backfill) => database.write(() => insert(database, backfill)),
-    backfills: () => database.read(list),
-    setBackfillState: (id, state) =>
+    add: (backfill) => database.write(() => insert(database, backfill)),
+    list: () => database.read(list),
+    setState: (id, state) =>
       database.write(() => {
         const found = readRows(database).find((row) => row.id === id)
         const before = found && readBackfill(database, found).state
@@ -56,7 +51,7 @@ export function createBackfills(database: Database): Backfills {
         noteChange(database, id)
         return true
       }),
-    settleBackfilled: (id, { stream, state, reason }) =>
+    settle: (id, { stream, state, reason }) =>
       database.write(() => {
         const sql = `UPDATE backfilled SET state = ?, reason = ?
           WHERE backfill = ? AND zone = ? AND day = ? AND sink = ? AND state = 'queued'`

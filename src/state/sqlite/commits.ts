@@ -1,4 +1,5 @@
-import type { Clock, Commit } from '../../ports.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Commit } from '../../ports/ledger.ts'
 import { hashOf, lettersFull, refuseImpossible } from '../commit-checks.ts'
 import { nextChange } from './changes.ts'
 import type { Database } from './database.ts'

@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import type { DeadLetter, RefusalReason } from '../../domain/delivery.ts'
 import type { Identity } from '../../domain/event.ts'
-import type { CheckpointStore, DeadLetterCount } from '../../ports.ts'
+import type { DeadLetterCount } from '../../domain/dead-letter-count.ts'
+import type { DeadLetters } from '../../ports/dead-letters.ts'
 import { letterBytes } from '../commit-checks.ts'
 import type { Database } from './database.ts'
 
@@ -24,14 +25,6 @@ interface LetterRow {
   event: string
 }
 
-export interface DeadLetters {
-  readonly list: CheckpointStore['deadLetters']
-  readonly remove: CheckpointStore['removeDeadLetters']
-  readonly streams: CheckpointStore['deadLetterStreams']
-  readonly keys: CheckpointStore['deadLetterKeys']
-  readonly some: CheckpointStore['deadLettersOf']
-}
-
 export function createDeadLetters(database: Database): DeadLetters {
   return {
     list: (sink) => listLetters(database, sink),
@@ -48,7 +41,7 @@ export function createDeadLetters(database: Database): DeadLetters {
       }
       return removed
     },
-    streams: () =>
+    counts: () =>
       database.read(() =>
         database
           .all<DeadLetterCount>(
@@ -67,7 +60,7 @@ export function createDeadLetters(database: Database): DeadLetters {
           )
           .map(identityOf),
       ),
-    some: ({ zone, day, sink }, keys) =>
+    read: ({ zone, day, sink }, keys) =>
       database.read(() =>
         keys.flatMap(({ id, time }) => {
           const row = database.one<LetterRow>(

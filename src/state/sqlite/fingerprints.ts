@@ -1,14 +1,15 @@
 import { countMinute, packFingerprints, unpackFingerprints, type MinuteCount } from '../../domain/seen.ts'
-import type { CheckpointStore } from '../../ports.ts'
+import type { Ledger } from '../../ports/ledger.ts'
+import type { Upkeep } from '../../ports/upkeep.ts'
 import type { Database } from './database.ts'
 import { addChunks, loadMinute, refuseDamaged } from './chunks.ts'
 import { findStream, nextSeen } from './streams.ts'
 
 export interface Fingerprints {
-  readonly loadSeen: CheckpointStore['loadSeen']
-  readonly ledger: CheckpointStore['ledger']
+  readonly loadSeen: Ledger['loadSeen']
+  readonly minutes: Ledger['minutes']
   /** Only names them as dropped; they are cleared away later. */
-  readonly forget: CheckpointStore['forgetFingerprints']
+  readonly forget: Upkeep['forgetFingerprints']
 }
 
 export function createFingerprints(database: Database): Fingerprints {
@@ -24,7 +25,7 @@ export function createFingerprints(database: Database): Fingerprints {
         }
         return found
       }),
-    ledger: (stream) =>
+    minutes: (stream) =>
       database.read(() => {
         const id = findStream(database, stream)?.id
         if (id === undefined) return []

@@ -1,6 +1,6 @@
 import type { Day } from '../../domain/day.ts'
 import type { Gap, GapReason } from '../../domain/gap.ts'
-import type { KnownPair } from '../../ports.ts'
+import type { KnownPair } from '../../domain/known-pair.ts'
 import type { Database } from './database.ts'
 
 interface GapRow {

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { dayOf } from '../../domain/day.ts'
-import type { CheckpointStore, Clock } from '../../ports.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Upkeep } from '../../ports/upkeep.ts'
 import { holderKeptMs } from '../held.ts'
 import { dropBackfills } from './backfills.ts'
 import { countRemoval } from './changes.ts'
@@ -16,7 +17,7 @@ const pagesAtOnce = 256
 const sparePages = 1024
 
 export interface Pruning {
-  readonly prune: CheckpointStore['prune']
+  readonly prune: Upkeep['prune']
   /** Clears away dropped fingerprints and gives free pages back to the file system. */
   readonly reclaim: () => Promise<void>
 }

@@ -2,7 +2,8 @@ import { chmodSync, existsSync, readFileSync, realpathSync, renameSync, rmSync, 
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import type { Clock, ScheduleLock } from '../../ports.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { ScheduleLock } from '../../ports/schedule.ts'
 import { isBusy, storeFailure } from './sqlite-failure.ts'
 import { prepareStateFile, unwritable } from './state-file.ts'
 

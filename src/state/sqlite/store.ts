@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
-import type { CheckpointStore, Clock } from '../../ports.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Store } from '../../ports/store.ts'
 import { createBackfills } from './backfills.ts'
 import { createCommits } from './commits.ts'
 import { openDatabase, type Database } from './database.ts'
@@ -23,7 +24,7 @@ export interface SqliteStoreOptions {
 }
 
 /** Opens the store, and makes it where there is none. Throws `store_refuses`. */
-export async function openSqliteStore(options: SqliteStoreOptions): Promise<CheckpointStore> {
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { clock, deadLetterMaxBytes, create = true } = options
   const path = options.path === ':memory:' ? options.path : resolve(options.path)
   if (path !== ':memory:') prepareStateFile(path, create)
@@ -40,38 +41,34 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Chec
   }
 }
 
-function createStore(
-  id: string,
-  database: Database,
-  clock: Clock,
-  deadLetterMaxBytes: number,
-): CheckpointStore {
-  const fingerprints = createFingerprints(database)
-  const letters = createDeadLetters(database)
+function createStore(id: string, database: Database, clock: Clock, deadLetterMaxBytes: number): Store {
+  const { loadSeen, minutes, forget } = createFingerprints(database)
   const { prune, reclaim } = createPruning(database, clock)
   return {
     id,
-    ...createStreams(database, id, clock),
-    commit: createCommits({ deadLetterMaxBytes }, database, clock),
-    list: createListing(database),
-    loadSeen: fingerprints.loadSeen,
-    ledger: fingerprints.ledger,
-    async forgetFingerprints(stream) {
-      await fingerprints.forget(stream)
-      await reclaim()
+    ledger: {
+      ...createStreams(database, id, clock),
+      commit: createCommits({ deadLetterMaxBytes }, database, clock),
+      loadSeen,
+      minutes,
     },
-    pairs: () => database.read(() => readPairs(database)),
-    rememberPairs: (pairs) => database.write(() => insertPairs(database, pairs)),
-    gaps: () => database.read(() => readGaps(database)),
-    addGaps: (gaps) => database.write(() => insertGaps(database, gaps)),
-    deadLetters: letters.list,
-    deadLetterStreams: letters.streams,
-    deadLetterKeys: letters.keys,
-    deadLettersOf: letters.some,
-    removeDeadLetters: letters.remove,
-    ...createBackfills(database),
-    renameSink: createRenameSink(database, clock),
-    prune,
+    catalogue: {
+      checkpoints: createListing(database),
+      routes: () => database.read(() => readPairs(database)),
+      rememberRoutes: (routes) => database.write(() => insertPairs(database, routes)),
+      gaps: () => database.read(() => readGaps(database)),
+      addGaps: (gaps) => database.write(() => insertGaps(database, gaps)),
+    },
+    deadLetters: createDeadLetters(database),
+    backfills: createBackfills(database),
+    upkeep: {
+      async forgetFingerprints(stream) {
+        await forget(stream)
+        await reclaim()
+      },
+      renameSink: createRenameSink(database, clock),
+      prune,
+    },
     close: async () => database.close(),
   }
 }

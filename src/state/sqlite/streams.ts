@@ -1,6 +1,7 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
 import type { Stream } from '../../domain/stream.ts'
-import type { CheckpointStore, Clock, Holder, Taken } from '../../ports.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Holder, Ledger, Taken } from '../../ports/ledger.ts'
 import { heardWithinMs, held } from '../held.ts'
 import type { Database } from './database.ts'
 
@@ -52,7 +53,7 @@ function hear(database: Database, holder: Holder, nowMs: number): void {
   database.run(sql, holder.id, holder.schedule ? 1 : 0, nowMs)
 }
 
-export type Streams = Pick<CheckpointStore, 'take' | 'heartbeat' | 'holds' | 'release' | 'read'>
+export type Streams = Pick<Ledger, 'take' | 'heartbeat' | 'holds' | 'release' | 'read'>
 
 export function createStreams(database: Database, storeId: string, clock: Clock): Streams {
   return {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { isFailure } from '../../../src/domain/failure.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
-import type { Commit } from '../../../src/ports.ts'
+import type { Commit } from '../../../src/ports/ledger.ts'
 import {
   buildCheckpoint,
   buildGap,
@@ -43,7 +43,7 @@ export async function runAgainstModel(opened: OpenedStore, steps: readonly Step[
 
   const take = async (stream: Stream, index: number): Promise<void> => {
     const expected = model.take(stream, holders[index]!, clock.now())
-    const taken = await store.take(stream, holders[index]!).catch(codeOf)
+    const taken = await store.ledger.take(stream, holders[index]!).catch(codeOf)
     if (typeof taken === 'string' || expected === 'held') return expect(taken).toBe(expected)
     expect(taken.checkpoint).toEqual(expected.checkpoint)
     const before = takes.filter((each) => streamKey(each.stream) === streamKey(stream))
@@ -68,7 +68,7 @@ export async function runAgainstModel(opened: OpenedStore, steps: readonly Step[
 
   const send = async (commit: Commit, modelFence: number): Promise<void> => {
     const expected = model.commit({ ...commit, fence: modelFence }, clock.now())
-    expect(await store.commit(commit).catch(codeOf)).toBe(expected)
+    expect(await store.ledger.commit(commit).catch(codeOf)).toBe(expected)
   }
 
   const write = async (step: Step & { do: 'commit' | 'repeat' | 'release' }): Promise<void> => {
@@ -80,7 +80,7 @@ export async function runAgainstModel(opened: OpenedStore, steps: readonly Step[
     if (held === undefined) return
     if (step.do === 'release') {
       model.release(held.stream, held.modelFence)
-      return store.release(held.stream, held.fence)
+      return store.ledger.release(held.stream, held.fence)
     }
     const commit = commitOf(step, held)
     commits.unshift({ commit, modelFence: held.modelFence })
@@ -90,12 +90,12 @@ export async function runAgainstModel(opened: OpenedStore, steps: readonly Step[
   const removeLetters = async (ids: readonly number[]): Promise<void> => {
     const letters = [...new Set(ids)].flatMap((id) => streams.map((stream) => letterOf(stream, id)))
     const expected = letters.filter((letter) => model.letters.delete(letterKey(letter))).length
-    expect(await store.removeDeadLetters(letters)).toBe(expected)
+    expect(await store.deadLetters.remove(letters)).toBe(expected)
   }
 
   const rename = async (from: string, to: string): Promise<void> => {
     const expected = model.renameSink(from, to, clock.now())
-    const answer = await store.renameSink(from, to).catch(codeOf)
+    const answer = await store.upkeep.renameSink(from, to).catch(codeOf)
     expect(answer).toBe(expected === 'taken' ? 'store_refuses' : expected)
   }
 
@@ -105,22 +105,22 @@ export async function runAgainstModel(opened: OpenedStore, steps: readonly Step[
         return take(streams[step.stream]!, step.holder)
       case 'heartbeat':
         model.heard.set(holders[step.holder]!.id, clock.now())
-        return store.heartbeat(holders[step.holder]!)
+        return store.ledger.heartbeat(holders[step.holder]!)
       case 'wait':
         return clock.advance(step.ms)
       case 'forget':
         model.streams.get(streamKey(streams[step.stream]!))?.seen.clear()
-        return store.forgetFingerprints(streams[step.stream]!)
+        return store.upkeep.forgetFingerprints(streams[step.stream]!)
       case 'removeLetters':
         return removeLetters(step.letters)
       case 'addGaps':
         model.addGaps(step.gaps.map((id) => gapOf('siem', id)))
-        return store.addGaps(step.gaps.map((id) => gapOf('siem', id)))
+        return store.catalogue.addGaps(step.gaps.map((id) => gapOf('siem', id)))
       case 'rename':
         return rename(sinks[step.from]!, sinks[step.to]!)
       case 'prune':
         model.prune(step.before, step.before, clock.now())
-        return store.prune(step.before, step.before)
+        return store.upkeep.prune(step.before, step.before)
       case 'reopen':
         store = await opened.reopen()
         return
@@ -133,7 +133,7 @@ export async function runAgainstModel(opened: OpenedStore, steps: readonly Step[
   const observer = await opened.reopen()
   for (const step of steps) {
     await doStep(step)
-    compareLists(await observer.list(), model)
+    compareLists(await observer.catalogue.checkpoints(), model)
   }
   const possible = sinks.flatMap((sink) => streams.map(({ zone, day }) => ({ zone, day, sink })))
   await compareWithModel(store, model, possible)

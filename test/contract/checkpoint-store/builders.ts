@@ -7,7 +7,7 @@ import { packFingerprints } from '../../../src/domain/seen.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
 import { newCheckpoint } from '../../../src/domain/progress.ts'
 import { noTrust } from '../../../src/domain/trust.ts'
-import type { Commit, Holder } from '../../../src/ports.ts'
+import type { Commit, Holder } from '../../../src/ports/ledger.ts'
 
 export function dayAt(text: string): Day {
   const day = parseDay(text)

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { countMinute } from '../../../src/domain/seen.ts'
-import type { CheckpointStore } from '../../../src/ports.ts'
+import type { Store } from '../../../src/ports/store.ts'
 import {
   buildCheckpoint,
   buildCommit,
@@ -14,7 +14,7 @@ import type { OpenedStore } from './opened-store.ts'
 
 export function commitContract(opened: () => OpenedStore): void {
   describe('commit', () => {
-    let store: CheckpointStore
+    let store: Store
     let reopen: OpenedStore['reopen']
     const stream = buildStream()
     const one = buildHolder('one')
@@ -24,23 +24,23 @@ export function commitContract(opened: () => OpenedStore): void {
     })
 
     it('writes checkpoint, fingerprints, dead letters and gaps', async () => {
-      const { fence } = await store.take(stream, one)
+      const { fence } = await store.ledger.take(stream, one)
       const commit = buildCommit(stream, fence, 0, {
         seen: new Map([[10, packed(1, 3)]]),
         deadLetters: [buildLetter()],
         gaps: [buildGap()],
       })
-      expect(await store.commit(commit)).toBe('done')
-      expect(await store.read(stream)).toEqual(commit.next)
-      expect(await store.list()).toEqual([commit.next])
-      expect(await store.loadSeen(stream, [10])).toEqual(new Map([[10, packed(1, 3)]]))
-      expect(await store.deadLetters()).toEqual([buildLetter()])
-      expect(await store.gaps()).toEqual([buildGap()])
+      expect(await store.ledger.commit(commit)).toBe('done')
+      expect(await store.ledger.read(stream)).toEqual(commit.next)
+      expect(await store.catalogue.checkpoints()).toEqual([commit.next])
+      expect(await store.ledger.loadSeen(stream, [10])).toEqual(new Map([[10, packed(1, 3)]]))
+      expect(await store.deadLetters.list()).toEqual([buildLetter()])
+      expect(await store.catalogue.gaps()).toEqual([buildGap()])
     })
 
     it('keeps any text of a checkpoint as it was', async () => {
       const odd = 'é\u0000"\\\n\u{1f600}'
-      const { fence } = await store.take(stream, one)
+      const { fence } = await store.ledger.take(stream, one)
       const next = buildCheckpoint(stream, 1, {
         trouble: {
           kind: 'retry',
@@ -52,8 +52,8 @@ export function commitContract(opened: () => OpenedStore): void {
           retryAtMs: 2,
         },
       })
-      await store.commit(buildCommit(stream, fence, 0, { next }))
-      expect(await store.read(stream)).toEqual(next)
+      await store.ledger.commit(buildCommit(stream, fence, 0, { next }))
+      expect(await store.ledger.read(stream)).toEqual(next)
     })
 
     it.each([
@@ -62,108 +62,115 @@ export function commitContract(opened: () => OpenedStore): void {
       ['an older checkpoint', 0, 0],
       ['a checkpoint that the store does not have', 0, 2],
     ])('is refused under %s, and writes nothing', async (_, fenceOff, basedOn) => {
-      const { fence } = await store.take(stream, one)
-      await store.commit(buildCommit(stream, fence, 0))
+      const { fence } = await store.ledger.take(stream, one)
+      await store.ledger.commit(buildCommit(stream, fence, 0))
       const commit = buildCommit(stream, fence + fenceOff, basedOn, {
         seen: new Map([[1, packed(5, 1)]]),
         deadLetters: [buildLetter()],
         gaps: [buildGap()],
       })
-      expect(await store.commit(commit)).toBe('refused')
-      expect(await store.read(stream)).toEqual(buildCheckpoint(stream, 1))
-      expect((await store.loadSeen(stream, [1])).size).toBe(0)
-      expect(await store.deadLetters()).toEqual([])
-      expect(await store.gaps()).toEqual([])
+      expect(await store.ledger.commit(commit)).toBe('refused')
+      expect(await store.ledger.read(stream)).toEqual(buildCheckpoint(stream, 1))
+      expect((await store.ledger.loadSeen(stream, [1])).size).toBe(0)
+      expect(await store.deadLetters.list()).toEqual([])
+      expect(await store.catalogue.gaps()).toEqual([])
     })
 
     it('is refused for a stream that nobody took', async () => {
-      expect(await store.commit(buildCommit(stream, 1, 0))).toBe('refused')
-      expect(await store.list()).toEqual([])
+      expect(await store.ledger.commit(buildCommit(stream, 1, 0))).toBe('refused')
+      expect(await store.catalogue.checkpoints()).toEqual([])
     })
 
     it('answers done to the same commit again, and writes it once', async () => {
-      const { fence } = await store.take(stream, one)
+      const { fence } = await store.ledger.take(stream, one)
       const commit = buildCommit(stream, fence, 0, { seen: new Map([[10, packed(1, 3)]]) })
       const again = await reopen()
-      expect(await store.commit(commit)).toBe('done')
-      expect(await store.commit(structuredClone(commit))).toBe('done')
-      expect(await again.commit(commit)).toBe('done')
-      expect(await store.ledger(stream)).toEqual([countMinute(10, packed(1, 3))])
-      expect(await store.commit(buildCommit(stream, fence, 1))).toBe('done')
+      expect(await store.ledger.commit(commit)).toBe('done')
+      expect(await store.ledger.commit(structuredClone(commit))).toBe('done')
+      expect(await again.ledger.commit(commit)).toBe('done')
+      expect(await store.ledger.minutes(stream)).toEqual([countMinute(10, packed(1, 3))])
+      expect(await store.ledger.commit(buildCommit(stream, fence, 1))).toBe('done')
     })
 
     it('answers done to the same commit also after another pump took the stream', async () => {
-      const { fence } = await store.take(stream, one)
+      const { fence } = await store.ledger.take(stream, one)
       const commit = buildCommit(stream, fence, 0)
-      await store.commit(commit)
-      await store.take(stream, one)
-      expect(await store.commit(commit)).toBe('done')
-      expect(await store.commit(buildCommit(stream, fence, 1))).toBe('refused')
+      await store.ledger.commit(commit)
+      await store.ledger.take(stream, one)
+      expect(await store.ledger.commit(commit)).toBe('done')
+      expect(await store.ledger.commit(buildCommit(stream, fence, 1))).toBe('refused')
     })
 
     it('refuses another commit of the same fence and number', async () => {
-      const { fence } = await store.take(stream, one)
-      await store.commit(buildCommit(stream, fence, 0, { seen: new Map([[10, packed(1, 3)]]) }))
+      const { fence } = await store.ledger.take(stream, one)
+      await store.ledger.commit(buildCommit(stream, fence, 0, { seen: new Map([[10, packed(1, 3)]]) }))
       const others = [
         buildCommit(stream, fence, 0, { seen: new Map([[10, packed(2, 3)]]) }),
         buildCommit(stream, fence, 0, { next: buildCheckpoint(stream, 1, { restarts: 1 }) }),
         buildCommit(stream, fence, 0, { deadLetters: [buildLetter()] }),
       ]
-      for (const other of others) expect(await store.commit(other)).toBe('refused')
-      expect(await store.ledger(stream)).toEqual([countMinute(10, packed(1, 3))])
+      for (const other of others) expect(await store.ledger.commit(other)).toBe('refused')
+      expect(await store.ledger.minutes(stream)).toEqual([countMinute(10, packed(1, 3))])
     })
 
     it('lets one of several at once through', async () => {
-      const { fence } = await store.take(stream, one)
+      const { fence } = await store.ledger.take(stream, one)
       const again = await reopen()
       const commits = [1, 2, 3, 4].map((restarts) =>
         buildCommit(stream, fence, 0, { next: buildCheckpoint(stream, 1, { restarts }) }),
       )
       const answers = await Promise.all(
-        commits.map((commit, index) => (index % 2 === 0 ? store : again).commit(commit)),
+        commits.map((commit, index) => (index % 2 === 0 ? store : again).ledger.commit(commit)),
       )
       expect(answers.filter((answer) => answer === 'done')).toHaveLength(1)
-      expect((await store.read(stream))?.restarts).toBe(commits[answers.indexOf('done')]?.next.restarts)
+      expect((await store.ledger.read(stream))?.restarts).toBe(
+        commits[answers.indexOf('done')]?.next.restarts,
+      )
     })
 
     it('rejects a checkpoint that does not bear the next number', async () => {
-      const { fence } = await store.take(stream, one)
+      const { fence } = await store.ledger.take(stream, one)
       const commit = buildCommit(stream, fence, 0, { next: buildCheckpoint(stream, 2) })
-      await expect(store.commit(commit)).rejects.toThrow(/number 1/)
-      expect(await store.read(stream)).toBeUndefined()
+      await expect(store.ledger.commit(commit)).rejects.toThrow(/number 1/)
+      expect(await store.ledger.read(stream)).toBeUndefined()
     })
 
     it('hands out values of the caller alone', async () => {
-      const { fence } = await store.take(stream, one)
-      await store.commit(buildCommit(stream, fence, 0, { seen: new Map([[1, packed(1, 1)]]) }))
-      const checkpoint = (await store.read(stream)) as unknown as { restarts: number; committed: unknown[] }
+      const { fence } = await store.ledger.take(stream, one)
+      await store.ledger.commit(buildCommit(stream, fence, 0, { seen: new Map([[1, packed(1, 1)]]) }))
+      const checkpoint = (await store.ledger.read(stream)) as unknown as {
+        restarts: number
+        committed: unknown[]
+      }
       checkpoint.restarts = 99
       checkpoint.committed.pop()
-      ;(await store.list()).pop()
-      ;(await store.loadSeen(stream, [1])).get(1)?.fill(0)
-      expect(await store.read(stream)).toEqual(buildCheckpoint(stream, 1))
-      expect(await store.list()).toHaveLength(1)
-      expect((await store.loadSeen(stream, [1])).get(1)).toEqual(packed(1, 1))
+      ;(await store.catalogue.checkpoints()).pop()
+      ;(await store.ledger.loadSeen(stream, [1])).get(1)?.fill(0)
+      expect(await store.ledger.read(stream)).toEqual(buildCheckpoint(stream, 1))
+      expect(await store.catalogue.checkpoints()).toHaveLength(1)
+      expect((await store.ledger.loadSeen(stream, [1])).get(1)).toEqual(packed(1, 1))
     })
 
     it('is there when the store is opened again', async () => {
-      const { fence } = await store.take(stream, one)
-      await store.commit(buildCommit(stream, fence, 0, { seen: new Map([[1, packed(1, 700)]]) }))
-      await store.rememberPairs([{ zone: 101, sink: 'archive', firstDay: stream.day, plannedAtMs: 5 }])
+      const { fence } = await store.ledger.take(stream, one)
+      await store.ledger.commit(buildCommit(stream, fence, 0, { seen: new Map([[1, packed(1, 700)]]) }))
+      await store.catalogue.rememberRoutes([
+        { zone: 101, sink: 'archive', firstDay: stream.day, plannedAtMs: 5 },
+      ])
       await store.close()
       const again = await reopen()
       expect(again.id).toBe(store.id)
-      expect(await again.list()).toEqual([buildCheckpoint(stream, 1)])
-      expect(await again.loadSeen(stream, [1])).toEqual(new Map([[1, packed(1, 700)]]))
-      expect(await again.pairs()).toHaveLength(1)
-      expect((await again.take(stream, one)).fence).toBeGreaterThan(fence)
+      expect(await again.catalogue.checkpoints()).toEqual([buildCheckpoint(stream, 1)])
+      expect(await again.ledger.loadSeen(stream, [1])).toEqual(new Map([[1, packed(1, 700)]]))
+      expect(await again.catalogue.routes()).toHaveLength(1)
+      expect((await again.ledger.take(stream, one)).fence).toBeGreaterThan(fence)
     })
 
     it('fails once the store was closed, which is safe twice', async () => {
       await store.close()
       await store.close()
-      await expect(store.list()).rejects.toMatchObject({ name: 'Failure', kind: 'retry' })
-      await expect(store.take(stream, one)).rejects.toMatchObject({ name: 'Failure', kind: 'retry' })
+      await expect(store.catalogue.checkpoints()).rejects.toMatchObject({ name: 'Failure', kind: 'retry' })
+      await expect(store.ledger.take(stream, one)).rejects.toMatchObject({ name: 'Failure', kind: 'retry' })
     })
   })
 }

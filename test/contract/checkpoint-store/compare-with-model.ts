@@ -2,25 +2,25 @@ import { expect } from 'vitest'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { countMinute, packFingerprints, unpackFingerprints } from '../../../src/domain/seen.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
-import type { CheckpointStore } from '../../../src/ports.ts'
+import type { Store } from '../../../src/ports/store.ts'
 import type { ModelStore } from './model.ts'
 import { stepMinutes } from './steps.ts'
 
 /** All that can be read of a store is what the model holds. Lists have no order of their own. */
 export async function compareWithModel(
-  store: CheckpointStore,
+  store: Store,
   model: ModelStore,
   streams: readonly Stream[],
 ): Promise<void> {
   const letters = [...model.letters.values()]
-  compareLists(await store.list(), model)
-  expect(inOrder(await store.gaps())).toEqual(inOrder([...model.gaps.values()]))
-  expect(inOrder(await store.deadLetters())).toEqual(inOrder(letters))
-  const counts = await store.deadLetterStreams()
+  compareLists(await store.catalogue.checkpoints(), model)
+  expect(inOrder(await store.catalogue.gaps())).toEqual(inOrder([...model.gaps.values()]))
+  expect(inOrder(await store.deadLetters.list())).toEqual(inOrder(letters))
+  const counts = await store.deadLetters.counts()
   const counted = counts.flatMap(({ sink, count }) => Array.from({ length: count }, () => sink))
   expect(counted.sort(byText)).toEqual(letters.map(({ sink }) => sink).sort(byText))
   for (const stream of streams) {
-    expect(await store.read(stream)).toEqual(model.streams.get(streamKey(stream))?.checkpoint)
+    expect(await store.ledger.read(stream)).toEqual(model.streams.get(streamKey(stream))?.checkpoint)
     await compareSeen(store, model, stream)
   }
 }
@@ -30,9 +30,9 @@ export function compareLists(listed: readonly Checkpoint[], model: ModelStore): 
   expect(inOrder(listed)).toEqual(inOrder(checkpoints))
 }
 
-async function compareSeen(store: CheckpointStore, model: ModelStore, stream: Stream): Promise<void> {
+async function compareSeen(store: Store, model: ModelStore, stream: Stream): Promise<void> {
   const held = model.streams.get(streamKey(stream))
-  const found = await store.loadSeen(stream, stepMinutes)
+  const found = await store.ledger.loadSeen(stream, stepMinutes)
   for (const minute of stepMinutes) {
     const values = unpackFingerprints(found.get(minute) ?? new Uint8Array())
     expect(ascending(values)).toEqual(ascending(held?.seen.get(minute) ?? []))
@@ -41,7 +41,7 @@ async function compareSeen(store: CheckpointStore, model: ModelStore, stream: St
   const ledger = [...(held?.counted ?? [])]
     .filter(([, values]) => values.length > 0)
     .map(([minute, values]) => countMinute(minute, packFingerprints(values)))
-  expect([...(await store.ledger(stream))].sort(byMinute)).toEqual(ledger.sort(byMinute))
+  expect([...(await store.ledger.minutes(stream))].sort(byMinute)).toEqual(ledger.sort(byMinute))
 }
 
 function inOrder<T>(values: readonly T[]): T[] {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { bySink } from '../../../src/domain/dead-letter-count.ts'
-import type { CheckpointStore } from '../../../src/ports.ts'
+import type { Store } from '../../../src/ports/store.ts'
 import {
   buildCheckpoint,
   buildCommit,
@@ -14,7 +14,7 @@ import type { OpenedStore } from './opened-store.ts'
 
 export function deadLettersContract(opened: () => OpenedStore): void {
   describe('dead letters', () => {
-    let store: CheckpointStore
+    let store: Store
     const stream = buildStream()
     const one = buildHolder('one')
 
@@ -23,10 +23,10 @@ export function deadLettersContract(opened: () => OpenedStore): void {
     })
 
     const commitLetters = async (deadLetters: ReturnType<typeof buildLetter>[], of = stream) => {
-      const { fence, checkpoint } = await store.take(of, one)
-      return store.commit(buildCommit(of, fence, checkpoint?.commit ?? 0, { deadLetters }))
+      const { fence, checkpoint } = await store.ledger.take(of, one)
+      return store.ledger.commit(buildCommit(of, fence, checkpoint?.commit ?? 0, { deadLetters }))
     }
-    const counts = async () => bySink(await store.deadLetterStreams())
+    const counts = async () => bySink(await store.deadLetters.counts())
     const big = (id: string) => buildLetter({ id, event: 'x'.repeat(4_000) })
 
     it('are kept by zone, day, sink, id and time; a repeat replaces', async () => {
@@ -39,24 +39,24 @@ export function deadLettersContract(opened: () => OpenedStore): void {
       const repeat = buildLetter({ at: 6, time, reason: 'too_large', answer: 'again' })
       await commitLetters([repeat])
       const kept = letters.filter((letter) => letter.time === undefined)
-      expect(await store.deadLetters()).toEqual([...kept, ...others, repeat])
-      expect(await store.deadLetters('siem')).toEqual([others[1]])
-      expect(await store.deadLetters('none')).toEqual([])
+      expect(await store.deadLetters.list()).toEqual([...kept, ...others, repeat])
+      expect(await store.deadLetters.list('siem')).toEqual([others[1]])
+      expect(await store.deadLetters.list('none')).toEqual([])
     })
 
     it('keep ids and answers of any text apart', async () => {
       const ids = ['a\u0000b', 'a\u0000c', '\ud800', '\udfff', '"', 'é', '']
       await commitLetters(ids.map((id) => buildLetter({ id, answer: `x\u0000${id === '"' ? id : ''}\n` })))
-      const found = await store.deadLetters()
+      const found = await store.deadLetters.list()
       expect(found.map(({ id }) => id).sort()).toEqual([...ids].sort())
       expect(found.every(({ answer }) => answer.startsWith('x\u0000'))).toBe(true)
-      expect(await store.removeDeadLetters([buildLetter({ id: '\ud800' })])).toBe(1)
-      expect(await store.deadLetters()).toHaveLength(ids.length - 1)
+      expect(await store.deadLetters.remove([buildLetter({ id: '\ud800' })])).toBe(1)
+      expect(await store.deadLetters.list()).toHaveLength(ids.length - 1)
     })
 
     it('are of the stream that is committed to', async () => {
       await expect(commitLetters([buildLetter({ zone: 102 })])).rejects.toThrow(RangeError)
-      expect(await store.deadLetters()).toEqual([])
+      expect(await store.deadLetters.list()).toEqual([])
     })
 
     it('are counted by reason', async () => {
@@ -73,34 +73,37 @@ export function deadLettersContract(opened: () => OpenedStore): void {
         { sink: 'archive', reason: 'unmappable', count: 1 },
       ])
       expect(found.every(({ bytes }) => bytes >= buildLetter().event.length)).toBe(true)
-      await store.removeDeadLetters(await store.deadLetters())
+      await store.deadLetters.remove(await store.deadLetters.list())
       expect(await counts()).toEqual([])
     })
 
     it('stop a commit that would pass their limit, and nothing of it is written', async () => {
       await commitLetters([big('a'), big('b')])
-      const { fence } = await store.take(stream, one)
+      const { fence } = await store.ledger.take(stream, one)
       const full = buildCommit(stream, fence, 1, {
         deadLetters: [big('c')],
         seen: new Map([[1, packed(1, 1)]]),
         gaps: [buildGap()],
       })
-      await expect(store.commit(full)).rejects.toMatchObject({ kind: 'stop', code: 'dead_letters_full' })
-      expect(await store.read(stream)).toEqual(buildCheckpoint(stream, 1))
-      expect((await store.loadSeen(stream, [1])).size).toBe(0)
-      expect(await store.gaps()).toEqual([])
-      expect(await store.deadLetters()).toHaveLength(2)
-      expect(await store.removeDeadLetters([big('a')])).toBe(1)
-      expect(await store.commit(full)).toBe('done')
-      expect((await store.deadLetters()).map(({ id }) => id).sort()).toEqual(['b', 'c'])
+      await expect(store.ledger.commit(full)).rejects.toMatchObject({
+        kind: 'stop',
+        code: 'dead_letters_full',
+      })
+      expect(await store.ledger.read(stream)).toEqual(buildCheckpoint(stream, 1))
+      expect((await store.ledger.loadSeen(stream, [1])).size).toBe(0)
+      expect(await store.catalogue.gaps()).toEqual([])
+      expect(await store.deadLetters.list()).toHaveLength(2)
+      expect(await store.deadLetters.remove([big('a')])).toBe(1)
+      expect(await store.ledger.commit(full)).toBe('done')
+      expect((await store.deadLetters.list()).map(({ id }) => id).sort()).toEqual(['b', 'c'])
     })
 
     it('do not stop commits without letters, replacements and repeats when they are full', async () => {
       await commitLetters([big('a'), big('b')])
       expect(await commitLetters([])).toBe('done')
       expect(await commitLetters([big('b')])).toBe('done')
-      const { fence } = await store.take(stream, one)
-      expect(await store.commit(buildCommit(stream, fence - 1, 2, { deadLetters: [big('c')] }))).toBe(
+      const { fence } = await store.ledger.take(stream, one)
+      expect(await store.ledger.commit(buildCommit(stream, fence - 1, 2, { deadLetters: [big('c')] }))).toBe(
         'refused',
       )
     })
@@ -108,23 +111,23 @@ export function deadLettersContract(opened: () => OpenedStore): void {
     it('are removed by key, and the number tells how many were there', async () => {
       await commitLetters([buildLetter(), buildLetter({ id: 'e2' })])
       const { zone, day, sink, id } = buildLetter()
-      expect(await store.removeDeadLetters([{ zone, day, sink, id }, buildLetter({ id: 'e9' })])).toBe(1)
-      expect(await store.deadLetters()).toEqual([buildLetter({ id: 'e2' })])
-      expect(await store.removeDeadLetters([])).toBe(0)
+      expect(await store.deadLetters.remove([{ zone, day, sink, id }, buildLetter({ id: 'e9' })])).toBe(1)
+      expect(await store.deadLetters.list()).toEqual([buildLetter({ id: 'e2' })])
+      expect(await store.deadLetters.remove([])).toBe(0)
     })
 
     it('go in the step of a commit, and only with it', async () => {
       const time = '2026-11-20T00:00:00.000Z'
       await commitLetters([buildLetter(), buildLetter({ id: 'e2' }), buildLetter({ id: 'e2', time })])
-      const { fence } = await store.take(stream, one)
+      const { fence } = await store.ledger.take(stream, one)
       const replay = buildCommit(stream, fence, 1, {
         deadLetters: [buildLetter({ answer: 'again', reason: 'too_large' })],
         removedLetters: [{ id: 'e1' }, { id: 'e2' }, { id: 'e9' }],
       })
-      expect(await store.commit({ ...replay, fence: fence - 1 })).toBe('refused')
-      expect(await store.deadLetters()).toHaveLength(3)
-      expect(await store.commit(replay)).toBe('done')
-      const rest = await store.deadLetters()
+      expect(await store.ledger.commit({ ...replay, fence: fence - 1 })).toBe('refused')
+      expect(await store.deadLetters.list()).toHaveLength(3)
+      expect(await store.ledger.commit(replay)).toBe('done')
+      const rest = await store.deadLetters.list()
       expect(new Map(rest.map(({ id, answer }) => [id, answer]))).toEqual(
         new Map([
           ['e1', 'again'],
@@ -133,26 +136,26 @@ export function deadLettersContract(opened: () => OpenedStore): void {
       )
       expect(rest.find(({ id }) => id === 'e2')?.time).toBe(time)
       // Told twice after a lost answer, and what was kept meanwhile stays.
-      expect(await store.commit(replay)).toBe('done')
-      expect(await store.deadLetters()).toEqual(rest)
+      expect(await store.ledger.commit(replay)).toBe('done')
+      expect(await store.deadLetters.list()).toEqual(rest)
       expect(await counts()).toMatchObject([{ count: 1 }, { count: 1 }])
       const last = { removedLetters: [{ id: 'e1' }, { id: 'e2', time }] }
-      expect(await store.commit(buildCommit(stream, fence, 2, last))).toBe('done')
-      expect(await store.deadLetterStreams()).toEqual([])
+      expect(await store.ledger.commit(buildCommit(stream, fence, 2, last))).toBe('done')
+      expect(await store.deadLetters.counts()).toEqual([])
     })
 
     it('that go make room in the same step', async () => {
       await commitLetters([big('a'), big('b')])
-      const { fence } = await store.take(stream, one)
+      const { fence } = await store.ledger.take(stream, one)
       const both = { deadLetters: [big('c')], removedLetters: [{ id: 'a' }] }
-      expect(await store.commit(buildCommit(stream, fence, 1, both))).toBe('done')
-      expect((await store.deadLetters()).map(({ id }) => id).sort()).toEqual(['b', 'c'])
+      expect(await store.ledger.commit(buildCommit(stream, fence, 1, both))).toBe('done')
+      expect((await store.deadLetters.list()).map(({ id }) => id).sort()).toEqual(['b', 'c'])
       const more = { deadLetters: [big('d'), big('e')], removedLetters: [{ id: 'b' }] }
-      const full = store.commit(buildCommit(stream, fence, 2, more))
+      const full = store.ledger.commit(buildCommit(stream, fence, 2, more))
       await expect(full).rejects.toMatchObject({ code: 'dead_letters_full' })
-      expect((await store.deadLetters()).map(({ id }) => id).sort()).toEqual(['b', 'c'])
+      expect((await store.deadLetters.list()).map(({ id }) => id).sort()).toEqual(['b', 'c'])
       const rest = { removedLetters: [{ id: 'b' }, { id: 'c' }] }
-      expect(await store.commit(buildCommit(stream, fence, 2, rest))).toBe('done')
+      expect(await store.ledger.commit(buildCommit(stream, fence, 2, rest))).toBe('done')
       expect(await commitLetters([big('d'), big('e')])).toBe('done')
     })
 
@@ -165,11 +168,11 @@ export function deadLettersContract(opened: () => OpenedStore): void {
         buildLetter({ id: '\ud800' }),
       ]
       await commitLetters(letters)
-      const { fence } = await store.take(other, one)
+      const { fence } = await store.ledger.take(other, one)
       const elsewhere = buildLetter({ zone: 102, sink: 'siem', id: 'e7' })
-      await store.commit(buildCommit(other, fence, 0, { deadLetters: [elsewhere] }))
+      await store.ledger.commit(buildCommit(other, fence, 0, { deadLetters: [elsewhere] }))
       const byText = (a: object, b: object) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)
-      const told = (await store.deadLetterStreams()).map(({ bytes: _bytes, ...rest }) => rest).sort(byText)
+      const told = (await store.deadLetters.counts()).map(({ bytes: _bytes, ...rest }) => rest).sort(byText)
       expect(told).toEqual(
         [
           { ...stream, reason: 'refused', count: 2 },
@@ -177,13 +180,13 @@ export function deadLettersContract(opened: () => OpenedStore): void {
           { ...other, reason: 'refused', count: 1 },
         ].sort(byText),
       )
-      expect((await store.deadLetterKeys(stream)).sort(byText)).toEqual(
+      expect((await store.deadLetters.keys(stream)).sort(byText)).toEqual(
         [{ id: 'e1' }, { id: 'e1', time }, { id: '\ud800' }].sort(byText),
       )
-      expect(await store.deadLetterKeys(buildStream({ sink: 'none' }))).toEqual([])
+      expect(await store.deadLetters.keys(buildStream({ sink: 'none' }))).toEqual([])
       const asked = [{ id: '\ud800' }, { id: 'gone' }, { id: 'e1', time }]
-      expect(await store.deadLettersOf(stream, asked)).toEqual([letters[2], letters[1]])
-      expect(await store.deadLettersOf(other, [{ id: 'e1' }])).toEqual([])
+      expect(await store.deadLetters.read(stream, asked)).toEqual([letters[2], letters[1]])
+      expect(await store.deadLetters.read(other, [{ id: 'e1' }])).toEqual([])
     })
   })
 }

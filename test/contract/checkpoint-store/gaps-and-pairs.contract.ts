@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { CheckpointStore } from '../../../src/ports.ts'
+import type { Store } from '../../../src/ports/store.ts'
 import { buildCommit, buildGap, buildHolder, buildStream, dayAt } from './builders.ts'
 import type { OpenedStore } from './opened-store.ts'
 
 export function gapsAndPairsContract(opened: () => OpenedStore): void {
   describe('gaps and pairs', () => {
-    let store: CheckpointStore
+    let store: Store
     const stream = buildStream()
     const one = buildHolder('one')
 
@@ -22,20 +22,20 @@ export function gapsAndPairsContract(opened: () => OpenedStore): void {
         buildGap({ from: 5 }),
         buildGap({ reason: 'unreadable' }),
       ]
-      await store.addGaps(gaps)
-      await store.addGaps([...gaps, buildGap({ recordedAt: 1 })])
-      const { fence } = await store.take(stream, one)
-      await store.commit(buildCommit(stream, fence, 0, { gaps: [buildGap({ recordedAt: 2 })] }))
-      const found = await store.gaps()
+      await store.catalogue.addGaps(gaps)
+      await store.catalogue.addGaps([...gaps, buildGap({ recordedAt: 1 })])
+      const { fence } = await store.ledger.take(stream, one)
+      await store.ledger.commit(buildCommit(stream, fence, 0, { gaps: [buildGap({ recordedAt: 2 })] }))
+      const found = await store.catalogue.gaps()
       expect(found).toHaveLength(gaps.length)
       expect(found).toEqual(expect.arrayContaining(gaps))
     })
 
     it('keep the first day of a pair, and when it was planned last', async () => {
       const pair = { zone: 101, sink: 'archive', firstDay: dayAt('2026-11-18'), plannedAtMs: 10 }
-      await store.rememberPairs([pair, { ...pair, sink: 'siem' }])
-      await store.rememberPairs([{ ...pair, firstDay: dayAt('2026-11-20'), plannedAtMs: 20 }])
-      const found = await store.pairs()
+      await store.catalogue.rememberRoutes([pair, { ...pair, sink: 'siem' }])
+      await store.catalogue.rememberRoutes([{ ...pair, firstDay: dayAt('2026-11-20'), plannedAtMs: 20 }])
+      const found = await store.catalogue.routes()
       expect(found).toHaveLength(2)
       expect(found).toEqual(
         expect.arrayContaining([

@@ -3,7 +3,7 @@ import type { DeadLetter } from '../../../src/domain/delivery.ts'
 import type { Gap } from '../../../src/domain/gap.ts'
 import { unpackFingerprints } from '../../../src/domain/seen.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
-import type { Commit, Holder } from '../../../src/ports.ts'
+import type { Commit, Holder } from '../../../src/ports/ledger.ts'
 
 interface Held {
   stream: Stream

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { CheckpointStore } from '../../../src/ports.ts'
+import type { Store } from '../../../src/ports/store.ts'
 import type { FakeClock } from '../../fakes/fake-clock.ts'
 import {
   buildCheckpoint,
@@ -14,7 +14,7 @@ import type { OpenedStore } from './opened-store.ts'
 
 export function pruningContract(opened: () => OpenedStore): void {
   describe('pruning', () => {
-    let store: CheckpointStore
+    let store: Store
     let clock: FakeClock
     const stream = buildStream()
     const one = buildHolder('one')
@@ -26,64 +26,68 @@ export function pruningContract(opened: () => OpenedStore): void {
 
     const end = async (zone: number, atMs: number) => {
       const ended = buildStream({ zone })
-      const { fence } = await store.take(ended, one)
+      const { fence } = await store.ledger.take(ended, one)
       const next = buildCheckpoint(ended, 1, { ended: { as: 'closed', atMs } })
-      await store.commit(buildCommit(ended, fence, 0, { next, seen: new Map([[7, packed(1, 300)]]) }))
-      await store.release(ended, fence)
+      await store.ledger.commit(buildCommit(ended, fence, 0, { next, seen: new Map([[7, packed(1, 300)]]) }))
+      await store.ledger.release(ended, fence)
       return { ended, fence }
     }
 
     it('drops checkpoints that ended before, with seen and ledger, and keeps the others', async () => {
       const { ended: old } = await end(1, 999)
       const { ended: young } = await end(2, 1_000)
-      const { fence } = await store.take(stream, one)
-      await store.commit(buildCommit(stream, fence, 0))
-      await store.prune(1_000, 0)
-      expect((await store.list()).map(({ stream }) => stream.zone).sort((a, b) => a - b)).toEqual([2, 101])
-      expect((await store.loadSeen(old, [7])).size).toBe(0)
-      expect(await store.ledger(old)).toEqual([])
-      expect((await store.loadSeen(young, [7])).size).toBe(1)
-      expect((await store.take(old, one)).checkpoint).toBeUndefined()
-      expect((await store.loadSeen(old, [7])).size).toBe(0)
+      const { fence } = await store.ledger.take(stream, one)
+      await store.ledger.commit(buildCommit(stream, fence, 0))
+      await store.upkeep.prune(1_000, 0)
+      expect(
+        (await store.catalogue.checkpoints()).map(({ stream }) => stream.zone).sort((a, b) => a - b),
+      ).toEqual([2, 101])
+      expect((await store.ledger.loadSeen(old, [7])).size).toBe(0)
+      expect(await store.ledger.minutes(old)).toEqual([])
+      expect((await store.ledger.loadSeen(young, [7])).size).toBe(1)
+      expect((await store.ledger.take(old, one)).checkpoint).toBeUndefined()
+      expect((await store.ledger.loadSeen(old, [7])).size).toBe(0)
     })
 
     it('drops many at once', async () => {
       for (let zone = 1; zone <= 45; zone++) await end(zone, 5)
-      await store.prune(1_000, 0)
-      expect(await store.list()).toEqual([])
+      await store.upkeep.prune(1_000, 0)
+      expect(await store.catalogue.checkpoints()).toEqual([])
     })
 
     it('drops gaps that were recorded before, and keeps dead letters and pairs', async () => {
       const { ended } = await end(101, 5)
-      const { fence } = await store.take(ended, one)
+      const { fence } = await store.ledger.take(ended, one)
       const more = buildCommit(ended, fence, 1, { deadLetters: [buildLetter()] })
-      await store.commit({ ...more, next: { ...more.next, ended: { as: 'closed', atMs: 5 } } })
-      await store.release(ended, fence)
-      await store.rememberPairs([{ zone: 101, sink: 'archive', firstDay: stream.day, plannedAtMs: 1 }])
-      await store.addGaps([buildGap({ recordedAt: 49 }), buildGap({ from: 3, recordedAt: 50 })])
-      await store.prune(1_000, 50)
-      expect(await store.list()).toEqual([])
-      expect(await store.gaps()).toEqual([buildGap({ from: 3, recordedAt: 50 })])
-      expect(await store.deadLetters()).toHaveLength(1)
-      expect(await store.pairs()).toHaveLength(1)
+      await store.ledger.commit({ ...more, next: { ...more.next, ended: { as: 'closed', atMs: 5 } } })
+      await store.ledger.release(ended, fence)
+      await store.catalogue.rememberRoutes([
+        { zone: 101, sink: 'archive', firstDay: stream.day, plannedAtMs: 1 },
+      ])
+      await store.catalogue.addGaps([buildGap({ recordedAt: 49 }), buildGap({ from: 3, recordedAt: 50 })])
+      await store.upkeep.prune(1_000, 50)
+      expect(await store.catalogue.checkpoints()).toEqual([])
+      expect(await store.catalogue.gaps()).toEqual([buildGap({ from: 3, recordedAt: 50 })])
+      expect(await store.deadLetters.list()).toHaveLength(1)
+      expect(await store.catalogue.routes()).toHaveLength(1)
     })
 
     it('shuts out a pump that held a dropped stream', async () => {
       const { ended, fence } = await end(1, 5)
-      await store.prune(1_000, 0)
-      const anew = await store.take(ended, two)
+      await store.upkeep.prune(1_000, 0)
+      const anew = await store.ledger.take(ended, two)
       expect(anew.fence).toBeGreaterThan(fence)
-      expect(await store.commit(buildCommit(ended, fence, 0))).toBe('refused')
+      expect(await store.ledger.commit(buildCommit(ended, fence, 0))).toBe('refused')
     })
 
     it('leaves a stream that a live holder has', async () => {
       const { ended } = await end(1, 5)
-      await store.take(ended, one)
-      await store.prune(1_000, 0)
-      expect(await store.list()).toHaveLength(1)
+      await store.ledger.take(ended, one)
+      await store.upkeep.prune(1_000, 0)
+      expect(await store.catalogue.checkpoints()).toHaveLength(1)
       await clock.advance(20_000)
-      await store.prune(1_000, 0)
-      expect(await store.list()).toEqual([])
+      await store.upkeep.prune(1_000, 0)
+      expect(await store.catalogue.checkpoints()).toEqual([])
     })
   })
 }

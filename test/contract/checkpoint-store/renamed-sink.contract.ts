@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { countMinute } from '../../../src/domain/seen.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
-import type { CheckpointStore } from '../../../src/ports.ts'
+import type { Store } from '../../../src/ports/store.ts'
 import type { FakeClock } from '../../fakes/fake-clock.ts'
 import {
   buildCheckpoint,
@@ -16,7 +16,7 @@ import type { OpenedStore } from './opened-store.ts'
 
 export function renamedSinkContract(opened: () => OpenedStore): void {
   describe('a renamed sink', () => {
-    let store: CheckpointStore
+    let store: Store
     let clock: FakeClock
     const stream = buildStream()
     const one = buildHolder('one')
@@ -27,80 +27,84 @@ export function renamedSinkContract(opened: () => OpenedStore): void {
     })
 
     const fill = async () => {
-      const { fence } = await store.take(stream, one)
+      const { fence } = await store.ledger.take(stream, one)
       const commit = buildCommit(stream, fence, 0, {
         seen: new Map([[7, packed(1, 3)]]),
         deadLetters: [buildLetter()],
         gaps: [buildGap()],
       })
-      await store.commit(commit)
-      await store.rememberPairs([{ zone: 101, sink: 'archive', firstDay: stream.day, plannedAtMs: 10 }])
+      await store.ledger.commit(commit)
+      await store.catalogue.rememberRoutes([
+        { zone: 101, sink: 'archive', firstDay: stream.day, plannedAtMs: 10 },
+      ])
       return fence
     }
 
     /** A dead letter whose stream is gone. */
     const leaveLetter = async (of: Stream) => {
-      const { fence } = await store.take(of, one)
+      const { fence } = await store.ledger.take(of, one)
       const next = buildCheckpoint(of, 1, { ended: { as: 'closed', atMs: 5 } })
-      await store.commit(buildCommit(of, fence, 0, { next, deadLetters: [buildLetter(of)] }))
-      await store.release(of, fence)
-      await store.prune(6, 0)
+      await store.ledger.commit(buildCommit(of, fence, 0, { next, deadLetters: [buildLetter(of)] }))
+      await store.ledger.release(of, fence)
+      await store.upkeep.prune(6, 0)
     }
 
     it('takes its streams, seen, gaps, dead letters and pairs along', async () => {
-      await store.release(stream, await fill())
-      expect(await store.renameSink('archive', 'siem')).toBe(1)
+      await store.ledger.release(stream, await fill())
+      expect(await store.upkeep.renameSink('archive', 'siem')).toBe(1)
       const moved = buildStream({ sink: 'siem' })
-      expect(await store.list()).toEqual([buildCheckpoint(moved, 1)])
-      expect((await store.take(moved, two)).checkpoint).toEqual(buildCheckpoint(moved, 1))
-      expect(await store.loadSeen(moved, [7])).toEqual(new Map([[7, packed(1, 3)]]))
-      expect(await store.ledger(moved)).toEqual([countMinute(7, packed(1, 3))])
-      expect(await store.gaps()).toEqual([buildGap({ sink: 'siem' })])
-      expect(await store.deadLetters()).toEqual([buildLetter({ sink: 'siem' })])
-      expect((await store.deadLetterStreams()).map(({ sink }) => sink)).toEqual(['siem'])
-      expect((await store.pairs()).map(({ sink }) => sink)).toEqual(['siem'])
-      expect(await store.read(stream)).toBeUndefined()
+      expect(await store.catalogue.checkpoints()).toEqual([buildCheckpoint(moved, 1)])
+      expect((await store.ledger.take(moved, two)).checkpoint).toEqual(buildCheckpoint(moved, 1))
+      expect(await store.ledger.loadSeen(moved, [7])).toEqual(new Map([[7, packed(1, 3)]]))
+      expect(await store.ledger.minutes(moved)).toEqual([countMinute(7, packed(1, 3))])
+      expect(await store.catalogue.gaps()).toEqual([buildGap({ sink: 'siem' })])
+      expect(await store.deadLetters.list()).toEqual([buildLetter({ sink: 'siem' })])
+      expect((await store.deadLetters.counts()).map(({ sink }) => sink)).toEqual(['siem'])
+      expect((await store.catalogue.routes()).map(({ sink }) => sink)).toEqual(['siem'])
+      expect(await store.ledger.read(stream)).toBeUndefined()
     })
 
     it('is refused while a live holder has one of its streams', async () => {
       await fill()
-      await expect(store.renameSink('archive', 'siem')).rejects.toMatchObject({
+      await expect(store.upkeep.renameSink('archive', 'siem')).rejects.toMatchObject({
         kind: 'wait',
         code: 'held',
       })
       await clock.advance(20_000)
-      expect(await store.renameSink('archive', 'siem')).toBe(1)
+      expect(await store.upkeep.renameSink('archive', 'siem')).toBe(1)
     })
 
     it.each(['stream', 'gap', 'pair', 'dead letter', 'itself'])(
       'is refused when the name has a %s',
       async (what) => {
-        await store.release(stream, await fill())
+        await store.ledger.release(stream, await fill())
         const taken = buildStream({ sink: 'siem', zone: 102 })
-        const { fence } = await store.take(taken, one)
-        await store.commit(buildCommit(taken, fence, 0))
+        const { fence } = await store.ledger.take(taken, one)
+        await store.ledger.commit(buildCommit(taken, fence, 0))
         if (what === 'dead letter') await leaveLetter(buildStream({ sink: 'fresh' }))
-        if (what === 'gap') await store.addGaps([buildGap({ sink: 'fresh' })])
+        if (what === 'gap') await store.catalogue.addGaps([buildGap({ sink: 'fresh' })])
         if (what === 'pair')
-          await store.rememberPairs([{ zone: 1, sink: 'fresh', firstDay: stream.day, plannedAtMs: 1 }])
+          await store.catalogue.rememberRoutes([
+            { zone: 1, sink: 'fresh', firstDay: stream.day, plannedAtMs: 1 },
+          ])
         const to = what === 'stream' ? 'siem' : what === 'itself' ? 'archive' : 'fresh'
-        await expect(store.renameSink('archive', to)).rejects.toMatchObject({ kind: 'refuse' })
-        expect(await store.read(stream)).toBeDefined()
+        await expect(store.upkeep.renameSink('archive', to)).rejects.toMatchObject({ kind: 'refuse' })
+        expect(await store.ledger.read(stream)).toBeDefined()
       },
     )
 
     it('shuts out a pump that held a stream under the old name', async () => {
       const fence = await fill()
       await clock.advance(20_000)
-      await store.renameSink('archive', 'siem')
-      expect(await store.commit(buildCommit(stream, fence, 1))).toBe('refused')
-      const anew = await store.take(stream, two)
+      await store.upkeep.renameSink('archive', 'siem')
+      expect(await store.ledger.commit(buildCommit(stream, fence, 1))).toBe('refused')
+      const anew = await store.ledger.take(stream, two)
       expect(anew.checkpoint).toBeUndefined()
       expect(anew.fence).toBeGreaterThan(fence)
     })
 
     it('is nothing for a name that the store does not know', async () => {
-      expect(await store.renameSink('nobody', 'siem')).toBe(0)
+      expect(await store.upkeep.renameSink('nobody', 'siem')).toBe(0)
     })
   })
 }

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { countMinute, packFingerprints, untimedMinute } from '../../../src/domain/seen.ts'
-import type { CheckpointStore } from '../../../src/ports.ts'
+import type { Store } from '../../../src/ports/store.ts'
 import { buildCommit, buildHolder, buildStream, packed } from './builders.ts'
 import type { OpenedStore } from './opened-store.ts'
 
 export function seenContract(opened: () => OpenedStore): void {
   describe('seen', () => {
-    let store: CheckpointStore
+    let store: Store
     const stream = buildStream()
     const one = buildHolder('one')
 
@@ -15,9 +15,9 @@ export function seenContract(opened: () => OpenedStore): void {
     })
 
     const commitSeen = async (seen: ReadonlyMap<number, Uint8Array>): Promise<void> => {
-      const { fence, checkpoint } = await store.take(stream, one)
+      const { fence, checkpoint } = await store.ledger.take(stream, one)
       const commit = buildCommit(stream, fence, checkpoint?.commit ?? 0, { seen })
-      expect(await store.commit(commit)).toBe('done')
+      expect(await store.ledger.commit(commit)).toBe('done')
     }
     /** Order within a minute is nobody's promise. */
     const sorted = (bytes: Uint8Array | undefined): bigint[] => {
@@ -36,15 +36,15 @@ export function seenContract(opened: () => OpenedStore): void {
           [untimedMinute, packed(4, 2)],
         ]),
       )
-      const found = await store.loadSeen(stream, [7, 9, untimedMinute, 7])
+      const found = await store.ledger.loadSeen(stream, [7, 9, untimedMinute, 7])
       expect(found).toEqual(
         new Map([
           [7, packed(1, 2)],
           [untimedMinute, packed(4, 2)],
         ]),
       )
-      expect((await store.loadSeen(stream, [])).size).toBe(0)
-      expect((await store.loadSeen(buildStream({ zone: 9 }), [7])).size).toBe(0)
+      expect((await store.ledger.loadSeen(stream, [])).size).toBe(0)
+      expect((await store.ledger.loadSeen(buildStream({ zone: 9 }), [7])).size).toBe(0)
     })
 
     it('grows a minute commit by commit, whatever its size', async () => {
@@ -53,8 +53,8 @@ export function seenContract(opened: () => OpenedStore): void {
         await commitSeen(new Map([[7, packed(next, count)]]))
         next += count
       }
-      expect(sorted((await store.loadSeen(stream, [7])).get(7))).toEqual(range(0, next))
-      expect(await store.ledger(stream)).toEqual([countMinute(7, packed(0, next))])
+      expect(sorted((await store.ledger.loadSeen(stream, [7])).get(7))).toEqual(range(0, next))
+      expect(await store.ledger.minutes(stream)).toEqual([countMinute(7, packed(0, next))])
     })
 
     it('takes fingerprints out of it, with their counts, wherever they lie', async () => {
@@ -66,7 +66,7 @@ export function seenContract(opened: () => OpenedStore): void {
           [untimedMinute, packed(5, 2)],
         ]),
       )
-      const { fence, checkpoint } = await store.take(stream, one)
+      const { fence, checkpoint } = await store.ledger.take(stream, one)
       const gone = [...range(2_490_000, 249), ...range(6_000_000, 599)]
       const unsee = new Map([
         [7, packFingerprints(gone)],
@@ -76,8 +76,8 @@ export function seenContract(opened: () => OpenedStore): void {
         [untimedMinute, packed(5, 2)],
       ])
       const more = { seen: new Map([[8, packed(9, 1)]]), unsee }
-      expect(await store.commit(buildCommit(stream, fence, checkpoint!.commit, more))).toBe('done')
-      const found = await store.loadSeen(stream, [7, 8, 9, untimedMinute])
+      expect(await store.ledger.commit(buildCommit(stream, fence, checkpoint!.commit, more))).toBe('done')
+      const found = await store.ledger.loadSeen(stream, [7, 8, 9, untimedMinute])
       const left = new Set(gone)
       const kept = [1, 249, 1, 250, 600].flatMap((count) => range(count * 10_000, count))
       const rest = [...new Set(kept)].filter((each) => !left.has(each)).sort((a, b) => (a < b ? -1 : 1))
@@ -86,7 +86,7 @@ export function seenContract(opened: () => OpenedStore): void {
         sorted(packFingerprints([...range(1, 1), ...range(3, 1), ...range(9, 1)])),
       )
       expect([found.has(9), found.has(untimedMinute)]).toEqual([false, false])
-      expect((await store.ledger(stream)).map(({ minute, count }) => [minute, count])).toEqual([
+      expect((await store.ledger.minutes(stream)).map(({ minute, count }) => [minute, count])).toEqual([
         [7, sorted(found.get(7)).length],
         [8, 3],
       ])
@@ -95,10 +95,10 @@ export function seenContract(opened: () => OpenedStore): void {
     it('keeps the streams apart', async () => {
       await commitSeen(new Map([[7, packed(1, 2)]]))
       const other = buildStream({ sink: 'siem' })
-      const { fence } = await store.take(other, one)
-      await store.commit(buildCommit(other, fence, 0, { seen: new Map([[7, packed(9, 1)]]) }))
-      expect(await store.loadSeen(stream, [7])).toEqual(new Map([[7, packed(1, 2)]]))
-      expect(await store.loadSeen(other, [7])).toEqual(new Map([[7, packed(9, 1)]]))
+      const { fence } = await store.ledger.take(other, one)
+      await store.ledger.commit(buildCommit(other, fence, 0, { seen: new Map([[7, packed(9, 1)]]) }))
+      expect(await store.ledger.loadSeen(stream, [7])).toEqual(new Map([[7, packed(1, 2)]]))
+      expect(await store.ledger.loadSeen(other, [7])).toEqual(new Map([[7, packed(9, 1)]]))
     })
 
     it('counts every minute in the ledger, with sums modulo 2^64', async () => {
@@ -110,24 +110,24 @@ export function seenContract(opened: () => OpenedStore): void {
           [5, packed(1, 2)],
         ]),
       )
-      expect(await store.ledger(stream)).toEqual([
+      expect(await store.ledger.minutes(stream)).toEqual([
         { minute: -1, count: 4, hash: 2n ** 64n - 4n },
         { minute: 5, count: 2, hash: 3n },
       ])
-      expect(await store.ledger(buildStream({ zone: 9 }))).toEqual([])
+      expect(await store.ledger.minutes(buildStream({ zone: 9 }))).toEqual([])
     })
 
     it('keeps the ledger when the fingerprints are forgotten, and adds to both afterwards', async () => {
       await commitSeen(new Map([[7, packed(1, 300)]]))
-      await store.forgetFingerprints(stream)
-      expect((await store.loadSeen(stream, [7])).size).toBe(0)
-      expect(await store.ledger(stream)).toEqual([countMinute(7, packed(1, 300))])
+      await store.upkeep.forgetFingerprints(stream)
+      expect((await store.ledger.loadSeen(stream, [7])).size).toBe(0)
+      expect(await store.ledger.minutes(stream)).toEqual([countMinute(7, packed(1, 300))])
       await commitSeen(new Map([[7, packed(301, 1)]]))
-      expect(await store.loadSeen(stream, [7])).toEqual(new Map([[7, packed(301, 1)]]))
-      expect(await store.ledger(stream)).toEqual([countMinute(7, packed(1, 301))])
-      await store.forgetFingerprints(stream)
-      expect(await store.ledger(stream)).toEqual([countMinute(7, packed(1, 301))])
-      await store.forgetFingerprints(buildStream({ zone: 9 }))
+      expect(await store.ledger.loadSeen(stream, [7])).toEqual(new Map([[7, packed(301, 1)]]))
+      expect(await store.ledger.minutes(stream)).toEqual([countMinute(7, packed(1, 301))])
+      await store.upkeep.forgetFingerprints(stream)
+      expect(await store.ledger.minutes(stream)).toEqual([countMinute(7, packed(1, 301))])
+      await store.upkeep.forgetFingerprints(buildStream({ zone: 9 }))
     })
   })
 }

@@ -3,7 +3,7 @@ import { Failure } from '../../../src/domain/failure.ts'
 import type { Happening } from '../../../src/domain/happening.ts'
 import type { PlannedStream } from '../../../src/domain/plan.ts'
 import { streamKey, type Lane, type Stream } from '../../../src/domain/stream.ts'
-import type { Clock } from '../../../src/ports.ts'
+import type { Clock } from '../../../src/ports/clock.ts'
 import { plannedStream, streamOf } from './planned.ts'
 
 /** What a schedule under test is given; the suite watches what it does with it. */

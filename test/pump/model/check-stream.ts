@@ -24,7 +24,7 @@ export function missingOf(run: Run, stream: Stream, shipped: ReadonlySet<string>
 
 /** After each pump: what was promised of a stream holds. */
 export async function checkStream(run: Run, stream: Stream, fullBefore: number | undefined): Promise<void> {
-  const checkpoint = await run.keeper.store().read(stream)
+  const checkpoint = await run.keeper.store().ledger.read(stream)
   if (checkpoint === undefined) return
   const shipped = shippedLines(run, checkpoint)
   noteDelays(run, stream, shipped)

@@ -1,5 +1,5 @@
 import { cancelled, Failure, isFailure } from '../../../src/domain/failure.ts'
-import type { CheckpointStore } from '../../../src/ports.ts'
+import type { Store } from '../../../src/ports/store.ts'
 import type { Random } from './random.ts'
 
 /** How often each fault strikes, as shares of the points where it can. */
@@ -134,30 +134,36 @@ export class Faults {
   }
 
   /** The store as one process sees it. `now` gives the store of this moment. */
-  store(now: () => CheckpointStore, life: Life): CheckpointStore {
-    const real = (): CheckpointStore => {
+  store(now: () => Store, life: Life): Store {
+    const real = (): Store => {
       if (life.isDead()) throw new Crash()
       return now()
     }
     return {
       ...now(),
-      take: async (stream, holder) => {
-        await life.step('before take')
-        return real().take(stream, holder)
-      },
-      loadSeen: (stream, minutes) => real().loadSeen(stream, minutes),
-      holds: (stream, fence) => real().holds(stream, fence),
-      release: (stream, fence) => real().release(stream, fence),
-      commit: async (commit) => {
-        await life.step('before commit')
-        if (this.#random.chance(this.#shares.lostCommit)) throw lost()
-        const answer = await real().commit(commit)
-        if (this.#random.chance(this.#shares.doubledCommit) && (await real().commit(commit)) !== answer) {
-          throw new Error('the same commit was answered in two ways')
-        }
-        await life.step('after commit')
-        if (this.#random.chance(this.#shares.lostAnswer)) throw lost()
-        return answer
+      ledger: {
+        ...now().ledger,
+        take: async (stream, holder) => {
+          await life.step('before take')
+          return real().ledger.take(stream, holder)
+        },
+        loadSeen: (stream, minutes) => real().ledger.loadSeen(stream, minutes),
+        holds: (stream, fence) => real().ledger.holds(stream, fence),
+        release: (stream, fence) => real().ledger.release(stream, fence),
+        commit: async (commit) => {
+          await life.step('before commit')
+          if (this.#random.chance(this.#shares.lostCommit)) throw lost()
+          const answer = await real().ledger.commit(commit)
+          if (
+            this.#random.chance(this.#shares.doubledCommit) &&
+            (await real().ledger.commit(commit)) !== answer
+          ) {
+            throw new Error('the same commit was answered in two ways')
+          }
+          await life.step('after commit')
+          if (this.#random.chance(this.#shares.lostAnswer)) throw lost()
+          return answer
+        },
       },
     }
   }

@@ -60,7 +60,7 @@ async function turn(run: Run, worker: Worker): Promise<void> {
     )
     return
   }
-  const before = (await run.keeper.store().read(next.stream))?.lastFull?.beganAtMs
+  const before = (await run.keeper.store().ledger.read(next.stream))?.lastFull?.beganAtMs
   const end = await worker.pump(next, run.wishes.get(streamKey(next.stream)))
   if (end === 'failed') time.hostMs += 5_000
   await checkStream(run, next.stream, before)

@@ -1,7 +1,7 @@
 import { shiftDay, startOf, type Day } from '../../../src/domain/day.ts'
 import type { Policy } from '../../../src/domain/policy.ts'
 import type { Zone } from '../../../src/domain/stream.ts'
-import type { Clock } from '../../../src/ports.ts'
+import type { Clock } from '../../../src/ports/clock.ts'
 import { Faults, type FaultShares } from './faults.ts'
 import { fillWorld } from './fill-world.ts'
 import { ModelFiles } from './model-files.ts'

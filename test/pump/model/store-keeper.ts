@@ -1,12 +1,13 @@
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { CheckpointStore, Clock } from '../../../src/ports.ts'
+import type { Clock } from '../../../src/ports/clock.ts'
+import type { Store } from '../../../src/ports/store.ts'
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
 
 /** The store of a run. One in a file can be set back to an older copy of itself. */
 export interface StoreKeeper {
-  store(): CheckpointStore
+  store(): Store
   /** Makes the copy that a later `setBack` goes back to. */
   copy(): Promise<void>
   setBack(): Promise<void>

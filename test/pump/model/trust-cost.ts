@@ -65,7 +65,7 @@ async function measure(order: WorldOptions['order'], cursors: WorldOptions['curs
   const day = shiftDay(firstDay, 1)
   const busy = await requestsBetween(run, startOf(day) + 8 * hourMs, 4)
   const quiet = await requestsBetween(run, startOf(day) + 18 * hourMs, 6)
-  const checkpoint = await run.keeper.store().read({ zone: 1, day, sink: filesName })
+  const checkpoint = await run.keeper.store().ledger.read({ zone: 1, day, sink: filesName })
   await run.keeper.close()
   const delays = (some: readonly Entry[]) =>
     some

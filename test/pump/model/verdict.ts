@@ -21,13 +21,13 @@ export interface RunResult {
 /** At the end of a run every day is whole, or says what is missing. */
 export async function verdict(run: Run): Promise<RunResult> {
   const store = run.keeper.store()
-  const gaps = await store.gaps()
+  const gaps = await store.catalogue.gaps()
   const checkpoints: Checkpoint[] = []
   for (const zone of run.zones) {
     for (const sink of run.sinks) {
       for (const day of run.days) {
         const stream: Stream = { zone: zone.id, day, sink }
-        const checkpoint = await store.read(stream)
+        const checkpoint = await store.ledger.read(stream)
         const own = gaps.filter((gap) => isOf(gap, stream))
         if (checkpoint === undefined) judgeUnread(stream, own)
         else checkpoints.push(checkpoint)
@@ -80,7 +80,7 @@ async function judge(run: Run, checkpoint: Checkpoint, gaps: readonly Gap[]): Pr
 /** What the ledger counts is what stands in the files. */
 async function judgeLedger(run: Run, stream: Stream, shipped: ReadonlySet<string>): Promise<void> {
   let counted = 0
-  for (const { count } of await run.keeper.store().ledger(stream)) counted += count
+  for (const { count } of await run.keeper.store().ledger.minutes(stream)) counted += count
   if (counted !== shipped.size)
     throw new Error(`${streamKey(stream)}: the ledger counts ${counted} of ${shipped.size} lines`)
 }
@@ -95,7 +95,7 @@ function judgeSurplus(run: Run, stream: Stream, shipped: ReadonlySet<string>): v
 
 /** Each event that the far side never takes is a dead letter once it was read, and no other is. */
 async function judgeLetters(run: Run): Promise<void> {
-  for (const letter of await run.keeper.store().deadLetters()) {
+  for (const letter of await run.keeper.store().deadLetters.list()) {
     if (!run.receiver.refusesId(letter.id)) throw new Error(`${letter.id} is a dead letter for nothing`)
   }
 }

@@ -1,7 +1,8 @@
 import type { Happening } from '../../../src/domain/happening.ts'
 import type { PlannedStream } from '../../../src/domain/plan.ts'
 import { streamKey } from '../../../src/domain/stream.ts'
-import type { CheckpointStore, PageRequest } from '../../../src/ports.ts'
+import type { PageRequest } from '../../../src/ports/source.ts'
+import type { Store } from '../../../src/ports/store.ts'
 import type { AnySink } from '../../../src/ports/sink.ts'
 import { createApiClock, type ApiClock } from '../../../src/pump/api-clock.ts'
 import { createPlanner, type Planner } from '../../../src/pump/planner.ts'
@@ -79,13 +80,16 @@ export function createWorker(run: Run): Worker {
 }
 
 /** The store as the planner sees it: the one of this moment, without faults. */
-function planStore(real: () => CheckpointStore): CheckpointStore {
+function planStore(real: () => Store): Store {
   return {
     ...real(),
-    list: () => real().list(),
-    pairs: () => real().pairs(),
-    rememberPairs: (pairs) => real().rememberPairs(pairs),
-    addGaps: (gaps) => real().addGaps(gaps),
-    backfills: () => real().backfills(),
+    catalogue: {
+      checkpoints: () => real().catalogue.checkpoints(),
+      routes: () => real().catalogue.routes(),
+      rememberRoutes: (routes) => real().catalogue.rememberRoutes(routes),
+      gaps: () => real().catalogue.gaps(),
+      addGaps: (gaps) => real().catalogue.addGaps(gaps),
+    },
+    backfills: { ...real().backfills, list: () => real().backfills.list() },
   }
 }

@@ -2,7 +2,7 @@ import { dayOf, shiftDay } from '../../../src/domain/day.ts'
 import type { CommittedPart } from '../../../src/domain/delivery.ts'
 import type { Event } from '../../../src/domain/event.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
-import type { Format } from '../../../src/ports.ts'
+import type { Format } from '../../../src/ports/format.ts'
 import type { AnySink, LastCopies, OpenStream, Reconciliation } from '../../../src/ports/sink.ts'
 
 /** One JSON object a line: small, and it can refuse. */

@@ -34,20 +34,20 @@ describe.skipIf(!redisServerAvailable())('on a cluster of three nodes', () => {
   it('keeps all of a store on one node, which answers for all of it at once', async () => {
     const store = await openAt({ ...state, keyPrefix: 'together' })
     for (const stream of streams) {
-      const { fence } = await store.take(stream, buildHolder('one'))
+      const { fence } = await store.ledger.take(stream, buildHolder('one'))
       const { zone } = stream
       const more = {
         seen: new Map([[7, packed(1, 300)]]),
         deadLetters: [buildLetter({ zone })],
         gaps: [buildGap({ zone })],
       }
-      expect(await store.commit(buildCommit(stream, fence, 0, more))).toBe('done')
-      await store.release(stream, fence)
+      expect(await store.ledger.commit(buildCommit(stream, fence, 0, more))).toBe('done')
+      await store.ledger.release(stream, fence)
     }
-    expect(await store.renameSink('archive', 'siem')).toBe(30)
-    expect(await store.list()).toHaveLength(30)
-    expect(await store.gaps()).toHaveLength(30)
-    expect(await store.deadLetters('siem')).toHaveLength(30)
+    expect(await store.upkeep.renameSink('archive', 'siem')).toBe(30)
+    expect(await store.catalogue.checkpoints()).toHaveLength(30)
+    expect(await store.catalogue.gaps()).toHaveLength(30)
+    expect(await store.deadLetters.list('siem')).toHaveLength(30)
     const counts = await Promise.all(
       nodes.map(async ({ client }) => (await client.keys('*together*')).length),
     )
@@ -70,12 +70,12 @@ describe.skipIf(!redisServerAvailable())('on a cluster of three nodes', () => {
     const store = await openAt({ ...state, keyPrefix: 'away' })
     const holder = buildHolder('one')
     const fences = new Map<number, number>()
-    for (const stream of streams) fences.set(stream.zone, (await store.take(stream, holder)).fence)
+    for (const stream of streams) fences.set(stream.zone, (await store.ledger.take(stream, holder)).fence)
     const held = await Promise.all(nodes.map(async ({ client }) => (await client.keys('{away}:*')).length))
     const node = nodes[held.findIndex((keys) => keys > 0)]!
     await node.kill()
     const answers = await Promise.allSettled(
-      streams.map((stream) => store.commit(buildCommit(stream, fences.get(stream.zone)!, 0))),
+      streams.map((stream) => store.ledger.commit(buildCommit(stream, fences.get(stream.zone)!, 0))),
     )
     const failed = answers.filter((answer) => answer.status === 'rejected')
     expect(failed).toHaveLength(streams.length)
@@ -84,9 +84,9 @@ describe.skipIf(!redisServerAvailable())('on a cluster of three nodes', () => {
     await node.restart()
     for (const stream of streams) {
       const commit = buildCommit(stream, fences.get(stream.zone)!, 0)
-      const again = () => store.commit(commit).catch(() => undefined)
+      const again = () => store.ledger.commit(commit).catch(() => undefined)
       expect(await waitFor(again, { what: 'the node', timeoutMs: 30_000 })).toBe('done')
     }
-    expect(await store.list()).toHaveLength(30)
+    expect(await store.catalogue.checkpoints()).toHaveLength(30)
   })
 })

@@ -13,7 +13,7 @@ const store = await openRedisStore({
   deadLetterMaxBytes: 1e9,
   telemetry: { emit: () => {} },
 })
-const { fence, checkpoint } = await store.take(stream, { id: randomUUID(), schedule: true })
+const { fence, checkpoint } = await store.ledger.take(stream, { id: randomUUID(), schedule: true })
 let number = checkpoint?.commit ?? 0
 const last = number + Number(count)
 while (number < last) {
@@ -25,7 +25,7 @@ while (number < last) {
     ]),
     deadLetters: [buildLetter({ zone: stream.zone, id: `e${number}` })],
   })
-  if ((await store.commit(commit)) === 'refused') break
+  if ((await store.ledger.commit(commit)) === 'refused') break
   number++
   process.stdout.write(`${number} ${from}\n`)
 }

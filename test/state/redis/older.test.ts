@@ -10,24 +10,24 @@ it.skipIf(!redisAvailable())('gives no fence a second time when it came back old
   const store = await openAt(stateAt(url, { keyPrefix }))
   const stream = buildStream()
   const key = (name: string) => `{${keyPrefix}}:${name}:101/2026-11-20/archive`
-  const first = await store.take(stream, buildHolder('one'))
-  await store.commit(buildCommit(stream, first.fence, 0))
-  await store.release(stream, first.fence)
+  const first = await store.ledger.take(stream, buildHolder('one'))
+  await store.ledger.commit(buildCommit(stream, first.fence, 0))
+  await store.ledger.release(stream, first.fence)
   const older = { head: await client.hgetall(key('head')), text: await client.get(key('checkpoint')) }
   // What follows lies within the second that the server loses.
-  const lost = await store.take(stream, buildHolder('one'))
+  const lost = await store.ledger.take(stream, buildHolder('one'))
   const commit = buildCommit(stream, lost.fence, 1, { seen: new Map([[1, packed(1, 3)]]) })
-  expect(await store.commit(commit)).toBe('done')
+  expect(await store.ledger.commit(commit)).toBe('done')
   await client.hset(key('head'), older.head)
   await client.set(key('checkpoint'), older.text!)
 
-  const next = await store.take(stream, buildHolder('two'))
+  const next = await store.ledger.take(stream, buildHolder('two'))
   expect(next.checkpoint?.commit).toBe(1)
   expect(next.fence).toBeGreaterThan(lost.fence)
-  expect(await store.commit(buildCommit(stream, next.fence, 1))).toBe('done')
+  expect(await store.ledger.commit(buildCommit(stream, next.fence, 1))).toBe('done')
   // The numbers of its commits fit again; only the fence tells that it builds on what is no more.
-  expect(await store.commit(buildCommit(stream, lost.fence, 2))).toBe('refused')
-  expect(await store.holds(stream, lost.fence)).toBe(false)
+  expect(await store.ledger.commit(buildCommit(stream, lost.fence, 2))).toBe('refused')
+  expect(await store.ledger.holds(stream, lost.fence)).toBe(false)
 })
 
 it.skipIf(!redisAvailable())('lists what it holds, also to a process that knew it newer', async () => {
@@ -36,11 +36,12 @@ it.skipIf(!redisAvailable())('lists what it holds, also to a process that knew i
   const store = await openAt(stateAt(url, { keyPrefix: `${keyPrefix}-list` }))
   const [one, two] = [buildStream(), buildStream({ zone: 102 })]
   const commit = async (stream: Stream) => {
-    const { fence, checkpoint } = await store.take(stream, buildHolder('one'))
+    const { fence, checkpoint } = await store.ledger.take(stream, buildHolder('one'))
     const number = checkpoint?.commit ?? 0
-    expect(await store.commit(buildCommit(stream, fence, number))).toBe('done')
+    expect(await store.ledger.commit(buildCommit(stream, fence, number))).toBe('done')
   }
-  const commits = async () => (await store.list()).map((each) => [each.stream.zone, each.commit])
+  const commits = async () =>
+    (await store.catalogue.checkpoints()).map((each) => [each.stream.zone, each.commit])
   await commit(one)
   await commit(two)
   const keys = await client.keys(`{${keyPrefix}-list}:*`)

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { expect } from 'vitest'
 import type { Happening } from '../../../src/domain/happening.ts'
-import type { Telemetry } from '../../../src/ports.ts'
+import type { Telemetry } from '../../../src/ports/telemetry.ts'
 import { openRedisStore, type RedisState, type RedisStoreOptions } from '../../../src/state/redis/store.ts'
 import { systemClock } from '../../../src/clock.ts'
-import type { CheckpointStore } from '../../../src/ports.ts'
+import type { Store } from '../../../src/ports/store.ts'
 import { contractDeadLetterMaxBytes, type OpenedStore } from '../../contract/checkpoint-store/opened-store.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { own } from '../../setup/leftovers.ts'
@@ -23,10 +23,7 @@ export function createTold(): Told {
 }
 
 /** A store on the real clock, closed when the test ends. */
-export async function openAt(
-  state: RedisState,
-  more: Partial<RedisStoreOptions> = {},
-): Promise<CheckpointStore> {
+export async function openAt(state: RedisState, more: Partial<RedisStoreOptions> = {}): Promise<Store> {
   const options = { state, clock: systemClock, deadLetterMaxBytes: 1e9, telemetry: createTold(), ...more }
   const store = await openRedisStore(options)
   own({
@@ -38,7 +35,7 @@ export async function openAt(
   return store
 }
 
-export function open(state: RedisState): Promise<CheckpointStore> {
+export function open(state: RedisState): Promise<Store> {
   return openRedisStore({ state, clock: systemClock, deadLetterMaxBytes: 1e9, telemetry: createTold() })
 }
 
@@ -60,8 +57,8 @@ export function contractStore(state: RedisState): () => Promise<OpenedStore> {
   return async () => {
     const clock = createFakeClock()
     const own: RedisState = { ...state, keyPrefix: `${state.keyPrefix}-${randomBytes(4).toString('hex')}` }
-    const opened: CheckpointStore[] = []
-    const reopen = async (): Promise<CheckpointStore> => {
+    const opened: Store[] = []
+    const reopen = async (): Promise<Store> => {
       const store = await openRedisStore({
         state: own,
         clock,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { unpackFingerprints } from '../../../src/domain/seen.ts'
-import type { CheckpointStore, Commit } from '../../../src/ports.ts'
+import type { Commit } from '../../../src/ports/ledger.ts'
+import type { Store } from '../../../src/ports/store.ts'
 import {
   buildCommit,
   buildGap,
@@ -18,42 +19,42 @@ const holder = buildHolder('one')
 const away = { name: 'Failure', kind: 'retry', code: 'store_unavailable' }
 
 /** Every method that a pump or a plan needs, each with what it takes. */
-const calls: Record<string, (store: CheckpointStore) => Promise<unknown>> = {
-  take: (store) => store.take(stream, holder),
-  heartbeat: (store) => store.heartbeat(holder),
-  holds: (store) => store.holds(stream, 1),
-  release: (store) => store.release(stream, 1),
-  commit: (store) => store.commit(buildCommit(stream, 1, 0)),
+const calls: Record<string, (store: Store) => Promise<unknown>> = {
+  'ledger.take': (store) => store.ledger.take(stream, holder),
+  'ledger.heartbeat': (store) => store.ledger.heartbeat(holder),
+  'ledger.holds': (store) => store.ledger.holds(stream, 1),
+  'ledger.release': (store) => store.ledger.release(stream, 1),
+  'ledger.commit': (store) => store.ledger.commit(buildCommit(stream, 1, 0)),
   commitWithMore: (store) =>
-    store.commit(buildCommit(stream, 1, 0, { deadLetters: [buildLetter()], gaps: [buildGap()] })),
-  read: (store) => store.read(stream),
-  list: (store) => store.list(),
-  loadSeen: (store) => store.loadSeen(stream, [7]),
-  ledger: (store) => store.ledger(stream),
-  forgetFingerprints: (store) => store.forgetFingerprints(stream),
-  pairs: (store) => store.pairs(),
-  gaps: (store) => store.gaps(),
-  addGaps: (store) => store.addGaps([buildGap()]),
-  deadLetters: (store) => store.deadLetters(),
-  deadLetterStreams: (store) => store.deadLetterStreams(),
-  deadLetterKeys: (store) => store.deadLetterKeys(stream),
-  deadLettersOf: (store) => store.deadLettersOf(stream, [{ id: 'e1' }]),
-  removeDeadLetters: (store) => store.removeDeadLetters([buildLetter()]),
-  backfills: (store) => store.backfills(),
-  renameSink: (store) => store.renameSink('archive', 'siem'),
-  prune: (store) => store.prune(0, 0),
+    store.ledger.commit(buildCommit(stream, 1, 0, { deadLetters: [buildLetter()], gaps: [buildGap()] })),
+  'ledger.read': (store) => store.ledger.read(stream),
+  'catalogue.checkpoints': (store) => store.catalogue.checkpoints(),
+  'ledger.loadSeen': (store) => store.ledger.loadSeen(stream, [7]),
+  'ledger.minutes': (store) => store.ledger.minutes(stream),
+  'upkeep.forgetFingerprints': (store) => store.upkeep.forgetFingerprints(stream),
+  'catalogue.routes': (store) => store.catalogue.routes(),
+  'catalogue.gaps': (store) => store.catalogue.gaps(),
+  'catalogue.addGaps': (store) => store.catalogue.addGaps([buildGap()]),
+  'deadLetters.list': (store) => store.deadLetters.list(),
+  'deadLetters.counts': (store) => store.deadLetters.counts(),
+  'deadLetters.keys': (store) => store.deadLetters.keys(stream),
+  'deadLetters.read': (store) => store.deadLetters.read(stream, [{ id: 'e1' }]),
+  'deadLetters.remove': (store) => store.deadLetters.remove([buildLetter()]),
+  'backfills.list': (store) => store.backfills.list(),
+  'upkeep.renameSink': (store) => store.upkeep.renameSink('archive', 'siem'),
+  'upkeep.prune': (store) => store.upkeep.prune(0, 0),
 }
 
 /** All at once; a call that hangs fails the test by its time limit. */
-async function expectAway(store: CheckpointStore): Promise<void> {
+async function expectAway(store: Store): Promise<void> {
   const answers = await Promise.allSettled(Object.values(calls).map((call) => call(store)))
   for (const [index, name] of Object.keys(calls).entries())
     expect(answers[index], name).toMatchObject({ status: 'rejected', reason: away })
 }
 
 /** Sends the same commit until it is answered, as a pump does. */
-function persist(store: CheckpointStore, commit: Commit): Promise<string> {
-  const answer = () => store.commit(commit).catch(() => undefined)
+function persist(store: Store, commit: Commit): Promise<string> {
+  const answer = () => store.ledger.commit(commit).catch(() => undefined)
   return waitFor(answer, { what: 'an answer', timeoutMs: 20_000, everyMs: 5 })
 }
 
@@ -70,26 +71,29 @@ describe.skipIf(!redisServerAvailable())('a Redis that', () => {
   it('dies makes every call fail within bounds, and the store works by itself when it is back', async () => {
     const server = await startRedis({ appendOnly: true })
     const store = await openAt(stateAt(server.url))
-    const { fence } = await store.take(stream, holder)
-    await store.commit(buildCommit(stream, fence, 0))
+    const { fence } = await store.ledger.take(stream, holder)
+    await store.ledger.commit(buildCommit(stream, fence, 0))
     await server.kill()
     await expectAway(store)
     await server.restart()
     expect(await persist(store, buildCommit(stream, fence, 1))).toBe('done')
     // Nothing of what was given up is carried out after all.
-    expect((await store.take(stream, holder)).fence).toBeGreaterThan(fence)
-    expect(await store.gaps()).toEqual([])
+    expect((await store.ledger.take(stream, holder)).fence).toBeGreaterThan(fence)
+    expect(await store.catalogue.gaps()).toEqual([])
   })
 
   it('hangs makes every call fail within bounds, and the store works by itself when it goes on', async () => {
     const server = await startRedis({ appendOnly: true })
     const store = await openAt(stateAt(server.url))
-    const { fence } = await store.take(stream, holder)
+    const { fence } = await store.ledger.take(stream, holder)
     await server.pause()
     await expectAway(store)
     await expectAway(store)
     await server.resume()
-    const latest = await waitFor(() => store.take(stream, holder), { what: 'the fence', timeoutMs: 20_000 })
+    const latest = await waitFor(() => store.ledger.take(stream, holder), {
+      what: 'the fence',
+      timeoutMs: 20_000,
+    })
     expect(latest.fence).toBeGreaterThan(fence)
     const commit = buildCommit(stream, latest.fence, latest.checkpoint?.commit ?? 0)
     expect(await persist(store, commit)).toBe('done')
@@ -98,9 +102,9 @@ describe.skipIf(!redisServerAvailable())('a Redis that', () => {
   it('restarts within a moment is not noticed by a call', async () => {
     const server = await startRedis({ appendOnly: true })
     const store = await openAt(stateAt(server.url))
-    const { fence } = await store.take(stream, holder)
+    const { fence } = await store.ledger.take(stream, holder)
     const restarted = server.restart()
-    const answer = store.commit(buildCommit(stream, fence, 0))
+    const answer = store.ledger.commit(buildCommit(stream, fence, 0))
     await restarted
     expect(await answer).toBe('done')
   })
@@ -108,7 +112,7 @@ describe.skipIf(!redisServerAvailable())('a Redis that', () => {
   it('is killed again and again in the middle of commits has each of them whole, once', async () => {
     const server = await startRedis({ appendOnly: true })
     const store = await openAt(stateAt(server.url))
-    const { fence } = await store.take(stream, holder)
+    const { fence } = await store.ledger.take(stream, holder)
     let commits = 0
     const stopping = new AbortController()
     const loop = async (): Promise<void> => {
@@ -135,26 +139,26 @@ describe.skipIf(!redisServerAvailable())('a Redis that', () => {
     stopping.abort()
     await looping
     const minutes = Array.from({ length: 305 }, (_, minute) => minute)
-    const seen = await store.loadSeen(stream, minutes)
+    const seen = await store.ledger.loadSeen(stream, minutes)
     const found = [...seen.values()].flatMap(unpackFingerprints).map(Number)
     expect(found.sort((a, b) => a - b)).toEqual(Array.from({ length: commits * 100 }, (_, at) => at))
-    const ledger = await store.ledger(stream)
+    const ledger = await store.ledger.minutes(stream)
     expect(ledger.map(({ count }) => count)).toEqual(ledger.map(({ minute }) => seen.get(minute)!.length / 8))
-    expect(await store.deadLetters()).toHaveLength(commits)
-    expect(await store.gaps()).toHaveLength(Math.ceil(commits / 10))
+    expect(await store.deadLetters.list()).toHaveLength(commits)
+    expect(await store.catalogue.gaps()).toHaveLength(Math.ceil(commits / 10))
   })
 
   it('says "done" when the answer to a commit was lost', async () => {
     const server = await startRedis({ appendOnly: true })
     const store = await openAt(stateAt(server.url))
-    const { fence } = await store.take(stream, holder)
+    const { fence } = await store.ledger.take(stream, holder)
     const commit = buildCommit(stream, fence, 0, { seen: new Map([[7, packed(1, 2)]]) })
     await server.pause()
     // It lies in the server's buffers and is carried out once the server goes on, long after the call was given up.
-    await expect(store.commit(commit)).rejects.toMatchObject(away)
+    await expect(store.ledger.commit(commit)).rejects.toMatchObject(away)
     await server.resume()
     expect(await persist(store, commit)).toBe('done')
-    expect((await store.loadSeen(stream, [7])).get(7)).toEqual(packed(1, 2))
+    expect((await store.ledger.loadSeen(stream, [7])).get(7)).toEqual(packed(1, 2))
   })
 })
 
@@ -167,17 +171,19 @@ describe.skipIf(!redisServerAvailable())('the dead letters of several streams at
     const stores = await Promise.all([1, 2, 3].map(() => openAt(state, { deadLetterMaxBytes: 10_000 })))
     const build = async (zone: number): Promise<Commit> => {
       const own = buildStream({ zone })
-      const { fence } = await stores[0]!.take(own, holder)
+      const { fence } = await stores[0]!.ledger.take(own, holder)
       return buildCommit(own, fence, 0, { deadLetters: [buildLetter({ zone, event: 'x'.repeat(4_000) })] })
     }
     const commits = await Promise.all([1, 2, 3, 4, 5, 6].map(build))
     const answers = await Promise.allSettled(
-      commits.map((commit, index) => stores[index % 3]!.commit(commit)),
+      commits.map((commit, index) => stores[index % 3]!.ledger.commit(commit)),
     )
     expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(2)
-    expect(await stores[0]!.deadLetters()).toHaveLength(2)
-    await stores[2]!.removeDeadLetters(await stores[1]!.deadLetters())
-    for (const zone of [7, 8]) expect(await stores[zone % 3]!.commit(await build(zone))).toBe('done')
-    await expect(stores[0]!.commit(await build(9))).rejects.toMatchObject({ code: 'dead_letters_full' })
+    expect(await stores[0]!.deadLetters.list()).toHaveLength(2)
+    await stores[2]!.deadLetters.remove(await stores[1]!.deadLetters.list())
+    for (const zone of [7, 8]) expect(await stores[zone % 3]!.ledger.commit(await build(zone))).toBe('done')
+    await expect(stores[0]!.ledger.commit(await build(9))).rejects.toMatchObject({
+      code: 'dead_letters_full',
+    })
   })
 })

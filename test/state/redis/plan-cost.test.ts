@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Backfill } from '../../../src/domain/backfill.ts'
 import { streamKey } from '../../../src/domain/stream.ts'
-import type { CheckpointStore } from '../../../src/ports.ts'
+import type { Store } from '../../../src/ports/store.ts'
 import {
   buildCheckpoint,
   buildCommit,
@@ -13,24 +13,24 @@ import { clientOf, openAt, stateAt } from './opening.ts'
 
 const holder = buildHolder('one')
 
-async function complete(store: CheckpointStore, zone: number): Promise<void> {
+async function complete(store: Store, zone: number): Promise<void> {
   const stream = buildStream({ zone })
-  const { fence, checkpoint } = await store.take(stream, holder)
+  const { fence, checkpoint } = await store.ledger.take(stream, holder)
   const commit = checkpoint?.commit ?? 0
   const next = buildCheckpoint(stream, commit + 1, { ended: { as: 'closed', atMs: 5 } })
-  await store.commit(buildCommit(stream, fence, commit, { next }))
-  await store.release(stream, fence)
+  await store.ledger.commit(buildCommit(stream, fence, commit, { next }))
+  await store.ledger.release(stream, fence)
 }
 
-async function backfilled(store: CheckpointStore, id: string, zones: number): Promise<void> {
+async function backfilled(store: Store, id: string, zones: number): Promise<void> {
   const { day } = buildStream()
   const streams = Array.from({ length: zones }, (_, zone) => ({
     stream: buildStream({ zone: zone + 1 }),
     state: 'queued' as const,
   }))
   const backfill: Backfill = { id, createdAtMs: 1, from: day, to: day, state: 'running', streams }
-  await store.addBackfill(backfill)
-  await store.setBackfillState(id, 'cancelled')
+  await store.backfills.add(backfill)
+  await store.backfills.setState(id, 'cancelled')
 }
 
 describe.skipIf(!redisServerAvailable())('what a plan reads each second', async () => {
@@ -54,7 +54,11 @@ describe.skipIf(!redisServerAvailable())('what a plan reads each second', async 
 
   it('is the same whether 10 or 300 streams are complete, and one or ten backfills have ended', async () => {
     const store = await openAt(stateAt(server.url))
-    const plan = async () => [await store.list(), await store.pairs(), await store.backfills()]
+    const plan = async () => [
+      await store.catalogue.checkpoints(),
+      await store.catalogue.routes(),
+      await store.backfills.list(),
+    ]
     const costAt = async (streams: number, backfills: number) => {
       for (let zone = 1; zone <= streams; zone++) await complete(store, zone)
       for (let id = 1; id <= backfills; id++) await backfilled(store, `b${id}`, 100)
@@ -73,10 +77,12 @@ describe.skipIf(!redisServerAvailable())('what a plan reads each second', async 
     const state = stateAt(server.url)
     const [store, other] = [await openAt(state), await openAt(state)]
     for (let zone = 1; zone <= 50; zone++) await complete(store, zone)
-    const before = new Map((await store.list()).map((each) => [streamKey(each.stream), each]))
+    const before = new Map(
+      (await store.catalogue.checkpoints()).map((each) => [streamKey(each.stream), each]),
+    )
     await complete(other, 7)
     const cost = await costOf(async () => {
-      for (const checkpoint of await store.list()) {
+      for (const checkpoint of await store.catalogue.checkpoints()) {
         const known = before.get(streamKey(checkpoint.stream))
         if (checkpoint.stream.zone === 7) expect(checkpoint.commit).toBe(2)
         else expect(checkpoint).toBe(known)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { unpackFingerprints } from '../../../src/domain/seen.ts'
-import type { CheckpointStore } from '../../../src/ports.ts'
+import type { Store } from '../../../src/ports/store.ts'
 import { buildStream } from '../../contract/checkpoint-store/builders.ts'
 import { startNode, type TestProcess } from '../../setup/processes.ts'
 import { projectFolder } from '../../setup/project-folder.ts'
@@ -17,13 +17,13 @@ function acknowledged(child: TestProcess): number[] {
 }
 
 /** Everything that `commits` commits of the loop wrote is there once, and nothing of a further one. */
-async function expectWhole(store: CheckpointStore, zone: number, commits: number): Promise<void> {
+async function expectWhole(store: Store, zone: number, commits: number): Promise<void> {
   const stream = buildStream({ zone })
   const minutes = Array.from({ length: 305 }, (_, minute) => minute)
-  const seen = await store.loadSeen(stream, minutes)
+  const seen = await store.ledger.loadSeen(stream, minutes)
   const found = [...seen.values()].flatMap(unpackFingerprints).map(Number)
   expect(found.sort((a, b) => a - b)).toEqual(Array.from({ length: commits * 100 }, (_, index) => index))
-  const letters = (await store.deadLetters()).filter((letter) => letter.zone === zone)
+  const letters = (await store.deadLetters.list()).filter((letter) => letter.zone === zone)
   expect(letters).toHaveLength(commits)
 }
 
@@ -40,7 +40,7 @@ describe.skipIf(!redisServerAvailable())('processes on one store', async () => {
       await waitFor(() => acknowledged(child).length > 10 + kill * 7, { what: 'commits', everyMs: 1 })
       await child.kill('SIGKILL')
       const said = acknowledged(child).at(-1) ?? 0
-      const commits = (await store.read(buildStream({ zone: 1 })))?.commit ?? 0
+      const commits = (await store.ledger.read(buildStream({ zone: 1 })))?.commit ?? 0
       // The answer of the last commit may have died with the process.
       expect(commits - said).toBeOneOf([0, 1])
       expect(said).toBeGreaterThan(before)

@@ -52,8 +52,8 @@ describe.skipIf(!redisServerAvailable())('behind sentinels', () => {
     const port = await startSentinel(primary, password, false)
     const more = { topology: 'sentinel', primary: 'main', password: new Secret(password) } as const
     const store = await openAt(stateAt(`redis://127.0.0.1:${port}`, more))
-    const { fence } = await store.take(buildStream(), buildHolder('one'))
-    expect(await store.commit(buildCommit(buildStream(), fence, 0))).toBe('done')
+    const { fence } = await store.ledger.take(buildStream(), buildHolder('one'))
+    expect(await store.ledger.commit(buildCommit(buildStream(), fence, 0))).toBe('done')
   })
 
   it('goes on with the new primary after a failover, by itself', async () => {
@@ -87,10 +87,11 @@ describe.skipIf(!redisServerAvailable())('behind sentinels', () => {
     })
     const store = await openAt(state)
     const stream = buildStream()
-    const { fence } = await store.take(stream, buildHolder('one'))
+    const { fence } = await store.ledger.take(stream, buildHolder('one'))
     const commitOf = (commits: number) =>
       buildCommit(stream, fence, commits, { seen: new Map([[commits, packed(commits * 10, 10)]]) })
-    for (let commits = 0; commits < 20; commits++) expect(await store.commit(commitOf(commits))).toBe('done')
+    for (let commits = 0; commits < 20; commits++)
+      expect(await store.ledger.commit(commitOf(commits))).toBe('done')
     // What was acknowledged must be there for the failover to keep it.
     await waitFor(
       async () => (await admin.exists(`{${state.keyPrefix}}:checkpoint:101/2026-11-20/archive`)) === 1,
@@ -100,14 +101,14 @@ describe.skipIf(!redisServerAvailable())('behind sentinels', () => {
     )
     await waitFor(async () => (await clientOf(primary, password).wait(1, 1000)) === 1, { what: 'the copy' })
     await primary.kill()
-    const again = () => store.commit(commitOf(20)).catch(() => undefined)
+    const again = () => store.ledger.commit(commitOf(20)).catch(() => undefined)
     expect(await waitFor(again, { what: 'the failover', timeoutMs: 40_000 })).toBe('done')
-    expect((await store.read(stream))?.commit).toBe(21)
-    expect(await store.ledger(stream)).toHaveLength(21)
+    expect((await store.ledger.read(stream))?.commit).toBe(21)
+    expect(await store.ledger.minutes(stream)).toHaveLength(21)
     expect(await admin.exists(`{${state.keyPrefix}}:checkpoint:101/2026-11-20/archive`)).toBe(1)
 
     // The old primary comes back as a replica; who is still connected to one is moved on, too.
     await primary.restart()
-    expect(await store.commit(commitOf(21))).toBe('done')
+    expect(await store.ledger.commit(commitOf(21))).toBe('done')
   })
 })

@@ -59,9 +59,9 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
 
   it('keeps nothing outside of its database and prefix', async () => {
     const store = await openAt(stateAt(`${server.url}/3`, { keyPrefix: 'mine' }))
-    const { fence } = await store.take(stream, holder)
-    await store.commit(buildCommit(stream, fence, 0, { seen: new Map([[7, packed(1, 1)]]) }))
-    await store.heartbeat(holder)
+    const { fence } = await store.ledger.take(stream, holder)
+    await store.ledger.commit(buildCommit(stream, fence, 0, { seen: new Map([[7, packed(1, 1)]]) }))
+    await store.ledger.heartbeat(holder)
     await client.select(3)
     const keys = await client.keys('*')
     await client.select(0)
@@ -98,32 +98,32 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
 
   it('lets a sink be renamed there and back, under a pump that slept meanwhile', async () => {
     const store = await openAt(stateAt(server.url))
-    const { fence } = await store.take(stream, holder)
-    await store.commit(buildCommit(stream, fence, 0))
-    await store.release(stream, fence)
+    const { fence } = await store.ledger.take(stream, holder)
+    await store.ledger.commit(buildCommit(stream, fence, 0))
+    await store.ledger.release(stream, fence)
     const elsewhere = await openAt(stateAt(server.url, { keyPrefix: 'elsewhere' }))
-    expect(await elsewhere.renameSink('archive', 'siem')).toBe(0)
-    expect(await store.renameSink('archive', 'siem')).toBe(1)
-    expect(await store.commit(buildCommit(stream, fence, 1))).toBe('refused')
-    expect(await store.renameSink('siem', 'archive')).toBe(1)
-    expect(await store.commit(buildCommit(stream, fence, 1))).toBe('done')
+    expect(await elsewhere.upkeep.renameSink('archive', 'siem')).toBe(0)
+    expect(await store.upkeep.renameSink('archive', 'siem')).toBe(1)
+    expect(await store.ledger.commit(buildCommit(stream, fence, 1))).toBe('refused')
+    expect(await store.upkeep.renameSink('siem', 'archive')).toBe(1)
+    expect(await store.ledger.commit(buildCommit(stream, fence, 1))).toBe('done')
   })
 
   it('shuts out a process that does not know yet that a sink was renamed', async () => {
     const state = stateAt(server.url)
     const [store, other] = [await openAt(state), await openAt(state)]
-    const { fence } = await store.take(stream, holder)
-    await store.commit(buildCommit(stream, fence, 0))
-    await store.release(stream, fence)
-    expect(await other.renameSink('archive', 'siem')).toBe(1)
-    expect(await store.holds(stream, fence)).toBe(false)
-    expect(await store.commit(buildCommit(stream, fence, 1))).toBe('refused')
-    const anew = await store.take(stream, holder)
+    const { fence } = await store.ledger.take(stream, holder)
+    await store.ledger.commit(buildCommit(stream, fence, 0))
+    await store.ledger.release(stream, fence)
+    expect(await other.upkeep.renameSink('archive', 'siem')).toBe(1)
+    expect(await store.ledger.holds(stream, fence)).toBe(false)
+    expect(await store.ledger.commit(buildCommit(stream, fence, 1))).toBe('refused')
+    const anew = await store.ledger.take(stream, holder)
     expect(anew.checkpoint).toBeUndefined()
     expect(anew.fence).toBeGreaterThan(fence)
-    expect((await other.list()).map(({ stream }) => stream.sink)).toEqual(['siem'])
-    expect(await store.commit(buildCommit(stream, anew.fence, 0))).toBe('done')
-    const sinks = (await store.list()).map(({ stream }) => stream.sink)
+    expect((await other.catalogue.checkpoints()).map(({ stream }) => stream.sink)).toEqual(['siem'])
+    expect(await store.ledger.commit(buildCommit(stream, anew.fence, 0))).toBe('done')
+    const sinks = (await store.catalogue.checkpoints()).map(({ stream }) => stream.sink)
     expect(sinks.sort()).toEqual(['archive', 'siem'])
   })
 
@@ -147,26 +147,28 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
   it('is another store once it was emptied, and takes no commit of before', async () => {
     const own = await startRedis({ args: ['--appendonly', 'yes'] })
     const store = await openAt(stateAt(own.url))
-    const before = await store.take(stream, holder)
-    await store.commit(buildCommit(stream, before.fence, 0))
+    const before = await store.ledger.take(stream, holder)
+    await store.ledger.commit(buildCommit(stream, before.fence, 0))
     await clientOf(own.url).flushall()
-    expect(await store.commit(buildCommit(stream, before.fence, 1))).toBe('refused')
-    const after = await store.take(stream, holder)
+    expect(await store.ledger.commit(buildCommit(stream, before.fence, 1))).toBe('refused')
+    const after = await store.ledger.take(stream, holder)
     expect(after.storeId).not.toBe(before.storeId)
     expect(after.checkpoint).toBeUndefined()
     expect(after.fence).toBeGreaterThan(before.fence)
-    expect(await store.commit(buildCommit(stream, before.fence, 0))).toBe('refused')
-    expect(await store.commit(buildCommit(stream, after.fence, 0))).toBe('done')
-    expect(await store.list()).toHaveLength(1)
+    expect(await store.ledger.commit(buildCommit(stream, before.fence, 0))).toBe('refused')
+    expect(await store.ledger.commit(buildCommit(stream, after.fence, 0))).toBe('done')
+    expect(await store.catalogue.checkpoints()).toHaveLength(1)
   })
 
   it('goes by its own clock, not by that of the host', async () => {
     const state = stateAt(server.url)
     // A host that is an hour ahead finds nobody dead.
     const ahead = { ...systemClock, now: () => systemClock.now() + 3_600_000 }
-    await (await openAt(state)).take(stream, holder)
+    await (await openAt(state)).ledger.take(stream, holder)
     const other = await openAt(state, { clock: ahead })
-    const failure: unknown = await other.take(stream, buildHolder('two')).catch((error: unknown) => error)
+    const failure: unknown = await other.ledger
+      .take(stream, buildHolder('two'))
+      .catch((error: unknown) => error)
     expect(failure).toMatchObject({ kind: 'wait', code: 'held' })
     // Until when is said in the time of the host that is to wait.
     const { retryAt } = (failure as { details: { retryAt: number } }).details
@@ -186,21 +188,21 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
     writeFileSync(file, 'first')
     const read = () => readFileSync(file, 'utf8')
     const store = await openAt(stateAt(own.url, { password: new Secret('first', read) }))
-    const { fence } = await store.take(stream, holder)
+    const { fence } = await store.ledger.take(stream, holder)
     const admin = clientOf(own.url.replace('redis://', 'redis://:first@'))
     await admin.config('SET', 'requirepass', 'second')
     writeFileSync(file, 'second')
     // Connections that were let in stay until they break.
     await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
-    expect(await store.commit(buildCommit(stream, fence, 0))).toBe('done')
+    expect(await store.ledger.commit(buildCommit(stream, fence, 0))).toBe('done')
   })
 
   it('that is full refuses commits whole, and takes them when there is room', async () => {
     const small = await startRedis({ args: ['--appendonly', 'yes', '--maxmemory', '4mb'] })
     const admin = clientOf(small.url)
     const store = await openAt(stateAt(small.url))
-    const { fence } = await store.take(stream, holder)
-    await store.commit(buildCommit(stream, fence, 0))
+    const { fence } = await store.ledger.take(stream, holder)
+    await store.ledger.commit(buildCommit(stream, fence, 0))
     await expect(
       (async () => {
         for (let at = 0; at < 100; at++) await admin.set(`ballast${at}`, randomBytes(100_000))
@@ -210,26 +212,26 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
       seen: new Map([[7, packed(1, 5_000)]]),
       deadLetters: [buildLetter()],
     })
-    await expect(store.commit(commit)).rejects.toMatchObject(refused(/raise its maxmemory/))
-    expect((await store.read(stream))?.commit).toBe(1)
+    await expect(store.ledger.commit(commit)).rejects.toMatchObject(refused(/raise its maxmemory/))
+    expect((await store.ledger.read(stream))?.commit).toBe(1)
     for (let at = 0; at < 30; at++) await admin.del(`ballast${at}`)
-    expect((await store.loadSeen(stream, [7])).size).toBe(0)
-    expect(await store.commit(commit)).toBe('done')
-    expect((await store.loadSeen(stream, [7])).get(7)).toHaveLength(40_000)
+    expect((await store.ledger.loadSeen(stream, [7])).size).toBe(0)
+    expect(await store.ledger.commit(commit)).toBe('done')
+    expect((await store.ledger.loadSeen(stream, [7])).get(7)).toHaveLength(40_000)
   })
 
   it('without its replicas takes nothing until they are back', async () => {
     const lonely = await startRedis({ args: ['--appendonly', 'yes'] })
     const admin = clientOf(lonely.url)
     const store = await openAt(stateAt(lonely.url))
-    const { fence } = await store.take(stream, holder)
+    const { fence } = await store.ledger.take(stream, holder)
     await admin.config('SET', 'min-replicas-to-write', '1')
-    await expect(store.commit(buildCommit(stream, fence, 0))).rejects.toMatchObject({
+    await expect(store.ledger.commit(buildCommit(stream, fence, 0))).rejects.toMatchObject({
       kind: 'retry',
       code: 'store_unavailable',
       message: expect.stringMatching(/replicas/),
     })
     await admin.config('SET', 'min-replicas-to-write', '0')
-    expect(await store.commit(buildCommit(stream, fence, 0))).toBe('done')
+    expect(await store.ledger.commit(buildCommit(stream, fence, 0))).toBe('done')
   })
 })

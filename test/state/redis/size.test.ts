@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { dayMs, startOf } from '../../../src/domain/day.ts'
 import type { Cursor } from '../../../src/domain/page.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
-import type { CheckpointStore } from '../../../src/ports.ts'
+import type { Store } from '../../../src/ports/store.ts'
 import {
   buildCheckpoint,
   buildCommit,
@@ -49,13 +49,13 @@ const scattered = (events: number) => (event: number) =>
 
 /** One day of events. `minuteAt` says in which minute of the day the nth event lies. */
 async function fillDay(
-  store: CheckpointStore,
+  store: Store,
   stream: Stream,
   events: number,
   minuteAt: (event: number) => number,
   pageEvents = 1_000,
 ): Promise<void> {
-  const { fence, checkpoint } = await store.take(stream, holder)
+  const { fence, checkpoint } = await store.ledger.take(stream, holder)
   let number = checkpoint?.commit ?? 0
   for (let from = 0; from < events; from += pageEvents) {
     const counts = new Map<number, number>()
@@ -64,9 +64,9 @@ async function fillDay(
       counts.set(minute, (counts.get(minute) ?? 0) + 1)
     }
     const seen = new Map([...counts].map(([minute, count]) => [minute, randomBytes(count * 8)] as const))
-    expect(await store.commit(buildCommit(stream, fence, number++, { seen }))).toBe('done')
+    expect(await store.ledger.commit(buildCommit(stream, fence, number++, { seen }))).toBe('done')
   }
-  await store.release(stream, fence)
+  await store.ledger.release(stream, fence)
 }
 
 describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
@@ -127,7 +127,7 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
     const before = await settled()
     for (let zone = 1; zone <= count; zone++) {
       const quiet = buildStream({ zone: 1_000_000 + zone })
-      const { fence } = await store.take(quiet, holder)
+      const { fence } = await store.ledger.take(quiet, holder)
       const atMs = startOf(quiet.day) + zone * 12_345
       const sweep = { beganAtMs: atMs, endedAtMs: atMs + zone, tookMs: zone, pages: 1, found: 0 }
       const next = buildCheckpoint(quiet, 1, {
@@ -144,8 +144,8 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
       const seen = new Map(
         Array.from({ length: events }, (_, at) => [firstMinute + at * 150 + (zone % 100), randomBytes(8)]),
       )
-      await store.commit(buildCommit(quiet, fence, 0, { next, seen }))
-      await store.release(quiet, fence)
+      await store.ledger.commit(buildCommit(quiet, fence, 0, { next, seen }))
+      await store.ledger.release(quiet, fence)
     }
     await atMost(before + (bytesOf.stream + bytesOf.event * events) * count)
   })
@@ -155,18 +155,18 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
     const store = await openAt(stateAt(server.url, { keyPrefix: 'shieldlog' }))
     const before = await settled()
     await fillDay(store, stream, 200_000, inOrder(200_000), 20_000)
-    const ledger = await store.ledger(stream)
+    const ledger = await store.ledger.minutes(stream)
     const full = (await settled()) - before
-    await store.forgetFingerprints(stream)
+    await store.upkeep.forgetFingerprints(stream)
     await atMost(before + full / 10)
-    expect(await store.ledger(stream)).toEqual(ledger)
+    expect(await store.ledger.minutes(stream)).toEqual(ledger)
     expect(ledger).toHaveLength(1440)
-    const { fence, checkpoint } = await store.take(stream, holder)
+    const { fence, checkpoint } = await store.ledger.take(stream, holder)
     const commit = checkpoint?.commit ?? 0
     const next = buildCheckpoint(stream, commit + 1, { ended: { as: 'closed', atMs: 5 } })
-    await store.commit(buildCommit(stream, fence, commit, { next }))
-    await store.release(stream, fence)
-    await store.prune(6, 0)
+    await store.ledger.commit(buildCommit(stream, fence, commit, { next }))
+    await store.ledger.release(stream, fence)
+    await store.upkeep.prune(6, 0)
     const keys = (await client.keys('*')).filter((key) => !/:(meta|holders)$/.test(key))
     expect(keys).toEqual([])
   })
@@ -179,7 +179,7 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
       await fillDay(store, buildStream({ zone: 1 }), 1, () => 0)
       const before = await settled()
       await fillDay(store, stream, minutes * 20, (event) => event % minutes)
-      await store.forgetFingerprints(stream)
+      await store.upkeep.forgetFingerprints(stream)
       await atMost(before + bytesOf.stream + bytesOf.minute * minutes)
     },
   )
@@ -214,13 +214,13 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
       await client.flushall()
       const store = await openAt(stateAt(server.url, { keyPrefix: 'shieldlog' }))
       await fillDay(store, stream, events, inOrder(events), 20_000)
-      const { fence, checkpoint } = await store.take(stream, holder)
+      const { fence, checkpoint } = await store.ledger.take(stream, holder)
       const seen = new Map([[firstMinute + 2_000, randomBytes(800)]])
-      await store.commit(buildCommit(stream, fence, checkpoint?.commit ?? 0, { seen }))
+      await store.ledger.commit(buildCommit(stream, fence, checkpoint?.commit ?? 0, { seen }))
       const sent = async () => Number(/total_net_output_bytes:(\d+)/.exec(await client.info('stats'))?.[1])
       const before = await sent()
       const statistics = (await sent()) - before
-      expect((await store.loadSeen(stream, [firstMinute + 2_000, firstMinute + 2_001])).size).toBe(1)
+      expect((await store.ledger.loadSeen(stream, [firstMinute + 2_000, firstMinute + 2_001])).size).toBe(1)
       return (await sent()) - before - 2 * statistics
     }
     const [few, many] = [await readOf(100), await readOf(100_000)]
@@ -232,8 +232,8 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
     await client.flushall()
     const state = stateAt(server.url, { keyPrefix: 'shieldlog', keepDays: 14 })
     const store = await openAt(state, { readableDays: 3 })
-    const { fence } = await store.take(stream, holder)
-    await store.commit(buildCommit(stream, fence, 0, { seen: new Map([[7, packed(1, 1)]]) }))
+    const { fence } = await store.ledger.take(stream, holder)
+    await store.ledger.commit(buildCommit(stream, fence, 0, { seen: new Map([[7, packed(1, 1)]]) }))
     const daysLeft = async (part: string): Promise<number> => {
       const ms = await client.pttl(`{shieldlog}:${part}:101/2026-11-20/archive`)
       return ms < 0 ? Infinity : ms / dayMs
@@ -241,15 +241,15 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
     expect(await daysLeft('seen')).toBeCloseTo(5, 1)
     expect(await daysLeft('checkpoint')).toBe(Infinity)
     const next = buildCheckpoint(stream, 2, { ended: { as: 'closed', atMs: 5 } })
-    await store.commit(buildCommit(stream, fence, 1, { next }))
-    await store.forgetFingerprints(stream)
+    await store.ledger.commit(buildCommit(stream, fence, 1, { next }))
+    await store.upkeep.forgetFingerprints(stream)
     expect(await daysLeft('checkpoint')).toBeCloseTo(16, 1)
     expect(await daysLeft('ledger')).toBeCloseTo(16, 1)
     // Who takes it in order to look does not keep it for good.
-    const again = await store.take(stream, holder)
-    await store.release(stream, again.fence)
+    const again = await store.ledger.take(stream, holder)
+    await store.ledger.release(stream, again.fence)
     expect(await daysLeft('checkpoint')).toBeCloseTo(16, 1)
-    await store.commit(buildCommit(stream, again.fence, 2))
+    await store.ledger.commit(buildCommit(stream, again.fence, 2))
     expect(await daysLeft('checkpoint')).toBe(Infinity)
     expect(await daysLeft('ledger')).toBe(Infinity)
   })

@@ -32,8 +32,8 @@ describe.skipIf(!redisServerAvailable())('over TLS', () => {
     const port = await openTlsPort(clientOf(server.url))
     const state = stateAt(`redis://127.0.0.1:${port}`, { tls: secured })
     const store = await openAt(state)
-    const { fence } = await store.take(buildStream(), buildHolder('one'))
-    expect(await store.commit(buildCommit(buildStream(), fence, 0))).toBe('done')
+    const { fence } = await store.ledger.take(buildStream(), buildHolder('one'))
+    expect(await store.ledger.commit(buildCommit(buildStream(), fence, 0))).toBe('done')
 
     const stranger = { ca: undefined, cert: undefined, key: undefined }
     await expect(open({ ...state, tls: stranger })).rejects.toMatchObject(refused(/caFile/))

@@ -7,7 +7,7 @@ import { buildCommit, buildLetter, buildStream, packed } from '../../contract/ch
 const [path = '', zone = '0', count = 'Infinity'] = process.argv.slice(2)
 const stream = buildStream({ zone: Number(zone) })
 const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1e9 })
-const { fence, checkpoint } = await store.take(stream, { id: randomUUID(), schedule: true })
+const { fence, checkpoint } = await store.ledger.take(stream, { id: randomUUID(), schedule: true })
 let number = checkpoint?.commit ?? 0
 const last = number + Number(count)
 while (number < last) {
@@ -19,7 +19,7 @@ while (number < last) {
     ]),
     deadLetters: [buildLetter({ zone: stream.zone, id: `e${number}` })],
   })
-  if ((await store.commit(commit)) === 'refused') break
+  if ((await store.ledger.commit(commit)) === 'refused') break
   number++
   process.stdout.write(`${number} ${from}\n`)
 }

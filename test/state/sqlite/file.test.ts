@@ -29,7 +29,7 @@ describe('the file of a store', () => {
     const parent = join(temporaryFolder(), 'var')
     const path = join(parent, 'deep', 'store.db')
     const store = await openAt(path)
-    await store.heartbeat(holder)
+    await store.ledger.heartbeat(holder)
     expect([modeOf(parent), modeOf(join(parent, 'deep'))]).toEqual([0o700, 0o700])
     expect([path, `${path}-wal`, `${path}-shm`].map(modeOf)).toEqual([0o600, 0o600, 0o600])
     await store.close()
@@ -94,18 +94,18 @@ describe('the file of a store', () => {
     const path = join(temporaryFolder(), 'store.db')
     const store = await openAt(path)
     renameSync(path, `${path}.old`)
-    await expect(store.take(stream, holder)).rejects.toMatchObject(refusal(/moved or removed/))
-    await expect(store.heartbeat(holder)).rejects.toMatchObject(refusal(/moved or removed/))
+    await expect(store.ledger.take(stream, holder)).rejects.toMatchObject(refusal(/moved or removed/))
+    await expect(store.ledger.heartbeat(holder)).rejects.toMatchObject(refusal(/moved or removed/))
     renameSync(`${path}.old`, path)
-    await store.take(stream, holder)
+    await store.ledger.take(stream, holder)
     await store.close()
   })
 
   it('says so when it is damaged', async () => {
     const path = join(temporaryFolder(), 'store.db')
     const store = await openAt(path)
-    const { fence } = await store.take(stream, holder)
-    await store.commit(buildCommit(stream, fence, 0, { seen: new Map([[1, packed(1, 50_000)]]) }))
+    const { fence } = await store.ledger.take(stream, holder)
+    await store.ledger.commit(buildCommit(stream, fence, 0, { seen: new Map([[1, packed(1, 50_000)]]) }))
     await store.close()
     const bytes = readFileSync(path)
     bytes.fill(0x5a, 4096 * 3)
@@ -113,8 +113,8 @@ describe('the file of a store', () => {
     const read = async () => {
       const again = await openAt(path)
       try {
-        await again.loadSeen(stream, [1])
-        await again.take(stream, holder)
+        await again.ledger.loadSeen(stream, [1])
+        await again.ledger.take(stream, holder)
       } finally {
         await again.close()
       }
@@ -128,7 +128,7 @@ describe('the file of a store', () => {
     using database = new DatabaseSync(path)
     database.exec('BEGIN IMMEDIATE')
     let isDone = false
-    const beat = store.heartbeat(holder).then(() => (isDone = true))
+    const beat = store.ledger.heartbeat(holder).then(() => (isDone = true))
     for (let turn = 0; turn < 2; turn++) await setImmediate()
     expect(isDone).toBe(false)
     database.exec('COMMIT')

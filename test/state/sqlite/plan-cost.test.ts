@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { streamKey } from '../../../src/domain/stream.ts'
-import type { CheckpointStore } from '../../../src/ports.ts'
+import type { Store } from '../../../src/ports/store.ts'
 import { createBackfills } from '../../../src/state/sqlite/backfills.ts'
 import { openDatabase, type Database } from '../../../src/state/sqlite/database.ts'
 import { createListing } from '../../../src/state/sqlite/listing.ts'
@@ -17,12 +17,12 @@ import { temporaryFolder } from '../../setup/temp.ts'
 
 const holder = buildHolder('one')
 
-async function complete(store: CheckpointStore, zone: number): Promise<void> {
+async function complete(store: Store, zone: number): Promise<void> {
   const stream = buildStream({ zone })
-  const { fence, checkpoint } = await store.take(stream, holder)
+  const { fence, checkpoint } = await store.ledger.take(stream, holder)
   const commit = checkpoint?.commit ?? 0
   const next = buildCheckpoint(stream, commit + 1, { ended: { as: 'closed', atMs: 5 } })
-  await store.commit(buildCommit(stream, fence, commit, { next }))
+  await store.ledger.commit(buildCommit(stream, fence, commit, { next }))
 }
 
 /** The same database, with a count of the rows that were read. */
@@ -57,20 +57,20 @@ it('a plan reads what changed since the plan before, also by another process, an
       state: 'queued' as const,
     }))
     const backfill = { id: `b${id}`, createdAtMs: 1, from: day, to: day, state: 'running' as const, streams }
-    await store.addBackfill(backfill)
-    await store.setBackfillState(`b${id}`, 'cancelled')
+    await store.backfills.add(backfill)
+    await store.backfills.setState(`b${id}`, 'cancelled')
   }
   const opened = await openDatabase(path)
   const { database, rows } = counted(opened)
-  const [list, { backfills }] = [createListing(database), createBackfills(database)]
+  const [list, backfills] = [createListing(database), createBackfills(database)]
   const before = new Map((await list()).map((each) => [streamKey(each.stream), each]))
   expect(before.size).toBe(100)
-  const ended = await backfills()
+  const ended = await backfills.list()
   expect(ended.flatMap(({ streams }) => streams)).toHaveLength(500)
 
   const quiet = rows()
   await list()
-  expect(await backfills()).toEqual(ended)
+  expect(await backfills.list()).toEqual(ended)
   // The counter of changes, and a row for each backfill.
   expect(rows() - quiet).toBe(1 + 10)
 

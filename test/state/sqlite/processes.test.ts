@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { unpackFingerprints } from '../../../src/domain/seen.ts'
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
-import type { CheckpointStore } from '../../../src/ports.ts'
+import type { Store } from '../../../src/ports/store.ts'
 import { buildStream } from '../../contract/checkpoint-store/builders.ts'
 import { startNode, type TestProcess } from '../../setup/processes.ts'
 import { projectFolder } from '../../setup/project-folder.ts'
@@ -21,15 +21,15 @@ function acknowledged(child: TestProcess): number[] {
 }
 
 /** Everything that `commits` commits of the loop wrote is there once, and nothing of a further one. */
-async function expectWhole(store: CheckpointStore, zone: number, commits: number): Promise<void> {
+async function expectWhole(store: Store, zone: number, commits: number): Promise<void> {
   const stream = buildStream({ zone })
   const minutes = Array.from({ length: 305 }, (_, minute) => minute)
-  const seen = await store.loadSeen(stream, minutes)
+  const seen = await store.ledger.loadSeen(stream, minutes)
   const found = [...seen.values()].flatMap(unpackFingerprints).map(Number)
   expect(found.sort((a, b) => a - b)).toEqual(Array.from({ length: commits * 100 }, (_, index) => index))
-  const ledger = await store.ledger(stream)
+  const ledger = await store.ledger.minutes(stream)
   expect(ledger.map(({ count }) => count)).toEqual(ledger.map(({ minute }) => seen.get(minute)!.length / 8))
-  const letters = (await store.deadLetters()).filter((letter) => letter.zone === zone)
+  const letters = (await store.deadLetters.list()).filter((letter) => letter.zone === zone)
   expect(letters).toHaveLength(commits)
 }
 
@@ -43,7 +43,7 @@ describe('processes on one store', () => {
       await child.kill('SIGKILL')
       const said = acknowledged(child).at(-1) ?? 0
       const store = await openAt(path)
-      const commits = (await store.read(buildStream({ zone: 1 })))?.commit ?? 0
+      const commits = (await store.ledger.read(buildStream({ zone: 1 })))?.commit ?? 0
       // The answer of the last commit may have died with the process.
       expect(commits - said).toBeOneOf([0, 1])
       expect(said).toBeGreaterThan(before)
@@ -61,17 +61,17 @@ describe('processes on one store', () => {
     const children = [1, 2, 3].map((zone) => startNode([loop, path, String(zone), '150']))
     let turns = 0
     while (children.some((child) => child.isRunning())) {
-      await store.rememberPairs([
+      await store.catalogue.rememberRoutes([
         { zone: turns++, sink: 'x', firstDay: buildStream().day, plannedAtMs: turns },
       ])
-      await store.list()
-      await store.prune(0, 0)
+      await store.catalogue.checkpoints()
+      await store.upkeep.prune(0, 0)
     }
     const exits = await Promise.all(children.map(({ exited }) => exited))
     expect(children.map((child) => child.stderr())).toEqual(['', '', ''])
     expect(exits.map(({ code }) => code)).toEqual([0, 0, 0])
     for (const zone of [1, 2, 3]) await expectWhole(store, zone, 150)
-    expect(await store.pairs()).toHaveLength(turns)
+    expect(await store.catalogue.routes()).toHaveLength(turns)
     await store.close()
   })
 
@@ -96,7 +96,7 @@ describe('processes on one store', () => {
     expect(children.map((child) => child.stderr())).toEqual(['', '', '', ''])
     expect(exits.map(({ code }) => code)).toEqual([0, 0, 0, 0])
     const store = await openAt(path)
-    expect(await store.list()).toHaveLength(4)
+    expect(await store.catalogue.checkpoints()).toHaveLength(4)
     await store.close()
   })
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
-import type { CheckpointStore } from '../../../src/ports.ts'
+import type { Store } from '../../../src/ports/store.ts'
 import {
   buildCheckpoint,
   buildCommit,
@@ -23,12 +23,12 @@ const openAt = (path: string) =>
 
 /** One day of events. `minuteAt` says in which minute of the day the nth event lies. */
 async function fillDay(
-  store: CheckpointStore,
+  store: Store,
   events: number,
   minuteAt: (event: number) => number,
   pageEvents = 1000,
 ): Promise<void> {
-  const { fence, checkpoint } = await store.take(stream, holder)
+  const { fence, checkpoint } = await store.ledger.take(stream, holder)
   let number = checkpoint?.commit ?? 0
   for (let from = 0; from < events; from += pageEvents) {
     const counts = new Map<number, number>()
@@ -37,9 +37,9 @@ async function fillDay(
       counts.set(minute, (counts.get(minute) ?? 0) + 1)
     }
     const seen = new Map([...counts].map(([minute, count]) => [minute, randomBytes(count * 8)] as const))
-    expect(await store.commit(buildCommit(stream, fence, number++, { seen }))).toBe('done')
+    expect(await store.ledger.commit(buildCommit(stream, fence, number++, { seen }))).toBe('done')
   }
-  await store.release(stream, fence)
+  await store.ledger.release(stream, fence)
 }
 
 function bytesOf(path: string): number {
@@ -77,14 +77,14 @@ describe('a store', () => {
         const path = newPath()
         const filled = await openAt(path)
         await fillDay(filled, events, inOrder(events), 20_000)
-        const { fence, checkpoint } = await filled.take(stream, holder)
+        const { fence, checkpoint } = await filled.ledger.take(stream, holder)
         const seen = new Map([[firstMinute + 2000, randomBytes(800)]])
-        await filled.commit(buildCommit(stream, fence, checkpoint?.commit ?? 0, { seen }))
+        await filled.ledger.commit(buildCommit(stream, fence, checkpoint?.commit ?? 0, { seen }))
         await filled.close()
         const store = await openAt(path)
-        await store.read(stream)
+        await store.ledger.read(stream)
         const before = bytesRead()
-        expect((await store.loadSeen(stream, [firstMinute + 2000, firstMinute + 2001])).size).toBe(1)
+        expect((await store.ledger.loadSeen(stream, [firstMinute + 2000, firstMinute + 2001])).size).toBe(1)
         const read = bytesRead() - before
         await store.close()
         return read
@@ -101,12 +101,12 @@ describe('a store', () => {
     const store = await openAt(path)
     await fillDay(store, 1_000_000, inOrder(1_000_000), 20_000)
     const full = bytesOf(path)
-    const { fence, checkpoint } = await store.take(stream, holder)
+    const { fence, checkpoint } = await store.ledger.take(stream, holder)
     const commit = checkpoint?.commit ?? 0
     const next = buildCheckpoint(stream, commit + 1, { ended: { as: 'closed', atMs: 5 } })
-    await store.commit(buildCommit(stream, fence, commit, { next }))
-    await store.release(stream, fence)
-    await store.prune(6, 0)
+    await store.ledger.commit(buildCommit(stream, fence, commit, { next }))
+    await store.ledger.release(stream, fence)
+    await store.upkeep.prune(6, 0)
     await store.close()
     using database = new DatabaseSync(path)
     for (const table of ['stream', 'checkpoint', 'chunk', 'minute', 'dropped'])
@@ -120,9 +120,9 @@ describe('a store', () => {
     const store = await openAt(path)
     await fillDay(store, 1_000_000, inOrder(1_000_000), 20_000)
     const full = bytesOf(path)
-    await store.forgetFingerprints(stream)
+    await store.upkeep.forgetFingerprints(stream)
     expect(bytesOf(path)).toBeLessThan(full / 1.8)
-    expect(await store.ledger(stream)).toHaveLength(1440)
+    expect(await store.ledger.minutes(stream)).toHaveLength(1440)
     await store.close()
   })
 })

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
-import type { CheckpointStore } from '../../../src/ports.ts'
+import type { Store } from '../../../src/ports/store.ts'
 import { checkpointStoreContract, checkpointStoreProperty } from '../../contract/checkpoint-store.contract.ts'
 import { contractDeadLetterMaxBytes, type OpenedStore } from '../../contract/checkpoint-store/opened-store.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
@@ -9,8 +9,8 @@ import { temporaryFolder } from '../../setup/temp.ts'
 async function openInFile(): Promise<OpenedStore> {
   const path = join(temporaryFolder(), 'store.db')
   const clock = createFakeClock()
-  const opened: CheckpointStore[] = []
-  const reopen = async (): Promise<CheckpointStore> => {
+  const opened: Store[] = []
+  const reopen = async (): Promise<Store> => {
     const store = await openSqliteStore({ path, clock, deadLetterMaxBytes: contractDeadLetterMaxBytes })
     opened.push(store)
     return store

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { RefusalReason } from '../../../domain/delivery.ts'
 import type { Event } from '../../../domain/event.ts'
-import type { Format } from '../../../ports.ts'
+import type { Format } from '../../../ports/format.ts'
 import type { Text } from '../../join.ts'
 
 /** One event as a body holds it. */

@@ -8,7 +8,8 @@ import {
 } from '../../domain/seen.ts'
 import { Failure } from '../../domain/failure.ts'
 import { streamKey, type Stream } from '../../domain/stream.ts'
-import type { CheckpointStore } from '../../ports.ts'
+import type { Ledger } from '../../ports/ledger.ts'
+import type { Upkeep } from '../../ports/upkeep.ts'
 import { numberOf } from './answer.ts'
 import type { Keys } from './keys.ts'
 import type { Argument, Link } from './link.ts'
@@ -21,9 +22,9 @@ const untimed = 'u'
 const fieldsAtOnce = 100
 const maxRounds = 5
 
-export interface Ledger {
-  readonly read: CheckpointStore['ledger']
-  readonly forget: CheckpointStore['forgetFingerprints']
+export interface Minutes {
+  readonly read: Ledger['minutes']
+  readonly forget: Upkeep['forgetFingerprints']
 }
 
 type Counts = Map<number, MinuteCount>
@@ -32,7 +33,7 @@ type Counts = Map<number, MinuteCount>
  * While a stream has its fingerprints its ledger is counted from them: kept beside them, it would take more than they
  * do where events are few. It is written down when they are forgotten. `keptMs`: how long it stays then, at least.
  */
-export function createLedger(link: Link, keys: Keys, keptMs: number): Ledger {
+export function createMinutes(link: Link, keys: Keys, keptMs: number): Minutes {
   async function* scan(key: string): AsyncGenerator<ReadonlyMap<string, Buffer>> {
     let cursor = '0'
     do {
