@@ -73,7 +73,7 @@ describe('commands', () => {
   test('some are run', () => expect(runnable.length).toBeGreaterThan(0))
 
   // A page of commands starts many processes, and the machine may be busy with other runs.
-  test.for(runnable)('$title does what it says', { timeout: 240_000 }, async ({ fence }) => {
+  test.for(runnable)('$title does what it says', { timeout: 300_000 }, async ({ fence }) => {
     const folder = checkout()
     const path = [join(projectFolder, 'node_modules', '.bin'), dirname(process.execPath), process.env['PATH']]
     // Whatever ends it, what it started in the background ends too: `timeout` signals all of its group.

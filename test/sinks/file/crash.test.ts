@@ -37,7 +37,7 @@ it('holds each committed event once after every kill -9', { timeout: 180_000 }, 
     child.process.stdin!.write('ship\n')
     // Some die while they open their streams, most while they ship.
     const isShipping = () => kill % 4 === 0 || readCommits(log).length > before
-    await waitFor(isShipping, { what: 'a commit', timeoutMs: 20_000, everyMs: 5 })
+    await waitFor(isShipping, { what: 'a commit', everyMs: 5 })
     // Not a wait for something: a random instant to die at.
     await delay(Math.random() * 60)
     await child.kill('SIGKILL')

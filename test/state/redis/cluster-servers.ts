@@ -32,7 +32,6 @@ export async function startCluster(count: number): Promise<readonly ClusterNode[
   for (const { client } of nodes)
     await waitFor(async () => /cluster_state:ok/.test(String(await client.call('CLUSTER', 'INFO'))), {
       what: 'a whole cluster',
-      timeoutMs: 20_000,
     })
   return nodes
 }

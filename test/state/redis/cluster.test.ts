@@ -85,7 +85,7 @@ describe.skipIf(!redisServerAvailable())('on a cluster of three nodes', () => {
     for (const stream of streams) {
       const commit = buildCommit(stream, fences.get(stream.zone)!, 0)
       const again = () => store.ledger.commit(commit).catch(() => undefined)
-      expect(await waitFor(again, { what: 'the node', timeoutMs: 30_000 })).toBe('done')
+      expect(await waitFor(again, { what: 'the node' })).toBe('done')
     }
     expect(await store.catalogue.checkpoints()).toHaveLength(30)
   })

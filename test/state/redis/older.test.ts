@@ -41,7 +41,9 @@ it.skipIf(!redisAvailable())('lists what it holds, also to a process that knew i
     expect(await store.ledger.commit(buildCommit(stream, fence, number))).toBe('done')
   }
   const commits = async () =>
-    (await store.catalogue.checkpoints()).map((each) => [each.stream.zone, each.commit])
+    (await store.catalogue.checkpoints())
+      .map((each) => [each.stream.zone, each.commit] as const)
+      .sort(([one], [other]) => one - other)
   await commit(one)
   await commit(two)
   const keys = await client.keys(`{${keyPrefix}-list}:*`)

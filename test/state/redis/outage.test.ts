@@ -55,7 +55,7 @@ async function expectAway(store: Store): Promise<void> {
 /** Sends the same commit until it is answered, as a pump does. */
 function persist(store: Store, commit: Commit): Promise<string> {
   const answer = () => store.ledger.commit(commit).catch(() => undefined)
-  return waitFor(answer, { what: 'an answer', timeoutMs: 20_000, everyMs: 5 })
+  return waitFor(answer, { what: 'an answer', everyMs: 5 })
 }
 
 describe.skipIf(!redisServerAvailable())('a Redis that', () => {
@@ -92,7 +92,6 @@ describe.skipIf(!redisServerAvailable())('a Redis that', () => {
     await server.resume()
     const latest = await waitFor(() => store.ledger.take(stream, holder), {
       what: 'the fence',
-      timeoutMs: 20_000,
     })
     expect(latest.fence).toBeGreaterThan(fence)
     const commit = buildCommit(stream, latest.fence, latest.checkpoint?.commit ?? 0)

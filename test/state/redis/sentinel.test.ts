@@ -76,7 +76,6 @@ describe.skipIf(!redisServerAvailable())('behind sentinels', () => {
         JSON.stringify(await sentinel.call('SENTINEL', 'replicas', 'main')).includes(`${replica.port}`),
       {
         what: 'the sentinel to know the replica',
-        timeoutMs: 20_000,
       },
     )
 
@@ -102,7 +101,7 @@ describe.skipIf(!redisServerAvailable())('behind sentinels', () => {
     await waitFor(async () => (await clientOf(primary, password).wait(1, 1000)) === 1, { what: 'the copy' })
     await primary.kill()
     const again = () => store.ledger.commit(commitOf(20)).catch(() => undefined)
-    expect(await waitFor(again, { what: 'the failover', timeoutMs: 40_000 })).toBe('done')
+    expect(await waitFor(again, { what: 'the failover' })).toBe('done')
     expect((await store.ledger.read(stream))?.commit).toBe(21)
     expect(await store.ledger.minutes(stream)).toHaveLength(21)
     expect(await admin.exists(`{${state.keyPrefix}}:checkpoint:101/2026-11-20/archive`)).toBe(1)
