@@ -12,8 +12,6 @@ export const steps = [
   'compression',
   'replacement',
   'backfill',
-  // Only where parts take the place of others.
-  'move',
 ] as const
 export type Step = (typeof steps)[number]
 /** `amid`: half of a write, a body sent and not answered, a commit sent and not answered. */

@@ -1,4 +1,4 @@
-import nodeFs, { constants, type PathLike } from 'node:fs'
+import { constants, type PathLike } from 'node:fs'
 import fs, { type FileHandle } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import type { Passing } from './steps.ts'
@@ -17,7 +17,6 @@ export async function wrapFiles(pass: Passing): Promise<void> {
   const { parts } = wrapOpen(pass)
   await wrapHandles(parts, pass)
   wrapReplacement(pass)
-  wrapMoves(pass)
   // Named imports of the parts see it too.
   syncBuiltinESMExports()
 }
@@ -76,17 +75,6 @@ function wrapReplacement(pass: Passing): void {
   fs.unlink = async (path) => {
     await unlink(path)
     if (replaced.delete(String(path))) pass('after', 'compression')
-  }
-}
-
-/** Parts that take the place of others go by way of the sink's own folder. */
-function wrapMoves(pass: Passing): void {
-  const renameSync = nodeFs.renameSync.bind(nodeFs)
-  nodeFs.renameSync = (from, to) => {
-    const isMove = /\/\.shieldlog\/(?:again|replaced)\//.test(`${String(from)} ${String(to)}`)
-    if (isMove) pass('before', 'move')
-    renameSync(from, to)
-    if (isMove) pass('after', 'move')
   }
 }
 

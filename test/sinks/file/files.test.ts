@@ -92,6 +92,7 @@ it.each([
   ['the day', () => bench.folder()],
   ['the zone', () => join(bench.path, 'zone=101')],
   ['its own folder', () => join(bench.path, '.shieldlog')],
+  ['what was cut', () => join(bench.path, '.shieldlog', 'aside')],
 ])('refuses a link in the place of %s', async (_what, pathOf) => {
   const outside = join(bench.path, '..', 'outside')
   await mkdir(outside)
