@@ -9,7 +9,6 @@ import type { Holder } from '../ports/ledger.ts'
 import type { Schedule } from '../ports/schedule.ts'
 import type { Store } from '../ports/store.ts'
 import type { SinkReconciler } from '../pump/reconcile-sinks.ts'
-import type { ApiClock } from '../pump/api-clock.ts'
 import type { TickTracing } from '../telemetry/tracing.ts'
 
 export type Role = 'all' | 'scheduler' | 'worker'
@@ -43,17 +42,16 @@ export interface ScheduleDeps {
   /** Names what is planned for the store, settles what is done, and returns all planned streams. */
   readonly plan: () => Promise<PlannedStream[]>
   readonly planned: (stream: Stream, lane: Lane) => Promise<PlannedStream | undefined>
-  readonly pump: (
-    planned: PlannedStream,
-    mayGoOn: () => boolean,
-    signal: AbortSignal,
-  ) => Promise<Failure | undefined>
+  readonly pump: (planned: PlannedStream, signal: AbortSignal) => Promise<Failure | undefined>
+  /** Writes down a failure of a stream that no pump lived to write down. Throws Failure. */
+  readonly fail: (planned: PlannedStream, failure: Failure) => Promise<void>
+  /** The gate of an account: the schedule tells it which live streams are to begin. */
+  readonly gateOf: (account: string) => AccountGate
   readonly housekeep: (signal: AbortSignal) => Promise<void>
   /** Takes back what stands in the sinks beyond the last commit; for processes that pump. */
   readonly reconciler: SinkReconciler
   /** Called at each turn of a loop that must keep turning. */
   readonly turned: (loop: string) => void
   readonly now: (planned: PlannedStream) => number
-  readonly apiClock: ApiClock
   readonly ticks: TickTracing
 }

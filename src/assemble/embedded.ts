@@ -38,12 +38,13 @@ export async function openEmbedded(config: Config, { clock, telemetry }: Ground)
     workers: () => workersOf(lock),
     gateOf: () => undefined,
     storeTrouble: () => undefined,
-    createSchedule: ({ config: now, plan, pump, housekeep, reconciler, turned, now: nowOf, ticks }) =>
+    createSchedule: ({ config: now, plan, pump, gateOf, housekeep, reconciler, turned, now: nowOf, ticks }) =>
       createLocalSchedule({
         clock,
         telemetry,
         plan: () => ticks.tick(plan),
-        pump: (planned, mayGoOn, signal) => ticks.started(() => pump(planned, mayGoOn, signal)),
+        pump: (planned, signal) => ticks.started(() => pump(planned, signal)),
+        gateOf,
         streams: () => now.workers.streams,
         backfillStreams: () => now.workers.backfillStreams,
         heartbeat: () => store.ledger.heartbeat(holder),

@@ -53,11 +53,11 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
   const keepHouse = createHousekeeping({ store, apiClock, settings: () => settings, keepDays })
   const active: Record<Lane, number> = { live: 0, backfill: 0 }
 
-  async function pump(planned: PlannedStream, mayGoOn: () => boolean, signal: AbortSignal) {
+  async function pump(planned: PlannedStream, signal: AbortSignal) {
     active[planned.lane]++
     try {
       const failure = await whileWished(planned, { store, clock }, (isWished) =>
-        shipping.pump(planned, () => mayGoOn() && isWished(), signal),
+        shipping.pump(planned, isWished, signal),
       )
       await recordAnswer(store, planned)
       if (isFailure(failure, 'sink_gone')) sinkGone(failure)
@@ -70,10 +70,11 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
   const schedule = backend.createSchedule({
     config,
     ticks: createTickTracing(clock, version),
-    apiClock,
     now: nowOf,
     turned,
     pump,
+    fail: shipping.fail,
+    gateOf: shipping.reading.gateOf,
     async plan() {
       await planner.remember()
       const planned = await planner.plan()
@@ -122,7 +123,7 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
             turned('schedule')
             return (await planner.plan(wish)).filter(({ lane }) => lane === 'live')
           },
-          pump: (planned, abort) => pump(planned, () => true, abort),
+          pump,
           progressed,
         },
         signal,

@@ -7,7 +7,7 @@ import type { ScheduleLock } from '../ports/schedule.ts'
 export async function fleetWorkers(state: RedisStateConfig, clock: Clock): Promise<WorkerStatus[]> {
   const [{ connectRedis }, { livingProcesses }] = await Promise.all([
     import('../redis/connection.ts'),
-    import('../schedule/bullmq/presence.ts'),
+    import('../redis/process-record.ts'),
   ])
   const client = connectRedis(state, { manner: 'prompt', name: `${state.keyPrefix}:asking` }, () => undefined)
   try {

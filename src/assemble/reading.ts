@@ -1,5 +1,7 @@
 import type { Config } from '../config/schema.ts'
+import type { AccountGate } from '../ports/account-gate.ts'
 import type { Source } from '../ports/source.ts'
+import { createAccountGate } from '../shield/account-gate.ts'
 import { createShieldClient, type ShieldClient } from '../shield/client.ts'
 import { createEventLogSource } from '../shield/event-logs.ts'
 import { createPageBudget } from '../shield/page-budget.ts'
@@ -13,6 +15,8 @@ import { version } from './version.ts'
 export interface Reading {
   readonly source: Source
   clientOf(account: string): ShieldClient
+  /** What all requests of an account pass. */
+  gateOf(account: string): AccountGate
   close(): Promise<void>
 }
 
@@ -24,9 +28,15 @@ export function createReading(
 ): Reading {
   const { api, workers } = config
   const budget = createPageBudget(api.maxBytesInFlight)
+  const { maxRequestsPerSecond } = api
+  const gates = new Map(
+    config.accounts.map(({ name }) => [
+      name,
+      gateOf?.(name, config) ?? createAccountGate({ account: name, maxRequestsPerSecond }, clock),
+    ]),
+  )
   const clients = new Map(
     config.accounts.map((account) => {
-      const gate = gateOf?.(account.name, config)
       const client = createShieldClient({
         baseUrl: api.baseUrl,
         accessKey: account.accessKey,
@@ -34,7 +44,7 @@ export function createReading(
         firstPage: api.firstPage,
         requestTimeoutMs: api.requestTimeoutSeconds * 1000,
         maxPageBytes: api.maxPageBytes,
-        maxRequestsPerSecond: api.maxRequestsPerSecond,
+        maxRequestsPerSecond,
         tls: api.tls,
         budget,
         clock,
@@ -42,7 +52,7 @@ export function createReading(
         version,
         // Each pump has at most one page under way and one ahead.
         connections: (workers.streams + workers.backfillStreams) * 2,
-        ...(gate !== undefined && { gate }),
+        gate: gates.get(account.name)!,
       })
       return [account.name, client]
     }),
@@ -52,6 +62,7 @@ export function createReading(
   return {
     source: { ...createEventLogSource(clientOf, () => redactor), address: api.baseUrl },
     clientOf,
+    gateOf: (account) => gates.get(account)!,
     async close() {
       await closeTogether(clients.values())
     },

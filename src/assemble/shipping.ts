@@ -7,7 +7,7 @@ import type { Holder } from '../ports/ledger.ts'
 import type { Store } from '../ports/store.ts'
 import type { AnySink, Sink } from '../ports/sink.ts'
 import { createPlanner, type Planner, type PlanSettings } from '../pump/planner.ts'
-import { pumpStream } from '../pump/pump-stream.ts'
+import { failStream, pumpStream } from '../pump/pump-stream.ts'
 import { createSinkReconciler, type SinkReconciler } from '../pump/reconcile-sinks.ts'
 import type { PumpDeps } from '../pump/session.ts'
 import { createSink } from '../sinks/registry.ts'
@@ -27,6 +27,8 @@ export interface Shipping {
   readonly deps: PumpDeps
   /** `mayGoOn` is asked after each page. */
   pump(planned: Planned, mayGoOn: () => boolean, signal: AbortSignal): Promise<Failure | undefined>
+  /** Writes down a failure that no pump lived to write down. Throws Failure. */
+  fail(planned: Planned, failure: Failure): Promise<void>
   /** Removes what stands in the sinks beyond the last commit. */
   readonly reconciler: SinkReconciler
   close(): Promise<void>
@@ -92,6 +94,10 @@ export function createShipping(
       return reconciler.pumping(stream, () =>
         pumpStream(wish === undefined ? job : { ...job, wish }, deps, signal),
       )
+    },
+    async fail({ stream, zone, lane, wish, trust }, failure) {
+      const job = { stream, zone, lane, trust, mayGoOn: () => false }
+      await failStream(wish === undefined ? job : { ...job, wish }, deps, failure)
     },
     async close() {
       await closeInOrder(

@@ -38,6 +38,9 @@ export const failureCodes = [
   'held', // another live process holds the stream
   'index_dropped', // which events the stream has delivered is no longer known
   'dead_letters_full',
+  // schedules
+  'crashed', // the processes that worked on the stream died, one after the other
+  'gave_way', // a backfill ended because live streams of its account wait
   'cancelled',
 ] as const
 export type FailureCode = (typeof failureCodes)[number]
@@ -71,6 +74,11 @@ export class Failure extends Error {
 
 export function cancelled(cause?: unknown): Failure {
   return new Failure('cancelled', 'cancelled', 'stopped before it was done', { cause })
+}
+
+/** A backfill ends, so that it holds no place while it waits. */
+export function gaveWay(account: string): Failure {
+  return new Failure('cancelled', 'gave_way', `live streams of account ${account} come first`)
 }
 
 /** True for a Failure of that code. */

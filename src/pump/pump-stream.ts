@@ -5,7 +5,7 @@ import { dropFullSweep, dropSweeps } from '../domain/progress.ts'
 import { answerRequest } from '../domain/answer-request.ts'
 import { isListingTrouble, troubleAfter } from '../domain/trouble.ts'
 import { endAsExpired, endsUnasked } from './end-stream.ts'
-import { withSink, withStream } from './hold-stream.ts'
+import { withSink, withStream, type HeldJob } from './hold-stream.ts'
 import { isIndexDropped, shippedUnknown } from './index-dropped.ts'
 import { pumpPages } from './pump-pages.ts'
 import { spanFacts, type PumpDeps, type PumpJob, type Session } from './session.ts'
@@ -31,6 +31,11 @@ export function reconcileStream(job: PumpJob, deps: PumpDeps, signal: AbortSigna
   return withStream(job, deps, (session, storeId) =>
     withSink(session, storeId, signal, async () => undefined),
   )
+}
+
+/** Writes down a failure that no pump lived to write down, so that the stream backs off. Throws the Failures of a store. */
+export function failStream(job: HeldJob, deps: PumpDeps, failure: Failure): Promise<Failure> {
+  return withStream(job, deps, (session) => writeDown(session, failure))
 }
 
 async function pumpSession(
@@ -67,7 +72,7 @@ async function refuse({ job: { wish, lane }, checkpoint, commit }: Session): Pro
   return lane === 'live' ? undefined : failure
 }
 
-async function writeDown(session: Session, failure: Failure): Promise<Failure> {
+async function writeDown(session: Session<HeldJob>, failure: Failure): Promise<Failure> {
   const { job, deps } = session
   const before = session.checkpoint()
   const { retryAt } = failure.details
@@ -87,7 +92,11 @@ async function writeDown(session: Session, failure: Failure): Promise<Failure> {
 }
 
 /** A failed request backs off alone: the live stream, its lag and its readiness know nothing of it. */
-function withTrouble({ job: { lane, wish } }: Session, before: Checkpoint, trouble: Trouble): Checkpoint {
+function withTrouble(
+  { job: { lane, wish } }: Session<HeldJob>,
+  before: Checkpoint,
+  trouble: Trouble,
+): Checkpoint {
   const restarts = isListingTrouble(trouble)
   if (lane === 'live' || wish === undefined) return { ...(restarts ? dropSweeps(before) : before), trouble }
   return {

@@ -1,9 +1,10 @@
-import { cancelled, Failure } from '../domain/failure.ts'
+import { cancelled, Failure, gaveWay } from '../domain/failure.ts'
+import type { Lane } from '../domain/stream.ts'
+import { within } from '../domain/within.ts'
 import type { AccountGate } from '../ports/account-gate.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { RedisClient } from './connection.ts'
 import { loadScript, type Script } from './script.ts'
-import { within } from '../domain/within.ts'
 
 export interface SharedGateOptions {
   readonly keyPrefix: string
@@ -20,102 +21,171 @@ export interface SharedGateDeps {
   readonly local: AccountGate
 }
 
-type Answer = readonly ['paused' | 'pass' | 'full', number]
+const answers = ['behind', 'paused', 'pass', 'later', 'full'] as const
+type Answer = readonly [(typeof answers)[number], number]
 
 const longestWaitMs = 2_000
 const longestLineMs = 60_000
+/** Live streams that nobody names again for so long are forgotten: a scheduler that died holds no backfill back. */
+const expectedForMs = 15_000
 /** A pause is seen by every process after this time at the latest. */
 const freshMs = 100
 const patienceMs = 250
+const expectPatienceMs = 3_000
+/** A backfill that cannot know what comes before it waits: what it read could not be committed either. */
+const unknown: Answer = ['behind', 0]
 /** After Redis failed to answer it is left alone for so long. */
 const awayMs = 1_000
 const mostTurns = 100
 
 /**
- * The gate of an account for all processes on one Redis: a pause stops all of them at once, and the rate is one budget.
- * While Redis is away each process goes by its own gate: the rate then holds for each alone.
+ * The gate of an account for all processes on one Redis: a pause stops all of them at once, the rate is one budget, and
+ * live comes before backfill whichever processes work on them. While Redis is away each process goes by its own gate: the
+ * rate then holds for each alone, and backfills wait.
  */
 export function createSharedAccountGate(options: SharedGateOptions, deps: SharedGateDeps): AccountGate {
-  const { account, maxRequestsPerSecond } = options
-  const { clock, client, local } = deps
-  const everyMs = maxRequestsPerSecond === null ? 0 : 1000 / maxRequestsPerSecond
-  const enterScript = loadScript(client, new URL('./gate-enter.lua', import.meta.url))
-  const pauseScript = loadScript(client, new URL('./gate-pause.lua', import.meta.url))
-  const slot = `{${options.keyPrefix}}:account:${encodeURIComponent(account)}`
-  let awayUntilMs = -Infinity
-  let fresh: { readonly answer: Promise<Answer | undefined>; readonly untilMs: number } | undefined
+  return new SharedAccountGate(options, deps)
+}
+
+class SharedAccountGate implements AccountGate {
+  readonly #account: string
+  readonly #deps: SharedGateDeps
+  readonly #everyMs: number
+  readonly #keys: { readonly pause: string; readonly rate: string; readonly live: string }
+  readonly #scripts: Readonly<Record<'enter' | 'expect' | 'pause', Script>>
+  #awayUntilMs = -Infinity
+  #fresh: { readonly answer: Promise<Answer | undefined>; readonly untilMs: number } | undefined
+
+  constructor({ keyPrefix, account, maxRequestsPerSecond }: SharedGateOptions, deps: SharedGateDeps) {
+    this.#account = account
+    this.#deps = deps
+    this.#everyMs = maxRequestsPerSecond === null ? 0 : 1000 / maxRequestsPerSecond
+    const key = (name: string) => `{${keyPrefix}}:account:${encodeURIComponent(account)}:${name}`
+    this.#keys = { pause: key('pause'), rate: key('rate'), live: key('live') }
+    const script = (name: string) => loadScript(deps.client, new URL(`./${name}.lua`, import.meta.url))
+    this.#scripts = {
+      enter: script('gate-enter'),
+      expect: script('gate-expect'),
+      pause: script('gate-pause'),
+    }
+  }
+
+  get throttledUntilMs(): number | undefined {
+    return this.#deps.local.throttledUntilMs
+  }
+
+  async enter(signal: AbortSignal, priority: Lane, stream?: string): Promise<void> {
+    await this.#enter(signal, priority)
+    // The request need not wait for this.
+    if (priority === 'live' && stream !== undefined)
+      void this.#run(() => this.#deps.client.zrem(this.#keys.live, stream))
+  }
+
+  async #enter(signal: AbortSignal, priority: Lane): Promise<void> {
+    const { clock, local } = this.#deps
+    if (signal.aborted) throw cancelled(signal.reason)
+    const deadlineMs = clock.monotonic() + longestWaitMs
+    for (let turn = 0; turn < mostTurns; turn++) {
+      const answer = await this.#ask(priority, deadlineMs)
+      if (signal.aborted) throw cancelled(signal.reason)
+      if (answer === undefined && priority === 'live') return local.enter(signal, priority)
+      if (await this.#followed(answer ?? unknown, deadlineMs, signal)) return
+    }
+    throw this.#throttled('it is paused again and again', longestWaitMs)
+  }
+
+  async pauseUntil(atMs: number): Promise<void> {
+    const { clock, local } = this.#deps
+    await local.pauseUntil(atMs)
+    const leftMs = Math.ceil(atMs - clock.now())
+    this.#fresh = undefined
+    if (leftMs > 0) await this.#run(() => this.#scripts.pause([this.#keys.pause], [leftMs]))
+  }
+
+  async expectLive(dueInMs: ReadonlyMap<string, number>): Promise<void> {
+    await this.#expect('these', [...dueInMs].flat())
+  }
+
+  async expectAgain(stream: string): Promise<void> {
+    await this.#expect('also', [stream, 0])
+  }
+
+  async liveWaits(): Promise<boolean> {
+    const answer = await this.#askToEnter('backfill', 0, longestWaitMs)
+    return (answer ?? unknown)[0] === 'behind'
+  }
+
+  async #expect(which: 'these' | 'also', streams: readonly (string | number)[]): Promise<void> {
+    const told = this.#scripts.expect([this.#keys.live], [expectedForMs, which, ...streams])
+    // No request waits for this. Where it is lost, the next plan tells it.
+    await within(expectPatienceMs, told, this.#deps.clock).catch(() => undefined)
+  }
+
+  /** True where the request may be sent now; false where it has to ask again. */
+  async #followed([what, ms]: Answer, deadlineMs: number, signal: AbortSignal): Promise<boolean> {
+    const { clock } = this.#deps
+    const nowMs = clock.monotonic()
+    if (what === 'full') throw this.#throttled('its requests per second are used up', ms)
+    if (what === 'behind' && nowMs >= deadlineMs) throw gaveWay(this.#account)
+    if (what === 'paused' && nowMs + ms > deadlineMs) throw this.#throttled('the API asked for a pause', ms)
+    if (what === 'pass' && ms === 0) return true
+    await clock.sleep(what === 'behind' ? freshMs : Math.max(1, ms), signal)
+    // A pause may have come while the place was waited for; the place is then lost.
+    return what === 'pass' && !(await this.#isPaused())
+  }
+
+  async #ask(priority: Lane, deadlineMs: number): Promise<Answer | undefined> {
+    const { clock, local } = this.#deps
+    // A pause that this process knows holds also where Redis has lost it.
+    const knownMs = (local.throttledUntilMs ?? 0) - clock.now()
+    if (knownMs > 0) return ['paused', knownMs]
+    const longestMs = Math.max(0, deadlineMs - clock.monotonic())
+    if (priority === 'backfill' || this.#everyMs > 0)
+      return this.#askToEnter(priority, this.#everyMs, longestMs)
+    // Without a rate the answer is the same for all live requests, so it is asked for now and then only.
+    if (this.#fresh === undefined || this.#fresh.untilMs <= clock.monotonic())
+      this.#fresh = {
+        answer: this.#askToEnter('live', 0, longestMs),
+        untilMs: clock.monotonic() + freshMs,
+      }
+    return this.#fresh.answer
+  }
+
+  async #askToEnter(priority: Lane, everyMs: number, longestMs: number): Promise<Answer | undefined> {
+    const { clock, local } = this.#deps
+    const { pause, rate, live } = this.#keys
+    const args = [everyMs, longestMs, longestLineMs, priority]
+    const answer = await this.#run(() => this.#scripts.enter([pause, rate, live], args))
+    if (!Array.isArray(answer)) return undefined
+    const what = answers.find((known) => known === answer[0])
+    const ms = Number(answer[1])
+    if (what === 'paused') await local.pauseUntil(clock.now() + ms)
+    return what === undefined ? undefined : [what, ms]
+  }
+
+  async #isPaused(): Promise<boolean> {
+    const { local } = this.#deps
+    if (local.throttledUntilMs !== undefined) return true
+    return (await this.#askToEnter('live', 0, longestWaitMs))?.[0] === 'paused'
+  }
 
   /** Undefined while Redis is away. */
-  async function ask(script: Script, keys: readonly string[], args: readonly number[]): Promise<unknown> {
-    if (clock.monotonic() < awayUntilMs) return undefined
+  async #run(command: () => Promise<unknown>): Promise<unknown> {
+    const { clock } = this.#deps
+    if (clock.monotonic() < this.#awayUntilMs) return undefined
     try {
-      const answer = await within(patienceMs, script(keys, args), clock)
+      const answer = await within(patienceMs, command(), clock)
       if (answer !== 'late') return answer.value
     } catch {
       // What is wrong with Redis is told by the store, whose work cannot go on without it.
     }
-    awayUntilMs = clock.monotonic() + awayMs
+    this.#awayUntilMs = clock.monotonic() + awayMs
     return undefined
   }
 
-  async function askToEnter(everyMs: number): Promise<Answer | undefined> {
-    const keys = [`${slot}:pause`, `${slot}:rate`]
-    const answer = await ask(enterScript, keys, [everyMs, longestWaitMs, longestLineMs])
-    if (!Array.isArray(answer)) return undefined
-    const [what, ms] = answer as unknown[]
-    if (what === 'paused') await local.pauseUntil(clock.now() + Number(ms))
-    return what === 'paused' || what === 'pass' || what === 'full' ? [what, Number(ms)] : undefined
-  }
-
-  async function isPaused(): Promise<boolean> {
-    return local.throttledUntilMs !== undefined || (await askToEnter(0))?.[0] === 'paused'
-  }
-
-  /** Without a rate the answer is the same for everybody, so it is asked for now and then only. */
-  function entering(): Promise<Answer | undefined> {
-    if (everyMs > 0) return askToEnter(everyMs)
-    if (fresh === undefined || fresh.untilMs <= clock.monotonic())
-      fresh = { answer: askToEnter(0), untilMs: clock.monotonic() + freshMs }
-    return fresh.answer
-  }
-
-  function throttled(why: string, leftMs: number): Failure {
+  #throttled(why: string, leftMs: number): Failure {
+    const { clock } = this.#deps
     const retryAt = Math.ceil(clock.now() + leftMs)
-    return new Failure('wait', 'throttled', `account ${account}: ${why}`, { retryAt })
-  }
-
-  return {
-    get throttledUntilMs() {
-      return local.throttledUntilMs
-    },
-    async enter(signal) {
-      if (signal.aborted) throw cancelled(signal.reason)
-      const deadlineMs = clock.monotonic() + longestWaitMs
-      for (let turn = 0; turn < mostTurns; turn++) {
-        // A pause that this process knows holds also where Redis has lost it.
-        const knownMs = (local.throttledUntilMs ?? 0) - clock.now()
-        const answer: Answer | undefined = knownMs > 0 ? ['paused', knownMs] : await entering()
-        if (signal.aborted) throw cancelled(signal.reason)
-        if (answer === undefined) return local.enter(signal)
-        const [what, ms] = answer
-        if (what === 'full') throw throttled('its requests per second are used up', ms)
-        if (what === 'pass') {
-          if (ms === 0) return undefined
-          await clock.sleep(ms, signal)
-          // A pause may have come while the place was waited for; the place is then lost.
-          if (!(await isPaused())) return undefined
-          continue
-        }
-        if (clock.monotonic() + ms > deadlineMs) throw throttled('the API asked for a pause', ms)
-        await clock.sleep(Math.max(1, ms), signal)
-      }
-      throw throttled('it is paused again and again', longestWaitMs)
-    },
-    async pauseUntil(atMs) {
-      await local.pauseUntil(atMs)
-      const leftMs = Math.ceil(atMs - clock.now())
-      fresh = undefined
-      if (leftMs > 0) await ask(pauseScript, [`${slot}:pause`], [leftMs])
-    },
+    return new Failure('wait', 'throttled', `account ${this.#account}: ${why}`, { retryAt })
   }
 }

@@ -1,29 +1,38 @@
--- Asks for a place in an account's rate, unless the account is paused. Places are spaced evenly over all processes.
+-- Asks for a place in an account's rate, unless the account is paused. Places are spaced evenly over all processes. A
+-- backfill lets live streams that are due begin first, and takes no place ahead.
 -- Input:  KEYS[1] the account's pause (its time to live is what is left of it)
 --         KEYS[2] hash of the account's rate: free (next free place), line (next one nobody was sent away to), in ms
+--         KEYS[3] sorted set of live streams that are to begin: stream -> when it is due (ms)
 --         ARGV[1] ms between two places (0: no rate), ARGV[2] longest wait, ARGV[3] how far ahead places are given to
---         those sent away
--- Output: { 'paused', ms left } | { 'pass', ms to wait for the place } | { 'full', ms until a place may be free }
+--         those sent away, ARGV[4] "live" or "backfill"
+-- Output: { 'behind', '0' } live streams come first | { 'paused', ms left } | { 'pass', ms to wait for the place }
+--         | { 'later', ms until it is worth asking again } | { 'full', ms until a place may be free }
+local time = redis.call('TIME')
+local now = time[1] * 1000 + time[2] / 1000
+local is_backfill = ARGV[4] == 'backfill'
+if is_backfill and redis.call('ZCOUNT', KEYS[3], '-inf', string.format('%.3f', now)) > 0 then
+  return { 'behind', '0' }
+end
 local left = redis.call('PTTL', KEYS[1])
 if left > 0 then return { 'paused', tostring(left) } end
 local every = tonumber(ARGV[1])
 if every == 0 then return { 'pass', '0' } end
-local time = redis.call('TIME')
-local now = time[1] * 1000 + time[2] / 1000
 local rate = redis.call('HMGET', KEYS[2], 'free', 'line')
 local place = math.max(now, tonumber(rate[1]) or 0)
 local wait = place - now
 -- The server's clock was set back: what was given away lies too far ahead to be meant.
 if wait > tonumber(ARGV[2]) + tonumber(ARGV[3]) then place = now; wait = 0 end
 local answer
-if wait <= tonumber(ARGV[2]) then
-  redis.call('HSET', KEYS[2], 'free', string.format('%.3f', place + every))
-  answer = { 'pass', tostring(math.ceil(wait)) }
-else
+if wait > tonumber(ARGV[2]) then
   local line = tonumber(rate[2]) or 0
   if line > now + ARGV[3] then line = place else line = math.max(place, line) end
   redis.call('HSET', KEYS[2], 'line', string.format('%.3f', line + every))
   answer = { 'full', tostring(math.ceil(line - now)) }
+elseif is_backfill and wait > 0 then
+  return { 'later', tostring(math.ceil(wait)) }
+else
+  redis.call('HSET', KEYS[2], 'free', string.format('%.3f', place + every))
+  answer = { 'pass', tostring(math.ceil(wait)) }
 end
 redis.call('PEXPIRE', KEYS[2], math.ceil(ARGV[2] + ARGV[3] + every))
 return answer

@@ -2,6 +2,7 @@ import type { Dispatcher } from 'undici'
 import { isFailure } from '../domain/failure.ts'
 import type { RequestOutcome } from '../domain/happening.ts'
 import type { Secret } from '../domain/secret.ts'
+import type { Lane } from '../domain/stream.ts'
 import type { AccountGate } from '../ports/account-gate.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
@@ -52,6 +53,10 @@ export interface Call<T> {
   readonly read: (body: unknown, status: number) => T
   /** The sink that the answer is for: sinks share the memory of pages. */
   readonly sink?: string | undefined
+  /** `live` where nothing is said. */
+  readonly priority?: Lane
+  /** The live stream (`streamKey`) that the answer is for. */
+  readonly stream?: string
   /** A good answer is kept as bytes until this resolves. */
   readonly whenWanted?: (() => Promise<void>) | undefined
 }
@@ -111,9 +116,12 @@ export function createShieldClient(options: ShieldClientOptions): ShieldClient {
   }
 
   async function tryOnce<T>(call: Call<T>, key: string, signal: AbortSignal): Promise<Answer<T>> {
+    const { priority = 'live', stream } = call
+    // Live requests wait for the memory of no backfill that waits for them.
+    if (priority === 'backfill') await gate.enter(signal, priority)
     const reservation = await budget.reserve(estimate.next, signal, call.sink)
     try {
-      await gate.enter(signal)
+      if (priority === 'live') await gate.enter(signal, priority, stream)
       return await measured(call.operation, (answered) => ask(call, key, reservation, answered, signal))
     } catch (error) {
       reservation.release()

@@ -2,6 +2,7 @@ import type { Day } from '../domain/day.ts'
 import type { Json } from '../domain/event.ts'
 import { Failure } from '../domain/failure.ts'
 import type { Cursor, Page } from '../domain/page.ts'
+import { streamKey } from '../domain/stream.ts'
 import type { PageRequest, Source } from '../ports/source.ts'
 import type { ShieldClient } from './client.ts'
 import { eventsOf } from './entry-event.ts'
@@ -24,7 +25,7 @@ export function createEventLogSource(
   redactorOf: () => Redactor,
 ): Source {
   return {
-    async fetchPage({ zone, day, cursor, sink, whenWanted }: PageRequest, signal): Promise<Page> {
+    async fetchPage({ zone, day, cursor, lane, sink, whenWanted }: PageRequest, signal): Promise<Page> {
       const client = clientOf(zone.account)
       const { value, bytes, requestedAt, clockOffsetMs, release } = await client.send(
         {
@@ -34,6 +35,8 @@ export function createEventLogSource(
           ...(cursor === null ? {} : { token: cursor }),
           read: readPage,
           sink,
+          priority: lane,
+          ...(sink !== undefined && { stream: streamKey({ zone: zone.id, day, sink }) }),
           whenWanted,
         },
         signal,

@@ -47,7 +47,7 @@ export function scheduleContract(name: string, create: (parts: ScheduleParts) =>
     it('works on several streams at once, on as many as it may, and never twice on one', async () => {
       const of = world()
       of.add('live', [1, 2, 3, 4, 5, 6, 7, 8, 9])
-      of.work = async (planned, _, signal) => {
+      of.work = async (planned, signal) => {
         await systemClock.sleep(150, signal)
         // Most have more to do at once, so that they are queued again and again.
         if (of.begun.length > 40) of.rest(planned.stream, planned.lane)
@@ -114,9 +114,12 @@ export function scheduleContract(name: string, create: (parts: ScheduleParts) =>
       const of = world()
       of.add('backfill', [1, 2, 3])
       of.add('live', [1, 2, 3])
-      of.work = async ({ stream, lane }, mayGoOn, signal) => {
-        for (let page = 0; page < 5 && mayGoOn(); page++) await systemClock.sleep(40, signal)
-        of.rest(stream, lane)
+      of.work = async (planned, signal) => {
+        for (let page = 0; page < 5; page++) {
+          await of.enter(planned, signal)
+          await systemClock.sleep(40, signal)
+        }
+        of.rest(planned.stream, planned.lane)
         return undefined
       }
       await started(of, 3, 3)
@@ -135,7 +138,7 @@ export function scheduleContract(name: string, create: (parts: ScheduleParts) =>
     it('ends what runs when it is stopped, and begins nothing more', async () => {
       const of = world()
       of.add('live', [1, 2, 3, 4])
-      of.work = async (_, __, signal) => untilAborted(signal)
+      of.work = async (_, signal) => untilAborted(signal)
       const schedule = await started(of, 2)
       await waitFor(() => of.begun.length === 2, { what: 'two pumps' })
       await schedule.stop()

@@ -79,7 +79,7 @@ async function cutPower(
   const [log] = globSync(['appendonlydir/*.incr.aof', 'appendonly.aof'], { cwd: folder })
   const path = join(folder, log!)
   const { size } = statSync(path)
-  await until(() => readFileSync(path).subarray(size).toString('latin1').split('}:c\r\n').length - 1)
+  await until(() => readFileSync(path).subarray(size).toString('latin1').split('}:checkpoint:').length - 1)
   await kill()
   truncateSync(path, size)
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { RedisClient } from '../../src/redis/connection.ts'
-import { queuePrefix, tickQueue } from '../../src/schedule/bullmq/queue-names.ts'
+import { queuePrefix, tickQueue } from '../../src/schedule/bullmq/queues.ts'
 import { connected } from '../redis/connected.ts'
 import { redisServerAvailable } from '../setup/redis.ts'
 import { waitFor } from '../setup/wait-for.ts'

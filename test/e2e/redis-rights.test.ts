@@ -47,7 +47,7 @@ async function watch(admin: Redis) {
 
 /** Scripts of the queue's package that the schedule may run, whether this test makes it do so or not. */
 const usedOfQueue =
-  'addStandardJob addJobScheduler updateJobScheduler removeJob getCounts moveToActive extendLocks ' +
+  'addStandardJob addJobScheduler updateJobScheduler getCounts getRanges moveToActive extendLocks ' +
   'moveStalledJobsToWait moveToFinished moveJobFromActiveToWait'
 /** For a database other than 0, for a cluster, for a queue that got stuck; and what no monitor of 6.2 shows. */
 const elsewhere = ['select', 'cluster|slots', 'cluster|info', 'ping', 'client|setname']

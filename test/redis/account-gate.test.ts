@@ -23,32 +23,32 @@ const throttled = { kind: 'wait', code: 'throttled' }
 describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
   it('lets everybody through while nothing is wrong', async () => {
     const gate = gateAt(await useRedis())
-    await Promise.all(Array.from({ length: 50 }, () => gate.enter(never)))
+    await Promise.all(Array.from({ length: 50 }, () => gate.enter(never, 'live')))
     expect(gate.throttledUntilMs).toBeUndefined()
   })
 
   it('stops every process of the account at once, and no other account', async () => {
     const redis = await useRedis()
     const [first, second, other] = [gateAt(redis), gateAt(redis), gateAt(redis, 'other')]
-    await Promise.all([first, second, other].map((gate) => gate.enter(never)))
+    await Promise.all([first, second, other].map((gate) => gate.enter(never, 'live')))
     const until = Date.now() + 60_000
     await first.pauseUntil(until)
     await waitFor(
       () =>
-        second.enter(never).then(
+        second.enter(never, 'live').then(
           () => false,
           () => true,
         ),
       { what: 'the pause in the other process' },
     )
-    await expect(second.enter(never)).rejects.toMatchObject(throttled)
-    const { details } = (await second.enter(never).catch((error: unknown) => error)) as {
+    await expect(second.enter(never, 'live')).rejects.toMatchObject(throttled)
+    const { details } = (await second.enter(never, 'live').catch((error: unknown) => error)) as {
       details: { retryAt: number }
     }
     // The way to Redis and back.
     expect(Math.abs(details.retryAt - until)).toBeLessThan(1_000)
     expect(Math.abs((second.throttledUntilMs ?? 0) - until)).toBeLessThan(1_000)
-    await other.enter(never)
+    await other.enter(never, 'live')
     expect(other.throttledUntilMs).toBeUndefined()
   })
 
@@ -57,7 +57,7 @@ describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
     const [first, second] = [gateAt(redis), gateAt(redis)]
     const until = Date.now() + 700
     await first.pauseUntil(until)
-    await Promise.all([first.enter(never), second.enter(never)])
+    await Promise.all([first.enter(never, 'live'), second.enter(never, 'live')])
     expect(Date.now()).toBeGreaterThanOrEqual(until - 5)
   })
 
@@ -69,7 +69,7 @@ describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
       async () => {
         await first.pauseUntil(Date.now() + 60_000)
         await second.pauseUntil(Date.now() + 100)
-        const refused: unknown = await third.enter(never).catch((error: unknown) => error)
+        const refused: unknown = await third.enter(never, 'live').catch((error: unknown) => error)
         const { details } = refused as { details: { retryAt: number } }
         expect(details.retryAt).toBeGreaterThan(Date.now() + 50_000)
       },
@@ -83,17 +83,17 @@ describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
     await gate.pauseUntil(Date.now() + 60_000)
     const client = connected(redis.url)
     await client.del(`{${redis.keyPrefix}}:account:main:pause`)
-    await expect(gate.enter(never)).rejects.toMatchObject(throttled)
+    await expect(gate.enter(never, 'live')).rejects.toMatchObject(throttled)
   })
 
   it('leaves at once when told to stop', async () => {
     const gate = gateAt(await useRedis())
     await gate.pauseUntil(Date.now() + 1_500)
     const stop = new AbortController()
-    const entering = gate.enter(stop.signal)
+    const entering = gate.enter(stop.signal, 'live')
     stop.abort()
     await expect(entering).rejects.toMatchObject({ kind: 'cancelled' })
-    await expect(gate.enter(AbortSignal.abort())).rejects.toMatchObject({ kind: 'cancelled' })
+    await expect(gate.enter(AbortSignal.abort(), 'live')).rejects.toMatchObject({ kind: 'cancelled' })
   })
 
   it('gives out one rate, however many ask', async () => {
@@ -104,7 +104,7 @@ describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
     await Promise.all(
       gates.flatMap((gate) =>
         Array.from({ length: 7 }, async () => {
-          await gate.enter(never)
+          await gate.enter(never, 'live')
           passed.push(performance.now() - began)
         }),
       ),
@@ -119,7 +119,7 @@ describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
     const gate = gateAt(redis, 'main', 2)
     const answers = await Promise.all(
       Array.from({ length: 12 }, () =>
-        gate.enter(never).then(
+        gate.enter(never, 'live').then(
           () => 'passed',
           (error: unknown) => (error as { details: { retryAt: number } }).details.retryAt,
         ),
@@ -133,10 +133,55 @@ describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
   it('notices a pause that comes while a place is waited for', async () => {
     const redis = await useRedis()
     const [asking, pausing] = [gateAt(redis, 'main', 1), gateAt(redis, 'main', 1)]
-    await asking.enter(never)
-    const entering = asking.enter(never)
+    await asking.enter(never, 'live')
+    const entering = asking.enter(never, 'live')
     await pausing.pauseUntil(Date.now() + 60_000)
     await expect(entering).rejects.toMatchObject(throttled)
+  })
+})
+
+describe.skipIf(!redisAvailable())('live before backfill, whichever process works on them', () => {
+  it('holds backfills of the account from when a live stream is due until it has begun', async () => {
+    const redis = await useRedis()
+    const [scheduler, worker, other] = [gateAt(redis), gateAt(redis), gateAt(redis, 'other')]
+    await scheduler.expectLive(
+      new Map([
+        ['101/2026-11-20/archive', -1_000],
+        ['102/2026-11-20/archive', 3_600_000],
+      ]),
+    )
+    expect([await worker.liveWaits(), await other.liveWaits()]).toEqual([true, false])
+    await Promise.all([worker.enter(never, 'live'), other.enter(never, 'backfill')])
+    await expect(worker.enter(never, 'backfill')).rejects.toMatchObject({ code: 'gave_way' })
+    const entering = worker.enter(never, 'backfill')
+    await worker.enter(never, 'live', '101/2026-11-20/archive')
+    await entering
+    await scheduler.expectAgain('101/2026-11-20/archive')
+    expect(await worker.liveWaits()).toBe(true)
+    await scheduler.expectLive(new Map())
+    expect(await worker.liveWaits()).toBe(false)
+  })
+
+  it('forgets what a scheduler that died has named', async () => {
+    const redis = await useRedis()
+    await gateAt(redis).expectLive(new Map([['101/2026-11-20/archive', 0]]))
+    const leftMs = await connected(redis.url).pttl(`{${redis.keyPrefix}}:account:main:live`)
+    expect(leftMs).toBeGreaterThan(0)
+    expect(leftMs).toBeLessThanOrEqual(15_000)
+  })
+
+  it('gives live requests the places of a rate first', async () => {
+    const redis = await useRedis()
+    const [live, backfill] = [gateAt(redis, 'main', 4), gateAt(redis, 'main', 4)]
+    await live.enter(never, 'live')
+    const passed: string[] = []
+    const enter = async (gate: AccountGate, priority: 'live' | 'backfill') => {
+      await gate.enter(never, priority)
+      passed.push(priority)
+    }
+    const backfills = enter(backfill, 'backfill')
+    await Promise.all([enter(live, 'live'), enter(live, 'live'), backfills])
+    expect(passed).toEqual(['live', 'live', 'backfill'])
   })
 })
 
@@ -144,17 +189,20 @@ describe.skipIf(!redisServerAvailable())('a shared gate while Redis', () => {
   it('is gone goes by the process alone, and shares again when it is back', async () => {
     const server = await startRedis()
     const [first, second] = [gateAt(server), gateAt(server)]
-    await Promise.all([first.enter(never), second.enter(never)])
+    await Promise.all([first.enter(never, 'live'), second.enter(never, 'live')])
     await server.kill()
-    await Promise.all([first.enter(never), second.enter(never)])
+    await Promise.all([first.enter(never, 'live'), second.enter(never, 'live')])
     await first.pauseUntil(Date.now() + 60_000)
-    await expect(first.enter(never)).rejects.toMatchObject(throttled)
-    await second.enter(never)
+    await expect(first.enter(never, 'live')).rejects.toMatchObject(throttled)
+    await second.enter(never, 'live')
+    // What comes before a backfill is not known, and what it read could not be committed.
+    expect(await second.liveWaits()).toBe(true)
+    await expect(second.enter(never, 'backfill')).rejects.toMatchObject({ code: 'gave_way' })
     await server.restart()
     await waitFor(
       async () => {
         await first.pauseUntil(Date.now() + 60_000)
-        return second.enter(never).then(
+        return second.enter(never, 'live').then(
           () => false,
           () => true,
         )
@@ -166,11 +214,11 @@ describe.skipIf(!redisServerAvailable())('a shared gate while Redis', () => {
   it('answers nothing never keeps a request waiting for it', async () => {
     const server = await startRedis()
     const gate = gateAt(server, 'main', 50)
-    await gate.enter(never)
+    await gate.enter(never, 'live')
     await server.pause()
-    for (let turn = 0; turn < 20; turn++) await gate.enter(never)
+    for (let turn = 0; turn < 20; turn++) await gate.enter(never, 'live')
     await gate.pauseUntil(Date.now() + 60_000)
-    await expect(gate.enter(never)).rejects.toMatchObject(throttled)
+    await expect(gate.enter(never, 'live')).rejects.toMatchObject(throttled)
     await server.resume()
   })
 })

@@ -18,7 +18,7 @@ describe('a pause', () => {
     expect(gate.throttledUntilMs).toBe(until)
     const passedAt: number[] = []
     const entering = [1, 2, 3].map(async () => {
-      await gate.enter(never)
+      await gate.enter(never, 'live')
       passedAt.push(clock.now())
     })
     await clock.advance(1499)
@@ -33,7 +33,7 @@ describe('a pause', () => {
     const { clock, gate } = gated()
     const until = clock.now() + 2001
     await gate.pauseUntil(until)
-    await expect(gate.enter(never)).rejects.toMatchObject({
+    await expect(gate.enter(never, 'live')).rejects.toMatchObject({
       kind: 'wait',
       code: 'throttled',
       details: { retryAt: until },
@@ -45,7 +45,7 @@ describe('a pause', () => {
     const start = clock.now()
     await gate.pauseUntil(start + 1000)
     await gate.pauseUntil(start + 10)
-    const entering = gate.enter(never)
+    const entering = gate.enter(never, 'live')
     await clock.advance(500)
     await gate.pauseUntil(start + 60_000)
     const thrown = entering.catch((error: unknown) => error)
@@ -57,12 +57,12 @@ describe('a pause', () => {
     const { clock, gate } = gated()
     await gate.pauseUntil(clock.now() + 1000)
     const stop = new AbortController()
-    const entering = gate.enter(stop.signal)
+    const entering = gate.enter(stop.signal, 'live')
     await clock.untilSleeping()
     stop.abort()
     await expect(entering).rejects.toMatchObject({ kind: 'cancelled' })
     expect(clock.sleeping()).toBe(0)
-    await expect(gate.enter(AbortSignal.abort())).rejects.toMatchObject({ kind: 'cancelled' })
+    await expect(gate.enter(AbortSignal.abort(), 'live')).rejects.toMatchObject({ kind: 'cancelled' })
   })
 })
 
@@ -72,7 +72,7 @@ describe('a rate', () => {
     const start = clock.now()
     const passedAt: number[] = []
     const entering = [1, 2, 3, 4, 5].map(async () => {
-      await gate.enter(never)
+      await gate.enter(never, 'live')
       passedAt.push(clock.now() - start)
     })
     await clock.advance(2000)
@@ -80,7 +80,7 @@ describe('a rate', () => {
     expect(passedAt).toEqual([0, 250, 500, 750, 1000])
     await clock.advance(10_000)
     const later = clock.now()
-    await gate.enter(never)
+    await gate.enter(never, 'live')
     expect(clock.now()).toBe(later)
   })
 
@@ -88,7 +88,7 @@ describe('a rate', () => {
     const { clock, gate } = gated(2)
     const start = clock.now()
     const outcomes = Array.from({ length: 10 }, () =>
-      gate.enter(never).then(
+      gate.enter(never, 'live').then(
         () => 'in',
         (error: unknown) => (isFailure(error, 'throttled') ? (error.details.retryAt ?? 0) - start : error),
       ),
@@ -100,14 +100,76 @@ describe('a rate', () => {
   it('never sends anybody far away, however many come', async () => {
     const { clock, gate } = gated(1)
     const start = clock.now()
-    const waiting = Array.from({ length: 3 }, () => gate.enter(never))
+    const waiting = Array.from({ length: 3 }, () => gate.enter(never, 'live'))
     for (let index = 0; index < 500; index++) {
-      const error: unknown = await gate.enter(never).catch((thrown: unknown) => thrown)
+      const error: unknown = await gate.enter(never, 'live').catch((thrown: unknown) => thrown)
       expect(isFailure(error, 'throttled') && (error.details.retryAt ?? 0) - start).toBeLessThanOrEqual(
         62_000,
       )
     }
     await clock.advance(3000)
     await Promise.all(waiting)
+  })
+})
+
+describe('live before backfill', () => {
+  const due = (entries: Readonly<Record<string, number>>) => new Map(Object.entries(entries))
+
+  it('holds backfills from when a live stream is due until it has begun, and live requests never', async () => {
+    const { clock, gate } = gated()
+    await gate.expectLive(due({ soon: 500, later: 1_500 }))
+    expect(await gate.liveWaits()).toBe(false)
+    await gate.enter(never, 'backfill')
+    await clock.advance(500)
+    expect(await gate.liveWaits()).toBe(true)
+    const passed: string[] = []
+    const entering = gate.enter(never, 'backfill').then(() => passed.push('backfill'))
+    await gate.enter(never, 'live')
+    await gate.enter(never, 'live', 'other')
+    await clock.advance(300)
+    expect(passed).toEqual([])
+    await gate.enter(never, 'live', 'soon')
+    await clock.advance(50)
+    await entering
+    expect(passed).toEqual(['backfill'])
+  })
+
+  it('sends a backfill away that would wait for long, so that it holds nothing meanwhile', async () => {
+    const { clock, gate } = gated()
+    await gate.expectLive(due({ now: -1 }))
+    const thrown = gate.enter(never, 'backfill').catch((error: unknown) => error)
+    await clock.advance(2_000)
+    expect(await thrown).toMatchObject({ kind: 'cancelled', code: 'gave_way' })
+    expect(clock.sleeping()).toBe(0)
+  })
+
+  it('holds them again for a stream that wants to go on, and forgets what nobody names any more', async () => {
+    const { clock, gate } = gated()
+    await gate.expectLive(due({ stream: 0 }))
+    await gate.enter(never, 'live', 'stream')
+    expect(await gate.liveWaits()).toBe(false)
+    await gate.expectAgain('stream')
+    expect(await gate.liveWaits()).toBe(true)
+    await clock.advance(15_000)
+    expect(await gate.liveWaits()).toBe(false)
+    await gate.expectLive(due({ other: 0 }))
+    await gate.expectLive(due({}))
+    expect(await gate.liveWaits()).toBe(false)
+  })
+
+  it('gives live requests the places of a rate first', async () => {
+    const { clock, gate } = gated(2)
+    const start = clock.now()
+    const passed: string[] = []
+    const enter = async (priority: 'live' | 'backfill') => {
+      await gate.enter(never, priority)
+      passed.push(`${priority} at ${clock.now() - start}`)
+    }
+    const backfills = [enter('backfill'), enter('backfill')]
+    await clock.advance(100)
+    const lives = [enter('live'), enter('live')]
+    await clock.advance(1_900)
+    await Promise.all([...lives, ...backfills])
+    expect(passed).toEqual(['backfill at 0', 'live at 500', 'live at 1000', 'backfill at 1500'])
   })
 })

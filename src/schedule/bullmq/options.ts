@@ -1,14 +1,19 @@
+import type { Failure } from '../../domain/failure.ts'
 import type { PlannedStream } from '../../domain/plan.ts'
+import type { Lane, Stream } from '../../domain/stream.ts'
+import type { AccountGate } from '../../ports/account-gate.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { Telemetry } from '../../ports/telemetry.ts'
 import type { RedisServers } from '../../redis/connection.ts'
-import type { Role, SharedClocks } from './presence.ts'
-import type { PumpJobsDeps } from './pump-jobs.ts'
+import type { TraceCarrier } from './job-data.ts'
 
 export interface BullmqScheduleOptions {
   readonly connection: RedisServers
   readonly keyPrefix: string
-  readonly role: Role
-  /** Streams pumped at once by this process, in each lane. */
+  readonly role: 'all' | 'scheduler' | 'worker'
+  /** All sinks of the configuration, each with queues of its own. */
+  readonly sinks: readonly string[]
+  /** Streams pumped at once by this process, of each priority; sinks share them evenly. */
   readonly streams: number
   readonly backfillStreams: number
   readonly tickMs: number
@@ -16,23 +21,34 @@ export interface BullmqScheduleOptions {
   readonly lockMs?: number
 }
 
-export interface BullmqScheduleDeps extends Pick<
-  PumpJobsDeps,
-  'clock' | 'planned' | 'pump' | 'now' | 'tracing'
-> {
+/** Carries a trace over the queue. Neither may throw. */
+export interface Tracing {
+  /** What the trace that is under way would send with a request; empty without one. */
+  readonly inject: () => TraceCarrier
+  /** Runs the work as a part of the trace that sent this. */
+  readonly within: <T>(carrier: TraceCarrier, work: () => Promise<T>) => Promise<T>
+}
+
+export interface BullmqScheduleDeps {
+  readonly clock: Clock
   readonly telemetry: Telemetry
-  /** How many sinks this configuration has: none of them may take all places. */
-  readonly sinks: number
   /** All planned streams, the most urgent first. Called by the roles `scheduler` and `all`. */
   readonly plan: () => Promise<PlannedStream[]>
-  /** Tells the store that this process lives. */
+  /** One stream as it stands in the store now; undefined where this configuration does not plan it. */
+  readonly planned: (stream: Stream, lane: Lane) => Promise<PlannedStream | undefined>
+  readonly pump: (planned: PlannedStream, signal: AbortSignal) => Promise<Failure | undefined>
+  /** Writes a failure of a stream down that no pump lived to write down, so that it backs off. Throws Failure. */
+  readonly fail: (planned: PlannedStream, failure: Failure) => Promise<void>
+  readonly now: (planned: PlannedStream) => number
+  /** The gate of an account, which lets live streams begin before backfills go on. */
+  readonly gateOf: (account: string) => AccountGate
+  /** Tells that this process lives; called every 5 s. */
   readonly heartbeat: () => Promise<void>
   /** Work that is due now and then; called every ten minutes by the roles `scheduler` and `all`. */
   readonly housekeep: (signal: AbortSignal) => Promise<void>
   /** Takes back what stands in the sinks beyond the last commit; called every few seconds by the roles that pump. */
   readonly settle: (signal: AbortSignal) => Promise<void>
-  /** Called at each turn of the tick loop and of the worker loop, while Redis is away too. For `/healthz`. */
+  /** Called while ticks and streams are taken out of their queues, while Redis is away too. For `/healthz`. */
   readonly turned: (loop: 'tick' | 'worker') => void
-  /** What the workers know of the API's clock; without it a process that only schedules goes by its host's. */
-  readonly clocks?: SharedClocks
+  readonly tracing?: Tracing
 }

@@ -1,145 +1,119 @@
-import { isFailure, type Failure } from '../../domain/failure.ts'
-import type { PlannedStream } from '../../domain/plan.ts'
+import type { Job } from 'bullmq'
+import { Failure, isFailure } from '../../domain/failure.ts'
+import { troubleOf, type PlannedStream } from '../../domain/plan.ts'
 import { streamKey, type Lane, type Stream } from '../../domain/stream.ts'
-import type { Clock } from '../../ports/clock.ts'
-import type { Telemetry } from '../../ports/telemetry.ts'
-import type { SinkPulse } from '../sink-pulse.ts'
-import type { Ended } from './consumer.ts'
-import { readJobData, type JobData, type TraceCarrier } from './job-data.ts'
-import type { Queued } from './queues.ts'
+import { Rests } from '../rests.ts'
+import { readJobData, type JobData } from './job-data.ts'
+import type { BullmqScheduleDeps } from './options.ts'
+import type { Outcome } from './queue-worker.ts'
 
-/** Carries a trace over the queue. Neither may throw. */
-export interface Tracing {
-  /** What the trace that is under way would send with a request; empty without one. */
-  readonly inject: () => TraceCarrier
-  /** Runs the work as a part of the trace that sent this. */
-  readonly within: <T>(carrier: TraceCarrier, work: () => Promise<T>) => Promise<T>
-}
+export type PumpJobsDeps = Pick<
+  BullmqScheduleDeps,
+  'clock' | 'telemetry' | 'planned' | 'pump' | 'fail' | 'now' | 'gateOf' | 'tracing'
+>
 
-export interface PumpJobsDeps {
-  readonly clock: Clock
-  readonly telemetry: Telemetry
-  /** One stream as it stands in the store now; undefined where this configuration does not plan it. */
-  readonly planned: (stream: Stream, lane: Lane) => Promise<PlannedStream | undefined>
-  readonly pump: (
-    planned: PlannedStream,
-    mayGoOn: () => boolean,
-    signal: AbortSignal,
-  ) => Promise<Failure | undefined>
-  readonly now: (planned: PlannedStream) => number
-  /** Whether a backfill may start, or go on with its next page. */
-  readonly mayBackfill: (planned: PlannedStream) => boolean
-  /** Whether the sink of a stream has a place left in that lane. */
-  readonly hasPlace: (lane: Lane, sink: string) => boolean
-  readonly pulse: SinkPulse
-  readonly queueAgain: (queued: Queued, trace: TraceCarrier | undefined) => Promise<void>
-  readonly tracing?: Tracing
-}
-
-export interface PumpJobs {
-  work(lane: Lane, data: unknown, signal: AbortSignal): Promise<Ended>
-  /** Streams of a lane that this process works on. */
-  running(lane: Lane): readonly Stream[]
-}
-
-const done: Ended = { as: 'done' }
-const givenBack: Ended = { as: 'given back' }
-/** After a failure that no checkpoint could hold. */
-const restMs = 5_000
-const mostResting = 1_000
+/** A stream is taken over at once where one worker died; where another one dies of it, the stream backs off. */
+const mostCrashes = 1
+/** Until then a dead worker's hold on a stream has run out. */
+const holdEndsMs = 25_000
+const askAgainMs = 1_000
 /** One text for all of them, so that they make one line. */
 const unplanned =
   'jobs are dropped whose streams this process does not plan: its configuration or its clock differs from those of whoever queued them'
 
 /** Turns a job into one pump over its stream. */
-export function createPumpJobs(deps: PumpJobsDeps): PumpJobs {
-  const running = new Map<string, { readonly stream: Stream; readonly lane: Lane }>()
-  const restUntilMs = new Map<string, number>()
+export class PumpJobs {
+  readonly #deps: PumpJobsDeps
+  readonly #rests: Rests
+  readonly #running = new Set<string>()
 
-  function isResting(key: string): boolean {
-    const untilMs = restUntilMs.get(key)
-    if (untilMs === undefined) return false
-    if (untilMs > deps.clock.monotonic()) return true
-    restUntilMs.delete(key)
+  constructor(deps: PumpJobsDeps) {
+    this.#deps = deps
+    this.#rests = new Rests(deps.clock)
+  }
+
+  async work(lane: Lane, { data, stalledCounter }: Job, signal: AbortSignal): Promise<Outcome> {
+    const job = readJobData(data, lane)
+    if ('fault' in job) {
+      this.#warn(
+        `a job was dropped: ${job.fault}; look for other users of this Redis, and for an eviction policy`,
+      )
+      return 'done'
+    }
+    const { tracing } = this.#deps
+    const work = () => this.#workOn(job, stalledCounter, signal)
+    return tracing === undefined || job.trace === undefined ? work() : tracing.within(job.trace, work)
+  }
+
+  async #workOn(job: JobData, crashes: number, signal: AbortSignal): Promise<Outcome> {
+    const key = streamKey(job)
+    const resting = { stream: streamOf(job), lane: job.lane }
+    // Two jobs of one stream meet where a lock ran out, or at both priorities: the tick brings it again.
+    if (this.#running.has(key) || this.#rests.has(resting)) return 'done'
+    this.#running.add(key)
+    try {
+      return await this.#pumpIfDue(job, crashes, signal)
+    } catch (error) {
+      if (signal.aborted) return 'done'
+      this.#rests.begin(resting)
+      // What another pump took over, or what gave way to others, is no failure.
+      const isKnown = isFailure(error) && (error.kind === 'cancelled' || error.code === 'held')
+      if (!isKnown) this.#deps.telemetry.emit({ name: 'PumpFailed', stream: streamOf(job), error })
+      return 'done'
+    } finally {
+      this.#running.delete(key)
+    }
+  }
+
+  /** Whoever queued it may have been late, or another job of the stream was quicker. */
+  async #pumpIfDue(job: JobData, crashes: number, signal: AbortSignal): Promise<Outcome> {
+    const { now, gateOf } = this.#deps
+    const planned = await this.#deps.planned(job, job.lane)
+    if (planned === undefined) {
+      // A backfill may have been paused or cancelled meanwhile.
+      if (job.lane === 'live') this.#warn(unplanned)
+      return 'done'
+    }
+    const dueAtMs = job.reason === 'anew' ? planned.wantedAtMs : planned.dueAtMs
+    if (dueAtMs > now(planned)) return 'done'
+    const gate = gateOf(planned.zone.account)
+    if (job.lane === 'backfill' && (await gate.liveWaits())) return 'done'
+    const isGood = await this.#pump(planned, crashes, signal)
+    if (!isGood || signal.aborted) return 'done'
+    const after = await this.#deps.planned(job, job.lane)
+    if (after === undefined || after.dueAtMs > now(after)) return 'done'
+    if (job.lane === 'live') await gate.expectAgain(streamKey(job))
+    return 'more'
+  }
+
+  /** False where the stream failed. */
+  async #pump(planned: PlannedStream, crashes: number, signal: AbortSignal): Promise<boolean> {
+    const { pump, fail } = this.#deps
+    if (crashes === 0) return (await pump(planned, signal)) === undefined
+    const hasCrashed = troubleOf(planned, planned.checkpoint)?.code === 'crashed'
+    if (crashes <= (hasCrashed ? 0 : mostCrashes))
+      return this.#afterHold(async () => (await pump(planned, signal)) === undefined, signal)
+    const why = 'the processes that worked on it died, or lost touch with Redis, one after the other'
+    await this.#afterHold(() => fail(planned, new Failure('refuse', 'crashed', why)), signal)
     return false
   }
 
-  async function pumpFor(...[planned, ...rest]: Parameters<PumpJobsDeps['pump']>) {
-    const { sink } = planned.stream
-    let isGood = false
-    deps.pulse.began(sink)
-    try {
-      const failure = await deps.pump(planned, ...rest)
-      isGood = failure === undefined
-      return failure
-    } finally {
-      deps.pulse.ended(sink, isGood)
-    }
-  }
-
-  /** Resolves to what is to be queued where the stream has more to do at once. */
-  async function pumpOnce(job: JobData, signal: AbortSignal): Promise<Queued | 'nothing' | 'not now'> {
-    const planned = await deps.planned(job, job.lane)
-    if (planned === undefined) {
-      // A backfill may have been paused or cancelled meanwhile.
-      if (job.lane === 'live') warn(unplanned)
-      return 'nothing'
-    }
-    // Whoever queued it may have been late, or another job of the stream was quicker.
-    const dueAtMs = job.reason === 'anew' ? planned.wantedAtMs : planned.dueAtMs
-    if (dueAtMs > deps.now(planned)) return 'nothing'
-    const mayGoOn = () => job.lane === 'live' || deps.mayBackfill(planned)
-    if (!mayGoOn()) return 'not now'
-    const failure = await pumpFor(planned, mayGoOn, signal)
-    if (failure !== undefined || signal.aborted || !mayGoOn()) return 'nothing'
-    const after = await deps.planned(job, job.lane)
-    if (after === undefined || after.dueAtMs > deps.now(after)) return 'nothing'
-    return { stream: streamOf(job), account: planned.zone.account, lane: job.lane, reason: 'more' }
-  }
-
-  async function workOn(job: JobData, signal: AbortSignal): Promise<Ended> {
-    const key = streamKey(job)
-    // Two jobs of one stream meet where a lock ran out, or in two lanes: the tick brings it again.
-    if (running.has(key) || isResting(key)) return done
-    if (!deps.hasPlace(job.lane, job.sink)) return givenBack
-    running.set(key, { stream: streamOf(job), lane: job.lane })
-    try {
-      const next = await pumpOnce(job, signal)
-      if (signal.aborted || next === 'not now') return givenBack
-      if (next === 'nothing') return done
-      // Behind those that wait already, and at once: not with the next tick.
-      return { as: 'done', afterwards: () => deps.queueAgain(next, job.trace) }
-    } catch (error) {
-      if (signal.aborted) return givenBack
-      if (restUntilMs.size >= mostResting) restUntilMs.clear()
-      restUntilMs.set(key, deps.clock.monotonic() + restMs)
-      const isTaken = isFailure(error, 'fence_lost') || isFailure(error, 'held')
-      if (!isTaken && !isFailure(error, 'cancelled'))
-        deps.telemetry.emit({ name: 'PumpFailed', stream: streamOf(job), error })
-      return done
-    } finally {
-      running.delete(key)
-    }
-  }
-
-  function warn(text: string): void {
-    deps.telemetry.emit({ name: 'Warned', about: 'queue', text })
-  }
-
-  return {
-    async work(lane, data, signal) {
-      const job = readJobData(data, lane)
-      if ('fault' in job) {
-        warn(
-          `a job was dropped: ${job.fault}; look for other users of this Redis, and for an eviction policy`,
-        )
-        return done
+  /** Of a job whose worker died the stalls are counted: it is not given up while the store still heeds the dead one's hold. */
+  async #afterHold<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const { clock } = this.#deps
+    const untilMs = clock.monotonic() + holdEndsMs
+    for (;;) {
+      try {
+        return await work()
+      } catch (error) {
+        if (!isFailure(error, 'held') || clock.monotonic() > untilMs) throw error
+        await clock.sleep(askAgainMs, signal)
       }
-      const { tracing } = deps
-      if (tracing === undefined || job.trace === undefined) return workOn(job, signal)
-      return tracing.within(job.trace, () => workOn(job, signal))
-    },
-    running: (lane) => [...running.values()].filter((each) => each.lane === lane).map(({ stream }) => stream),
+    }
+  }
+
+  #warn(text: string): void {
+    this.#deps.telemetry.emit({ name: 'Warned', about: 'queue', text })
   }
 }
 

@@ -1,16 +1,21 @@
 import { Queue, type JobsOptions } from 'bullmq'
 import type { StateSnapshot } from '../../domain/snapshot.ts'
-import type { Lane, Stream } from '../../domain/stream.ts'
+import { streamKey, type Lane, type Stream } from '../../domain/stream.ts'
 import type { RedisClient } from '../../redis/connection.ts'
 import type { JobData, Reason, TraceCarrier } from './job-data.ts'
-import { jobIdOf } from './job-id.ts'
-import { laneQueues, queuePrefix, tickQueue } from './queue-names.ts'
 import type { Voice } from './voice.ts'
 
-export interface Queues {
-  readonly tick: Queue
-  readonly lanes: Readonly<Record<Lane, Queue>>
-  close(): Promise<void>
+export const priorities: readonly Lane[] = ['live', 'backfill']
+export const tickQueue = 'tick'
+
+/** Each a queue of its own: neither a priority nor a sink stands in the way of another. */
+export function queueOf(lane: Lane, sink: string): string {
+  return `${lane}-${sink}`
+}
+
+/** First part of all keys of the queues; the braces keep the keys of a deployment in one slot of a cluster. */
+export function queuePrefix(keyPrefix: string): string {
+  return `{${keyPrefix}}:queue`
 }
 
 /** A job is a note that a stream is due: nothing of it is kept, since the checkpoint tells what became of it. */
@@ -23,68 +28,81 @@ export const jobOptions = {
 /** The queues write events about their jobs that nobody reads. */
 const keptEvents = 100
 
-/** The queues over a connection of the caller, which stays open. */
-export function openQueues(client: RedisClient, keyPrefix: string, voice: Voice): Queues {
-  const open = (name: string) => {
-    const queue = new Queue(name, {
-      connection: client,
-      prefix: queuePrefix(keyPrefix),
-      skipVersionCheck: true,
-      streams: { events: { maxLen: keptEvents } },
-    })
-    queue.on('error', voice)
-    return queue
-  }
-  const tick = open(tickQueue)
-  const lanes = { live: open(laneQueues.live), backfill: open(laneQueues.backfill) }
-  return {
-    tick,
-    lanes,
-    async close() {
-      await Promise.all([tick, lanes.live, lanes.backfill].map((queue) => queue.close()))
-    },
-  }
-}
-
 export interface Queued {
   readonly stream: Stream
-  readonly account: string
-  readonly lane: Lane
   readonly reason: Reason
 }
 
-/** Queues the streams of one lane behind those that wait already; one that is queued or worked on stays as it is. */
-export async function addJobs(
-  { lanes }: Queues,
-  lane: Lane,
-  queued: readonly Queued[],
-  trace: TraceCarrier | undefined,
-): Promise<void> {
-  if (queued.length === 0) return
-  await lanes[lane].addBulk(
-    queued.map(({ stream, account, reason }) => ({
-      name: lane,
-      data: {
-        zone: stream.zone,
-        day: stream.day,
-        sink: stream.sink,
-        lane,
-        reason,
-        ...(trace !== undefined && Object.keys(trace).length > 0 && { trace }),
-      } satisfies JobData,
-      opts: { ...jobOptions, jobId: jobIdOf(account, stream) },
-    })),
-  )
+export interface QueuesOptions {
+  /** Stays open. */
+  readonly client: RedisClient
+  readonly keyPrefix: string
+  readonly sinks: readonly string[]
+  readonly voice: Voice
 }
 
-/**
- * Jobs by lane, for metrics. None is ever delayed or failed: what a failure means for a stream is in its checkpoint, and
- * one that backs off is in no queue.
- */
-export async function countJobs({ lanes }: Pick<Queues, 'lanes'>): Promise<StateSnapshot['queues']> {
-  const counted = (['live', 'backfill'] as const).map(async (lane) => {
-    const counts = await lanes[lane].getJobCounts('waiting', 'active')
-    return (['waiting', 'active'] as const).map((state) => ({ lane, state, jobs: counts[state] ?? 0 }))
-  })
-  return (await Promise.all(counted)).flat()
+/** The queue of ticks, and one of streams for each priority and sink. */
+export class Queues {
+  readonly tick: Queue
+  readonly #queues = new Map<string, Queue>()
+
+  constructor({ client, keyPrefix, sinks, voice }: QueuesOptions) {
+    const open = (name: string) => {
+      const queue = new Queue(name, {
+        connection: client,
+        prefix: queuePrefix(keyPrefix),
+        skipVersionCheck: true,
+        streams: { events: { maxLen: keptEvents } },
+      })
+      queue.on('error', voice)
+      return queue
+    }
+    this.tick = open(tickQueue)
+    for (const name of priorities.flatMap((lane) => sinks.map((sink) => queueOf(lane, sink))))
+      this.#queues.set(name, open(name))
+  }
+
+  of(lane: Lane, sink: string): Queue {
+    const queue = this.#queues.get(queueOf(lane, sink))
+    if (queue === undefined) throw new RangeError(`no queue for ${lane} streams of ${sink}`)
+    return queue
+  }
+
+  /** Queues streams of one sink behind those that wait already; one that is queued or worked on stays as it is. */
+  async add(lane: Lane, sink: string, queued: readonly Queued[], trace?: TraceCarrier): Promise<void> {
+    if (queued.length === 0) return
+    const withTrace = trace !== undefined && Object.keys(trace).length > 0 && { trace }
+    const jobs = queued.map(({ stream, reason }) => ({
+      name: lane,
+      data: { ...stream, lane, reason, ...withTrace } satisfies JobData,
+      opts: { ...jobOptions, jobId: streamKey(stream) },
+    }))
+    await this.of(lane, sink).addBulk(jobs)
+  }
+
+  /** The streams (`streamKey`) that wait and that are worked on. */
+  async idsOf(lane: Lane, sink: string): Promise<{ waiting: Set<string>; active: Set<string> }> {
+    const queue = this.of(lane, sink)
+    const [waiting, active] = await Promise.all([queue.getRanges(['wait']), queue.getRanges(['active'])])
+    return { waiting: new Set(waiting), active: new Set(active) }
+  }
+
+  /** For metrics. None is ever delayed or failed: a stream that backs off is in no queue. */
+  async count(): Promise<StateSnapshot['queues']> {
+    const states = ['waiting', 'active'] as const
+    const counted = priorities.map(async (lane) => {
+      const queues = [...this.#queues].filter(([name]) => name.startsWith(`${lane}-`))
+      const counts = await Promise.all(queues.map(([, queue]) => queue.getJobCounts(...states)))
+      return states.map((state) => ({
+        lane,
+        state,
+        jobs: counts.reduce((sum, each) => sum + (each[state] ?? 0), 0),
+      }))
+    })
+    return (await Promise.all(counted)).flat()
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.tick, ...this.#queues.values()].map((queue) => queue.close()))
+  }
 }

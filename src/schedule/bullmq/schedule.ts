@@ -1,107 +1,173 @@
 import { cancelled } from '../../domain/failure.ts'
 import type { StateSnapshot } from '../../domain/snapshot.ts'
-import type { Schedule } from '../../ports/schedule.ts'
+import type { Lane } from '../../domain/stream.ts'
 import { within } from '../../domain/within.ts'
+import type { Schedule } from '../../ports/schedule.ts'
+import { connectRedis, type RedisClient } from '../../redis/connection.ts'
 import { promptly } from '../../redis/promptly.ts'
-import type { Consumer } from './consumer.ts'
-import { openLinks, type Links } from './links.ts'
+import { nameOf } from '../../redis/server-name.ts'
+import { sharesOf } from '../fair-share.ts'
+import type { JobData } from './job-data.ts'
 import type { BullmqScheduleDeps, BullmqScheduleOptions } from './options.ts'
-import { createPresence } from './presence.ts'
-import { tickQueue } from './queue-names.ts'
-import { countJobs } from './queues.ts'
-import { createTicks } from './ticks.ts'
-import { createWorkerPart } from './worker-part.ts'
+import { PumpJobs } from './pump-jobs.ts'
+import { QueueWorker } from './queue-worker.ts'
+import { priorities, Queues } from './queues.ts'
+import { Ticks } from './ticks.ts'
+import { createVoice, type Voice } from './voice.ts'
 
-export interface BullmqSchedule extends Schedule {
-  /** Jobs that wait and that are worked on, by lane, for metrics; none before `start`. Rejects while Redis is away. */
-  queues(): Promise<StateSnapshot['queues']>
-}
-
-interface Running {
-  readonly links: Links
-  readonly consumers: readonly Consumer[]
-  readonly loops: readonly Promise<void>[]
-}
-
-const heartbeatMs = 5_000
+const everyMs = 5_000
 const housekeepMs = 600_000
-const settleMs = 5_000
-const lookMs = 250
-/** With giving back what hangs, and closing, this stays under the 5 s that a stop may take. */
-const graceMs = 2_000
-const loopsMs = 300
+const defaultLockMs = 15_000
+/** With giving back what hangs this stays under the 5 s that a stop may take. */
+const closeMs = 300
 
-/** Ticks, streams and backfills as jobs in Redis, shared by any number of processes of any role. */
-export function createBullmqSchedule(
-  options: BullmqScheduleOptions,
-  deps: BullmqScheduleDeps,
-): BullmqSchedule {
-  const stopping = new AbortController()
-  let running: Running | undefined
-  let stopped: Promise<void> | undefined
+/** Ticks and streams as jobs in Redis, shared by any number of processes of any role. */
+export class BullmqSchedule implements Schedule {
+  readonly #options: BullmqScheduleOptions
+  readonly #deps: BullmqScheduleDeps
+  readonly #stopping = new AbortController()
+  #running: Running | undefined
+  #stopped: Promise<void> | undefined
 
-  async function stop(): Promise<void> {
-    stopping.abort(cancelled())
-    if (running === undefined) return
-    const { links, consumers, loops } = running
-    await Promise.all(consumers.map((consumer) => consumer.stop(graceMs)))
-    await within(loopsMs, Promise.all(loops), deps.clock)
-    await links.close()
+  constructor(options: BullmqScheduleOptions, deps: BullmqScheduleDeps) {
+    this.#options = options
+    this.#deps = deps
   }
 
-  return {
-    async start() {
-      if (running === undefined && !stopping.signal.aborted) running = run(options, deps, stopping.signal)
-    },
-    stop() {
-      stopped ??= stop()
-      return stopped
-    },
-    async queues() {
-      if (running === undefined) return []
-      return promptly(countJobs(running.links.queues), deps.clock)
-    },
+  async start(): Promise<void> {
+    if (this.#running === undefined && !this.#stopping.signal.aborted)
+      this.#running = new Running(this.#options, this.#deps, this.#stopping.signal)
+  }
+
+  stop(): Promise<void> {
+    this.#stopping.abort(cancelled())
+    this.#stopped ??= this.#running?.stop() ?? Promise.resolve()
+    return this.#stopped
+  }
+
+  /** Jobs that wait and that are worked on, for metrics; none before `start`. Rejects while Redis is away. */
+  async queues(): Promise<StateSnapshot['queues']> {
+    return this.#running === undefined ? [] : promptly(this.#running.queues.count(), this.#deps.clock)
   }
 }
 
-function run(options: BullmqScheduleOptions, deps: BullmqScheduleDeps, signal: AbortSignal): Running {
-  const links = openLinks(options, deps)
-  const { clock } = deps
-  const consumers: Consumer[] = []
-  const presence = createPresence(options, { ...links, clock, clocks: deps.clocks })
-  const loops = [presence.keep(signal), repeat(heartbeatMs, deps.heartbeat)]
+/** Connections, queues, workers and timers between start and stop. */
+class Running {
+  readonly queues: Queues
+  readonly #options: BullmqScheduleOptions
+  readonly #deps: BullmqScheduleDeps
+  readonly #signal: AbortSignal
+  readonly #voice: Voice
+  /** Commands fail soon while Redis is away. */
+  readonly #prompt: RedisClient
+  /** Commands wait until it is back. */
+  readonly #patient: RedisClient
+  readonly #workers: { readonly loop: 'tick' | 'worker'; readonly worker: QueueWorker }[] = []
+  readonly #loops: Promise<void>[] = []
 
-  async function repeat(everyMs: number, step: () => Promise<void>): Promise<void> {
-    while (!signal.aborted) {
-      await step().catch(links.voice)
-      await clock.sleep(everyMs, signal).catch(() => undefined)
+  constructor(options: BullmqScheduleOptions, deps: BullmqScheduleDeps, signal: AbortSignal) {
+    this.#options = options
+    this.#deps = deps
+    this.#signal = signal
+    const { connection, keyPrefix, role, sinks } = options
+    const voice = createVoice({ ...deps, server: nameOf(connection) })
+    this.#voice = (error) => (signal.aborted ? undefined : voice(error))
+    const connect = (manner: 'prompt' | 'patient') =>
+      connectRedis(connection, { manner, name: `${keyPrefix}:${role}` }, this.#voice)
+    this.#prompt = connect('prompt')
+    this.#patient = connect('patient')
+    this.queues = new Queues({ client: this.#prompt, keyPrefix, sinks, voice: this.#voice })
+    this.#repeat(everyMs, deps.heartbeat)
+    if (role !== 'worker') this.#tick()
+    if (role !== 'scheduler') this.#pump()
+    for (const { worker } of this.#workers) worker.start()
+    this.#repeat(everyMs, () => this.#look())
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#workers.map(({ worker }) => worker.stop()))
+    const { clock } = this.#deps
+    await within(closeMs, Promise.all([...this.#loops, this.queues.close()]), clock).catch(() => undefined)
+    this.#prompt.disconnect()
+    this.#patient.disconnect()
+  }
+
+  #tick(): void {
+    const { plan, housekeep, tracing } = this.#deps
+    const trace = () => tracing?.inject()
+    const ticks = new Ticks(this.#options.tickMs, {
+      ...this.#deps,
+      ...this.#options,
+      queues: this.queues,
+      plan,
+      trace,
+    })
+    const worker = new QueueWorker(
+      { ...this.#options, queue: this.queues.tick, places: 1, lockMs: this.#lockMs },
+      {
+        clock: this.#deps.clock,
+        voice: this.#voice,
+        client: this.#patient,
+        work: async () => {
+          await ticks
+            .tick()
+            .catch((error: unknown) => this.#deps.telemetry.emit({ name: 'TickFailed', error }))
+          return 'done'
+        },
+      },
+    )
+    this.#workers.push({ loop: 'tick', worker })
+    this.#repeat(everyMs, () => ticks.schedule())
+    this.#repeat(housekeepMs, () => housekeep(this.#signal))
+  }
+
+  #pump(): void {
+    const { streams, backfillStreams, sinks } = this.#options
+    const jobs = new PumpJobs(this.#deps)
+    const places = { live: streams, backfill: backfillStreams }
+    for (const lane of priorities)
+      for (const [sink, share] of sharesOf(places[lane], sinks)) this.#pumpSink(jobs, lane, sink, share)
+    this.#repeat(everyMs, () => this.#deps.settle(this.#signal))
+  }
+
+  #pumpSink(jobs: PumpJobs, lane: Lane, sink: string, places: number): void {
+    const worker = new QueueWorker(
+      { ...this.#options, queue: this.queues.of(lane, sink), places, lockMs: this.#lockMs },
+      {
+        clock: this.#deps.clock,
+        voice: this.#voice,
+        client: this.#patient,
+        work: (job, signal) => jobs.work(lane, job, signal),
+        // Behind those that wait already, and at once: not with the next tick.
+        ended: async ({ data }, outcome) => {
+          const { zone, day, trace } = data as JobData
+          if (outcome === 'more')
+            await this.queues.add(lane, sink, [{ stream: { zone, day, sink }, reason: 'more' }], trace)
+        },
+      },
+    )
+    this.#workers.push({ loop: 'worker', worker })
+  }
+
+  get #lockMs(): number {
+    return this.#options.lockMs ?? defaultLockMs
+  }
+
+  /** A queue whose jobs nobody takes, although Redis answers, wants a restart; a Redis that is away does not. */
+  async #look(): Promise<void> {
+    for (const [loop, entries] of Map.groupBy(this.#workers, ({ loop }) => loop)) {
+      const turning = await Promise.all(entries.map(({ worker }) => worker.isTurning().catch(() => true)))
+      if (turning.every(Boolean)) this.#deps.turned(loop)
     }
   }
 
-  if (options.role !== 'worker') {
-    const ticks = createTicks(options, { ...deps, ...links, trace: () => deps.tracing?.inject() })
-    const consumer = links.consume(tickQueue, {
-      slots: 1,
-      loop: 'tick',
-      async work() {
-        await ticks.tick().catch((error: unknown) => deps.telemetry.emit({ name: 'TickFailed', error }))
-        return { as: 'done' }
-      },
-    })
-    consumers.push(consumer)
-    loops.push(
-      ticks.reconcile(signal),
-      repeat(housekeepMs, () => deps.housekeep(signal)),
-    )
+  #repeat(ms: number, step: () => Promise<void>): void {
+    const turn = async () => {
+      while (!this.#signal.aborted) {
+        await step().catch(this.#voice)
+        await this.#deps.clock.sleep(ms, this.#signal).catch(() => undefined)
+      }
+    }
+    this.#loops.push(turn())
   }
-  if (options.role !== 'scheduler') {
-    const part = createWorkerPart(links)
-    consumers.push(...part.consumers)
-    loops.push(
-      repeat(lookMs, part.look),
-      repeat(settleMs, () => deps.settle(signal)),
-    )
-  }
-  for (const consumer of consumers) consumer.start()
-  return { links, consumers, loops }
 }

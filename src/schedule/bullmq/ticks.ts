@@ -1,106 +1,111 @@
 import type { PlannedStream } from '../../domain/plan.ts'
 import { streamKey } from '../../domain/stream.ts'
+import type { AccountGate } from '../../ports/account-gate.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { RedisClient } from '../../redis/connection.ts'
-import { within } from '../../domain/within.ts'
-import { forecastOf } from './forecast.ts'
-import type { TraceCarrier } from './job-data.ts'
-import { queuePrefix } from './queue-names.ts'
-import { jobOptions, type Queued, type Queues } from './queues.ts'
-import type { Queueing } from './queueing.ts'
-import type { Voice } from './voice.ts'
+import { liveDue } from '../live-due.ts'
+import type { Reason, TraceCarrier } from './job-data.ts'
+import { jobOptions, priorities, type Queued, type Queues } from './queues.ts'
 
 export interface TicksDeps {
   readonly clock: Clock
-  readonly voice: Voice
   readonly queues: Queues
-  readonly queueing: Queueing
-  readonly client: RedisClient
+  readonly sinks: readonly string[]
   readonly plan: () => Promise<PlannedStream[]>
   readonly now: (planned: PlannedStream) => number
+  readonly gateOf: (account: string) => AccountGate
   readonly trace: () => TraceCarrier | undefined
 }
 
-export interface Ticks {
-  /** Plans, and queues what is due. One that comes late or twice is harmless: the plan is made from the checkpoints. */
-  tick(): Promise<void>
-  /** Sees to it that ticks come, until the signal aborts. */
-  reconcile(signal: AbortSignal): Promise<void>
-}
-
-/** A plan that takes longer has got stuck; the next tick plans anew. */
-const longestTickMs = 60_000
-const upsertEveryMs = 60_000
 /** Planning takes about a fifth of a process's time at most, however many streams there are. */
 const restShare = 4
 const longestRestMs = 5_000
-/** So long without any tick, from whichever process, and one is queued by hand. */
-const missedTicks = 3
-const leastMissedMs = 3_000
 
 const schedulerId = 'tick'
 
-/**
- * The job scheduler of the queue fires a tick, with `every`, since writing a cron one anew may drop an iteration. It is
- * written anew each minute and whenever no tick came for a while, so that a flushed Redis, a lost iteration and a
- * process whose clock is far ahead all heal.
- */
-export function createTicks(
-  { keyPrefix, tickMs }: { readonly keyPrefix: string; readonly tickMs: number },
-  deps: TicksDeps,
-): Ticks {
-  const { clock, queues, client } = deps
-  const tickedKey = `${queuePrefix(keyPrefix)}:ticked`
-  // Redis takes whole ms only.
-  const missedMs = Math.ceil(Math.max(leastMissedMs, missedTicks * tickMs))
+/** One that comes late or twice is harmless: the plan is made from the checkpoints. */
+export class Ticks {
+  readonly #deps: TicksDeps
+  readonly #tickMs: number
+  readonly #startedAtMs: number
   /** Streams that this process has queued: for the others, what failed before it started is no reason to wait. */
-  let tried: ReadonlySet<string> = new Set()
-  let upsertedAtMs = -Infinity
-  let restUntilMs = -Infinity
+  #tried: ReadonlySet<string> = new Set()
+  #restUntilMs = -Infinity
 
-  async function planAndQueue(): Promise<void> {
-    const planned = await deps.plan()
-    const due = planned.flatMap((each): Queued[] => {
-      const { stream, lane, zone } = each
-      const queued = { stream, account: zone.account, lane }
-      const isNew = !tried.has(streamKey(stream))
-      if (each.dueAtMs <= deps.now(each)) return [{ ...queued, reason: 'due' }]
-      return isNew && each.wantedAtMs <= deps.now(each) ? [{ ...queued, reason: 'anew' }] : []
-    })
-    // First, so that backfills rest for what comes due while this tick is at work.
-    await deps.queueing.announce(forecastOf(planned, deps.now))
-    if (due.length > 0) await deps.queueing.queue(due, deps.trace())
-    tried = new Set(planned.map(({ stream }) => streamKey(stream)))
+  constructor(tickMs: number, deps: TicksDeps) {
+    this.#tickMs = tickMs
+    this.#deps = deps
+    this.#startedAtMs = deps.clock.monotonic()
   }
 
-  async function lookAfter(): Promise<void> {
-    const isMissing = (await client.exists(tickedKey)) === 0
-    if (isMissing || clock.monotonic() - upsertedAtMs >= upsertEveryMs) {
-      await queues.tick.upsertJobScheduler(
-        schedulerId,
-        { every: Math.ceil(tickMs) },
-        { name: 'tick', opts: jobOptions },
-      )
-      upsertedAtMs = clock.monotonic()
-    }
-    if (isMissing) await queues.tick.add('tick', {}, { ...jobOptions, deduplication: { id: 'missed' } })
+  /**
+   * Sees to it that there is the job scheduler, which fires a tick with `every`: one that is written anew keeps its pace,
+   * where a `pattern` may drop an iteration. To be called every few seconds: a Redis may be emptied.
+   */
+  async schedule(): Promise<void> {
+    const every = Math.ceil(this.#tickMs)
+    await this.#deps.queues.tick.upsertJobScheduler(
+      schedulerId,
+      { every },
+      { name: 'tick', opts: jobOptions },
+    )
   }
 
-  return {
-    async tick() {
-      await client.set(tickedKey, '1', 'PX', missedMs)
-      const beganMs = clock.monotonic()
-      if (beganMs < restUntilMs) return
-      const answer = await within(longestTickMs, planAndQueue(), clock)
-      const endedMs = clock.monotonic()
-      restUntilMs = endedMs + Math.min(longestRestMs, (endedMs - beganMs) * restShare)
-      if (answer === 'late') throw new Error(`a plan took longer than ${longestTickMs / 1000} s`)
-    },
-    async reconcile(signal) {
-      while (!signal.aborted) {
-        await lookAfter().catch(deps.voice)
-        await clock.sleep(missedMs / 2, signal).catch(() => undefined)
+  /** Plans, and queues what is due. */
+  async tick(): Promise<void> {
+    const { clock, plan } = this.#deps
+    const beganMs = clock.monotonic()
+    if (beganMs < this.#restUntilMs) return
+    const planned = await plan()
+    const plannedMs = clock.monotonic()
+    this.#restUntilMs = plannedMs + Math.min(longestRestMs, (plannedMs - beganMs) * restShare)
+    await this.#queue(planned)
+  }
+
+  async #queue(planned: readonly PlannedStream[]): Promise<void> {
+    const { queues, sinks, trace } = this.#deps
+    const bySink = await Promise.all(
+      sinks.map(async (sink) => {
+        const [live, backfill] = await Promise.all(priorities.map((lane) => queues.idsOf(lane, sink)))
+        return { sink, ids: { live: live!, backfill: backfill! } }
+      }),
+    )
+    await this.#expectLive(planned, new Set(bySink.flatMap(({ ids }) => [...ids.live.active])))
+    const due = this.#dueOf(planned)
+    const isLive = new Set(due.flatMap(({ lane, stream }) => (lane === 'live' ? [streamKey(stream)] : [])))
+    const carrier = due.length === 0 ? undefined : trace()
+    for (const { sink, ids } of bySink)
+      for (const lane of priorities) {
+        // A stream is worked on at one priority at a time, and live comes before backfill.
+        const isQueued = (key: string) =>
+          ids[lane].waiting.has(key) || ids[lane].active.has(key) || (lane === 'backfill' && isLive.has(key))
+        const mine = due.filter((each) => each.lane === lane && each.stream.sink === sink)
+        const added = mine.filter(({ stream }) => !isQueued(streamKey(stream)))
+        await queues.add(lane, sink, added, carrier)
       }
-    },
+    this.#tried = new Set(planned.map(({ stream }) => streamKey(stream)))
+  }
+
+  #dueOf(planned: readonly PlannedStream[]): (Queued & Pick<PlannedStream, 'lane'>)[] {
+    return planned.flatMap((each) => {
+      const { stream, lane } = each
+      if (this.#dueAt(each) > this.#deps.now(each)) return []
+      const reason: Reason = each.dueAtMs <= this.#deps.now(each) ? 'due' : 'anew'
+      return [{ stream, lane, reason }]
+    })
+  }
+
+  async #expectLive(planned: readonly PlannedStream[], active: ReadonlySet<string>): Promise<void> {
+    const { clock, now, gateOf } = this.#deps
+    const due = liveDue(planned, {
+      now,
+      plannedForMs: clock.monotonic() - this.#startedAtMs,
+      dueAt: (each) => this.#dueAt(each),
+      isToBegin: ({ stream }) => !active.has(streamKey(stream)),
+    })
+    await Promise.all([...due].map(([account, streams]) => gateOf(account).expectLive(streams)))
+  }
+
+  #dueAt({ stream, dueAtMs, wantedAtMs }: PlannedStream): number {
+    return this.#tried.has(streamKey(stream)) ? dueAtMs : Math.min(dueAtMs, wantedAtMs)
   }
 }

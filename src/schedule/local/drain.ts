@@ -2,7 +2,7 @@ import { cancelled, isFailure, messageOf, type Failure } from '../../domain/fail
 import type { PlannedStream } from '../../domain/plan.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/clock.ts'
-import { countSinks, shareOfSink } from '../fair-share.ts'
+import { sharesOf, sinksOf } from '../fair-share.ts'
 import { createPool } from './pool.ts'
 import { takeNext } from './take-next.ts'
 
@@ -59,9 +59,9 @@ export async function drain(deps: DrainDeps, signal: AbortSignal): Promise<Given
     const mayStart = (planned: PlannedStream) =>
       !pool.has(streamKey(planned.stream)) && attempts.mayTry(planned)
     const queue = wanted.filter(mayStart)
-    const share = shareOfSink(deps.streams(), countSinks(wanted))
+    const shares = sharesOf(deps.streams(), sinksOf(wanted))
     while (queue.length > 0 && !isOver()) {
-      const planned = takeNext(queue, pool, share)
+      const planned = takeNext(queue, pool, shares)
       if (planned === undefined) await pool.next(clock, shortestRoundMs, signal)
       else if (mayStart(planned))
         pool.run(streamKey(planned.stream), planned.stream.sink, () => work(planned))

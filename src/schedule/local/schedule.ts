@@ -2,12 +2,14 @@ import { cancelled, isFailure, type Failure } from '../../domain/failure.ts'
 import type { UpkeepTask } from '../../domain/happening.ts'
 import type { PlannedStream } from '../../domain/plan.ts'
 import { streamKey } from '../../domain/stream.ts'
+import type { AccountGate } from '../../ports/account-gate.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import type { Telemetry } from '../../ports/telemetry.ts'
-import { countSinks, shareOfSink } from '../fair-share.ts'
-import { createSinkPulse } from '../sink-pulse.ts'
-import { createPool } from './pool.ts'
+import { sharesOf, sinksOf } from '../fair-share.ts'
+import { liveDue } from '../live-due.ts'
+import { Rests } from '../rests.ts'
+import { createPool, type Pool } from './pool.ts'
 import { takeNext } from './take-next.ts'
 
 export interface LocalScheduleDeps {
@@ -15,15 +17,12 @@ export interface LocalScheduleDeps {
   readonly telemetry: Telemetry
   /** All planned streams, the most urgent first. */
   readonly plan: () => Promise<PlannedStream[]>
-  /** `mayGoOn` is asked after each page. */
-  readonly pump: (
-    planned: PlannedStream,
-    mayGoOn: () => boolean,
-    signal: AbortSignal,
-  ) => Promise<Failure | undefined>
-  /** How many streams are pumped at once, in each lane; read anew at each turn. */
+  readonly pump: (planned: PlannedStream, signal: AbortSignal) => Promise<Failure | undefined>
+  /** How many streams are pumped at once, of each priority; read anew at each turn. */
   readonly streams: () => number
   readonly backfillStreams: () => number
+  /** The gate of an account, which lets live streams begin before backfills go on. */
+  readonly gateOf: (account: string) => AccountGate
   /** Tells the store that this process lives. */
   readonly heartbeat: () => Promise<void>
   /** Work that is due now and then; called every ten minutes. */
@@ -41,164 +40,175 @@ const heartbeatMs = 5_000
 const housekeepMs = 600_000
 /** After a step that failed, so that an unreachable store is no busy loop. */
 const failedMs = 1_000
-/** Failures that no checkpoint could hold, such as a store out of reach: the stream rests in memory. */
-const restMs = 5_000
 
 type Loop = 'schedule' | Extract<UpkeepTask, 'heartbeat' | 'housekeeping'>
 
 /** Timers and a bounded pool in this process. What is due is planned anew every second, from the checkpoints alone. */
 export function createLocalSchedule(deps: LocalScheduleDeps): Schedule {
-  const abort = new AbortController()
-  const live = createPool(deps.streams)
-  const backfill = createPool(deps.backfillStreams)
-  const pulse = createSinkPulse(deps.clock)
-  /** Streams that this process has pumped: for the others, what failed before it started is no reason to wait. */
-  const tried = new Set<string>()
-  /** The live streams of the latest plan. One that was pumped since counts as due until it is planned anew. */
-  let waiting: readonly PlannedStream[] = []
-  let hasEnded = false
-  /** What the latest plan has in the backfill lane: a backfill that was paused or cancelled is no longer in it. */
-  let wished: ReadonlySet<string> = new Set()
-  const restUntil = new Map<string, number>()
-  let loops: Promise<unknown> | undefined
+  return new LocalSchedule(deps)
+}
 
-  async function work(planned: PlannedStream): Promise<void> {
-    const { lane, stream, zone } = planned
-    const mayGoOn =
-      lane === 'live' ? () => true : () => wished.has(wishKey(planned)) && !isLiveWaiting(zone.account)
-    tried.add(streamKey(stream))
-    let isGood = false
-    pulse.began(stream.sink)
-    try {
-      isGood = (await deps.pump(planned, mayGoOn, abort.signal)) === undefined
-    } catch (error) {
-      if (abort.signal.aborted || isFailure(error, 'cancelled')) return
-      restUntil.set(streamKey(stream), deps.clock.monotonic() + restMs)
-      if (!isFailure(error, 'fence_lost') && !isFailure(error, 'held'))
-        deps.telemetry.emit({ name: 'PumpFailed', stream, error })
-    } finally {
-      pulse.ended(stream.sink, isGood)
-      hasEnded ||= lane === 'live'
+class LocalSchedule implements Schedule {
+  readonly #deps: LocalScheduleDeps
+  readonly #abort = new AbortController()
+  readonly #live: Pool
+  readonly #backfill: Pool
+  readonly #rests: Rests
+  /** Streams that this process has pumped: for the others, what failed before it started is no reason to wait. */
+  readonly #tried = new Set<string>()
+  #startedAtMs = 0
+  #hasEnded = false
+  #loops: Promise<unknown> | undefined
+
+  constructor(deps: LocalScheduleDeps) {
+    this.#deps = deps
+    this.#live = createPool(deps.streams)
+    this.#backfill = createPool(deps.backfillStreams)
+    this.#rests = new Rests(deps.clock)
+  }
+
+  async start(): Promise<void> {
+    if (this.#loops !== undefined) return
+    const { clock, heartbeat, housekeep } = this.#deps
+    this.#startedAtMs = clock.monotonic()
+    this.#loops = Promise.all([
+      this.#repeat('schedule', 0, () => this.#turn()),
+      this.#repeat('heartbeat', heartbeatMs, heartbeat),
+      this.#repeat('housekeeping', housekeepMs, () => housekeep(this.#abort.signal)),
+    ])
+  }
+
+  async stop(): Promise<void> {
+    this.#abort.abort(cancelled())
+    await this.#loops
+    await this.#live.drained()
+    await this.#backfill.drained()
+  }
+
+  /** Starts what is due; gives up after a second, since the plan is stale by then and health must see it turn. */
+  async #turn(): Promise<void> {
+    const { clock, plan, turned } = this.#deps
+    turned()
+    const beganMs = clock.monotonic()
+    const leftMs = (wholeMs: number) => beganMs + wholeMs - clock.monotonic()
+    this.#hasEnded = false
+    const planned = await plan()
+    const planMs = clock.monotonic() - beganMs
+    this.#forgetUnplanned(planned)
+    await this.#expectLive(planned)
+    const live = planned.filter(({ lane }) => lane === 'live')
+    const isDone = await this.#startLive(live, () => leftMs(turnMs))
+    await this.#startBackfills(planned.filter(({ lane }) => lane === 'backfill'))
+    if (!isDone) return
+    // Planning takes about a fifth of the time at most, however many streams there are.
+    const restedMs = Math.min(planMs * 4, longestTurnMs)
+    await clock.sleep(Math.max(leftMs(shortestTurnMs), restedMs), this.#abort.signal)
+    const leastMs = Math.min(leftMs(turnMs), this.#untilNextMs(live))
+    if (leastMs > 0 && !this.#hasEnded) await this.#live.next(clock, leastMs, this.#abort.signal)
+  }
+
+  async #expectLive(planned: readonly PlannedStream[]): Promise<void> {
+    const { clock, now, gateOf } = this.#deps
+    const due = liveDue(planned, {
+      now,
+      plannedForMs: clock.monotonic() - this.#startedAtMs,
+      dueAt: (each) => this.#dueAt(each),
+      isToBegin: (each) => !this.#live.has(streamKey(each.stream)) && !this.#rests.has(each),
+    })
+    for (const [account, streams] of due) await gateOf(account).expectLive(streams)
+  }
+
+  /** False where some of them still wait for a place. */
+  async #startLive(live: readonly PlannedStream[], leftMs: () => number): Promise<boolean> {
+    const { clock, streams } = this.#deps
+    const queue = live.filter((each) => this.#mayStart(each))
+    const shares = sharesOf(streams(), sinksOf(live))
+    while (queue.length > 0 && leftMs() > 0) {
+      const next = takeNext(queue, this.#live, shares)
+      if (next === undefined) await this.#live.next(clock, leftMs(), this.#abort.signal)
+      else if (this.#mayStart(next)) this.#run(this.#live, next)
+    }
+    return queue.length === 0
+  }
+
+  async #startBackfills(backfills: readonly PlannedStream[]): Promise<void> {
+    const queue = backfills.filter((each) => this.#mayStart(each))
+    const shares = sharesOf(this.#deps.backfillStreams(), sinksOf(backfills))
+    for (let next = takeNext(queue, this.#backfill, shares); next !== undefined;) {
+      const isBehind = await this.#deps.gateOf(next.zone.account).liveWaits()
+      if (!isBehind && this.#mayStart(next)) this.#run(this.#backfill, next)
+      next = takeNext(queue, this.#backfill, shares)
     }
   }
 
-  function isDue(planned: PlannedStream): boolean {
-    const atMs = tried.has(streamKey(planned.stream)) ? planned.dueAtMs : planned.wantedAtMs
-    return atMs <= deps.now(planned)
+  #run(pool: Pool, planned: PlannedStream): void {
+    pool.run(streamKey(planned.stream), planned.stream.sink, () => this.#work(planned))
   }
 
-  /** A stream is in one lane at a time. */
-  function isRunning(key: string): boolean {
-    return live.has(key) || backfill.has(key)
+  async #work(planned: PlannedStream): Promise<void> {
+    const { pump, telemetry } = this.#deps
+    this.#tried.add(streamKey(planned.stream))
+    try {
+      await pump(planned, this.#abort.signal)
+    } catch (error) {
+      if (this.#abort.signal.aborted || isFailure(error, 'cancelled')) return
+      this.#rests.begin(planned)
+      // What another pump took over, or what gave way to others, is no failure.
+      const isKnown = isFailure(error) && (error.kind === 'cancelled' || error.code === 'held')
+      if (!isKnown) telemetry.emit({ name: 'PumpFailed', stream: planned.stream, error })
+    } finally {
+      if (planned.lane === 'live') await this.#ended(planned)
+    }
   }
 
-  /** Once a live stream of an account is due, no further backfill page of that account starts before it. */
-  function isLiveWaiting(account: string): boolean {
-    return waiting.some(
-      (planned) =>
-        planned.zone.account === account &&
-        isDue(planned) &&
-        !isRunning(streamKey(planned.stream)) &&
-        !pulse.hangs(planned.stream.sink),
-    )
+  /** It may want to go on: until it is planned anew, backfills go no further. */
+  async #ended({ stream, zone }: PlannedStream): Promise<void> {
+    this.#hasEnded = true
+    await this.#deps.gateOf(zone.account).expectAgain(streamKey(stream))
   }
 
-  /** Until the next live stream is due: from then on the backfills of its account rest until it has started. */
-  function untilDueMs(): number {
+  #dueAt({ stream, dueAtMs, wantedAtMs }: PlannedStream): number {
+    return this.#tried.has(streamKey(stream)) ? dueAtMs : wantedAtMs
+  }
+
+  /** A stream is worked on at one priority at a time. */
+  #mayStart(planned: PlannedStream): boolean {
+    const key = streamKey(planned.stream)
+    const isRunning = this.#live.has(key) || this.#backfill.has(key)
+    return !isRunning && this.#dueAt(planned) <= this.#deps.now(planned) && !this.#rests.has(planned)
+  }
+
+  /** Until the next live stream is due. */
+  #untilNextMs(live: readonly PlannedStream[]): number {
     let leastMs = Infinity
-    for (const planned of waiting) {
-      const ms = planned.dueAtMs - deps.now(planned)
-      if (ms > 0 && !isRunning(streamKey(planned.stream))) leastMs = Math.min(leastMs, ms)
+    for (const planned of live) {
+      const ms = planned.dueAtMs - this.#deps.now(planned)
+      if (ms > 0 && ms < leastMs && !this.#live.has(streamKey(planned.stream))) leastMs = ms
     }
     return leastMs
   }
 
-  function isResting(key: string): boolean {
-    const untilMs = restUntil.get(key)
-    if (untilMs === undefined) return false
-    if (untilMs > deps.clock.monotonic()) return true
-    restUntil.delete(key)
-    return false
-  }
-
   /** Days come and go while a process runs. */
-  function forgetUnplanned(planned: readonly PlannedStream[]): void {
-    if (tried.size + restUntil.size <= planned.length * 2) return
+  #forgetUnplanned(planned: readonly PlannedStream[]): void {
+    if (this.#tried.size <= planned.length * 2) return
     const keys = new Set(planned.map(({ stream }) => streamKey(stream)))
-    for (const key of tried) if (!keys.has(key)) tried.delete(key)
-    for (const key of restUntil.keys()) if (!keys.has(key)) restUntil.delete(key)
+    for (const key of this.#tried) if (!keys.has(key)) this.#tried.delete(key)
   }
 
-  /** Starts what is due; gives up after a second, since the plan is stale by then and health must see it turn. */
-  async function turn(): Promise<void> {
-    deps.turned()
-    const beganMs = deps.clock.monotonic()
-    const leftMs = (wholeMs: number) => beganMs + wholeMs - deps.clock.monotonic()
-    hasEnded = false
-    const planned = await deps.plan()
-    const planMs = deps.clock.monotonic() - beganMs
-    forgetUnplanned(planned)
-    waiting = planned.filter(({ lane }) => lane === 'live')
-    const backfills = planned.filter(({ lane }) => lane === 'backfill')
-    wished = new Set(backfills.map(wishKey))
-    const mayStart = (next: PlannedStream) => {
-      const key = streamKey(next.stream)
-      return isDue(next) && !isRunning(key) && !isResting(key)
-    }
-    const queue = waiting.filter(mayStart)
-    const share = shareOfSink(deps.streams(), countSinks(waiting))
-    while (queue.length > 0 && leftMs(turnMs) > 0) {
-      const next = takeNext(queue, live, share)
-      if (next === undefined) await live.next(deps.clock, leftMs(turnMs), abort.signal)
-      else if (mayStart(next)) live.run(streamKey(next.stream), next.stream.sink, () => work(next))
-    }
-    const backfillShare = shareOfSink(deps.backfillStreams(), countSinks(backfills))
-    for (const next of backfills) {
-      const { sink } = next.stream
-      if (backfill.isFull() || backfill.sizeOf(sink) >= backfillShare || !mayStart(next)) continue
-      if (!isLiveWaiting(next.zone.account)) backfill.run(streamKey(next.stream), sink, () => work(next))
-    }
-    if (queue.length > 0) return
-    // Planning takes about a fifth of the time at most, however many streams there are.
-    const restedMs = Math.min(planMs * 4, longestTurnMs)
-    await deps.clock.sleep(Math.max(leftMs(shortestTurnMs), restedMs), abort.signal)
-    const leastMs = Math.min(leftMs(turnMs), untilDueMs())
-    // What has ended by now is planned anew at once: the backfills of its account rest until then.
-    if (leastMs > 0 && !hasEnded) await live.next(deps.clock, leastMs, abort.signal)
-  }
-
-  async function repeat(loop: Loop, everyMs: number, step: () => Promise<void>): Promise<void> {
-    while (!abort.signal.aborted) {
+  async #repeat(loop: Loop, everyMs: number, step: () => Promise<void>): Promise<void> {
+    const { clock, telemetry } = this.#deps
+    const { signal } = this.#abort
+    while (!signal.aborted) {
       try {
         await step()
       } catch (error) {
-        if (abort.signal.aborted) return
-        deps.telemetry.emit(
+        if (signal.aborted) return
+        telemetry.emit(
           loop === 'schedule' ? { name: 'TickFailed', error } : { name: 'UpkeepFailed', task: loop, error },
         )
-        await deps.clock.sleep(failedMs, abort.signal).catch(() => undefined)
+        await clock.sleep(failedMs, signal).catch(() => undefined)
       }
-      if (everyMs > 0) await deps.clock.sleep(everyMs, abort.signal).catch(() => undefined)
+      if (everyMs > 0) await clock.sleep(everyMs, signal).catch(() => undefined)
     }
   }
-
-  return {
-    async start() {
-      loops ??= Promise.all([
-        repeat('schedule', 0, turn),
-        repeat('heartbeat', heartbeatMs, deps.heartbeat),
-        repeat('housekeeping', housekeepMs, () => deps.housekeep(abort.signal)),
-      ])
-    },
-    async stop() {
-      abort.abort(cancelled())
-      await loops
-      await live.drained()
-      await backfill.drained()
-    },
-  }
-}
-
-function wishKey({ stream, wish }: PlannedStream): string {
-  return `${streamKey(stream)} ${wish?.id}`
 }

@@ -33,6 +33,8 @@ const sides: Readonly<Record<FailureCode, Side>> = {
   held: 'store',
   index_dropped: 'store',
   dead_letters_full: 'sink',
+  crashed: 'either',
+  gave_way: 'account',
   cancelled: 'store',
 }
 

@@ -3,7 +3,9 @@ import { Failure } from '../../../src/domain/failure.ts'
 import type { Happening } from '../../../src/domain/happening.ts'
 import type { PlannedStream } from '../../../src/domain/plan.ts'
 import { streamKey, type Lane, type Stream } from '../../../src/domain/stream.ts'
+import type { AccountGate } from '../../../src/ports/account-gate.ts'
 import type { Clock } from '../../../src/ports/clock.ts'
+import { createAccountGate } from '../../../src/shield/account-gate.ts'
 import { plannedStream, streamOf } from './planned.ts'
 
 /** What a schedule under test is given; the suite watches what it does with it. */
@@ -12,33 +14,26 @@ export interface ScheduleParts {
   readonly telemetry: { emit(happening: Happening): void }
   readonly streams: number
   readonly backfillStreams: number
-  readonly sinks: number
+  readonly sinks: readonly string[]
+  readonly gateOf: (account: string) => AccountGate
+  /** For a schedule whose processes share their gates: these take the place of those of this process. */
+  readonly useGates: (createGate: (account: string) => AccountGate) => void
   readonly plan: () => Promise<PlannedStream[]>
   /** One stream as `plan` would name it now. */
   readonly planned: (stream: Stream, lane: Lane) => Promise<PlannedStream | undefined>
-  readonly pump: (
-    planned: PlannedStream,
-    mayGoOn: () => boolean,
-    signal: AbortSignal,
-  ) => Promise<Failure | undefined>
+  readonly pump: Work
   readonly heartbeat: () => Promise<void>
   readonly housekeep: (signal: AbortSignal) => Promise<void>
   readonly turned: () => void
   readonly now: () => number
 }
 
-type Work = (
-  planned: PlannedStream,
-  mayGoOn: () => boolean,
-  signal: AbortSignal,
-) => Promise<Failure | undefined>
+type Work = (planned: PlannedStream, signal: AbortSignal) => Promise<Failure | undefined>
 
 /** A small world of streams: when each is due, what a pump does, and what happened. */
 export class World {
   readonly dueAtMs = new Map<string, number>()
   readonly begun: string[] = []
-  /** The latest beginning of each. */
-  readonly beganAtMs = new Map<string, number>()
   readonly ended: string[] = []
   readonly running = new Map<string, number>()
   readonly happenings: Happening[] = []
@@ -51,7 +46,10 @@ export class World {
   /** Of each zone's streams; set before anything is added. */
   sinkOf: (zone: number) => string = () => 'archive'
   accountOf: (zone: number) => string = () => 'main'
-  sinks = 1
+  sinks: readonly string[] = ['archive']
+  #createGate = (account: string): AccountGate =>
+    createAccountGate({ account, maxRequestsPerSecond: null }, this.clock)
+  readonly #gates = new Map<string, AccountGate>()
   clock: Clock = systemClock
   /** The default work takes no time and leaves the stream with nothing more to do. */
   work: Work = (planned) => {
@@ -67,6 +65,19 @@ export class World {
     this.dueAtMs.set(keyOf(stream, lane), untilMs)
   }
 
+  gateOf(account: string): AccountGate {
+    const known = this.#gates.get(account)
+    if (known !== undefined) return known
+    const made = this.#createGate(account)
+    this.#gates.set(account, made)
+    return made
+  }
+
+  /** What a pump does before each page. */
+  async enter({ stream, zone, lane }: PlannedStream, signal: AbortSignal): Promise<void> {
+    await this.gateOf(zone.account).enter(signal, lane, streamKey(stream))
+  }
+
   parts(streams: number, backfillStreams: number): ScheduleParts {
     return {
       clock: this.clock,
@@ -74,6 +85,8 @@ export class World {
       streams,
       backfillStreams,
       sinks: this.sinks,
+      gateOf: (account) => this.gateOf(account),
+      useGates: (createGate) => void (this.#createGate = createGate),
       plan: async () => {
         this.plans++
         if (this.planFails) throw new Failure('retry', 'store_unavailable', 'the store is out of reach')
@@ -81,7 +94,7 @@ export class World {
       },
       planned: async (stream, lane) =>
         this.planned().find((each) => keyOf(each.stream, each.lane) === keyOf(stream, lane)),
-      pump: (planned, mayGoOn, signal) => this.pump(planned, mayGoOn, signal),
+      pump: (planned, signal) => this.pump(planned, signal),
       heartbeat: async () => void this.heartbeats++,
       housekeep: async () => undefined,
       turned: () => void this.turns++,
@@ -100,10 +113,9 @@ export class World {
       )
   }
 
-  private async pump(...[planned, mayGoOn, signal]: Parameters<Work>): Promise<Failure | undefined> {
+  private async pump(...[planned, signal]: Parameters<Work>): Promise<Failure | undefined> {
     const key = streamKey(planned.stream)
     this.begun.push(keyOf(planned.stream, planned.lane))
-    this.beganAtMs.set(keyOf(planned.stream, planned.lane), Date.now())
     this.running.set(key, (this.running.get(key) ?? 0) + 1)
     this.mostOfOne = Math.max(this.mostOfOne, this.running.get(key) ?? 0)
     this.mostAtOnce = Math.max(
@@ -111,7 +123,7 @@ export class World {
       [...this.running.values()].filter((count) => count > 0).length,
     )
     try {
-      return await this.work(planned, mayGoOn, signal)
+      return await this.work(planned, signal)
     } finally {
       this.running.set(key, (this.running.get(key) ?? 1) - 1)
       this.ended.push(keyOf(planned.stream, planned.lane))

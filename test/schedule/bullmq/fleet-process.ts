@@ -2,9 +2,10 @@
 //   node test/schedule/bullmq/fleet-process.ts '{"url": …, "keyPrefix": …, "role": "worker", …}'
 import { systemClock } from '../../../src/clock.ts'
 import { isFailure, messageOf } from '../../../src/domain/failure.ts'
-import type { Role } from '../../../src/schedule/bullmq/presence.ts'
-import { createBullmqSchedule } from '../../../src/schedule/bullmq/schedule.ts'
+import type { Role } from '../../../src/redis/process-record.ts'
+import { BullmqSchedule } from '../../../src/schedule/bullmq/schedule.ts'
 import { connectRedis } from '../../../src/redis/connection.ts'
+import { sharedGates } from '../../redis/shared-gates.ts'
 import { serversAt } from '../../redis/servers.ts'
 import { FleetWorld, type Behaviour } from './fleet-world.ts'
 
@@ -24,8 +25,9 @@ const client = connectRedis(connection, { manner: 'patient', name: 'world' }, ()
 const world = new FleetWorld(client, options.keyPrefix)
 const say = (text: string) => process.stdout.write(`${text}\n`)
 
-const schedule = createBullmqSchedule(
-  { ...options, connection },
+const gateOf = sharedGates(client, options.keyPrefix)
+const schedule = new BullmqSchedule(
+  { ...options, connection, sinks: ['archive'] },
   {
     clock: systemClock,
     telemetry: {
@@ -37,10 +39,14 @@ const schedule = createBullmqSchedule(
         )
       },
     },
-    sinks: 1,
     plan: () => world.plan(),
     planned: (stream, lane) => world.planned(stream, lane),
-    pump: (planned, mayGoOn, signal) => world.pump(planned, mayGoOn, signal, options),
+    pump: (planned, signal) => world.pump(planned, signal, options),
+    async fail({ stream, lane }, failure) {
+      await world.add(lane, [stream.zone], Date.now() + options.restMs)
+      say(`failed ${stream.zone} ${failure.code}`)
+    },
+    gateOf,
     now: () => Date.now(),
     heartbeat: async () => undefined,
     housekeep: async () => undefined,

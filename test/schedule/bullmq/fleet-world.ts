@@ -12,6 +12,8 @@ export interface Behaviour {
   readonly restMs: number
   /** These streams never end and do not hear of an abort. */
   readonly hanging: readonly number[]
+  /** A page of one of these streams kills its process. */
+  readonly deadly: readonly number[]
 }
 
 export interface Entry {
@@ -59,17 +61,17 @@ export class FleetWorld {
 
   async pump(
     { stream: { zone }, lane }: PlannedStream,
-    mayGoOn: () => boolean,
     signal: AbortSignal,
-    { pages, pageMs, restMs, hanging }: Behaviour,
+    { pages, pageMs, restMs, hanging, deadly }: Behaviour,
   ): Promise<undefined> {
     const fence = await this.#client.hincrby(this.#key('fence'), String(zone), 1)
     const entry = (what: Entry['what']) =>
       JSON.stringify({ pid: process.pid, what, zone, lane, fence } satisfies Entry)
     const note = (what: Entry['what']) => this.#client.rpush(this.#key('log'), entry(what))
     await note('begin')
+    if (deadly.includes(zone)) process.kill(process.pid, 'SIGKILL')
     if (hanging.includes(zone)) await new Promise(() => undefined)
-    for (let page = 0; page < pages && mayGoOn(); page++) {
+    for (let page = 0; page < pages; page++) {
       await new Promise((resolve) => setTimeout(resolve, pageMs))
       if (signal.aborted) {
         await note('aborted')

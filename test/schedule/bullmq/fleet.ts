@@ -23,6 +23,7 @@ export function fleetAt({ url, keyPrefix }: TestRedis, behaviour: Partial<FleetO
     pageMs: 30,
     restMs: 200,
     hanging: [],
+    deadly: [],
     ...behaviour,
   }
   return {

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import type { Happening } from '../../../src/domain/happening.ts'
 import { streamKey } from '../../../src/domain/stream.ts'
-import { livingProcesses } from '../../../src/schedule/bullmq/presence.ts'
-import { addJobs, openQueues } from '../../../src/schedule/bullmq/queues.ts'
-import { createBullmqSchedule } from '../../../src/schedule/bullmq/schedule.ts'
+import { Queues } from '../../../src/schedule/bullmq/queues.ts'
+import { BullmqSchedule } from '../../../src/schedule/bullmq/schedule.ts'
 import type { BullmqScheduleDeps, BullmqScheduleOptions } from '../../../src/schedule/bullmq/options.ts'
 import { plannedStream, streamOf } from '../../contract/schedule/planned.ts'
 import { connected } from '../../redis/connected.ts'
+import { sharedGates } from '../../redis/shared-gates.ts'
 import { serversAt } from '../../redis/servers.ts'
 import { own } from '../../setup/leftovers.ts'
 import { redisAvailable, useRedis, type TestRedis } from '../../setup/redis.ts'
@@ -25,11 +25,12 @@ async function started(
   const planned = (zone: number) =>
     plannedStream(streamOf(zone), 'live', due.get(streamKey(streamOf(zone))) ?? Infinity)
   const happenings: Happening[] = []
-  const schedule = createBullmqSchedule(
+  const schedule = new BullmqSchedule(
     {
       connection: serversAt(url),
       keyPrefix,
       role: 'all',
+      sinks: ['archive'],
       streams: 1,
       backfillStreams: 1,
       tickMs: 200,
@@ -38,7 +39,8 @@ async function started(
     {
       clock: systemClock,
       telemetry: { emit: (happening) => void happenings.push(happening) },
-      sinks: 1,
+      gateOf: sharedGates(connected(url), keyPrefix),
+      fail: async () => undefined,
       plan: async () => [1, 2].map(planned),
       planned: async ({ zone }) => (due.has(streamKey(streamOf(zone))) ? planned(zone) : undefined),
       async pump({ stream }) {
@@ -59,24 +61,6 @@ async function started(
 }
 
 describe.skipIf(!redisAvailable())('what can be seen of a fleet', () => {
-  it('names the processes that live, and forgets those that ended', async () => {
-    const redis = await useRedis()
-    const client = connected(redis.url)
-    const living = () => livingProcesses(redis.keyPrefix, { client, clock: systemClock })
-    expect(await living()).toEqual([])
-    const { schedule } = await started(redis, { role: 'scheduler' })
-    await started(redis, { role: 'worker' })
-    const both = await waitFor(async () => ((await living()).length === 2 ? await living() : undefined), {
-      what: 'both',
-    })
-    expect(both.map(({ role }) => role)).toEqual(['scheduler', 'worker'])
-    expect(both[0]?.name).toMatch(
-      new RegExp(`^process ${process.pid} on \\S+ since \\d{4}-.*Z, seen \\d+ s ago$`),
-    )
-    await schedule.stop()
-    expect((await living()).map(({ role }) => role)).toEqual(['worker'])
-  })
-
   it('counts jobs by lane and state', async () => {
     const redis = await useRedis()
     const held = Promise.withResolvers<undefined>()
@@ -88,21 +72,6 @@ describe.skipIf(!redisAvailable())('what can be seen of a fleet', () => {
     })
     expect(await schedule.queues()).toHaveLength(4)
     held.resolve(undefined)
-  })
-
-  it('tells a process that only schedules what the workers know of the time of the API', async () => {
-    const redis = await useRedis()
-    const learnt = new Map<string, number>()
-    const aheadMs = 3_600_000
-    const clocks = { told: () => new Map([['main', Date.now() + aheadMs]]), learn: noProblem }
-    await started(redis, { role: 'worker' }, { clocks })
-    await started(
-      redis,
-      { role: 'scheduler' },
-      { clocks: { told: () => new Map(), learn: (account, ms) => void learnt.set(account, ms) } },
-    )
-    const offset = await waitFor(() => learnt.get('main'), { what: 'the offset', timeoutMs: 20_000 })
-    expect(Math.abs(offset - aheadMs)).toBeLessThan(1_000)
   })
 
   it('carries a trace from the tick to the pump, through another process', async () => {
@@ -124,15 +93,13 @@ describe.skipIf(!redisAvailable())('what can be seen of a fleet', () => {
 
   it('drops jobs that hold nonsense or name what is not planned, with a line, and works on', async () => {
     const redis = await useRedis()
-    const queues = openQueues(connected(redis.url), redis.keyPrefix, noProblem)
-    await queues.lanes.live.add('live', { zone: 'x' })
-    await queues.lanes.live.add('live', {})
-    await addJobs(
-      queues,
-      'live',
-      [{ stream: streamOf(99), account: 'main', lane: 'live', reason: 'due' }],
-      undefined,
-    )
+    const { keyPrefix } = redis
+    const client = connected(redis.url)
+    const queues = new Queues({ client, keyPrefix, sinks: ['archive'], voice: noProblem })
+    const live = queues.of('live', 'archive')
+    await live.add('live', { zone: 'x' })
+    await live.add('live', {})
+    await queues.add('live', 'archive', [{ stream: streamOf(99), reason: 'due' }])
     const { due, happenings } = await started(redis, {})
     await waitFor(() => [...due.values()].every((atMs) => atMs === Infinity), { what: 'both pumps' })
     const lines = happenings.flatMap((each) => (each.name === 'Warned' ? [each.text] : []))
@@ -141,10 +108,9 @@ describe.skipIf(!redisAvailable())('what can be seen of a fleet', () => {
       expect.stringContaining('its zone is no whole number'),
       expect.stringContaining('this process does not plan'),
     ])
-    await waitFor(
-      async () => Object.values(await queues.lanes.live.getJobCounts()).every((count) => count === 0),
-      { what: 'an empty queue' },
-    )
+    await waitFor(async () => Object.values(await live.getJobCounts()).every((count) => count === 0), {
+      what: 'an empty queue',
+    })
     await queues.close()
   })
 
@@ -161,7 +127,7 @@ describe.skipIf(!redisAvailable())('what can be seen of a fleet', () => {
     await waitFor(() => [...due.values()].every((atMs) => atMs === Infinity), { what: 'both pumps' })
     const client = connected(redis.url)
     const kept = async () =>
-      (await client.keys(`{${redis.keyPrefix}}:queue:live:*`)).filter(
+      (await client.keys(`{${redis.keyPrefix}}:queue:live-archive:*`)).filter(
         (key) => !/:(?:meta|events|id|marker|stalled-check)$/.test(key),
       )
     await waitFor(async () => (await kept()).length === 0, { what: 'an empty queue' })

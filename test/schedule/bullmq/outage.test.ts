@@ -2,9 +2,10 @@ import { describe, expect, it, type TestContext } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import type { Happening } from '../../../src/domain/happening.ts'
 import { isFailure } from '../../../src/domain/failure.ts'
-import { createBullmqSchedule } from '../../../src/schedule/bullmq/schedule.ts'
+import { BullmqSchedule } from '../../../src/schedule/bullmq/schedule.ts'
 import { plannedStream, streamOf } from '../../contract/schedule/planned.ts'
 import { connected } from '../../redis/connected.ts'
+import { sharedGates } from '../../redis/shared-gates.ts'
 import { serversAt } from '../../redis/servers.ts'
 import { redisServerAvailable, startRedis, type TestRedisServer } from '../../setup/redis.ts'
 import { waitFor } from '../../setup/wait-for.ts'
@@ -18,22 +19,24 @@ function scheduleAt(server: TestRedisServer, test: TestContext, { pumpMs = 20 } 
   const zones = [1, 2, 3, 4, 5]
   const dueAtMs = new Map<number, number>()
   const plannedOf = (zone: number) => plannedStream(streamOf(zone), 'live', dueAtMs.get(zone) ?? 0)
-  const schedule = createBullmqSchedule(
+  const schedule = new BullmqSchedule(
     {
       connection: serversAt(server.url),
       keyPrefix: server.keyPrefix,
       role: 'all',
+      sinks: ['archive'],
       streams: 3,
       backfillStreams: 1,
       tickMs: 300,
     },
     {
       clock: systemClock,
-      sinks: 1,
+      gateOf: sharedGates(connected(server.url), server.keyPrefix),
+      fail: async () => undefined,
       telemetry: { emit: (happening) => void seen.happenings.push(happening) },
       plan: async () => zones.map(plannedOf),
       planned: async ({ zone }) => plannedOf(zone),
-      async pump({ stream }, __, signal) {
+      async pump({ stream }, signal) {
         await systemClock.sleep(pumpMs, signal)
         dueAtMs.set(stream.zone, Date.now() + restMs)
         seen.pumps++

@@ -14,7 +14,7 @@ function untilPages(fleet: Fleet, pid: number, timeoutMs = 10_000): Promise<unkn
 
 // Each has keys of its own, and mostly waits.
 describe.skipIf(!redisAvailable())('a worker', { concurrent: true }, () => {
-  it('that is killed is taken over within a minute', async () => {
+  it('that is killed is taken over within a minute', { timeout: 120_000 }, async () => {
     // Under the locks that ship, not under shorter ones.
     const fleet = fleetAt(await useRedis(), { pages: 100_000, pageMs: 100 })
     await fleet.world.add('live', [1, 2])
@@ -73,5 +73,29 @@ describe.skipIf(!redisAvailable())('a worker', { concurrent: true }, () => {
       { what: 'pumps of all streams', timeoutMs: 20_000 },
     )
     await second.kill('SIGTERM')
+  })
+})
+
+describe.skipIf(!redisAvailable())('a stream whose page kills its process', () => {
+  it('backs off after the second worker, and the other streams go on', async () => {
+    const deadly = { deadly: [13], lockMs: 1_000, pages: 1 }
+    const fleet = fleetAt(await useRedis(), deadly)
+    await fleet.world.add('live', [13])
+    const scheduler = await fleet.start({ role: 'scheduler' })
+    const died = (pid: number) => async () =>
+      (await fleet.world.log()).some((entry) => entry.pid === pid && entry.zone === 13)
+    for (let worker = 0; worker < 2; worker++) {
+      const { pid } = await fleet.start()
+      await waitFor(died(pid), { what: `the end of worker ${worker}`, timeoutMs: 20_000 })
+    }
+    // The stream is told, and is not begun by this one.
+    const third = await fleet.start({ restMs: 3_600_000 })
+    await third.waitForLine(/^failed 13 crashed$/, 20_000)
+    await fleet.world.add('live', [1, 2, 3])
+    const ended = async () => (await fleet.world.log()).filter(({ what }) => what === 'end')
+    await waitFor(async () => (await ended()).length === 3, { what: 'the other streams' })
+    expect(await died(third.pid)()).toBe(false)
+    expect((await third.kill('SIGTERM'))?.code).toBe(0)
+    await scheduler.kill('SIGTERM')
   })
 })

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { Day } from '../../../src/domain/day.ts'
 import type { PlannedStream } from '../../../src/domain/plan.ts'
 import { noTrust } from '../../../src/domain/trust.ts'
-import { countSinks, shareOfSink } from '../../../src/schedule/fair-share.ts'
+import { sharesOf } from '../../../src/schedule/fair-share.ts'
 import { createPool } from '../../../src/schedule/local/pool.ts'
 import { takeNext } from '../../../src/schedule/local/take-next.ts'
 
@@ -23,21 +23,19 @@ function planned(zone: number, sink: string): PlannedStream {
   }
 }
 
-function ofSinks(count: number): PlannedStream[] {
-  return Array.from({ length: count }, (_, index) => planned(1, `sink-${index}`))
-}
+const names = (count: number) => Array.from({ length: count }, (_, index) => `sink-${index}`)
 
 test('a sink alone has all places', () => {
-  expect(shareOfSink(8, countSinks(ofSinks(1)))).toBe(8)
+  expect([...sharesOf(8, ['archive'])]).toEqual([['archive', 8]])
 })
 
-test('whichever sinks hang, all but one of them leave a place free, as long as there are as many places', () => {
+test('sinks share all places evenly, and each has one at least', () => {
   fc.assert(
-    fc.property(fc.integer({ min: 2, max: 64 }), fc.integer({ min: 2, max: 64 }), (places, sinks) => {
-      fc.pre(sinks <= places)
-      const share = shareOfSink(places, countSinks(ofSinks(sinks)))
-      expect(share).toBeGreaterThanOrEqual(1)
-      expect(share * (sinks - 1)).toBeLessThan(places)
+    fc.property(fc.integer({ min: 1, max: 64 }), fc.integer({ min: 1, max: 64 }), (places, sinks) => {
+      const shares = [...sharesOf(places, names(sinks)).values()]
+      expect(shares).toHaveLength(sinks)
+      expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(1)
+      expect(shares.reduce((sum, share) => sum + share, 0)).toBe(Math.max(places, sinks))
     }),
   )
 })
@@ -46,8 +44,12 @@ test('the first stream whose sink has a place is taken; none while all places ar
   const held = Promise.withResolvers<void>()
   const pool = createPool(() => 3)
   const queue = [planned(1, 'a'), planned(2, 'a'), planned(3, 'a'), planned(4, 'b'), planned(5, 'b')]
+  const shares = new Map([
+    ['a', 2],
+    ['b', 2],
+  ])
   const started: number[] = []
-  for (let next = takeNext(queue, pool, 2); next !== undefined; next = takeNext(queue, pool, 2)) {
+  for (let next; (next = takeNext(queue, pool, shares)) !== undefined;) {
     started.push(next.stream.zone)
     pool.run(String(next.stream.zone), next.stream.sink, () => held.promise)
   }
@@ -55,5 +57,5 @@ test('the first stream whose sink has a place is taken; none while all places ar
   expect(queue.map(({ stream }) => stream.zone)).toEqual([3, 5])
   held.resolve()
   await pool.drained()
-  expect(takeNext(queue, pool, 2)?.stream.zone).toBe(3)
+  expect(takeNext(queue, pool, shares)?.stream.zone).toBe(3)
 })

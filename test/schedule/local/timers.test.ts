@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Failure } from '../../../src/domain/failure.ts'
 import { createLocalSchedule } from '../../../src/schedule/local/schedule.ts'
+import { createAccountGate } from '../../../src/shield/account-gate.ts'
 import { createWorkshop, hang, type Workshop } from './workshop.ts'
 
 interface Watched {
@@ -14,11 +15,13 @@ interface Watched {
 
 function createWatched(workshop: Workshop, streams = 3, backfillStreams = 1) {
   const watched: Watched = { turns: 0, heartbeats: 0, housekeeps: 0, heartbeat: async () => undefined }
+  const gate = createAccountGate({ account: 'main', maxRequestsPerSecond: null }, workshop.clock)
   const schedule = createLocalSchedule({
     clock: workshop.clock,
     telemetry: { emit: (happening) => void workshop.happenings.push(happening) },
     plan: () => workshop.plan(),
-    pump: (planned, _, signal) => workshop.pump(planned, signal),
+    pump: (planned, signal) => workshop.pump(planned, signal),
+    gateOf: () => gate,
     streams: () => streams,
     backfillStreams: () => backfillStreams,
     heartbeat: async () => {

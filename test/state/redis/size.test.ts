@@ -13,7 +13,7 @@ import {
   buildStream,
   packed,
 } from '../../contract/checkpoint-store/builders.ts'
-import { addJobs, countJobs, openQueues } from '../../../src/schedule/bullmq/queues.ts'
+import { Queues } from '../../../src/schedule/bullmq/queues.ts'
 import { fencesOf } from '../../docs/fences.ts'
 import { own } from '../../setup/leftovers.ts'
 import { projectFolder } from '../../setup/project-folder.ts'
@@ -186,26 +186,22 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
 
   it('is what the README says for streams that wait in the queue', async () => {
     await client.flushall()
-    const queues = openQueues(client, 'shieldlog', (error) => expect.unreachable(String(error)))
+    const voice = (error: unknown) => expect.unreachable(String(error))
+    const queues = new Queues({ client, keyPrefix: 'shieldlog', sinks: ['archive'], voice })
     own({ what: 'queues', isLeft: () => true, remove: () => queues.close(), isFault: false })
     const traceparent = `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-01`
     const wait = (zones: readonly number[]) =>
-      addJobs(
-        queues,
+      queues.add(
         'live',
-        zones.map((zone) => ({
-          stream: buildStream({ zone }),
-          account: 'main',
-          lane: 'live',
-          reason: 'due',
-        })),
+        'archive',
+        zones.map((zone) => ({ stream: buildStream({ zone }), reason: 'due' })),
         { traceparent },
       )
     await wait([1])
     const before = await settled()
     const zones = Array.from({ length: 1_000 }, (_, at) => 1_000_000 + at)
     await wait(zones)
-    expect((await countJobs(queues))?.find(({ state }) => state === 'waiting')?.jobs).toBe(1_001)
+    expect((await queues.count()).find(({ state }) => state === 'waiting')?.jobs).toBe(1_001)
     await atMost(before + bytesOf.waiting * zones.length)
   })
 

@@ -1,0 +1,49 @@
+import type { PlannedStream } from '../domain/plan.ts'
+import { streamKey } from '../domain/stream.ts'
+
+/** What is due later is named by a later plan. */
+const horizonMs = 15_000
+/** A sink without any commit for so long takes nothing: streams that wait for its places wait for no request. */
+const hangsAfterMs = 20_000
+
+export interface LiveDueOptions {
+  /** The API's clock for the stream's account. */
+  readonly now: (planned: PlannedStream) => number
+  /** For how long this process has planned: what was due before could not begin. */
+  readonly plannedForMs: number
+  readonly dueAt: (planned: PlannedStream) => number
+  /** Whether a stream is to begin: it is neither worked on nor resting. */
+  readonly isToBegin: (planned: PlannedStream) => boolean
+}
+
+/**
+ * By account the live streams that are to begin, each with the ms until it is due: what account gates are told with each
+ * plan, so that backfills let them go first. Streams that wait for a sink which hangs hold no backfill back.
+ */
+export function liveDue(
+  planned: readonly PlannedStream[],
+  { now, plannedForMs, dueAt, isToBegin }: LiveDueOptions,
+): Map<string, Map<string, number>> {
+  const due = new Map(planned.map(({ zone }) => [zone.account, new Map<string, number>()]))
+  const silentMs = silenceOfSinks(planned, now)
+  for (const each of planned) {
+    if (each.lane !== 'live') continue
+    const inMs = dueAt(each) - now(each)
+    if (inMs > horizonMs || !isToBegin(each)) continue
+    const waitedMs = Math.min(-inMs, plannedForMs, silentMs.get(each.stream.sink) ?? Infinity)
+    if (waitedMs < hangsAfterMs) due.get(each.zone.account)?.set(streamKey(each.stream), inMs)
+  }
+  return due
+}
+
+/** Ms since the latest commit of each sink. */
+function silenceOfSinks(planned: readonly PlannedStream[], now: LiveDueOptions['now']): Map<string, number> {
+  const silentMs = new Map<string, number>()
+  for (const each of planned) {
+    const { sink } = each.stream
+    if (each.checkpoint === undefined) continue
+    const ms = now(each) - each.checkpoint.lastCommitAtMs
+    silentMs.set(sink, Math.min(ms, silentMs.get(sink) ?? Infinity))
+  }
+  return silentMs
+}

@@ -1,0 +1,37 @@
+import type { PlannedStream } from '../domain/plan.ts'
+import { streamKey } from '../domain/stream.ts'
+import type { Clock } from '../ports/clock.ts'
+
+const restMs = 5_000
+const mostResting = 1_000
+
+/** Streams whose pump ended in a failure that no checkpoint could hold: they rest for 5 s in this process. */
+export class Rests {
+  readonly #clock: Clock
+  readonly #untilMs = new Map<string, number>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  begin(planned: Resting): void {
+    if (this.#untilMs.size >= mostResting) this.#untilMs.clear()
+    this.#untilMs.set(keyOf(planned), this.#clock.monotonic() + restMs)
+  }
+
+  has(planned: Resting): boolean {
+    const key = keyOf(planned)
+    const untilMs = this.#untilMs.get(key)
+    if (untilMs === undefined) return false
+    if (untilMs > this.#clock.monotonic()) return true
+    this.#untilMs.delete(key)
+    return false
+  }
+}
+
+type Resting = Pick<PlannedStream, 'stream' | 'lane'>
+
+/** A backfill that gave way holds up no poll of its stream. */
+function keyOf({ stream, lane }: Resting): string {
+  return `${lane} ${streamKey(stream)}`
+}
