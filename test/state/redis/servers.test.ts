@@ -203,18 +203,18 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
     const store = await openAt(stateAt(small.url))
     const { fence } = await store.ledger.take(stream, holder)
     await store.ledger.commit(buildCommit(stream, fence, 0))
-    await expect(
-      (async () => {
-        for (let at = 0; at < 100; at++) await admin.set(`ballast${at}`, randomBytes(100_000))
-      })(),
-    ).rejects.toThrow(/OOM/)
+    const fill = async (bytes: number) => {
+      for (let at = 0; at < 1_000; at++) await admin.set(`ballast${bytes}.${at}`, randomBytes(bytes))
+    }
+    // Small ones last: what a large request took on its way is free again, and would leave room for the commit.
+    for (const bytes of [100_000, 10_000, 1_000, 100]) await expect(fill(bytes)).rejects.toThrow(/OOM/)
     const commit = buildCommit(stream, fence, 1, {
       seen: new Map([[7, packed(1, 5_000)]]),
       deadLetters: [buildLetter()],
     })
     await expect(store.ledger.commit(commit)).rejects.toMatchObject(refused(/raise its maxmemory/))
     expect((await store.ledger.read(stream))?.commit).toBe(1)
-    for (let at = 0; at < 30; at++) await admin.del(`ballast${at}`)
+    for (let at = 0; at < 30; at++) await admin.del(`ballast100000.${at}`)
     expect((await store.ledger.loadSeen(stream, [7])).size).toBe(0)
     expect(await store.ledger.commit(commit)).toBe('done')
     expect((await store.ledger.loadSeen(stream, [7])).get(7)).toHaveLength(40_000)
