@@ -8,7 +8,7 @@ import type { AccountGate } from '../ports/account-gate.ts'
 import type { Holder } from '../ports/ledger.ts'
 import type { Schedule } from '../ports/schedule.ts'
 import type { Store } from '../ports/store.ts'
-import type { SinkReconciler } from '../pump/reconcile-sinks.ts'
+import type { SinkReconciler } from '../maintenance/housekeeping/reconcile-sinks.ts'
 import type { TickTracing } from '../telemetry/tracing.ts'
 
 export type Role = 'all' | 'scheduler' | 'worker'

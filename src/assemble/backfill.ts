@@ -4,9 +4,9 @@ import type { Config } from '../config/schema.ts'
 import type { Backfill, BackfillState } from '../domain/backfill.ts'
 import type { BackfillStatus } from '../domain/status.ts'
 import type { Store } from '../ports/store.ts'
-import { planBackfill, type BackfillPlan, type BackfillWish } from '../pump/backfill-plan.ts'
-import { createProgressReading, type StreamProgress } from '../pump/backfill-progress.ts'
-import { backfillStatuses } from '../pump/backfill-status.ts'
+import { planBackfill, type BackfillPlan, type BackfillWish } from '../maintenance/backfill/backfill-plan.ts'
+import { createProgressReading, type StreamProgress } from '../maintenance/backfill/backfill-progress.ts'
+import { backfillStatuses } from '../status/backfill-status.ts'
 import { runInPlace, type InPlace } from './backfill-in-place.ts'
 import { openExistingStore } from './existing-store.ts'
 import { createGround, type GroundOptions } from './ground.ts'
@@ -14,7 +14,12 @@ import { createReading } from './reading.ts'
 import { policyOf } from './shipping.ts'
 import { openStore, workersOn } from './state.ts'
 
-export { byDay, summed, type DayProgress, type StreamProgress } from '../pump/backfill-progress.ts'
+export {
+  byDay,
+  summed,
+  type DayProgress,
+  type StreamProgress,
+} from '../maintenance/backfill/backfill-progress.ts'
 export type { BackfillPlan, BackfillState, BackfillWish, InPlace }
 
 /** A backfill and how far its streams are, at one moment. */

@@ -1,6 +1,6 @@
 import type { Config } from '../config/schema.ts'
 import { todayOf } from '../domain/stream-state.ts'
-import { checkAll, type Checked, type ZoneFault } from '../pump/check.ts'
+import { checkAll, type Checked, type ZoneFault } from '../maintenance/read/check.ts'
 import { probeSqliteStore } from '../state/sqlite/probe.ts'
 import { createGround, zonesOf } from './ground.ts'
 import { openStore } from './state.ts'

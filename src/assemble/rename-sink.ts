@@ -1,6 +1,6 @@
 import type { Config, SinkConfig } from '../config/schema.ts'
 import { Failure } from '../domain/failure.ts'
-import { knownSinks, renameSink } from '../pump/rename-sink.ts'
+import { knownSinks, renameSink } from '../maintenance/housekeeping/rename-sink.ts'
 import { openExistingStore, stateName } from './existing-store.ts'
 import { createGround, createHolder } from './ground.ts'
 import { createLock } from './state.ts'

@@ -68,7 +68,10 @@ const pure: readonly { readonly part: RegExp; readonly packages: RegExp }[] = [
   // A fingerprint is a cryptographic hash: pure, and not to be written by hand.
   { part: /^src\/domain\/fingerprint\.ts$/, packages: /^node:crypto$/ },
   { part: /^src\/domain\//, packages: /^(?:date-fns\/\w+|@date-fns\/utc)$/ },
-  { part: /^src\/(?:pump|formats)\//, packages: /^(?:date-fns\/\w+|@date-fns\/utc)$/ },
+  {
+    part: /^src\/(?:pump|plan|status|maintenance|formats)\//,
+    packages: /^(?:date-fns\/\w+|@date-fns\/utc)$/,
+  },
   { part: /^src\/ports\//, packages: /^$/ },
 ]
 

@@ -1,0 +1,144 @@
+import type { Event } from '../../domain/event.ts'
+import { cancelled } from '../../domain/failure.ts'
+import type { Cursor } from '../../domain/page.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Source } from '../../ports/source.ts'
+import type { PartEnd } from '../audit/audited-sink.ts'
+
+/** Lines of a part in order; one that no event can be made of is undefined. */
+export interface ArchivedLines {
+  readonly part: string
+  /** Number of the first of them, from 1. */
+  readonly from: number
+  readonly events: readonly { readonly event: Event | undefined; readonly bytes: number }[]
+}
+
+export type ArchivedPiece = ArchivedLines | PartEnd
+
+/** What could not be read of a day. */
+export interface Unreadable {
+  /** Lines that no event can be made of; a torn last line counts too. */
+  lines: number
+  /** The first of them and damaged parts, for people; at most a few. */
+  where: string[]
+  damagedParts: number
+}
+
+const mostEvents = 1_000
+const mostBytes = 4_194_304
+const mostNamed = 5
+
+/**
+ * Reads a day's files of another sink page by page. Cursors are numbers of pages: they hold for this reading only. A page
+ * that is asked for again is read again from the first line.
+ */
+export class ArchiveSource implements Source {
+  readonly #read: () => AsyncIterable<ArchivedPiece>
+  readonly #clock: Clock
+  #pages: AsyncGenerator<readonly Event[]> | undefined
+  #number = 0
+  #next: IteratorResult<readonly Event[], unknown> | undefined
+  #unreadable = nothing()
+  #events = 0
+
+  constructor(read: () => AsyncIterable<ArchivedPiece>, clock: Clock) {
+    this.#read = read
+    this.#clock = clock
+  }
+
+  /** Of what was read until now. */
+  get unreadable(): Readonly<Unreadable> {
+    return this.#unreadable
+  }
+
+  /** Events that were read until now. */
+  get events(): number {
+    return this.#events
+  }
+
+  async fetchPage({ cursor }: { readonly cursor: Cursor | null }, signal: AbortSignal) {
+    const requestedAt = this.#clock.now()
+    const wanted = Number(cursor ?? 0)
+    if (this.#pages === undefined || wanted !== this.#number) await this.#begin(wanted, signal)
+    const page = await this.#advance(signal)
+    const isMore = this.#next?.done !== true
+    return {
+      events: page,
+      more: isMore,
+      next: isMore ? (String(this.#number) as Cursor) : null,
+      bytes: 0,
+      requestedAt,
+      release: () => undefined,
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pages?.return(undefined)
+    this.#pages = undefined
+  }
+
+  async #begin(number: number, signal: AbortSignal): Promise<void> {
+    await this.close()
+    this.#unreadable = nothing()
+    this.#events = 0
+    this.#number = 0
+    this.#pages = pagesOf(this.#read(), this.#unreadable)
+    this.#next = await this.#pages.next()
+    while (this.#number < number) await this.#advance(signal)
+  }
+
+  /** The page at hand; looks at the next one, since only that tells whether there is one. */
+  async #advance(signal: AbortSignal): Promise<readonly Event[]> {
+    if (signal.aborted) throw cancelled(signal.reason)
+    const page = this.#next?.done === false ? this.#next.value : []
+    this.#events += page.length
+    this.#number++
+    this.#next = await this.#pages?.next()
+    return page
+  }
+}
+
+function nothing(): Unreadable {
+  return { lines: 0, damagedParts: 0, where: [] }
+}
+
+/** The events of a day in pages; what cannot be read is written down and passed over. */
+export async function* pagesOf(
+  pieces: AsyncIterable<ArchivedPiece>,
+  unreadable: Unreadable,
+): AsyncGenerator<readonly Event[]> {
+  let page: Event[] = []
+  let pageBytes = 0
+  for await (const piece of pieces) {
+    if (!('events' in piece)) {
+      noteEnd(piece, unreadable)
+      continue
+    }
+    for (const [index, { event, bytes }] of piece.events.entries()) {
+      if (event === undefined) {
+        note(unreadable, `${piece.part}, line ${piece.from + index}`)
+        continue
+      }
+      if (page.length === mostEvents || (page.length > 0 && pageBytes + bytes > mostBytes)) {
+        yield page
+        page = []
+        pageBytes = 0
+      }
+      page.push(event)
+      pageBytes += bytes
+    }
+  }
+  if (page.length > 0) yield page
+}
+
+function noteEnd({ part, wholeLines, isTorn, damage }: PartEnd, unreadable: Unreadable): void {
+  if (damage !== undefined) {
+    unreadable.damagedParts++
+    if (unreadable.where.length < mostNamed) unreadable.where.push(`${part}: ${damage}`)
+  } else if (isTorn) note(unreadable, `${part}, line ${wholeLines + 1} (it has no end)`)
+}
+
+function note(unreadable: Unreadable, where: string): void {
+  unreadable.lines++
+  if (unreadable.where.length < mostNamed) unreadable.where.push(where)
+}

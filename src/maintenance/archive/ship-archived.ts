@@ -1,0 +1,123 @@
+import { beginArchiveScan, endArchiveScan } from '../../domain/archive-scan.ts'
+import { firstPlannedDay } from '../../domain/plan.ts'
+import { countMinute, type MinuteCount } from '../../domain/seen.ts'
+import { isReadable } from '../../domain/stream-state.ts'
+import type { Stream, Zone } from '../../domain/stream.ts'
+import { noTrust } from '../../domain/trust.ts'
+import type { AnySink } from '../../ports/sink.ts'
+import { ArchiveSource, pagesOf, type ArchivedPiece, type Unreadable } from './archive-source.ts'
+import { beginAnew } from '../begin-anew.ts'
+import { withStream } from '../../pump/hold-stream.ts'
+import { isIndexDropped, shippedUnknown } from '../../pump/index-dropped.ts'
+import { patiently } from '../../pump/retry-while-held.ts'
+import { pumpStream } from '../../pump/pump-stream.ts'
+import { createSeenWindow } from '../../pump/seen-window.ts'
+import { serveRequest } from '../serve-request.ts'
+import type { PumpDeps, PumpJob, Session } from '../../pump/session.ts'
+
+export interface ArchivedJob {
+  /** Id of its read request: random, never used before. */
+  readonly request: string
+  readonly stream: Stream
+  readonly zone: Zone
+  readonly sink: AnySink
+  /** The day's files; read from the first line on with each call. */
+  readonly read: () => AsyncIterable<ArchivedPiece>
+  /** Called after each page. */
+  readonly progressed: (shipped: number, present: number) => void
+}
+
+/** What became of one stream. */
+export interface Archived extends Readonly<Unreadable> {
+  readonly shipped: number
+  /** Delivered to the sink before. */
+  readonly present: number
+  /** Of those shipped: refused by the sink, and dead letters now. */
+  readonly refused: number
+  /** Why nothing was shipped; absent where that was tried. */
+  readonly leftOut?: string
+}
+
+/**
+ * Ships what a stream has not delivered of a day's files: the pump over another source, page by page with the fence for
+ * each. Throws the Failures of the sink and the store; what was shipped until then is known.
+ */
+export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: AbortSignal): Promise<Archived> {
+  const { stream, zone, sink, progressed, request: id } = job
+  const wish = { id, source: 'archive' } as const
+  const held: PumpJob = { stream, zone, sink, lane: 'backfill', trust: noTrust, wish, mayGoOn: () => false }
+  const prepare = () => withStream(held, deps, (session) => begin(session, wish.id))
+  if ((await patiently(prepare, deps, signal)) === 'index dropped') return compareCounts(job, deps)
+  const source = new ArchiveSource(job.read, deps.clock)
+  const tally = createTally()
+  try {
+    const { store, clock } = deps
+    const pump = async (abort: AbortSignal) => {
+      const failure = await pumpStream(held, { ...deps, source }, abort)
+      const { archives, lastRequest } = (await deps.store.ledger.read(stream)) ?? {}
+      tally.found(archives?.[wish.id]?.found ?? (lastRequest?.id === wish.id ? (lastRequest.found ?? 0) : 0))
+      progressed(tally.shipped(), Math.max(0, source.events - tally.shipped()))
+      return failure
+    }
+    const served = await serveRequest(stream, wish, { store, clock, pump, now: () => clock.now() }, signal)
+    const { deadLetters: refused, outcome, reason } = served
+    const shipped = tally.shipped()
+    const leftOut = outcome === 'left_out' ? { leftOut: reason ?? shippedUnknown } : {}
+    return { shipped, present: source.events - shipped, refused, ...source.unreadable, ...leftOut }
+  } finally {
+    await source.close()
+  }
+}
+
+/** What a scan found in all, also where another command made it begin anew. */
+function createTally() {
+  let [shipped, last] = [0, 0]
+  return {
+    found(now: number) {
+      shipped += now >= last ? now - last : now
+      last = now
+    },
+    shipped: () => shipped,
+  }
+}
+
+/** From here on fingerprints of the stream stay until its scan has ended. */
+async function begin(session: Session, request: string): Promise<'begun' | 'index dropped'> {
+  const { checkpoint, commit, now } = session
+  if (checkpoint().commit === 0) await beginAnew(session, { isOver: !(await isPolled(session)) })
+  await commit(beginArchiveScan(checkpoint(), request, now()))
+  if (!(await isIndexDropped(session))) return 'begun'
+  await commit(endArchiveScan(checkpoint(), request))
+  return 'index dropped'
+}
+
+/** Whether polls will come to the day, which then belongs to them. A day that nobody polls must not wait for a sweep. */
+async function isPolled({ job, deps, policy, now }: Session): Promise<boolean> {
+  const { zone, day, sink } = job.stream
+  if (!isReadable(day, now(), policy)) return false
+  const pair = (await deps.store.catalogue.routes()).find((each) => each.zone === zone && each.sink === sink)
+  return day >= (pair?.firstDay ?? firstPlannedDay(now(), policy))
+}
+
+/** Of such a day counts and hashes are left: where they tell that all of it was shipped, nothing is to be done. */
+async function compareCounts(job: ArchivedJob, { store }: PumpDeps): Promise<Archived> {
+  const unreadable: Unreadable = { lines: 0, damagedParts: 0, where: [] }
+  const minutes = new Map<number, MinuteCount>()
+  let present = 0
+  for await (const events of pagesOf(job.read(), unreadable)) {
+    present += events.length
+    for (const [minute, packed] of createSeenWindow(store.ledger, job.stream).pack(events)) {
+      const { count, hash } = countMinute(minute, packed)
+      const before = minutes.get(minute) ?? { minute, count: 0, hash: 0n }
+      const sum = BigInt.asUintN(64, before.hash + hash)
+      minutes.set(minute, { minute, count: before.count + count, hash: sum })
+    }
+  }
+  const ledger = new Map((await store.ledger.minutes(job.stream)).map((each) => [each.minute, each]))
+  const isThere = [...minutes.values()].every(({ minute, count, hash }) => {
+    const own = ledger.get(minute)
+    return own?.count === count && own.hash === hash
+  })
+  const nothing = { shipped: 0, refused: 0, ...unreadable }
+  return isThere ? { ...nothing, present } : { ...nothing, present: 0, leftOut: shippedUnknown }
+}

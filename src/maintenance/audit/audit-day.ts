@@ -1,0 +1,166 @@
+import type { Checkpoint } from '../../domain/checkpoint.ts'
+import { startOf, type Day } from '../../domain/day.ts'
+import { isFailure } from '../../domain/failure.ts'
+import type { Policy } from '../../domain/policy.ts'
+import type { MinuteCount } from '../../domain/seen.ts'
+import { stateOf } from '../../domain/stream-state.ts'
+import type { Stream, Zone } from '../../domain/stream.ts'
+import type { Store } from '../../ports/store.ts'
+import type { StreamAudit } from './audit-report.ts'
+import { differingParts, type AuditedSink } from './audited-sink.ts'
+import { compareMinutes, differingMinutes, type MinuteDifference } from './compare-ledger.ts'
+import { DayListing } from './day-listing.ts'
+import { createMissingEvents, type MissingEvents } from './missing-events.ts'
+import { readDay, type ReadDeps } from '../read/read-day.ts'
+
+export interface AuditJob {
+  readonly zone: Zone
+  readonly day: Day
+  readonly sinks: readonly AuditedSink[]
+}
+
+export interface AuditDeps extends ReadDeps {
+  readonly store: Store
+  readonly policy: Policy
+  /** A running process ships on this store, so what has just happened is about to be shipped. */
+  isShipping(): Promise<boolean>
+}
+
+/** How each sink's ledger compares with what the API lists of the day. */
+export interface DayAudit {
+  readonly streams: readonly StreamAudit[]
+  readonly listing: DayListing
+}
+
+interface Subject {
+  readonly sink: AuditedSink
+  readonly stream: Stream
+  readonly before: readonly MinuteCount[]
+  readonly events: MissingEvents
+}
+
+const mostRestarts = 3
+const minutesAtOnce = 60
+const lookAgainMs = 1_000
+const longestWaitMs = 90_000
+
+/**
+ * Reads a day anew and compares it with the ledger of each sink, without a fence. Throws a Failure when it could not
+ * look: the API does not answer, the day cannot be read, the store is out of reach.
+ */
+export async function auditDay(job: AuditJob, deps: AuditDeps, signal: AbortSignal): Promise<DayAudit> {
+  const { zone, day, sinks } = job
+  const subjects: Subject[] = []
+  for (const sink of sinks) {
+    const stream = { zone: zone.id, day, sink: sink.name }
+    const before = await deps.store.ledger.minutes(stream)
+    subjects.push({ sink, stream, before, events: createMissingEvents(deps.store, stream) })
+  }
+  const listing = await listDay(job, subjects, deps, signal)
+  const listedAtMs = deps.apiClock.now(zone.account)
+  const reports: StreamAudit[] = []
+  for (const subject of subjects)
+    reports.push(await judge(job, subject, { listing, listedAtMs }, deps, signal))
+  return { streams: reports, listing }
+}
+
+async function listDay(
+  { zone, day }: AuditJob,
+  subjects: readonly Subject[],
+  deps: AuditDeps,
+  signal: AbortSignal,
+): Promise<DayListing> {
+  const listing = new DayListing()
+  for (let restarts = 0; ; restarts++) {
+    try {
+      for await (const { events } of readDay({ zone, day }, deps, signal)) {
+        for (const event of events) listing.add(event)
+        for (const subject of subjects) await subject.events.note(events)
+      }
+      return listing
+    } catch (error) {
+      // What was listed stays listed.
+      if (!isFailure(error, 'cursor_expired') || restarts >= mostRestarts) throw error
+    }
+  }
+}
+
+/** Looks again while a running process is about to ship what has only just appeared. */
+async function judge(
+  { zone }: AuditJob,
+  subject: Subject,
+  listed: { readonly listing: DayListing; readonly listedAtMs: number },
+  deps: AuditDeps,
+  signal: AbortSignal,
+): Promise<StreamAudit> {
+  const { policy, clock } = deps
+  const untilMs = clock.monotonic() + Math.min(longestWaitMs, policy.everyMs * 2 + 10_000)
+  for (;;) {
+    const { after, differences } = await compare(subject, listed.listing, deps.store)
+    const checkpoint = await deps.store.ledger.read(subject.stream)
+    const dueUntilMs = dueUntilOf(subject.stream, checkpoint, deps, zone)
+    const missing = subject.events.reportOf(differences, dueUntilMs)
+    const isFresh =
+      missing.due > 0 &&
+      dueUntilMs !== Infinity &&
+      missing.oldestMs > dueUntilMs - policy.overlapMs &&
+      dueUntilMs <= listed.listedAtMs
+    if (isFresh && clock.monotonic() < untilMs && (await deps.isShipping())) {
+      await clock.sleep(lookAgainMs, signal)
+      continue
+    }
+    const parts = await differingParts(subject.sink, subject.stream, deps, signal)
+    let [surplus, held] = [0, 0]
+    for (const difference of differences) surplus += difference.surplus
+    for (const { count } of after) held += count
+    return {
+      zone: zone.id,
+      name: zone.name,
+      day: subject.stream.day,
+      sink: subject.stream.sink,
+      isEqual: missing.due === 0 && surplus === 0 && parts.every(({ fault }) => fault === 'foreign'),
+      listed: listed.listing.events,
+      ledger: held,
+      missing: missing.due,
+      surplus,
+      notYetDue: missing.notYetDue,
+      ...(checkpoint?.caughtUpAtMs !== undefined && {
+        caughtUpAt: new Date(checkpoint.caughtUpAtMs).toISOString(),
+      }),
+      deadLetters: checkpoint?.counters.deadLetters ?? 0,
+      dropped: checkpoint?.counters.dropped ?? 0,
+      isByCounts: differences.some(({ missingFingerprints }) => missingFingerprints === undefined),
+      minutes: missing.minutes,
+      missingEvents: missing.events,
+      parts,
+    }
+  }
+}
+
+async function compare(
+  { stream, before }: Subject,
+  listing: DayListing,
+  store: Store,
+): Promise<{ after: readonly MinuteCount[]; differences: MinuteDifference[] }> {
+  const after = await store.ledger.minutes(stream)
+  const ledger = { before, after }
+  const minutes = differingMinutes(listing, ledger)
+  const differences: MinuteDifference[] = []
+  for (let from = 0; from < minutes.length; from += minutesAtOnce) {
+    const some = minutes.slice(from, from + minutesAtOnce)
+    differences.push(...compareMinutes(some, listing, ledger, await store.ledger.loadSeen(stream, some)))
+  }
+  return { after, differences }
+}
+
+/** Newer events of an open stream need not have been read yet. Infinity: everything that is listed is due. */
+function dueUntilOf(
+  stream: Stream,
+  checkpoint: Checkpoint | undefined,
+  { apiClock, policy }: AuditDeps,
+  zone: Zone,
+): number {
+  if (checkpoint === undefined) return Infinity
+  const state = stateOf(stream.day, checkpoint.ended, apiClock.now(zone.account), policy)
+  return state === 'open' ? (checkpoint.caughtUpAtMs ?? startOf(stream.day)) : Infinity
+}

@@ -1,0 +1,230 @@
+import type { Checkpoint } from '../../domain/checkpoint.ts'
+import type { Identity } from '../../domain/event.ts'
+import { cancelled, Failure } from '../../domain/failure.ts'
+import { minuteOf, unpackFingerprints, type MinuteCount } from '../../domain/seen.ts'
+import { streamKey, type Stream, type Zone } from '../../domain/stream.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Store } from '../../ports/store.ts'
+import { seenAs } from '../../pump/adopt.ts'
+import type { FileAudit, FileMinute } from './audit-report.ts'
+import { differingParts, type AuditedSink, type PartEnd, type PartsDeps } from './audited-sink.ts'
+import { proves } from './compare-ledger.ts'
+import { DoubtfulMinute, FaultTally, MinuteTally } from './line-tally.ts'
+
+export interface AuditFilesDeps extends PartsDeps {
+  readonly store: Store
+  readonly clock: Clock
+}
+
+/** What a repair needs to know besides the report. */
+export interface FilesLooked {
+  readonly report: FileAudit
+  /** By which it was looked. */
+  readonly checkpoint: Checkpoint
+  /** Fingerprints by minute of events without a line, and of lines without an event; at most a million of each. */
+  readonly absent: ReadonlyMap<number, readonly bigint[]>
+  readonly strange: ReadonlyMap<number, readonly bigint[]>
+  readonly ends: ReadonlyMap<string, PartEnd>
+}
+
+/** A sink whose parts can be read. */
+export type ReadableSink = AuditedSink & Required<Pick<AuditedSink, 'readLines'>>
+
+/** Events whose fingerprints are in memory at once, twice. */
+const eventsAtOnce = 1_000_000
+const minutesAtOnce = 60
+const mostTries = 100
+const pauseMs = 100
+
+interface Snapshot {
+  readonly checkpoint: Checkpoint
+  readonly ledger: readonly MinuteCount[]
+  readonly letters: readonly Identity[]
+}
+
+/**
+ * Reads the parts of one stream up to their committed lengths and compares every line with the ledger. First all
+ * minutes by count and hash, which takes no memory; then the lines of those that differ, one by one. Throws a Failure
+ * when it could not look.
+ */
+export async function auditFiles(
+  { zone, stream, sink }: { readonly zone: Zone; readonly stream: Stream; readonly sink: ReadableSink },
+  deps: AuditFilesDeps,
+  signal: AbortSignal,
+): Promise<FilesLooked> {
+  const snapshot = await readSnapshot(stream, deps, signal)
+  const { checkpoint, ledger, letters } = snapshot
+  const expected = new MinuteTally(ledger)
+  for (const letter of letters) expected.add(letter, -1)
+  const faults = new FaultTally()
+  const { lines, tally, ends } = await countLines({ stream, sink, snapshot }, faults, signal)
+  const doubtful = expected.differing(tally)
+  const holes = { absent: new Map<number, bigint[]>(), strange: new Map<number, bigint[]>() }
+  const room = { absent: eventsAtOnce, strange: eventsAtOnce }
+  const minutes: FileMinute[] = []
+  let isByCounts = false
+  for (const some of rounds(doubtful, expected, tally)) {
+    const looked = await loadMinutes(some, stream, snapshot, deps)
+    await lookAtLines({ stream, sink, snapshot }, looked, faults, signal)
+    for (const [minute, each] of looked) {
+      const report = each.report(minute, expected.at(minute))
+      if (report.missing + report.surplus > 0) minutes.push(report)
+      isByCounts ||= each.isByCounts
+      for (const kind of ['absent', 'strange'] as const) {
+        const some = [...each[kind]()].slice(0, room[kind])
+        room[kind] -= some.length
+        if (some.length > 0) holes[kind].set(minute, some)
+      }
+    }
+  }
+  const parts = await differingParts(sink, stream, deps, signal)
+  const dropped = checkpoint.counters.dropped ?? 0
+  const elsewhere = linesElsewhere(checkpoint, parts)
+  let [absent, surplus, held] = [0, 0, 0]
+  for (const { missing, surplus: more } of minutes) [absent, surplus] = [absent + missing, surplus + more]
+  for (const { count } of ledger) held += count
+  // Which ones were dropped, or stand in the parts of another host, nobody knows here; how many is known.
+  const missing = Math.max(0, absent - dropped - elsewhere)
+  const isSound = missing + surplus + faults.total === 0 && parts.every(({ fault }) => fault === 'foreign')
+  return {
+    checkpoint,
+    report: {
+      zone: zone.id,
+      name: zone.name,
+      day: stream.day,
+      sink: stream.sink,
+      isEqual: isSound,
+      lines,
+      ledger: held,
+      deadLetters: letters.length,
+      dropped,
+      missing,
+      faults: faults.counts,
+      isByCounts,
+      minutes: missing + surplus === 0 ? [] : minutes,
+      faultyLines: faults.named(),
+      parts,
+    },
+    ...(missing === 0 || elsewhere > 0 ? { ...holes, absent: new Map() } : holes),
+    ends,
+  }
+}
+
+function linesElsewhere({ committed }: Checkpoint, parts: FileAudit['parts']): number {
+  const names = new Set(parts.flatMap(({ part, isElsewhere }) => (isElsewhere === true ? [part] : [])))
+  let lines = 0
+  for (const committedPart of committed) if (names.has(committedPart.part)) lines += committedPart.lines
+  return lines
+}
+
+/** Committed lengths, ledger and letters of one commit, without a fence. */
+async function readSnapshot(
+  stream: Stream,
+  { store, clock }: AuditFilesDeps,
+  signal: AbortSignal,
+): Promise<Snapshot> {
+  for (let tries = 0; tries < mostTries; tries++) {
+    const checkpoint = await store.ledger.read(stream)
+    if (checkpoint === undefined) {
+      const why = 'it was never shipped, or longer ago than state.keepDays'
+      throw new Failure('refuse', 'rejected', `the state knows nothing of ${streamKey(stream)}: ${why}`)
+    }
+    const ledger = await store.ledger.minutes(stream)
+    const letters = await store.deadLetters.keys(stream)
+    const isStill = (await store.ledger.read(stream))?.commit === checkpoint.commit
+    if (isStill) return { checkpoint, ledger, letters }
+    await clock.sleep(pauseMs, signal)
+  }
+  throw new Failure('retry', 'held', `${streamKey(stream)} is written to without a pause: try again later`)
+}
+
+interface Subject {
+  readonly stream: Stream
+  readonly sink: ReadableSink
+  readonly snapshot: Snapshot
+}
+
+async function countLines(
+  { stream, sink, snapshot }: Subject,
+  faults: FaultTally,
+  signal: AbortSignal,
+): Promise<{ lines: number; tally: MinuteTally; ends: Map<string, PartEnd> }> {
+  const tally = new MinuteTally()
+  const ends = new Map<string, PartEnd>()
+  let lines = 0
+  for await (const piece of sink.readLines(stream, snapshot.checkpoint.committed)) {
+    if (signal.aborted) throw cancelled(signal.reason)
+    const { part } = piece
+    if ('identities' in piece) {
+      lines += piece.identities.length
+      for (const [index, identity] of piece.identities.entries()) {
+        if (identity === undefined) faults.add({ part, line: piece.from + index, fault: 'unreadable' })
+        else tally.add(identity)
+      }
+      continue
+    }
+    ends.set(part, piece)
+    const line = piece.wholeLines + 1
+    if (piece.damage !== undefined) faults.add({ part, line, fault: 'damaged', why: piece.damage })
+    else if (piece.isTorn) faults.add({ part, line, fault: 'torn' })
+  }
+  return { lines, tally, ends }
+}
+
+/** Minutes in groups that fit into memory. */
+function* rounds(minutes: readonly number[], expected: MinuteTally, found: MinuteTally): Generator<number[]> {
+  let some: number[] = []
+  let events = 0
+  for (const minute of minutes) {
+    const size = Math.max(expected.at(minute).count, found.at(minute).count)
+    if (some.length > 0 && events + size > eventsAtOnce) {
+      yield some
+      some = []
+      events = 0
+    }
+    some.push(minute)
+    events += size
+  }
+  if (some.length > 0) yield some
+}
+
+async function loadMinutes(
+  minutes: readonly number[],
+  stream: Stream,
+  { ledger, letters }: Snapshot,
+  { store }: AuditFilesDeps,
+): Promise<Map<number, DoubtfulMinute>> {
+  const counts = new Map(ledger.map((entry) => [entry.minute, entry]))
+  const waiting = new Set(letters.map((letter) => seenAs(letter).fingerprint))
+  const looked = new Map<number, DoubtfulMinute>()
+  for (let from = 0; from < minutes.length; from += minutesAtOnce) {
+    const some = minutes.slice(from, from + minutesAtOnce)
+    const seen = await store.ledger.loadSeen(stream, some)
+    for (const minute of some) {
+      const entry = counts.get(minute)
+      const all = unpackFingerprints(seen.get(minute) ?? new Uint8Array())
+      // What came since the snapshot stands behind.
+      const known = proves(all, entry) ? all.slice(0, entry?.count ?? 0) : undefined
+      looked.set(minute, new DoubtfulMinute(known?.filter((each) => !waiting.has(each))))
+    }
+  }
+  return looked
+}
+
+async function lookAtLines(
+  { stream, sink, snapshot }: Subject,
+  looked: ReadonlyMap<number, DoubtfulMinute>,
+  faults: FaultTally,
+  signal: AbortSignal,
+): Promise<void> {
+  for await (const piece of sink.readLines(stream, snapshot.checkpoint.committed)) {
+    if (signal.aborted) throw cancelled(signal.reason)
+    if (!('identities' in piece)) continue
+    for (const [index, identity] of piece.identities.entries()) {
+      if (identity === undefined) continue
+      const { fingerprint, timeMs } = seenAs(identity)
+      const fault = looked.get(minuteOf(timeMs))?.fault(fingerprint)
+      if (fault !== undefined) faults.add({ part: piece.part, line: piece.from + index, fault, ...identity })
+    }
+  }
+}

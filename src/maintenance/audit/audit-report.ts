@@ -1,0 +1,120 @@
+import type { Day } from '../../domain/day.ts'
+
+/** A part of a file sink that is not as its committed lengths say. */
+export interface PartReport {
+  readonly part: string
+  readonly fault: 'missing' | 'short' | 'longer' | 'unknown' | 'foreign'
+  readonly expectedBytes?: number
+  readonly foundBytes?: number
+  readonly why: string
+  /** Nothing on this path knows its writer: it may lie on the disk of another host. */
+  readonly isElsewhere?: boolean
+}
+
+/** Counts are events. */
+export interface MinuteReport {
+  /** Start of the minute of event time, ISO 8601; null for events without a time. */
+  readonly minute: string | null
+  readonly listed: number
+  readonly ledger: number
+  readonly missing: number
+  readonly surplus: number
+  readonly notYetDue: number
+}
+
+export interface EventReport {
+  readonly id: string
+  readonly time?: string
+}
+
+/** How one zone, day and sink compares with what the API lists. */
+export interface StreamAudit {
+  readonly zone: number
+  readonly name: string
+  readonly day: Day
+  readonly sink: string
+  readonly isEqual: boolean
+  /** Events that the API lists, and events that the ledger has. */
+  readonly listed: number
+  readonly ledger: number
+  /** Listed by the API, not in the ledger, and due: the stream was caught up later than they happened. */
+  readonly missing: number
+  /** In the ledger, and not listed by the API. */
+  readonly surplus: number
+  /** Listed by the API, not in the ledger, and newer than what the stream is caught up to. */
+  readonly notYetDue: number
+  readonly caughtUpAt?: string
+  /** Of the ledger's events, those that the sink refused and that wait in the store. */
+  readonly deadLetters: number
+  /** Of the ledger's events, dead letters that a person dropped. */
+  readonly dropped: number
+  /** The fingerprints are gone, so that only counts and hashes were compared. */
+  readonly isByCounts: boolean
+  /** Minutes that differ. */
+  readonly minutes: readonly MinuteReport[]
+  /** The first of the missing events, as far as they can be told. */
+  readonly missingEvents: readonly EventReport[]
+  /** All that differ; foreign ones, whose lines are nobody's loss, do not make the stream differ. */
+  readonly parts: readonly PartReport[]
+  /** What a repair shipped. */
+  readonly repaired?: number
+}
+
+/**
+ * What is wrong with one line of a part:
+ * - `unreadable`: no line that any format wrote.
+ * - `unknown`: a line of an event that the ledger does not have, or that waits as a dead letter.
+ * - `doubled`: its event stands in an earlier line already.
+ * - `torn`: the committed part of the file ends within it.
+ * - `damaged`: from here on the part cannot be read.
+ */
+export type LineFault = 'unreadable' | 'unknown' | 'doubled' | 'torn' | 'damaged'
+
+export interface LineReport {
+  readonly part: string
+  /** From 1. */
+  readonly line: number
+  readonly fault: LineFault
+  readonly id?: string
+  readonly time?: string
+  readonly why?: string
+}
+
+/** Counts are events and lines. */
+export interface FileMinute {
+  readonly minute: string | null
+  /** Events of the ledger that should have a line. */
+  readonly ledger: number
+  readonly lines: number
+  readonly missing: number
+  readonly surplus: number
+}
+
+/** How the parts of a file sink compare with the ledger, line by line. */
+export interface FileAudit {
+  readonly zone: number
+  readonly name: string
+  readonly day: Day
+  readonly sink: string
+  readonly isEqual: boolean
+  /** Whole lines up to the committed lengths, and events in the ledger. */
+  readonly lines: number
+  readonly ledger: number
+  /** Of the ledger's events, those that need no line: they wait as dead letters, or were dropped. */
+  readonly deadLetters: number
+  readonly dropped: number
+  /** Events of the ledger without a line. */
+  readonly missing: number
+  /** Lines that should not be there, by what is wrong with them. */
+  readonly faults: Readonly<Record<LineFault, number>>
+  /** The fingerprints are gone, so that only counts and hashes by minute were compared. */
+  readonly isByCounts: boolean
+  /** Minutes that differ. */
+  readonly minutes: readonly FileMinute[]
+  /** The first of the faulty lines, by part and number. */
+  readonly faultyLines: readonly LineReport[]
+  readonly parts: readonly PartReport[]
+  /** Events without a line that a repair delivered again, and lines that it took into the ledger. */
+  readonly restored?: number
+  readonly adopted?: number
+}

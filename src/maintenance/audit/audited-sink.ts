@@ -1,0 +1,63 @@
+import type { Checkpoint } from '../../domain/checkpoint.ts'
+import type { CommittedPart } from '../../domain/delivery.ts'
+import type { Identity } from '../../domain/event.ts'
+import type { Stream } from '../../domain/stream.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Store } from '../../ports/store.ts'
+import type { PartReport } from './audit-report.ts'
+
+/** Lines of a part in order; one that no format knows has no identity. */
+export interface PartLines {
+  readonly part: string
+  readonly from: number
+  readonly identities: readonly (Identity | undefined)[]
+}
+
+/** Where the reading of a part ended. */
+export interface PartEnd {
+  readonly part: string
+  readonly wholeLines: number
+  readonly wholeBytes: number
+  readonly isTorn: boolean
+  readonly isCompressed: boolean
+  readonly damage?: string
+}
+
+export interface AuditedSink {
+  readonly name: string
+  /** Parts of a sink that keeps committed lengths. Absent for others. */
+  compareParts?(stream: Stream, checkpoint: Checkpoint | undefined): Promise<readonly PartReport[]>
+  /** What its parts hold up to these committed lengths. Absent for other sinks. */
+  readLines?(stream: Stream, committed: readonly CommittedPart[]): AsyncIterable<PartLines | PartEnd>
+}
+
+export interface PartsDeps {
+  readonly store: Pick<Store, 'ledger'>
+  readonly clock: Clock
+  /** A running process ships on this store, so what has just happened is about to be shipped. */
+  isShipping(): Promise<boolean>
+}
+
+const partLooks = 5
+const partPauseMs = 300
+
+/** A delivery that is under way lengthens a part before its new length is committed. */
+export async function differingParts(
+  sink: AuditedSink,
+  stream: Stream,
+  { store, clock, isShipping }: PartsDeps,
+  signal: AbortSignal,
+): Promise<readonly PartReport[]> {
+  if (sink.compareParts === undefined) return []
+  for (let looks = 1; ; looks++) {
+    const parts = await sink.compareParts(stream, await store.ledger.read(stream))
+    if (parts.every(({ fault }) => fault === 'foreign')) return parts
+    if (looks < partLooks) {
+      await clock.sleep(partPauseMs, signal)
+      continue
+    }
+    // What lies beyond the committed lengths is either being committed, or the leftover of a process that died.
+    if (!(await isShipping())) return parts
+    return parts.filter(({ fault }) => fault !== 'longer' && fault !== 'unknown')
+  }
+}

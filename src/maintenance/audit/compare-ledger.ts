@@ -1,0 +1,107 @@
+import { unpackFingerprints, type MinuteCount } from '../../domain/seen.ts'
+import type { DayListing, ListedMinute } from './day-listing.ts'
+
+/** A minute of which API and ledger tell different things. Counts are events. */
+export interface MinuteDifference {
+  readonly minute: number
+  readonly listed: number
+  readonly ledger: number
+  /** Listed by the API, and not in the ledger. */
+  readonly missing: number
+  /** In the ledger, and not listed by the API. */
+  readonly surplus: number
+  /** Those that are missing; undefined where the fingerprints are gone and only counts tell. */
+  readonly missingFingerprints?: readonly bigint[]
+}
+
+/** The ledger when the reading of the API began, and when it had ended. */
+export interface Ledger {
+  readonly before: readonly MinuteCount[]
+  readonly after: readonly MinuteCount[]
+}
+
+/** Minutes that have to be looked at one by one. */
+export function differingMinutes(listing: DayListing, ledger: Ledger): number[] {
+  const after = byMinute(ledger.after)
+  const minutes = new Set([...listing.minutes.keys(), ...after.keys()])
+  return [...minutes]
+    .filter((minute) => {
+      const listed = listing.minutes.get(minute)
+      const held = after.get(minute)
+      return sizeOf(listed) !== (held?.count ?? 0) || (listed?.hash ?? 0n) !== (held?.hash ?? 0n)
+    })
+    .sort((left, right) => left - right)
+}
+
+/**
+ * Compares minutes event by event where the fingerprints are there, else by count and hash. `seen` is read after
+ * `ledger.after`. Events that were committed while the API was read are no surplus: they may have appeared after their
+ * page was passed.
+ */
+export function compareMinutes(
+  minutes: readonly number[],
+  listing: DayListing,
+  ledger: Ledger,
+  seen: ReadonlyMap<number, Uint8Array>,
+): MinuteDifference[] {
+  const [before, after] = [byMinute(ledger.before), byMinute(ledger.after)]
+  return minutes.flatMap((minute) => {
+    const listed = listing.minutes.get(minute)
+    const held = { before: before.get(minute), after: after.get(minute) }
+    const difference = compareMinute(minute, listed, held, seen.get(minute))
+    return difference.missing + difference.surplus > 0 ? [difference] : []
+  })
+}
+
+function compareMinute(
+  minute: number,
+  listed: ListedMinute | undefined,
+  held: { readonly before: MinuteCount | undefined; readonly after: MinuteCount | undefined },
+  packed: Uint8Array | undefined,
+): MinuteDifference {
+  const counts = { minute, listed: sizeOf(listed), ledger: held.after?.count ?? 0 }
+  const seen = unpackFingerprints(packed ?? new Uint8Array())
+  if (!proves(seen, held.after)) return { ...counts, ...byCounts(listed, held.after) }
+  const known = new Set(seen)
+  const missingFingerprints = [...(listed?.fingerprints ?? [])].filter((each) => !known.has(each))
+  const surplus = surplusOf(seen, listed, held.before)
+  return { ...counts, missing: missingFingerprints.length, surplus, missingFingerprints }
+}
+
+/** Fingerprints are appended, so those of an earlier ledger come first; its hash tells whether that is so. */
+export function proves(seen: readonly bigint[], ledger: MinuteCount | undefined): boolean {
+  if (ledger === undefined) return true
+  if (seen.length < ledger.count) return false
+  let hash = 0n
+  for (const fingerprint of seen.slice(0, ledger.count)) hash = BigInt.asUintN(64, hash + fingerprint)
+  return hash === ledger.hash
+}
+
+function surplusOf(
+  seen: readonly bigint[],
+  listed: ListedMinute | undefined,
+  before: MinuteCount | undefined,
+): number {
+  const count = before?.count ?? 0
+  const isListed = (fingerprint: bigint) => listed?.fingerprints.has(fingerprint) === true
+  if (proves(seen, before)) return seen.slice(0, count).filter((each) => !isListed(each)).length
+  return Math.max(0, seen.filter((each) => !isListed(each)).length - (seen.length - count))
+}
+
+function byCounts(
+  listed: ListedMinute | undefined,
+  held: MinuteCount | undefined,
+): { missing: number; surplus: number } {
+  const more = sizeOf(listed) - (held?.count ?? 0)
+  // As many events, but others: at least one of each kind.
+  if (more === 0) return { missing: 1, surplus: 1 }
+  return { missing: Math.max(0, more), surplus: Math.max(0, -more) }
+}
+
+function sizeOf(listed: ListedMinute | undefined): number {
+  return listed?.fingerprints.size ?? 0
+}
+
+function byMinute(ledger: readonly MinuteCount[]): Map<number, MinuteCount> {
+  return new Map(ledger.map((entry) => [entry.minute, entry]))
+}

@@ -1,0 +1,31 @@
+import type { Event } from '../../domain/event.ts'
+import { FingerprintSet, minuteOf } from '../../domain/seen.ts'
+
+/** The events of one minute as the API lists them. */
+export interface ListedMinute {
+  readonly fingerprints: FingerprintSet
+  /** Sum of the fingerprints modulo 2^64, as in the ledger. */
+  hash: bigint
+}
+
+/** What the API lists of a zone's day, by minute of event time, each event once. */
+export class DayListing {
+  readonly minutes = new Map<number, ListedMinute>()
+  #events = 0
+
+  get events(): number {
+    return this.#events
+  }
+
+  add({ fingerprint, timeMs }: Event): void {
+    const minute = minuteOf(timeMs)
+    let listed = this.minutes.get(minute)
+    if (listed === undefined) {
+      listed = { fingerprints: new FingerprintSet(), hash: 0n }
+      this.minutes.set(minute, listed)
+    }
+    if (!listed.fingerprints.add(fingerprint)) return
+    listed.hash = BigInt.asUintN(64, listed.hash + fingerprint)
+    this.#events++
+  }
+}

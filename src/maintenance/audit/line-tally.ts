@@ -1,0 +1,133 @@
+import type { Identity } from '../../domain/event.ts'
+import { FingerprintSet, minuteOf, untimedMinute, type MinuteCount } from '../../domain/seen.ts'
+import { seenAs } from '../../pump/adopt.ts'
+import type { FileMinute, LineFault, LineReport } from './audit-report.ts'
+
+/** By minute of event time: how many, and the sum of their fingerprints modulo 2^64. */
+export class MinuteTally {
+  readonly minutes = new Map<number, { count: number; hash: bigint }>()
+
+  constructor(counts: readonly MinuteCount[] = []) {
+    for (const { minute, count, hash } of counts) this.minutes.set(minute, { count, hash })
+  }
+
+  /** `times` -1 takes one away. */
+  add(identity: Identity, times: 1 | -1 = 1): void {
+    const { fingerprint, timeMs } = seenAs(identity)
+    const minute = minuteOf(timeMs)
+    const held = this.minutes.get(minute) ?? { count: 0, hash: 0n }
+    held.count += times
+    held.hash = BigInt.asUintN(64, held.hash + BigInt(times) * fingerprint)
+    this.minutes.set(minute, held)
+  }
+
+  at(minute: number): { readonly count: number; readonly hash: bigint } {
+    return this.minutes.get(minute) ?? { count: 0, hash: 0n }
+  }
+
+  /** Minutes in which the two differ. */
+  differing(other: MinuteTally): number[] {
+    const all = new Set([...this.minutes.keys(), ...other.minutes.keys()])
+    const differ = (minute: number) => {
+      const [own, its] = [this.at(minute), other.at(minute)]
+      return own.count !== its.count || own.hash !== its.hash
+    }
+    return [...all].filter(differ).sort((left, right) => left - right)
+  }
+}
+
+/** Faulty lines are all counted, and the first of them named. */
+export class FaultTally {
+  readonly counts: Record<LineFault, number> = { unreadable: 0, unknown: 0, doubled: 0, torn: 0, damaged: 0 }
+  readonly #named: LineReport[] = []
+
+  add(report: LineReport): void {
+    this.counts[report.fault]++
+    if (this.#named.length < mostNamed) this.#named.push(report)
+  }
+
+  get total(): number {
+    let total = 0
+    for (const count of Object.values(this.counts)) total += count
+    return total
+  }
+
+  named(): LineReport[] {
+    return this.#named.toSorted((a, b) => (a.part === b.part ? a.line - b.line : a.part < b.part ? -1 : 1))
+  }
+}
+
+const mostNamed = 1_000
+
+/** One minute that is looked at line by line. */
+export class DoubtfulMinute {
+  /** What should stand there; undefined where the fingerprints are gone. */
+  readonly #known: FingerprintSet | undefined
+  readonly #found = new FingerprintSet()
+  readonly #strange = new FingerprintSet()
+  #lines = 0
+  #surplus = 0
+
+  constructor(known: readonly bigint[] | undefined) {
+    if (known === undefined) return
+    this.#known = new FingerprintSet()
+    for (const fingerprint of known) this.#known.add(fingerprint)
+  }
+
+  get isByCounts(): boolean {
+    return this.#known === undefined
+  }
+
+  /** What is wrong with a line of this event, as far as the lines before it tell. */
+  fault(fingerprint: bigint): 'unknown' | 'doubled' | undefined {
+    this.#lines++
+    if (this.#known?.has(fingerprint) === false) {
+      this.#surplus++
+      this.#strange.add(fingerprint)
+      return 'unknown'
+    }
+    if (this.#found.add(fingerprint)) return undefined
+    this.#surplus++
+    return 'doubled'
+  }
+
+  /** Fingerprints of events without a line, and of lines without an event; nobody knows them where only counts tell. */
+  *absent(): Generator<bigint> {
+    if (this.#known === undefined) return
+    for (const fingerprint of this.#known) if (!this.#found.has(fingerprint)) yield fingerprint
+  }
+
+  strange(): Iterable<bigint> {
+    return this.#strange
+  }
+
+  /** To be asked once all lines were seen. */
+  report(minute: number, expected: { readonly count: number; readonly hash: bigint }): FileMinute {
+    const { missing, unknown } = this.#known === undefined ? this.#byCounts(expected) : this.#byEvents()
+    return {
+      minute: minute === untimedMinute ? null : new Date(minute * 60_000).toISOString(),
+      ledger: expected.count,
+      lines: this.#lines,
+      missing,
+      surplus: this.#surplus + unknown,
+    }
+  }
+
+  #byEvents(): { missing: number; unknown: number } {
+    let missing = 0
+    for (const _ of this.absent()) missing++
+    return { missing, unknown: 0 }
+  }
+
+  #byCounts(expected: { readonly count: number; readonly hash: bigint }): {
+    missing: number
+    unknown: number
+  } {
+    const more = this.#found.size - expected.count
+    let hash = 0n
+    for (const fingerprint of this.#found) hash = BigInt.asUintN(64, hash + fingerprint)
+    // As many events, but others: at least one of each kind.
+    if (more === 0 && hash !== expected.hash) return { missing: 1, unknown: 1 }
+    return { missing: Math.max(0, -more), unknown: Math.max(0, more) }
+  }
+}

@@ -1,0 +1,73 @@
+import type { Event } from '../../domain/event.ts'
+import { untimedMinute } from '../../domain/seen.ts'
+import type { Stream } from '../../domain/stream.ts'
+import type { Store } from '../../ports/store.ts'
+import type { EventReport, MinuteReport } from './audit-report.ts'
+import type { MinuteDifference } from './compare-ledger.ts'
+import { createSeenWindow } from '../../pump/seen-window.ts'
+
+export interface MissingReport {
+  readonly due: number
+  readonly notYetDue: number
+  /** Of those that are due; Infinity where there is none, -Infinity where one has no time. */
+  readonly oldestMs: number
+  readonly minutes: MinuteReport[]
+  readonly events: EventReport[]
+}
+
+/** Keeps the names of events that the ledger did not have when they were read, so that a report can name them. */
+export interface MissingEvents {
+  note(events: readonly Event[]): Promise<void>
+  /** `dueUntilMs`: newer events need not be in the ledger yet. */
+  reportOf(differences: readonly MinuteDifference[], dueUntilMs: number): MissingReport
+}
+
+/** Beyond that events are counted and not named. */
+const mostNoted = 100_000
+const mostNamed = 1_000
+
+export function createMissingEvents(store: Store, stream: Stream): MissingEvents {
+  const seen = createSeenWindow(store.ledger, stream)
+  const noted = new Map<bigint, EventReport & { readonly timeMs: number | undefined }>()
+
+  function timeOf(fingerprint: bigint, minute: number): number | undefined {
+    const event = noted.get(fingerprint)
+    if (event !== undefined) return event.timeMs
+    return minute === untimedMinute ? undefined : minute * 60_000
+  }
+
+  return {
+    async note(events) {
+      if (noted.size >= mostNoted) return
+      for (const { fingerprint, id, time, timeMs } of await seen.unseenOf(events))
+        noted.set(fingerprint, { id, ...(time !== undefined && { time }), timeMs })
+    },
+    reportOf(differences, dueUntilMs) {
+      const minutes: MinuteReport[] = []
+      const events: EventReport[] = []
+      let [due, notYetDue, oldestMs] = [0, 0, Infinity]
+      for (const { minute, missing, missingFingerprints = [], ...counts } of differences) {
+        const isDue = (each: bigint) => (timeOf(each, minute) ?? -Infinity) <= dueUntilMs
+        const dueOnes = missingFingerprints.filter(isDue)
+        const early = missingFingerprints.length - dueOnes.length
+        for (const fingerprint of dueOnes) {
+          oldestMs = Math.min(oldestMs, timeOf(fingerprint, minute) ?? -Infinity)
+          const event = noted.get(fingerprint)
+          if (event !== undefined && events.length < mostNamed) events.push(nameOf(event))
+        }
+        // Where only counts tell, nobody knows which ones they are.
+        if (missing > missingFingerprints.length) oldestMs = -Infinity
+        due += missing - early
+        notYetDue += early
+        const { listed, ledger, surplus } = counts
+        const at = minute === untimedMinute ? null : new Date(minute * 60_000).toISOString()
+        minutes.push({ minute: at, listed, ledger, missing: missing - early, surplus, notYetDue: early })
+      }
+      return { due, notYetDue, oldestMs, minutes, events }
+    },
+  }
+}
+
+function nameOf({ id, time }: EventReport): EventReport {
+  return time === undefined ? { id } : { id, time }
+}

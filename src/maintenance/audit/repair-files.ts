@@ -1,0 +1,117 @@
+import type { Checkpoint } from '../../domain/checkpoint.ts'
+import type { CommittedPart } from '../../domain/delivery.ts'
+import { Failure } from '../../domain/failure.ts'
+import { countMend } from '../../domain/progress.ts'
+import { untimedMinute } from '../../domain/seen.ts'
+import type { Stream, Zone } from '../../domain/stream.ts'
+import { noTrust } from '../../domain/trust.ts'
+import type { FilesLooked } from './audit-files.ts'
+import type { PartReport } from './audit-report.ts'
+import type { DayListing } from './day-listing.ts'
+import { withStream } from '../../pump/hold-stream.ts'
+import { patiently } from '../../pump/retry-while-held.ts'
+import { createSeenWindow, type Sighting } from '../../pump/seen-window.ts'
+import type { PumpDeps, Session } from '../../pump/session.ts'
+
+export interface FilesRepair {
+  readonly stream: Stream
+  readonly zone: Zone
+  readonly looked: FilesLooked
+  /** What the API lists of the day now: only that can be delivered again, and only that is an event. */
+  readonly listing: DayListing
+}
+
+export interface FilesRepaired {
+  /** Events that count as not delivered from now on: the next full scan delivers them. */
+  readonly unseen: number
+  /** Lines whose events count as delivered from now on. */
+  readonly adopted: number
+}
+
+/**
+ * Corrects in one commit what the store believes of files. Of the events that the API lists, those without a line count
+ * as not delivered, and those whose line the ledger does not know count as delivered. A part that is gone or cut short
+ * is what is left of it. Delivers nothing: the next full scan does, also after a crash. Throws Failure.
+ */
+export function repairFiles(
+  { stream, zone, looked, listing }: FilesRepair,
+  deps: PumpDeps,
+  signal: AbortSignal,
+): Promise<FilesRepaired> {
+  const job = { stream, zone, lane: 'backfill', trust: noTrust, mayGoOn: () => false } as const
+  const correct = (session: Session<unknown>) => correctStream(session, stream, looked, listing)
+  return patiently(() => withStream(job, deps, correct), deps, signal)
+}
+
+async function correctStream(
+  { checkpoint, commit, deps }: Session<unknown>,
+  stream: Stream,
+  looked: FilesLooked,
+  listing: DayListing,
+): Promise<FilesRepaired> {
+  const before = checkpoint()
+  // What others corrected since the files were looked at must not be delivered twice.
+  if (before.mends !== looked.checkpoint.mends) throw lookAgain()
+  const isListed = ({ fingerprint }: Sighting, minute: number) =>
+    listing.minutes.get(minute)?.fingerprints.has(fingerprint) === true
+  const seen = createSeenWindow(deps.store.ledger, stream)
+  const listed = (minutes: FilesLooked['absent']) =>
+    [...sightingsOf(minutes)].flatMap(([minute, each]) => (isListed(each, minute) ? [each] : []))
+  const lost = listed(looked.absent)
+  const found = await seen.unseenOf(listed(looked.strange))
+  const committed = committedLeft(before, looked)
+  const isSame =
+    committed.length === before.committed.length && committed.every((r, i) => r === before.committed[i])
+  if (lost.length + found.length === 0 && isSame) return { unseen: 0, adopted: 0 }
+  // Which of the absent events a person dropped is not known: all of them are delivered again.
+  const { dropped, ...counters } = before.counters
+  const kept = lost.length === 0 && dropped !== undefined ? { dropped } : {}
+  const delivered = counters.delivered + found.length - lost.length + (lost.length > 0 ? (dropped ?? 0) : 0)
+  await commit(
+    countMend({
+      ...before,
+      committed,
+      counters: { ...counters, ...kept, delivered },
+      needsFull: before.needsFull || (before.ended === undefined && lost.length > 0),
+    }),
+    { seen: seen.pack(found), unsee: seen.pack(lost) },
+  )
+  return { unseen: lost.length, adopted: found.length }
+}
+
+function* sightingsOf(minutes: FilesLooked['absent']): Generator<readonly [number, Sighting]> {
+  for (const [minute, fingerprints] of minutes) {
+    const time = minute === untimedMinute ? {} : { timeMs: minute * 60_000 }
+    for (const fingerprint of fingerprints) yield [minute, { fingerprint, ...time }]
+  }
+}
+
+/** Nobody waits any longer for what parts have lost. */
+function committedLeft(before: Checkpoint, { checkpoint, report, ends }: FilesLooked): CommittedPart[] {
+  const lost = new Map(report.parts.map((part) => [part.part, part]))
+  const known = new Map(checkpoint.committed.map(({ part, bytes }) => [part, bytes]))
+  return before.committed.flatMap((committedPart) => {
+    const left = leftOf(committedPart, lost.get(committedPart.part), ends)
+    // A pump has lengthened it since: what came is committed, and must not be cut.
+    if (left[0] !== committedPart && known.get(committedPart.part) !== committedPart.bytes) throw lookAgain()
+    return left
+  })
+}
+
+function leftOf(
+  committedPart: CommittedPart,
+  part: PartReport | undefined,
+  ends: FilesLooked['ends'],
+): CommittedPart[] {
+  if (part?.fault === 'missing') return part.isElsewhere === true ? [committedPart] : []
+  const end = ends.get(committedPart.part)
+  if (end === undefined || end.damage !== undefined) return [committedPart]
+  // Compressed parts are never cut: what is wrong with one stays until somebody moves it away.
+  const isCut = part?.fault === 'short' || (end.isTorn && !end.isCompressed)
+  return [isCut ? { ...committedPart, bytes: end.wholeBytes, lines: end.wholeLines } : committedPart]
+}
+
+function lookAgain(): Failure {
+  const text = 'its files changed since they were looked at, by another repair'
+  return new Failure('refuse', 'rejected', `${text}: run the audit again`)
+}

@@ -1,0 +1,135 @@
+import type { Backfilled } from '../../domain/backfill.ts'
+import { daysFrom, type Day } from '../../domain/day.ts'
+import { isFailure, messageOf } from '../../domain/failure.ts'
+import { isReadable, todayOf } from '../../domain/stream-state.ts'
+import { streamKey, type Stream, type Zone } from '../../domain/stream.ts'
+import type { Checkpoint } from '../../domain/checkpoint.ts'
+import type { Policy } from '../../domain/policy.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Source } from '../../ports/source.ts'
+import type { Store } from '../../ports/store.ts'
+import type { ApiClock } from '../../pump/api-clock.ts'
+import { createPageEstimate, type PageEstimate } from './page-estimate.ts'
+import { noLongerKept } from '../../pump/end-stream.ts'
+import { isForgotten, shippedUnknown } from '../../pump/index-dropped.ts'
+import { readDay } from '../read/read-day.ts'
+
+/** Days, zones and sinks that a person names. */
+export interface BackfillWish {
+  readonly from: Day
+  readonly to: Day
+  readonly zones: readonly Zone[]
+  readonly sinks: readonly string[]
+}
+
+export interface BackfillPlan extends BackfillWish {
+  /** The oldest day first. */
+  readonly streams: readonly Backfilled[]
+  /** How many requests each queued stream is likely to take. */
+  readonly estimate: PageEstimate
+}
+
+export interface BackfillPlanDeps {
+  readonly source: Source
+  /** Undefined where nothing was ever shipped. */
+  readonly store: Store | undefined
+  readonly clock: Clock
+  readonly apiClock: ApiClock
+  readonly policy: Policy
+}
+
+/** Zones that are asked at once. */
+const askedAtOnce = 4
+
+const notBegun = 'the day has not begun yet'
+/**
+ * Says of each zone's days whether they can be read. Those that should no longer be readable are asked for once, the
+ * newest first, since how long the API keeps a day is a setting; what is older than a refused one is left out unasked.
+ * Throws `cancelled`, and the Failures of a store.
+ */
+export async function planBackfill(
+  wish: BackfillWish,
+  deps: BackfillPlanDeps,
+  signal: AbortSignal,
+): Promise<BackfillPlan> {
+  const checkpoints = (await deps.store?.catalogue.checkpoints()) ?? []
+  for (const { stream, lastCommitAtMs } of checkpoints) {
+    const account = wish.zones.find(({ id }) => id === stream.zone)?.account
+    if (account !== undefined && !deps.apiClock.isConfirmed(account))
+      deps.apiClock.notBefore(account, lastCommitAtMs)
+  }
+  const byKey = new Map(checkpoints.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
+  const waiting = [...wish.zones]
+  const streams: Backfilled[] = []
+  async function planNext(): Promise<void> {
+    for (let zone = waiting.shift(); zone !== undefined; zone = waiting.shift())
+      streams.push(...(await planZone(zone, wish, byKey, deps, signal)))
+  }
+  await Promise.all(Array.from({ length: askedAtOnce }, planNext))
+  return { ...wish, streams: streams.sort(byDayAndZone), estimate: createPageEstimate(checkpoints) }
+}
+
+async function planZone(
+  zone: Zone,
+  { from, to, sinks }: BackfillWish,
+  checkpoints: ReadonlyMap<string, Checkpoint>,
+  deps: BackfillPlanDeps,
+  signal: AbortSignal,
+): Promise<Backfilled[]> {
+  const planned: Backfilled[] = []
+  let refusal: string | undefined
+  // From the newest on: what an answer tells of the API's clock, and of the days it keeps, is true of those before.
+  for (const day of daysFrom(from, to).reverse()) {
+    const nowMs = deps.apiClock.now(zone.account)
+    if (day > todayOf(nowMs)) {
+      planned.push(...leftOut(zone, day, sinks, notBegun))
+      continue
+    }
+    if (refusal === undefined && !isReadable(day, nowMs, deps.policy))
+      refusal = await refusalOf(zone, day, deps, signal)
+    if (refusal !== undefined) planned.push(...leftOut(zone, day, sinks, refusal))
+    else for (const sink of sinks) planned.push(await queue({ zone: zone.id, day, sink }, checkpoints, deps))
+  }
+  return planned
+}
+
+function leftOut(zone: Zone, day: Day, sinks: readonly string[], reason: string): Backfilled[] {
+  return sinks.map((sink) => ({ stream: { zone: zone.id, day, sink }, state: 'left_out', reason }))
+}
+
+/** Asks for the first page of a day. Undefined when the API answers for it. */
+async function refusalOf(
+  zone: Zone,
+  day: Day,
+  deps: BackfillPlanDeps,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const pages = readDay({ zone, day }, deps, signal)
+  try {
+    await pages.next()
+    return undefined
+  } catch (error) {
+    if (!isFailure(error) || error.kind === 'cancelled') throw error
+    const { serverDate } = error.details
+    if (serverDate !== undefined) deps.apiClock.learn(zone.account, serverDate - deps.clock.now())
+    return error.code === 'window_closed' ? noLongerKept : `it could not be asked for: ${messageOf(error)}`
+  } finally {
+    await pages.return(undefined)
+  }
+}
+
+async function queue(
+  stream: Stream,
+  checkpoints: ReadonlyMap<string, Checkpoint>,
+  { store }: BackfillPlanDeps,
+): Promise<Backfilled> {
+  const isEnded = checkpoints.get(streamKey(stream))?.ended !== undefined
+  if (store === undefined || !isEnded || !(await isForgotten(stream, store.ledger)))
+    return { stream, state: 'queued' }
+  return { stream, state: 'left_out', reason: shippedUnknown }
+}
+
+function byDayAndZone({ stream: left }: Backfilled, { stream: right }: Backfilled): number {
+  if (left.day !== right.day) return left.day < right.day ? -1 : 1
+  return left.zone - right.zone
+}

@@ -1,0 +1,93 @@
+import type { Backfill, Backfilled } from '../../domain/backfill.ts'
+import type { Checkpoint, Trouble } from '../../domain/checkpoint.ts'
+import type { Day } from '../../domain/day.ts'
+import { isAnswered, requestTroubleOf } from '../../domain/answer-request.ts'
+import type { ReadRequest } from '../../domain/read-request.ts'
+import { streamKey } from '../../domain/stream.ts'
+import { createPageEstimate } from './page-estimate.ts'
+
+/** How far one stream of a backfill is. */
+export interface StreamProgress extends Backfilled {
+  readonly pages: number
+  /** Events that were missing until then. */
+  readonly events: number
+  /** Never below `pages`; undefined where nothing is known. */
+  readonly expectedPages: number | undefined
+  /** Why it does not move. */
+  readonly trouble?: Trouble
+}
+
+/** How far all streams of one day are. */
+export interface DayProgress {
+  readonly day: Day
+  readonly queued: number
+  readonly done: number
+  readonly leftOut: number
+  readonly pages: number
+  readonly events: number
+  /** Undefined while that of a queued stream is. */
+  readonly expectedPages: number | undefined
+}
+
+/** Tells where each stream of a backfill stands, by the checkpoints of a store. */
+export function createProgressReading(
+  checkpoints: readonly Checkpoint[],
+): (backfill: Pick<Backfill, 'id' | 'streams'>) => StreamProgress[] {
+  const byKey = new Map(checkpoints.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
+  const estimate = createPageEstimate(checkpoints)
+  return ({ id, streams }) =>
+    streams.map((backfilled) => {
+      const { stream } = backfilled
+      return streamProgress({ id }, backfilled, byKey.get(streamKey(stream)), estimate(stream))
+    })
+}
+
+function streamProgress(
+  wish: ReadRequest,
+  backfilled: Backfilled,
+  checkpoint: Checkpoint | undefined,
+  estimate: number | undefined,
+): StreamProgress {
+  const { state } = backfilled
+  if (state === 'left_out') return { ...backfilled, pages: 0, events: 0, expectedPages: 0 }
+  const isRead = state === 'done' || isAnswered(checkpoint, wish)
+  const sweep = sweepOf(checkpoint, wish.id)
+  // After a later sweep nothing tells what this one took.
+  const pages = sweep?.pages ?? (isRead ? (checkpoint?.lastFull?.pages ?? 0) : 0)
+  const expected = isRead ? pages : estimate
+  const trouble = isRead ? undefined : requestTroubleOf(checkpoint, wish)
+  return {
+    ...backfilled,
+    pages,
+    events: sweep?.found ?? 0,
+    expectedPages: expected === undefined ? undefined : Math.max(expected, pages + (isRead ? 0 : 1)),
+    ...(trouble !== undefined && { trouble }),
+  }
+}
+
+/** The latest sweep that began for the wish. */
+function sweepOf(
+  checkpoint: Checkpoint | undefined,
+  id: string,
+): Checkpoint['full'] | Checkpoint['lastFull'] {
+  return [checkpoint?.full, checkpoint?.lastFull].find((sweep) => sweep?.wish === id)
+}
+
+/** By day, the oldest first. */
+export function byDay(streams: readonly StreamProgress[]): DayProgress[] {
+  const days = Map.groupBy(streams, ({ stream }) => stream.day)
+  return [...days.keys()].sort().map((day) => ({ day, ...summed(days.get(day) ?? []) }))
+}
+
+export function summed(streams: readonly StreamProgress[]): Omit<DayProgress, 'day'> {
+  const sum = { queued: 0, done: 0, leftOut: 0, pages: 0, events: 0, expectedPages: 0 }
+  let isKnown = true
+  for (const { state, pages, events, expectedPages } of streams) {
+    sum[state === 'left_out' ? 'leftOut' : state]++
+    sum.pages += pages
+    sum.events += events
+    sum.expectedPages += expectedPages ?? 0
+    isKnown &&= expectedPages !== undefined
+  }
+  return { ...sum, expectedPages: isKnown ? sum.expectedPages : undefined }
+}

@@ -1,0 +1,63 @@
+import type { Event, Identity } from '../../domain/event.ts'
+import { cancelled } from '../../domain/failure.ts'
+import type { Stream, Zone } from '../../domain/stream.ts'
+import { isReadable } from '../../domain/stream-state.ts'
+import { noTrust } from '../../domain/trust.ts'
+import type { AnySink } from '../../ports/sink.ts'
+import { beginAnew } from '../begin-anew.ts'
+import { withSink, withStream } from '../../pump/hold-stream.ts'
+import { patiently } from '../../pump/retry-while-held.ts'
+import { replayPage, type ReplayedPage } from './replay-page.ts'
+import type { PumpDeps, PumpJob } from '../../pump/session.ts'
+
+export interface ReplayJob {
+  readonly stream: Stream
+  readonly zone: Zone
+  readonly sink: AnySink
+  /** Whose letters are tried. */
+  readonly keys: readonly Identity[]
+  /** A kept event as today's configuration shows it. */
+  readonly redo: (event: Event) => Event
+  /** Called after each page. */
+  readonly done: (page: ReplayedPage) => void
+}
+
+/** Between two pages, so that a running process gets at the stream. */
+const betweenMs = 20
+
+/**
+ * Delivers dead letters of a stream again, the oldest event first, each once: with a fence for one page at a time, so
+ * that a stop at any moment leaves every letter either kept or delivered. Throws the Failures of the sink and the store;
+ * what was done until then is done.
+ */
+export async function replayStream(job: ReplayJob, deps: PumpDeps, signal: AbortSignal): Promise<void> {
+  const { stream, zone, sink, redo, done } = job
+  const held: PumpJob = { stream, zone, sink, lane: 'backfill', trust: noTrust, mayGoOn: () => false }
+  const keys = job.keys.toSorted(byTime)
+  for (let from = 0; from < keys.length;) {
+    if (signal.aborted) throw cancelled(signal.reason)
+    const rest = keys.slice(from)
+    const page = await patiently(
+      () =>
+        withStream(held, deps, async (session, storeId) => {
+          await beginAnew(session, { isOver: !isReadable(stream.day, session.now(), session.policy) })
+          // What is refused once more stays a dead letter, whatever the sink has taken before.
+          const work = (target: Parameters<typeof replayPage>[1]) =>
+            replayPage(session, target, rest, redo, signal)
+          return withSink(session, storeId, signal, work, { hasTaken: () => Promise.resolve(true) })
+        }),
+      deps,
+      signal,
+    )
+    from += page.tried
+    done(page)
+    if (page.failure !== undefined) throw page.failure
+    if (from < keys.length) await deps.clock.sleep(betweenMs, signal)
+  }
+}
+
+/** Also the order in which the same letters make the same bodies again. */
+function byTime(left: Identity, right: Identity): number {
+  const [one, other] = [`${left.time ?? ''} ${left.id}`, `${right.time ?? ''} ${right.id}`]
+  return one < other ? -1 : one > other ? 1 : 0
+}

@@ -1,0 +1,112 @@
+import { daysFrom, firstReadable } from '../../domain/day.ts'
+import { isFailure, type Failure } from '../../domain/failure.ts'
+import { todayOf } from '../../domain/stream-state.ts'
+import { streamKey, type Stream, type Zone } from '../../domain/stream.ts'
+import { noTrust } from '../../domain/trust.ts'
+import type { AnySink } from '../../ports/sink.ts'
+import { reconcileStream } from '../../pump/pump-stream.ts'
+import type { PumpDeps } from '../../pump/session.ts'
+
+export interface ReconcilerDeps extends PumpDeps {
+  readonly zones: readonly Zone[]
+  readonly sinks: ReadonlyMap<string, AnySink>
+}
+
+/**
+ * Removes what stands in a sink beyond the last commit although nobody is about to pump its stream: lines of a killed
+ * process, of one that was frozen while another finished its stream, or of a commit that a store which came back older
+ * has lost. Every pump reconciles its own stream when it begins; this does so for streams that need not be pumped for
+ * hours, or ever again.
+ */
+export interface SinkReconciler {
+  /** To be called around each pump: a stream whose pump ends in an error may hold lines that were not committed. */
+  pumping<Result>(stream: Stream, pump: () => Promise<Result>): Promise<Result>
+  /** Both go on with the other streams where one fails, and throw the first failure in the end. */
+  reconcileAll(signal: AbortSignal): Promise<void>
+  /** Only streams whose pump failed in this process, or that could not be reconciled before. */
+  reconcileFailed(signal: AbortSignal): Promise<void>
+}
+
+/** True for what one stream of a sink may meet while the store and the other streams are well. */
+export function isOfSink(error: unknown): error is Failure {
+  return isFailure(error) && !['store_unavailable', 'store_refuses', 'cancelled'].includes(error.code)
+}
+
+export function createSinkReconciler(deps: ReconcilerDeps): SinkReconciler {
+  const failed = new Map<string, Stream>()
+  const pumped = new Set<string>()
+
+  async function reconcileEach(streams: readonly Stream[], signal: AbortSignal): Promise<void> {
+    let first: Failure | undefined
+    for (const stream of streams) {
+      if (signal.aborted) return
+      const key = streamKey(stream)
+      // Taken out before it is looked at: a pump that fails meanwhile adds it again.
+      failed.delete(key)
+      let isDone = false
+      try {
+        // A pump of this process reconciles its stream itself, and must not lose its fence to this.
+        isDone = !pumped.has(key) && (await reconcileOne(stream, deps, () => pumped.has(key), signal))
+      } catch (error) {
+        if (signal.aborted || !isOfSink(error)) throw error
+        first ??= error
+      } finally {
+        if (!isDone) failed.set(key, stream)
+      }
+    }
+    if (first !== undefined) throw first
+  }
+
+  return {
+    async pumping(stream, pump) {
+      const key = streamKey(stream)
+      pumped.add(key)
+      try {
+        return await pump()
+      } catch (error) {
+        // A pump that did not get the stream wrote nothing.
+        if (!isFailure(error, 'held')) failed.set(key, stream)
+        throw error
+      } finally {
+        pumped.delete(key)
+      }
+    },
+    reconcileAll: async (signal) => reconcileEach(await streamsOf(deps), signal),
+    reconcileFailed: (signal) => reconcileEach([...failed.values()], signal),
+  }
+}
+
+/** The streams of the store and, since it may have lost some, of all days that can be read. */
+async function streamsOf({ store, zones, sinks, apiClock, policy }: ReconcilerDeps): Promise<Stream[]> {
+  const streams = (await store.catalogue.checkpoints()).map(({ stream }) => stream)
+  for (const { id: zone, account } of zones) {
+    const today = todayOf(apiClock.now(account))
+    const days = daysFrom(firstReadable(today, policy().readableDays), today)
+    for (const sink of sinks.keys()) streams.push(...days.map((day) => ({ zone, day, sink })))
+  }
+  return [...new Map(streams.map((stream) => [streamKey(stream), stream])).values()]
+}
+
+/** False where another pump has the stream. */
+async function reconcileOne(
+  stream: Stream,
+  deps: ReconcilerDeps,
+  isPumped: () => boolean,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { store } = deps
+  const zone = deps.zones.find(({ id }) => id === stream.zone)
+  const sink = deps.sinks.get(stream.sink)
+  if (zone === undefined || sink === undefined || !('reconcile' in sink)) return true
+  const committed = (await store.ledger.read(stream))?.committed ?? []
+  if (!(await sink.hasUncommitted(stream, { storeId: store.id, committed }))) return true
+  if (isPumped()) return false
+  try {
+    const job = { stream, zone, sink, lane: 'live', trust: noTrust, mayGoOn: () => false } as const
+    await reconcileStream(job, deps, signal)
+    return true
+  } catch (error) {
+    if (isFailure(error, 'held') || isFailure(error, 'fence_lost')) return false
+    throw error
+  }
+}

@@ -1,0 +1,76 @@
+import type { Day } from '../../domain/day.ts'
+import { Failure, isFailure } from '../../domain/failure.ts'
+import type { Cursor, Page } from '../../domain/page.ts'
+import { factsOf } from '../../domain/page-facts.ts'
+import type { Zone } from '../../domain/stream.ts'
+import { advanceSweep, beginSweep } from '../../domain/sweep.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Source } from '../../ports/source.ts'
+import type { ApiClock } from '../../pump/api-clock.ts'
+
+export interface ReadDeps {
+  readonly source: Source
+  readonly clock: Clock
+  readonly apiClock: ApiClock
+}
+
+const mostTries = 4
+const longestWaitMs = 60_000
+
+/**
+ * All pages of a zone's day, from the first to the last, for those who only look: no fence, no store. A page lives until
+ * the next one is asked for. Waits a little where the far side asks for it or fails after the first page. Throws the
+ * Failures of a Source, and `sweep_guarded` for a listing that does not end.
+ */
+export async function* readDay(
+  { zone, day }: { readonly zone: Zone; readonly day: Day },
+  deps: ReadDeps,
+  signal: AbortSignal,
+): AsyncGenerator<Page> {
+  const beganAtMs = deps.clock.now()
+  let sweep = beginSweep({
+    kind: 'full',
+    beganAtMs,
+    cursor: null,
+    overlapStartMs: null,
+    newestAtBeginMs: null,
+  })
+  for (;;) {
+    const page = await fetchPatiently(zone, day, sweep.cursor, deps, signal)
+    const at = { cursor: sweep.cursor, mark: [], nowMs: beganAtMs, unseen: [], tookMs: 0 }
+    const step = advanceSweep(sweep, factsOf(page, at), { order: 'unknown', polled: null })
+    try {
+      if (page.clockOffsetMs !== undefined) deps.apiClock.learn(zone.account, page.clockOffsetMs)
+      yield page
+    } finally {
+      page.release()
+    }
+    if (step.end === 'complete') return
+    if (step.end !== 'none') {
+      const why = `the listing of zone ${zone.id} on ${day} does not end: ${step.end} after ${step.sweep.pages} pages`
+      throw new Failure('refuse', 'sweep_guarded', why)
+    }
+    sweep = step.sweep
+  }
+}
+
+async function fetchPatiently(
+  zone: Zone,
+  day: Day,
+  cursor: Cursor | null,
+  { source, clock }: ReadDeps,
+  signal: AbortSignal,
+): Promise<Page> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await source.fetchPage({ zone, day, cursor, lane: 'backfill' }, signal)
+    } catch (error) {
+      if (!isFailure(error) || signal.aborted || tries >= mostTries) throw error
+      // A first page that fails shall say so at once; a reading that has begun is worth waiting for.
+      const isPassing = error.kind === 'wait' || (error.kind === 'retry' && cursor !== null)
+      const waitMs = Math.max((error.details.retryAt ?? 0) - clock.now(), 1000 * 2 ** tries)
+      if (!isPassing || waitMs > longestWaitMs) throw error
+      await clock.sleep(waitMs, signal)
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import { shiftDay } from '../domain/day.ts'
+import { plan, type PlannedStream } from '../domain/plan.ts'
+import { streamKey, type Lane, type Stream } from '../domain/stream.ts'
+import type { Store } from '../ports/store.ts'
+import type { ApiClock } from '../pump/api-clock.ts'
+import type { PlanSettings } from './planner.ts'
+
+/** How many days before a stream are asked for a proven order, which a stream without a checkpoint inherits. */
+const daysOfTrust = 3
+
+/**
+ * One stream as it stands in the store now, for a job that was queued a while ago. Undefined where the configuration
+ * of this process, or every backfill, no longer asks for it. Reads a few checkpoints, not all of them.
+ */
+export async function planOne(
+  deps: {
+    readonly store: Store
+    readonly apiClock: ApiClock
+    readonly settings: () => PlanSettings
+  },
+  stream: Stream,
+  lane: Lane,
+): Promise<PlannedStream | undefined> {
+  const { store, apiClock } = deps
+  const { zones, sinks, policy } = deps.settings()
+  const zone = zones.find(({ id }) => id === stream.zone)
+  if (zone === undefined || !sinks.includes(stream.sink)) return undefined
+  const own = await store.ledger.read(stream)
+  const held = own === undefined ? await readBefore(store, stream) : [own]
+  for (const { lastCommitAtMs } of held) {
+    if (!apiClock.isConfirmed(zone.account)) apiClock.notBefore(zone.account, lastCommitAtMs)
+  }
+  const planned = plan({
+    nowOf: apiClock.now,
+    zones: [zone],
+    sinks: [stream.sink],
+    policy,
+    checkpoints: held,
+    // The scheduler knows which day was the first one; a worker takes every day that it is sent.
+    pairs: [{ zone: stream.zone, sink: stream.sink, firstDay: stream.day, plannedAtMs: 0 }],
+    backfills: lane === 'backfill' ? await store.backfills.list() : [],
+  })
+  const key = streamKey(stream)
+  return planned.find((other) => other.lane === lane && streamKey(other.stream) === key)
+}
+
+async function readBefore(store: Store, stream: Stream) {
+  const days = Array.from({ length: daysOfTrust }, (_, index) => shiftDay(stream.day, -1 - index))
+  const found = await Promise.all(days.map((day) => store.ledger.read({ ...stream, day })))
+  return found.filter((checkpoint) => checkpoint !== undefined)
+}

@@ -1,0 +1,138 @@
+import type { Checkpoint } from '../domain/checkpoint.ts'
+import { endOf, shiftDay, startOf, type Day } from '../domain/day.ts'
+import type { ReadRequest } from '../domain/read-request.ts'
+import type { Gap, GapReason } from '../domain/gap.ts'
+import type { KnownPair } from '../domain/known-pair.ts'
+import { firstPlannedDay, missedDays, pairKey, plan, type PlannedStream } from '../domain/plan.ts'
+import type { Policy } from '../domain/policy.ts'
+import { todayOf } from '../domain/stream-state.ts'
+import type { Zone } from '../domain/stream.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Store } from '../ports/store.ts'
+import type { Telemetry } from '../ports/telemetry.ts'
+import type { ApiClock } from '../pump/api-clock.ts'
+
+/** The part of the configuration that decides which streams there are; read anew at each plan. */
+export interface PlanSettings {
+  readonly zones: readonly Zone[]
+  readonly sinks: readonly string[]
+  readonly policy: Policy
+}
+
+export interface Planner {
+  /** All planned streams, the most urgent first. Only reads. */
+  plan(wish?: ReadRequest): Promise<PlannedStream[]>
+  /**
+   * Tells the store which pairs are planned, and names the days that went by unread: to be called before each plan by
+   * whoever runs the schedule, and by nobody else.
+   */
+  remember(): Promise<void>
+}
+
+interface PlannerDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly apiClock: ApiClock
+  readonly telemetry: Telemetry
+  readonly settings: () => PlanSettings
+}
+
+/** How often the store is told that the configured pairs are still planned. */
+const rememberEveryMs = 60_000
+/** A pair that was planned so recently was not left alone meanwhile. */
+const leftAloneMs = 600_000
+
+export function createPlanner({ store, clock, apiClock, telemetry, settings }: PlannerDeps): Planner {
+  let rememberedAtMs = -Infinity
+  let remembered = ''
+
+  /**
+   * Only pairs of accounts whose API has told its time: the first planned day is kept for good, and a wrong clock would
+   * hide days for good.
+   */
+  async function rememberRoutes({ zones, sinks, policy }: PlanSettings): Promise<void> {
+    const sure = zones.filter(({ account }) => apiClock.isConfirmed(account))
+    const keys = sure.flatMap(({ id }) => sinks.map((sink) => pairKey(id, sink))).join()
+    if (keys === remembered && clock.monotonic() - rememberedAtMs < rememberEveryMs) return
+    const known = await store.catalogue.routes()
+    const byKey = new Map(known.map((pair) => [pairKey(pair.zone, pair.sink), pair]))
+    const next: KnownPair[] = []
+    for (const { id, account } of sure) {
+      const nowMs = apiClock.now(account)
+      for (const sink of sinks) {
+        const before = byKey.get(pairKey(id, sink))
+        if (before === undefined) tellSkippedDays(id, sink, nowMs, policy)
+        const firstDay = before?.firstDay ?? firstPlannedDay(nowMs, policy)
+        next.push({ zone: id, sink, firstDay, plannedAtMs: nowMs })
+      }
+    }
+    // Before they are planned anew: what they missed counts from when they were planned last.
+    await nameMissedDays(next, byKey, policy)
+    await store.catalogue.rememberRoutes(next)
+    remembered = keys
+    rememberedAtMs = clock.monotonic()
+  }
+
+  function tellSkippedDays(zone: number, sink: string, nowMs: number, policy: Policy): void {
+    if (policy.firstRunDays >= policy.readableDays) return
+    const today = todayOf(nowMs)
+    const from = shiftDay(today, 1 - policy.readableDays)
+    telemetry.emit({ name: 'DaysSkipped', zone, sink, from, to: shiftDay(today, -policy.firstRunDays) })
+  }
+
+  async function nameMissedDays(
+    planned: readonly KnownPair[],
+    known: ReadonlyMap<string, KnownPair>,
+    policy: Policy,
+  ): Promise<void> {
+    const before = planned.flatMap(({ zone, sink, plannedAtMs }) => {
+      const pair = known.get(pairKey(zone, sink))
+      return pair === undefined || missedDays(pair, [], plannedAtMs, policy).length === 0
+        ? []
+        : [{ pair, nowMs: plannedAtMs }]
+    })
+    if (before.length === 0) return
+    const checkpoints = await store.catalogue.checkpoints()
+    for (const { pair, nowMs } of before) {
+      const { zone, sink } = pair
+      const held = checkpoints.filter(({ stream }) => stream.zone === zone && stream.sink === sink)
+      const gaps = missedDays(pair, held, nowMs, policy).map((day): Gap => {
+        const reason = reasonOf(pair, [...known.values()], day, nowMs)
+        return { zone, sink, day, from: startOf(day), to: endOf(day), reason, recordedAt: nowMs }
+      })
+      await store.catalogue.addGaps(gaps)
+      for (const gap of gaps) telemetry.emit({ name: 'GapFound', gap })
+    }
+  }
+
+  /** After a restart the store knows how late it is at least. */
+  function setClocks(checkpoints: readonly Checkpoint[], zones: readonly Zone[]): void {
+    const accounts = new Map(zones.map(({ id, account }) => [id, account]))
+    for (const { stream, lastCommitAtMs } of checkpoints) {
+      const account = accounts.get(stream.zone)
+      if (account !== undefined && !apiClock.isConfirmed(account)) apiClock.notBefore(account, lastCommitAtMs)
+    }
+  }
+
+  return {
+    async plan(wish) {
+      const now = settings()
+      const [checkpoints, pairs, backfills] = await Promise.all([
+        store.catalogue.checkpoints(),
+        store.catalogue.routes(),
+        store.backfills.list(),
+      ])
+      setClocks(checkpoints, now.zones)
+      const input = { nowOf: apiClock.now, ...now, checkpoints, pairs, backfills }
+      return plan(wish === undefined ? input : { ...input, wish })
+    },
+    remember: () => rememberRoutes(settings()),
+  }
+}
+
+/** Why a day left no checkpoint: nothing ran, other pairs of the store were planned meanwhile, or it was not reached. */
+function reasonOf(pair: KnownPair, known: readonly KnownPair[], day: Day, nowMs: number): GapReason {
+  if (nowMs - pair.plannedAtMs < leftAloneMs) return 'unreadable'
+  const aloneFromMs = Math.max(startOf(day), pair.plannedAtMs + leftAloneMs)
+  return known.some((other) => other.plannedAtMs > aloneFromMs) ? 'not_configured' : 'not_running'
+}

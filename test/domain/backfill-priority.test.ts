@@ -1,0 +1,101 @@
+import { expect, test } from 'vitest'
+import type { Backfill } from '../../src/domain/backfill.ts'
+import type { Checkpoint } from '../../src/domain/checkpoint.ts'
+import { dayMs, shiftDay, type Day } from '../../src/domain/day.ts'
+import { plan, type PlanInput } from '../../src/domain/plan.ts'
+import type { Policy } from '../../src/domain/policy.ts'
+import {
+  checkpointOf,
+  nowMs,
+  recordOf,
+  streamOf,
+  sweepOf,
+} from '../maintenance/backfill/backfill-checkpoints.ts'
+
+const today = '2026-11-20' as Day
+const yesterday = shiftDay(today, -1)
+const policy: Policy = {
+  everyMs: 30_000,
+  readableDays: 3,
+  firstRunDays: 1,
+  overlapMs: 600_000,
+  rereadMs: 3_600_000,
+  sweepAfterMs: [1_800_000, 158_400_000],
+}
+
+function backfillOf(id: string, day: Day, changes: Partial<Backfill> = {}): Backfill {
+  const streams = [{ stream: streamOf(1, day), state: 'queued' as const }]
+  return { id, createdAtMs: nowMs, from: day, to: day, state: 'running', streams, ...changes }
+}
+
+/** What is due now, as `lane day wish`. */
+function due(changes: Partial<PlanInput>): string[] {
+  const input: PlanInput = {
+    nowOf: () => nowMs,
+    zones: [{ id: 1, name: 'shop', account: 'default' }],
+    sinks: ['archive'],
+    policy,
+    checkpoints: [],
+    pairs: [{ zone: 1, sink: 'archive', firstDay: today, plannedAtMs: nowMs }],
+    ...changes,
+  }
+  return plan(input)
+    .filter(({ dueAtMs }) => dueAtMs <= nowMs)
+    .map(({ lane, stream, wish }) => [lane, stream.day, ...(wish === undefined ? [] : [wish.id])].join(' '))
+}
+
+const live = `live ${today}`
+
+test('reads what is queued of running backfills after live work, for the oldest of them', () => {
+  const backfills = [backfillOf('a', yesterday), backfillOf('b', yesterday)]
+  expect(due({ backfills })).toEqual([live, `backfill ${yesterday} a`])
+  for (const state of ['paused', 'cancelled', 'done'] as const) {
+    const rested = [backfillOf('a', yesterday, { state }), backfills[1]!]
+    expect(due({ backfills: rested })).toEqual([live, `backfill ${yesterday} b`])
+  }
+  const streams = [{ stream: streamOf(1, yesterday), state: 'done' as const }]
+  expect(due({ backfills: [backfillOf('a', yesterday, { streams })] })).toEqual([live])
+})
+
+test('leaves what a backfill has begun to the lane of backfills', () => {
+  const backfills = [backfillOf('a', yesterday)]
+  // A day that nobody planned, in the midst of its first sweep; also while it rests, and after it was cancelled.
+  const first = checkpointOf(streamOf(1, yesterday), { full: sweepOf(3, 9, 'a') })
+  expect(due({ backfills, checkpoints: [first] })).toEqual([live, `backfill ${yesterday} a`])
+  const paused = [backfillOf('a', yesterday, { state: 'paused' })]
+  expect(due({ backfills: paused, checkpoints: [first] })).toEqual([live])
+  // Nor where nobody has written down yet which day was planned first: a process that has just started.
+  expect(due({ backfills, checkpoints: [first], pairs: [] })).toEqual([live, `backfill ${yesterday} a`])
+  const polled = checkpointOf(streamOf(1, yesterday), { full: sweepOf(3, 9) })
+  expect(due({ checkpoints: [polled], pairs: [] })).toContain(`live ${yesterday}`)
+  // A day that was read before, and is read again.
+  const again: Checkpoint = { ...first, lastFull: recordOf(5) }
+  const planned = [{ zone: 1, sink: 'archive', firstDay: yesterday, plannedAtMs: nowMs }]
+  expect(due({ backfills, checkpoints: [again], pairs: planned })).toEqual([live, `backfill ${yesterday} a`])
+  // What is due anyway goes on with it.
+  const overdue: Checkpoint = { ...again, lastFull: { ...recordOf(5), beganAtMs: nowMs - dayMs } }
+  expect(due({ backfills: paused, checkpoints: [overdue], pairs: planned })).toContain(`live ${yesterday}`)
+})
+
+test('goes on with a day of the live lane that was not read to its end', () => {
+  const first = checkpointOf(streamOf(1, yesterday), { full: sweepOf(3, 9) })
+  const pairs = [{ zone: 1, sink: 'archive', firstDay: yesterday, plannedAtMs: nowMs }]
+  expect(due({ checkpoints: [first], pairs })).toContain(`live ${yesterday}`)
+})
+
+test('gives up no day that a backfill waits for, however old it looks', () => {
+  const old = shiftDay(today, -9)
+  const checkpoints = [checkpointOf(streamOf(1, old), { full: sweepOf(3, 9, 'a') })]
+  expect(due({ backfills: [backfillOf('a', old)], checkpoints })).toEqual([live, `backfill ${old} a`])
+  expect(due({ backfills: [backfillOf('a', old, { state: 'paused' })], checkpoints })).toEqual([live])
+  // Once nobody waits for it, the live lane ends it.
+  expect(due({ backfills: [backfillOf('a', old, { state: 'cancelled' })], checkpoints })).toContain(
+    `live ${old}`,
+  )
+  // One that had expired before is read all the same.
+  const expired = [checkpointOf(streamOf(1, old), { ended: { as: 'expired', atMs: nowMs - dayMs } })]
+  expect(due({ backfills: [backfillOf('a', old)], checkpoints: expired })).toEqual([
+    live,
+    `backfill ${old} a`,
+  ])
+})

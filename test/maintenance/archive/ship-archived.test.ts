@@ -1,0 +1,60 @@
+import { expect, it } from 'vitest'
+import type { ArchivedPiece } from '../../../src/maintenance/archive/archive-source.ts'
+import { shipArchived } from '../../../src/maintenance/archive/ship-archived.ts'
+import { stream } from '../../domain/builders.ts'
+import { createStage, eventAt, zone, type Stage } from '../../pump/stage.ts'
+
+const never = () => new AbortController().signal
+/** Each line is a page of its own. */
+const bytes = 4_194_304
+
+function piece(...numbers: number[]): ArchivedPiece {
+  return { part: 'p', from: 1, events: numbers.map((number) => ({ event: eventAt(number), bytes })) }
+}
+
+/** Ships so many lines; between the first page and the second one another command does what is given. */
+async function shipWith(stage: Stage, lines: readonly number[], meanwhile: () => Promise<void>) {
+  let other: Promise<void> | undefined
+  async function* read(): AsyncGenerator<ArchivedPiece> {
+    for (const line of lines) yield piece(line)
+  }
+  const progressed = () => void (other ??= meanwhile())
+  const { clock } = stage
+  // The pause between two pages is where others get at the stream.
+  const waiting = {
+    ...clock,
+    sleep: async (...args: Parameters<typeof clock.sleep>) => (await other, clock.sleep(...args)),
+  }
+  const deps = { ...stage.deps, clock: waiting }
+  return shipArchived({ request: 'one', stream, zone, sink: stage.sink, read, progressed }, deps, never())
+}
+
+async function shipNothing(stage: Stage): Promise<void> {
+  async function* read(): AsyncGenerator<ArchivedPiece> {}
+  await shipArchived(
+    { request: 'other', stream, zone, sink: stage.sink, read, progressed: () => undefined },
+    stage.deps,
+    never(),
+  )
+}
+
+it('ships nothing twice where the index was dropped meanwhile', async () => {
+  const stage = await createStage()
+  const shipped = await shipWith(stage, [1, 2, 1, 3], async () => {
+    const { fence, checkpoint } = await stage.store.ledger.take(stream, stage.deps.holder)
+    const next = { ...checkpoint!, commit: checkpoint!.commit + 1, ended: { as: 'closed', atMs: 1 } } as const
+    const commit = { fence, basedOn: checkpoint!.commit, next, seen: new Map(), deadLetters: [], gaps: [] }
+    expect(await stage.store.ledger.commit(commit)).toBe('done')
+    await stage.store.upkeep.forgetFingerprints(stream)
+  })
+  expect(shipped.leftOut).toContain('reading it again would ship it twice')
+  expect(stage.delivered.map(({ id }) => id)).toEqual(['e1'])
+})
+
+it('goes on where another call for the same day has ended and nothing is forgotten', async () => {
+  const stage = await createStage()
+  const shipped = await shipWith(stage, [1, 2, 1, 3], () => shipNothing(stage))
+  expect(shipped).toMatchObject({ present: 1 })
+  expect(stage.delivered.map(({ id }) => id)).toEqual(['e1', 'e2', 'e3'])
+  expect((await stage.read())?.archives).toBeUndefined()
+})

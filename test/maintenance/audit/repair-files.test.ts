@@ -1,0 +1,116 @@
+import { expect, test } from 'vitest'
+import type { CommittedPart } from '../../../src/domain/delivery.ts'
+import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
+import { minuteOf } from '../../../src/domain/seen.ts'
+import type { FilesLooked } from '../../../src/maintenance/audit/audit-files.ts'
+import { DayListing } from '../../../src/maintenance/audit/day-listing.ts'
+import { repairFiles } from '../../../src/maintenance/audit/repair-files.ts'
+import { stream } from '../../domain/builders.ts'
+import { createStage, eventAt, listingOf, zone, type Stage } from '../../pump/stage.ts'
+
+const never = () => new AbortController().signal
+const events = [1, 2, 3, 4].map((number) => eventAt(number))
+
+/** A shipped day whose part is said to have lost events. */
+async function shipped() {
+  const stage = await createStage()
+  let bytes = 0
+  stage.script.answer = listingOf(events, 2)
+  stage.script.deliver = async (some) => {
+    bytes += some.length
+    const committed: CommittedPart[] = [{ writer: 'w', part: 'p', bytes, lines: bytes }]
+    return { refusals: [], committed, bytes: some.length }
+  }
+  await stage.pump()
+  stage.delivered.length = 0
+  return stage
+}
+
+async function looked(stage: Stage, absent: readonly number[]): Promise<FilesLooked> {
+  const checkpoint = (await stage.read()) as Checkpoint
+  const report = { parts: [], ...stream } as unknown as FilesLooked['report']
+  const lost = Map.groupBy(absent, (index) => minuteOf(events[index]!.timeMs))
+  const byMinute = [...lost].map(
+    ([minute, some]) => [minute, some.map((index) => events[index]!.fingerprint)] as const,
+  )
+  return { checkpoint, report, absent: new Map(byMinute), strange: new Map(), ends: new Map() }
+}
+
+function listed(some = events): DayListing {
+  const listing = new DayListing()
+  for (const event of some) listing.add(event)
+  return listing
+}
+
+const repair = (stage: Stage, what: FilesLooked, listing = listed(), id = 'two') =>
+  repairFiles(
+    { stream, zone, looked: what, listing },
+    { ...stage.deps, holder: { id, schedule: false } },
+    never(),
+  )
+
+const rescan = (stage: Stage) => stage.pump({ lane: 'backfill', wish: { id: `r${Math.random()}` } })
+const ids = (stage: Stage) => stage.delivered.map(({ id }) => id).sort()
+
+test('events without a line count as not delivered, and the next full scan delivers them', async () => {
+  const stage = await shipped()
+  expect(await repair(stage, await looked(stage, [1, 3]))).toEqual({ unseen: 2, adopted: 0 })
+  expect((await stage.read())?.counters.delivered).toBe(2)
+  expect(ids(stage)).toEqual([])
+  await rescan(stage)
+  expect(ids(stage)).toEqual(['e2', 'e4'])
+  expect((await stage.read())?.counters.delivered).toBe(4)
+})
+
+test('two repairs that looked at the same time bring a line back once', async () => {
+  const stage = await shipped()
+  const [one, other] = [await looked(stage, [1, 3]), await looked(stage, [1, 3])]
+  await repair(stage, one)
+  await rescan(stage)
+  await expect(repair(stage, other)).rejects.toThrow('run the audit again')
+  await rescan(stage)
+  expect(ids(stage)).toEqual(['e2', 'e4'])
+})
+
+test('two repairs side by side never bring one line back twice', async () => {
+  const stage = await shipped()
+  const what = await looked(stage, [0, 1, 2, 3])
+  const both = await Promise.allSettled(['two', 'three'].map((id) => repair(stage, what, listed(), id)))
+  expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+  await rescan(stage)
+  expect(ids(stage)).toEqual(['e1', 'e2', 'e3', 'e4'])
+})
+
+test('what the API does not list any more stays in the ledger, since nothing could deliver it again', async () => {
+  const stage = await shipped()
+  expect(await repair(stage, await looked(stage, [0, 1]), listed(events.slice(1)))).toEqual({
+    unseen: 1,
+    adopted: 0,
+  })
+  await rescan(stage)
+  expect(ids(stage)).toEqual(['e2'])
+})
+
+test('lines that the ledger does not know count as delivered, and are not delivered', async () => {
+  const stage = await shipped()
+  const more = eventAt(9)
+  const strange = new Map([[minuteOf(more.timeMs), [more.fingerprint, events[0]!.fingerprint]]])
+  const what = { ...(await looked(stage, [])), strange }
+  // A line that is no event of the API stays unknown.
+  expect(await repair(stage, what)).toEqual({ unseen: 0, adopted: 0 })
+  expect(await repair(stage, what, listed([...events, more]))).toEqual({ unseen: 0, adopted: 1 })
+  stage.script.answer = listingOf([...events, more], 2)
+  await rescan(stage)
+  expect(ids(stage)).toEqual([])
+})
+
+test('a page that was shipped since is no reason to look again', async () => {
+  const stage = await shipped()
+  const what = await looked(stage, [0])
+  stage.script.answer = listingOf([...events, eventAt(5)], 3)
+  await stage.clock.sleep(3_600_000, never())
+  await stage.pump()
+  expect(await repair(stage, what)).toEqual({ unseen: 1, adopted: 0 })
+  await rescan(stage)
+  expect(ids(stage)).toEqual(['e1', 'e5'])
+})

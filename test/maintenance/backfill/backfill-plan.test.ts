@@ -1,0 +1,122 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { shiftDay, type Day } from '../../../src/domain/day.ts'
+import { Failure } from '../../../src/domain/failure.ts'
+import type { Policy } from '../../../src/domain/policy.ts'
+import type { Page } from '../../../src/domain/page.ts'
+import type { PageRequest } from '../../../src/ports/source.ts'
+import type { Store } from '../../../src/ports/store.ts'
+import { createApiClock } from '../../../src/pump/api-clock.ts'
+import { planBackfill } from '../../../src/maintenance/backfill/backfill-plan.ts'
+import { noLongerKept } from '../../../src/pump/end-stream.ts'
+import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
+import { createFakeClock } from '../../fakes/fake-clock.ts'
+import { checkpointOf, nowMs, streamOf } from './backfill-checkpoints.ts'
+import { never } from '../audit/listing.ts'
+
+const today = '2026-11-20' as Day
+const before = (days: number) => shiftDay(today, -days)
+const zones = [1, 2].map((id) => ({ id, name: String(id), account: 'default' }))
+const policy = { readableDays: 3 } as Policy
+
+interface Asking {
+  /** What the API answers for a day: undefined for a page. */
+  readonly answer?: (day: Day, zone: number) => Failure | undefined
+  readonly hostAheadMs?: number
+  readonly store?: Store
+}
+
+/** Plans days back to `from`; returns what was asked for, and what became of each stream. */
+async function planned(from: Day, to: Day, { answer = () => undefined, hostAheadMs = 0, store }: Asking) {
+  const clock = createFakeClock(nowMs + hostAheadMs, true)
+  const asked: string[] = []
+  let held = 0
+  async function fetchPage({ zone, day }: PageRequest): Promise<Page> {
+    asked.push(`${zone.id} ${day}`)
+    const failure = answer(day, zone.id)
+    if (failure !== undefined) throw failure
+    held++
+    const release = () => void held--
+    return {
+      events: [],
+      more: false,
+      next: null,
+      bytes: 0,
+      requestedAt: 0,
+      clockOffsetMs: -hostAheadMs,
+      release,
+    }
+  }
+  const deps = { source: { fetchPage }, store, clock, apiClock: createApiClock(clock), policy }
+  const plan = await planBackfill({ from, to, zones, sinks: ['archive'] }, deps, never)
+  expect(held).toBe(0)
+  const outcome = new Map(
+    plan.streams.map(({ stream, state, reason }) => [`${stream.zone} ${stream.day}`, reason ?? state]),
+  )
+  return { asked, outcome, plan }
+}
+
+const refused = () => new Failure('stop', 'window_closed', 'outside', { serverDate: nowMs })
+
+test('asks nothing for days that should be readable', async () => {
+  const { asked, outcome, plan } = await planned(before(2), shiftDay(today, 1), {})
+  expect(asked).toEqual([])
+  expect(new Set(outcome.values())).toEqual(new Set(['queued', 'the day has not begun yet']))
+  expect(outcome.get(`1 ${shiftDay(today, 1)}`)).toBe('the day has not begun yet')
+  expect(plan.streams.map(({ stream }) => stream.day)).toEqual(
+    [before(2), before(1), today, shiftDay(today, 1)].flatMap((day) => [day, day]),
+  )
+})
+
+test('asks for the newest old day first, and for none before one that was refused', async () => {
+  const { asked, outcome } = await planned(before(9), before(2), {
+    answer: (day, zone) => (day < before(zone === 1 ? 4 : 2) ? refused() : undefined),
+  })
+  expect(asked.toSorted()).toEqual(
+    [`1 ${before(3)}`, `1 ${before(4)}`, `1 ${before(5)}`, `2 ${before(3)}`].toSorted(),
+  )
+  expect(outcome.get(`1 ${before(4)}`)).toBe('queued')
+  expect(outcome.get(`1 ${before(9)}`)).toBe(noLongerKept)
+  expect(outcome.get(`2 ${before(2)}`)).toBe('queued')
+  expect(outcome.get(`2 ${before(3)}`)).toBe(noLongerKept)
+})
+
+test('leaves out what could not be asked for, with the reason', async () => {
+  const { asked, outcome } = await planned(before(5), today, {
+    answer: () => new Failure('stop', 'unauthorised', 'the key is refused'),
+  })
+  expect(asked.toSorted()).toEqual([`1 ${before(3)}`, `2 ${before(3)}`])
+  expect(outcome.get(`1 ${before(5)}`)).toBe('it could not be asked for: the key is refused')
+  expect(outcome.get(`1 ${today}`)).toBe('queued')
+})
+
+test('learns the time of the API from an answer, and goes by it', async () => {
+  // By this host's clock, three days ahead, the last readable days are too old.
+  const { asked, outcome } = await planned(before(2), before(0), { hostAheadMs: 3 * 86_400_000 })
+  expect(asked.length).toBeLessThanOrEqual(2)
+  expect(new Set(outcome.values())).toEqual(new Set(['queued']))
+})
+
+test('ships nothing twice of which it is no longer known what was shipped', async () => {
+  const store = await openSqliteStore({
+    path: ':memory:',
+    clock: createFakeClock(nowMs),
+    deadLetterMaxBytes: 1,
+  })
+  onTestFinished(() => store.close())
+  for (const zone of [1, 2]) {
+    const stream = streamOf(zone, before(4))
+    const { fence } = await store.ledger.take(stream, { id: 'holder', schedule: true })
+    const next = checkpointOf(stream, { ended: { as: 'closed', atMs: nowMs } })
+    const seen = new Map([[29_400_000, new Uint8Array(16).fill(7)]])
+    await store.ledger.commit({ fence, basedOn: 0, next, seen, deadLetters: [], gaps: [] })
+  }
+  await store.upkeep.forgetFingerprints(streamOf(2, before(4)))
+  const { outcome } = await planned(before(4), before(4), { store })
+  expect(outcome.get(`1 ${before(4)}`)).toBe('queued')
+  expect(outcome.get(`2 ${before(4)}`)).toMatch(/^the day was shipped, .* ship it twice$/)
+})
+
+test('ends when it is stopped', async () => {
+  const answer = () => new Failure('cancelled', 'cancelled', 'stopped')
+  await expect(planned(before(5), before(5), { answer })).rejects.toThrow('stopped')
+})

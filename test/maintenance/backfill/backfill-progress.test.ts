@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest'
+import type { Backfilled } from '../../../src/domain/backfill.ts'
+import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
+import { createPageEstimate } from '../../../src/maintenance/backfill/page-estimate.ts'
+import { byDay, createProgressReading, summed } from '../../../src/maintenance/backfill/backfill-progress.ts'
+import { checkpointOf, recordOf, streamOf, sweepOf } from './backfill-checkpoints.ts'
+
+const own = streamOf(1, '2026-11-18')
+
+const answered = { lastRequest: { id: 'mine', outcome: 'done' } } as const
+
+test('expects as many pages as the stream had, else as its neighbours had, the nearest first', () => {
+  const checkpoints = [
+    checkpointOf(own, { lastFull: recordOf(7) }),
+    checkpointOf(streamOf(1, '2026-11-17'), { lastFull: recordOf(4) }),
+    checkpointOf(streamOf(1, '2026-11-17', 'other'), { lastFull: recordOf(40) }),
+    checkpointOf(streamOf(2, '2026-11-17'), { lastFull: recordOf(400) }),
+    checkpointOf(streamOf(2, '2026-11-16'), {}),
+  ]
+  const estimate = createPageEstimate(checkpoints)
+  expect(estimate(own)).toBe(7)
+  // 7 and 4 of the same zone and sink, rounded up.
+  expect(estimate(streamOf(1, '2026-11-19'))).toBe(6)
+  expect(estimate(streamOf(1, '2026-11-19', 'new'))).toBe(17)
+  expect(estimate(streamOf(2, '2026-11-16'))).toBe(400)
+  expect(estimate(streamOf(3, '2026-11-16'))).toBe(113)
+  expect(createPageEstimate([])(own)).toBeUndefined()
+})
+
+function progress(checkpoint: Partial<Checkpoint>, backfilled: Partial<Backfilled> = {}) {
+  const streams = [{ stream: own, state: 'queued' as const, ...backfilled }]
+  const [found] = createProgressReading([checkpointOf(own, checkpoint)])({ id: 'mine', streams })
+  return [found!.pages, found!.events, found!.expectedPages]
+}
+
+test('counts a sweep only where it is that of the backfill', () => {
+  expect(progress({})).toEqual([0, 0, undefined])
+  expect(progress({ lastFull: recordOf(9) })).toEqual([0, 0, 9])
+  expect(progress({ lastFull: recordOf(9), full: sweepOf(3, 5, 'mine') })).toEqual([3, 5, 9])
+  expect(progress({ lastFull: recordOf(9), full: sweepOf(3, 5, 'other') })).toEqual([0, 0, 9])
+  expect(progress({ lastFull: recordOf(9), full: sweepOf(3, 5) })).toEqual([0, 0, 9])
+  // Longer than it was: at least one page is to come.
+  expect(progress({ lastFull: recordOf(9), full: sweepOf(12, 5, 'mine') })).toEqual([12, 5, 13])
+  // Served, though nobody has settled it yet.
+  expect(progress({ lastFull: recordOf(9, 2, 'mine'), ...answered })).toEqual([9, 2, 9])
+  expect(progress({ lastFull: recordOf(9, 2, 'mine'), ...answered }, { state: 'done' })).toEqual([9, 2, 9])
+  // A later sweep took its place.
+  expect(progress({ lastFull: recordOf(8) }, { state: 'done' })).toEqual([8, 0, 8])
+  expect(progress({ lastFull: recordOf(9) }, { state: 'left_out', reason: 'gone' })).toEqual([0, 0, 0])
+})
+
+test('sums by day, the oldest first; what is unknown of one stream is unknown of the sum', () => {
+  const later = streamOf(1, '2026-11-19')
+  const left = streamOf(2, '2026-11-18')
+  const streams: Backfilled[] = [
+    { stream: later, state: 'queued' },
+    { stream: own, state: 'queued' },
+    { stream: left, state: 'left_out', reason: 'gone' },
+  ]
+  const read = createProgressReading([checkpointOf(own, { full: sweepOf(2, 20, 'mine') })])
+  const found = read({ id: 'mine', streams })
+  const one = { queued: 1, done: 0, events: 0, pages: 0, leftOut: 0, expectedPages: undefined }
+  expect(byDay(found)).toEqual([
+    { ...one, day: '2026-11-18', pages: 2, events: 20, leftOut: 1 },
+    { ...one, day: '2026-11-19' },
+  ])
+  expect(summed(found)).toEqual({ ...one, queued: 2, pages: 2, events: 20, leftOut: 1 })
+})
+
+test('says why a queued stream does not move', () => {
+  const trouble = {
+    kind: 'retry' as const,
+    code: 'network' as const,
+    message: 'no route',
+    count: 2,
+    sinceMs: 1,
+    atMs: 1,
+    retryAtMs: 2,
+  }
+  const of = (state: Backfilled['state']) =>
+    createProgressReading([checkpointOf(own, { requestTrouble: { ...trouble, request: 'mine' } })])({
+      id: 'mine',
+      streams: [{ stream: own, state }],
+    })
+  expect(of('queued')[0]?.trouble).toMatchObject(trouble)
+  expect(of('done')[0]?.trouble).toBeUndefined()
+})

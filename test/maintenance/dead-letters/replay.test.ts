@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'vitest'
+import type { Event } from '../../../src/domain/event.ts'
+import { Failure } from '../../../src/domain/failure.ts'
+import { storeEvent } from '../../../src/domain/stored-event.ts'
+import { dropLetters } from '../../../src/maintenance/dead-letters/drop-dead-letters.ts'
+import type { ReplayedPage } from '../../../src/maintenance/dead-letters/replay-page.ts'
+import { replayStream } from '../../../src/maintenance/dead-letters/replay.ts'
+import { wakeFullStreams } from '../../../src/maintenance/dead-letters/wake-full-streams.ts'
+import { stream } from '../../domain/builders.ts'
+import { createStage, eventAt, listingOf, zone, type Stage } from '../../pump/stage.ts'
+
+const never = new AbortController().signal
+
+/** A stream whose sink has refused all of so many events; `answer` is what it said. */
+async function refused(count: number, answer = 'no'): Promise<Stage> {
+  const stage = await createStage()
+  const events = Array.from({ length: count }, (_, index) => eventAt(index))
+  stage.script.answer = listingOf(events, 500)
+  stage.script.deliver = async (some) => ({
+    refusals: some.map((event) => ({ event, reason: 'refused', answer })),
+    committed: [],
+    bytes: 1,
+  })
+  await stage.pump()
+  expect(await stage.store.deadLetters.list()).toHaveLength(count)
+  stage.delivered.length = 0
+  return stage
+}
+
+async function replay(
+  stage: Stage,
+  deps = stage.deps,
+  redo = (event: Event) => event,
+): Promise<ReplayedPage[]> {
+  const pages: ReplayedPage[] = []
+  const keys = await stage.store.deadLetters.keys(stream)
+  const job = {
+    stream,
+    zone,
+    sink: stage.plainSink,
+    keys,
+    redo,
+    done: (page: ReplayedPage) => void pages.push(page),
+  }
+  await replayStream(job, deps, never)
+  return pages
+}
+
+describe('a replay', () => {
+  it('goes page by page, the oldest event first, each page with its own fence and commit', async () => {
+    const stage = await refused(250)
+    stage.script.deliver = async () => ({ refusals: [], committed: [], bytes: 1 })
+    const before = stage.log.length
+    expect((await replay(stage)).map(({ delivered }) => delivered)).toEqual([100, 100, 50])
+    const steps = stage.log.slice(before).map((step) => step.split(' ')[0])
+    expect(steps).toEqual(Array.from({ length: 3 }, () => ['open', 'deliver', 'commit', 'close']).flat())
+    expect(stage.delivered.map(({ id }) => id)).toEqual(
+      Array.from({ length: 250 }, (_, index) => `e${index}`),
+    )
+    expect(await stage.store.deadLetters.list()).toEqual([])
+    expect((await stage.read())?.counters).toMatchObject({ delivered: 250, deadLetters: 0 })
+    expect(await stage.options.at(-1)?.hasTaken?.()).toBe(true)
+    // The ledger had them already.
+    const ledger = await stage.store.ledger.minutes(stream)
+    expect(ledger.reduce((sum, { count }) => sum + count, 0)).toBe(250)
+  })
+
+  it('keeps pages small where events are large', async () => {
+    const stage = await createStage()
+    const text = 'x'.repeat(300_000)
+    const events = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11].map((each) => ({ ...eventAt(each), log: { text } }))
+    expect(storeEvent(events[0]!).length).toBeGreaterThan(300_000)
+    const deadLetters = { ...stage.store.deadLetters }
+    const store = { ...stage.store, deadLetters }
+    const letters = events.map((event) => ({
+      ...stream,
+      id: event.id,
+      time: event.time!,
+      reason: 'refused' as const,
+      answer: '',
+      at: 1,
+      event: storeEvent(event),
+    }))
+    const keys = letters.map(({ id, time }) => ({ id, time }))
+    deadLetters.read = async (_, some) => letters.filter(({ id }) => some.some((key) => key.id === id))
+    const pages: ReplayedPage[] = []
+    const job = {
+      stream,
+      zone,
+      sink: stage.plainSink,
+      keys,
+      redo: (event: Event) => event,
+      done: (page: ReplayedPage) => void pages.push(page),
+    }
+    await replayStream(job, { ...stage.deps, store }, never)
+    expect(pages.map(({ tried }) => tried)).toEqual([10, 2])
+  })
+
+  it('leaves letters as they were where the sink fails', async () => {
+    const stage = await refused(3)
+    const before = await stage.store.deadLetters.list()
+    stage.script.deliver = async () => {
+      throw new Failure('retry', 'network', 'reset')
+    }
+    await expect(replay(stage)).rejects.toMatchObject({ code: 'network' })
+    expect(await stage.store.deadLetters.list()).toEqual(before)
+    // Nobody else waits for the stream.
+    expect(await stage.pump()).toBeUndefined()
+  })
+
+  it('does not deliver again because a longer answer has no room', async () => {
+    const stage = await refused(2, 'x'.repeat(45_000))
+    stage.script.deliver = async (some) => ({
+      refusals: some.slice(1).map((event) => ({ event, reason: 'refused', answer: 'y'.repeat(99_999) })),
+      committed: [],
+      bytes: 1,
+    })
+    expect(await replay(stage)).toMatchObject([{ delivered: 1, kept: [{ id: 'e1' }] }])
+    expect(await stage.store.deadLetters.list()).toMatchObject([{ id: 'e1', answer: 'x'.repeat(45_000) }])
+    expect(stage.delivered.map(({ id }) => id)).toEqual(['e0', 'e1'])
+  })
+
+  it('passes over what somebody else has settled meanwhile', async () => {
+    const stage = await refused(3)
+    stage.script.deliver = async () => ({ refusals: [], committed: [], bytes: 1 })
+    const ledger = { ...stage.deps.store.ledger }
+    let isDropped = false
+    ledger.take = async (...given) => {
+      if (!isDropped) await stage.store.deadLetters.remove([{ ...stream, ...identity(1) }])
+      isDropped = true
+      return stage.store.ledger.take(...given)
+    }
+    const store = { ...stage.deps.store, ledger }
+    expect(await replay(stage, { ...stage.deps, store })).toMatchObject([{ tried: 3, delivered: 2 }])
+    expect(stage.delivered.map(({ id }) => id)).toEqual(['e0', 'e2'])
+  })
+})
+
+function identity(number: number) {
+  const { id, time = '' } = eventAt(number)
+  return { id, time }
+}
+
+it('a drop counts what it drops, and lets a stream that was full go on at once', async () => {
+  const stage = await refused(2, 'x'.repeat(45_000))
+  stage.script.answer = listingOf([eventAt(7)], 1)
+  await stage.clock.advance(60_000)
+  expect(await stage.pump()).toMatchObject({ code: 'dead_letters_full' })
+  const waits = (await stage.read())!.trouble!
+  expect(waits.retryAtMs).toBeGreaterThan(stage.clock.now())
+  const keys = await stage.store.deadLetters.keys(stream)
+  expect(await dropLetters({ stream, zone, keys }, stage.deps, never)).toEqual(new Map([['refused', 2]]))
+  expect(await dropLetters({ stream, zone, keys }, stage.deps, never)).toEqual(new Map())
+  await wakeFullStreams(stage.deps, () => zone, never)
+  const checkpoint = await stage.read()
+  expect(checkpoint).toMatchObject({ counters: { delivered: 0, deadLetters: 0, dropped: 2 } })
+  expect(checkpoint?.trouble?.retryAtMs).toBeLessThanOrEqual(stage.clock.now())
+  expect(await stage.pump()).toBeUndefined()
+  expect((await stage.read())?.counters).toMatchObject({ deadLetters: 1, dropped: 2 })
+})

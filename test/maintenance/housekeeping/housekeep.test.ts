@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest'
+import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
+import { shiftDay } from '../../../src/domain/day.ts'
+import { packFingerprints } from '../../../src/domain/seen.ts'
+import type { Stream } from '../../../src/domain/stream.ts'
+import { createApiClock } from '../../../src/pump/api-clock.ts'
+import { createHousekeeping } from '../../../src/maintenance/housekeeping/housekeep.ts'
+import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
+import { at, buildCheckpoint, hourMs, policy, today } from '../../domain/builders.ts'
+import { createFakeClock } from '../../fakes/fake-clock.ts'
+import { own } from '../../setup/leftovers.ts'
+
+const never = new AbortController().signal
+const holder = { id: 'x', schedule: true }
+
+async function createHouse(accounts: readonly string[]) {
+  const clock = createFakeClock(at(2))
+  const store = await openSqliteStore({ path: ':memory:', clock, deadLetterMaxBytes: 1_000 })
+  own({ what: 'a store', isLeft: () => true, isFault: false, remove: () => store.close() })
+  const apiClock = createApiClock(clock)
+  const zones = accounts.map((account, index) => ({ id: index + 1, name: account, account }))
+  let forgets = 0
+  const counting = {
+    ...store,
+    upkeep: {
+      ...store.upkeep,
+      forgetFingerprints: (stream: Stream) => {
+        forgets++
+        return store.upkeep.forgetFingerprints(stream)
+      },
+    },
+  }
+  const settings = () => ({ zones, sinks: ['archive'], policy })
+  return {
+    clock,
+    store,
+    apiClock,
+    forgets: () => forgets,
+    keep: createHousekeeping({ store: counting, apiClock, settings, keepDays: 14 }),
+    async add(daysAgo: number, isEnded = true, more: Pick<Checkpoint, 'archives'> = {}) {
+      const stream = { zone: 1, day: shiftDay(today, -daysAgo), sink: 'archive' }
+      const { fence } = await store.ledger.take(stream, holder)
+      const ended = { as: 'closed', atMs: at(2) - daysAgo * 24 * hourMs } as const
+      const next = buildCheckpoint({ stream, commit: 1, ...more, ...(isEnded && { ended }) })
+      const seen = new Map([[7, packFingerprints([1n, 2n])]])
+      await store.ledger.commit({ fence, basedOn: 0, next, seen, deadLetters: [], gaps: [] })
+      await store.ledger.release(stream, fence)
+      return stream
+    },
+  }
+}
+
+describe('housekeeping', () => {
+  it('forgets fingerprints of ended days a day after they became unreadable, once, and keeps their counts', async () => {
+    const house = await createHouse(['a'])
+    const [readable, late, gone, open, copied] = [
+      await house.add(2),
+      await house.add(3),
+      await house.add(4),
+      await house.add(5, false),
+      // Events are being shipped there from files.
+      await house.add(6, true, { archives: {} }),
+    ]
+    house.apiClock.learn('a', 0)
+    await house.keep(never)
+    await house.keep(never)
+    const hasSeen = async (stream: typeof gone) => (await house.store.ledger.loadSeen(stream, [7])).size === 1
+    const kept = [readable, late, gone, open, copied].map(hasSeen)
+    expect(await Promise.all(kept)).toEqual([true, true, false, true, true])
+    expect(await house.store.ledger.minutes(gone)).toMatchObject([{ minute: 7, count: 2 }])
+    expect(house.forgets()).toBe(1)
+  })
+
+  it('lets go of nothing before the API of every account has told the time', async () => {
+    const house = await createHouse(['a', 'b'])
+    await house.add(20)
+    await house.keep(never)
+    house.apiClock.learn('a', 0)
+    await house.keep(never)
+    expect(await house.store.catalogue.checkpoints()).toHaveLength(1)
+    house.apiClock.learn('b', 0)
+    await house.keep(never)
+    expect(await house.store.catalogue.checkpoints()).toEqual([])
+  })
+
+  it('keeps what ended less than keepDays ago, and what has not ended', async () => {
+    const house = await createHouse(['a'])
+    const kept = [await house.add(13), await house.add(40, false)]
+    await house.add(15)
+    house.apiClock.learn('a', 0)
+    await house.keep(never)
+    const left = (await house.store.catalogue.checkpoints()).map(({ stream }) => stream.day)
+    expect(left.sort()).toEqual(kept.map(({ day }) => day).sort())
+  })
+})

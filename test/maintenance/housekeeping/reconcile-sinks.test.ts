@@ -1,0 +1,216 @@
+import { symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../../src/clock.ts'
+import { dayOf, type Day } from '../../../src/domain/day.ts'
+import type { CommittedPart } from '../../../src/domain/delivery.ts'
+import { Failure } from '../../../src/domain/failure.ts'
+import { newCheckpoint } from '../../../src/domain/progress.ts'
+import { noTrust } from '../../../src/domain/trust.ts'
+import { createNativeFormat } from '../../../src/formats/native.ts'
+import type { TransactionalSink } from '../../../src/ports/sink.ts'
+import { createApiClock } from '../../../src/pump/api-clock.ts'
+import { createSinkReconciler } from '../../../src/maintenance/housekeeping/reconcile-sinks.ts'
+import { createFileSink } from '../../../src/sinks/file/sink.ts'
+import { readParts } from '../../sinks/file/read-parts.ts'
+import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
+import { noTracer } from '../../fakes/no-tracer.ts'
+import { temporaryFolder } from '../../setup/temp.ts'
+import { eventOf } from '../../pump/model/entry.ts'
+
+const zone = { id: 7, name: 'seven', account: 'default' }
+const never = new AbortController().signal
+
+async function setUp(day: Day) {
+  const path = temporaryFolder()
+  const clock = systemClock
+  const telemetry = { emit: () => undefined }
+  const store = await openSqliteStore({ path: ':memory:', clock, deadLetterMaxBytes: 1e6 })
+  const stream = { zone: 7, day, sink: 'archive' }
+  const settings = {
+    name: 'archive',
+    path,
+    mode: 0o600,
+    dirMode: 0o700,
+    rotate: { maxBytes: 1e9, maxAgeMinutes: 1440 },
+    compress: 'none',
+  } as const
+  const openSink = () => createFileSink(settings, { format: createNativeFormat(), clock, telemetry })
+
+  const timeMs = Date.parse(`${day}T10:00:00Z`)
+  const event = (id: string) =>
+    eventOf({ key: id, id, day, timeMs, sortMs: timeMs, arrivesAtMs: timeMs, shuffle: 0 }, 7)
+
+  /** Ships two events; of the second the commit never comes, as after `kill -9`. */
+  async function shipAndDie(sink: TransactionalSink, isEnded = true, left = ['left behind']): Promise<void> {
+    const { fence } = await store.ledger.take(stream, { id: 'dead', schedule: true })
+    const confirm = async () => undefined
+    const known = { storeId: store.id, committed: [] as CommittedPart[], confirm }
+    const open = await sink.reconcile(stream, known, never)
+    const { committed } = await open.deliver([event('kept')], never)
+    const ended = { as: 'closed', atMs: clock.now() } as const
+    const next = {
+      ...newCheckpoint(stream, clock.now(), noTrust),
+      commit: 1,
+      committed,
+      ...(isEnded && { ended }),
+    }
+    await store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
+    await open.deliver(left.map(event), never)
+    await sink.close()
+    await store.ledger.release(stream, fence)
+  }
+
+  const deps = {
+    source: { fetchPage: () => Promise.reject(new Error('nothing is to be read')) },
+    store,
+    clock,
+    apiClock: createApiClock(clock),
+    telemetry,
+    tracer: noTracer,
+    policy: () => ({ readableDays: 3 }) as never,
+    holder: { id: 'next', schedule: true },
+    random: Math.random,
+    zones: [zone],
+  }
+  async function ids(): Promise<string[]> {
+    const found: string[] = []
+    for await (const line of readParts(path, 7, day)) found.push((JSON.parse(line) as { id: string }).id)
+    return found
+  }
+  return { store, stream, path, openSink, shipAndDie, deps, ids }
+}
+
+describe('streams that are pumped no more', () => {
+  // Cut, the line would be lost: nobody reads the day again.
+  it.each([
+    ['can be read', dayOf(Date.now())],
+    ['can no longer be read', '2026-01-05' as Day],
+  ])('keep what a killed process left of them, and know it as seen, when the day %s', async (...[, day]) => {
+    const { store, stream, openSink, shipAndDie, deps, ids } = await setUp(day)
+    await shipAndDie(openSink())
+    const sink = openSink()
+    await createSinkReconciler({ ...deps, sinks: new Map([['archive', sink]]) }).reconcileAll(never)
+    expect(await ids()).toEqual(['kept', 'left behind'])
+    expect((await store.ledger.minutes(stream)).map(({ count }) => count)).toEqual([1])
+    const settled = await store.ledger.read(stream)
+    expect(settled?.committed.map(({ lines }) => lines)).toEqual([2])
+    await createSinkReconciler({ ...deps, sinks: new Map([['archive', sink]]) }).reconcileAll(never)
+    expect((await store.ledger.read(stream))?.commit).toBe(settled?.commit)
+    await sink.close()
+    await store.close()
+  })
+})
+
+describe('a part of a day that can no longer be read', () => {
+  it('is adopted in many small commits, also when one of them fails on the way', async () => {
+    const { store, stream, openSink, shipAndDie, deps, ids } = await setUp('2026-01-05' as Day)
+    const left = Array.from({ length: 5000 }, (_, index) => `left-${index}`)
+    await shipAndDie(openSink(), true, left)
+    const sizes: number[] = []
+    const counting: typeof store = {
+      ...store,
+      ledger: {
+        ...store.ledger,
+        async commit(commit) {
+          if (sizes.length === 1) throw new Failure('retry', 'store_unavailable', 'away')
+          const answer = await store.ledger.commit(commit)
+          sizes.push([...commit.seen.values()].reduce((sum, { byteLength }) => sum + byteLength, 0) / 8)
+          return answer
+        },
+      },
+    }
+    let sink = openSink()
+    const reconcilerOf = () =>
+      createSinkReconciler({ ...deps, store: counting, sinks: new Map([['archive', sink]]) })
+    await expect(reconcilerOf().reconcileAll(never)).rejects.toMatchObject({ code: 'store_unavailable' })
+    expect(sizes).toHaveLength(1)
+    sizes.push(0)
+    await sink.close()
+    sink = openSink()
+    await reconcilerOf().reconcileAll(never)
+    expect(sizes.length).toBeGreaterThan(3)
+    expect(Math.max(...sizes)).toBeLessThan(2500)
+    expect(await ids()).toEqual(['kept', ...left])
+    // The event that was committed first is not in the ledger of this test.
+    expect((await store.ledger.minutes(stream)).reduce((sum, { count }) => sum + count, 0)).toBe(5000)
+    expect((await store.ledger.read(stream))?.committed.map(({ lines }) => lines)).toEqual([5001])
+    await sink.close()
+    await store.close()
+  })
+})
+
+describe('a stream that others have finished', () => {
+  const today = dayOf(Date.now())
+
+  async function setUpLeft() {
+    const world = await setUp(today)
+    await world.shipAndDie(world.openSink(), false)
+    const sink = world.openSink()
+    const reconciler = createSinkReconciler({ ...world.deps, sinks: new Map([['archive', sink]]) })
+    const end = async () => {
+      await sink.close()
+      await world.store.close()
+    }
+    return { ...world, reconciler, end }
+  }
+
+  it('has what was not committed taken back, by whoever looks at all streams', async () => {
+    const { reconciler, ids, end } = await setUpLeft()
+    await reconciler.reconcileAll(never)
+    expect(await ids()).toEqual(['kept'])
+    await end()
+  })
+
+  it('is looked at soon after a pump that ended in an error', async () => {
+    const { reconciler, stream, ids, end } = await setUpLeft()
+    await reconciler.reconcileFailed(never)
+    expect(await ids()).toEqual(['kept', 'left behind'])
+    const failing = reconciler.pumping(stream, () =>
+      Promise.reject(new Failure('cancelled', 'fence_lost', 'x')),
+    )
+    await expect(failing).rejects.toThrow('x')
+    await reconciler.reconcileFailed(never)
+    expect(await ids()).toEqual(['kept'])
+    await end()
+  })
+
+  it('is left alone while it is pumped here, or held elsewhere, and looked at again', async () => {
+    const { reconciler, stream, store, ids, end } = await setUpLeft()
+    const pumping = Promise.withResolvers<void>()
+    const pump = reconciler.pumping(stream, () => pumping.promise)
+    await reconciler.reconcileAll(never)
+    expect(await ids()).toEqual(['kept', 'left behind'])
+    pumping.resolve()
+    await pump
+    const { fence } = await store.ledger.take(stream, { id: 'another', schedule: false })
+    await reconciler.reconcileFailed(never)
+    expect(await ids()).toEqual(['kept', 'left behind'])
+    await store.ledger.release(stream, fence)
+    await reconciler.reconcileFailed(never)
+    expect(await ids()).toEqual(['kept'])
+    await end()
+  })
+
+  it('is looked at although the folder of another one leads elsewhere, which is told', async () => {
+    const { store, stream, path, openSink, shipAndDie, deps, ids } = await setUp(today)
+    const other = { ...stream, zone: 5 }
+    const { fence } = await store.ledger.take(other, { id: 'dead', schedule: true })
+    const next = { ...newCheckpoint(other, systemClock.now(), noTrust), commit: 1 }
+    await store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
+    await store.ledger.release(other, fence)
+    await shipAndDie(openSink(), false)
+    symlinkSync(temporaryFolder(), join(path, 'zone=5'))
+    const sink = openSink()
+    const zones = [{ id: 5, name: 'five', account: 'default' }, zone]
+    const reconciler = createSinkReconciler({ ...deps, zones, sinks: new Map([['archive', sink]]) })
+    const refused = {
+      code: 'unwritable',
+      message: expect.stringContaining('zone=5 is a symbolic link') as string,
+    }
+    await expect(reconciler.reconcileAll(never)).rejects.toMatchObject(refused)
+    expect(await ids()).toEqual(['kept'])
+    await sink.close()
+    await store.close()
+  })
+})

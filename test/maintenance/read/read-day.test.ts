@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import type { Event } from '../../../src/domain/event.ts'
+import { Failure } from '../../../src/domain/failure.ts'
+import type { Page } from '../../../src/domain/page.ts'
+import { fetchDay } from '../../../src/maintenance/read/fetch-day.ts'
+import { readDay } from '../../../src/maintenance/read/read-day.ts'
+import { day, listing, never, zone } from '../audit/listing.ts'
+
+async function idsOf(pages: AsyncIterable<Page>): Promise<string[]> {
+  const ids: string[] = []
+  for await (const { events } of pages) ids.push(...events.map(({ id }) => id))
+  return ids
+}
+
+test('gives each page back before it asks for the next one, also when it is left early', async () => {
+  const { deps, held, requests } = listing(3)
+  const most: number[] = []
+  for await (const _ of readDay({ zone, day }, deps, never)) most.push(held())
+  expect([most, held()]).toEqual([[1, 1, 1], 0])
+  for await (const _ of readDay({ zone, day }, deps, never)) break
+  expect(held()).toBe(0)
+  expect(requests()).toBe(4)
+})
+
+test('fails at once where nothing was read, and is patient later', async () => {
+  const broken = new Failure('retry', 'network', 'reset')
+  await expect(idsOf(readDay({ zone, day }, listing(3, { 1: broken }).deps, never))).rejects.toBe(broken)
+  const later = listing(3, { 2: broken, 3: broken, 5: broken })
+  expect(await idsOf(readDay({ zone, day }, later.deps, never))).toHaveLength(6)
+  const gone = listing(3, { 2: broken, 3: broken, 4: broken, 5: broken })
+  await expect(idsOf(readDay({ zone, day }, gone.deps, never))).rejects.toBe(broken)
+})
+
+test('waits as long as it is told, within reason, and ends with its signal', async () => {
+  const { clock, deps } = listing(1, {
+    1: new Failure('wait', 'throttled', 'later', { retryAt: Date.parse('2026-11-20T12:00:40.000Z') }),
+  })
+  expect(await idsOf(readDay({ zone, day }, deps, never))).toHaveLength(2)
+  expect(clock.now()).toBeGreaterThanOrEqual(Date.parse('2026-11-20T12:00:40.000Z'))
+  const muchLater = new Failure('wait', 'throttled', 'later', {
+    retryAt: Date.parse('2026-11-20T13:00:00.000Z'),
+  })
+  await expect(idsOf(readDay({ zone, day }, listing(1, { 1: muchLater }).deps, never))).rejects.toBe(
+    muchLater,
+  )
+  const stopped = AbortSignal.abort()
+  const { deps: others } = listing(2, { 2: new Failure('retry', 'network', 'reset') })
+  await expect(idsOf(readDay({ zone, day }, others, stopped))).rejects.toThrow()
+})
+
+test('asks for no page beyond the limit', async () => {
+  const { deps, requests } = listing(9)
+  const shown: string[] = []
+  const deliver = async (events: readonly Event[]) => {
+    shown.push(...events.map(({ id }) => id))
+    return { refusals: [], committed: [], bytes: 0 }
+  }
+  await fetchDay({ zones: [zone, zone], day, limit: 4 }, { ...deps, deliver }, never)
+  expect([shown, requests()]).toEqual([['event-0', 'event-1', 'event-2', 'event-3'], 2])
+})

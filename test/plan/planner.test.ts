@@ -1,0 +1,169 @@
+import { describe, expect, it } from 'vitest'
+import type { Checkpoint } from '../../src/domain/checkpoint.ts'
+import { shiftDay } from '../../src/domain/day.ts'
+import type { Happening } from '../../src/domain/happening.ts'
+import { createApiClock } from '../../src/pump/api-clock.ts'
+import { createPlanner } from '../../src/plan/planner.ts'
+import { openSqliteStore } from '../../src/state/sqlite/store.ts'
+import { at, buildCheckpoint, hourMs, policy, today } from '../domain/builders.ts'
+import { createFakeClock } from '../fakes/fake-clock.ts'
+import { own } from '../setup/leftovers.ts'
+
+const zones = [
+  { id: 1, name: 'one', account: 'a' },
+  { id: 2, name: 'two', account: 'b' },
+]
+
+async function createOffice() {
+  const clock = createFakeClock(at(2))
+  const store = await openSqliteStore({ path: ':memory:', clock, deadLetterMaxBytes: 1_000 })
+  own({ what: 'a store', isLeft: () => true, isFault: false, remove: () => store.close() })
+  const happenings: Happening[] = []
+  let settings = { zones, sinks: ['archive'], policy }
+  const started = () => {
+    const apiClock = createApiClock(clock)
+    const telemetry = { emit: (happening: Happening) => void happenings.push(happening) }
+    return {
+      apiClock,
+      planner: createPlanner({ store, clock, apiClock, telemetry, settings: () => settings }),
+    }
+  }
+  return {
+    clock,
+    store,
+    happenings,
+    started,
+    configure: (more: Partial<typeof settings>) => void (settings = { ...settings, ...more }),
+    async commit(checkpoint: Checkpoint) {
+      const { fence } = await store.ledger.take(checkpoint.stream, { id: 'x', schedule: true })
+      const next = { ...checkpoint, commit: 1 }
+      await store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
+    },
+    /** A process that runs for a while, told the time, and plans each minute. */
+    async run(hours: number, accounts: readonly string[] = ['a', 'b']) {
+      const { apiClock, planner } = started()
+      for (const account of accounts) apiClock.learn(account, 0)
+      for (let minutes = 0; minutes <= hours * 60; minutes++) {
+        await planner.remember()
+        await clock.advance(60_000)
+      }
+      await planner.remember()
+    },
+  }
+}
+
+const daysOfGaps = async (office: Awaited<ReturnType<typeof createOffice>>, zone = 1) =>
+  (await office.store.catalogue.gaps())
+    .filter((gap) => gap.zone === zone)
+    .map(({ day, reason }) => [day, reason])
+
+describe('the planner', () => {
+  it('remembers no pair before the API of its account has told the time', async () => {
+    const office = await createOffice()
+    const { apiClock, planner } = office.started()
+    await planner.remember()
+    expect(await office.store.catalogue.routes()).toEqual([])
+    apiClock.learn('b', 0)
+    await planner.remember()
+    expect(await office.store.catalogue.routes()).toMatchObject([{ zone: 2, firstDay: shiftDay(today, -2) }])
+  })
+
+  it('hides no day for good from a host whose clock was a year ahead at the first run', async () => {
+    const office = await createOffice()
+    const { apiClock, planner } = office.started()
+    office.clock.jump(365 * 24 * hourMs)
+    await planner.remember()
+    expect((await planner.plan()).length).toBeGreaterThan(0)
+    for (const account of ['a', 'b']) apiClock.learn(account, -365 * 24 * hourMs)
+    await planner.remember()
+    const days = (await planner.plan()).map(({ stream }) => stream.day)
+    expect(new Set(days)).toEqual(new Set([0, -1, -2].map((by) => shiftDay(today, by))))
+  })
+
+  it('tells at the first run, once, which readable days a smaller firstRunDays skips', async () => {
+    const office = await createOffice()
+    office.configure({ policy: { ...policy, firstRunDays: 1 } })
+    await office.run(0.1)
+    await office.run(0.1)
+    const skipped = { from: shiftDay(today, -2), to: shiftDay(today, -1), sink: 'archive' }
+    expect(office.happenings).toEqual([
+      { name: 'DaysSkipped', zone: 1, ...skipped },
+      { name: 'DaysSkipped', zone: 2, ...skipped },
+    ])
+  })
+
+  it('skips none, and says nothing, where the first run reads every readable day', async () => {
+    const office = await createOffice()
+    await office.run(0.1)
+    expect(office.happenings).toEqual([])
+  })
+
+  it('plans a stream for each pair and readable day, whether it was remembered or not', async () => {
+    const office = await createOffice()
+    expect(await office.started().planner.plan()).toHaveLength(6)
+    await office.run(0.1)
+    office.configure({ sinks: ['archive', 'siem'] })
+    expect(await office.started().planner.plan()).toHaveLength(12)
+  })
+
+  it('names the days that went by while nothing ran', async () => {
+    const office = await createOffice()
+    for (const by of [0, -1, -2]) {
+      for (const zone of [1, 2]) {
+        await office.commit(buildCheckpoint({ stream: { zone, day: shiftDay(today, by), sink: 'archive' } }))
+      }
+    }
+    await office.run(1)
+    await office.clock.advance(6 * 24 * hourMs)
+    await office.run(0.1)
+    const missed = [1, 2, 3].map((by) => [shiftDay(today, by), 'not_running'])
+    expect(await daysOfGaps(office)).toEqual(missed)
+    expect(office.happenings.filter(({ name }) => name === 'GapFound')).toHaveLength(6)
+  })
+
+  it('names what was planned and never reached before it became unreadable', async () => {
+    const office = await createOffice()
+    await office.run(24)
+    expect(await daysOfGaps(office)).toEqual([[shiftDay(today, -2), 'unreadable']])
+  })
+
+  it('names the days that went by while the process was suspended', async () => {
+    const office = await createOffice()
+    const { apiClock, planner } = office.started()
+    for (const account of ['a', 'b']) apiClock.learn(account, 0)
+    await planner.remember()
+    await office.clock.advance(5 * 24 * hourMs)
+    await planner.remember()
+    expect((await daysOfGaps(office)).map(([day]) => day)).toEqual(
+      [-2, -1, 0, 1, 2].map((by) => shiftDay(today, by)),
+    )
+  })
+
+  it('says that a zone was not configured where others were planned meanwhile', async () => {
+    const office = await createOffice()
+    const read = [1, 2].flatMap((zone) =>
+      (zone === 1 ? [-2, -1, 0] : [-2, -1, 0, 1, 2, 3]).map((by) => ({ zone, by })),
+    )
+    for (const { zone, by } of read) {
+      await office.commit(buildCheckpoint({ stream: { zone, day: shiftDay(today, by), sink: 'archive' } }))
+    }
+    await office.run(0.5)
+    office.configure({ zones: zones.slice(1) })
+    await office.run(24 * 5)
+    expect(await daysOfGaps(office, 1)).toEqual([])
+    office.configure({ zones })
+    await office.run(0.1)
+    expect(await daysOfGaps(office, 1)).toEqual([1, 2].map((by) => [shiftDay(today, by), 'not_configured']))
+    expect(await daysOfGaps(office, 2)).toEqual([])
+  })
+
+  it('knows after a restart how late it is at least', async () => {
+    const office = await createOffice()
+    await office.commit(
+      buildCheckpoint({ stream: { zone: 1, day: today, sink: 'archive' }, lastCommitAtMs: at(9) }),
+    )
+    const { apiClock, planner } = office.started()
+    await planner.plan()
+    expect([apiClock.now('a'), apiClock.now('b')]).toEqual([at(9), at(2)])
+  })
+})

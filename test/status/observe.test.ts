@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest'
+import { shiftDay } from '../../src/domain/day.ts'
+import { observe } from '../../src/status/observe.ts'
+import { createPlanner } from '../../src/plan/planner.ts'
+import { at, hourMs, policy, stream, today } from '../domain/builders.ts'
+import { createStage, eventAt, listingOf, zone } from '../pump/stage.ts'
+import { Failure } from '../../src/domain/failure.ts'
+
+async function observed() {
+  const stage = await createStage()
+  const other = { id: 7, name: 'never read', account: 'default' }
+  const settings = () => ({
+    zones: [zone, other],
+    sinks: [stream.sink],
+    policy: { ...policy, firstRunDays: 1 },
+  })
+  const { store, clock, apiClock, deps } = stage
+  const planner = createPlanner({ store, clock, apiClock, telemetry: deps.telemetry, settings })
+  return {
+    stage,
+    look: (active = 0) =>
+      observe({
+        store,
+        apiClock,
+        planner,
+        settings,
+        active: (lane) => (lane === 'live' ? active : 0),
+      }),
+  }
+}
+
+describe('what is observed of the store', () => {
+  it('has a lag for every configured zone and sink, read or not', async () => {
+    const { stage, look } = await observed()
+    stage.script.answer = listingOf([eventAt(0)], 5)
+    await stage.pump()
+    const { pairs } = await look()
+    expect(pairs).toMatchObject([
+      {
+        zone: zone.id,
+        lagSeconds: 0.1,
+        newestMs: at(1),
+        timeToLossSeconds: (70 * hourMs - 100) / 1000,
+        gaps: 0,
+      },
+      { zone: 7, lagSeconds: 2 * 3600 + 0.1, gaps: 0 },
+    ])
+    expect(pairs[1]).not.toHaveProperty('newestMs')
+  })
+
+  it('lags more and more while polls fail, and less once they go well', async () => {
+    const { stage, look } = await observed()
+    stage.script.answer = listingOf([eventAt(0)], 5)
+    await stage.pump()
+    const lags: number[] = []
+    const { answer } = stage.script
+    stage.script.answer = () => new Failure('retry', 'network', 'no route')
+    for (let hours = 0; hours < 3; hours++) {
+      await stage.clock.advance(hourMs)
+      await stage.pump()
+      lags.push((await look()).pairs[0]!.lagSeconds)
+    }
+    expect(lags.every((lag, index) => lag >= 3600 * (index + 1))).toBe(true)
+    stage.script.answer = answer
+    await stage.clock.advance(60_000)
+    await stage.pump()
+    expect((await look()).pairs[0]!.lagSeconds).toBeLessThan(1)
+  })
+
+  it('counts streams by state, gaps and dead letters, and what waits, runs and backs off', async () => {
+    const { stage, look } = await observed()
+    stage.script.answer = () => new Failure('retry', 'network', 'no route')
+    await stage.pump()
+    const gap = { zone: zone.id, sink: stream.sink, day: shiftDay(today, -5), reason: 'not_running' } as const
+    await stage.store.catalogue.addGaps([{ ...gap, from: 1, to: 2, recordedAt: 3 }])
+    const snapshot = await look(0)
+    expect(snapshot.pairs.map(({ gaps }) => gaps)).toEqual([1, 0])
+    expect(snapshot.streams).toEqual({ open: 2, settling: 0, closed: 0, expired: 0 })
+    const live = snapshot.queues.filter(({ lane }) => lane === 'live')
+    const jobs = Object.fromEntries(live.map(({ state, jobs }) => [state, jobs]))
+    expect(jobs).toMatchObject({ waiting: 1, active: 0, delayed: 1 })
+    expect(snapshot.deadLetters).toEqual([{ sink: stream.sink, count: 0 }])
+  })
+})
