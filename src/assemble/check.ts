@@ -1,9 +1,8 @@
 import type { Config } from '../config/schema.ts'
 import { todayOf } from '../domain/stream-state.ts'
 import { checkAll, type Checked, type ZoneFault } from '../maintenance/read/check.ts'
-import { probeSqliteStore } from '../state/sqlite/probe.ts'
 import { createGround, zonesOf } from './ground.ts'
-import { openStore } from './state.ts'
+import { probeStore } from './state.ts'
 import { createReading } from './reading.ts'
 import { openSink } from './shipping.ts'
 
@@ -15,11 +14,7 @@ export async function checkConfig(config: Config, signal: AbortSignal): Promise<
   const { clock } = ground
   const reading = createReading(config, ground)
   const sinks = config.sinks.map((sink) => openSink(sink, ground))
-  const { state } = config
-  async function checkState(): Promise<void> {
-    if (state.kind === 'sqlite') return probeSqliteStore(state.path)
-    await (await openStore(config, clock)).close()
-  }
+  const checkState = () => probeStore(config, clock)
   try {
     const { source } = reading
     const today = todayOf(clock.now())

@@ -2,11 +2,12 @@ import type { Config } from '../config/schema.ts'
 import type { Backend, Role } from './backend.ts'
 import { openEmbedded } from './embedded.ts'
 import type { Ground } from './ground.ts'
+import { fleetState } from './state.ts'
 
 export async function openBackend(config: Config, role: Role, ground: Ground): Promise<Backend> {
-  const { state } = config
-  if (state.kind !== 'redis') return openEmbedded(config, ground)
+  const fleet = fleetState(config)
+  if (fleet === undefined) return openEmbedded(config, ground)
   // The clients of Redis and of its queues take 20 MB, which a process without Redis has no use for.
   const { openFleet } = await import('./fleet.ts')
-  return openFleet(config, state, role, ground)
+  return openFleet(config, fleet, role, ground)
 }

@@ -1,14 +1,15 @@
 import type { Config } from '../config/schema.ts'
+import type { RedisStateConfig } from '../config/state.ts'
 import type { WorkerStatus } from '../domain/status.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { ScheduleLock } from '../ports/schedule.ts'
 import type { Store } from '../ports/store.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
-import { createScheduleLock } from '../state/sqlite/schedule-lock.ts'
-import { openSqliteStore } from '../state/sqlite/store.ts'
+import { stateKind } from '../state/registry.ts'
+import type { OpenStoreOptions } from '../state/state-kind.ts'
 import { fleetLock, fleetWorkers } from './fleet-workers.ts'
 
-export interface OpenStoreOptions {
+interface OpenOptions {
   /** False makes nothing where there is no store. */
   readonly create?: boolean
   /** Hears what a server in between has to say; nobody where none is given. */
@@ -17,29 +18,43 @@ export interface OpenStoreOptions {
 
 const silent: Telemetry = { emit: () => undefined }
 
-/** The checkpoint store that the configuration names. Throws Failure. */
-export async function openStore(
-  config: Config,
+/** The store that the configuration names. Throws Failure. */
+export function openStore(config: Config, clock: Clock, options: OpenOptions = {}): Promise<Store> {
+  return stateKind(config.state).open(storeOptions(config, clock, options))
+}
+
+/** Throws where a run could not keep its state as the configuration says. */
+export function probeStore(config: Config, clock: Clock): Promise<void> {
+  return stateKind(config.state).probe(storeOptions(config, clock, {}))
+}
+
+function storeOptions(
+  { deadLetters, poll }: Config,
   clock: Clock,
-  { create = true, telemetry = silent }: OpenStoreOptions = {},
-): Promise<Store> {
-  const { state } = config
-  const deadLetterMaxBytes = config.deadLetters.maxBytes
-  if (state.kind === 'sqlite') return openSqliteStore({ path: state.path, clock, deadLetterMaxBytes, create })
-  const { readableDays } = config.poll
-  const { openRedisStore } = await import('../state/redis/store.ts')
-  return openRedisStore({ state, clock, telemetry, deadLetterMaxBytes, readableDays, create })
+  { create = true, telemetry = silent }: OpenOptions,
+): OpenStoreOptions {
+  const { readableDays } = poll
+  return { clock, telemetry, deadLetterMaxBytes: deadLetters.maxBytes, readableDays, create }
+}
+
+/** Where the jobs of a fleet wait: a state in Redis. Undefined where one process does everything. */
+export function fleetState({ state }: Config): RedisStateConfig | undefined {
+  return state.kind === 'redis' ? state : undefined
 }
 
 /** What keeps a second schedule off a store; over Redis any process that lives there. */
-export function createLock({ state }: Config, clock: Clock): ScheduleLock {
-  return state.kind === 'sqlite' ? createScheduleLock({ path: state.path, clock }) : fleetLock(state, clock)
+export function createLock(config: Config, clock: Clock): ScheduleLock {
+  const fleet = fleetState(config)
+  if (fleet !== undefined) return fleetLock(fleet, clock)
+  const lock = stateKind(config.state).lock?.(clock)
+  if (lock === undefined) throw new TypeError('a store that is no fleet has a lock')
+  return lock
 }
 
 /** Who ships on the store now. */
 export async function workersOn(config: Config, clock: Clock): Promise<WorkerStatus[]> {
-  if (config.state.kind === 'redis') return fleetWorkers(config.state, clock)
-  return workersOf(createLock(config, clock))
+  const fleet = fleetState(config)
+  return fleet === undefined ? workersOf(createLock(config, clock)) : fleetWorkers(fleet, clock)
 }
 
 /** Of an embedded store at most the process that holds its schedule lock. */

@@ -3,6 +3,7 @@ import { Option, type Command } from 'commander'
 import { createGround } from '../assemble/ground.ts'
 import type { Role } from '../assemble/backend.ts'
 import { Daemon } from '../assemble/daemon.ts'
+import { fleetState } from '../assemble/state.ts'
 import { printable } from '../domain/printable.ts'
 import { systemClock } from '../clock.ts'
 import type { Loaded } from '../config/load.ts'
@@ -48,7 +49,7 @@ const stopWithinMs = 4_500
 export async function run(load: () => Loaded, options: RunOptions, io: Io): Promise<number> {
   const loaded = load()
   const { role = 'all' } = options
-  if (role !== 'all' && (options.once || loaded.config.state.kind !== 'redis')) {
+  if (role !== 'all' && (options.once || fleetState(loaded.config) === undefined)) {
     const remedy = 'leave --role out, or set state to redis://…'
     throw new UsageFault(`--role ${role} is for a daemon that shares its work over Redis; ${remedy}`)
   }

@@ -7,7 +7,7 @@ const httpAdapter = [...adapter, 'transport']
 // prettier-ignore
 const adapters = [
   'shield', 'formats', 'sinks', 'sinks/registry.ts', 'sinks/stdout', 'sinks/file', 'sinks/http',
-  'state', 'state/registry.ts', 'state/sqlite', 'state/redis',
+  'state', 'state/registry.ts', 'state/redis', 'state/*',
   'schedule', 'schedule/registry.ts', 'schedule/local', 'schedule/bullmq',
   'server', 'telemetry', 'config', 'transport', 'redis',
 ]
@@ -24,9 +24,10 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'sinks/file': [...adapter, 'sinks'],
   'sinks/http': [...httpAdapter, 'sinks'],
   state: adapter,
-  'state/registry.ts': [...adapter, 'state', 'state/sqlite', 'state/redis'],
-  'state/sqlite': [...adapter, 'state'],
+  'state/registry.ts': [...adapter, 'state', 'state/redis', 'state/*'],
   'state/redis': [...adapter, 'state', 'redis'],
+  // Every other store.
+  'state/*': [...adapter, 'state'],
   schedule: adapter,
   'schedule/registry.ts': [...adapter, 'schedule', 'schedule/local', 'schedule/bullmq'],
   'schedule/local': [...adapter, 'schedule'],
@@ -61,8 +62,9 @@ export function partOf(path: string): string | undefined {
   const names = path.split('/').slice(1)
   const candidates = names.map((_, at) => names.slice(0, names.length - at).join('/'))
   const part = candidates.find((each) => Object.hasOwn(mayImport, each))
-  // A folder of the layout that is split has no folders of its own besides those.
-  return part !== undefined && splitParts.includes(part) && names.length > 2 ? undefined : part
+  if (part === undefined || !splitParts.includes(part) || names.length === 2) return part
+  // A folder of the layout that is split has no folders of its own besides those, unless it says so.
+  return Object.hasOwn(mayImport, `${part}/*`) ? `${part}/*` : undefined
 }
 
 export const arrows: readonly Rule[] = [
@@ -74,9 +76,10 @@ export const arrows: readonly Rule[] = [
     refuses: [
       { path: 'src/core/x.ts', text: '' },
       { path: 'src/main.ts', text: '' },
-      { path: 'src/state/postgres/x.ts', text: '' },
+      { path: 'src/schedule/cron/x.ts', text: '' },
     ],
     accepts: [
+      { path: 'src/state/postgres/x.ts', text: '' },
       { path: 'src/sinks/file/cut.ts', text: '' },
       { path: 'src/sinks/http/presets/x.ts', text: '' },
       { path: 'src/clock.ts', text: '' },

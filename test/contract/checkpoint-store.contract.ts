@@ -6,31 +6,32 @@ import { commitContract } from './checkpoint-store/commit.contract.ts'
 import { seenContract } from './checkpoint-store/seen.contract.ts'
 import { deadLettersContract } from './checkpoint-store/dead-letters.contract.ts'
 import { backfillsContract } from './checkpoint-store/backfills.contract.ts'
-import { gapsAndPairsContract } from './checkpoint-store/gaps-and-pairs.contract.ts'
+import { catalogueContract } from './checkpoint-store/catalogue.contract.ts'
 import { renamedSinkContract } from './checkpoint-store/renamed-sink.contract.ts'
 import { pruningContract } from './checkpoint-store/pruning.contract.ts'
 import { steps } from './checkpoint-store/steps.ts'
 import type { OpenedStore } from './checkpoint-store/opened-store.ts'
 
-/** The behaviours of every checkpoint store, whatever it keeps its checkpoints in. */
-export function checkpointStoreContract(name: string, open: () => Promise<OpenedStore>): void {
-  describe(`${name} as a checkpoint store`, () => {
-    let opened: OpenedStore
-    const subject = (): OpenedStore => opened
+type Suite = (opened: () => OpenedStore) => void
 
+/** A suite for each port of a store. */
+const suites: Readonly<Record<string, readonly Suite[]>> = {
+  'its ledger': [fenceContract, commitContract, seenContract],
+  'its catalogue': [catalogueContract],
+  'its dead letters': [deadLettersContract],
+  'its backfills': [backfillsContract],
+  'its upkeep': [renamedSinkContract, pruningContract],
+}
+
+/** The behaviours of every store, whatever it keeps its checkpoints in. */
+export function checkpointStoreContract(name: string, open: () => Promise<OpenedStore>): void {
+  describe.each(Object.entries(suites))(`${name} as a store: %s`, (_, own) => {
+    let opened: OpenedStore
     beforeEach(async () => {
       opened = await open()
     })
     afterEach(() => opened.close())
-
-    fenceContract(subject)
-    commitContract(subject)
-    seenContract(subject)
-    deadLettersContract(subject)
-    gapsAndPairsContract(subject)
-    backfillsContract(subject)
-    renamedSinkContract(subject)
-    pruningContract(subject)
+    for (const suite of own) suite(() => opened)
   })
 }
 

@@ -3,8 +3,8 @@ import type { Store } from '../../../src/ports/store.ts'
 import { buildCommit, buildGap, buildHolder, buildStream, dayAt } from './builders.ts'
 import type { OpenedStore } from './opened-store.ts'
 
-export function gapsAndPairsContract(opened: () => OpenedStore): void {
-  describe('gaps and pairs', () => {
+export function catalogueContract(opened: () => OpenedStore): void {
+  describe('gaps and routes', () => {
     let store: Store
     const stream = buildStream()
     const one = buildHolder('one')

@@ -1,0 +1,16 @@
+import type { StateKind } from '../state-kind.ts'
+import type { RedisState } from './store.ts'
+
+export function redisKind(state: RedisState): StateKind {
+  const open: StateKind['open'] = async (options) => {
+    // The client takes 20 MB, which a process without Redis has no use for.
+    const { openRedisStore } = await import('./store.ts')
+    return openRedisStore({ ...options, state })
+  }
+  return {
+    name: 'redis',
+    exists: () => true,
+    probe: async (options) => (await open(options)).close(),
+    open,
+  }
+}
