@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { waitFor } from '../setup/wait-for.ts'
 import { redisServerAvailable } from '../setup/redis.ts'
 import type { TestProcess } from '../setup/processes.ts'
 import { drained, endAt, isLong, killed, nextRound, stopped } from './crash-matrix.ts'
@@ -47,7 +48,9 @@ describe.skipIf(!redisServerAvailable())('over Redis', () => {
       repeated += world.repeated()
       await child.kill('SIGCONT')
       // It has lost the streams that it was on, says so, and leaves what it wrote for the next one to take back.
-      await expect.poll(() => isThrough(child), { timeout: 30_000 }).toBe(true)
+      await waitFor(() => isThrough(child), {
+        what: () => `the end of its round: ${child.stderr().slice(-2000)}`,
+      })
       if (child.isRunning()) await child.kill('SIGTERM')
       await child.exited
       await world.bury()

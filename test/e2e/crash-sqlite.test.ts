@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { waitFor } from '../setup/wait-for.ts'
 import { drained, endAt, isLong, killed, nextRound, stopped } from './crash-matrix.ts'
 import { crashWorld } from './crash-world.ts'
 
@@ -18,7 +19,8 @@ test('stopped at steps, and frozen and thawed there: the same', { timeout }, asy
     await nextRound(world, child, 'stops')
     await child.waitForLine(/^frozen$/)
     await child.kill('SIGCONT')
-    await expect.poll(() => child.stderr().match(/^drained$/gm)?.length, { timeout: 30_000 }).toBe(2)
+    const rounds = () => child.stderr().match(/^drained$/gm)?.length
+    await waitFor(() => rounds() === 2, { what: () => `the second round: ${child.stderr().slice(-2000)}` })
     world.expectWhole(`frozen ${moment}`)
     expect(await child.kill('SIGTERM'), child.stderr()).toEqual({ code: 0, signal: null })
   }
