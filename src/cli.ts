@@ -8,10 +8,10 @@ if (major < 24) {
   process.exitCode = 1
 } else {
   if (major === 24) {
-    const { boundHeap } = await import('./commands/bound-heap.ts')
+    const { boundHeap } = await import('./commands/process/bound-heap.ts')
     boundHeap()
   }
-  const { keepCompiled } = await import('./commands/keep-compiled.ts')
+  const { keepCompiled } = await import('./commands/process/keep-compiled.ts')
   keepCompiled()
   // Loading takes a moment. Nothing has begun by then, so a stop is done at once. The listeners stay: a signal that came
   // while they are the only ones would be lost with them.

@@ -14,28 +14,28 @@ const tree = readTree()
 
 describe.each(rules)('$name', (rule) => {
   test('holds', () => {
-    const faults = tree.files
+    const problems = tree.files
       .filter(({ path }) => rule.covers(path))
-      .flatMap((file) => rule.faultsOf(file).map((fault) => explain(rule, file.path, fault)))
-    expect(faults, faults.join('\n')).toEqual([])
+      .flatMap((file) => rule.problemsOf(file).map((problem) => explain(rule, file.path, problem)))
+    expect(problems, problems.join('\n')).toEqual([])
   })
 
   test('can fail, and does not fail for nothing', () => {
-    expect(rule.refuses.filter((snippet) => faultsIn(rule, snippet) === 0)).toEqual([])
-    expect(rule.accepts.filter((snippet) => faultsIn(rule, snippet) > 0)).toEqual([])
+    expect(rule.refuses.filter((snippet) => problemsIn(rule, snippet) === 0)).toEqual([])
+    expect(rule.accepts.filter((snippet) => problemsIn(rule, snippet) > 0)).toEqual([])
     expect(rule.refuses.length * rule.accepts.length).toBeGreaterThan(0)
   })
 })
 
 describe.each(treeRules)('$name', (rule) => {
   test('holds', () => {
-    const faults = rule.faultsOf(tree).map((fault) => explain(rule, 'project', fault))
-    expect(faults, faults.join('\n')).toEqual([])
+    const problems = rule.problemsOf(tree).map((problem) => explain(rule, 'project', problem))
+    expect(problems, problems.join('\n')).toEqual([])
   })
 
   test('can fail, and does not fail for nothing', () => {
-    expect(rule.faultsOf(soundTree)).toEqual([])
-    expect(rule.refuses.filter((change) => rule.faultsOf(change(soundTree)).length === 0)).toEqual([])
+    expect(rule.problemsOf(soundTree)).toEqual([])
+    expect(rule.refuses.filter((change) => rule.problemsOf(change(soundTree)).length === 0)).toEqual([])
     expect(rule.refuses.length).toBeGreaterThan(0)
   })
 })
@@ -54,14 +54,14 @@ const soundTree: Tree = {
   devDependencies: ['vitest'],
   files: [
     readSourceFile('src/sinks/registry.ts', `import { x } from './file/sink.ts'\nimport 'node:fs'`),
-    readSourceFile('src/config/schema.ts', `import { z } from 'zod'\nimport '@date-fns/utc/date'`),
+    readSourceFile('src/config/schema/schema.ts', `import { z } from 'zod'\nimport '@date-fns/utc/date'`),
     readSourceFile('src/cli.ts', ''),
     readSourceFile('test/x.test.ts', `import { test } from 'vitest'`),
   ],
 }
 
-function faultsIn(rule: Rule, { path, text }: Snippet): number {
-  return rule.covers(path) ? rule.faultsOf(readSourceFile(path, text)).length : 0
+function problemsIn(rule: Rule, { path, text }: Snippet): number {
+  return rule.covers(path) ? rule.problemsOf(readSourceFile(path, text)).length : 0
 }
 
 function readTree(): Tree {

@@ -5,7 +5,7 @@ import { type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { buildStage, copyContext, type BuiltStage } from './image/build.ts'
-import { pairsOf, parseDockerfile, wordsOf } from './image/instructions.ts'
+import { routesOf, parseDockerfile, wordsOf } from './image/instructions.ts'
 import { startNode } from './setup/processes.ts'
 import { projectFolder } from './setup/project-folder.ts'
 import { temporaryFolder } from './setup/temp.ts'
@@ -42,7 +42,7 @@ describe('the image says', () => {
   test('that one place is written, and that relative paths and the default state start there', () => {
     expect(saidLast('VOLUME')).toBe('/var/lib/shieldlog')
     expect(saidLast('WORKDIR')).toBe('/var/lib/shieldlog')
-    const env = pairsOf(saidLast('ENV'))
+    const env = routesOf(saidLast('ENV'))
     expect(env).toEqual({
       NODE_ENV: 'production',
       MALLOC_ARENA_MAX: '1',

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { delimiter, dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
-import { loadConfig } from '../src/config/load.ts'
+import { loadConfig } from '../src/config/load/load.ts'
 import { blockNames, fillBlocks, generatedBlocks } from './docs/blocks.ts'
 import { anchorsOf, fencesOf, linksOf, type Fence } from './docs/fences.ts'
 import { startProcess } from './setup/processes.ts'

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { exitCodes } from '../src/commands/io.ts'
-import { loadConfig } from '../src/config/load.ts'
+import { loadConfig } from '../src/config/load/load.ts'
 import { environmentNames } from './docs/config.ts'
 import { projectFolder } from './setup/project-folder.ts'
 import { startCli, startProcess } from './setup/processes.ts'
@@ -19,8 +19,8 @@ function valuesOf(name: string): string[] {
 }
 
 function environmentIn(credentials: string): Record<string, string> {
-  const pairs = valuesOf('Environment').map((pair) => pair.replaceAll('%d', () => credentials).split('='))
-  return Object.fromEntries(pairs) as Record<string, string>
+  const routes = valuesOf('Environment').map((route) => route.replaceAll('%d', () => credentials).split('='))
+  return Object.fromEntries(routes) as Record<string, string>
 }
 
 test('the unit says nothing that systemd does not know', () => {
@@ -47,7 +47,7 @@ test.each([
   ['Restart', 'on-failure'],
 ])('%s=%s', (name, value) => expect(valuesOf(name)).toEqual([value]))
 
-test('what does not mend itself is not started again', () => {
+test('what does not pass is not started again', () => {
   const codes = valuesOf('RestartPreventExitStatus')[0]?.split(' ').map(Number)
   expect(codes).toEqual([exitCodes.usage, exitCodes.configuration])
 })

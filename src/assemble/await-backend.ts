@@ -6,7 +6,7 @@ const askAgainMs = 2_000
 
 /**
  * Opens the backend, if need be as soon as the server behind `state` answers: it may start later than this process, or
- * just be away. `waits` is called each time it did not answer. Throws Failure for what waiting does not mend.
+ * just be away. `waits` is called each time it did not answer. Throws Failure for what waiting does not change.
  */
 export async function awaitBackend(
   open: () => Promise<Backend>,

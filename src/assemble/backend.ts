@@ -1,9 +1,9 @@
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../config/schema/schema.ts'
 import type { Failure } from '../domain/failure.ts'
-import type { PlannedStream } from '../domain/plan.ts'
-import type { StateSnapshot } from '../domain/snapshot.ts'
-import type { WorkerStatus } from '../domain/status.ts'
-import type { Lane, Stream } from '../domain/stream.ts'
+import type { PlannedStream } from '../domain/plan/plan.ts'
+import type { StateSnapshot } from '../domain/plan/snapshot.ts'
+import type { WorkerStatus } from '../domain/plan/status.ts'
+import type { Priority, Stream } from '../domain/stream.ts'
 import type { AccountGate } from '../ports/account-gate.ts'
 import type { Holder } from '../ports/ledger.ts'
 import type { Schedule } from '../ports/schedule.ts'
@@ -32,7 +32,7 @@ export interface Backend {
 }
 
 export interface BackendSchedule extends Schedule {
-  /** Jobs that wait and that are worked on, by lane, where the schedule itself counts them. */
+  /** Jobs that wait and that are worked on, by priority, where the schedule itself counts them. */
   queues?(): Promise<StateSnapshot['queues']>
 }
 
@@ -41,7 +41,7 @@ export interface ScheduleDeps {
   readonly config: Config
   /** Names what is planned for the store, settles what is done, and returns all planned streams. */
   readonly plan: () => Promise<PlannedStream[]>
-  readonly planned: (stream: Stream, lane: Lane) => Promise<PlannedStream | undefined>
+  readonly planned: (stream: Stream, priority: Priority) => Promise<PlannedStream | undefined>
   readonly pump: (planned: PlannedStream, signal: AbortSignal) => Promise<Failure | undefined>
   /** Writes down a failure of a stream that no pump lived to write down. Throws Failure. */
   readonly fail: (planned: PlannedStream, failure: Failure) => Promise<void>

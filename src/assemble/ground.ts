@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { systemClock } from '../clock.ts'
-import type { Config } from '../config/schema.ts'
-import type { Happening } from '../domain/happening.ts'
+import type { Config } from '../config/schema/schema.ts'
+import type { InternalEvent } from '../domain/internal-event.ts'
 import type { Zone } from '../domain/stream.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Holder } from '../ports/ledger.ts'
@@ -26,9 +26,9 @@ export interface Ground {
 
 export interface GroundOptions {
   readonly clock?: Clock
-  /** Sees every happening as well, for progress on a terminal. */
-  readonly watch?: (happening: Happening) => void
-  /** Overrides `log.level`, for commands whose result is on stdout and whose faults are told by themselves. */
+  /** Sees every internal event as well, for progress on a terminal. */
+  readonly watch?: (internalEvent: InternalEvent) => void
+  /** Overrides `log.level`, for commands whose result is on stdout and whose errors are told by themselves. */
   readonly logLevel?: Config['log']['level']
   /** Takes the lines of the log instead of stderr, where something is drawn there in place. */
   readonly log?: { write(text: string): unknown; readonly isTTY?: boolean }
@@ -50,9 +50,9 @@ export function createGround(config: Config, options: GroundOptions = {}): Groun
     watch === undefined
       ? told
       : {
-          emit(happening) {
-            told.emit(happening)
-            watch(happening)
+          emit(internalEvent) {
+            told.emit(internalEvent)
+            watch(internalEvent)
           },
         }
   return { clock, logger, metrics, telemetry, tracer: createTracer(version), apiClock: createApiClock(clock) }

@@ -1,7 +1,7 @@
-import type { Config, SinkConfig } from '../config/schema.ts'
+import type { Config, SinkConfig } from '../config/schema/schema.ts'
 import type { Failure } from '../domain/failure.ts'
-import type { PlannedStream } from '../domain/plan.ts'
-import type { Policy } from '../domain/policy.ts'
+import type { PlannedStream } from '../domain/plan/plan.ts'
+import type { Policy } from '../domain/plan/policy.ts'
 import { formats } from '../formats/registry.ts'
 import type { Holder } from '../ports/ledger.ts'
 import type { Store } from '../ports/store.ts'
@@ -35,7 +35,7 @@ export interface Shipping {
 }
 
 /** What a pump needs to know of a planned stream. */
-export type Planned = Pick<PlannedStream, 'stream' | 'zone' | 'lane' | 'wish' | 'trust'>
+export type Planned = Pick<PlannedStream, 'stream' | 'zone' | 'priority' | 'readRequest' | 'ordering'>
 
 export function policyOf({ poll }: Config): Policy {
   return {
@@ -43,8 +43,8 @@ export function policyOf({ poll }: Config): Policy {
     readableDays: poll.readableDays,
     firstRunDays: poll.firstRunDays,
     overlapMs: poll.overlapMinutes * 60_000,
-    rereadMs: poll.rereadMinutes * 60_000,
-    sweepAfterMs: poll.sweepAfterHours.map((hours) => hours * 3_600_000),
+    fullScanMs: poll.fullScanMinutes * 60_000,
+    settleAfterMs: poll.settleAfterHours.map((hours) => hours * 3_600_000),
   }
 }
 
@@ -89,15 +89,15 @@ export function createShipping(
     planner: createPlanner({ store, clock, apiClock, telemetry, settings: () => settings }),
     sinks,
     deps,
-    pump({ stream, zone, lane, wish, trust }, mayGoOn, signal) {
-      const job = { stream, zone, sink: sinks.get(stream.sink)!, lane, trust, mayGoOn }
+    pump({ stream, zone, priority, readRequest, ordering }, mayGoOn, signal) {
+      const job = { stream, zone, sink: sinks.get(stream.sink)!, priority, ordering, mayGoOn }
       return reconciler.pumping(stream, () =>
-        pumpStream(wish === undefined ? job : { ...job, wish }, deps, signal),
+        pumpStream(readRequest === undefined ? job : { ...job, readRequest }, deps, signal),
       )
     },
-    async fail({ stream, zone, lane, wish, trust }, failure) {
-      const job = { stream, zone, lane, trust, mayGoOn: () => false }
-      await failStream(wish === undefined ? job : { ...job, wish }, deps, failure)
+    async fail({ stream, zone, priority, readRequest, ordering }, failure) {
+      const job = { stream, zone, priority, ordering, mayGoOn: () => false }
+      await failStream(readRequest === undefined ? job : { ...job, readRequest }, deps, failure)
     },
     async close() {
       await closeInOrder(

@@ -1,13 +1,13 @@
-import type { Config } from '../config/schema.ts'
-import type { RedisStateConfig } from '../config/state.ts'
-import type { WorkerStatus } from '../domain/status.ts'
+import type { Config } from '../config/schema/schema.ts'
+import type { RedisStateConfig } from '../config/schema/state.ts'
+import type { WorkerStatus } from '../domain/plan/status.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { ScheduleLock } from '../ports/schedule.ts'
 import type { Store } from '../ports/store.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
 import { stateKind } from '../state/registry.ts'
 import type { OpenStoreOptions } from '../state/state-kind.ts'
-import { fleetLock, fleetWorkers } from './fleet-workers.ts'
+import { fleetLock, fleetWorkers } from './daemon/fleet-workers.ts'
 
 interface OpenOptions {
   /** False makes nothing where there is no store. */

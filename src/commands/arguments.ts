@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-import { safeName } from '../config/fields.ts'
+import { safeName } from '../config/schema/fields.ts'
 import { systemClock } from '../clock.ts'
 import { dayOf, parseDay, shiftDay, type Day } from '../domain/day.ts'
 
@@ -45,7 +45,7 @@ export function collectNames(text: string, before: readonly string[] = []): stri
   return [...before, ...nameList(text)]
 }
 
-/** The same letters that the configuration takes for a sink's name. */
+/** The same dead letters that the configuration takes for a sink's name. */
 export function sinkNameArgument(text: string): string {
   if (safeName.test(text)) return text
   throw new InvalidArgumentError('a name has lower-case letters, digits, "_" and "-", at most 63.')

@@ -1,11 +1,11 @@
-import type { Checked, ZoneFault } from '../assemble/check.ts'
-import { stateName } from '../assemble/existing-store.ts'
-import { printable } from '../domain/printable.ts'
-import type { Loaded } from '../config/load.ts'
-import type { Config } from '../config/schema.ts'
+import type { Checked, ZoneProblem } from '../assemble/tasks/check.ts'
+import { stateName } from '../assemble/tasks/existing-store.ts'
+import { printable } from '../domain/text/printable.ts'
+import type { Loaded } from '../config/load/load.ts'
+import type { Config } from '../config/schema/schema.ts'
 import type { FailureCode } from '../domain/failure.ts'
 import type { Zone } from '../domain/stream.ts'
-import { durationText } from './duration.ts'
+import { durationText } from './terminal/duration.ts'
 
 const mostZones = 20
 const toleratedOffsetMs = 30_000
@@ -21,18 +21,18 @@ export function checkSummary(config: Config, checked: Checked): string[] {
   const lines: string[] = []
   if (checked.zonesWell > 0)
     lines.push(`API: ${checked.zonesWell} of ${count(zonesOf(config).length, 'zone')} can be read`)
-  const ill = new Set(checked.sinkFaults.map(({ sink }) => sink.name))
+  const ill = new Set(checked.sinkProblems.map(({ sink }) => sink.name))
   for (const { name, type } of config.sinks) if (!ill.has(name)) lines.push(`sink ${name} (${type}): good`)
-  if (checked.stateFault === undefined) lines.push(`state: ${printable(stateName(config))} can be written`)
+  if (checked.stateProblem === undefined) lines.push(`state: ${printable(stateName(config))} can be written`)
   return lines
 }
 
 /** What is wrong, a line each with what to do. */
-export function checkFaults(config: Config, checked: Checked): string[] {
-  const lines = checked.zoneFaults.map((fault) => zoneLine(config, fault))
-  for (const { sink, message } of checked.sinkFaults)
+export function checkProblems(config: Config, checked: Checked): string[] {
+  const lines = checked.zoneProblems.map((problem) => zoneLine(config, problem))
+  for (const { sink, message } of checked.sinkProblems)
     lines.push(`sink ${sink.name} (${printable(sink.address)}): ${printable(message)}`)
-  if (checked.stateFault !== undefined) lines.push(`state: ${printable(checked.stateFault)}`)
+  if (checked.stateProblem !== undefined) lines.push(`state: ${printable(checked.stateProblem)}`)
   return lines
 }
 
@@ -45,7 +45,7 @@ export function checkWarnings({ clockOffsets }: Checked): string[] {
   })
 }
 
-function zoneLine(config: Config, { account, failure, zones, notAsked }: ZoneFault): string {
+function zoneLine(config: Config, { account, failure, zones, notAsked }: ZoneProblem): string {
   const own = config.accounts.find(({ name }) => name === account)?.zones.length ?? 0
   const isWhole = zones.length + notAsked === own
   const whose = isWhole ? (own === 1 ? zoneNames(zones) : `all ${own} zones`) : zoneNames(zones)

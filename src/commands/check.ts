@@ -1,14 +1,14 @@
 import type { Command } from 'commander'
-import { checkConfig } from '../assemble/check.ts'
-import type { Loaded } from '../config/load.ts'
-import { checkFaults, checkSummary, checkWarnings, configurationLine } from './check-text.ts'
+import { checkConfig } from '../assemble/tasks/check.ts'
+import type { Loaded } from '../config/load/load.ts'
+import { checkProblems, checkSummary, checkWarnings, configurationLine } from './check-text.ts'
 import { exitCodes, type Io } from './io.ts'
 import type { Registration } from './registration.ts'
 
 export function registerCheck({ program, io, exit, load }: Registration): void {
   program
     .command('check')
-    .description('try the configuration, then the API, the sinks and the state; all faults at once')
+    .description('try the configuration, then the API, the sinks and the state; all problems at once')
     .option('--offline', 'the configuration only')
     .addHelpText('after', '\nExample:\n  shieldlog check -c shieldlog.yaml\n')
     .action(async ({ offline }: { offline?: boolean }, command: Command) => {
@@ -23,7 +23,7 @@ async function checkOnline({ config }: Loaded, io: Io): Promise<number> {
   const checked = await checkConfig(config, io.signal)
   for (const line of checkSummary(config, checked)) io.stdout.write(`${line}\n`)
   for (const line of checkWarnings(checked)) io.stderr.write(`${line}\n`)
-  const faults = checkFaults(config, checked)
-  for (const line of faults) io.stderr.write(`${line}\n`)
-  return faults.length > 0 ? exitCodes.failed : exitCodes.done
+  const problems = checkProblems(config, checked)
+  for (const line of problems) io.stderr.write(`${line}\n`)
+  return problems.length > 0 ? exitCodes.failed : exitCodes.done
 }

@@ -1,8 +1,8 @@
 import { Option, type Command } from 'commander'
 import { formatSchemas } from '../assemble/format-schemas.ts'
-import type { Loaded } from '../config/load.ts'
-import { configJsonSchema } from '../config/json-schema.ts'
-import { effectiveYaml } from '../config/print.ts'
+import type { Loaded } from '../config/load/load.ts'
+import { configJsonSchema } from '../config/schema/json-schema.ts'
+import { effectiveYaml } from '../config/show/print.ts'
 import type { Output } from './io.ts'
 import type { Registration } from './registration.ts'
 

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander'
-import { fetchToStdout, formatNames, type FormatName } from '../assemble/fetch.ts'
-import { printable } from '../domain/printable.ts'
+import { fetchToStdout, formatNames, type FormatName } from '../assemble/tasks/fetch.ts'
+import { printable } from '../domain/text/printable.ts'
 import type { Day } from '../domain/day.ts'
 import { isFailure } from '../domain/failure.ts'
 import { atLeastOne, collectNames, dayArgument } from './arguments.ts'

@@ -38,5 +38,5 @@ export const exitCodeMeanings = {
     'failed, or done but not whole: `run --once` left a stream unread or an event undelivered, `audit` found differences, `dead-letters replay` left some',
   usage: 'wrong usage: an unknown command, option or value',
   blind: '`audit` could not look: the API or the store did not answer',
-  configuration: 'the configuration has faults; all of them are named',
+  configuration: 'the configuration has errors; all of them are named',
 } as const satisfies Record<keyof typeof exitCodes, string>

@@ -2,14 +2,14 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline/promises'
 import { CommanderError } from 'commander'
 import { flushSpans } from '../assemble/flush-spans.ts'
-import { printable } from '../domain/printable.ts'
+import { printable } from '../domain/text/printable.ts'
 import { systemClock } from '../clock.ts'
-import { ConfigFaults, type Fault } from '../config/faults.ts'
+import { ConfigErrors, type ConfigError } from '../config/load/config-errors.ts'
 import { Failure, messageOf } from '../domain/failure.ts'
 import { exitCodes, type Io } from './io.ts'
 import { createProgram } from './program.ts'
-import { UsageFault } from './registration.ts'
-import { abortAtSignal } from './stop-signals.ts'
+import { UsageError } from './registration.ts'
+import { abortAtSignal } from './process/stop-signals.ts'
 
 /** For a collector that does not answer. After a stop there is little left of the time that a stop may take. */
 const flushMs = 2_000
@@ -65,12 +65,12 @@ export async function execute(argv: readonly string[], io: Io): Promise<number> 
 function explain(error: unknown, io: Io): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
   if (io.signal.aborted) return exitCodes.done
-  if (error instanceof ConfigFaults) {
+  if (error instanceof ConfigErrors) {
     io.stderr.write(`${error.message}\n`)
-    if (error.faults.some(isMissingKey)) io.stderr.write('to try it without an account: shieldlog demo\n')
+    if (error.errors.some(isMissingKey)) io.stderr.write('to try it without an account: shieldlog demo\n')
     return exitCodes.configuration
   }
-  if (error instanceof UsageFault) {
+  if (error instanceof UsageError) {
     io.stderr.write(`error: ${error.message}\n`)
     return exitCodes.usage
   }
@@ -80,11 +80,11 @@ function explain(error: unknown, io: Io): number {
   }
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
   const lines = text.split('\n').map((line) => printable(line))
-  io.stderr.write(`this is a fault of shieldlog, please report it:\n${lines.join('\n')}\n`)
+  io.stderr.write(`this is a bug in shieldlog, please report it:\n${lines.join('\n')}\n`)
   return exitCodes.failed
 }
 
-function isMissingKey({ path, value }: Fault): boolean {
+function isMissingKey({ path, value }: ConfigError): boolean {
   return path === 'api.accessKey' && value === undefined
 }
 

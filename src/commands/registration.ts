@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
-import type { Loaded } from '../config/load.ts'
+import type { Loaded } from '../config/load/load.ts'
 import type { Io } from './io.ts'
 
 /** Wrong usage that the parser itself cannot see. */
-export class UsageFault extends Error {}
+export class UsageError extends Error {}
 
 /** What every command's file gets to register itself with. */
 export interface Registration {

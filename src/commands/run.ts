@@ -2,18 +2,18 @@ import { randomUUID } from 'node:crypto'
 import { Option, type Command } from 'commander'
 import { createGround } from '../assemble/ground.ts'
 import type { Role } from '../assemble/backend.ts'
-import { Daemon } from '../assemble/daemon.ts'
+import { Daemon } from '../assemble/daemon/daemon.ts'
 import { fleetState } from '../assemble/state.ts'
-import { printable } from '../domain/printable.ts'
+import { printable } from '../domain/text/printable.ts'
 import { systemClock } from '../clock.ts'
-import type { Loaded } from '../config/load.ts'
+import type { Loaded } from '../config/load/load.ts'
 import { messageOf, type Failure } from '../domain/failure.ts'
 import { within } from '../domain/within.ts'
-import type { Happening } from '../domain/happening.ts'
-import { totalOf } from './dead-letters-choice.ts'
+import type { InternalEvent } from '../domain/internal-event.ts'
+import { totalOf } from './dead-letters/choice.ts'
 import { exitCodes, type Io } from './io.ts'
-import { UsageFault, type Registration } from './registration.ts'
-import { createProgress, progressMode, type Progress } from './progress.ts'
+import { UsageError, type Registration } from './registration.ts'
+import { createProgress, progressMode, type Progress } from './terminal/progress.ts'
 
 export function registerRun({ program, io, exit, load }: Registration): void {
   program
@@ -39,7 +39,7 @@ export interface RunOptions {
   /** Pages, events and lag per zone, with a summary at the end; `terminal`: only as a table drawn in place. */
   readonly progress: 'always' | 'terminal'
   /** Sees what happens; `say` writes a line above the table. */
-  readonly watch?: (happening: Happening, say: (line: string) => void) => void
+  readonly watch?: (internalEvent: InternalEvent, say: (line: string) => void) => void
 }
 
 /** A stop that takes longer is cut short: the next start goes on where the last commit was. */
@@ -51,14 +51,14 @@ export async function run(load: () => Loaded, options: RunOptions, io: Io): Prom
   const { role = 'all' } = options
   if (role !== 'all' && (options.once || fleetState(loaded.config) === undefined)) {
     const remedy = 'leave --role out, or set state to redis://…'
-    throw new UsageFault(`--role ${role} is for a daemon that shares its work over Redis; ${remedy}`)
+    throw new UsageError(`--role ${role} is for a daemon that shares its work over Redis; ${remedy}`)
   }
   const progress = progressFor(loaded, options, io)
   const say = progress?.say ?? ((line: string) => void io.stderr.write(`${line}\n`))
   const ground = createGround(loaded.config, {
-    watch(happening) {
-      progress?.watch(happening)
-      options.watch?.(happening, say)
+    watch(internalEvent) {
+      progress?.watch(internalEvent)
+      options.watch?.(internalEvent, say)
     },
     ...(progress?.log !== undefined && { log: progress.log }),
     ...(progress?.log !== undefined && options.once && { logLevel: quieter(loaded.config.log.level) }),
@@ -101,8 +101,8 @@ async function shipOn(daemon: Daemon, stop: AbortSignal): Promise<number> {
 }
 
 async function shipOnce(daemon: Daemon, say: (line: string) => void, stop: AbortSignal): Promise<number> {
-  const letters = async () => (await daemon.engine().status()).deadLetters
-  const before = totalOf(await letters())
+  const deadLetters = async () => (await daemon.engine().status()).deadLetters
+  const before = totalOf(await deadLetters())
   const givenUp = await daemon
     .engine()
     .drain(randomUUID(), stop)
@@ -111,7 +111,7 @@ async function shipOnce(daemon: Daemon, say: (line: string) => void, stop: Abort
       throw error
     })
   if (givenUp === undefined) return exitCodes.done
-  const undelivered = totalOf(await letters()) - before
+  const undelivered = totalOf(await deadLetters()) - before
   for (const line of complaints(givenUp)) say(line)
   if (undelivered > 0) say(`${undelivered} events were refused by a sink: \`dead-letters list\` says why`)
   return givenUp.length > 0 || undelivered > 0 ? exitCodes.failed : exitCodes.done

@@ -1,12 +1,12 @@
-import { printable } from '../domain/printable.ts'
-import type { AccountConfig, Config, SinkConfig } from '../config/schema.ts'
-import { nearest } from '../config/nearest.ts'
+import { printable } from '../domain/text/printable.ts'
+import type { AccountConfig, Config, SinkConfig } from '../config/schema/schema.ts'
+import { nearest } from '../config/load/nearest.ts'
 import type { Zone } from '../domain/stream.ts'
-import { UsageFault } from './registration.ts'
+import { UsageError } from './registration.ts'
 
 const mostListed = 20
 
-/** The zones that ids or names mean, each once; all where none is named. Throws UsageFault. */
+/** The zones that ids or names mean, each once; all where none is named. Throws UsageError. */
 export function chooseZones({ accounts }: Config, names: readonly string[] = []): Zone[] {
   const zones = accounts.flatMap((account) => account.zones)
   if (names.length === 0) return zones
@@ -19,7 +19,7 @@ function zoneOf(name: string, zones: readonly Zone[]): Zone {
   const named = zones.filter((zone) => zone.name === name)
   if (named.length === 1) return named[0]!
   if (named.length > 1)
-    throw new UsageFault(`--zone ${printable(name)}: ${named.map(shown).join(' and ')} bear it; name the id`)
+    throw new UsageError(`--zone ${printable(name)}: ${named.map(shown).join(' and ')} bear it; name the id`)
   const known = zones.flatMap((zone) => [String(zone.id), zone.name])
   throw unknown('--zone', name, 'is not configured', known, zones.map(shown))
 }
@@ -28,7 +28,7 @@ function shown({ id, name }: Zone): string {
   return name === String(id) ? String(id) : `${id} (${name})`
 }
 
-/** The sinks of these names, each once; all where none is named. Throws UsageFault. */
+/** The sinks of these names, each once; all where none is named. Throws UsageError. */
 export function chooseSinks({ sinks }: Config, names: readonly string[] = []): SinkConfig[] {
   if (names.length === 0) return [...sinks]
   const known = sinks.map(({ name }) => name)
@@ -39,12 +39,12 @@ export function chooseSinks({ sinks }: Config, names: readonly string[] = []): S
   })
 }
 
-/** The account of that name, or the only one. Throws UsageFault. */
+/** The account of that name, or the only one. Throws UsageError. */
 export function chooseAccount({ accounts }: Config, name: string | undefined): AccountConfig {
   const known = accounts.map((account) => account.name)
   if (name === undefined) {
     if (accounts.length === 1) return accounts[0]!
-    throw new UsageFault(`there are several accounts; choose one with --account: ${list(known)}`)
+    throw new UsageError(`there are several accounts; choose one with --account: ${list(known)}`)
   }
   const account = accounts.find((each) => each.name === name)
   if (account === undefined) throw unknown('--account', name, 'is not configured', known, known)
@@ -58,11 +58,11 @@ export function unknown(
   what: string,
   known: readonly string[],
   listed: readonly string[],
-): UsageFault {
+): UsageError {
   const near = nearest(name, known)
   const hint = near === undefined ? '' : `; did you mean ${printable(near)}?`
   const all = listed.length === 0 ? 'there is none' : `there is ${list(listed)}`
-  return new UsageFault(`${option} ${printable(name)} ${what}${hint}; ${all}`)
+  return new UsageError(`${option} ${printable(name)} ${what}${hint}; ${all}`)
 }
 
 function list(names: readonly string[]): string {

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { printable } from '../domain/printable.ts'
-import { renameSinkInStore } from '../assemble/rename-sink.ts'
+import { printable } from '../domain/text/printable.ts'
+import { renameSinkInStore } from '../assemble/tasks/rename-sink.ts'
 import { sinkNameArgument } from './arguments.ts'
-import { UsageFault, type Registration } from './registration.ts'
+import { UsageError, type Registration } from './registration.ts'
 import { unknown } from './selection.ts'
 
 export function registerState({ program, io, load }: Registration): void {
@@ -17,7 +17,7 @@ export function registerState({ program, io, load }: Registration): void {
     .argument('<new>', 'name from now on, never used before', sinkNameArgument)
     .addHelpText('after', '\nExample:\n  shieldlog state rename-sink siem splunk\n')
     .action(async (from: string, to: string, _: unknown, command: Command) => {
-      if (from === to) throw new UsageFault(`the old name and the new one are both ${printable(from)}`)
+      if (from === to) throw new UsageError(`the old name and the new one are both ${printable(from)}`)
       const { config } = load(command, 'nothing')
       const renamed = await renameSinkInStore(config, from, to, io.signal)
       if (renamed.outcome === 'unknown')

@@ -1,9 +1,9 @@
-import { printable } from '../domain/printable.ts'
-import type { DayStatus, ErrorStatus, PairStatus, Status } from '../domain/status.ts'
-import { backfillLines } from './backfill-text.ts'
-import { durationText, secondText } from './duration.ts'
-import { cut, tableLines, wrap } from './table.ts'
-import type { Paint } from './terminal.ts'
+import { printable } from '../domain/text/printable.ts'
+import type { DayStatus, ErrorStatus, RouteStatus, Status } from '../domain/plan/status.ts'
+import { backfillLines } from './backfill/text.ts'
+import { durationText, secondText } from './terminal/duration.ts'
+import { cut, tableLines, wrap } from './terminal/table.ts'
+import type { Paint } from './terminal/terminal.ts'
 
 /** Lag from which on a zone and sink is no longer called well; events are polled for twice a minute as a rule. */
 const longLagSeconds = 900
@@ -11,7 +11,7 @@ const longLagSeconds = 900
 /** The whole status for people. Names and messages may hold anything, so they are made printable. */
 export function statusText(status: Status, paint: Paint): string {
   const lines = wrap(`at ${secondText(status.at)}, ${workersText(status)}`, '', paint.width)
-  for (const pair of status.pairs) lines.push('', ...pairLines(pair, paint))
+  for (const route of status.routes) lines.push('', ...routeLines(route, paint))
   const backfills = backfillLines(status.backfills, paint)
   if (backfills.length > 0) lines.push('', ...backfills)
   lines.push('', ...deadLetterLines(status, paint), ...unconfiguredLines(status, paint))
@@ -23,51 +23,41 @@ function workersText({ workers }: Status): string {
   return `shipped by ${workers.map(({ name }) => printable(name)).join(', ')}`
 }
 
-function pairLines(pair: PairStatus, paint: Paint): string[] {
+function routeLines(route: RouteStatus, paint: Paint): string[] {
   const { width } = paint
-  const name = printable(pair.name)
-  const zone = name === String(pair.zone) ? `zone ${pair.zone}` : `zone ${pair.zone} (${name})`
-  const facts = [`lag ${durationText(pair.lagSeconds)}`]
-  if (pair.newestEventAt !== undefined) facts.push(`newest event ${secondText(pair.newestEventAt)}`)
-  if (pair.timeToLossSeconds !== undefined)
-    facts.push(`loses events in ${durationText(pair.timeToLossSeconds)}`)
-  const head = cut(`${zone} → ${printable(pair.sink)}: ${stateOf(pair)}`, width)
+  const name = printable(route.name)
+  const zone = name === String(route.zone) ? `zone ${route.zone}` : `zone ${route.zone} (${name})`
+  const facts = [`lag ${durationText(route.lagSeconds)}`]
+  if (route.newestEventAt !== undefined) facts.push(`newest event ${secondText(route.newestEventAt)}`)
+  if (route.timeToLossSeconds !== undefined)
+    facts.push(`loses events in ${durationText(route.timeToLossSeconds)}`)
+  const head = cut(`${zone} → ${printable(route.sink)}: ${stateOf(route)}`, width)
   return [
-    isWell(pair) ? paint.good(head) : paint.bad(head),
+    isWell(route) ? paint.good(head) : paint.bad(head),
     ...wrap(facts.join(', '), '  ', width),
-    ...dayLines(pair.days, width),
-    ...pair.gaps.map((gap) =>
+    ...dayLines(route.days, width),
+    ...route.gaps.map((gap) =>
       paint.bad(
         cut(`  gap ${gap.day}: ${secondText(gap.from)} to ${secondText(gap.to)}, ${gap.reason}`, width),
       ),
     ),
-    ...(pair.lastError === undefined ? [] : errorLines(pair.lastError, paint)),
+    ...(route.lastError === undefined ? [] : errorLines(route.lastError, paint)),
   ]
 }
 
-function isWell(pair: PairStatus): boolean {
-  return pair.lastError === undefined && pair.lagSeconds < longLagSeconds && pair.gaps.length === 0
+function isWell(route: RouteStatus): boolean {
+  return route.lastError === undefined && route.lagSeconds < longLagSeconds && route.gaps.length === 0
 }
 
-function stateOf(pair: PairStatus): string {
-  if (pair.lastError !== undefined) return `failing (${pair.lastError.code})`
-  if (pair.days.every(({ pages }) => pages === 0)) return 'not read yet'
-  if (pair.lagSeconds >= longLagSeconds) return 'behind'
-  return pair.gaps.length > 0 ? 'up to date, with gaps' : 'up to date'
+function stateOf(route: RouteStatus): string {
+  if (route.lastError !== undefined) return `failing (${route.lastError.code})`
+  if (route.days.every(({ pages }) => pages === 0)) return 'not read yet'
+  if (route.lagSeconds >= longLagSeconds) return 'behind'
+  return route.gaps.length > 0 ? 'up to date, with gaps' : 'up to date'
 }
 
 function dayLines(days: readonly DayStatus[], width: number): string[] {
-  const header = [
-    'day',
-    'state',
-    'lag',
-    'events',
-    'pages',
-    'order',
-    'late',
-    'dead letters',
-    'last full sweep',
-  ]
+  const header = ['day', 'state', 'lag', 'events', 'pages', 'order', 'late', 'dead letters', 'last full scan']
   const rows = days.map((day) => [
     day.day,
     day.lastError === undefined ? day.state : `${day.state}, failing`,
@@ -77,13 +67,13 @@ function dayLines(days: readonly DayStatus[], width: number): string[] {
     day.order,
     String(day.late),
     String(day.deadLetters),
-    day.lastFullSweepAt === undefined ? sweepText(day) : secondText(day.lastFullSweepAt),
+    day.lastFullScanAt === undefined ? scanText(day) : secondText(day.lastFullScanAt),
   ])
   return tableLines(header, rows, { indent: '  ', width })
 }
 
-function sweepText({ sweepingPages }: DayStatus): string {
-  return sweepingPages === undefined ? '-' : `under way, ${sweepingPages} pages`
+function scanText({ scanningPages }: DayStatus): string {
+  return scanningPages === undefined ? '-' : `under way, ${scanningPages} pages`
 }
 
 function errorLines(error: ErrorStatus, paint: Paint): string[] {

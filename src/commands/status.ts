@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
-import { readStatus } from '../assemble/status.ts'
-import { jsonResult } from './json-result.ts'
+import { readStatus } from '../assemble/tasks/status.ts'
+import { jsonResult } from './terminal/json-result.ts'
 import type { Registration } from './registration.ts'
 import { statusText } from './status-text.ts'
-import { paintFor } from './terminal.ts'
+import { paintFor } from './terminal/terminal.ts'
 
 export function registerStatus({ program, io, load }: Registration): void {
   program

@@ -1,7 +1,7 @@
 /**
  * Failures are named by what to do next:
  * - `retry`: may work if asked again; back off with jitter.
- * - `wait`: the far side named a time (`retryAt`); never try earlier.
+ * - `wait`: the destination named a time (`retryAt`); never try earlier.
  * - `refuse`: the same request will always fail; count it, report it, go on elsewhere.
  * - `stop`: a person must act (key, configuration, disk); one clear line, slow re-checks.
  * - `cancelled`: stop, abort or lost ownership; unwind quietly and save nothing new.
@@ -13,20 +13,20 @@ export const failureCodes = [
   // the API
   'window_closed', // the API says that the day is outside its window; `serverDate` tells its clock
   'cursor_expired', // a request with a cursor was refused although zone, day and key are good
-  'sweep_guarded', // a sweep ended incomplete at a guard
+  'scan_guarded', // a scan ended incomplete at a guard
   'unauthorised',
   'zone_gone',
   'page_too_large',
   'bad_body',
   'rejected',
   'throttled',
-  // any far side
+  // any destination
   'timeout',
   'network',
   'tls',
   'server_error',
   // sinks
-  'sink_refuses', // a fault of the sink as a whole: credentials, address, every event refused
+  'sink_refuses', // an error of the sink as a whole: credentials, address, every event refused
   'sink_gone', // the reader of stdout went away
   'disk_full',
   'unwritable',
@@ -49,11 +49,11 @@ export interface FailureDetails {
   readonly cause?: unknown
   /** Not earlier than this instant, ms since the epoch. */
   readonly retryAt?: number
-  /** The clock of the far side at its answer, ms since the epoch. */
+  /** The clock of the destination at its answer, ms since the epoch. */
   readonly serverDate?: number
   /** The vendor's own error key, verbatim. */
   readonly errorKey?: string
-  /** What helps a support case: the far side's request id. */
+  /** What helps a support case: the destination's request id. */
   readonly requestId?: string
 }
 

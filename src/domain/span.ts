@@ -1,6 +1,6 @@
 import type { Day } from './day.ts'
 import type { FailureCode } from './failure.ts'
-import type { Lane } from './stream.ts'
+import type { Priority } from './stream.ts'
 
 /** A step of the work that a trace shows. */
 export type SpanName = 'pump' | 'fetch' | 'deliver' | 'commit'
@@ -10,7 +10,7 @@ export interface SpanFacts {
   readonly zone?: number
   readonly day?: Day
   readonly sink?: string
-  readonly lane?: Lane
+  readonly priority?: Priority
   /** Where the step asks or delivers to: a URL, of which the span tells host and port; a path is not told. */
   readonly server?: string
   /** How many events the step was about. */

@@ -21,4 +21,4 @@ export function streamKey(stream: Stream): string {
 }
 
 /** Live work is asked for by the timer, backfill by a person. */
-export type Lane = 'live' | 'backfill'
+export type Priority = 'live' | 'backfill'

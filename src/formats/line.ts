@@ -1,6 +1,6 @@
-import type { JsonObject } from '../domain/event.ts'
-import { isObject } from '../domain/is-object.ts'
-import { jsonText, oneLineJson } from '../domain/json-text.ts'
+import type { JsonObject } from '../domain/event/event.ts'
+import { isObject } from '../domain/text/is-object.ts'
+import { jsonText, oneLineJson } from '../domain/text/json-text.ts'
 
 /**
  * One value as one line of JSON that every reader takes. JSON.stringify writes a lone surrogate as an escape that

@@ -1,6 +1,6 @@
-import type { Event, Identity, JsonObject } from '../domain/event.ts'
-import { isObject } from '../domain/is-object.ts'
-import type { KeptEvent } from '../domain/kept-event.ts'
+import type { Event, Identity, JsonObject } from '../domain/event/event.ts'
+import { isObject } from '../domain/text/is-object.ts'
+import type { KeptEvent } from '../domain/event/kept-event.ts'
 import type { Format } from '../ports/format.ts'
 import { jsonLine, readObject } from './line.ts'
 

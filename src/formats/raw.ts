@@ -1,6 +1,6 @@
 import { UTCDate } from '@date-fns/utc'
-import type { Event, Identity, JsonObject } from '../domain/event.ts'
-import type { KeptEvent } from '../domain/kept-event.ts'
+import type { Event, Identity, JsonObject } from '../domain/event/event.ts'
+import type { KeptEvent } from '../domain/event/kept-event.ts'
 import type { Format } from '../ports/format.ts'
 import { jsonLine, readObject } from './line.ts'
 

@@ -1,12 +1,12 @@
 import { shiftDay } from '../domain/day.ts'
-import { plan, type PlannedStream } from '../domain/plan.ts'
-import { streamKey, type Lane, type Stream } from '../domain/stream.ts'
+import { plan, type PlannedStream } from '../domain/plan/plan.ts'
+import { streamKey, type Priority, type Stream } from '../domain/stream.ts'
 import type { Store } from '../ports/store.ts'
 import type { ApiClock } from '../pump/api-clock.ts'
 import type { PlanSettings } from './planner.ts'
 
 /** How many days before a stream are asked for a proven order, which a stream without a checkpoint inherits. */
-const daysOfTrust = 3
+const daysOfOrdering = 3
 
 /**
  * One stream as it stands in the store now, for a job that was queued a while ago. Undefined where the configuration
@@ -19,7 +19,7 @@ export async function planOne(
     readonly settings: () => PlanSettings
   },
   stream: Stream,
-  lane: Lane,
+  priority: Priority,
 ): Promise<PlannedStream | undefined> {
   const { store, apiClock } = deps
   const { zones, sinks, policy } = deps.settings()
@@ -37,15 +37,15 @@ export async function planOne(
     policy,
     checkpoints: held,
     // The scheduler knows which day was the first one; a worker takes every day that it is sent.
-    pairs: [{ zone: stream.zone, sink: stream.sink, firstDay: stream.day, plannedAtMs: 0 }],
-    backfills: lane === 'backfill' ? await store.backfills.list() : [],
+    routes: [{ zone: stream.zone, sink: stream.sink, firstDay: stream.day, plannedAtMs: 0 }],
+    backfills: priority === 'backfill' ? await store.backfills.list() : [],
   })
   const key = streamKey(stream)
-  return planned.find((other) => other.lane === lane && streamKey(other.stream) === key)
+  return planned.find((other) => other.priority === priority && streamKey(other.stream) === key)
 }
 
 async function readBefore(store: Store, stream: Stream) {
-  const days = Array.from({ length: daysOfTrust }, (_, index) => shiftDay(stream.day, -1 - index))
+  const days = Array.from({ length: daysOfOrdering }, (_, index) => shiftDay(stream.day, -1 - index))
   const found = await Promise.all(days.map((day) => store.ledger.read({ ...stream, day })))
   return found.filter((checkpoint) => checkpoint !== undefined)
 }

@@ -2,10 +2,10 @@ import type { Checkpoint } from '../domain/checkpoint.ts'
 import { endOf, shiftDay, startOf, type Day } from '../domain/day.ts'
 import type { ReadRequest } from '../domain/read-request.ts'
 import type { Gap, GapReason } from '../domain/gap.ts'
-import type { KnownPair } from '../domain/known-pair.ts'
-import { firstPlannedDay, missedDays, pairKey, plan, type PlannedStream } from '../domain/plan.ts'
-import type { Policy } from '../domain/policy.ts'
-import { todayOf } from '../domain/stream-state.ts'
+import type { Route } from '../domain/route.ts'
+import { firstPlannedDay, missedDays, routeKey, plan, type PlannedStream } from '../domain/plan/plan.ts'
+import type { Policy } from '../domain/plan/policy.ts'
+import { todayOf } from '../domain/plan/stream-state.ts'
 import type { Zone } from '../domain/stream.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Store } from '../ports/store.ts'
@@ -21,9 +21,9 @@ export interface PlanSettings {
 
 export interface Planner {
   /** All planned streams, the most urgent first. Only reads. */
-  plan(wish?: ReadRequest): Promise<PlannedStream[]>
+  plan(readRequest?: ReadRequest): Promise<PlannedStream[]>
   /**
-   * Tells the store which pairs are planned, and names the days that went by unread: to be called before each plan by
+   * Tells the store which routes are planned, and names the days that went by unread: to be called before each plan by
    * whoever runs the schedule, and by nobody else.
    */
   remember(): Promise<void>
@@ -37,9 +37,9 @@ interface PlannerDeps {
   readonly settings: () => PlanSettings
 }
 
-/** How often the store is told that the configured pairs are still planned. */
+/** How often the store is told that the configured routes are still planned. */
 const rememberEveryMs = 60_000
-/** A pair that was planned so recently was not left alone meanwhile. */
+/** A route that was planned so recently was not left alone meanwhile. */
 const leftAloneMs = 600_000
 
 export function createPlanner({ store, clock, apiClock, telemetry, settings }: PlannerDeps): Planner {
@@ -47,20 +47,20 @@ export function createPlanner({ store, clock, apiClock, telemetry, settings }: P
   let remembered = ''
 
   /**
-   * Only pairs of accounts whose API has told its time: the first planned day is kept for good, and a wrong clock would
+   * Only routes of accounts whose API has told its time: the first planned day is kept for good, and a wrong clock would
    * hide days for good.
    */
   async function rememberRoutes({ zones, sinks, policy }: PlanSettings): Promise<void> {
     const sure = zones.filter(({ account }) => apiClock.isConfirmed(account))
-    const keys = sure.flatMap(({ id }) => sinks.map((sink) => pairKey(id, sink))).join()
+    const keys = sure.flatMap(({ id }) => sinks.map((sink) => routeKey(id, sink))).join()
     if (keys === remembered && clock.monotonic() - rememberedAtMs < rememberEveryMs) return
     const known = await store.catalogue.routes()
-    const byKey = new Map(known.map((pair) => [pairKey(pair.zone, pair.sink), pair]))
-    const next: KnownPair[] = []
+    const byKey = new Map(known.map((route) => [routeKey(route.zone, route.sink), route]))
+    const next: Route[] = []
     for (const { id, account } of sure) {
       const nowMs = apiClock.now(account)
       for (const sink of sinks) {
-        const before = byKey.get(pairKey(id, sink))
+        const before = byKey.get(routeKey(id, sink))
         if (before === undefined) tellSkippedDays(id, sink, nowMs, policy)
         const firstDay = before?.firstDay ?? firstPlannedDay(nowMs, policy)
         next.push({ zone: id, sink, firstDay, plannedAtMs: nowMs })
@@ -81,23 +81,23 @@ export function createPlanner({ store, clock, apiClock, telemetry, settings }: P
   }
 
   async function nameMissedDays(
-    planned: readonly KnownPair[],
-    known: ReadonlyMap<string, KnownPair>,
+    planned: readonly Route[],
+    known: ReadonlyMap<string, Route>,
     policy: Policy,
   ): Promise<void> {
     const before = planned.flatMap(({ zone, sink, plannedAtMs }) => {
-      const pair = known.get(pairKey(zone, sink))
-      return pair === undefined || missedDays(pair, [], plannedAtMs, policy).length === 0
+      const route = known.get(routeKey(zone, sink))
+      return route === undefined || missedDays(route, [], plannedAtMs, policy).length === 0
         ? []
-        : [{ pair, nowMs: plannedAtMs }]
+        : [{ route, nowMs: plannedAtMs }]
     })
     if (before.length === 0) return
     const checkpoints = await store.catalogue.checkpoints()
-    for (const { pair, nowMs } of before) {
-      const { zone, sink } = pair
+    for (const { route, nowMs } of before) {
+      const { zone, sink } = route
       const held = checkpoints.filter(({ stream }) => stream.zone === zone && stream.sink === sink)
-      const gaps = missedDays(pair, held, nowMs, policy).map((day): Gap => {
-        const reason = reasonOf(pair, [...known.values()], day, nowMs)
+      const gaps = missedDays(route, held, nowMs, policy).map((day): Gap => {
+        const reason = reasonOf(route, [...known.values()], day, nowMs)
         return { zone, sink, day, from: startOf(day), to: endOf(day), reason, recordedAt: nowMs }
       })
       await store.catalogue.addGaps(gaps)
@@ -115,24 +115,24 @@ export function createPlanner({ store, clock, apiClock, telemetry, settings }: P
   }
 
   return {
-    async plan(wish) {
+    async plan(readRequest) {
       const now = settings()
-      const [checkpoints, pairs, backfills] = await Promise.all([
+      const [checkpoints, routes, backfills] = await Promise.all([
         store.catalogue.checkpoints(),
         store.catalogue.routes(),
         store.backfills.list(),
       ])
       setClocks(checkpoints, now.zones)
-      const input = { nowOf: apiClock.now, ...now, checkpoints, pairs, backfills }
-      return plan(wish === undefined ? input : { ...input, wish })
+      const input = { nowOf: apiClock.now, ...now, checkpoints, routes, backfills }
+      return plan(readRequest === undefined ? input : { ...input, readRequest })
     },
     remember: () => rememberRoutes(settings()),
   }
 }
 
-/** Why a day left no checkpoint: nothing ran, other pairs of the store were planned meanwhile, or it was not reached. */
-function reasonOf(pair: KnownPair, known: readonly KnownPair[], day: Day, nowMs: number): GapReason {
-  if (nowMs - pair.plannedAtMs < leftAloneMs) return 'unreadable'
-  const aloneFromMs = Math.max(startOf(day), pair.plannedAtMs + leftAloneMs)
+/** Why a day left no checkpoint: nothing ran, other routes of the store were planned meanwhile, or it was not reached. */
+function reasonOf(route: Route, known: readonly Route[], day: Day, nowMs: number): GapReason {
+  if (nowMs - route.plannedAtMs < leftAloneMs) return 'unreadable'
+  const aloneFromMs = Math.max(startOf(day), route.plannedAtMs + leftAloneMs)
   return known.some((other) => other.plannedAtMs > aloneFromMs) ? 'not_configured' : 'not_running'
 }

@@ -1,4 +1,4 @@
-import type { Lane } from '../domain/stream.ts'
+import type { Priority } from '../domain/stream.ts'
 
 /**
  * What all requests of one account share: a rate, pauses that the API asked for, and the order: live before backfill.
@@ -11,7 +11,7 @@ export interface AccountGate {
    * live streams to begin. A backfill takes no place of the rate ahead. With a request of a live stream
    * (`streamKey`) it has begun, and backfills wait for it no longer. Throws `cancelled` as soon as the signal aborts.
    */
-  enter(signal: AbortSignal, priority: Lane, stream?: string): Promise<void>
+  enter(signal: AbortSignal, priority: Priority, stream?: string): Promise<void>
   /**
    * Names the live streams of the account that are to begin (`streamKey`), each with the ms until it is due (negative:
    * it is due already). Replaces what was named before, and is forgotten after 15 s. Never throws.

@@ -1,4 +1,4 @@
-import type { Backfill, Backfilled } from '../domain/backfill.ts'
+import type { Backfill, Backfilled } from '../domain/plan/backfill.ts'
 
 /** Past days that people asked for. */
 export interface Backfills {

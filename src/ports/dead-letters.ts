@@ -1,6 +1,6 @@
-import type { DeadLetterCount } from '../domain/dead-letter-count.ts'
-import type { DeadLetter } from '../domain/delivery.ts'
-import type { Identity } from '../domain/event.ts'
+import type { DeadLetterCount } from '../domain/event/dead-letter-count.ts'
+import type { DeadLetter } from '../domain/event/delivery.ts'
+import type { Identity } from '../domain/event/event.ts'
 import type { Stream } from '../domain/stream.ts'
 
 /** Events that a sink will never take. A commit adds and removes those of its own stream. */
@@ -12,5 +12,5 @@ export interface DeadLetters {
   keys(stream: Stream): Promise<Identity[]>
   /** Those of a stream's dead letters that are still there, in the order of the keys; at most 500 are asked for. */
   read(stream: Stream, keys: readonly Identity[]): Promise<DeadLetter[]>
-  remove(letters: readonly Pick<DeadLetter, 'zone' | 'day' | 'sink' | 'id' | 'time'>[]): Promise<number>
+  remove(deadLetters: readonly Pick<DeadLetter, 'zone' | 'day' | 'sink' | 'id' | 'time'>[]): Promise<number>
 }

@@ -1,5 +1,5 @@
-import type { Event, Identity } from '../domain/event.ts'
-import type { KeptEvent } from '../domain/kept-event.ts'
+import type { Event, Identity } from '../domain/event/event.ts'
+import type { KeptEvent } from '../domain/event/kept-event.ts'
 
 /** Event → one line of text, without a line break. Pure: the line depends on the event and the configuration only. */
 export interface Format {

@@ -1,8 +1,8 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
-import type { DeadLetter } from '../domain/delivery.ts'
-import type { Identity } from '../domain/event.ts'
+import type { DeadLetter } from '../domain/event/delivery.ts'
+import type { Identity } from '../domain/event/event.ts'
 import type { Gap } from '../domain/gap.ts'
-import type { MinuteCount } from '../domain/seen.ts'
+import type { MinuteCount } from '../domain/event/seen.ts'
 import type { Stream } from '../domain/stream.ts'
 
 /**
@@ -66,6 +66,6 @@ export interface Commit {
    * Dead letters of this very stream that go with this step, since the sink has their events now or nobody wants them.
    * One that is not there is none; one that `deadLetters` names too stays, as it is told there.
    */
-  readonly removedLetters?: readonly Identity[]
+  readonly removedDeadLetters?: readonly Identity[]
   readonly gaps: readonly Gap[]
 }

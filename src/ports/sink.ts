@@ -1,5 +1,5 @@
-import type { Delivery, CommittedPart } from '../domain/delivery.ts'
-import type { Event, Identity } from '../domain/event.ts'
+import type { Delivery, CommittedPart } from '../domain/event/delivery.ts'
+import type { Event, Identity } from '../domain/event/event.ts'
 import type { Stream } from '../domain/stream.ts'
 
 /** Where events go. A sink serves many streams at once, and one pump at most for each stream. */
@@ -17,7 +17,7 @@ export interface Sink {
 
 export interface OpenOptions {
   /**
-   * Whether this sink has ever taken an event, as far as the store knows: then a refused event is at fault, not the
+   * Whether this sink has ever taken an event, as far as the store knows: then a refused event is the cause, not the
    * sink. Asked only where that matters. Without it: no.
    */
   hasTaken?(): Promise<boolean>
@@ -59,14 +59,14 @@ export interface Reconciliation extends CommittedLengths {
 
 /**
  * What becomes of whole lines that were never committed on a day that can no longer be read. A part whose lines all are
- * shipped is cut as on any other day; of every other part all whole lines are adopted. Both are asked a bounded batch
+ * shipped is cut as on any other day; of every other part all whole lines are kept. Both are asked a bounded batch
  * of lines at a time.
  */
 export interface LastCopies {
   /** Whether each of these events is seen, so that its line stands in another part. A dead letter stands nowhere. */
   areShipped(identities: readonly Identity[]): Promise<boolean>
   /** Commits a batch of a part's lines: their events are seen from now on, and that much of the part is committed. */
-  adopt(identities: readonly Identity[], part: CommittedPart): Promise<void>
+  keep(identities: readonly Identity[], part: CommittedPart): Promise<void>
 }
 
 export interface OpenStream {

@@ -1,6 +1,6 @@
 import type { Day } from '../domain/day.ts'
-import type { Cursor, Page } from '../domain/page.ts'
-import type { Lane, Zone } from '../domain/stream.ts'
+import type { Cursor, Page } from '../domain/event/page.ts'
+import type { Priority, Zone } from '../domain/stream.ts'
 
 /**
  * Reads one page of a zone's day, already normalised and redacted.
@@ -22,7 +22,7 @@ export interface PageRequest {
   readonly day: Day
   /** Null asks for the first page, in whichever form the API wants that said. */
   readonly cursor: Cursor | null
-  readonly lane: Lane
+  readonly priority: Priority
   /** Whom the page is for: sinks share the memory that pages may take. Absent where it is for none, as in an audit. */
   readonly sink?: string
   /**

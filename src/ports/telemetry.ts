@@ -1,6 +1,6 @@
-import type { Happening } from '../domain/happening.ts'
+import type { InternalEvent } from '../domain/internal-event.ts'
 
 /** Takes what happened and makes the log line and the metric of it. Never throws. */
 export interface Telemetry {
-  emit(happening: Happening): void
+  emit(internalEvent: InternalEvent): void
 }

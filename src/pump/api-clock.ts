@@ -3,7 +3,7 @@ import type { Clock } from '../ports/clock.ts'
 /**
  * The API's clock, one an account: this host's clock corrected by the offset to the latest `Date`. Offsets below two
  * seconds are left out, since `Date` has whole seconds and travels. An offset that jumps is believed when a second
- * answer tells the same, since one far side with a wrong clock must not end a day; a first one that is far from this
+ * answer tells the same, since one destination with a wrong clock must not end a day; a first one that is far from this
  * host's clock is used at once, and confirmed by a second.
  */
 export interface ApiClock {

@@ -1,8 +1,8 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
-import { takenOf, type DeadLetter, type Delivery, type Refusal } from '../domain/delivery.ts'
-import type { Event } from '../domain/event.ts'
+import { takenOf, type DeadLetter, type Delivery, type Refusal } from '../domain/event/delivery.ts'
+import type { Event } from '../domain/event/event.ts'
 import { isFailure, type Failure } from '../domain/failure.ts'
-import { storeEvent } from '../domain/stored-event.ts'
+import { storeEvent } from '../domain/event/stored-event.ts'
 import type { CommitExtras, Session } from './session.ts'
 
 /** What became of the events that a sink was given. The others are to be delivered again. */
@@ -51,7 +51,7 @@ export async function commitDelivery(
 }
 
 /** What the sink refused, as the store keeps it. */
-export function lettersOf({ job }: Session, refusals: readonly Refusal[], at: number): DeadLetter[] {
+export function deadLettersOf({ job }: Session, refusals: readonly Refusal[], at: number): DeadLetter[] {
   return refusals.map(({ event, reason, answer }) => ({
     ...job.stream,
     id: event.id,

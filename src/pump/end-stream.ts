@@ -1,8 +1,8 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
-import { believesWindowError, expire } from '../domain/expiry.ts'
+import { believesWindowError, expire } from '../domain/plan/expiry.ts'
 import type { Failure } from '../domain/failure.ts'
 import { answerRequest } from '../domain/answer-request.ts'
-import { isBeyondAsking } from '../domain/stream-state.ts'
+import { isBeyondAsking } from '../domain/plan/stream-state.ts'
 import type { Session } from './session.ts'
 
 export const noLongerKept = 'the API no longer keeps this day'
@@ -12,8 +12,8 @@ export const noLongerKept = 'the API no longer keeps this day'
  * host's clock agrees: asking costs a request, a clock that is days ahead would cost the day.
  */
 export function endsUnasked({ deps, job, policy, checkpoint, now }: Session): boolean {
-  // Whoever wished for the day has asked, and been answered.
-  if (job.lane === 'backfill' && job.wish !== undefined) return false
+  // Who requested the day has asked, and been answered.
+  if (job.priority === 'backfill' && job.readRequest !== undefined) return false
   if (checkpoint().ended !== undefined || !deps.apiClock.isConfirmed(job.zone.account)) return false
   return isBeyondAsking(job.stream.day, Math.min(now(), deps.clock.now()), policy)
 }
@@ -27,19 +27,19 @@ export function endsBy({ job, policy, now }: Session, { details: { serverDate } 
 /** True when something of the day is lost with it. */
 export async function endAsExpired(session: Session): Promise<boolean> {
   const { job, deps, checkpoint } = session
-  const { wish } = job
+  const { readRequest } = job
   const answer = (next: Checkpoint) =>
-    wish === undefined
+    readRequest === undefined
       ? next
-      : answerRequest(next, { id: wish.id, outcome: 'left_out', reason: noLongerKept })
+      : answerRequest(next, { id: readRequest.id, outcome: 'left_out', reason: noLongerKept })
   const before = checkpoint()
   if (before.ended !== undefined) {
-    if (wish !== undefined) await session.commit(answer(before))
+    if (readRequest !== undefined) await session.commit(answer(before))
     return true
   }
   const { checkpoint: ended, gap } = expire(before, session.now())
-  // A day that was never planned, only wished for, is no gap of this store.
-  const isGap = gap !== undefined && (job.lane === 'live' || before.counters.pages > 0)
+  // A day that was never planned, only requested, is no gap of this store.
+  const isGap = gap !== undefined && (job.priority === 'live' || before.counters.pages > 0)
   await session.commit(answer(ended), { gaps: isGap ? [gap] : [] })
   deps.telemetry.emit({ name: 'StreamEnded', stream: job.stream, as: 'expired' })
   if (isGap) deps.telemetry.emit({ name: 'GapFound', gap })

@@ -1,8 +1,8 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
-import { newCheckpoint } from '../domain/progress.ts'
-import { isReadable } from '../domain/stream-state.ts'
+import { newCheckpoint } from '../domain/scan/progress.ts'
+import { isReadable } from '../domain/plan/stream-state.ts'
 import type { LastCopies, OpenStream, Reconciliation } from '../ports/sink.ts'
-import { createLastCopies } from './adopt.ts'
+import { createLastCopies } from './last-copies.ts'
 import { createSeenWindow, type SeenWindow } from './seen-window.ts'
 import { createSession, type PumpDeps, type PumpJob, type Session } from './session.ts'
 
@@ -28,8 +28,8 @@ export async function withStream<Job extends HeldJob, Result>(
   }
 }
 
-function freshCheckpoint({ stream, zone, trust }: HeldJob, { apiClock }: PumpDeps): Checkpoint {
-  return newCheckpoint(stream, apiClock.now(zone.account), trust)
+function freshCheckpoint({ stream, zone, ordering }: HeldJob, { apiClock }: PumpDeps): Checkpoint {
+  return newCheckpoint(stream, apiClock.now(zone.account), ordering)
 }
 
 /** What work on a stream goes to. */

@@ -1,5 +1,5 @@
 import { cancelled, isFailure } from '../domain/failure.ts'
-import type { Cursor, Page } from '../domain/page.ts'
+import type { Cursor, Page } from '../domain/event/page.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { PageRequest, Source } from '../ports/source.ts'
 

@@ -1,10 +1,10 @@
-import type { Delivery } from '../domain/delivery.ts'
-import type { Event } from '../domain/event.ts'
-import { lateBefore } from '../domain/overlap.ts'
-import type { PageFacts } from '../domain/page-facts.ts'
-import { afterPage, afterPart } from '../domain/progress.ts'
-import type { Sweep, SweepStep } from '../domain/sweep.ts'
-import { commitDelivery, lettersOf, type Outcome } from './commit-delivery.ts'
+import type { Delivery } from '../domain/event/delivery.ts'
+import type { Event } from '../domain/event/event.ts'
+import { lateBefore } from '../domain/scan/overlap.ts'
+import type { PageFacts } from '../domain/scan/page-facts.ts'
+import { afterPage, afterPart } from '../domain/scan/progress.ts'
+import type { Scan, ScanStep } from '../domain/scan/scan.ts'
+import { commitDelivery, deadLettersOf, type Outcome } from './commit-delivery.ts'
 import type { SeenWindow } from './seen-window.ts'
 import type { Session } from './session.ts'
 import { tellChanges } from './tell.ts'
@@ -12,8 +12,8 @@ import { tellChanges } from './tell.ts'
 /** A page for whose events the sink is responsible now, or for some of them. */
 export interface ShippedPage {
   /** Before this page, and after it. */
-  readonly sweep: Sweep
-  readonly step: SweepStep
+  readonly scan: Scan
+  readonly step: ScanStep
   readonly facts: PageFacts
   readonly unseen: readonly Event[]
   readonly delivery: Delivery
@@ -21,14 +21,14 @@ export interface ShippedPage {
 
 /**
  * Writes down in one step what a page changed, and tells of it. Where it has to come again the events that are done
- * with are seen by then; the sweep stays where it is, and the failure is thrown.
+ * with are seen by then; the scan stays where it is, and the failure is thrown.
  */
 export async function commitPage(session: Session, seen: SeenWindow, page: ShippedPage): Promise<void> {
   const { deps, job, policy } = session
-  const { sweep, step, facts, unseen, delivery } = page
+  const { scan, step, facts, unseen, delivery } = page
   const nowMs = session.now()
   const before = session.checkpoint()
-  const lateMs = sweep.kind === 'archive' ? null : lateBefore(before, policy)
+  const lateMs = scan.kind === 'archive' ? null : lateBefore(before, policy)
   const isTimeDoubtful = deps.apiClock.isDoubtful(job.zone.account)
   const countsOf = (outcome: Outcome) => ({
     delivered: outcome.taken.length,
@@ -38,7 +38,7 @@ export async function commitPage(session: Session, seen: SeenWindow, page: Shipp
   })
   const extrasOf = (outcome: Outcome) => ({
     seen: seen.pack(eventsOf(outcome)),
-    deadLetters: lettersOf(session, outcome.refusals, nowMs),
+    deadLetters: deadLettersOf(session, outcome.refusals, nowMs),
   })
   const beganMs = deps.clock.monotonic()
   const { failure, ...outcome } = await commitDelivery(session, {
@@ -49,7 +49,7 @@ export async function commitPage(session: Session, seen: SeenWindow, page: Shipp
       extras: extrasOf(all),
     }),
     part: (some) => ({
-      next: afterPart(before, sweep, { ...countsOf(some), timesMs: timesOf(eventsOf(some)) }, policy),
+      next: afterPart(before, scan, { ...countsOf(some), timesMs: timesOf(eventsOf(some)) }, policy),
       extras: extrasOf(some),
     }),
   })
@@ -60,7 +60,7 @@ export async function commitPage(session: Session, seen: SeenWindow, page: Shipp
   deps.telemetry.emit({
     name: 'PageCommitted',
     stream: job.stream,
-    lane: job.lane,
+    priority: job.priority,
     delivered: outcome.taken.length,
     duplicates: failure === undefined ? facts.events - unseen.length : 0,
     late: countsOf(outcome).late,

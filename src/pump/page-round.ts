@@ -1,8 +1,8 @@
-import type { Delivery } from '../domain/delivery.ts'
-import type { Event } from '../domain/event.ts'
-import { factsOf } from '../domain/page-facts.ts'
-import { stepOf } from '../domain/progress.ts'
-import type { Sweep, SweepStep } from '../domain/sweep.ts'
+import type { Delivery } from '../domain/event/delivery.ts'
+import type { Event } from '../domain/event/event.ts'
+import { factsOf } from '../domain/scan/page-facts.ts'
+import { stepOf } from '../domain/scan/progress.ts'
+import type { Scan, ScanStep } from '../domain/scan/scan.ts'
 import type { OpenStream } from '../ports/sink.ts'
 import { fetchAhead, fetchTimed, type FetchedPage, type PageAhead } from './page-ahead.ts'
 import { commitPage } from './page-commit.ts'
@@ -14,7 +14,7 @@ const nothing: Delivery = { refusals: [], committed: [], bytes: 0 }
 
 /** Where a pump has got to. */
 export interface PageTurn {
-  readonly sweep: Sweep
+  readonly scan: Scan
   readonly ahead: PageAhead | undefined
   /**
    * The sink has taken a page of this pump. One that hangs would hold the page ahead for as long as the page before it.
@@ -24,27 +24,33 @@ export interface PageTurn {
 
 /**
  * One page: fetch, drop what was seen, deliver the rest, commit. Returns the page that is being fetched ahead, if the
- * sweep goes on; the checkpoint has moved by then, and only then.
+ * scan goes on; the checkpoint has moved by then, and only then.
  */
 export async function pumpPage(
   session: Session,
   target: SinkTarget,
-  { sweep, ahead, sinkMoves }: PageTurn,
+  { scan, ahead, sinkMoves }: PageTurn,
   signal: AbortSignal,
-): Promise<{ step: SweepStep; ahead: PageAhead | undefined; sinkMoves: boolean }> {
+): Promise<{ step: ScanStep; ahead: PageAhead | undefined; sinkMoves: boolean }> {
   const { deps, job } = session
-  const fetched = await pageAt(session, sweep, ahead, signal)
+  const fetched = await pageAt(session, scan, ahead, signal)
   const { page } = fetched
   let next: PageAhead | undefined
   try {
     if (page.clockOffsetMs !== undefined) deps.apiClock.learn(job.zone.account, page.clockOffsetMs)
-    const { stream, lane } = job
-    deps.telemetry.emit({ name: 'PageFetched', stream, lane, events: page.events.length, bytes: page.bytes })
+    const { stream, priority } = job
+    deps.telemetry.emit({
+      name: 'PageFetched',
+      stream,
+      priority,
+      events: page.events.length,
+      bytes: page.bytes,
+    })
     const unseen = await target.seen.unseenOf(page.events)
     tellRepeatedIds(deps.telemetry, stream, unseen)
-    const begun = sweep.pages === 0 ? { ...sweep, beganAtMs: beganAt(session, page.requestedAt) } : sweep
+    const begun = scan.pages === 0 ? { ...scan, beganAtMs: beganAt(session, page.requestedAt) } : scan
     const facts = factsOf(page, {
-      cursor: sweep.cursor,
+      cursor: scan.cursor,
       mark: session.checkpoint().mark,
       nowMs: session.now(),
       unseen,
@@ -53,9 +59,9 @@ export async function pumpPage(
     const step = stepOf(session.checkpoint(), begun, facts, session.policy)
     const isDelivered = unseen.length > 0
     if (step.end === 'none' && (sinkMoves || !isDelivered) && job.mayGoOn())
-      next = nextPage(session, step.sweep, signal)
+      next = nextPage(session, step.scan, signal)
     const delivery = !isDelivered ? nothing : await deliver(session, target.open, unseen, signal)
-    await commitPage(session, target.seen, { sweep: begun, step, facts, unseen, delivery })
+    await commitPage(session, target.seen, { scan: begun, step, facts, unseen, delivery })
     return { step, ahead: next, sinkMoves: sinkMoves || isDelivered }
   } catch (error) {
     await next?.discard()
@@ -67,21 +73,27 @@ export async function pumpPage(
 
 async function pageAt(
   session: Session,
-  sweep: Sweep,
+  scan: Scan,
   ahead: PageAhead | undefined,
   signal: AbortSignal,
 ): Promise<FetchedPage> {
-  if (ahead !== undefined && ahead.cursor === sweep.cursor) return ahead.take()
+  if (ahead !== undefined && ahead.cursor === scan.cursor) return ahead.take()
   await ahead?.discard()
-  return fetchTimed(session.source, session.deps.clock, requestFor(session, sweep), signal)
+  return fetchTimed(session.source, session.deps.clock, requestFor(session, scan), signal)
 }
 
-function nextPage(session: Session, sweep: Sweep, signal: AbortSignal): PageAhead {
-  return fetchAhead(session.source, session.deps.clock, requestFor(session, sweep), signal)
+function nextPage(session: Session, scan: Scan, signal: AbortSignal): PageAhead {
+  return fetchAhead(session.source, session.deps.clock, requestFor(session, scan), signal)
 }
 
-function requestFor({ job }: Session, sweep: Sweep) {
-  return { zone: job.zone, day: job.stream.day, cursor: sweep.cursor, lane: job.lane, sink: job.stream.sink }
+function requestFor({ job }: Session, scan: Scan) {
+  return {
+    zone: job.zone,
+    day: job.stream.day,
+    cursor: scan.cursor,
+    priority: job.priority,
+    sink: job.stream.sink,
+  }
 }
 
 /** A delivery that got through in part fails its span all the same. */

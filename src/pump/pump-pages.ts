@@ -1,11 +1,11 @@
 import { dayOf } from '../domain/day.ts'
-import { dueAt, nextDue, type Due } from '../domain/due.ts'
+import { dueAt, nextDue, type Due } from '../domain/plan/due.ts'
 import { Failure, isFailure } from '../domain/failure.ts'
-import { troubleOf } from '../domain/plan.ts'
+import { troubleOf } from '../domain/plan/plan.ts'
 import { answerRequest } from '../domain/answer-request.ts'
-import { sliceOf } from '../domain/policy.ts'
-import { dropStoredCursors, dropSweeps, sweepFor } from '../domain/progress.ts'
-import type { Sweep, SweepStep } from '../domain/sweep.ts'
+import { sliceOf } from '../domain/plan/policy.ts'
+import { dropStoredCursors, dropScans, scanFor } from '../domain/scan/progress.ts'
+import type { Scan, ScanStep } from '../domain/scan/scan.ts'
 import type { PageAhead } from './page-ahead.ts'
 import { endAsExpired, endsBy, noLongerKept } from './end-stream.ts'
 import type { SinkTarget } from './hold-stream.ts'
@@ -17,13 +17,13 @@ interface Going {
   ahead: PageAhead | undefined
   /** The sink has taken a page. */
   sinkMoves: boolean
-  /** The cursor of an unfinished sweep has expired under this pump. */
+  /** The cursor of an unfinished scan has expired under this pump. */
   hasRestarted: boolean
 }
 
 /**
- * Works page by page on whatever sweep is due, until none is, the time slice ends (after at least one page), more
- * urgent work wants the place, or stop is asked. Resolves with a failure only where a person's wish for the day can
+ * Works page by page on whatever scan is due, until none is, the time slice ends (after at least one page), more
+ * urgent work wants the place, or stop is asked. Resolves with a failure only where a person's read request for the day can
  * never be served.
  */
 export async function pumpPages(
@@ -45,7 +45,7 @@ export async function pumpPages(
 }
 
 function dueNow({ job, checkpoint, now, policy }: Session): Due {
-  return nextDue(job.stream, checkpoint(), now(), policy, job.wish)
+  return nextDue(job.stream, checkpoint(), now(), policy, job.readRequest)
 }
 
 function goesOn(session: Session, beganMs: number): boolean {
@@ -63,12 +63,12 @@ async function pumpNextPage(
   signal: AbortSignal,
 ): Promise<{ failure: Failure | undefined } | undefined> {
   const { checkpoint, job, now, policy } = session
-  const sweep = sweepFor(checkpoint(), dueNow(session), now(), policy, job.wish)
+  const scan = scanFor(checkpoint(), dueNow(session), now(), policy, job.readRequest)
   const { ahead } = going
   going.ahead = undefined
   try {
     const { sinkMoves } = going
-    const round = await pumpPage(session, target, { sweep, ahead, sinkMoves }, signal)
+    const round = await pumpPage(session, target, { scan, ahead, sinkMoves }, signal)
     going.ahead = round.ahead
     going.sinkMoves = round.sinkMoves
     failAtGuard(round.step)
@@ -76,29 +76,29 @@ async function pumpNextPage(
     learnTime(session, error)
     if (isFailure(error, 'window_closed') && endsBy(session, error)) {
       const isLost = await endAsExpired(session)
-      return { failure: isLost && job.wish !== undefined ? error : undefined }
+      return { failure: isLost && job.readRequest !== undefined ? error : undefined }
     }
     if (isFailure(error, 'window_closed') && isRefusedFor(session, error)) {
-      const answer = { id: job.wish!.id, outcome: 'left_out', reason: noLongerKept } as const
+      const answer = { id: job.readRequest!.id, outcome: 'left_out', reason: noLongerKept } as const
       await session.commit(answerRequest(checkpoint(), answer))
       return { failure: error }
     }
     if (!isFailure(error, 'cursor_expired')) throw error
-    await restartSweep(session, sweep, going, error)
+    await restartScan(session, scan, going, error)
   }
   return undefined
 }
 
 /** A backfill asked, and the API does not answer for the day. One that has not begun by its clock will be read. */
 function isRefusedFor({ job }: Session, { details: { serverDate } }: Failure): boolean {
-  if (job.lane !== 'backfill' || job.wish === undefined) return false
+  if (job.priority !== 'backfill' || job.readRequest === undefined) return false
   return serverDate === undefined || job.stream.day <= dayOf(serverDate)
 }
 
-/** A sweep that ended at a guard is committed; the stream then backs off. */
-function failAtGuard({ end, sweep }: SweepStep): void {
+/** A scan that ended at a guard is committed; the stream then backs off. */
+function failAtGuard({ end, scan }: ScanStep): void {
   if (end === 'none' || end === 'complete') return
-  throw new Failure('refuse', 'sweep_guarded', `the listing does not end: ${end} after ${sweep.pages} pages`)
+  throw new Failure('refuse', 'scan_guarded', `the listing does not end: ${end} after ${scan.pages} pages`)
 }
 
 /** An error answer tells the API's time as well as a page does. */
@@ -108,17 +108,17 @@ function learnTime({ deps, job }: Session, error: unknown): void {
 }
 
 /**
- * The cursor of an unfinished sweep expired: it begins anew, as a full one and with a longer slice. When that happens
+ * The cursor of an unfinished scan expired: it begins anew, as a full one and with a longer slice. When that happens
  * twice to one pump the stream backs off. A stored cursor may expire at any time.
  */
-async function restartSweep(session: Session, sweep: Sweep, going: Going, error: Failure): Promise<void> {
+async function restartScan(session: Session, scan: Scan, going: Going, error: Failure): Promise<void> {
   const { deps, job, checkpoint, commit } = session
   const before = checkpoint()
-  const stored = sweep.pages === 0 && sweep.fromStoredCursor
+  const stored = scan.pages === 0 && scan.fromStoredCursor
   if (!stored && going.hasRestarted) throw error
   const restarts = stored ? before.restarts : before.restarts + 1
   deps.telemetry.emit({ name: 'CursorExpired', stream: job.stream, stored, restarts })
   if (stored) return commit(dropStoredCursors(before))
   going.hasRestarted = true
-  await commit({ ...dropSweeps(before), restarts })
+  await commit({ ...dropScans(before), restarts })
 }

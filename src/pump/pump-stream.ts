@@ -1,9 +1,9 @@
 import type { Checkpoint, Trouble } from '../domain/checkpoint.ts'
 import { Failure, isFailure } from '../domain/failure.ts'
-import { troubleOf } from '../domain/plan.ts'
-import { dropFullSweep, dropSweeps } from '../domain/progress.ts'
+import { troubleOf } from '../domain/plan/plan.ts'
+import { dropFullScan, dropScans } from '../domain/scan/progress.ts'
 import { answerRequest } from '../domain/answer-request.ts'
-import { isListingTrouble, troubleAfter } from '../domain/trouble.ts'
+import { isListingTrouble, troubleAfter } from '../domain/plan/trouble.ts'
 import { endAsExpired, endsUnasked } from './end-stream.ts'
 import { withSink, withStream, type HeldJob } from './hold-stream.ts'
 import { isIndexDropped, shippedUnknown } from './index-dropped.ts'
@@ -11,7 +11,7 @@ import { pumpPages } from './pump-pages.ts'
 import { spanFacts, type PumpDeps, type PumpJob, type Session } from './session.ts'
 
 /**
- * One pump over one stream: takes the fence, then works page by page until the sweep ends, the time slice ends (after
+ * One pump over one stream: takes the fence, then works page by page until the scan ends, the time slice ends (after
  * at least one page), something more urgent is due, or stop is asked.
  *
  * Resolves also when the stream failed in a way that its checkpoint now tells (back-off and reason); the failure is
@@ -64,12 +64,18 @@ function isWrittenDown(failure: Failure): boolean {
 }
 
 /** Whoever asks: a scan of such a stream would deliver again what it has delivered. */
-async function refuse({ job: { wish, lane }, checkpoint, commit }: Session): Promise<Failure | undefined> {
+async function refuse({
+  job: { readRequest, priority },
+  checkpoint,
+  commit,
+}: Session): Promise<Failure | undefined> {
   const failure = new Failure('refuse', 'index_dropped', shippedUnknown)
-  if (wish === undefined) return failure
-  await commit(answerRequest(checkpoint(), { id: wish.id, outcome: 'left_out', reason: shippedUnknown }))
+  if (readRequest === undefined) return failure
+  await commit(
+    answerRequest(checkpoint(), { id: readRequest.id, outcome: 'left_out', reason: shippedUnknown }),
+  )
   // `run --once` asks for all planned days, and this one was read to its end.
-  return lane === 'live' ? undefined : failure
+  return priority === 'live' ? undefined : failure
 }
 
 async function writeDown(session: Session<HeldJob>, failure: Failure): Promise<Failure> {
@@ -84,23 +90,31 @@ async function writeDown(session: Session<HeldJob>, failure: Failure): Promise<F
     { nowMs: session.now(), notBeforeMs },
     deps.random,
   )
-  // A sweep cannot get past a page that is too large, nor past a cursor that keeps expiring: it begins anew.
+  // A scan cannot get past a page that is too large, nor past a cursor that keeps expiring: it begins anew.
   await session.commit(withTrouble(session, before, trouble))
   const { retryAtMs, count } = trouble
-  deps.telemetry.emit({ name: 'StreamFailed', stream: job.stream, lane: job.lane, failure, retryAtMs, count })
+  deps.telemetry.emit({
+    name: 'StreamFailed',
+    stream: job.stream,
+    priority: job.priority,
+    failure,
+    retryAtMs,
+    count,
+  })
   return failure
 }
 
 /** A failed request backs off alone: the live stream, its lag and its readiness know nothing of it. */
 function withTrouble(
-  { job: { lane, wish } }: Session<HeldJob>,
+  { job: { priority, readRequest } }: Session<HeldJob>,
   before: Checkpoint,
   trouble: Trouble,
 ): Checkpoint {
   const restarts = isListingTrouble(trouble)
-  if (lane === 'live' || wish === undefined) return { ...(restarts ? dropSweeps(before) : before), trouble }
+  if (priority === 'live' || readRequest === undefined)
+    return { ...(restarts ? dropScans(before) : before), trouble }
   return {
-    ...(restarts ? dropFullSweep(before) : before),
-    requestTrouble: { ...trouble, request: wish.id },
+    ...(restarts ? dropFullScan(before) : before),
+    requestTrouble: { ...trouble, request: readRequest.id },
   }
 }

@@ -1,5 +1,5 @@
-import type { Event } from '../domain/event.ts'
-import { FingerprintSet, minuteOf, packFingerprints } from '../domain/seen.ts'
+import type { Event } from '../domain/event/event.ts'
+import { FingerprintSet, minuteOf, packFingerprints } from '../domain/event/seen.ts'
 import type { Stream } from '../domain/stream.ts'
 import type { Ledger } from '../ports/ledger.ts'
 

@@ -1,12 +1,12 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
-import type { DeadLetter } from '../domain/delivery.ts'
-import type { Identity } from '../domain/event.ts'
+import type { DeadLetter } from '../domain/event/delivery.ts'
+import type { Identity } from '../domain/event/event.ts'
 import { Failure } from '../domain/failure.ts'
 import type { Gap } from '../domain/gap.ts'
-import type { Policy } from '../domain/policy.ts'
+import type { Policy } from '../domain/plan/policy.ts'
 import type { ReadRequest } from '../domain/read-request.ts'
-import type { Lane, Stream, Zone } from '../domain/stream.ts'
-import type { Trust } from '../domain/trust.ts'
+import type { Priority, Stream, Zone } from '../domain/stream.ts'
+import type { Ordering } from '../domain/scan/ordering.ts'
 import type { SpanFacts } from '../domain/span.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Holder } from '../ports/ledger.ts'
@@ -36,10 +36,10 @@ export interface PumpJob {
   readonly stream: Stream
   readonly zone: Zone
   readonly sink: AnySink
-  readonly lane: Lane
+  readonly priority: Priority
   /** What the stream starts with where it has no checkpoint. */
-  readonly trust: Trust
-  readonly wish?: ReadRequest
+  readonly ordering: Ordering
+  readonly readRequest?: ReadRequest
   /** Asked after each page: false gives the place to work that is more urgent. */
   readonly mayGoOn: () => boolean
 }
@@ -64,7 +64,7 @@ export interface CommitExtras {
   readonly seen?: ReadonlyMap<number, Uint8Array>
   readonly unsee?: ReadonlyMap<number, Uint8Array>
   readonly deadLetters?: readonly DeadLetter[]
-  readonly removedLetters?: readonly Identity[]
+  readonly removedDeadLetters?: readonly Identity[]
   readonly gaps?: readonly Gap[]
 }
 
@@ -96,7 +96,7 @@ export function createSession<Job extends Omit<PumpJob, 'sink'>>(
           seen: extras.seen ?? new Map(),
           unsee: extras.unsee ?? new Map(),
           deadLetters: extras.deadLetters ?? [],
-          removedLetters: extras.removedLetters ?? [],
+          removedDeadLetters: extras.removedDeadLetters ?? [],
           gaps: extras.gaps ?? [],
         })
         if (answer === 'refused') throw fenceLost()
@@ -107,8 +107,8 @@ export function createSession<Job extends Omit<PumpJob, 'sink'>>(
 }
 
 /** What each span of a pump tells of its stream. */
-export function spanFacts({ stream, lane }: Pick<PumpJob, 'stream' | 'lane'>): SpanFacts {
-  return { zone: stream.zone, day: stream.day, sink: stream.sink, lane }
+export function spanFacts({ stream, priority }: Pick<PumpJob, 'stream' | 'priority'>): SpanFacts {
+  return { zone: stream.zone, day: stream.day, sink: stream.sink, priority }
 }
 
 function fenceLost(): Failure {

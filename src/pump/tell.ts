@@ -1,7 +1,7 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
-import type { Event } from '../domain/event.ts'
+import type { Event } from '../domain/event/event.ts'
 import type { Stream } from '../domain/stream.ts'
-import type { SweepStep } from '../domain/sweep.ts'
+import type { ScanStep } from '../domain/scan/scan.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
 
 /** Tells what a committed page changed about its stream. */
@@ -9,22 +9,28 @@ export function tellChanges(
   telemetry: Telemetry,
   before: Checkpoint,
   after: Checkpoint,
-  { end, sweep }: SweepStep,
+  { end, scan }: ScanStep,
 ): void {
   const { stream } = after
   if (end === 'complete') {
-    const { kind, pages, found, tookMs } = sweep
-    telemetry.emit({ name: 'SweepCompleted', stream, kind, pages, found, seconds: tookMs / 1000 })
+    const { kind, pages, found, tookMs } = scan
+    telemetry.emit({ name: 'ScanCompleted', stream, kind, pages, found, seconds: tookMs / 1000 })
   } else if (end !== 'none') {
-    telemetry.emit({ name: 'SweepGuarded', stream, guard: end, pages: sweep.pages })
+    telemetry.emit({ name: 'ScanGuarded', stream, guard: end, pages: scan.pages })
   }
   if (before.trouble !== undefined && after.trouble === undefined) {
     const seconds = (after.lastCommitAtMs - before.trouble.sinceMs) / 1000
     telemetry.emit({ name: 'StreamRecovered', stream, failures: before.trouble.count, seconds })
   }
-  if (before.trust.order !== after.trust.order) {
-    const why = after.trust.withdrawals > before.trust.withdrawals ? 'missed events' : 'proved itself'
-    telemetry.emit({ name: 'TrustChanged', stream, from: before.trust.order, to: after.trust.order, why })
+  if (before.ordering.order !== after.ordering.order) {
+    const why = after.ordering.revocations > before.ordering.revocations ? 'missed events' : 'proved itself'
+    telemetry.emit({
+      name: 'OrderingChanged',
+      stream,
+      from: before.ordering.order,
+      to: after.ordering.order,
+      why,
+    })
   }
   if (before.ended === undefined && after.ended !== undefined) {
     telemetry.emit({ name: 'StreamEnded', stream, as: after.ended.as })

@@ -1,5 +1,5 @@
 import { cancelled, Failure, gaveWay } from '../domain/failure.ts'
-import type { Lane } from '../domain/stream.ts'
+import type { Priority } from '../domain/stream.ts'
 import { within } from '../domain/within.ts'
 import type { AccountGate } from '../ports/account-gate.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -74,14 +74,14 @@ class SharedAccountGate implements AccountGate {
     return this.#deps.local.throttledUntilMs
   }
 
-  async enter(signal: AbortSignal, priority: Lane, stream?: string): Promise<void> {
+  async enter(signal: AbortSignal, priority: Priority, stream?: string): Promise<void> {
     await this.#enter(signal, priority)
     // The request need not wait for this.
     if (priority === 'live' && stream !== undefined)
       void this.#run(() => this.#deps.client.zrem(this.#keys.live, stream))
   }
 
-  async #enter(signal: AbortSignal, priority: Lane): Promise<void> {
+  async #enter(signal: AbortSignal, priority: Priority): Promise<void> {
     const { clock, local } = this.#deps
     if (signal.aborted) throw cancelled(signal.reason)
     const deadlineMs = clock.monotonic() + longestWaitMs
@@ -134,7 +134,7 @@ class SharedAccountGate implements AccountGate {
     return what === 'pass' && !(await this.#isPaused())
   }
 
-  async #ask(priority: Lane, deadlineMs: number): Promise<Answer | undefined> {
+  async #ask(priority: Priority, deadlineMs: number): Promise<Answer | undefined> {
     const { clock, local } = this.#deps
     // A pause that this process knows holds also where Redis has lost it.
     const knownMs = (local.throttledUntilMs ?? 0) - clock.now()
@@ -151,7 +151,7 @@ class SharedAccountGate implements AccountGate {
     return this.#fresh.answer
   }
 
-  async #askToEnter(priority: Lane, everyMs: number, longestMs: number): Promise<Answer | undefined> {
+  async #askToEnter(priority: Priority, everyMs: number, longestMs: number): Promise<Answer | undefined> {
     const { clock, local } = this.#deps
     const { pause, rate, live } = this.#keys
     const args = [everyMs, longestMs, longestLineMs, priority]

@@ -1,5 +1,5 @@
 import { Cluster, Redis, type ClusterOptions, type DNSLookupFunction, type RedisOptions } from 'ioredis'
-import type { Secret } from '../domain/secret.ts'
+import type { Secret } from '../domain/text/secret.ts'
 
 /** Where a Redis is and how it is entered. */
 export interface RedisServers {

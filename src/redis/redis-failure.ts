@@ -55,7 +55,7 @@ const certificateCode = /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_OSSL/
 /** What a call to the client threw, as a Failure. Any other value is a Failure already, or a bug. */
 export function redisFailure(error: unknown, name: string): unknown {
   if (error instanceof Failure || !(error instanceof Error)) return error
-  // Lua itself complains: a bug, never an operator's fault.
+  // Lua itself complains: a bug, never an operator's error.
   if (/(?:^ERR |: )user_script:\d+:/.test(error.message)) return error
   const { kind, remedy } = answerTo(error) ?? { kind: 'retry', remedy: 'it is tried again' }
   const code = kind === 'stop' ? 'store_refuses' : 'store_unavailable'

@@ -1,4 +1,4 @@
-import type { PlannedStream } from '../domain/plan.ts'
+import type { PlannedStream } from '../domain/plan/plan.ts'
 import { streamKey } from '../domain/stream.ts'
 
 /** What is due later is named by a later plan. */
@@ -27,7 +27,7 @@ export function liveDue(
   const due = new Map(planned.map(({ zone }) => [zone.account, new Map<string, number>()]))
   const silentMs = silenceOfSinks(planned, now)
   for (const each of planned) {
-    if (each.lane !== 'live') continue
+    if (each.priority !== 'live') continue
     const inMs = dueAt(each) - now(each)
     if (inMs > horizonMs || !isToBegin(each)) continue
     const waitedMs = Math.min(-inMs, plannedForMs, silentMs.get(each.stream.sink) ?? Infinity)

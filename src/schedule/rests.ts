@@ -1,4 +1,4 @@
-import type { PlannedStream } from '../domain/plan.ts'
+import type { PlannedStream } from '../domain/plan/plan.ts'
 import { streamKey } from '../domain/stream.ts'
 import type { Clock } from '../ports/clock.ts'
 
@@ -29,9 +29,9 @@ export class Rests {
   }
 }
 
-type Resting = Pick<PlannedStream, 'stream' | 'lane'>
+type Resting = Pick<PlannedStream, 'stream' | 'priority'>
 
 /** A backfill that gave way holds up no poll of its stream. */
-function keyOf({ stream, lane }: Resting): string {
-  return `${lane} ${streamKey(stream)}`
+function keyOf({ stream, priority }: Resting): string {
+  return `${priority} ${streamKey(stream)}`
 }

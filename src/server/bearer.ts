@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { Secret } from '../domain/secret.ts'
+import type { Secret } from '../domain/text/secret.ts'
 
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest()

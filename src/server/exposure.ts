@@ -1,5 +1,5 @@
-import { isLoopback } from '../domain/loopback.ts'
-import type { Secret } from '../domain/secret.ts'
+import { isLoopback } from '../domain/text/loopback.ts'
+import type { Secret } from '../domain/text/secret.ts'
 
 /** What to warn of where others than this machine get answers without a token; undefined where they do not. */
 export function exposureOf(host: string, token: Secret | undefined): string | undefined {

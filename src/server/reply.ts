@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { inertJson } from '../domain/json-text.ts'
+import { inertJson } from '../domain/text/json-text.ts'
 
 export interface Reply {
   readonly status: number

@@ -2,7 +2,7 @@ import { createServer as createHttpServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { cancelled, Failure, messageOf } from '../domain/failure.ts'
-import type { Secret } from '../domain/secret.ts'
+import type { Secret } from '../domain/text/secret.ts'
 import { within } from '../domain/within.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
 import { hasToken } from './bearer.ts'
@@ -82,7 +82,7 @@ export function createServer(options: ServerOptions): Server {
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // A connection that breaks under an answer is nobody's fault.
+    // A connection that breaks under an answer is no error of this process.
     response.on('error', () => undefined)
     underWay++
     response.once('close', () => underWay--)

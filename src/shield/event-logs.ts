@@ -1,13 +1,13 @@
 import type { Day } from '../domain/day.ts'
-import type { Json } from '../domain/event.ts'
+import type { Json } from '../domain/event/event.ts'
 import { Failure } from '../domain/failure.ts'
-import type { Cursor, Page } from '../domain/page.ts'
+import type { Cursor, Page } from '../domain/event/page.ts'
 import { streamKey } from '../domain/stream.ts'
 import type { PageRequest, Source } from '../ports/source.ts'
-import type { ShieldClient } from './client.ts'
-import { eventsOf } from './entry-event.ts'
-import { pathSegment } from './path-segment.ts'
-import type { Redactor } from './redact.ts'
+import type { ShieldClient } from './client/client.ts'
+import { eventsOf } from './entries/entry-event.ts'
+import { pathSegment } from './client/path-segment.ts'
+import type { Redactor } from './redaction/redact.ts'
 
 /** One answer of the event-log read, as far as it is used. */
 interface EventLogPage {
@@ -25,7 +25,7 @@ export function createEventLogSource(
   redactorOf: () => Redactor,
 ): Source {
   return {
-    async fetchPage({ zone, day, cursor, lane, sink, whenWanted }: PageRequest, signal): Promise<Page> {
+    async fetchPage({ zone, day, cursor, priority, sink, whenWanted }: PageRequest, signal): Promise<Page> {
       const client = clientOf(zone.account)
       const { value, bytes, requestedAt, clockOffsetMs, release } = await client.send(
         {
@@ -35,7 +35,7 @@ export function createEventLogSource(
           ...(cursor === null ? {} : { token: cursor }),
           read: readPage,
           sink,
-          priority: lane,
+          priority: priority,
           ...(sink !== undefined && { stream: streamKey({ zone: zone.id, day, sink }) }),
           whenWanted,
         },

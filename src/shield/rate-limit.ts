@@ -1,7 +1,7 @@
-import type { JsonObject } from '../domain/event.ts'
+import type { JsonObject } from '../domain/event/event.ts'
 import { Failure } from '../domain/failure.ts'
-import type { ShieldClient } from './client.ts'
-import { readAs } from './read-as.ts'
+import type { ShieldClient } from './client/client.ts'
+import { readAs } from './client/read-as.ts'
 import { AcceptedResult, RateLimitRule, RateLimitUpdate } from './schema.ts'
 
 /** `accepted`: the API took the request without saying what became of the rule; read it again before relying on it. */
@@ -39,10 +39,10 @@ export async function updateRateLimit(
 export function parseRateLimitUpdate(update: unknown): RateLimitUpdate {
   const { success, data, error } = RateLimitUpdate.safeParse(update, { reportInput: true })
   if (success) return data
-  throw refused(error.issues.flatMap(faultsOf).join('; '))
+  throw refused(error.issues.flatMap(problemsOf).join('; '))
 }
 
-function faultsOf(issue: RateLimitIssue): string[] {
+function problemsOf(issue: RateLimitIssue): string[] {
   const path = issue.path.map(String)
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => `${[...path, key].join('.')}: no such field; remove it`)

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Failure } from '../domain/failure.ts'
-import type { ShieldClient } from './client.ts'
-import { readAs } from './read-as.ts'
+import type { ShieldClient } from './client/client.ts'
+import { readAs } from './client/read-as.ts'
 import { UploadScanningMetrics } from './schema.ts'
 
 /** The upload scanning figures of a zone. Throws Failure. */

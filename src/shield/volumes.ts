@@ -1,6 +1,6 @@
-import type { ShieldClient } from './client.ts'
-import { pathSegment } from './path-segment.ts'
-import { readAs } from './read-as.ts'
+import type { ShieldClient } from './client/client.ts'
+import { pathSegment } from './client/path-segment.ts'
+import { readAs } from './client/read-as.ts'
 import { VolumeList, type VolumeTemplate } from './schema.ts'
 
 export interface Volumes {

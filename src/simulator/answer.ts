@@ -1,4 +1,4 @@
-import { hashOf, hex4 } from './hash.ts'
+import { hashOf, hex4 } from './entries/hash.ts'
 import { STATUS_CODES } from 'node:http'
 import type { Route } from './route.ts'
 import type { FieldFault, ProblemDetails, ValidationProblem } from './wire.ts'

@@ -1,11 +1,11 @@
-import { createEventLogs, type EventLogs } from './event-logs.ts'
-import { createRateLimits, negotiated, type RateLimits } from './rate-limit.ts'
-import { createUploadScanning, type UploadScanning } from './upload-scanning.ts'
-import { createVolumes, type Volumes } from './volumes.ts'
+import { createEventLogs, type EventLogs } from './api/event-logs.ts'
+import { createRateLimits, negotiated, type RateLimits } from './api/rate-limit.ts'
+import { createUploadScanning, type UploadScanning } from './api/upload-scanning.ts'
+import { createVolumes, type Volumes } from './api/volumes.ts'
 import { jsonAnswer, problem, type Answer } from './answer.ts'
 import type { Operation, Route } from './route.ts'
 import type { Settings } from './options.ts'
-import type { Traffic } from './traffic.ts'
+import type { Traffic } from './entries/traffic.ts'
 import type { IncomingHttpHeaders } from 'node:http'
 
 export interface OperationRequest {

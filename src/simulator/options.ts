@@ -1,8 +1,8 @@
-import { hashOf } from './hash.ts'
+import { hashOf } from './entries/hash.ts'
 import { parseDay } from '../domain/day.ts'
 import { systemClock } from '../clock.ts'
-import type { EntryShape, LogAs, TimestampUnit } from './entry.ts'
-import type { ListingOrder } from './listing.ts'
+import type { EntryShape, LogAs, TimestampUnit } from './entries/entry.ts'
+import type { ListingOrder } from './api/listing.ts'
 import type { Clock } from '../ports/clock.ts'
 
 export interface SimulatorOptions {

@@ -1,4 +1,4 @@
-import { entryId, entryJson, type EntryShape } from './entry.ts'
+import { entryId, entryJson, type EntryShape } from './entries/entry.ts'
 import type { WireEntry } from './wire.ts'
 
 /** Entries that arrived one after the other. Asked by their number within the listing, from `first` on. */

@@ -3,7 +3,7 @@ import { createZstdCompress, deflateSync, gzipSync, zstdCompressSync } from 'nod
 import { Readable, type Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Answer, Send } from './answer.ts'
-import type { Encoding } from './fault.ts'
+import type { Encoding } from './faults/fault.ts'
 import type { ServerResponse } from 'node:http'
 
 /** Ways of sending an answer that a client must survive. */

@@ -1,6 +1,6 @@
 import { messageOf } from '../domain/failure.ts'
-import type { Refusal } from '../domain/delivery.ts'
-import type { Event } from '../domain/event.ts'
+import type { Refusal } from '../domain/event/delivery.ts'
+import type { Event } from '../domain/event/event.ts'
 import type { Format } from '../ports/format.ts'
 
 /** An event with its line, or the refusal of an event that has no form in the format. */

@@ -1,6 +1,6 @@
-import type { Delivery } from '../domain/delivery.ts'
+import type { Delivery } from '../domain/event/delivery.ts'
 import { isFailure, type FailureCode } from '../domain/failure.ts'
-import type { RequestOutcome } from '../domain/happening.ts'
+import type { RequestOutcome } from '../domain/internal-event.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
 import type { AnySink, OpenStream } from '../ports/sink.ts'

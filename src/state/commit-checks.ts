@@ -8,8 +8,8 @@ export function refuseImpossible({ next, basedOn, deadLetters }: Commit): void {
   if (next.commit !== basedOn + 1)
     throw new RangeError(`a commit based on ${basedOn} must be number ${basedOn + 1}, not ${next.commit}`)
   const { zone, day, sink } = next.stream
-  for (const letter of deadLetters)
-    if (letter.zone !== zone || letter.day !== day || letter.sink !== sink)
+  for (const deadLetter of deadLetters)
+    if (deadLetter.zone !== zone || deadLetter.day !== day || deadLetter.sink !== sink)
       throw new RangeError(`a commit of ${streamKey(next.stream)} holds a dead letter of another stream`)
 }
 
@@ -20,25 +20,25 @@ export function refuseImpossible({ next, basedOn, deadLetters }: Commit): void {
 export function hashOf({ seen, unsee = new Map(), ...rest }: Commit): Buffer {
   const inOrder = (each: Commit['seen']) => [...each].sort(([a], [b]) => a - b)
   const minutes = [...inOrder(seen), ...inOrder(unsee)]
-  const { fence, basedOn, next, deadLetters, removedLetters = [], gaps } = rest
+  const { fence, basedOn, next, deadLetters, removedDeadLetters = [], gaps } = rest
   const sizes = minutes.map(([minute, bytes]) => [minute, bytes.byteLength])
   const hash = createHash('sha256')
-  hash.update(JSON.stringify([fence, basedOn, next, deadLetters, removedLetters, gaps, sizes]))
+  hash.update(JSON.stringify([fence, basedOn, next, deadLetters, removedDeadLetters, gaps, sizes]))
   for (const [, bytes] of minutes) hash.update(bytes)
   return hash.digest()
 }
 
 /** The measure of the limit of dead letters. */
-export function letterBytes(letter: {
+export function deadLetterBytes(deadLetter: {
   readonly id: string
   readonly answer: string
   readonly event: string
 }): number {
-  const { id, answer, event } = letter
+  const { id, answer, event } = deadLetter
   return Buffer.byteLength(JSON.stringify(id)) + Buffer.byteLength(answer) + Buffer.byteLength(event)
 }
 
-export function lettersFull(bytes: number, maxBytes: number): Failure {
+export function deadLettersFull(bytes: number, maxBytes: number): Failure {
   const text = `the dead letters would take ${bytes} bytes, and ${maxBytes} are allowed`
   const remedy = 'replay or drop some, or raise deadLetters.maxBytes'
   return new Failure('stop', 'dead_letters_full', `${text}: ${remedy}`)

@@ -1,6 +1,6 @@
-import type { Backfill } from '../domain/backfill.ts'
+import type { Backfill } from '../domain/plan/backfill.ts'
 import type { Checkpoint } from '../domain/checkpoint.ts'
-import type { BackfillDayStatus, BackfillStatus } from '../domain/status.ts'
+import type { BackfillDayStatus, BackfillStatus } from '../domain/plan/status.ts'
 import {
   byDay,
   createProgressReading,

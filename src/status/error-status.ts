@@ -1,5 +1,5 @@
 import type { Trouble } from '../domain/checkpoint.ts'
-import type { ErrorStatus } from '../domain/status.ts'
+import type { ErrorStatus } from '../domain/plan/status.ts'
 
 /** Why a stream does not move, as `status` tells it. */
 export function errorStatus({ code, message, count, sinceMs, retryAtMs }: Trouble): ErrorStatus {

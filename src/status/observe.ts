@@ -1,8 +1,8 @@
-import { pairKey, type PlannedStream } from '../domain/plan.ts'
-import type { PairState, StateSnapshot } from '../domain/snapshot.ts'
-import { caughtUpOfPair, timeToLossOf } from '../domain/lag.ts'
+import { routeKey, type PlannedStream } from '../domain/plan/plan.ts'
+import type { RouteState, StateSnapshot } from '../domain/plan/snapshot.ts'
+import { caughtUpOfRoute, timeToLossOf } from '../domain/plan/lag.ts'
 import type { Store } from '../ports/store.ts'
-import type { Lane } from '../domain/stream.ts'
+import type { Priority } from '../domain/stream.ts'
 import type { ApiClock } from '../pump/api-clock.ts'
 import type { PlanSettings, Planner } from '../plan/planner.ts'
 
@@ -12,10 +12,10 @@ export interface ObserveDeps {
   readonly planner: Planner
   readonly settings: () => PlanSettings
   /** Streams being pumped now in this process. */
-  readonly active: (lane: Lane) => number
+  readonly active: (priority: Priority) => number
 }
 
-const lanes: readonly Lane[] = ['live', 'backfill']
+const priorities: readonly Priority[] = ['live', 'backfill']
 
 /** What the store holds, for metrics and readiness. Lag is never absent for a configured zone and sink. */
 export async function observe(deps: ObserveDeps): Promise<StateSnapshot> {
@@ -25,13 +25,13 @@ export async function observe(deps: ObserveDeps): Promise<StateSnapshot> {
     deps.store.catalogue.gaps(),
     deps.store.deadLetters.counts(),
   ])
-  const planned = all.filter(({ lane }) => lane === 'live')
-  const byPair = Map.groupBy(planned, ({ stream }) => pairKey(stream.zone, stream.sink))
-  const pairs = zones.flatMap((zone) =>
-    sinks.map((sink): PairState => {
-      const streams = byPair.get(pairKey(zone.id, sink)) ?? []
+  const planned = all.filter(({ priority }) => priority === 'live')
+  const byRoute = Map.groupBy(planned, ({ stream }) => routeKey(stream.zone, stream.sink))
+  const routes = zones.flatMap((zone) =>
+    sinks.map((sink): RouteState => {
+      const streams = byRoute.get(routeKey(zone.id, sink)) ?? []
       const nowMs = deps.apiClock.now(zone.account)
-      const caughtUpAtMs = caughtUpOfPair(streams, nowMs, policy)
+      const caughtUpAtMs = caughtUpOfRoute(streams, nowMs, policy)
       const newestMs = newestOf(streams)
       return {
         zone: zone.id,
@@ -45,10 +45,10 @@ export async function observe(deps: ObserveDeps): Promise<StateSnapshot> {
     }),
   )
   return {
-    pairs,
+    routes,
     streams: countStates(planned),
     deadLetters: sinks.map((sink) => ({ sink, count: countOf(counts, sink) })),
-    queues: lanes.flatMap((lane) => queuesOf(lane, all, deps)),
+    queues: priorities.flatMap((priority) => queuesOf(priority, all, deps)),
   }
 }
 
@@ -58,7 +58,7 @@ function newestOf(streams: readonly PlannedStream[]): number | undefined {
 }
 
 function countStates(planned: readonly PlannedStream[]): StateSnapshot['streams'] {
-  const counts = { open: 0, settling: 0, closed: 0, expired: 0 }
+  const counts = { open: 0, settling: 0, complete: 0, expired: 0 }
   for (const { state } of planned) counts[state]++
   return counts
 }
@@ -70,19 +70,19 @@ function countOf(counts: readonly { sink: string; count: number }[], sink: strin
 }
 
 function queuesOf(
-  lane: Lane,
+  priority: Priority,
   all: readonly PlannedStream[],
   { apiClock, active }: ObserveDeps,
 ): StateSnapshot['queues'] {
-  const planned = all.filter((each) => each.lane === lane)
+  const planned = all.filter((each) => each.priority === priority)
   const due = planned.filter(({ dueAtMs, zone }) => dueAtMs <= apiClock.now(zone.account)).length
   const delayed = planned.filter(({ checkpoint, zone }) => {
     const retryAtMs = checkpoint?.trouble?.retryAtMs
     return retryAtMs !== undefined && retryAtMs > apiClock.now(zone.account)
   }).length
   return [
-    { lane, state: 'waiting', jobs: Math.max(0, due - active(lane)) },
-    { lane, state: 'active', jobs: active(lane) },
-    { lane, state: 'delayed', jobs: delayed },
+    { priority, state: 'waiting', jobs: Math.max(0, due - active(priority)) },
+    { priority, state: 'active', jobs: active(priority) },
+    { priority, state: 'delayed', jobs: delayed },
   ]
 }

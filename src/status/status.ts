@@ -1,8 +1,8 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
-import { bySink } from '../domain/dead-letter-count.ts'
-import { caughtUpOf } from '../domain/lag.ts'
-import { pairKey, type PlannedStream } from '../domain/plan.ts'
-import type { BackfillStatus, DayStatus, PairStatus, Status, WorkerStatus } from '../domain/status.ts'
+import { bySink } from '../domain/event/dead-letter-count.ts'
+import { caughtUpOf } from '../domain/plan/lag.ts'
+import { routeKey, type PlannedStream } from '../domain/plan/plan.ts'
+import type { BackfillStatus, DayStatus, RouteStatus, Status, WorkerStatus } from '../domain/plan/status.ts'
 import type { Store } from '../ports/store.ts'
 import { backfillStatuses } from './backfill-status.ts'
 import { errorStatus, iso } from './error-status.ts'
@@ -25,37 +25,37 @@ export async function statusOf(
     deps.workers(),
   ])
   const { zones, policy } = deps.settings()
-  const live = planned.filter(({ lane }) => lane === 'live')
-  const byPair = Map.groupBy(live, ({ stream }) => pairKey(stream.zone, stream.sink))
-  const pairs = snapshot.pairs.map((pair): PairStatus => {
-    const zone = zones.find(({ id }) => id === pair.zone)!
-    const streams = (byPair.get(pairKey(pair.zone, pair.sink)) ?? []).sort(byDay)
+  const live = planned.filter(({ priority }) => priority === 'live')
+  const byRoute = Map.groupBy(live, ({ stream }) => routeKey(stream.zone, stream.sink))
+  const routes = snapshot.routes.map((route): RouteStatus => {
+    const zone = zones.find(({ id }) => id === route.zone)!
+    const streams = (byRoute.get(routeKey(route.zone, route.sink)) ?? []).sort(byDay)
     const days = streams.map((stream) => dayStatus(stream, deps.apiClock.now(zone.account), policy))
     const lastError = days.findLast((day) => day.lastError !== undefined)?.lastError
     return {
       zone: zone.id,
       name: zone.name,
       account: zone.account,
-      sink: pair.sink,
-      lagSeconds: Math.round(pair.lagSeconds),
-      caughtUpAt: iso(pair.caughtUpAtMs),
-      ...(pair.newestMs !== undefined && { newestEventAt: iso(pair.newestMs) }),
-      ...(Number.isFinite(pair.timeToLossSeconds) && {
-        timeToLossSeconds: Math.round(pair.timeToLossSeconds),
+      sink: route.sink,
+      lagSeconds: Math.round(route.lagSeconds),
+      caughtUpAt: iso(route.caughtUpAtMs),
+      ...(route.newestMs !== undefined && { newestEventAt: iso(route.newestMs) }),
+      ...(Number.isFinite(route.timeToLossSeconds) && {
+        timeToLossSeconds: Math.round(route.timeToLossSeconds),
       }),
       ...(lastError !== undefined && { lastError }),
       days,
       gaps: gaps
-        .filter((gap) => gap.zone === pair.zone && gap.sink === pair.sink)
+        .filter((gap) => gap.zone === route.zone && gap.sink === route.sink)
         .map(({ day, from, to, reason }) => ({ day, from: iso(from), to: iso(to), reason })),
     }
   })
-  const configured = new Set(snapshot.pairs.map(({ zone, sink }) => pairKey(zone, sink)))
-  const strange = known.filter(({ zone, sink }) => !configured.has(pairKey(zone, sink)))
+  const configured = new Set(snapshot.routes.map(({ zone, sink }) => routeKey(zone, sink)))
+  const strange = known.filter(({ zone, sink }) => !configured.has(routeKey(zone, sink)))
   const checkpoints = strange.length === 0 ? [] : await deps.store.catalogue.checkpoints()
   return {
     at: iso(deps.clock.now()),
-    pairs,
+    routes,
     deadLetters: bySink(deadLetters),
     unconfigured: strange.map(({ zone, sink }) => ({
       zone,
@@ -91,7 +91,7 @@ function dayStatus(
     deadLetters = 0,
     dropped,
   } = checkpoint?.counters ?? {}
-  const sweep = checkpoint?.partial ?? checkpoint?.full
+  const scan = checkpoint?.incremental ?? checkpoint?.full
   return {
     day: stream.day,
     state,
@@ -105,9 +105,9 @@ function dayStatus(
     late,
     deadLetters,
     ...(dropped !== undefined && { dropped }),
-    order: checkpoint?.trust.order ?? 'unknown',
-    ...(checkpoint?.lastFull !== undefined && { lastFullSweepAt: iso(checkpoint.lastFull.endedAtMs) }),
-    ...(sweep !== undefined && { sweepingPages: sweep.pages }),
+    order: checkpoint?.ordering.order ?? 'unknown',
+    ...(checkpoint?.lastFull !== undefined && { lastFullScanAt: iso(checkpoint.lastFull.endedAtMs) }),
+    ...(scan !== undefined && { scanningPages: scan.pages }),
     ...(checkpoint?.trouble !== undefined && { lastError: errorStatus(checkpoint.trouble) }),
   }
 }

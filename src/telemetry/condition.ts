@@ -1,9 +1,9 @@
-import type { Happening } from '../domain/happening.ts'
+import type { InternalEvent } from '../domain/internal-event.ts'
 import type { Fields, LineLevel } from './logger.ts'
 import { countPhrase, durationPhrase } from './phrases.ts'
 
 export interface Report {
-  readonly event: Happening['name']
+  readonly event: InternalEvent['name']
   /** Reports of one event and group are one condition. From closed sets and configured names, never from the wire. */
   readonly group: string
   readonly level: LineLevel

@@ -1,4 +1,4 @@
-import type { Happening } from '../domain/happening.ts'
+import type { InternalEvent } from '../domain/internal-event.ts'
 import { Condition, type Report, type Told } from './condition.ts'
 
 export interface ConditionsDeps {
@@ -18,7 +18,7 @@ const mostGroups = 200
 export class Conditions {
   readonly #deps: ConditionsDeps
   /** By event and group. */
-  readonly #all = new Map<Happening['name'], Map<string, Condition>>()
+  readonly #all = new Map<InternalEvent['name'], Map<string, Condition>>()
   #turnedAtMs = Number.NEGATIVE_INFINITY
 
   constructor(deps: ConditionsDeps) {
@@ -37,19 +37,19 @@ export class Conditions {
   }
 
   /** A member has the condition no longer, of whichever group. */
-  leave(event: Happening['name'], member: string): void {
+  leave(event: InternalEvent['name'], member: string): void {
     for (const condition of this.#groupsOf(event).values()) condition.leave(member, this.#deps.nowMs())
   }
 
   /** It is over for all. */
-  end(event: Happening['name'], group: string): void {
+  end(event: InternalEvent['name'], group: string): void {
     const condition = this.#groupsOf(event).get(group)
     const nowMs = this.#deps.nowMs()
     if (condition === undefined || condition.holds(nowMs)) return
     for (const member of condition.members.keys()) condition.leave(member, nowMs)
   }
 
-  stands(event: Happening['name'], group: string): boolean {
+  stands(event: InternalEvent['name'], group: string): boolean {
     return (this.#groupsOf(event).get(group)?.members.size ?? 0) > 0
   }
 
@@ -75,7 +75,7 @@ export class Conditions {
       }
   }
 
-  #groupsOf(event: Happening['name']): Map<string, Condition> {
+  #groupsOf(event: InternalEvent['name']): Map<string, Condition> {
     let groups = this.#all.get(event)
     if (groups === undefined) {
       groups = new Map()

@@ -1,22 +1,24 @@
-import type { Happening } from '../domain/happening.ts'
+import type { InternalEvent } from '../domain/internal-event.ts'
 import type { Stream } from '../domain/stream.ts'
 import type { Report } from './condition.ts'
 import type { Conditions } from './conditions.ts'
 import type { Fields, LineLevel } from './logger.ts'
 import type { Counting } from './metrics.ts'
 
-/** The one place that says what a happening means: its metrics and its line. */
-export interface Definition<H extends Happening> {
+/** The one place that says what an internal event means: its metrics and its line. */
+export interface Definition<H extends InternalEvent> {
   /** Of its line; the highest where that depends. */
   readonly level: LineLevel
   /** For the reference: what an operator should make of it. */
   readonly meaning: string
-  count?(happening: H, metrics: Counting): void
-  tell(happening: H, voice: Voice): void
+  count?(internalEvent: H, metrics: Counting): void
+  tell(internalEvent: H, voice: Voice): void
 }
 
-export type HappeningNamed<N extends Happening['name']> = Extract<Happening, { name: N }>
-export type Definitions<N extends Happening['name']> = { readonly [K in N]: Definition<HappeningNamed<K>> }
+export type InternalEventNamed<N extends InternalEvent['name']> = Extract<InternalEvent, { name: N }>
+export type Definitions<N extends InternalEvent['name']> = {
+  readonly [K in N]: Definition<InternalEventNamed<K>>
+}
 
 /** How definitions speak. The event name is added to whatever they say. */
 export interface Voice {

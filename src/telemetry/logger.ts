@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { isatty } from 'node:tty'
 import { pino } from 'pino'
 import type * as PinoPretty from 'pino-pretty'
-import { printable } from '../domain/printable.ts'
+import { printable } from '../domain/text/printable.ts'
 import { printableFields } from './printable.ts'
 import { createLineWriter } from './stderr.ts'
 

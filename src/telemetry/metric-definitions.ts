@@ -1,8 +1,8 @@
-import { refusalReasons } from '../domain/delivery.ts'
+import { refusalReasons } from '../domain/event/delivery.ts'
 import { failureCodes } from '../domain/failure.ts'
 import { gapReasons } from '../domain/gap.ts'
-import { guards, operations, requestOutcomes } from '../domain/happening.ts'
-import { queueStates, streamStates } from '../domain/snapshot.ts'
+import { guards, operations, requestOutcomes } from '../domain/internal-event.ts'
+import { queueStates, streamStates } from '../domain/plan/snapshot.ts'
 
 /** Values that a label may take: a closed set, or the zones, sinks or accounts of the configuration. */
 export type LabelSet = 'zones' | 'sinks' | 'accounts' | readonly string[]
@@ -21,7 +21,7 @@ const priority = { priority: ['live', 'backfill'] } as const
 const zone = { zone: 'zones' } as const
 const sink = { sink: 'sinks' } as const
 const account = { account: 'accounts' } as const
-const pair = { ...zone, ...sink } as const
+const route = { ...zone, ...sink } as const
 
 const requestBuckets = [0.005, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 const commitBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
@@ -38,19 +38,19 @@ export const countedMetrics = {
   eventsDelivered: {
     name: 'events_delivered_total',
     type: 'counter',
-    labels: pair,
+    labels: route,
     help: 'Events that the sink took responsibility for, counted with the commit.',
   },
   eventsDuplicate: {
     name: 'events_duplicate_total',
     type: 'counter',
-    labels: pair,
-    help: 'Events left out because the stream had delivered them before. Re-reads make these; they are no fault.',
+    labels: route,
+    help: 'Events left out because the stream had delivered them before. Re-reads make these; they are no error.',
   },
   eventsLate: {
     name: 'events_late_total',
     type: 'counter',
-    labels: pair,
+    labels: route,
     help: 'Delivered events that turned up later than the overlap, which the lag does not show.',
   },
   eventsDeadLettered: {
@@ -62,7 +62,7 @@ export const countedMetrics = {
   pagesFetched: {
     name: 'pages_fetched_total',
     type: 'counter',
-    labels: pair,
+    labels: route,
     help: 'Pages read from the API.',
   },
   apiRequests: {
@@ -87,7 +87,7 @@ export const countedMetrics = {
   gapsRecorded: {
     name: 'gaps_recorded_total',
     type: 'counter',
-    labels: { ...pair, reason: gapReasons },
+    labels: { ...route, reason: gapReasons },
     help: 'Gaps recorded by this process: events that can no longer be read. Any increase is a loss.',
   },
   eventDelay: {
@@ -123,11 +123,11 @@ export const countedMetrics = {
     buckets: commitBuckets,
     help: 'Time that the store took for a commit.',
   },
-  sweepsGuarded: {
-    name: 'sweeps_guarded_total',
+  scansGuarded: {
+    name: 'scans_guarded_total',
     type: 'counter',
     labels: { guard: guards },
-    help: 'Sweeps that a guard ended before their end, because the listing did not make sense.',
+    help: 'Scans that a guard ended before their end, because the listing did not make sense.',
   },
   streamFailures: {
     name: 'stream_failures_total',
@@ -182,25 +182,25 @@ export const stateMetrics = {
   lag: {
     name: 'zone_lag_seconds',
     type: 'gauge',
-    labels: pair,
+    labels: route,
     help: 'Now minus the instant up to which everything readable was delivered. Grows while anything fails. While the store does not answer it grows on from what was last read.',
   },
   caughtUp: {
     name: 'zone_caught_up_timestamp_seconds',
     type: 'gauge',
-    labels: pair,
+    labels: route,
     help: 'The instant up to which everything readable was delivered; time() minus this is the lag.',
   },
   newestEvent: {
     name: 'zone_newest_event_timestamp_seconds',
     type: 'gauge',
-    labels: pair,
+    labels: route,
     help: 'Time of the newest delivered event; absent until there is one. Old on a quiet zone: no measure of lag.',
   },
   timeToLoss: {
     name: 'time_to_loss_seconds',
     type: 'gauge',
-    labels: pair,
+    labels: route,
     help: 'Time until the oldest unfinished day can no longer be read; +Inf where none is unfinished. While the store does not answer it runs down from what was last read.',
   },
   streams: {
@@ -212,7 +212,7 @@ export const stateMetrics = {
   gaps: {
     name: 'gaps',
     type: 'gauge',
-    labels: pair,
+    labels: route,
     help: 'Gaps that the store remembers: events that can no longer be read.',
   },
   deadLetters: {

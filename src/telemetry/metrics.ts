@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { StateSnapshot } from '../domain/snapshot.ts'
+import type { StateSnapshot } from '../domain/plan/snapshot.ts'
 import type { Zone } from '../domain/stream.ts'
 import type { Clock } from '../ports/clock.ts'
 import { createLabelSets } from './label-sets.ts'
@@ -11,7 +11,7 @@ import type { StateGauges } from './state-gauges.ts'
 
 export const metricPrefix = 'shieldlog_'
 
-/** What the definitions of happenings write to. */
+/** What the definitions of internal events write to. */
 export interface Counting {
   /** Adds to a counter, or observes a value (seconds) in a histogram. Ignored for zones, sinks and accounts not known. */
   count(metric: CountedMetric, labels: Labels, value?: number): void
@@ -27,7 +27,7 @@ export interface Metrics extends Counting {
   /** The configured zone of that id. */
   zone(id: number): Zone | undefined
   isKnown(set: 'sinks' | 'accounts', name: string): boolean
-  /** Where the gauges of shared state come from: one pair for each configured zone and sink. Asked at scrape time. */
+  /** Where the gauges of shared state come from: one route for each configured zone and sink. Asked at scrape time. */
   readState(read: () => Promise<StateSnapshot>): void
   /** The exposition in the text format. Scrapes at the same time share one. */
   text(): Promise<string>

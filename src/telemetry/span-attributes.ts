@@ -5,7 +5,7 @@ const names: Readonly<Record<Exclude<keyof SpanFacts, 'server'>, string>> = {
   zone: 'shieldlog.zone',
   day: 'shieldlog.day',
   sink: 'shieldlog.sink',
-  lane: 'shieldlog.priority',
+  priority: 'shieldlog.priority',
   events: 'shieldlog.events',
   unwantedMs: 'shieldlog.unwanted_ms',
   outcome: 'shieldlog.outcome',

@@ -1,6 +1,6 @@
 import { Gauge } from 'prom-client'
 import type { Registry } from 'prom-client'
-import type { StateSnapshot } from '../domain/snapshot.ts'
+import type { StateSnapshot } from '../domain/plan/snapshot.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Labels, LabelSets } from './label-sets.ts'
 import { stateMetrics } from './metric-definitions.ts'
@@ -42,26 +42,26 @@ export function createStateGauges(
    * second, and an alert on it goes on.
    */
   function setRunning(snapshot: StateSnapshot, sets: LabelSets, ageSeconds: number): void {
-    for (const pair of snapshot.pairs) {
-      const labels = { zone: String(pair.zone), sink: pair.sink }
-      set(sets, 'lag', labels, pair.lagSeconds + ageSeconds)
-      set(sets, 'timeToLoss', labels, pair.timeToLossSeconds - ageSeconds)
+    for (const route of snapshot.routes) {
+      const labels = { zone: String(route.zone), sink: route.sink }
+      set(sets, 'lag', labels, route.lagSeconds + ageSeconds)
+      set(sets, 'timeToLoss', labels, route.timeToLossSeconds - ageSeconds)
     }
   }
 
   function setStanding(snapshot: StateSnapshot, sets: LabelSets): void {
-    for (const pair of snapshot.pairs) {
-      const labels = { zone: String(pair.zone), sink: pair.sink }
-      set(sets, 'caughtUp', labels, pair.caughtUpAtMs / 1000)
-      set(sets, 'newestEvent', labels, pair.newestMs === undefined ? undefined : pair.newestMs / 1000)
-      set(sets, 'gaps', labels, pair.gaps)
+    for (const route of snapshot.routes) {
+      const labels = { zone: String(route.zone), sink: route.sink }
+      set(sets, 'caughtUp', labels, route.caughtUpAtMs / 1000)
+      set(sets, 'newestEvent', labels, route.newestMs === undefined ? undefined : route.newestMs / 1000)
+      set(sets, 'gaps', labels, route.gaps)
     }
     for (const [state, count] of Object.entries(snapshot.streams)) set(sets, 'streams', { state }, count)
     for (const labels of sets.combinations(stateMetrics.deadLetters)) set(sets, 'deadLetters', labels, 0)
     for (const { sink, count } of snapshot.deadLetters) set(sets, 'deadLetters', { sink }, count)
     for (const labels of sets.combinations(stateMetrics.queueJobs)) set(sets, 'queueJobs', labels, 0)
-    for (const { lane, state, jobs } of snapshot.queues)
-      set(sets, 'queueJobs', { priority: lane, state }, jobs)
+    for (const { priority, state, jobs } of snapshot.queues)
+      set(sets, 'queueJobs', { priority: priority, state }, jobs)
   }
 
   return {

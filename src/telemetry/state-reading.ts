@@ -1,4 +1,4 @@
-import type { StateSnapshot } from '../domain/snapshot.ts'
+import type { StateSnapshot } from '../domain/plan/snapshot.ts'
 import { within } from '../domain/within.ts'
 import type { Clock } from '../ports/clock.ts'
 

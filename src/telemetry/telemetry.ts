@@ -1,10 +1,10 @@
 import { messageOf } from '../domain/failure.ts'
-import type { Happening } from '../domain/happening.ts'
+import type { InternalEvent } from '../domain/internal-event.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
 import { Conditions } from './conditions.ts'
 import type { Definition, Voice } from './definition.ts'
-import { happenings } from './happenings.ts'
+import { internalEvents } from './internal-events.ts'
 import type { Logger } from './logger.ts'
 import type { Metrics } from './metrics.ts'
 import { streamPhrase, zonePhrase } from './phrases.ts'
@@ -16,7 +16,7 @@ export interface TelemetryDeps {
   readonly clock: Clock
 }
 
-function voiceOf(event: Happening['name'], deps: TelemetryDeps, conditions: Conditions): Voice {
+function voiceOf(event: InternalEvent['name'], deps: TelemetryDeps, conditions: Conditions): Voice {
   const { logger, metrics, clock } = deps
   return {
     line(level, message, fields) {
@@ -43,7 +43,7 @@ function voiceOf(event: Happening['name'], deps: TelemetryDeps, conditions: Cond
   }
 }
 
-/** Makes the metrics and the line of each happening. `emit` never throws, whatever it is given. */
+/** Makes the metrics and the line of each internal event. `emit` never throws, whatever it is given. */
 export function createTelemetry(deps: TelemetryDeps): Telemetry {
   const { logger, metrics, clock } = deps
   const conditions = new Conditions({
@@ -52,7 +52,7 @@ export function createTelemetry(deps: TelemetryDeps): Telemetry {
   })
   const voices = new Map<string, Voice>()
 
-  function voiceFor(event: Happening['name']): Voice {
+  function voiceFor(event: InternalEvent['name']): Voice {
     let voice = voices.get(event)
     if (voice === undefined) {
       voice = voiceOf(event, deps, conditions)
@@ -61,13 +61,17 @@ export function createTelemetry(deps: TelemetryDeps): Telemetry {
     return voice
   }
 
-  /** A fault in here must not stop a pump: it is told, if that works, and forgotten. */
-  function attempt(happening: Happening, step: () => void): void {
+  /** An error in here must not stop a pump: it is told, if that works, and forgotten. */
+  function attempt(internalEvent: InternalEvent, step: () => void): void {
     try {
       step()
     } catch (error) {
       try {
-        logger.line('error', 'TelemetryFailed', `${happening.name} could not be told: ${messageOf(error)}`)
+        logger.line(
+          'error',
+          'TelemetryFailed',
+          `${internalEvent.name} could not be told: ${messageOf(error)}`,
+        )
       } catch {
         // Nobody is left to be told.
       }
@@ -75,12 +79,12 @@ export function createTelemetry(deps: TelemetryDeps): Telemetry {
   }
 
   return {
-    emit(happening) {
-      attempt(happening, () => {
-        // The table is typed by name; that this name and this happening belong together is lost in the lookup.
-        const definition = happenings[happening.name] as unknown as Definition<Happening>
-        attempt(happening, () => definition.count?.(happening, metrics))
-        attempt(happening, () => definition.tell(happening, voiceFor(happening.name)))
+    emit(internalEvent) {
+      attempt(internalEvent, () => {
+        // The table is typed by name; that this name and this internal event belong together is lost in the lookup.
+        const definition = internalEvents[internalEvent.name] as unknown as Definition<InternalEvent>
+        attempt(internalEvent, () => definition.count?.(internalEvent, metrics))
+        attempt(internalEvent, () => definition.tell(internalEvent, voiceFor(internalEvent.name)))
         conditions.turn()
       })
     },

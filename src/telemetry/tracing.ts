@@ -60,17 +60,17 @@ async function settle<Result>(
     end(span, outcome ?? 'ok', outcome !== undefined)
     return result
   } catch (error) {
-    // What was stopped on purpose, or taken over by another pump, is no fault.
+    // What was stopped on purpose, or taken over by another pump, is no error.
     if (isFailure(error)) end(span, error.code, error.kind !== 'cancelled')
     else end(span, 'bug', true)
     throw error
   }
 }
 
-function end(span: Span, outcome: FailureCode | 'ok' | 'bug', isFault: boolean): void {
+function end(span: Span, outcome: FailureCode | 'ok' | 'bug', isError: boolean): void {
   tryTo(() => {
     span.setAttribute('shieldlog.outcome', outcome)
-    if (isFault) span.setAttribute('error.type', outcome).setStatus({ code: SpanStatusCode.ERROR })
+    if (isError) span.setAttribute('error.type', outcome).setStatus({ code: SpanStatusCode.ERROR })
     span.end()
   })
 }

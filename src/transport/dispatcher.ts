@@ -22,7 +22,7 @@ const keepAliveTimeoutMs = 60_000
 const connectionLifeMs = 300_000
 
 /**
- * The connections to one far side. Honours HTTPS_PROXY, HTTP_PROXY and NO_PROXY (read by undici) and
+ * The connections to one destination. Honours HTTPS_PROXY, HTTP_PROXY and NO_PROXY (read by undici) and
  * NODE_EXTRA_CA_CERTS (read by node, where no `ca` is given). Speaks HTTP/1.1 only and follows no redirect.
  * Throws Failure (stop) for certificates or a proxy address that cannot be used.
  */

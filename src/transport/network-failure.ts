@@ -27,7 +27,7 @@ const words: Record<string, string> = {
 /**
  * Translates what a request threw: `cancelled`, or kind retry with `timeout`, `tls` or `network`. The message is made of
  * `what` (which must hold no secret), our words and the code; never of the error's own text, which may hold a URL.
- * A value that is no fault of the network is a bug and is thrown as it came.
+ * A value that is no error of the network is a bug and is thrown as it came.
  */
 export function networkFailure(error: unknown, what: string, signal?: AbortSignal): Failure {
   if (error instanceof Failure) return error

@@ -52,12 +52,12 @@ const splitParts = ['sinks', 'state', 'schedule']
 
 // Single files that may do what their part may not.
 const exceptions: readonly { from: RegExp; to: RegExp }[] = [
-  { from: /^src\/config\/schema\.ts$/, to: /^src\/sinks\/[^/]+\/config\.ts$/ },
+  { from: /^src\/config\/schema\/schema\.ts$/, to: /^src\/sinks\/[^/]+\/config\.ts$/ },
   // The settings of a sink are made of the same pieces as all others; pieces only, never the whole schema or its loading.
-  { from: /^src\/sinks\/[^/]+\/config\.ts$/, to: /^src\/config\/(?!schema|load)[^/]+\.ts$/ },
+  { from: /^src\/sinks\/[^/]+\/config\.ts$/, to: /^src\/config\/schema\/(?!schema)[^/]+\.ts$/ },
 ]
 
-/** `src/sinks/file/cut.ts` → `sinks/file`: the longest part that holds it; undefined where the layout has none. */
+/** `src/sinks/file/reconcile/cut.ts` → `sinks/file`: the longest part that holds it; undefined where the layout has none. */
 export function partOf(path: string): string | undefined {
   const names = path.split('/').slice(1)
   const candidates = names.map((_, at) => names.slice(0, names.length - at).join('/'))
@@ -72,7 +72,7 @@ export const arrows: readonly Rule[] = [
     name: 'every file of src/ is in a part of the layout',
     remedy: `put it into one of: ${Object.keys(mayImport).join(', ')}`,
     covers: inSource,
-    faultsOf: ({ path }) => (partOf(path) === undefined ? [{ what: 'is in no part' }] : []),
+    problemsOf: ({ path }) => (partOf(path) === undefined ? [{ what: 'is in no part' }] : []),
     refuses: [
       { path: 'src/core/x.ts', text: '' },
       { path: 'src/main.ts', text: '' },
@@ -80,7 +80,7 @@ export const arrows: readonly Rule[] = [
     ],
     accepts: [
       { path: 'src/state/postgres/x.ts', text: '' },
-      { path: 'src/sinks/file/cut.ts', text: '' },
+      { path: 'src/sinks/file/reconcile/cut.ts', text: '' },
       { path: 'src/sinks/http/presets/x.ts', text: '' },
       { path: 'src/clock.ts', text: '' },
     ],
@@ -91,7 +91,7 @@ export const arrows: readonly Rule[] = [
       'take what you need as an argument through a port and let assemble/ bring the two together; ' +
       'what is pure belongs into domain/, what speaks HTTP to the outside into transport/, what speaks to Redis into redis/',
     covers: inSource,
-    faultsOf({ path, imports }) {
+    problemsOf({ path, imports }) {
       const from = partOf(path)
       if (from === undefined) return []
       return imports.flatMap(({ target, line }) => {
@@ -114,14 +114,14 @@ export const arrows: readonly Rule[] = [
       { path: 'src/sinks/file/x.ts', text: `export * from '../http/sink.ts'` },
       { path: 'src/sinks/file/x.ts', text: `import { x } from '../../transport/dispatcher.ts'` },
       { path: 'src/sinks/file/x.ts', text: `import { x } from '../registry.ts'` },
-      { path: 'src/sinks/file/config.ts', text: `import { x } from '../../config/load.ts'` },
-      { path: 'src/sinks/file/sink.ts', text: `import { x } from '../../config/fields.ts'` },
+      { path: 'src/sinks/file/config.ts', text: `import { x } from '../../config/load/load.ts'` },
+      { path: 'src/sinks/file/sink.ts', text: `import { x } from '../../config/schema/fields.ts'` },
       { path: 'src/sinks/slots.ts', text: `import { x } from './file/sink.ts'` },
       { path: 'src/state/sqlite/x.ts', text: `const x = await import('../redis/store.ts')` },
       { path: 'src/state/sqlite/x.ts', text: `import { x } from '../../redis/connection.ts'` },
       { path: 'src/redis/x.ts', text: `import { x } from '../state/redis/store.ts'` },
-      { path: 'src/config/load.ts', text: `import { x } from '../sinks/file/config.ts'` },
-      { path: 'src/config/schema.ts', text: `import { x } from '../sinks/file/sink.ts'` },
+      { path: 'src/config/load/load.ts', text: `import { x } from '../../sinks/file/config.ts'` },
+      { path: 'src/config/schema/schema.ts', text: `import { x } from '../../sinks/file/sink.ts'` },
       { path: 'src/state/registry.ts', text: `import { x } from '../schedule/local/timers.ts'` },
       { path: 'src/simulator/x.ts', text: `import { x } from '../shield/schema.ts'` },
       { path: 'src/commands/x.ts', text: `import { x } from '../maintenance/audit/audit-day.ts'` },
@@ -135,8 +135,8 @@ export const arrows: readonly Rule[] = [
       { path: 'src/sinks/file/sink.ts', text: `import { x } from '../slots.ts'` },
       { path: 'src/state/redis/store.ts', text: `import { x } from '../../redis/connection.ts'` },
       { path: 'src/schedule/bullmq/queues.ts', text: `import { x } from '../../redis/connection.ts'` },
-      { path: 'src/sinks/file/config.ts', text: `import { x } from '../../config/fields.ts'` },
-      { path: 'src/config/schema.ts', text: `import { x } from '../sinks/file/config.ts'` },
+      { path: 'src/sinks/file/config.ts', text: `import { x } from '../../config/schema/fields.ts'` },
+      { path: 'src/config/schema/schema.ts', text: `import { x } from '../../sinks/file/config.ts'` },
       { path: 'src/pump/x.ts', text: `import type { X } from '../ports/clock.ts'; import 'bullmq'` },
       { path: 'src/cli.ts', text: `import { x } from './commands/run.ts'` },
     ],
@@ -145,7 +145,7 @@ export const arrows: readonly Rule[] = [
     name: 'src/ imports nothing outside src/',
     remedy: 'move what the product needs into src/; tests reach into src/, never the other way',
     covers: inSource,
-    faultsOf: ({ imports }) =>
+    problemsOf: ({ imports }) =>
       imports
         .filter(({ target }) => target !== undefined && !target.startsWith('src/'))
         .map(({ specifier, line }) => ({ what: `imports ${specifier}`, line })),

@@ -19,7 +19,7 @@ export const files: readonly Rule[] = [
     name: 'file names say what is inside',
     remedy: `name the file after the one thing that it exports, not: ${bannedNames.join(', ')}`,
     covers: inSourceOrTest,
-    faultsOf: ({ path }) =>
+    problemsOf: ({ path }) =>
       stemsOf(path)
         .filter(
           (stem) => bannedNames.includes(stem) || stem.split('-').some((word) => bannedWords.includes(word)),
@@ -41,7 +41,7 @@ export const files: readonly Rule[] = [
     name: 'file names are kebab-case',
     remedy: 'write lower case words with hyphens: pump-stream.ts, pump-stream.test.ts',
     covers: inSourceOrTest,
-    faultsOf: ({ path }) =>
+    problemsOf: ({ path }) =>
       path
         .split('/')
         .filter((each) => !/^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.(?:test|contract|config|d))?(?:\.ts)?$/.test(each))
@@ -62,7 +62,7 @@ export const files: readonly Rule[] = [
     name: `no file has more than ${maxLines} lines`,
     remedy: 'split it by what it does; a file is one thing',
     covers: inSourceOrTest,
-    faultsOf: ({ lineCount }) => (lineCount > maxLines ? [{ what: `has ${lineCount} lines` }] : []),
+    problemsOf: ({ lineCount }) => (lineCount > maxLines ? [{ what: `has ${lineCount} lines` }] : []),
     refuses: [{ path: 'src/domain/x.ts', text: '\n'.repeat(maxLines + 1) }],
     accepts: [{ path: 'src/domain/x.ts', text: '\n'.repeat(maxLines) }],
   },
@@ -70,7 +70,7 @@ export const files: readonly Rule[] = [
     name: 'a test is where its subject is',
     remedy: 'put tests into test/, at the path of the file that they test',
     covers: inSourceOrTest,
-    faultsOf: ({ path }) =>
+    problemsOf: ({ path }) =>
       posix.basename(path).endsWith('.test.ts') && !path.startsWith('test/')
         ? [{ what: 'is a test in src/' }]
         : [],

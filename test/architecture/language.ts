@@ -1,8 +1,8 @@
-import { inSource, inSourceOrTest, type Fault, type Rule } from './rule.ts'
+import { inSource, inSourceOrTest, type Problem, type Rule } from './rule.ts'
 import type { SourceFile } from './source-file.ts'
 
 /** Faults for globals with one of these names, or of an object whose name ends with a dot. */
-function globalsNamed(file: SourceFile, names: readonly string[]): Fault[] {
+function globalsNamed(file: SourceFile, names: readonly string[]): Problem[] {
   return file.globals
     .filter(({ name }) => names.some((each) => (each.endsWith('.') ? name.startsWith(each) : name === each)))
     .map(({ name, line }) => ({ what: `uses ${name}`, line }))
@@ -23,7 +23,7 @@ export const language: readonly Rule[] = [
     remedy:
       'take the Clock port: clock.now(), clock.monotonic(), clock.sleep(ms, signal); new Date(ms) of a given instant is fine',
     covers: (path) => inSource(path) && !/^src\/(?:clock\.ts$|schedule\/local\/)/.test(path),
-    faultsOf(file) {
+    problemsOf(file) {
       const imported = file.imports
         .filter(({ specifier, names }) => specifier === 'node:perf_hooks' && names.includes('performance'))
         .map(({ line }) => ({ what: 'imports performance', line }))
@@ -62,8 +62,8 @@ export const language: readonly Rule[] = [
   {
     name: 'the environment is read once',
     remedy: 'make it a setting: config/load.ts reads the environment and hands values on',
-    covers: (path) => inSource(path) && path !== 'src/config/load.ts',
-    faultsOf(file) {
+    covers: (path) => inSource(path) && path !== 'src/config/load/load.ts',
+    problemsOf(file) {
       const imported = file.imports
         .filter(({ specifier, names }) => specifier === 'node:process' && names.includes('env'))
         .map(({ line }) => ({ what: 'imports env', line }))
@@ -86,7 +86,7 @@ export const language: readonly Rule[] = [
     name: 'no global fetch',
     remedy: 'request through transport/: it knows proxies, limits, timeouts and redirects',
     covers: inSource,
-    faultsOf: (file) => globalsNamed(file, ['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest']),
+    problemsOf: (file) => globalsNamed(file, ['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest']),
     refuses: [
       { path: 'src/shield/x.ts', text: `await fetch('http://x')` },
       { path: 'src/shield/x.ts', text: `await globalThis.fetch('http://x')` },
@@ -101,7 +101,7 @@ export const language: readonly Rule[] = [
     name: 'no console',
     remedy: 'results go to process.stdout, the rest to the Telemetry port',
     covers: inSource,
-    faultsOf: (file) => globalsNamed(file, ['console', 'console.']),
+    problemsOf: (file) => globalsNamed(file, ['console', 'console.']),
     refuses: [
       { path: 'src/cli.ts', text: `console.log('x')` },
       { path: 'src/cli.ts', text: 'const say = console.error' },
@@ -113,7 +113,7 @@ export const language: readonly Rule[] = [
     remedy:
       'throw, or set process.exitCode and let the work end: process.exit loses what still stands in the pipe of stdout',
     covers: (path) => inSource(path) && path !== 'src/cli.ts',
-    faultsOf: (file) => globalsNamed(file, ['process.exit', 'process.abort', 'process.reallyExit']),
+    problemsOf: (file) => globalsNamed(file, ['process.exit', 'process.abort', 'process.reallyExit']),
     refuses: [{ path: 'src/commands/x.ts', text: 'process.exit(1)' }],
     accepts: [
       { path: 'src/cli.ts', text: 'process.exit(130)' },
@@ -124,7 +124,7 @@ export const language: readonly Rule[] = [
     name: 'no default export',
     remedy: 'export it by its one name; only tool configuration may export a default',
     covers: (path) => inSourceOrTest(path) && !path.endsWith('.config.ts'),
-    faultsOf: ({ defaultExports }) => defaultExports.map(({ line }) => ({ what: 'exports a default', line })),
+    problemsOf: ({ defaultExports }) => defaultExports.map(({ line }) => ({ what: 'exports a default', line })),
     refuses: [
       { path: 'src/domain/x.ts', text: 'export default function x() {}' },
       { path: 'src/domain/x.ts', text: 'const x = 1\nexport { x as default }' },
@@ -135,7 +135,7 @@ export const language: readonly Rule[] = [
     name: 'no re-export of whole modules',
     remedy: 'import each name from the file that has it',
     covers: inSource,
-    faultsOf: ({ linesWithoutLiterals }) =>
+    problemsOf: ({ linesWithoutLiterals }) =>
       linesWithoutLiterals.flatMap((text, at) =>
         /^\s*export\s*\*/.test(text) ? [{ what: 'exports everything of another file', line: at + 1 }] : [],
       ),
@@ -146,7 +146,7 @@ export const language: readonly Rule[] = [
     name: 'nothing is left to be done',
     remedy: 'do it, or open an issue and leave the comment out',
     covers: inSourceOrTest,
-    faultsOf: ({ linesWithoutLiterals }) =>
+    problemsOf: ({ linesWithoutLiterals }) =>
       linesWithoutLiterals.flatMap((text, at) => {
         const mark = /\b(?:TODO|FIXME|XXX|HACK)\b/.exec(text)?.[0]
         return mark === undefined ? [] : [{ what: `says ${mark}`, line: at + 1 }]

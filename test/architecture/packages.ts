@@ -64,9 +64,9 @@ const homes: readonly { readonly package: string; readonly home: RegExp; readonl
 
 // Pure parts: what they may import besides relative files. An empty list is meant.
 const pure: readonly { readonly part: RegExp; readonly packages: RegExp }[] = [
-  { part: /^src\/domain\/secret\.ts$/, packages: /^node:util$/ },
+  { part: /^src\/domain\/text\/secret\.ts$/, packages: /^node:util$/ },
   // A fingerprint is a cryptographic hash: pure, and not to be written by hand.
-  { part: /^src\/domain\/fingerprint\.ts$/, packages: /^node:crypto$/ },
+  { part: /^src\/domain\/event\/fingerprint\.ts$/, packages: /^node:crypto$/ },
   { part: /^src\/domain\//, packages: /^(?:date-fns\/\w+|@date-fns\/utc)$/ },
   {
     part: /^src\/(?:pump|plan|status|maintenance|formats)\//,
@@ -87,7 +87,7 @@ export const packages: readonly Rule[] = [
     name: `${name} stays at home`,
     remedy,
     covers: (path) => inSource(path) && !home.test(path),
-    faultsOf: ({ imports }) =>
+    problemsOf: ({ imports }) =>
       imports
         .filter(({ specifier }) => isPackage(specifier, name))
         // The shapes of Node itself tie nobody to anything; those of a package do.
@@ -107,7 +107,7 @@ export const packages: readonly Rule[] = [
     remedy:
       'domain/, formats/, pump/ and ports/ compute on values only (date-fns by subpath and @date-fns/utc may help); take the rest through a port',
     covers: (path) => pure.some(({ part }) => part.test(path)),
-    faultsOf: ({ path, imports }) =>
+    problemsOf: ({ path, imports }) =>
       imports
         .filter(({ target }) => target === undefined)
         .filter(
@@ -122,7 +122,7 @@ export const packages: readonly Rule[] = [
       { path: 'src/ports/x.ts', text: `import type { Readable } from 'node:stream'` },
     ],
     accepts: [
-      { path: 'src/domain/secret.ts', text: `import { inspect } from 'node:util'` },
+      { path: 'src/domain/text/secret.ts', text: `import { inspect } from 'node:util'` },
       { path: 'src/domain/day.ts', text: `import { addDays } from 'date-fns/addDays'` },
       { path: 'src/formats/ecs.ts', text: `import { UTCDate } from '@date-fns/utc'` },
     ],
@@ -132,7 +132,7 @@ export const packages: readonly Rule[] = [
     remedy:
       "import { addDays } from 'date-fns/addDays' (the root takes hundreds of MB, so does parse: use date-fns/parseISO), and give it a UTCDate",
     covers: inSource,
-    faultsOf: ({ imports }) =>
+    problemsOf: ({ imports }) =>
       imports
         .filter(
           ({ specifier }) => specifier === 'date-fns' || /^date-fns\/(?:parse|fp|locale)\b/.test(specifier),
@@ -153,7 +153,7 @@ export const packages: readonly Rule[] = [
     name: 'no function of date-fns that reads the time of the host',
     remedy: 'pass the instant in: compare with clock.now()',
     covers: inSource,
-    faultsOf: ({ imports }) =>
+    problemsOf: ({ imports }) =>
       imports
         .filter(({ specifier }) => readsTime.test(specifier))
         .map(({ specifier, line }) => ({ what: `imports ${specifier}`, line })),

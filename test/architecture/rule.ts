@@ -7,12 +7,12 @@ export interface Rule {
   readonly remedy: string
   /** Whether it looks at the file of this path. */
   readonly covers: (path: string) => boolean
-  readonly faultsOf: (file: SourceFile) => readonly Fault[]
+  readonly problemsOf: (file: SourceFile) => readonly Problem[]
   readonly refuses: readonly Snippet[]
   readonly accepts: readonly Snippet[]
 }
 
-export interface Fault {
+export interface Problem {
   readonly what: string
   readonly line?: number
 }
@@ -25,7 +25,7 @@ export interface Snippet {
 export const inSource = (path: string): boolean => path.startsWith('src/') && path.endsWith('.ts')
 export const inSourceOrTest = (path: string): boolean => /^(?:src|test)\/.*\.ts$/.test(path)
 
-export function explain(rule: Pick<Rule, 'remedy'>, path: string, fault: Fault): string {
-  const place = fault.line === undefined ? path : `${path}:${fault.line}`
-  return `${place}: ${fault.what}\n    instead: ${rule.remedy}`
+export function explain(rule: Pick<Rule, 'remedy'>, path: string, problem: Problem): string {
+  const place = problem.line === undefined ? path : `${path}:${problem.line}`
+  return `${place}: ${problem.what}\n    instead: ${rule.remedy}`
 }

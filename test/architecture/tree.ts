@@ -1,4 +1,4 @@
-import type { Fault } from './rule.ts'
+import type { Problem } from './rule.ts'
 import { circlesIn } from './circles.ts'
 import { readSourceFile, type SourceFile } from './source-file.ts'
 
@@ -16,7 +16,7 @@ export interface Tree {
 export interface TreeRule {
   readonly name: string
   readonly remedy: string
-  readonly faultsOf: (tree: Tree) => readonly Fault[]
+  readonly problemsOf: (tree: Tree) => readonly Problem[]
   /** Changes of a sound tree that make it fail. */
   readonly refuses: readonly ((sound: Tree) => Tree)[]
 }
@@ -42,7 +42,7 @@ export const treeRules: readonly TreeRule[] = [
   {
     name: 'the top level holds nothing new',
     remedy: `put tool configuration into package.json, config/ or test/; the top level holds ${topLevelNames.join(', ')} and dot files`,
-    faultsOf: ({ topLevel }) =>
+    problemsOf: ({ topLevel }) =>
       topLevel
         .filter((name) => !name.startsWith('.') && !topLevelNames.includes(name))
         .map((name) => ({ what: `holds ${name}` })),
@@ -55,7 +55,7 @@ export const treeRules: readonly TreeRule[] = [
     name: 'no file of src/ imports in a circle, types included',
     remedy:
       'give what both need a file of its own below them, or take it as an argument: one of the imports points up',
-    faultsOf: ({ files }) => circlesIn(files.filter(inSrc)).map((path) => ({ what: path.join(' → ') })),
+    problemsOf: ({ files }) => circlesIn(files.filter(inSrc)).map((path) => ({ what: path.join(' → ') })),
     refuses: [
       (sound) => ({
         ...sound,
@@ -71,7 +71,7 @@ export const treeRules: readonly TreeRule[] = [
   {
     name: 'every dependency is used by src/',
     remedy: 'remove it from dependencies in package.json, or move it to devDependencies',
-    faultsOf({ dependencies, files }) {
+    problemsOf({ dependencies, files }) {
       // Until it can be started, parts are missing.
       if (!files.some(({ path }) => path === 'src/cli.ts')) return []
       const used = files.filter(inSrc).flatMap(packagesOf)
@@ -85,7 +85,7 @@ export const treeRules: readonly TreeRule[] = [
     name: 'what src/ imports is a dependency',
     remedy:
       'what runs in production stands in dependencies of package.json: an installed package has nothing else',
-    faultsOf: ({ dependencies, files }) =>
+    problemsOf: ({ dependencies, files }) =>
       files.filter(inSrc).flatMap((file) =>
         packagesOf(file)
           .filter(({ name }) => !dependencies.includes(name))
@@ -97,7 +97,7 @@ export const treeRules: readonly TreeRule[] = [
     name: 'what test/ imports is a dependency of some kind',
     remedy:
       'add it to devDependencies of package.json; what only another package brings may be gone tomorrow',
-    faultsOf: ({ dependencies, devDependencies, files }) =>
+    problemsOf: ({ dependencies, devDependencies, files }) =>
       files.flatMap((file) =>
         packagesOf(file)
           .filter(({ name }) => !dependencies.includes(name) && !devDependencies.includes(name))
@@ -108,7 +108,7 @@ export const treeRules: readonly TreeRule[] = [
   {
     name: 'every sink folder is in the registry',
     remedy: 'add its line to src/sinks/registry.ts, or remove the folder',
-    faultsOf({ sinkFolders, files }) {
+    problemsOf({ sinkFolders, files }) {
       const registry = files.find(({ path }) => path === 'src/sinks/registry.ts')
       if (registry === undefined) return []
       return sinkFolders

@@ -29,7 +29,7 @@ interface Log {
 }
 
 /**
- * What a script of one page does: it trusts every answer, remembers nothing, and whatever goes wrong loses or repeats
+ * What a script of one page does: it orderings every answer, remembers nothing, and whatever goes wrong loses or repeats
  * events. Everything that the shipper does beyond it is measured against it.
  */
 async function ship({ url, zone, day, path }: BareTask): Promise<number> {

@@ -141,7 +141,7 @@ async function observed(
   }
   const tookSeconds = (performance.now() - beganMs) / 1000
   const more = (name: string) => now.sum(name) - before.sum(name)
-  // Each poll of these small days is a sweep of two pages.
+  // Each poll of these small days is a scan of two pages.
   const rounds = more('shieldlog_pages_fetched_total') / zones / Math.ceil(eventsToday / pageSize)
   return {
     lagSeconds,

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../../src/clock.ts'
-import type { Json } from '../../src/domain/event.ts'
+import type { Json } from '../../src/domain/event/event.ts'
 import { startOf } from '../../src/domain/day.ts'
-import { minuteOf } from '../../src/domain/seen.ts'
+import { minuteOf } from '../../src/domain/event/seen.ts'
 import type { Stream } from '../../src/domain/stream.ts'
 import type { Source } from '../../src/ports/source.ts'
 import type { Store } from '../../src/ports/store.ts'
@@ -12,9 +12,9 @@ import type { Sink } from '../../src/ports/sink.ts'
 import { createApiClock } from '../../src/pump/api-clock.ts'
 import { pumpStream } from '../../src/pump/pump-stream.ts'
 import type { PumpDeps, PumpJob } from '../../src/pump/session.ts'
-import { createRedactor } from '../../src/shield/redact.ts'
-import { toEvent } from '../../src/shield/to-event.ts'
-import { entryJson } from '../../src/simulator/entry.ts'
+import { createRedactor } from '../../src/shield/redaction/redact.ts'
+import { toEvent } from '../../src/shield/entries/to-event.ts'
+import { entryJson } from '../../src/simulator/entries/entry.ts'
 import { openSqliteStore } from '../../src/state/sqlite/store.ts'
 import { createTracer } from '../../src/telemetry/tracing.ts'
 import { median, type Figure } from './figure.ts'
@@ -147,9 +147,9 @@ const policy = {
   readableDays: 3,
   firstRunDays: 3,
   overlapMs: 600_000,
-  rereadMs: 3_600_000,
+  fullScanMs: 3_600_000,
   // The day counts as open, so that polls go on.
-  sweepAfterMs: [48 * 3_600_000],
+  settleAfterMs: [48 * 3_600_000],
 }
 
 const nowhere: Sink = {
@@ -167,8 +167,8 @@ const job: PumpJob = {
   stream,
   zone,
   sink: nowhere,
-  lane: 'live',
-  trust: { order: 'oldest-first', cursorProven: true, withdrawals: 0 },
+  priority: 'live',
+  ordering: { order: 'oldest-first', cursorProven: true, revocations: 0 },
   mayGoOn: () => false,
 }
 

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { answer } from './child.ts'
 
-/** A far side that takes everything and looks at nothing, until its parent lets go of it. */
+/** A destination that takes everything and looks at nothing, until its parent lets go of it. */
 const server = createServer((request, response) => {
   request.resume()
   request.once('end', () => response.end())

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { boundHeap } from '../../src/commands/bound-heap.ts'
-import { keepCompiled } from '../../src/commands/keep-compiled.ts'
+import { boundHeap } from '../../src/commands/process/bound-heap.ts'
+import { keepCompiled } from '../../src/commands/process/keep-compiled.ts'
 import { answer, taskOf } from './child.ts'
 import { measured, peakBytes } from './usage.ts'
 import type { Run } from './runs.ts'
@@ -20,9 +20,9 @@ export interface ShipTask {
 // As the program itself does, before the rest of it is loaded.
 boundHeap()
 keepCompiled()
-const { Daemon } = await import('../../src/assemble/daemon.ts')
+const { Daemon } = await import('../../src/assemble/daemon/daemon.ts')
 const { createGround } = await import('../../src/assemble/ground.ts')
-const { loadConfig } = await import('../../src/config/load.ts')
+const { loadConfig } = await import('../../src/config/load/load.ts')
 
 /** All that `run --once` does, with every setting at its default but where things are. */
 const { url, zones, days, folder, sink } = taskOf() as ShipTask
@@ -45,8 +45,8 @@ const usage = await measured(async () => {
   if (givenUp.length > 0) throw new Error(`given up: ${givenUp[0]?.reason}`)
 })
 let events = 0
-for (const pair of (await daemon.engine().status()).pairs) {
-  for (const { delivered } of pair.days) events += delivered
+for (const route of (await daemon.engine().status()).routes) {
+  for (const { delivered } of route.days) events += delivered
 }
 await daemon.stop()
 await answer({ ...usage, events, peakBytes: peakBytes() } satisfies Run)

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import { shiftDay, startOf } from '../../src/domain/day.ts'
-import type { CommittedPart } from '../../src/domain/delivery.ts'
+import type { CommittedPart } from '../../src/domain/event/delivery.ts'
 import { deep, edit, events, expectWhole, linesOf, none, pathOf, shipped, yesterday } from './deep-audit.ts'
 import type { Workshop } from './workshop.ts'
 
@@ -23,10 +23,10 @@ describe('holes in the state', () => {
     db.prepare('DELETE FROM chunk WHERE seen = ? AND minute = ?').run(stream.seen, minute)
     db.close()
     const found = await deep(workshop)
-    expect(found.report).toMatchObject({ missing: count, surplus: 0 })
-    expect(found.file).toMatchObject({ missing: 0, faults: { ...none, unknown: count } })
+    expect(found.report).toMatchObject({ missing: count, extra: 0 })
+    expect(found.file).toMatchObject({ missing: 0, problems: { ...none, unknown: count } })
     const repaired = await deep(workshop, '--repair')
-    expect(repaired.report).toMatchObject({ isEqual: true, files: [{ restored: 0, adopted: count }] })
+    expect(repaired.report).toMatchObject({ isEqual: true, files: [{ restored: 0, kept: count }] })
     expect(repaired.code).toBe(0)
     await expectWhole(workshop)
   })
@@ -62,22 +62,27 @@ describe('holes in the state', () => {
     {
       name: 'that was raised is a part that lost lines',
       change: (bytes: number) => bytes + 100,
-      found: { missing: 0, parts: [{ fault: 'short' }] },
+      found: { missing: 0, parts: [{ problem: 'short' }] },
     },
     {
       name: 'that was lowered by a line is a part that holds more, and a line that is cut and written again',
       change: (bytes: number, last: number) => bytes - last,
-      found: { missing: 1, lines: events - 1, parts: [{ fault: 'longer' }] },
+      found: { missing: 1, lines: events - 1, parts: [{ problem: 'longer' }] },
     },
     {
       name: 'that ends within a line is a torn line',
       change: (bytes: number, last: number) => bytes - last + 20,
-      found: { missing: 1, lines: events - 1, faults: { ...none, torn: 1 }, parts: [{ fault: 'longer' }] },
+      found: {
+        missing: 1,
+        lines: events - 1,
+        problems: { ...none, torn: 1 },
+        parts: [{ problem: 'longer' }],
+      },
     },
     {
       name: 'that is gone is a part that nobody knows',
       change: () => undefined,
-      found: { missing: events, lines: 0, parts: [{ fault: 'unknown' }] },
+      found: { missing: events, lines: 0, parts: [{ problem: 'unknown' }] },
     },
   ]
 
@@ -91,7 +96,7 @@ describe('holes in the state', () => {
       }),
     )
     const found = await deep(workshop)
-    expect([found.code, found.report.missing, found.report.surplus]).toEqual([1, 0, 0])
+    expect([found.code, found.report.missing, found.report.extra]).toEqual([1, 0, 0])
     expect(found.file).toMatchObject({ isEqual: false, ...wanted })
     const repaired = await deep(workshop, '--repair')
     expect(repaired.code, repaired.stdout).toBe(0)
@@ -108,8 +113,8 @@ describe('holes in the state', () => {
     db.prepare('UPDATE minute SET count = count + 1 WHERE stream = ? AND minute = ?').run(stream.id, minute)
     db.close()
     const found = await deep(workshop)
-    expect(found.report).toMatchObject({ missing: 0, surplus: 1 })
-    expect(found.file).toMatchObject({ missing: 1, isByCounts: true, minutes: [{ missing: 1, surplus: 0 }] })
+    expect(found.report).toMatchObject({ missing: 0, extra: 1 })
+    expect(found.file).toMatchObject({ missing: 1, isByCounts: true, minutes: [{ missing: 1, extra: 0 }] })
     const repaired = await deep(workshop, '--repair')
     expect([repaired.code, repaired.file.restored]).toEqual([1, 0])
     await expectWhole(workshop)
@@ -130,11 +135,11 @@ describe('holes in the state', () => {
       isByCounts: true,
       isEqual: false,
       missing: 1,
-      minutes: [{ missing: 1, surplus: 1 }],
+      minutes: [{ missing: 1, extra: 1 }],
     })
     edit(path, (lines) => [...lines.slice(0, 6), ...lines.slice(7)])
     const shorter = await deep(workshop)
-    expect(shorter.file).toMatchObject({ isByCounts: true, missing: 1, parts: [{ fault: 'short' }] })
+    expect(shorter.file).toMatchObject({ isByCounts: true, missing: 1, parts: [{ problem: 'short' }] })
     const unrepaired = await deep(workshop, '--repair')
     expect(unrepaired.code).toBe(1)
     expect(unrepaired.stderr).toMatch(/was not repaired: .*outside/)
@@ -161,5 +166,5 @@ test('repairs of one day that run at once bring each line back once', async () =
   expect(both.map(({ code }) => code)).toEqual([1, 1])
   // However they met: what one of them did not do is done by the next.
   const last = await deep(workshop, '--repair')
-  expect(last.file).toMatchObject({ missing: 0, faults: { ...none, unknown: lost }, lines: events + lost })
+  expect(last.file).toMatchObject({ missing: 0, problems: { ...none, unknown: lost }, lines: events + lost })
 })

@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 
 import { join } from 'node:path'
 import { gunzipSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import type { FileAudit } from '../../src/assemble/audit.ts'
+import type { FileAudit } from '../../src/assemble/tasks/audit.ts'
 import {
   deep,
   edit,
@@ -26,7 +26,7 @@ test('finds whole files equal, and says so', async () => {
     lines: events,
     ledger: events,
     missing: 0,
-    faults: none,
+    problems: none,
     minutes: [],
     parts: [],
   })
@@ -42,11 +42,11 @@ describe('what was done to a file by hand', () => {
     readonly name: string
     readonly harm: (path: string, workshop: Shop) => void
     readonly missing: number
-    readonly faults?: Partial<FileAudit['faults']>
-    /** Line numbers of the faults. */
+    readonly problems?: Partial<FileAudit['problems']>
+    /** Line numbers of the problems. */
     readonly lines?: readonly number[]
     readonly part?: string
-    /** What is left to say after a repair; a surplus stays. */
+    /** What is left to say after a repair; an extra stays. */
     readonly stays?: boolean
   }
 
@@ -57,7 +57,7 @@ describe('what was done to a file by hand', () => {
       name: 'a line whose id was altered',
       harm: (path) => edit(path, (lines) => lines.with(6, sameLength(lines[6]!))),
       missing: 1,
-      faults: { unknown: 1 },
+      problems: { unknown: 1 },
       lines: [7],
       stays: true,
     },
@@ -65,7 +65,7 @@ describe('what was done to a file by hand', () => {
       name: 'a line that stands in the place of another',
       harm: (path) => edit(path, (lines) => sameSize(lines, shortest(lines, 20), 20)),
       missing: 1,
-      faults: { doubled: 1 },
+      problems: { doubled: 1 },
       lines: [21],
       stays: true,
     },
@@ -73,7 +73,7 @@ describe('what was done to a file by hand', () => {
       name: 'a line that nobody can read',
       harm: (path) => edit(path, (lines) => lines.with(9, lines[9]!.replaceAll('"', '.'))),
       missing: 1,
-      faults: { unreadable: 1 },
+      problems: { unreadable: 1 },
       lines: [10],
       stays: true,
     },
@@ -84,7 +84,7 @@ describe('what was done to a file by hand', () => {
         writeFileSync(path, text.subarray(0, text.length - linesOf(path).at(-1)!.length - 20))
       },
       missing: 2,
-      faults: { torn: 1 },
+      problems: { torn: 1 },
       lines: [events - 1],
       part: 'short',
     },
@@ -92,7 +92,7 @@ describe('what was done to a file by hand', () => {
       name: 'a last line that lost its end, and stayed as long',
       harm: (path) => writeFileSync(path, readFileSync(path, 'utf8').replace(/\n$/, ' ')),
       missing: 1,
-      faults: { torn: 1 },
+      problems: { torn: 1 },
       lines: [events],
     },
     {
@@ -121,16 +121,16 @@ describe('what was done to a file by hand', () => {
     },
   ]
 
-  test.for(cases)('$name', async ({ harm, missing, faults = {}, lines = [], part, stays = false }) => {
+  test.for(cases)('$name', async ({ harm, missing, problems = {}, lines = [], part, stays = false }) => {
     const workshop = await shipped()
     harm(pathOf(workshop), workshop)
     const found = await deep(workshop)
     expect(found.code).toBe(1)
     // The API and the ledger tell the same all the while.
-    expect(found.report).toMatchObject({ isEqual: false, missing: 0, surplus: 0 })
-    expect(found.file).toMatchObject({ isEqual: false, missing, faults: { ...none, ...faults } })
-    expect(found.file.faultyLines.map(({ line }) => line)).toEqual(lines)
-    expect(found.file.parts.map(({ fault }) => fault)).toEqual(part === undefined ? [] : [part])
+    expect(found.report).toMatchObject({ isEqual: false, missing: 0, extra: 0 })
+    expect(found.file).toMatchObject({ isEqual: false, missing, problems: { ...none, ...problems } })
+    expect(found.file.badLines.map(({ line }) => line)).toEqual(lines)
+    expect(found.file.parts.map(({ problem }) => problem)).toEqual(part === undefined ? [] : [part])
     let byMinute = 0
     for (const minute of found.file.minutes) byMinute += minute.missing
     expect(byMinute).toBe(missing)
@@ -141,7 +141,7 @@ describe('what was done to a file by hand', () => {
       stays ? 1 : 0,
       expect.stringContaining(`repairing zone 101 on ${yesterday} → archive\n`),
     ])
-    if (stays) expect(repaired.file.faultyLines.map(({ line }) => line)).toEqual(lines)
+    if (stays) expect(repaired.file.badLines.map(({ line }) => line)).toEqual(lines)
     else await expectWhole(workshop)
     const again = await deep(workshop)
     expect([again.code, again.file.missing]).toEqual([stays ? 1 : 0, 0])
@@ -164,7 +164,7 @@ describe('what was done to a file by hand', () => {
     expect(stdout).toMatch(
       /files of .*: differ\n.*40 lines, .*40 events\n {2}events without a line 1, unknown 1\n/,
     )
-    expect(stdout).toMatch(/minute +ledger +lines +missing +surplus\n/)
+    expect(stdout).toMatch(/minute +ledger +lines +missing +extra\n/)
   })
 })
 
@@ -199,8 +199,8 @@ describe('compressed parts', () => {
     writeFileSync(`${path}.${suffix}`, compress(Buffer.from(altered)))
     expect((await deep(workshop)).file).toMatchObject({
       missing: 1,
-      faults: { ...none, unknown: 1 },
-      faultyLines: [{ line: 5, fault: 'unknown' }],
+      problems: { ...none, unknown: 1 },
+      badLines: [{ line: 5, problem: 'unknown' }],
     })
   })
 
@@ -213,7 +213,7 @@ describe('compressed parts', () => {
     writeFileSync(`${path}.gz`, packed)
     expect(() => gunzipSync(packed)).toThrow()
     const { code, file } = await deep(workshop)
-    expect([code, file.faults.damaged]).toEqual([1, 1])
+    expect([code, file.problems.damaged]).toEqual([1, 1])
     expect(file.missing).toBe(events - file.lines)
     // Moved out of the way, all of its lines can be written again.
     renameSync(`${path}.gz`, join(workshop.folder, 'damaged.gz'))

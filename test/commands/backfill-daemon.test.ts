@@ -66,7 +66,7 @@ test('goes on after its process was killed, and serves two backfills of the same
     [ids[0], 2],
     [ids[1], 1],
   ])
-  // The second one's sweep began for it; and what was read before the kill was not read again.
+  // The second one's scan began for it; and what was read before the kill was not read again.
   const begun = simulator.requests.filter(({ day, token }) => day === yesterday && token === undefined)
   expect(begun.map(({ zone }) => String(zone)).sort()).toEqual(['101', '102', '102'])
 })
@@ -109,7 +109,7 @@ test('once a live stream is due, at most one page of a backfill starts before it
   await told(place, 'backfill', '--from', yesterday, '--to', yesterday, '--zone', '101')
   const pagesOf = (day: string) => simulator.requests.filter((request) => request.day === day)
   await waitFor(() => pagesOf(today).length >= 12 && pagesOf(yesterday).length > 100, {
-    what: () => `both lanes: ${running.stderr()}`,
+    what: () => `both priorities: ${running.stderr()}`,
   })
   await running.kill('SIGTERM')
   const overtaken = zones.flatMap((zone) => {

@@ -28,14 +28,14 @@ test('asks nobody when it is offline', async () => {
   expect([code, stderr, stdout.split('\n').length]).toEqual([0, '', 2])
 })
 
-test('names all faults of the configuration at once', async () => {
+test('names all problems of the configuration at once', async () => {
   const { execute } = openWorkshop({ zones: ['x'], poll: { everySeconds: -1 }, stat: 1 })
   const { code, stderr, stdout } = await execute('check')
   expect([code, stdout]).toEqual([78, ''])
-  expect(stderr).toMatch(/3 faults(.*\n)+.*zones\[0\]/)
+  expect(stderr).toMatch(/3 errors(.*\n)+.*zones\[0\]/)
 })
 
-test('names all faults of API, sinks and state at once, a line each', async () => {
+test('names all problems of API, sinks and state at once, a line each', async () => {
   const { folder, configure, execute, simulator } = await openWorkshopWithApi({ zones: [101, 102, 103] })
   writeFileSync(join(folder, 'file'), '')
   configure({

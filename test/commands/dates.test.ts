@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Status } from '../../src/domain/status.ts'
+import type { Status } from '../../src/domain/plan/status.ts'
 import { dayOf, daysFrom, shiftDay, startOf } from '../../src/domain/day.ts'
 import { compareFiles, exactly } from '../e2e/shipped.ts'
 import { openWorkshopWithApi } from './workshop.ts'
@@ -28,7 +28,7 @@ test('ships, reports and audits the days around today', async () => {
   for (const day of days) expect(await audit(day)).toMatchObject({ isEqual: true, missing: 0 })
 
   const status = JSON.parse((await workshop.execute('status', '--json')).stdout) as Status
-  for (const { days: listed, gaps } of status.pairs) {
+  for (const { days: listed, gaps } of status.routes) {
     expect(listed.map(({ day }) => day).sort()).toEqual(days)
     expect(gaps).toEqual([])
   }

@@ -1,7 +1,7 @@
 import { appendFileSync, cpSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Status } from '../../src/domain/status.ts'
+import type { Status } from '../../src/domain/plan/status.ts'
 import { dayOf } from '../../src/domain/day.ts'
 import { readParts } from '../sinks/file/read-parts.ts'
 import { waitFor } from '../setup/wait-for.ts'
@@ -41,10 +41,12 @@ test('moves everything of a sink, which then goes on under its new name without 
   )
   const status = JSON.parse((await execute('status', '--json')).stdout) as Status
   expect(status.unconfigured).toEqual([])
-  expect(status.pairs.map(({ sink: name, days }) => [name, days.map(({ delivered }) => delivered)])).toEqual([
-    ['files', [20, 20, 25]],
-    ['files', [20, 20, 20]],
-  ])
+  expect(status.routes.map(({ sink: name, days }) => [name, days.map(({ delivered }) => delivered)])).toEqual(
+    [
+      ['files', [20, 20, 25]],
+      ['files', [20, 20, 20]],
+    ],
+  )
   expect((await execute('audit', '--zone', '101', '--day', 'today')).code).toBe(0)
 })
 
@@ -58,7 +60,7 @@ test('refuses while a run works on the state, and names it', async () => {
   expect(stderr).toContain(`a run works on this state: process ${running.pid} on host`)
   expect(stderr).toContain('stop it first')
   await running.kill('SIGTERM')
-  expect((await read()).pairs.map(({ sink }) => sink)).toEqual(['archive', 'archive'])
+  expect((await read()).routes.map(({ sink }) => sink)).toEqual(['archive', 'archive'])
 })
 
 test('names the sinks that there are, and a name that is taken', async () => {

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { statusText } from '../../src/commands/status-text.ts'
-import { paintFor } from '../../src/commands/terminal.ts'
-import type { Status } from '../../src/domain/status.ts'
+import { paintFor } from '../../src/commands/terminal/terminal.ts'
+import type { Status } from '../../src/domain/plan/status.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { openWorkshop, openWorkshopWithApi } from './workshop.ts'
 
@@ -11,7 +11,7 @@ test('tells what a first run would begin with where there is no store, and makes
   const { folder, execute } = openWorkshop()
   const { code, stdout, stderr } = await execute('status', '--json')
   const status = JSON.parse(stdout) as Status
-  expect(status.pairs.map(({ zone, days }) => [zone, days.length])).toEqual([
+  expect(status.routes.map(({ zone, days }) => [zone, days.length])).toEqual([
     [101, 3],
     [102, 3],
   ])
@@ -37,7 +37,7 @@ test('reads beside a running process, names it, and goes on without it', async (
   const status = await waitFor(
     async () => {
       const now = await read()
-      const [shop, other] = now.pairs
+      const [shop, other] = now.routes
       return shop!.days.every(({ delivered }) => delivered === 30) && other!.lastError !== undefined && now
     },
     { what: () => `all events, from ${running.stderr()}` },
@@ -54,14 +54,14 @@ test('reads beside a running process, names it, and goes on without it', async (
   await running.kill('SIGTERM')
   const after = await read()
   expect(after.workers).toEqual([])
-  expect(after.pairs[0]!.days.map(({ delivered }) => delivered)).toEqual([30, 30, 30])
+  expect(after.routes[0]!.days.map(({ delivered }) => delivered)).toEqual([30, 30, 30])
 })
 
 const hostile = 'x\u001B]0;title\u0007\n\u202E' + 'long '.repeat(200)
 
 const status: Status = {
   at: '2026-11-20T12:00:00.000Z',
-  pairs: [
+  routes: [
     {
       zone: 7,
       name: hostile,

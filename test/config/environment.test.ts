@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { ConfigFile } from '../../src/config/schema.ts'
-import { type Setting, settingsOf } from '../../src/config/settings.ts'
-import { type Shape, forms, shapeOf } from '../../src/config/shape.ts'
+import { ConfigFile } from '../../src/config/schema/schema.ts'
+import { type Setting, settingsOf } from '../../src/config/schema/settings.ts'
+import { type Shape, forms, shapeOf } from '../../src/config/schema/shape.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { basics, faultsOf, load } from './loading.ts'
 
@@ -27,7 +27,7 @@ test.each([
   'SHIELDLOG_API_TLS_CA_FILE',
   'SHIELDLOG_ZONES',
   'SHIELDLOG_ACCOUNTS',
-  'SHIELDLOG_POLL_SWEEP_AFTER_HOURS',
+  'SHIELDLOG_POLL_SETTLE_AFTER_HOURS',
   'SHIELDLOG_REDACT',
   'SHIELDLOG_REDACT_HEADERS',
   'SHIELDLOG_STATE',

@@ -2,28 +2,28 @@ import fc from 'fast-check'
 import { stringify } from 'yaml'
 import { expect, test } from 'vitest'
 import { printConfig } from '../../src/commands/config.ts'
-import { ConfigFaults } from '../../src/config/faults.ts'
-import { type LoadOptions, loadConfig } from '../../src/config/load.ts'
-import { ConfigFile } from '../../src/config/schema.ts'
-import { type Shape, forms, shapeOf } from '../../src/config/shape.ts'
-import { settingsOf } from '../../src/config/settings.ts'
+import { ConfigErrors } from '../../src/config/load/config-errors.ts'
+import { type LoadOptions, loadConfig } from '../../src/config/load/load.ts'
+import { ConfigFile } from '../../src/config/schema/schema.ts'
+import { type Shape, forms, shapeOf } from '../../src/config/schema/shape.ts'
+import { settingsOf } from '../../src/config/schema/settings.ts'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from '../setup/temp.ts'
 
 const shape = shapeOf(ConfigFile)
 
-/** A configuration, or faults that each name problem and remedy; any other throw fails the test. */
-function outcome(options: LoadOptions): 'config' | 'faults' {
+/** A configuration, or errors that each name problem and remedy; any other throw fails the test. */
+function outcome(options: LoadOptions): 'config' | 'errors' {
   try {
     const loaded = loadConfig(options)
     printConfig(loaded, { write: () => true })
     return 'config'
   } catch (error) {
-    if (!(error instanceof ConfigFaults)) throw error
-    expect(error.faults.length).toBeGreaterThan(0)
-    for (const { problem, remedy } of error.faults) expect([problem, remedy]).not.toContain('')
-    return 'faults'
+    if (!(error instanceof ConfigErrors)) throw error
+    expect(error.errors.length).toBeGreaterThan(0)
+    for (const { problem, remedy } of error.errors) expect([problem, remedy]).not.toContain('')
+    return 'errors'
   }
 }
 
@@ -76,7 +76,7 @@ function goodForm(form: Shape): fc.Arbitrary<unknown> {
   return fc.oneof(text, fc.constantFrom('a', 'sqlite:x', 'redis://h', 'http://h/', '0600', 'main'))
 }
 
-test('any text in place of the file gives a configuration or faults', () => {
+test('any text in place of the file gives a configuration or errors', () => {
   const cwd = temporaryFolder()
   const file = join(cwd, 'shieldlog.yaml')
   fc.assert(
@@ -88,7 +88,7 @@ test('any text in place of the file gives a configuration or faults', () => {
   )
 })
 
-test('any values in place of settings give a configuration or faults, and both happen', () => {
+test('any values in place of settings give a configuration or errors, and both happen', () => {
   const cwd = temporaryFolder()
   const file = join(cwd, 'shieldlog.yaml')
   const seen = new Set<string>()
@@ -99,10 +99,10 @@ test('any values in place of settings give a configuration or faults, and both h
     }),
     { numRuns: 150, examples: [[{ zones: [101] }, true]] },
   )
-  expect([...seen].toSorted()).toEqual(['config', 'faults'])
+  expect([...seen].toSorted()).toEqual(['config', 'errors'])
 })
 
-test('any text in the environment gives a configuration or faults', () => {
+test('any text in the environment gives a configuration or errors', () => {
   const cwd = temporaryFolder()
   const names = settingsOf(shape).map(({ environment }) => environment)
   const variable = fc.tuple(

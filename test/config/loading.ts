@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { ConfigFaults, type Fault } from '../../src/config/faults.ts'
-import { type LoadOptions, type Loaded, loadConfig } from '../../src/config/load.ts'
+import { ConfigErrors, type ConfigError } from '../../src/config/load/config-errors.ts'
+import { type LoadOptions, type Loaded, loadConfig } from '../../src/config/load/load.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 
 export interface Given extends Omit<LoadOptions, 'cwd'> {
@@ -23,11 +23,11 @@ export function load({ yaml, files = {}, env = {}, cwd = temporaryFolder(), ...o
   return loadConfig({ ...options, env, cwd })
 }
 
-export function faultsOf(given: Given): readonly Fault[] {
+export function faultsOf(given: Given): readonly ConfigError[] {
   try {
     load(given)
   } catch (error) {
-    if (error instanceof ConfigFaults) return error.faults
+    if (error instanceof ConfigErrors) return error.errors
     throw error
   }
   return []

@@ -21,8 +21,8 @@ test('a flag beats the environment, which beats the file, which beats the defaul
 
 test('a bad flag or environment value is named with where it came from', () => {
   const env = { SHIELDLOG_LOG_LEVEL: 'loud' }
-  const faults = faultsOf({ yaml: basics, env, argv: { overrides: { 'server.port': 'x' } } })
-  expect(faults.map(({ path, value, where }) => [path, value, where])).toEqual([
+  const errors = faultsOf({ yaml: basics, env, argv: { overrides: { 'server.port': 'x' } } })
+  expect(errors.map(({ path, value, where }) => [path, value, where])).toEqual([
     ['server.port', '"x"', 'flag for server.port'],
     ['log.level', '"loud"', 'SHIELDLOG_LOG_LEVEL'],
   ])
@@ -49,10 +49,10 @@ test.each([
   ['that is missing', 'none.yaml', 'ENOENT'],
   ['that is a folder', '.', 'EISDIR'],
 ])('refuses a named file %s', (_, config, code) => {
-  const faults = faultsOf({ yaml: basics, argv: { config } })
-  expect(faults).toMatchObject([{ path: '', problem: `cannot be read: ${code}` }])
+  const errors = faultsOf({ yaml: basics, argv: { config } })
+  expect(errors).toMatchObject([{ path: '', problem: `cannot be read: ${code}` }])
   const byEnvironment = faultsOf({ yaml: basics, env: { SHIELDLOG_CONFIG: config } })
-  expect(byEnvironment.map(({ problem }) => problem)).toEqual(faults.map(({ problem }) => problem))
+  expect(byEnvironment.map(({ problem }) => problem)).toEqual(errors.map(({ problem }) => problem))
 })
 
 test('does not pass over a file that may not be read', () => {

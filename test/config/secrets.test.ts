@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { printConfig } from '../../src/commands/config.ts'
-import { ConfigFaults } from '../../src/config/faults.ts'
-import type { Loaded } from '../../src/config/load.ts'
-import { Secret } from '../../src/domain/secret.ts'
+import { ConfigErrors } from '../../src/config/load/config-errors.ts'
+import type { Loaded } from '../../src/config/load/load.ts'
+import { Secret } from '../../src/domain/text/secret.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 import { basics, faultsOf, load } from './loading.ts'
@@ -111,11 +111,11 @@ const bad: readonly string[] = [
   `server: { token: ["${canary}"] }`,
 ]
 
-test.each(bad)('no secret shows in the faults of %s', (yaml) => {
+test.each(bad)('no secret shows in the errors of %s', (yaml) => {
   const given = { yaml, env: { SHIELDLOG_ZONES: '1', PORT: `${canary}-port` } }
-  const faults = faultsOf(given)
-  expect(faults.length).toBeGreaterThan(0)
-  const error = new ConfigFaults(faults)
+  const errors = faultsOf(given)
+  expect(errors.length).toBeGreaterThan(0)
+  const error = new ConfigErrors(errors)
   expect(
     [error.message, error.stack, JSON.stringify(error), inspect(error, { depth: 9 })].join(),
   ).not.toContain(canary)
@@ -172,11 +172,11 @@ zones: [1]
 sinks: [{ type: http, url: "http://h/", headers: { A: 71717171 } }]
 state: { redis: { url: "redis://h", password: 71717171 } }
 `
-  const faults = faultsOf({ yaml })
-  expect(faults.map(({ path, remedy }) => [path, remedy])).toEqual([
+  const errors = faultsOf({ yaml })
+  expect(errors.map(({ path, remedy }) => [path, remedy])).toEqual([
     ['api.accessKey', 'put it in quotes'],
     ['state.redis.password', 'put it in quotes'],
     ['sinks[0].headers.A', 'put it in quotes'],
   ])
-  expect(JSON.stringify(faults)).not.toContain('71717171')
+  expect(JSON.stringify(errors)).not.toContain('71717171')
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { expand } from '../../src/config/expand.ts'
+import { expand } from '../../src/config/load/expand.ts'
 import { basics, faultsOf, load } from './loading.ts'
 
 const cwd = '/nowhere'
@@ -52,16 +52,16 @@ test('what was put together takes the type of its setting', () => {
   const yaml = `api: { accessKey: "\${K}" }
 zones: \${Z}
 server: { port: "\${P:-0}" }
-poll: { sweepAfterHours: "\${H}", everySeconds: "\${E}" }
+poll: { settleAfterHours: "\${H}", everySeconds: "\${E}" }
 `
   const env = { K: 'k', Z: '101, 102', H: '0.5,6', E: '1.5' }
   const { config } = load({ yaml, env })
   expect(config.accounts[0]?.zones.map(({ id }) => id)).toEqual([101, 102])
   expect(config.server.port).toBe(0)
-  expect(config.poll).toMatchObject({ sweepAfterHours: [0.5, 6], everySeconds: 1.5 })
+  expect(config.poll).toMatchObject({ settleAfterHours: [0.5, 6], everySeconds: 1.5 })
 })
 
-test('a fault shows the template, not what was put together', () => {
+test('an error shows the template, not what was put together', () => {
   const yaml = `${basics}server: { port: "1\${P}" }\n`
   expect(faultsOf({ yaml, env: { P: 'x' } })).toMatchObject([
     { path: 'server.port', value: '"1${P}"', where: 'shieldlog.yaml:3' },

@@ -13,11 +13,11 @@ const bad: readonly [name: string, yaml: string, where: string, problem: string,
 ]
 
 test.each(bad)('refuses %s with its line', (_, yaml, where, problem, remedy) => {
-  const [fault, ...others] = faultsOf({ yaml })
+  const [error, ...others] = faultsOf({ yaml })
   expect(others).toEqual([])
-  expect(fault).toMatchObject({ path: '', where: `shieldlog.yaml${where}` })
-  expect(fault?.problem).toContain(problem)
-  expect(fault?.remedy).toContain(remedy)
+  expect(error).toMatchObject({ path: '', where: `shieldlog.yaml${where}` })
+  expect(error?.problem).toContain(problem)
+  expect(error?.remedy).toContain(remedy)
 })
 
 test('tells all keys that are given twice', () => {
@@ -37,7 +37,7 @@ test.each(['', '# nothing\n', '---\n', 'null\n', 'api:\nzones:\npoll:\n'])('take
 
 test('survives anchors that refer to themselves or grow without bound, and deep nesting', () => {
   const bomb = ['a: &a [1,1,1,1,1,1,1,1,1,1]']
-  for (const [to, from] of ['ba', 'cb', 'dc', 'ed', 'fe'].map((pair) => pair.split('')))
+  for (const [to, from] of ['ba', 'cb', 'dc', 'ed', 'fe'].map((route) => route.split('')))
     bomb.push(`${to}: &${to} [${Array.from({ length: 10 }, () => `*${from}`).join(',')}]`)
   const deep = `zones: ${'['.repeat(3_000)}${']'.repeat(3_000)}`
   for (const yaml of [bomb.join('\n'), 'zones: &z [*z]\n', 'api: &a { tls: *a }\n', deep])
@@ -73,8 +73,8 @@ test('never quotes the text around a mistake', () => {
     'api:\n  accessKey: !canary-9f3 x\n',
     'api:\n accessKey canary-9f3\nzones: [1]\n',
   ]) {
-    const faults = faultsOf({ yaml })
-    expect(faults.length).toBeGreaterThan(0)
-    expect(JSON.stringify(faults)).not.toContain('canary-9f3')
+    const errors = faultsOf({ yaml })
+    expect(errors.length).toBeGreaterThan(0)
+    expect(JSON.stringify(errors)).not.toContain('canary-9f3')
   }
 })

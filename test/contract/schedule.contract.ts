@@ -50,7 +50,7 @@ export function scheduleContract(name: string, create: (parts: ScheduleParts) =>
       of.work = async (planned, signal) => {
         await systemClock.sleep(150, signal)
         // Most have more to do at once, so that they are queued again and again.
-        if (of.begun.length > 40) of.rest(planned.stream, planned.lane)
+        if (of.begun.length > 40) of.rest(planned.stream, planned.priority)
         return undefined
       }
       await started(of, 3)
@@ -65,8 +65,8 @@ export function scheduleContract(name: string, create: (parts: ScheduleParts) =>
     it('brings a stream back until it has no more to do', async () => {
       const of = world()
       of.add('live', [1])
-      of.work = async ({ stream, lane }) => {
-        if (of.begun.length >= 4) of.rest(stream, lane)
+      of.work = async ({ stream, priority }) => {
+        if (of.begun.length >= 4) of.rest(stream, priority)
         return undefined
       }
       await started(of)
@@ -79,10 +79,10 @@ export function scheduleContract(name: string, create: (parts: ScheduleParts) =>
     it('goes on when a pump fails or throws, with the others and later with that stream', async () => {
       const of = world()
       of.add('live', [1, 2, 3])
-      of.work = async ({ stream, lane }) => {
+      of.work = async ({ stream, priority }) => {
         if (stream.zone === 1 && of.begun.filter((key) => key === 'live 1').length === 1)
           throw new Error('a bug')
-        of.rest(stream, lane)
+        of.rest(stream, priority)
         return stream.zone === 2 ? new Failure('retry', 'network', 'written down') : undefined
       }
       await started(of)
@@ -91,10 +91,10 @@ export function scheduleContract(name: string, create: (parts: ScheduleParts) =>
         timeoutMs: 20_000,
       })
       expect(of.ended).toEqual(expect.arrayContaining(['live 2', 'live 3']))
-      expect(of.happenings).toContainEqual(
+      expect(of.internalEvents).toContainEqual(
         expect.objectContaining({ name: 'PumpFailed', error: new Error('a bug') }),
       )
-      expect(of.happenings.filter(({ name }) => name === 'TickFailed')).toEqual([])
+      expect(of.internalEvents.filter(({ name }) => name === 'TickFailed')).toEqual([])
     })
 
     it('says that the store is out of reach, and goes on when it is back', async () => {
@@ -102,7 +102,7 @@ export function scheduleContract(name: string, create: (parts: ScheduleParts) =>
       of.add('live', [1])
       of.planFails = true
       await started(of)
-      await waitFor(() => of.happenings.some(({ name }) => name === 'TickFailed'), { what: 'the line' })
+      await waitFor(() => of.internalEvents.some(({ name }) => name === 'TickFailed'), { what: 'the line' })
       expect(of.begun).toEqual([])
       of.planFails = false
       await waitFor(() => of.ended.length === 1, { what: 'the pump', timeoutMs: 20_000 })
@@ -110,7 +110,7 @@ export function scheduleContract(name: string, create: (parts: ScheduleParts) =>
 
     fairnessContract(started)
 
-    it('works on a stream that is wanted in both lanes in one at a time', async () => {
+    it('works on a stream that is wanted in both priorities in one at a time', async () => {
       const of = world()
       of.add('backfill', [1, 2, 3])
       of.add('live', [1, 2, 3])
@@ -119,11 +119,11 @@ export function scheduleContract(name: string, create: (parts: ScheduleParts) =>
           await of.enter(planned, signal)
           await systemClock.sleep(40, signal)
         }
-        of.rest(planned.stream, planned.lane)
+        of.rest(planned.stream, planned.priority)
         return undefined
       }
       await started(of, 3, 3)
-      await waitFor(() => new Set(of.ended).size === 6, { what: 'both lanes of all three' })
+      await waitFor(() => new Set(of.ended).size === 6, { what: 'both priorities of all three' })
       expect(of.mostOfOne).toBe(1)
     })
 
@@ -145,7 +145,7 @@ export function scheduleContract(name: string, create: (parts: ScheduleParts) =>
       expect(of.ended).toHaveLength(2)
       await schedule.stop()
       expect(of.begun).toHaveLength(2)
-      expect(of.happenings.filter(({ name }) => name.endsWith('Failed'))).toEqual([])
+      expect(of.internalEvents.filter(({ name }) => name.endsWith('Failed'))).toEqual([])
     })
 
     it('can be stopped before it was started', async () => {

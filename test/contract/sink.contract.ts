@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Event } from '../../src/domain/event.ts'
+import type { Event } from '../../src/domain/event/event.ts'
 import { Failure } from '../../src/domain/failure.ts'
 import type { AnySink } from '../../src/ports/sink.ts'
 import { buildEvent, buildEvents, never, streamOf, StreamLedger } from '../sinks/file/samples.ts'
@@ -15,18 +15,18 @@ export {
   StreamLedger,
 } from '../sinks/file/samples.ts'
 
-/** A sink under test, assembled with `contractFormat`, and the far side it ships to. */
+/** A sink under test, assembled with `contractFormat`, and the destination it ships to. */
 export interface SinkHarness {
   readonly sink: AnySink
-  /** Ids of the events that the far side has now, in order of arrival; `idOf` reads one line. */
+  /** Ids of the events that the destination has now, in order of arrival; `idOf` reads one line. */
   received(): Promise<string[]>
-  /** Makes the far side fail until it is mended. Absent where nothing can. */
-  readonly fail?: () => Promise<{ mend(): Promise<void> }>
+  /** Makes the destination fail until it is mended. Absent where nothing can. */
+  readonly fail?: () => Promise<{ repair(): Promise<void> }>
   /**
-   * Makes the far side answer nothing until it is mended; `reached` resolves when it has begun to keep somebody
+   * Makes the destination answer nothing until it is mended; `reached` resolves when it has begun to keep somebody
    * waiting.
    */
-  readonly hang?: () => Promise<{ readonly reached: Promise<void>; mend(): Promise<void> }>
+  readonly hang?: () => Promise<{ readonly reached: Promise<void>; repair(): Promise<void> }>
   dispose(): Promise<void>
 }
 
@@ -154,12 +154,12 @@ export function sinkContract(
     })
 
     if (traits.canFail)
-      it('throws a Failure when the far side fails, and delivers when it is well again', async () => {
+      it('throws a Failure when the destination fails, and delivers when it is well again', async () => {
         const failing = await harness.fail!()
         const error = await attempt(ledger, harness.sink, buildEvents(2, 'lost'))
         expect(error).toBeInstanceOf(Failure)
         expect((error as Failure).kind).not.toBe('cancelled')
-        await failing.mend()
+        await failing.repair()
         await ledger.ship(harness.sink, buildEvents(2, 'kept'))
         const received = await harness.received()
         expect(received.filter((id) => id.startsWith('kept'))).toEqual(['kept-0', 'kept-1'])
@@ -167,7 +167,7 @@ export function sinkContract(
       })
 
     if (traits.canHang)
-      it('lets go within seconds of an abort, although the far side hangs', async () => {
+      it('lets go within seconds of an abort, although the destination hangs', async () => {
         const opened = await ledger.open(harness.sink)
         const hanging = await harness.hang!()
         try {
@@ -177,7 +177,7 @@ export function sinkContract(
           abort.abort()
           expect(await within(4000, delivery)).toMatchObject({ kind: 'cancelled' })
         } finally {
-          await hanging.mend()
+          await hanging.repair()
         }
         await opened.close()
       })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { formatNames } from '../../src/config/fields.ts'
+import { formatNames } from '../../src/config/schema/fields.ts'
 import { configEntries, configMarkdown, environmentNames } from './config.ts'
 import { formats } from '../../src/formats/registry.ts'
 import { presetNames } from '../../src/sinks/http/config.ts'

@@ -1,8 +1,8 @@
-import { type Path, pathText } from '../../src/config/path.ts'
-import { ConfigFile } from '../../src/config/schema.ts'
-import { environmentName, settingsOf } from '../../src/config/settings.ts'
-import { type Shape, forms, isScalar, shapeOf } from '../../src/config/shape.ts'
-import { typeText } from '../../src/config/type-text.ts'
+import { type Path, pathText } from '../../src/config/load/path.ts'
+import { ConfigFile } from '../../src/config/schema/schema.ts'
+import { environmentName, settingsOf } from '../../src/config/schema/settings.ts'
+import { type Shape, forms, isScalar, shapeOf } from '../../src/config/schema/shape.ts'
+import { typeText } from '../../src/config/schema/type-text.ts'
 import { markdownTable } from './table.ts'
 
 /** One setting as the reference names it. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { happenings } from '../../src/telemetry/happenings.ts'
+import { internalEvents } from '../../src/telemetry/internal-events.ts'
 import { metricDefinitions } from '../../src/telemetry/metric-definitions.ts'
 import { eventsReference, metricsReference } from './telemetry.ts'
 
@@ -24,7 +24,7 @@ describe('the generated reference', () => {
   it('has every event, with level and meaning', () => {
     const [, , ...rows] = rowsOf(eventsReference())
     expect(rows.map(([name]) => name)).toEqual(
-      [...Object.keys(happenings), 'TelemetryFailed'].map((name) => `\`${name}\``),
+      [...Object.keys(internalEvents), 'TelemetryFailed'].map((name) => `\`${name}\``),
     )
     for (const [name, level, meaning] of rows) {
       expect(level, name).toMatch(/^(debug|info|warn|error)$/)

@@ -1,4 +1,4 @@
-import { happenings } from '../../src/telemetry/happenings.ts'
+import { internalEvents } from '../../src/telemetry/internal-events.ts'
 import { metricDefinitions } from '../../src/telemetry/metric-definitions.ts'
 import { metricPrefix } from '../../src/telemetry/metrics.ts'
 import { markdownTable } from './table.ts'
@@ -21,7 +21,11 @@ export function metricsReference(): string {
 
 /** Markdown table of all events of the log. */
 export function eventsReference(): string {
-  const rows = Object.entries(happenings).map(([name, { level, meaning }]) => [`\`${name}\``, level, meaning])
+  const rows = Object.entries(internalEvents).map(([name, { level, meaning }]) => [
+    `\`${name}\``,
+    level,
+    meaning,
+  ])
   rows.push([
     '`TelemetryFailed`',
     'error',

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
-import type { Backfill } from '../../src/domain/backfill.ts'
+import type { Backfill } from '../../src/domain/plan/backfill.ts'
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import { dayMs, shiftDay, type Day } from '../../src/domain/day.ts'
-import { plan, type PlanInput } from '../../src/domain/plan.ts'
-import type { Policy } from '../../src/domain/policy.ts'
+import { plan, type PlanInput } from '../../src/domain/plan/plan.ts'
+import type { Policy } from '../../src/domain/plan/policy.ts'
 import {
   checkpointOf,
   nowMs,
   recordOf,
   streamOf,
-  sweepOf,
+  scanOf,
 } from '../maintenance/backfill/backfill-checkpoints.ts'
 
 const today = '2026-11-20' as Day
@@ -19,8 +19,8 @@ const policy: Policy = {
   readableDays: 3,
   firstRunDays: 1,
   overlapMs: 600_000,
-  rereadMs: 3_600_000,
-  sweepAfterMs: [1_800_000, 158_400_000],
+  fullScanMs: 3_600_000,
+  settleAfterMs: [1_800_000, 158_400_000],
 }
 
 function backfillOf(id: string, day: Day, changes: Partial<Backfill> = {}): Backfill {
@@ -28,7 +28,7 @@ function backfillOf(id: string, day: Day, changes: Partial<Backfill> = {}): Back
   return { id, createdAtMs: nowMs, from: day, to: day, state: 'running', streams, ...changes }
 }
 
-/** What is due now, as `lane day wish`. */
+/** What is due now, as `priority day readRequest`. */
 function due(changes: Partial<PlanInput>): string[] {
   const input: PlanInput = {
     nowOf: () => nowMs,
@@ -36,12 +36,14 @@ function due(changes: Partial<PlanInput>): string[] {
     sinks: ['archive'],
     policy,
     checkpoints: [],
-    pairs: [{ zone: 1, sink: 'archive', firstDay: today, plannedAtMs: nowMs }],
+    routes: [{ zone: 1, sink: 'archive', firstDay: today, plannedAtMs: nowMs }],
     ...changes,
   }
   return plan(input)
     .filter(({ dueAtMs }) => dueAtMs <= nowMs)
-    .map(({ lane, stream, wish }) => [lane, stream.day, ...(wish === undefined ? [] : [wish.id])].join(' '))
+    .map(({ priority, stream, readRequest }) =>
+      [priority, stream.day, ...(readRequest === undefined ? [] : [readRequest.id])].join(' '),
+    )
 }
 
 const live = `live ${today}`
@@ -57,38 +59,38 @@ test('reads what is queued of running backfills after live work, for the oldest 
   expect(due({ backfills: [backfillOf('a', yesterday, { streams })] })).toEqual([live])
 })
 
-test('leaves what a backfill has begun to the lane of backfills', () => {
+test('leaves what a backfill has begun to the priority of backfills', () => {
   const backfills = [backfillOf('a', yesterday)]
-  // A day that nobody planned, in the midst of its first sweep; also while it rests, and after it was cancelled.
-  const first = checkpointOf(streamOf(1, yesterday), { full: sweepOf(3, 9, 'a') })
+  // A day that nobody planned, in the midst of its first scan; also while it rests, and after it was cancelled.
+  const first = checkpointOf(streamOf(1, yesterday), { full: scanOf(3, 9, 'a') })
   expect(due({ backfills, checkpoints: [first] })).toEqual([live, `backfill ${yesterday} a`])
   const paused = [backfillOf('a', yesterday, { state: 'paused' })]
   expect(due({ backfills: paused, checkpoints: [first] })).toEqual([live])
   // Nor where nobody has written down yet which day was planned first: a process that has just started.
-  expect(due({ backfills, checkpoints: [first], pairs: [] })).toEqual([live, `backfill ${yesterday} a`])
-  const polled = checkpointOf(streamOf(1, yesterday), { full: sweepOf(3, 9) })
-  expect(due({ checkpoints: [polled], pairs: [] })).toContain(`live ${yesterday}`)
+  expect(due({ backfills, checkpoints: [first], routes: [] })).toEqual([live, `backfill ${yesterday} a`])
+  const polled = checkpointOf(streamOf(1, yesterday), { full: scanOf(3, 9) })
+  expect(due({ checkpoints: [polled], routes: [] })).toContain(`live ${yesterday}`)
   // A day that was read before, and is read again.
   const again: Checkpoint = { ...first, lastFull: recordOf(5) }
   const planned = [{ zone: 1, sink: 'archive', firstDay: yesterday, plannedAtMs: nowMs }]
-  expect(due({ backfills, checkpoints: [again], pairs: planned })).toEqual([live, `backfill ${yesterday} a`])
+  expect(due({ backfills, checkpoints: [again], routes: planned })).toEqual([live, `backfill ${yesterday} a`])
   // What is due anyway goes on with it.
   const overdue: Checkpoint = { ...again, lastFull: { ...recordOf(5), beganAtMs: nowMs - dayMs } }
-  expect(due({ backfills: paused, checkpoints: [overdue], pairs: planned })).toContain(`live ${yesterday}`)
+  expect(due({ backfills: paused, checkpoints: [overdue], routes: planned })).toContain(`live ${yesterday}`)
 })
 
-test('goes on with a day of the live lane that was not read to its end', () => {
-  const first = checkpointOf(streamOf(1, yesterday), { full: sweepOf(3, 9) })
-  const pairs = [{ zone: 1, sink: 'archive', firstDay: yesterday, plannedAtMs: nowMs }]
-  expect(due({ checkpoints: [first], pairs })).toContain(`live ${yesterday}`)
+test('goes on with a day of the live priority that was not read to its end', () => {
+  const first = checkpointOf(streamOf(1, yesterday), { full: scanOf(3, 9) })
+  const routes = [{ zone: 1, sink: 'archive', firstDay: yesterday, plannedAtMs: nowMs }]
+  expect(due({ checkpoints: [first], routes })).toContain(`live ${yesterday}`)
 })
 
 test('gives up no day that a backfill waits for, however old it looks', () => {
   const old = shiftDay(today, -9)
-  const checkpoints = [checkpointOf(streamOf(1, old), { full: sweepOf(3, 9, 'a') })]
+  const checkpoints = [checkpointOf(streamOf(1, old), { full: scanOf(3, 9, 'a') })]
   expect(due({ backfills: [backfillOf('a', old)], checkpoints })).toEqual([live, `backfill ${old} a`])
   expect(due({ backfills: [backfillOf('a', old, { state: 'paused' })], checkpoints })).toEqual([live])
-  // Once nobody waits for it, the live lane ends it.
+  // Once nobody waits for it, the live priority ends it.
   expect(due({ backfills: [backfillOf('a', old, { state: 'cancelled' })], checkpoints })).toContain(
     `live ${old}`,
   )

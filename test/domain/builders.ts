@@ -1,12 +1,12 @@
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import { parseDay, startOf, type Day } from '../../src/domain/day.ts'
-import type { Cursor } from '../../src/domain/page.ts'
-import type { PageFacts } from '../../src/domain/page-facts.ts'
-import type { Policy } from '../../src/domain/policy.ts'
-import { newCheckpoint } from '../../src/domain/progress.ts'
+import type { Cursor } from '../../src/domain/event/page.ts'
+import type { PageFacts } from '../../src/domain/scan/page-facts.ts'
+import type { Policy } from '../../src/domain/plan/policy.ts'
+import { newCheckpoint } from '../../src/domain/scan/progress.ts'
 import type { Stream } from '../../src/domain/stream.ts'
-import { beginSweep, type Sweep, type SweepRecord } from '../../src/domain/sweep.ts'
-import { noTrust } from '../../src/domain/trust.ts'
+import { beginScan, type Scan, type ScanRecord } from '../../src/domain/scan/scan.ts'
+import { unknownOrdering } from '../../src/domain/scan/ordering.ts'
 
 export const minuteMs = 60_000
 export const hourMs = 3_600_000
@@ -30,8 +30,8 @@ export const policy: Policy = {
   readableDays: 3,
   firstRunDays: 3,
   overlapMs: 10 * minuteMs,
-  rereadMs: hourMs,
-  sweepAfterMs: [0.5, 6, 24, 44].map((hours) => hours * hourMs),
+  fullScanMs: hourMs,
+  settleAfterMs: [0.5, 6, 24, 44].map((hours) => hours * hourMs),
 }
 
 export function cursorAt(text: string | number): Cursor {
@@ -39,10 +39,10 @@ export function cursorAt(text: string | number): Cursor {
 }
 
 export function buildCheckpoint(more: Partial<Checkpoint> = {}): Checkpoint {
-  return { ...newCheckpoint(more.stream ?? stream, at(0), noTrust), ...more }
+  return { ...newCheckpoint(more.stream ?? stream, at(0), unknownOrdering), ...more }
 }
 
-export function buildRecord(more: Partial<SweepRecord> = {}): SweepRecord {
+export function buildRecord(more: Partial<ScanRecord> = {}): ScanRecord {
   return {
     beganAtMs: at(1),
     endedAtMs: at(1) + 1_000,
@@ -54,9 +54,9 @@ export function buildRecord(more: Partial<SweepRecord> = {}): SweepRecord {
   }
 }
 
-export function buildSweep(more: Partial<Sweep> = {}): Sweep {
+export function buildScan(more: Partial<Scan> = {}): Scan {
   return {
-    ...beginSweep({
+    ...beginScan({
       kind: 'full',
       beganAtMs: at(2),
       cursor: null,

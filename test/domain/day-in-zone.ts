@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { dayOf, daysBetween, daysFrom, endOf, parseDay, shiftDay, startOf } from '../../src/domain/day.ts'
-import { todayOf } from '../../src/domain/stream-state.ts'
+import { todayOf } from '../../src/domain/plan/stream-state.ts'
 
 /**
  * A child process of `day-zones.test.ts`: walks over a year in the time zone that it was started in, hour by hour, so

@@ -1,9 +1,9 @@
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
-import { dueAt, nextDue } from '../../src/domain/due.ts'
-import type { PageFacts } from '../../src/domain/page-facts.ts'
-import type { Policy } from '../../src/domain/policy.ts'
-import { afterPage, stepOf, sweepFor } from '../../src/domain/progress.ts'
-import type { Sweep, SweepKind } from '../../src/domain/sweep.ts'
+import { dueAt, nextDue } from '../../src/domain/plan/due.ts'
+import type { PageFacts } from '../../src/domain/scan/page-facts.ts'
+import type { Policy } from '../../src/domain/plan/policy.ts'
+import { afterPage, stepOf, scanFor } from '../../src/domain/scan/progress.ts'
+import type { Scan, ScanKind } from '../../src/domain/scan/scan.ts'
 import { buildFacts, cursorAt } from './builders.ts'
 
 /** A stream that is pumped page by page whenever it is due, on a clock that pages and waits move. */
@@ -12,17 +12,17 @@ export interface TimelineOptions {
   readonly policy: Policy
   readonly fromMs: number
   readonly untilMs: number
-  /** Pages of a sweep that begins now. */
-  readonly pagesOf: (kind: SweepKind, atMs: number) => number
+  /** Pages of a scan that begins now. */
+  readonly pagesOf: (kind: ScanKind, atMs: number) => number
   readonly pageMs: number
   /** What is on a page, besides its place in the listing. */
-  readonly factsOf?: (sweep: Sweep, atMs: number) => Partial<PageFacts>
+  readonly factsOf?: (scan: Scan, atMs: number) => Partial<PageFacts>
 }
 
 export interface TimelinePage {
-  readonly kind: SweepKind
+  readonly kind: ScanKind
   readonly atMs: number
-  /** It was the last one of its sweep. */
+  /** It was the last one of its scan. */
   readonly last: boolean
 }
 
@@ -30,7 +30,7 @@ export function runTimeline(options: TimelineOptions): { pages: TimelinePage[]; 
   const { policy, pageMs } = options
   let { checkpoint, fromMs: nowMs } = options
   const pages: TimelinePage[] = []
-  const left: Partial<Record<SweepKind, number>> = {}
+  const left: Partial<Record<ScanKind, number>> = {}
   while (nowMs < options.untilMs) {
     const due = nextDue(checkpoint.stream, checkpoint, nowMs, policy)
     const atMs = dueAt(due, checkpoint.trouble, nowMs)
@@ -39,23 +39,23 @@ export function runTimeline(options: TimelineOptions): { pages: TimelinePage[]; 
       nowMs = Math.min(atMs, nowMs + 60_000)
       continue
     }
-    const sweep = sweepFor(checkpoint, due, nowMs, policy)
-    if (sweep.pages === 0) left[sweep.kind] = options.pagesOf(sweep.kind, nowMs)
-    const remaining = (left[sweep.kind] ?? 1) - 1
-    left[sweep.kind] = remaining
+    const scan = scanFor(checkpoint, due, nowMs, policy)
+    if (scan.pages === 0) left[scan.kind] = options.pagesOf(scan.kind, nowMs)
+    const remaining = (left[scan.kind] ?? 1) - 1
+    left[scan.kind] = remaining
     nowMs += pageMs
     const facts = buildFacts({
-      cursor: sweep.cursor,
-      next: remaining > 0 ? cursorAt(`${sweep.kind} ${pages.length}`) : null,
+      cursor: scan.cursor,
+      next: remaining > 0 ? cursorAt(`${scan.kind} ${pages.length}`) : null,
       more: remaining > 0,
       tookMs: pageMs,
-      ...options.factsOf?.(sweep, nowMs),
+      ...options.factsOf?.(scan, nowMs),
     })
-    const step = stepOf(checkpoint, sweep, facts, policy)
+    const step = stepOf(checkpoint, scan, facts, policy)
     const outcome = { delivered: facts.unseen, deadLetters: 0, late: 0, committed: [], isTimeDoubtful: false }
     const next = afterPage(checkpoint, step, facts, outcome, nowMs, policy)
     checkpoint = { ...next, commit: checkpoint.commit + 1, lastCommitAtMs: nowMs }
-    pages.push({ kind: sweep.kind, atMs: nowMs, last: remaining <= 0 })
+    pages.push({ kind: scan.kind, atMs: nowMs, last: remaining <= 0 })
   }
   return { pages, checkpoint }
 }

@@ -15,7 +15,7 @@ interface Report {
     readonly lines: number
     readonly missing: number
     readonly faults: Readonly<Record<string, number>>
-    readonly faultyLines: readonly { readonly line: number }[]
+    readonly badLines: readonly { readonly line: number }[]
   }[]
 }
 
@@ -59,6 +59,6 @@ test.for(redisAvailable() ? ['sqlite', 'redis'] : ['sqlite'])(
     writeFileSync(path, readFileSync(path, 'utf8').replace(/"id":"./, '"id":"-'))
     const { code, file } = await audit()
     expect([code, file.missing, file.faults['unknown']]).toEqual([1, 1, 1])
-    expect(file.faultyLines).toMatchObject([{ line: 1 }])
+    expect(file.badLines).toMatchObject([{ line: 1 }])
   },
 )

@@ -86,7 +86,7 @@ async function housekeep(place: Workplace): Promise<void> {
     await createHousekeeping({ store, apiClock, settings, keepDays: 14 })(new AbortController().signal)
     for (const { stream, archives } of await store.catalogue.checkpoints()) {
       const [first] = await store.ledger.minutes(stream)
-      // The archive's own days had no sweep that would end them.
+      // The archive's own days had no scan that would end them.
       if (first === undefined || stream.sink !== 'copy') continue
       const isKept = (await store.ledger.loadSeen(stream, [first.minute])).size === 1
       expect([stream, isKept]).toEqual([stream, archives !== undefined])

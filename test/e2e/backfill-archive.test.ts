@@ -32,7 +32,7 @@ describe('from the parts of a file sink', () => {
         for (const { stream, archives, ended } of await store.catalogue.checkpoints()) {
           if (stream.sink !== 'copy') continue
           expect(archives).toBeUndefined()
-          expect(ended?.as).toBe('closed')
+          expect(ended?.as).toBe('complete')
           await store.upkeep.forgetFingerprints(stream)
         }
       })

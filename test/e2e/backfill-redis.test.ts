@@ -104,7 +104,7 @@ describe.skipIf(!redisServerAvailable())('backfills over Redis', () => {
     await all.start('worker', 'two').waitForLine(/"event":"Started"/)
     await told(place, 'backfill', '--from', yesterday, '--to', yesterday, '--zone', '101,102')
     await waitFor(() => pagesOf(all, today) >= 32 && pagesOf(all, yesterday) > 60, {
-      what: () => `both lanes${said(all)}`,
+      what: () => `both priorities${said(all)}`,
     })
     await stopAll(all)
     const { requests } = place.simulator

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { BackfillStatus } from '../../src/domain/status.ts'
+import type { BackfillStatus } from '../../src/domain/plan/status.ts'
 import { stores, type CrashWorld } from './crash-world.ts'
 
 const moments = [

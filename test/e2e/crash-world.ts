@@ -33,7 +33,7 @@ export interface CrashWorld {
   expectEnd(): Promise<void>
 }
 
-interface Letter {
+interface DeadLetter {
   readonly id: string
   readonly zone: number
   readonly sink: string
@@ -114,7 +114,7 @@ export async function crashWorld(state: Settings = {}, redis?: TestRedis): Promi
     async expectEnd() {
       expectWhole('everything')
       const listed = await place.ended(['dead-letters', 'list', '--json'])
-      const { deadLetters } = JSON.parse(listed.stdout) as { readonly deadLetters: readonly Letter[] }
+      const { deadLetters } = JSON.parse(listed.stdout) as { readonly deadLetters: readonly DeadLetter[] }
       expect(deadLetters.map(({ id }) => id).sort()).toEqual([...poison].sort())
       // Else no end came between a delivery and its commit, and nothing was tried here.
       expect(siem.taken.length).toBeGreaterThan(new Set(siem.taken).size)

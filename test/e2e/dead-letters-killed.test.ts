@@ -24,7 +24,7 @@ describe('a replay into files that is killed', () => {
     (kind === 'redis' ? moments.slice(0, 3) : moments).map((moment) => [kind, moment] as const),
   )
 
-  test.for(cases)('over %s at %s ships each letter once', async ([kind, moment]) => {
+  test.for(cases)('over %s at %s ships each dead letter once', async ([kind, moment]) => {
     const stage = await poisoned(kind)
     stage.intoFiles()
     await stage.replay(moment)
@@ -36,7 +36,7 @@ describe('a replay into files that is killed', () => {
   })
 
   test.for(cases)(
-    'over %s at %s, of a day that can no longer be read, ships each letter once',
+    'over %s at %s, of a day that can no longer be read, ships each dead letter once',
     async ([kind, moment]) => {
       const stage = await poisoned(kind, -5)
       stage.intoFiles()
@@ -51,28 +51,31 @@ describe('a replay into files that is killed', () => {
 })
 
 describe('a replay over HTTP that is killed', () => {
-  test.for(stores)('over %s ships each letter at least once, each time with the same bytes', async (kind) => {
-    const stage = await poisoned(kind)
-    const { siem, poison } = stage
-    const before = siem.got.length
-    await stage.replay('before:commit:1')
-    await stage.replay('before:commit:2')
-    expect((await stage.replay()).stdout).toMatch(/^siem: \d+ delivered, 0 left\n$/)
-    const bodies = new Map<string, string>()
-    const lines = new Map<string, string>()
-    for (const { headers, text, lines: own } of siem.got.slice(before)) {
-      const key = String(headers['idempotency-key'])
-      expect(bodies.get(key) ?? text).toBe(text)
-      bodies.set(key, text)
-      for (const line of own) {
-        const { id } = JSON.parse(line) as { id: string }
-        expect(lines.get(id) ?? line).toBe(line)
-        lines.set(id, line)
+  test.for(stores)(
+    'over %s ships each dead letter at least once, each time with the same bytes',
+    async (kind) => {
+      const stage = await poisoned(kind)
+      const { siem, poison } = stage
+      const before = siem.got.length
+      await stage.replay('before:commit:1')
+      await stage.replay('before:commit:2')
+      expect((await stage.replay()).stdout).toMatch(/^siem: \d+ delivered, 0 left\n$/)
+      const bodies = new Map<string, string>()
+      const lines = new Map<string, string>()
+      for (const { headers, text, lines: own } of siem.got.slice(before)) {
+        const key = String(headers['idempotency-key'])
+        expect(bodies.get(key) ?? text).toBe(text)
+        bodies.set(key, text)
+        for (const line of own) {
+          const { id } = JSON.parse(line) as { id: string }
+          expect(lines.get(id) ?? line).toBe(line)
+          lines.set(id, line)
+        }
       }
-    }
-    expect([...lines.keys()].sort()).toEqual(poison.toSorted())
-    // Else no kill came between a delivery and its commit, and nothing was tried here.
-    expect(siem.got.length - before).toBeGreaterThan(bodies.size)
-    await expectNoneLeft(stage)
-  })
+      expect([...lines.keys()].sort()).toEqual(poison.toSorted())
+      // Else no kill came between a delivery and its commit, and nothing was tried here.
+      expect(siem.got.length - before).toBeGreaterThan(bodies.size)
+      await expectNoneLeft(stage)
+    },
+  )
 })

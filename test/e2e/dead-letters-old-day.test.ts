@@ -23,7 +23,7 @@ async function prune(path: string): Promise<void> {
   await store.close()
 }
 
-/** Parts of the file sink beside the letters. */
+/** Parts of the file sink beside the dead letters. */
 async function withParts(stage: Poisoned): Promise<string[]> {
   const { place, day } = stage
   stage.intoFiles()
@@ -33,7 +33,7 @@ async function withParts(stage: Poisoned): Promise<string[]> {
   return more
 }
 
-test('letters outlive the checkpoint of their day, and are shipped into its files once', async () => {
+test('dead letters outlive the checkpoint of their day, and are shipped into its files once', async () => {
   const stage = await poisoned('sqlite', -5)
   const more = await withParts(stage)
   const { place, day, poison } = stage
@@ -58,7 +58,7 @@ test('letters outlive the checkpoint of their day, and are shipped into its file
   ])
 })
 
-test('letters of a day that is forgotten can be dropped', async () => {
+test('dead letters of a day that is forgotten can be dropped', async () => {
   const { place, poison } = await poisoned('sqlite', -5)
   await prune(place.database)
   const dropped = await executeWith(place.configFile, ['dead-letters', 'drop', '--yes', '--json'])
@@ -68,7 +68,7 @@ test('letters of a day that is forgotten can be dropped', async () => {
   expect((await executeWith(place.configFile, ['dead-letters', 'list'])).stdout).toBe('no dead letters\n')
 })
 
-test('letters that wait or were dropped need no line', async () => {
+test('dead letters that wait or were dropped need no line', async () => {
   const stage = await poisoned('sqlite', -5)
   const more = await withParts(stage)
   const { place, day, poison } = stage

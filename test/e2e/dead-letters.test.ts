@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Status } from '../../src/domain/status.ts'
+import type { Status } from '../../src/domain/plan/status.ts'
 import { executeWith } from '../commands/workshop.ts'
 import { redisAvailable, useRedis } from '../setup/redis.ts'
 import { waitFor } from '../setup/wait-for.ts'
@@ -80,9 +80,9 @@ test('what a receiver refused is kept with the newer reason, and arrives once it
     repeated: 0,
     strange: 0,
   })
-  const { deadLetters, pairs } = await statusOf(place)
+  const { deadLetters, routes } = await statusOf(place)
   expect(deadLetters).toEqual([])
-  expect(pairs.flatMap(({ days }) => days.map((day) => [day.delivered, day.deadLetters]))).toEqual(
+  expect(routes.flatMap(({ days }) => days.map((day) => [day.delivered, day.deadLetters]))).toEqual(
     Array.from({ length: 6 }, () => [100, 0]),
   )
   const audit = await command(place, ['audit', '--zone', '101,102', '--day', today])
@@ -90,7 +90,7 @@ test('what a receiver refused is kept with the newer reason, and arrives once it
   expect((await command(place, ['dead-letters', 'replay'])).stdout).toBe('no dead letters\n')
 })
 
-test('a receiver that is down, or gone from the configuration, keeps its letters', async () => {
+test('a receiver that is down, or gone from the configuration, keeps its dead letters', async () => {
   const siem = await receiver()
   const place = await workplace({ days: 20 }, { ...quiet, zones: [101], sinks: [siemAt(siem)] })
   await poisoned(place, siem, [idsOf(place, 101, today)[5]!])
@@ -174,7 +174,7 @@ describe('beside a running process', () => {
     const state =
       redis === undefined ? {} : { state: { redis: { url: redis.url, keyPrefix: redis.keyPrefix } } }
     const settings = { zones: [101], sinks: [siemAt(siem)], server: { port: 0 }, ...state }
-    // Room for a few letters and not for all; each lies on a page of its own.
+    // Room for a few dead letters and not for all; each lies on a page of its own.
     place.configure({ ...settings, deadLetters: { maxBytes: 3_500 } })
     const poison = [5, 25, 45].flatMap((index) => [
       idsOf(place, 101, yesterday)[index]!,
@@ -198,7 +198,7 @@ describe('beside a running process', () => {
       what: said,
     })
     const full = JSON.parse((await probe.get('/status')).text) as Status
-    expect(full.pairs[0]!.lastError).toMatchObject({ code: 'dead_letters_full' })
+    expect(full.routes[0]!.lastError).toMatchObject({ code: 'dead_letters_full' })
     const kept = full.deadLetters[0]!.count
     expect(kept).toBeLessThan(poison.length)
 
@@ -213,8 +213,8 @@ describe('beside a running process', () => {
     await waitFor(
       async () => {
         const isGone = (await probe.metric('dead_letters')).get('sink="siem"') === 0
-        const { pairs, deadLetters } = JSON.parse((await probe.get('/status')).text) as Status
-        return isGone && deadLetters.length === 0 && pairs.every(({ lastError }) => lastError === undefined)
+        const { routes, deadLetters } = JSON.parse((await probe.get('/status')).text) as Status
+        return isGone && deadLetters.length === 0 && routes.every(({ lastError }) => lastError === undefined)
       },
       { what: said },
     )
@@ -222,7 +222,7 @@ describe('beside a running process', () => {
   })
 })
 
-/** The same name, from now on of another type: its letters go where it leads to. */
+/** The same name, from now on of another type: its dead letters go where it leads to. */
 function intoFiles(place: Workplace): void {
   place.configure({ zones: [101], sinks: [{ name: 'siem', type: 'file', path: place.events }] })
 }

@@ -187,14 +187,14 @@ export async function expectWhole(fleet: Fleet): Promise<void> {
     { what: 'a status without workers', everyMs: 500 },
   )
   let delivered = 0
-  for (const pair of status.pairs) for (const day of pair.days) delivered += day.delivered
+  for (const route of status.routes) for (const day of route.days) delivered += day.delivered
   expect(delivered).toBe(fleet.whole())
-  expect(status.pairs.flatMap(({ gaps }) => gaps)).toEqual([])
+  expect(status.routes.flatMap(({ gaps }) => gaps)).toEqual([])
   expect(status.deadLetters).toEqual([])
 }
 
 interface StatusShape {
-  readonly pairs: readonly {
+  readonly routes: readonly {
     readonly days: readonly { readonly delivered: number }[]
     readonly gaps: readonly unknown[]
   }[]

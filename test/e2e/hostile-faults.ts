@@ -1,4 +1,4 @@
-import type { Fault, FaultRule } from '../../src/simulator/fault.ts'
+import type { Fault, FaultRule } from '../../src/simulator/faults/fault.ts'
 import type { Random } from '../pump/model/random.ts'
 
 const hourMs = 3_600_000

@@ -15,7 +15,7 @@ const moodMs = 900
 /** By the end of its id: about one event in 64. */
 const isPoison = (key: string) => /[0-3]7$/.test(key)
 
-interface Letter {
+interface DeadLetter {
   readonly id: string
   readonly sink: string
 }
@@ -23,7 +23,7 @@ interface Letter {
 const timeout = 120_000 + 20_000 * more
 
 test(
-  `a far side of every mood, seed ${seed}: nothing lost, the same bytes each time`,
+  `a destination of every mood, seed ${seed}: nothing lost, the same bytes each time`,
   { timeout },
   async () => {
     const random = createRandom(seed)
@@ -57,9 +57,9 @@ test(
         rest.length > 0 ? rest.splice(random.between(0, rest.length - 1), 1)[0]! : random.pick(moods)
       const [asked, shipped] = [siem.got.length, lines()]
       const beganMs = performance.now()
-      // The other sink goes on, whatever the far side does.
+      // The other sink goes on, whatever the destination does.
       await waitFor(() => lines() > shipped && performance.now() - beganMs > moodMs, {
-        what: () => `files beside a far side that is ${siem.mood}: ${child.stderr().slice(-2000)}`,
+        what: () => `files beside a destination that is ${siem.mood}: ${child.stderr().slice(-2000)}`,
         everyMs: 50,
       })
       expect(child.isRunning(), child.stderr().slice(-2000)).toBe(true)
@@ -80,14 +80,14 @@ test(
     expect(compare([...siem.taken], good), what).toEqual(exactly(good.length))
     expect(honestyOf(siem.got), what).toEqual(honest)
     const listed = await place.ended(['dead-letters', 'list', '--json'])
-    const { deadLetters } = JSON.parse(listed.stdout) as { readonly deadLetters: readonly Letter[] }
+    const { deadLetters } = JSON.parse(listed.stdout) as { readonly deadLetters: readonly DeadLetter[] }
     const poison = all.filter(isPoison).map((key) => key.split('/')[2]!)
     expect(poison.length).toBeGreaterThan(0)
     expect(deadLetters.map(({ id }) => id).sort(), what).toEqual(poison.toSorted())
   },
 )
 
-test('a far side that refuses everything stops its streams alone, in one line', async () => {
+test('a destination that refuses everything stops its streams alone, in one line', async () => {
   const siem = await hostileReceiver(() => false)
   siem.mood = 'refusing'
   const place = await workplace({ days: 40, live: { ratePerSecond: 5 } })

@@ -5,7 +5,7 @@ import { own } from '../setup/leftovers.ts'
 import { keyOfLine } from './honesty.ts'
 import type { Got } from './receiver.ts'
 
-/** How the far side treats a request. */
+/** How the destination treats a request. */
 export const moods = [
   'well',
   // The connection ends before, within and after the body.
@@ -41,7 +41,7 @@ export interface HostileReceiver {
 const lateMs = 1_500
 const mostLines = 3
 
-/** A far side that changes its mood, and refuses events that are poison in any. Closed after the test. */
+/** A destination that changes its mood, and refuses events that are poison in any. Closed after the test. */
 export async function hostileReceiver(isPoison: (key: string) => boolean): Promise<HostileReceiver> {
   const got: Got[] = []
   const taken = new Set<string>()

@@ -11,7 +11,7 @@ interface Shipped {
   readonly time: string
 }
 
-interface Letter {
+interface DeadLetter {
   readonly id: string
   readonly answer: string
 }
@@ -101,7 +101,7 @@ test('an event that the receiver never takes becomes a dead letter; the rest arr
   expect(ended.stderr).toMatch(/2 events were refused/)
   expect(compareTaken(siem, place)).toMatchObject({ missing: poison.length, strange: 0 })
   const listed = await place.ended(['dead-letters', 'list', '--json'])
-  const { deadLetters } = JSON.parse(listed.stdout) as { readonly deadLetters: readonly Letter[] }
+  const { deadLetters } = JSON.parse(listed.stdout) as { readonly deadLetters: readonly DeadLetter[] }
   expect(deadLetters.map(({ id }) => id).sort()).toEqual(poison.toSorted())
   for (const { answer } of deadLetters) expect(answer).toContain('no such field')
   // They stay dead letters: nobody asks again, and nothing fails any more.

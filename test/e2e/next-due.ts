@@ -1,7 +1,7 @@
 import { policyOf } from '../../src/assemble/shipping.ts'
-import { loadConfig } from '../../src/config/load.ts'
+import { loadConfig } from '../../src/config/load/load.ts'
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
-import { dueAt, nextDue } from '../../src/domain/due.ts'
+import { dueAt, nextDue } from '../../src/domain/plan/due.ts'
 import type { Pace } from '../setup/wait-for.ts'
 import type { Workplace } from './workplace.ts'
 

@@ -41,10 +41,10 @@ test('metrics, status and probes tell what happened', async () => {
   expect((await probe.get('/healthz')).status).toBe(200)
   await waitFor(async () => (await probe.get('/readyz')).status === 200, { what: 'readiness' })
 
-  const served = JSON.parse((await probe.get('/status')).text) as { readonly pairs: readonly object[] }
+  const served = JSON.parse((await probe.get('/status')).text) as { readonly routes: readonly object[] }
   const printed = JSON.parse((await place.ended(['status', '--json'])).stdout) as typeof served
   expect(shapeOf(printed)).toEqual(shapeOf(served))
-  expect(printed.pairs).toHaveLength(zones.length)
+  expect(printed.routes).toHaveLength(zones.length)
   expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })
 })
 

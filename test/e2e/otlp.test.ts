@@ -19,7 +19,7 @@ describe.skipIf(!redisServerAvailable())('a real OpenTelemetry SDK', () => {
       { days: 60, pageSize: 25, tokenStyle: 'hostile' },
       {
         state: { redis: { url: redis.url, keyPrefix: redis.keyPrefix } },
-        // Nothing is under way any more once the first sweeps are done.
+        // Nothing is under way any more once the first scans are done.
         poll: { everySeconds: 3_600 },
         server: { port: 0 },
       },

@@ -9,14 +9,14 @@ import { receiver, type Receiver } from './receiver.ts'
 import { endOf, readableDays, workplace, type Ended, type Workplace } from './workplace.ts'
 
 /** More than one page of a replay. */
-const letters = 130
+const deadLetters = 130
 const [, , today] = readableDays()
 
 export interface Poisoned {
   readonly place: Workplace
   readonly siem: Receiver
   readonly day: string
-  /** For the tests' own entry: the clock on which the letters came to be. */
+  /** For the tests' own entry: the clock on which the dead letters came to be. */
   readonly clock: readonly string[]
   /** Ids of the dead letters. */
   readonly poison: readonly string[]
@@ -26,7 +26,7 @@ export interface Poisoned {
   replay(kill?: string): Promise<Ended>
 }
 
-/** A stream with letters of a receiver that has taken everything else; `shiftDays` days ago. */
+/** A stream with dead letters of a receiver that has taken everything else; `shiftDays` days ago. */
 export async function poisoned(kind: string, shiftDays = 0): Promise<Poisoned> {
   const siem = await receiver()
   const shift = { offsetMs: shiftDays * 86_400_000, rate: 1, originMs: Date.now() }
@@ -43,7 +43,7 @@ export async function poisoned(kind: string, shiftDays = 0): Promise<Poisoned> {
       ...(redis !== undefined && { state: { redis: { url: redis.url, keyPrefix: redis.keyPrefix } } }),
     })
   configure(http)
-  const entries = place.simulator.entries(101, day).slice(40, 40 + letters)
+  const entries = place.simulator.entries(101, day).slice(40, 40 + deadLetters)
   const poison = entries.map(({ logId }) => logId)
   const isPoison = new Set(poison)
   siem.answer(({ lines }) => {

@@ -39,9 +39,9 @@ function eventsOf(child: TestProcess, name: string) {
   return logged(lines.filter((line) => line.includes(`"event":"${name}"`)).join('\n'))
 }
 
-async function swept(child: TestProcess, times: number): Promise<void> {
-  await waitFor(() => eventsOf(child, 'SweepCompleted').length >= times, {
-    what: () => `${times} sweeps: ${JSON.stringify(eventsOf(child, 'SweepCompleted'), null, 1)}`,
+async function scanned(child: TestProcess, times: number): Promise<void> {
+  await waitFor(() => eventsOf(child, 'ScanCompleted').length >= times, {
+    what: () => `${times} scans: ${JSON.stringify(eventsOf(child, 'ScanCompleted'), null, 1)}`,
     everyMs: 50,
   })
 }
@@ -59,8 +59,8 @@ describe.concurrent('a quiet stream whose order has proved itself', () => {
     const place = await quietPlace(shape)
     const { simulator, events } = place
     const args = clockArguments(evening)
-    // What is new is told from what is old by the newest event that was known when the sweep before began. A daemon
-    // would take its time for three sweeps of a long listing; a person's wish does not.
+    // What is new is told from what is old by the newest event that was known when the scan before began. A daemon
+    // would take its time for three scans of a long listing; a person's read request does not.
     for (const entries of shape.pages > 10 ? [0, 0, 4] : []) {
       simulator.append(zone, today, entries)
       const ended = await endOf(place.entry(['--once', ...args]))
@@ -68,22 +68,22 @@ describe.concurrent('a quiet stream whose order has proved itself', () => {
     }
     const child = place.entry(args)
     if (shape.pages <= 10) {
-      await swept(child, 2)
+      await scanned(child, 2)
       simulator.append(zone, today, 4)
-      await waitFor(() => eventsOf(child, 'TrustChanged').length > 0, { what: 'trust' })
+      await waitFor(() => eventsOf(child, 'OrderingChanged').length > 0, { what: 'ordering' })
     }
     // A stored cursor has to prove itself too, by what it finds.
     simulator.append(zone, today, 2)
     await shippedAll(place, child)
 
-    await swept(child, eventsOf(child, 'SweepCompleted').length + 1)
-    const first = eventsOf(child, 'SweepCompleted').length
+    await scanned(child, eventsOf(child, 'ScanCompleted').length + 1)
+    const first = eventsOf(child, 'ScanCompleted').length
     const asked = simulator.requests.length
-    await swept(child, first + polls)
+    await scanned(child, first + polls)
     const requests = simulator.requests.length - asked
-    const sweeps = eventsOf(child, 'SweepCompleted').slice(first)
-    expect(requests / sweeps.length).toBeLessThanOrEqual(mostRequests)
-    for (const sweep of sweeps) expect(sweep['pages']).toBeLessThanOrEqual(mostRequests)
+    const scans = eventsOf(child, 'ScanCompleted').slice(first)
+    expect(requests / scans.length).toBeLessThanOrEqual(mostRequests)
+    for (const scan of scans) expect(scan['pages']).toBeLessThanOrEqual(mostRequests)
 
     simulator.append(zone, today, 1)
     await shippedAll(place, child)
@@ -100,13 +100,13 @@ test('a listing without an order is read no faster than its pace', async () => {
   const { simulator } = place
   const child = place.entry(clockArguments(evening))
   const begins = () => simulator.requests.filter(({ token }) => token === undefined).map(({ at }) => at)
-  await waitFor(() => begins().length >= 4, { what: () => `sweeps: ${child.stderr()}` })
+  await waitFor(() => begins().length >= 4, { what: () => `scans: ${child.stderr()}` })
   simulator.append(zone, today, 5)
   await shippedAll(place, child)
   expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })
   const times = begins()
   const shortest = Math.min(...times.slice(1).map((at, index) => at - times[index]!))
-  // Each sweep took at least the latency of its pages; the next one begins five times as long after its beginning.
+  // Each scan took at least the latency of its pages; the next one begins five times as long after its beginning.
   expect(shortest).toBeGreaterThanOrEqual(5 * pages * latencyMs)
-  expect(eventsOf(child, 'SweepCompleted').every(({ kind }) => kind === 'full')).toBe(true)
+  expect(eventsOf(child, 'ScanCompleted').every(({ kind }) => kind === 'full')).toBe(true)
 })

@@ -10,7 +10,7 @@ import { endOf, readableDays, workplace } from './workplace.ts'
 
 const [, yesterday] = readableDays()
 
-/** As after the last sweep of the day, which the API goes on to show. */
+/** As after the last scan of the day, which the API goes on to show. */
 function close(path: string): void {
   const database = new DatabaseSync(path)
   const rows = database.prepare('SELECT stream, body FROM checkpoint').all() as {
@@ -18,7 +18,7 @@ function close(path: string): void {
     body: string
   }[]
   for (const { stream, body } of rows) {
-    const ended = { ...(JSON.parse(body) as object), ended: { as: 'closed', atMs: Date.now() } }
+    const ended = { ...(JSON.parse(body) as object), ended: { as: 'complete', atMs: Date.now() } }
     database.prepare('UPDATE checkpoint SET body = ? WHERE stream = ?').run(JSON.stringify(ended), stream)
     database.prepare('UPDATE stream SET ended_at = ? WHERE id = ?').run(Date.now(), stream)
   }
@@ -29,14 +29,14 @@ test.for([
   ['before:datasync:2', 'settling'],
   ['after:datasync:2', 'settling'],
   ['after:datasync:4', 'settling'],
-  ['after:datasync:3', 'closed'],
+  ['after:datasync:3', 'complete'],
 ])(
   'a repair of files that is killed at %s has written each line at most once, of a day that is %s',
   async ([moment = '', state]) => {
     const place = await workplace({ zones: [101], days: { [yesterday]: 120 }, pageSize: 20 })
     place.configure({ zones: [101], log: { level: 'error', format: 'json' } })
     expect((await executeWith(place.configFile, ['run', '--once'])).code).toBe(0)
-    if (state === 'closed') close(place.database)
+    if (state === 'complete') close(place.database)
     for (const part of partsBelow(place.events)) rmSync(join(place.events, part))
     const audit = ['audit', '--zone', '101', '--day', yesterday, '--deep', '--repair']
     const file = `${projectFolder}test/entry/command.ts`

@@ -1,9 +1,9 @@
 // Replays all dead letters as the command does, on a clock that may be shifted or faster, ended by SIGKILL at a named step.
 //   node test/entry/replay.ts -c FILE [--kill before:commit:3] [--offset-ms N] [--rate N] [--origin-ms N]
 import { parseArgs } from 'node:util'
-import { createLetterDesk } from '../../src/assemble/dead-letters.ts'
-import { openExistingStore } from '../../src/assemble/existing-store.ts'
-import { loadConfig } from '../../src/config/load.ts'
+import { createDeadLetterDesk } from '../../src/assemble/tasks/dead-letters.ts'
+import { openExistingStore } from '../../src/assemble/tasks/existing-store.ts'
+import { loadConfig } from '../../src/config/load/load.ts'
 import { createShiftedClock } from './shifted-clock.ts'
 import { killAt, parseDeadline } from './steps.ts'
 import { wrapStore, wrapSystem } from './wrapping.ts'
@@ -30,7 +30,7 @@ const store = await openExistingStore(config, clock)
 if (store === undefined) throw new Error('there is no store')
 await wrapSystem(pass)
 wrapStore(store, pass)
-const desk = createLetterDesk(config, store, clock)
+const desk = createDeadLetterDesk(config, store, clock)
 const groups = await desk.groups(await desk.counts())
 const results = await desk.replay(groups, () => undefined, new AbortController().signal)
 for (const { sink, delivered, left, error } of results)

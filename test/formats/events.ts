@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
-import { fingerprintOf } from '../../src/domain/fingerprint.ts'
-import type { Event, JsonObject } from '../../src/domain/event.ts'
+import { fingerprintOf } from '../../src/domain/event/fingerprint.ts'
+import type { Event, JsonObject } from '../../src/domain/event/event.ts'
 
 export interface EventParts extends Omit<Partial<Event>, 'raw' | 'fingerprint'> {
   readonly raw?: JsonObject

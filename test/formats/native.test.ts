@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fingerprintOf } from '../../src/domain/fingerprint.ts'
+import { fingerprintOf } from '../../src/domain/event/fingerprint.ts'
 import { createNativeFormat } from '../../src/formats/native.ts'
 import { nativeSchema } from '../../src/formats/native-schema.ts'
 import { anyEvent, buildEvent } from './events.ts'

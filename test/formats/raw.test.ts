@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fingerprintOf } from '../../src/domain/fingerprint.ts'
+import { fingerprintOf } from '../../src/domain/event/fingerprint.ts'
 import { createNativeFormat } from '../../src/formats/native.ts'
 import { createRawFormat } from '../../src/formats/raw.ts'
 import { anyEvent, buildEvent } from './events.ts'

@@ -2,8 +2,8 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ConfigFaults } from '../../src/config/faults.ts'
-import { loadConfig } from '../../src/config/load.ts'
+import { ConfigErrors } from '../../src/config/load/config-errors.ts'
+import { loadConfig } from '../../src/config/load/load.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 import { mutated } from './mutated.ts'
@@ -31,11 +31,11 @@ test.for(examples)('any bytes near %s are a configuration, or faults that show n
         loadConfig({ env, cwd, needs: 'nothing' })
         seen.add('config')
       } catch (error) {
-        if (!(error instanceof ConfigFaults)) throw error
+        if (!(error instanceof ConfigErrors)) throw error
         seen.add('faults')
         expect(error.message).not.toMatch(secrets)
         expect(error.message).not.toMatch(/[^\P{C}\n]/u)
-        for (const { problem, remedy } of error.faults) expect([problem, remedy]).not.toContain('')
+        for (const { problem, remedy } of error.errors) expect([problem, remedy]).not.toContain('')
       }
     }),
     { numRuns: runsOf(60), examples: [[Buffer.from(readFileSync(join(folder, name)))]] },

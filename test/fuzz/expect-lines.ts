@@ -1,8 +1,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'vitest'
-import type { Event } from '../../src/domain/event.ts'
-import { fingerprintOf } from '../../src/domain/fingerprint.ts'
-import { restoreEvent, storeEvent } from '../../src/domain/stored-event.ts'
+import type { Event } from '../../src/domain/event/event.ts'
+import { fingerprintOf } from '../../src/domain/event/fingerprint.ts'
+import { restoreEvent, storeEvent } from '../../src/domain/event/stored-event.ts'
 import { nativeSchema } from '../../src/formats/native-schema.ts'
 import { formats } from '../../src/formats/registry.ts'
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Day } from '../../src/domain/day.ts'
 import { Failure } from '../../src/domain/failure.ts'
 import { createEventLogSource } from '../../src/shield/event-logs.ts'
-import { createRedactor } from '../../src/shield/redact.ts'
+import { createRedactor } from '../../src/shield/redaction/redact.ts'
 import { defaults, entry } from '../shield/samples.ts'
 import { answer, startShieldApi, type ShieldApi } from '../shield/shield-api.ts'
 import { expectLines } from './expect-lines.ts'
@@ -89,7 +89,7 @@ test('any bytes are a page whose events all have a line, or one Failure that sho
           zone,
           day,
           cursor: first ? null : ('token-of-a-page' as never),
-          lane: 'live' as const,
+          priority: 'live' as const,
         }
         try {
           const got = await source.fetchPage(request, new AbortController().signal)

@@ -1,7 +1,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { runCommand } from '../setup/run-command.ts'
-import { pairsOf, type Instruction, type Stage } from './instructions.ts'
+import { routesOf, type Instruction, type Stage } from './instructions.ts'
 
 /** A stage as if it had been built: a folder that stands for `/`. */
 export interface BuiltStage {
@@ -55,7 +55,7 @@ export async function buildStage(
         mkdirSync(below('.'), { recursive: true })
         break
       case 'ENV':
-        Object.assign(env, pairsOf(instruction.text))
+        Object.assign(env, routesOf(instruction.text))
         break
       case 'COPY':
         copy(instruction, earlier.get(instruction.flags['from'] ?? '')?.root ?? context, below)

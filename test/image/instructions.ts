@@ -37,10 +37,10 @@ export function wordsOf(text: string): string[] | undefined {
   return words
 }
 
-/** `A=1 B="2 3"` → pairs. */
-export function pairsOf(text: string): Record<string, string> {
-  const pairs = [...text.matchAll(/([\w.]+)=(?:"([^"]*)"|(\S*))/g)]
-  return Object.fromEntries(pairs.map(([, name = '', quoted, plain]) => [name, quoted ?? plain ?? '']))
+/** `A=1 B="2 3"` → routes. */
+export function routesOf(text: string): Record<string, string> {
+  const routes = [...text.matchAll(/([\w.]+)=(?:"([^"]*)"|(\S*))/g)]
+  return Object.fromEntries(routes.map(([, name = '', quoted, plain]) => [name, quoted ?? plain ?? '']))
 }
 
 function logicalLines(text: string): string[] {

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import type { Day } from '../../src/domain/day.ts'
 import { Failure } from '../../src/domain/failure.ts'
-import { newCheckpoint } from '../../src/domain/progress.ts'
-import { noTrust } from '../../src/domain/trust.ts'
+import { newCheckpoint } from '../../src/domain/scan/progress.ts'
+import { unknownOrdering } from '../../src/domain/scan/ordering.ts'
 import type { Ledger } from '../../src/ports/ledger.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { withHeartbeat } from '../../src/pump/heartbeat.ts'
@@ -11,13 +11,13 @@ import { serveRequest } from '../../src/maintenance/serve-request.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 
 const stream = { zone: 1, day: '2026-11-19' as Day, sink: 'archive' }
-const wish = { id: 'wish' }
+const readRequest = { id: 'readRequest' }
 const never = new AbortController().signal
 
-/** A stream whose sweep is complete after so many pages, with outcomes of pumps before that. */
+/** A stream whose scan is complete after so many pages, with outcomes of pumps before that. */
 function set(outcomes: readonly (Failure | 'throw' | undefined)[], pages = 2) {
   const clock = createFakeClock(Date.parse('2026-11-20T12:00:00.000Z'), true)
-  let checkpoint: Checkpoint = newCheckpoint(stream, clock.now(), noTrust)
+  let checkpoint: Checkpoint = newCheckpoint(stream, clock.now(), unknownOrdering)
   let pumps = 0
   const ledger = { read: async () => checkpoint } as Partial<Ledger> as Ledger
   const store = { ledger } as Partial<Store> as Store
@@ -28,16 +28,16 @@ function set(outcomes: readonly (Failure | 'throw' | undefined)[], pages = 2) {
     if (outcome !== undefined) return outcome
     if (pumps - outcomes.filter(Boolean).length < pages) return undefined
     const counters = { ...checkpoint.counters, delivered: 5, deadLetters: 1 }
-    checkpoint = { ...checkpoint, counters, lastRequest: { id: wish.id, outcome: 'done' } }
+    checkpoint = { ...checkpoint, counters, lastRequest: { id: readRequest.id, outcome: 'done' } }
     return undefined
   }
   const deps = { store, clock, pump, now: () => clock.now() }
-  return { clock, deps, pumps: () => pumps, repair: () => serveRequest(stream, wish, deps, never) }
+  return { clock, deps, pumps: () => pumps, repair: () => serveRequest(stream, readRequest, deps, never) }
 }
 
-test('pumps page by page until its wish is served, and tells what that brought', async () => {
+test('pumps page by page until its read request is served, and tells what that brought', async () => {
   const { repair, pumps } = set([], 3)
-  expect(await repair()).toEqual({ id: 'wish', outcome: 'done', delivered: 5, deadLetters: 1 })
+  expect(await repair()).toEqual({ id: 'readRequest', outcome: 'done', delivered: 5, deadLetters: 1 })
   expect(pumps()).toBe(3)
 })
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import { shiftDay } from '../../src/domain/day.ts'
-import type { Happening } from '../../src/domain/happening.ts'
+import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import { createApiClock } from '../../src/pump/api-clock.ts'
 import { createPlanner } from '../../src/plan/planner.ts'
 import { openSqliteStore } from '../../src/state/sqlite/store.ts'
@@ -18,11 +18,11 @@ async function createOffice() {
   const clock = createFakeClock(at(2))
   const store = await openSqliteStore({ path: ':memory:', clock, deadLetterMaxBytes: 1_000 })
   own({ what: 'a store', isLeft: () => true, isFault: false, remove: () => store.close() })
-  const happenings: Happening[] = []
+  const internalEvents: InternalEvent[] = []
   let settings = { zones, sinks: ['archive'], policy }
   const started = () => {
     const apiClock = createApiClock(clock)
-    const telemetry = { emit: (happening: Happening) => void happenings.push(happening) }
+    const telemetry = { emit: (internalEvent: InternalEvent) => void internalEvents.push(internalEvent) }
     return {
       apiClock,
       planner: createPlanner({ store, clock, apiClock, telemetry, settings: () => settings }),
@@ -31,7 +31,7 @@ async function createOffice() {
   return {
     clock,
     store,
-    happenings,
+    internalEvents,
     started,
     configure: (more: Partial<typeof settings>) => void (settings = { ...settings, ...more }),
     async commit(checkpoint: Checkpoint) {
@@ -58,7 +58,7 @@ const daysOfGaps = async (office: Awaited<ReturnType<typeof createOffice>>, zone
     .map(({ day, reason }) => [day, reason])
 
 describe('the planner', () => {
-  it('remembers no pair before the API of its account has told the time', async () => {
+  it('remembers no route before the API of its account has told the time', async () => {
     const office = await createOffice()
     const { apiClock, planner } = office.started()
     await planner.remember()
@@ -86,7 +86,7 @@ describe('the planner', () => {
     await office.run(0.1)
     await office.run(0.1)
     const skipped = { from: shiftDay(today, -2), to: shiftDay(today, -1), sink: 'archive' }
-    expect(office.happenings).toEqual([
+    expect(office.internalEvents).toEqual([
       { name: 'DaysSkipped', zone: 1, ...skipped },
       { name: 'DaysSkipped', zone: 2, ...skipped },
     ])
@@ -95,10 +95,10 @@ describe('the planner', () => {
   it('skips none, and says nothing, where the first run reads every readable day', async () => {
     const office = await createOffice()
     await office.run(0.1)
-    expect(office.happenings).toEqual([])
+    expect(office.internalEvents).toEqual([])
   })
 
-  it('plans a stream for each pair and readable day, whether it was remembered or not', async () => {
+  it('plans a stream for each route and readable day, whether it was remembered or not', async () => {
     const office = await createOffice()
     expect(await office.started().planner.plan()).toHaveLength(6)
     await office.run(0.1)
@@ -118,7 +118,7 @@ describe('the planner', () => {
     await office.run(0.1)
     const missed = [1, 2, 3].map((by) => [shiftDay(today, by), 'not_running'])
     expect(await daysOfGaps(office)).toEqual(missed)
-    expect(office.happenings.filter(({ name }) => name === 'GapFound')).toHaveLength(6)
+    expect(office.internalEvents.filter(({ name }) => name === 'GapFound')).toHaveLength(6)
   })
 
   it('names what was planned and never reached before it became unreadable', async () => {

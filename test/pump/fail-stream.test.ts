@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Failure } from '../../src/domain/failure.ts'
-import { noTrust } from '../../src/domain/trust.ts'
+import { unknownOrdering } from '../../src/domain/scan/ordering.ts'
 import { failStream } from '../../src/pump/pump-stream.ts'
 import { stream } from '../domain/builders.ts'
 import { createStage, eventAt, listingOf, zone } from './stage.ts'
@@ -9,7 +9,7 @@ describe('a failure that no pump lived to write down', () => {
   it('has the stream back off, longer each time, and is told', async () => {
     const stage = await createStage()
     stage.script.answer = listingOf([eventAt(0)], 1)
-    const job = { stream, zone, lane: 'live', trust: noTrust, mayGoOn: () => false } as const
+    const job = { stream, zone, priority: 'live', ordering: unknownOrdering, mayGoOn: () => false } as const
     const crashed = new Failure('refuse', 'crashed', 'its processes died')
     const waits: number[] = []
     for (let times = 0; times < 3; times++) {
@@ -18,7 +18,7 @@ describe('a failure that no pump lived to write down', () => {
     }
     expect(waits).toEqual([22_500, 45_000, 90_000])
     expect((await stage.read())?.trouble).toMatchObject({ code: 'crashed', count: 3 })
-    expect(stage.happenings.map(({ name }) => name)).toEqual(Array(3).fill('StreamFailed'))
+    expect(stage.internalEvents.map(({ name }) => name)).toEqual(Array(3).fill('StreamFailed'))
     // A page that goes through ends it.
     await stage.clock.advance(100_000)
     await stage.pump()

@@ -1,6 +1,13 @@
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 
 /** What lag, readiness and the next polls go by. */
-export function lagging({ caughtUpAtMs, trouble, needsFull, lastFull, partial, storedCursors }: Checkpoint) {
-  return { caughtUpAtMs, trouble, needsFull, lastFull, partial, storedCursors }
+export function lagging({
+  caughtUpAtMs,
+  trouble,
+  needsFull,
+  lastFull,
+  incremental,
+  storedCursors,
+}: Checkpoint) {
+  return { caughtUpAtMs, trouble, needsFull, lastFull, incremental, storedCursors }
 }

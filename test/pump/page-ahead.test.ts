@@ -1,14 +1,14 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { cancelled, Failure } from '../../src/domain/failure.ts'
-import type { Page } from '../../src/domain/page.ts'
+import type { Page } from '../../src/domain/event/page.ts'
 import type { Source } from '../../src/ports/source.ts'
 import { fetchAhead } from '../../src/pump/page-ahead.ts'
 import { cursorAt, today } from '../domain/builders.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 import { zone } from './stage.ts'
 
-const request = { zone, day: today, cursor: cursorAt('next'), lane: 'live' } as const
+const request = { zone, day: today, cursor: cursorAt('next'), priority: 'live' } as const
 const never = new AbortController().signal
 
 function createAnswering(answer: (signal: AbortSignal) => Promise<Page>) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { Delivery } from '../../src/domain/delivery.ts'
+import type { Delivery } from '../../src/domain/event/delivery.ts'
 import { cancelled, Failure } from '../../src/domain/failure.ts'
-import type { Event } from '../../src/domain/event.ts'
+import type { Event } from '../../src/domain/event/event.ts'
 import { replayStream } from '../../src/maintenance/dead-letters/replay.ts'
 import { shipArchived } from '../../src/maintenance/archive/ship-archived.ts'
 import { dayAt, stream } from '../domain/builders.ts'
@@ -61,7 +61,7 @@ describe('what a sink took of a page before it failed', () => {
     expect(before.counters).toMatchObject({ pages: 1, events: 5, delivered: 4, deadLetters: 1 })
     expect(before.trouble).toMatchObject({ code: 'server_error' })
     expect(await stage.store.deadLetters.list()).toMatchObject([{ id: 'e4', answer: 'no' }])
-    const told = stage.happenings.filter((happening) => happening.name === 'PageCommitted')
+    const told = stage.internalEvents.filter((internalEvent) => internalEvent.name === 'PageCommitted')
     expect(told.at(-1)).toMatchObject({ delivered: 1, duplicates: 0, deadLettered: [{ id: 'e4' }] })
     expect(stage.held()).toBe(0)
     await hours(stage, 1)

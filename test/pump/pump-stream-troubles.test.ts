@@ -72,7 +72,7 @@ describe('a day that ended long ago', () => {
 describe('a cursor that has expired', () => {
   const expired = () => new Failure('retry', 'cursor_expired', 'gone')
 
-  it('restarts the sweep within the same pump, with a longer slice for the next ones', async () => {
+  it('restarts the scan within the same pump, with a longer slice for the next ones', async () => {
     const stage = await staged()
     const listing = listingOf(events, 2)
     stage.script.answer = (request, number) => (number === 2 ? expired() : listing(request, number))
@@ -93,7 +93,7 @@ describe('a cursor that has expired', () => {
     })
   })
 
-  it('doubles the slice until a sweep longer than a cursor lives gets through in one go', async () => {
+  it('doubles the slice until a scan longer than a cursor lives gets through in one go', async () => {
     const stage = await createStage()
     const many = Array.from({ length: 60 }, (_, index) => eventAt(index))
     const listing = listingOf(many, 1)
@@ -112,25 +112,25 @@ describe('a cursor that has expired', () => {
     expect(stage.delivered).toHaveLength(60)
   })
 
-  it('is no failure where it was stored: the next sweep is full, at the pace of one', async () => {
+  it('is no failure where it was stored: the next scan is full, at the pace of one', async () => {
     const stage = await staged()
     const long = Array.from({ length: 30 }, (_, index) => eventAt(index, at(0) + index * 200_000))
-    const trust = { order: 'oldest-first', cursorProven: true, withdrawals: 0 } as const
+    const ordering = { order: 'oldest-first', cursorProven: true, revocations: 0 } as const
     stage.script.answer = listingOf(long, 2)
     for (let pumps = 0; pumps < 3; pumps++) {
-      await stage.pump({ trust })
+      await stage.pump({ ordering })
       await stage.clock.advance(30_000)
     }
     const before = (await stage.read())!
-    expect(before.lastPartial).toBeDefined()
+    expect(before.lastIncremental).toBeDefined()
     const listing = listingOf(long, 2)
     let times = 0
     stage.script.answer = (request, number) => (times++ === 0 ? expired() : listing(request, number))
     expect(await stage.pump()).toBeUndefined()
     const told = expect.objectContaining({ name: 'CursorExpired', stored: true, restarts: 0 })
-    expect(stage.happenings).toContainEqual(told)
+    expect(stage.internalEvents).toContainEqual(told)
     const after = (await stage.read())!
-    expect(after).toMatchObject({ restarts: 0, needsFull: false, trust: { order: 'oldest-first' } })
+    expect(after).toMatchObject({ restarts: 0, needsFull: false, ordering: { order: 'oldest-first' } })
     expect(after.trouble).toBeUndefined()
     expect(after.lastFull!.beganAtMs).toBeGreaterThan(before.lastFull!.beganAtMs)
     expect(after.lastFull!.pages).toBe(15)
@@ -143,7 +143,7 @@ describe('a listing that does not end', () => {
     stage.script.answer = () => ({ events, next: 'same' })
     const waits: number[] = []
     for (let times = 0; times < 12; times++) {
-      expect(await stage.pump()).toMatchObject({ code: 'sweep_guarded' })
+      expect(await stage.pump()).toMatchObject({ code: 'scan_guarded' })
       const { trouble } = (await stage.read())!
       waits.push(trouble!.retryAtMs - stage.clock.now())
       await stage.clock.advance(waits.at(-1)!)
@@ -151,7 +151,7 @@ describe('a listing that does not end', () => {
     expect(waits[0]).toBeLessThanOrEqual(30_000)
     expect(waits.at(-1)).toBeGreaterThan(1_800_000)
     expect(Math.max(...waits)).toBeLessThanOrEqual(3_600_000)
-    expect(stage.names().filter((name) => name === 'SweepGuarded')).toHaveLength(12)
+    expect(stage.names().filter((name) => name === 'ScanGuarded')).toHaveLength(12)
     // What stood on its pages is shipped all the same.
     expect(stage.delivered).toHaveLength(6)
     stage.script.answer = listingOf(events, 2)

@@ -114,7 +114,7 @@ describe('a pump', () => {
     await stage.clock.advance(60_000)
     await stage.pump()
     expect(stage.delivered.map(({ id }) => id)).toEqual(events.map(({ id }) => id))
-    expect(stage.happenings.filter(({ name }) => name === 'StreamRecovered')).toHaveLength(1)
+    expect(stage.internalEvents.filter(({ name }) => name === 'StreamRecovered')).toHaveLength(1)
   })
 
   it('ends its slice after at least one page, and goes on where it was', async () => {
@@ -130,7 +130,7 @@ describe('a pump', () => {
     expect(stage.delivered).toHaveLength(6)
   })
 
-  it('counts the beginning of a sweep from when its first page was asked for, by the clock of the API', async () => {
+  it('counts the beginning of a scan from when its first page was asked for, by the clock of the API', async () => {
     const stage = await staged()
     const listing = listingOf(events, 2)
     stage.script.answer = (request, number) => ({

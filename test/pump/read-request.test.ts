@@ -3,7 +3,7 @@ import { Failure } from '../../src/domain/failure.ts'
 import { lagging } from './lagging.ts'
 import { createStage, eventAt, listingOf, type Stage } from './stage.ts'
 
-const request = { lane: 'backfill', wish: { id: 'r1' } } as const
+const request = { priority: 'backfill', readRequest: { id: 'r1' } } as const
 const events = [0, 1, 2, 3].map((number) => eventAt(number))
 const ids = (stage: Stage) => stage.delivered.map(({ id }) => id)
 
@@ -13,7 +13,7 @@ async function dropped(): Promise<Stage> {
   stage.script.answer = listingOf(events, 2)
   await stage.pump()
   const { fence, checkpoint } = await stage.store.ledger.take((await stage.read())!.stream, stage.deps.holder)
-  const next = { ...checkpoint!, commit: checkpoint!.commit + 1, ended: { as: 'closed', atMs: 1 } } as const
+  const next = { ...checkpoint!, commit: checkpoint!.commit + 1, ended: { as: 'complete', atMs: 1 } } as const
   const commit = { fence, basedOn: checkpoint!.commit, next, seen: new Map(), deadLetters: [], gaps: [] }
   expect(await stage.store.ledger.commit(commit)).toBe('done')
   await stage.store.upkeep.forgetFingerprints(next.stream)
@@ -27,7 +27,7 @@ test('a day whose deduplication index was dropped is never delivered again, whoe
   expect(await stage.pump(request)).toMatchObject({ code: 'index_dropped' })
   expect((await stage.read())?.lastRequest).toMatchObject({ id: 'r1', outcome: 'left_out' })
   // `run --once` asks for every planned day, also where readableDays was raised: this one was read to its end.
-  expect(await stage.pump({ lane: 'live', wish: { id: 'once' } })).toBeUndefined()
+  expect(await stage.pump({ priority: 'live', readRequest: { id: 'once' } })).toBeUndefined()
   expect((await stage.read())?.lastRequest?.id).toBe('once')
   expect(ids(stage)).toEqual([])
 })
@@ -56,8 +56,8 @@ test('a listing that does not end for a request drops no poll and asks for no fu
   stage.script.answer = listingOf(events, 2)
   await stage.pump()
   stage.script.answer = () => ({ events: [], more: true })
-  expect(await stage.pump(request)).toMatchObject({ code: 'sweep_guarded' })
-  expect(await stage.read()).toMatchObject({ needsFull: false, requestTrouble: { code: 'sweep_guarded' } })
+  expect(await stage.pump(request)).toMatchObject({ code: 'scan_guarded' })
+  expect(await stage.read()).toMatchObject({ needsFull: false, requestTrouble: { code: 'scan_guarded' } })
 })
 
 test('a day outside the window is left out by the commit that answers the request', async () => {

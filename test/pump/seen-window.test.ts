@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { packFingerprints, unpackFingerprints } from '../../src/domain/seen.ts'
+import { packFingerprints, unpackFingerprints } from '../../src/domain/event/seen.ts'
 import type { Ledger } from '../../src/ports/ledger.ts'
 import { createSeenWindow, type Sighting } from '../../src/pump/seen-window.ts'
 import { stream } from '../domain/builders.ts'

@@ -1,11 +1,11 @@
-import type { Delivery } from '../../src/domain/delivery.ts'
+import type { Delivery } from '../../src/domain/event/delivery.ts'
 import { cancelled, type Failure } from '../../src/domain/failure.ts'
-import type { Event } from '../../src/domain/event.ts'
-import { fingerprintOf } from '../../src/domain/fingerprint.ts'
-import type { Happening } from '../../src/domain/happening.ts'
-import type { Cursor, Page } from '../../src/domain/page.ts'
-import type { Policy } from '../../src/domain/policy.ts'
-import { noTrust } from '../../src/domain/trust.ts'
+import type { Event } from '../../src/domain/event/event.ts'
+import { fingerprintOf } from '../../src/domain/event/fingerprint.ts'
+import type { InternalEvent } from '../../src/domain/internal-event.ts'
+import type { Cursor, Page } from '../../src/domain/event/page.ts'
+import type { Policy } from '../../src/domain/plan/policy.ts'
+import { unknownOrdering } from '../../src/domain/scan/ordering.ts'
 import type { PageRequest } from '../../src/ports/source.ts'
 import type { Store } from '../../src/ports/store.ts'
 import type {
@@ -54,7 +54,7 @@ export function listingOf(events: readonly Event[], size: number): Answer {
 /** One stream with a real store, a source and a sink that do as they are told, and a clock of its own. */
 export async function createStage(overrides: Partial<Policy> = {}) {
   const clock = createFakeClock(at(2), true)
-  const happenings: Happening[] = []
+  const internalEvents: InternalEvent[] = []
   const log: string[] = []
   const delivered: Event[] = []
   const opened: Reconciliation[] = []
@@ -147,13 +147,20 @@ export async function createStage(overrides: Partial<Policy> = {}) {
     store: tellingStore,
     clock,
     apiClock,
-    telemetry: { emit: (happening) => void happenings.push(happening) },
+    telemetry: { emit: (internalEvent) => void internalEvents.push(internalEvent) },
     tracer: noTracer,
     policy: () => ({ ...policy, ...overrides }),
     holder: { id: 'one', schedule: true },
     random: () => 0.5,
   }
-  const job: PumpJob = { stream, zone, sink, lane: 'live', trust: noTrust, mayGoOn: () => true }
+  const job: PumpJob = {
+    stream,
+    zone,
+    sink,
+    priority: 'live',
+    ordering: unknownOrdering,
+    mayGoOn: () => true,
+  }
   return {
     clock,
     store,
@@ -167,11 +174,11 @@ export async function createStage(overrides: Partial<Policy> = {}) {
     /** What the sink was opened with, and the plain sink. */
     opened,
     options,
-    happenings,
+    internalEvents,
     requests: () => requests,
     /** Pages whose bytes were not given back. */
     held: () => held,
-    names: () => happenings.map(({ name }) => name),
+    names: () => internalEvents.map(({ name }) => name),
     read: () => store.ledger.read(stream),
     pump: (
       more: Partial<PumpJob> = {},

@@ -15,7 +15,7 @@ describe('an answer of Redis', () => {
     ],
     ['MISCONF Redis is configured to save RDB snapshots, but it is currently not able to', /log/],
     ['NOAUTH Authentication required.', /password/],
-    ['WRONGPASS invalid username-password pair or user is disabled.', /password/],
+    ['WRONGPASS invalid username-password route or user is disabled.', /password/],
     ["NOPERM this user has no permissions to run the 'get' command", /commands and keys/],
     [
       "ERR The user executing the script can't run this command or subcommand script: ab, on @user_script:1.",
@@ -54,7 +54,7 @@ describe('an answer of Redis', () => {
   })
 
   it('is told with what went wrong on the nodes of a cluster', () => {
-    const lastNodeError = new Error('WRONGPASS invalid username-password pair')
+    const lastNodeError = new Error('WRONGPASS invalid username-password route')
     expect(failureOf('Failed to refresh slots cache.', { lastNodeError })).toMatchObject({
       kind: 'stop',
       message: expect.stringMatching(/WRONGPASS.*password/),

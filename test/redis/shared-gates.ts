@@ -2,7 +2,7 @@ import { systemClock } from '../../src/clock.ts'
 import type { AccountGate } from '../../src/ports/account-gate.ts'
 import { createSharedAccountGate } from '../../src/redis/account-gate.ts'
 import type { RedisClient } from '../../src/redis/connection.ts'
-import { createAccountGate } from '../../src/shield/account-gate.ts'
+import { createAccountGate } from '../../src/shield/client/account-gate.ts'
 
 /** The gates of all accounts, as one process over a Redis has them. */
 export function sharedGates(client: RedisClient, keyPrefix: string): (account: string) => AccountGate {

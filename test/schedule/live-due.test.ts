@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { newCheckpoint } from '../../src/domain/progress.ts'
-import type { PlannedStream } from '../../src/domain/plan.ts'
-import { noTrust } from '../../src/domain/trust.ts'
+import { newCheckpoint } from '../../src/domain/scan/progress.ts'
+import type { PlannedStream } from '../../src/domain/plan/plan.ts'
+import { unknownOrdering } from '../../src/domain/scan/ordering.ts'
 import { liveDue, type LiveDueOptions } from '../../src/schedule/live-due.ts'
 import { plannedStream, streamOf } from '../contract/schedule/planned.ts'
 
@@ -18,7 +18,10 @@ function planned(zone: number, sink: string, dueInMs: number, committedAgoMs?: n
   const stream = streamOf(zone, sink)
   const plain = plannedStream(stream, 'live', nowMs + dueInMs)
   if (committedAgoMs === undefined) return plain
-  const checkpoint = { ...newCheckpoint(stream, nowMs, noTrust), lastCommitAtMs: nowMs - committedAgoMs }
+  const checkpoint = {
+    ...newCheckpoint(stream, nowMs, unknownOrdering),
+    lastCommitAtMs: nowMs - committedAgoMs,
+  }
   return { ...plain, checkpoint }
 }
 

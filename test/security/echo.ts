@@ -11,7 +11,7 @@ import { gunzipSync } from 'node:zlib'
 import { own } from '../setup/leftovers.ts'
 import { pem } from '../transport/listening.ts'
 
-/** A far side that tells each caller all that it was sent: method, address, headers. */
+/** A destination that tells each caller all that it was sent: method, address, headers. */
 export interface Echo {
   readonly port: number
   readonly url: string
@@ -20,7 +20,7 @@ export interface Echo {
 }
 
 export interface EchoOptions {
-  /** Under a certificate that nobody trusts. Default false. */
+  /** Under a certificate that nobody orderings. Default false. */
   readonly tls?: boolean
   /** Said in place of what was sent. */
   readonly said?: string

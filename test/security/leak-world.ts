@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Status } from '../../src/domain/status.ts'
+import type { Status } from '../../src/domain/plan/status.ts'
 import { readableDays, workplace, type Settings, type Workplace } from '../e2e/workplace.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { waitFor } from '../setup/wait-for.ts'
@@ -10,7 +10,7 @@ import { pem } from '../transport/listening.ts'
 import { createCanaries, type Canaries } from './canaries.ts'
 import { echo, type Echo } from './echo.ts'
 
-/** A shipper whose every far side fails in another way and repeats all that it was sent. */
+/** A shipper whose every destination fails in another way and repeats all that it was sent. */
 export interface LeakWorld {
   readonly canaries: Canaries
   readonly place: Workplace
@@ -20,7 +20,7 @@ export interface LeakWorld {
   readonly collector: OtlpReceiver
   /** Files that hold secrets by nature. */
   readonly secretFiles: readonly string[]
-  /** Secrets that a far side must have got, with what it got. */
+  /** Secrets that a destination must have got, with what it got. */
   arrived(): readonly (readonly [secret: string, heard: string])[]
   /** Writes the configuration, with more of it. */
   configure(changes: Settings): void
@@ -129,19 +129,19 @@ export async function answerOf(address: string, path: string, token: string): Pr
   return `${answer.status} ${JSON.stringify([...answer.headers])}\n${await answer.text()}`
 }
 
-/** Waits until every far side was met, and what each said is told, kept or counted. */
+/** Waits until every destination was met, and what each said is told, kept or counted. */
 export async function everythingFailed(address: string, token: string, what: () => string): Promise<void> {
   let missing: readonly string[] = []
   const isTold = async () => {
     const text = await answerOf(address, '/status', token)
-    const { pairs, deadLetters } = JSON.parse(text.slice(text.indexOf('\n'))) as Status
+    const { routes, deadLetters } = JSON.parse(text.slice(text.indexOf('\n'))) as Status
     const hasFailed = (sink: string) =>
-      pairs.some((pair) => pair.sink === sink && pair.zone === zone && pair.lastError !== undefined)
+      routes.some((route) => route.sink === sink && route.zone === zone && route.lastError !== undefined)
     missing = [
       ...failing.filter((sink) => !hasFailed(sink)),
-      ...pairs
-        .filter((pair) => pair.zone !== zone && pair.lastError === undefined)
-        .map((pair) => `${pair.zone} → ${pair.sink}`),
+      ...routes
+        .filter((route) => route.zone !== zone && route.lastError === undefined)
+        .map((route) => `${route.zone} → ${route.sink}`),
       ...(deadLetters.some(({ sink, count }) => sink === 'taking' && count > 0) ? [] : ['a dead letter']),
     ]
     return missing.length === 0

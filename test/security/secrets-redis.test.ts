@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
-import { Secret } from '../../src/domain/secret.ts'
+import { Secret } from '../../src/domain/text/secret.ts'
 import { own } from '../setup/leftovers.ts'
 import { redisServerAvailable, startRedis } from '../setup/redis.ts'
 import { waitFor } from '../setup/wait-for.ts'
@@ -50,10 +50,10 @@ describe.skipIf(!redisServerAvailable())('over Redis', () => {
     )
     const kept = {
       checkpoints: await store.catalogue.checkpoints(),
-      letters: await store.deadLetters.list(),
+      deadLetters: await store.deadLetters.list(),
       gaps: await store.catalogue.gaps(),
     }
-    expect([kept.checkpoints.length > 0, kept.letters.length]).toEqual([true, 1])
+    expect([kept.checkpoints.length > 0, kept.deadLetters.length]).toEqual([true, 1])
     places.set('what the store keeps', JSON.stringify(kept))
 
     const run = async (

@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import { afterEach } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
-import type { Happening } from '../../src/domain/happening.ts'
+import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import type { Clock } from '../../src/ports/clock.ts'
 import { createServer } from '../../src/server/server.ts'
 import type { Server, ServerOptions } from '../../src/server/server.ts'
@@ -26,7 +26,7 @@ afterEach(async () => {
 })
 
 export async function serve(options: Partial<ServerOptions> = {}, clock: Clock = systemClock) {
-  const emitted: Happening[] = []
+  const emitted: InternalEvent[] = []
   const metrics = createMetrics({ version: '1.2.3', clock })
   metrics.prepare({
     zones: [{ id: 101, name: 'shop', account: 'default' }],
@@ -41,7 +41,7 @@ export async function serve(options: Partial<ServerOptions> = {}, clock: Clock =
     readiness: () => ({ ready: true, reasons: [] }),
     status: () => Promise.resolve({ zones: [] }),
     clock,
-    telemetry: { emit: (happening) => emitted.push(happening) },
+    telemetry: { emit: (internalEvent) => emitted.push(internalEvent) },
     ...options,
   })
   running.push(server)

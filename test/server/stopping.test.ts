@@ -1,7 +1,7 @@
 import { Agent } from 'node:http'
 import { describe, expect, it, vi } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
-import type { Happening } from '../../src/domain/happening.ts'
+import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import { createServer } from '../../src/server/server.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 import { ask, closed, dial, serve } from './client.ts'
@@ -16,7 +16,7 @@ describe('stopping', () => {
   })
 
   it('leaves nothing listening when it comes while starting', async () => {
-    const emitted: Happening[] = []
+    const emitted: InternalEvent[] = []
     const server = createServer({
       host: 'localhost',
       port: 0,
@@ -25,7 +25,7 @@ describe('stopping', () => {
       readiness: () => ({ ready: true, reasons: [] }),
       status: () => Promise.resolve({}),
       clock: systemClock,
-      telemetry: { emit: (happening) => emitted.push(happening) },
+      telemetry: { emit: (internalEvent) => emitted.push(internalEvent) },
     })
     const starting = server.start()
     await server.stop()

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Day } from '../../src/domain/day.ts'
 import { dayOf, shiftDay } from '../../src/domain/day.ts'
-import type { Event } from '../../src/domain/event.ts'
+import type { Event } from '../../src/domain/event/event.ts'
 import { isFailure } from '../../src/domain/failure.ts'
-import type { Cursor } from '../../src/domain/page.ts'
+import type { Cursor } from '../../src/domain/event/page.ts'
 import type { Source } from '../../src/ports/source.ts'
 import { createEventLogSource } from '../../src/shield/event-logs.ts'
-import { createRedactor } from '../../src/shield/redact.ts'
+import { createRedactor } from '../../src/shield/redaction/redact.ts'
 import { type Simulator, type SimulatorOptions, startSimulator } from '../../src/simulator/simulator.ts'
 import { answer, emptyPage, type ShieldApi, startShieldApi } from './shield-api.ts'
 import { defaults, entry } from './samples.ts'
@@ -53,7 +53,7 @@ async function readAll(source: Source, day: Day): Promise<Event[]> {
   const events: Event[] = []
   let cursor: Cursor | null = null
   for (let pages = 0; pages < 50; pages++) {
-    const page = await source.fetchPage({ zone, day, cursor, lane: 'live' }, never)
+    const page = await source.fetchPage({ zone, day, cursor, priority: 'live' }, never)
     events.push(...page.events)
     page.release()
     if (!page.more) return events
@@ -77,7 +77,7 @@ describe('the address of a page', () => {
     ['a/b', '/shield/event-logs/101/11-09-2026/a%2Fb'],
   ])('first page %j', async (firstPage, path) => {
     const { api, source } = await scripted(firstPage)
-    await source.fetchPage({ zone, day: '2026-11-09' as Day, cursor: null, lane: 'live' }, never)
+    await source.fetchPage({ zone, day: '2026-11-09' as Day, cursor: null, priority: 'live' }, never)
     expect(api.requests[0]?.url).toBe(path)
   })
 
@@ -90,7 +90,10 @@ describe('the address of a page', () => {
     ['a\r\nb', 'a%0D%0Ab'],
   ])('cursor %j is one segment', async (cursor, segment) => {
     const { api, source } = await scripted()
-    await source.fetchPage({ zone, day: '2026-11-09' as Day, cursor: cursor as Cursor, lane: 'live' }, never)
+    await source.fetchPage(
+      { zone, day: '2026-11-09' as Day, cursor: cursor as Cursor, priority: 'live' },
+      never,
+    )
     expect(api.requests[0]?.url).toBe(`/shield/event-logs/101/11-09-2026/${segment}`)
   })
 })
@@ -109,7 +112,7 @@ describe('a page', () => {
     const { api, source } = await scripted()
     for (const status of [200, 202]) {
       api.reply(answer(status, body))
-      const page = await source.fetchPage({ zone, day: today(), cursor: null, lane: 'live' }, never)
+      const page = await source.fetchPage({ zone, day: today(), cursor: null, priority: 'live' }, never)
       expect([page.more, page.next]).toEqual([more, next])
       expect(page.bytes).toBe(JSON.stringify(body).length)
       page.release()
@@ -133,7 +136,7 @@ describe('a page', () => {
   ])('is not %j', async (body, status) => {
     const { api, source } = await scripted()
     api.reply(answer(status, body))
-    const asking = source.fetchPage({ zone, day: today(), cursor: null, lane: 'live' }, never)
+    const asking = source.fetchPage({ zone, day: today(), cursor: null, priority: 'live' }, never)
     await expect(asking).rejects.toMatchObject({ kind: 'retry', code: 'bad_body' })
     expect(api.budget.heldBytes).toBe(0)
   })
@@ -151,7 +154,7 @@ describe('a page', () => {
       entry(),
     ]
     api.reply(answer(200, { ...emptyPage, logs }))
-    const { events } = await source.fetchPage({ zone, day: today(), cursor: null, lane: 'live' }, never)
+    const { events } = await source.fetchPage({ zone, day: today(), cursor: null, priority: 'live' }, never)
     expect(events.length).toBe(logs.length)
     expect(events[0]?.zone).toEqual({ id: 101, name: 'shop' })
     expect(events[0]?.fingerprint).toBe(events[7]?.fingerprint)
@@ -161,7 +164,7 @@ describe('a page', () => {
     const { api, source } = await scripted()
     const text = JSON.stringify({ ...emptyPage, logs: [entry({ logId: 'a#b' }), entry({ logId: 'c' })] })
     api.reply(answer(200, Buffer.from(text.replace('#', '\u00ff'), 'latin1')))
-    const { events } = await source.fetchPage({ zone, day: today(), cursor: null, lane: 'live' }, never)
+    const { events } = await source.fetchPage({ zone, day: today(), cursor: null, priority: 'live' }, never)
     expect(events.map(({ id }) => id)).toEqual(['a\ufffdb', 'c'])
   })
 })
@@ -221,7 +224,7 @@ describe('against the simulator', () => {
   it('tells apart a bad key, a foreign zone, an expired cursor and a page that is too large', async () => {
     const { simulator, source, api } = await simulated({ accessKey: 'k-hunter2' })
     const day = today()
-    const { next } = await source.fetchPage({ zone, day, cursor: null, lane: 'live' }, never)
+    const { next } = await source.fetchPage({ zone, day, cursor: null, priority: 'live' }, never)
     simulator.expireTokens()
     expect(await failureOf(source, day, next)).toMatchObject({ code: 'cursor_expired' })
     expect(await failureOf(source, day, null, 999)).toMatchObject({ code: 'zone_gone', kind: 'refuse' })
@@ -231,9 +234,9 @@ describe('against the simulator', () => {
     expect(await failureOf(source, day, null)).toMatchObject({ code: 'page_too_large', kind: 'refuse' })
     simulator.set({ accessKey: 'another' })
     expect(await failureOf(source, day, null)).toMatchObject({ code: 'unauthorised', kind: 'stop' })
-    expect(api.happenings.some((one) => one.name === 'ApiAnswered' && one.outcome === 'unauthorised')).toBe(
-      true,
-    )
+    expect(
+      api.internalEvents.some((one) => one.name === 'ApiAnswered' && one.outcome === 'unauthorised'),
+    ).toBe(true)
   })
 
   it('makes an event of every bad entry', async () => {
@@ -241,7 +244,7 @@ describe('against the simulator', () => {
     simulator.fail({ fault: { kind: 'badEntries' } })
     simulator.fail({ fault: { kind: 'missingIds' } })
     for (let page = 0; page < 2; page++) {
-      const { events } = await source.fetchPage({ zone, day: today(), cursor: null, lane: 'live' }, never)
+      const { events } = await source.fetchPage({ zone, day: today(), cursor: null, priority: 'live' }, never)
       expect(events.length).toBeGreaterThan(3)
       expect(new Set(events.map(({ id }) => id)).size).toBe(events.length)
     }
@@ -249,7 +252,7 @@ describe('against the simulator', () => {
 })
 
 async function failureOf(source: Source, day: Day, cursor: Cursor | null, id = zone.id): Promise<unknown> {
-  const asking = source.fetchPage({ zone: { ...zone, id }, day, cursor, lane: 'live' }, never)
+  const asking = source.fetchPage({ zone: { ...zone, id }, day, cursor, priority: 'live' }, never)
   return await asking.then(
     () => 'no failure',
     (error: unknown) => error,

@@ -3,8 +3,8 @@ import { dayOf } from '../../src/domain/day.ts'
 import { cancelled } from '../../src/domain/failure.ts'
 import { fetchAhead } from '../../src/pump/page-ahead.ts'
 import { createEventLogSource } from '../../src/shield/event-logs.ts'
-import { createPageBudget } from '../../src/shield/page-budget.ts'
-import { createRedactor } from '../../src/shield/redact.ts'
+import { createPageBudget } from '../../src/shield/client/page-budget.ts'
+import { createRedactor } from '../../src/shield/redaction/redact.ts'
 import { entry } from './samples.ts'
 import { answer, emptyPage, type ShieldApi, startShieldApi } from './shield-api.ts'
 
@@ -31,7 +31,7 @@ it('six streams of a sink that hangs leave room for the pages of another one', a
     () => redactor,
   )
   const zone = { id: 101, name: 'shop', account: 'main' }
-  const request = { zone, day: dayOf(Date.now()), cursor: null, lane: 'live' } as const
+  const request = { zone, day: dayOf(Date.now()), cursor: null, priority: 'live' } as const
   const stop = new AbortController()
   const fetchFor = (sink: string) => source.fetchPage({ ...request, sink }, stop.signal)
   // From here on the size of a page is known.

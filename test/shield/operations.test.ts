@@ -75,7 +75,7 @@ describe('the rate limit update', () => {
     )
   })
 
-  it('names every fault at once, and asks nothing of the API', async () => {
+  it('names every apiError at once, and asks nothing of the API', async () => {
     const api = await started()
     const bad = { ruleName: 1, ruleConfiguration: { blockTime: 1, severityType: 9 } }
     await expect(updateRateLimit(api.client, 7, bad, never)).rejects.toThrow(

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { dayOf } from '../../src/domain/day.ts'
 import { fetchAhead } from '../../src/pump/page-ahead.ts'
 import { createEventLogSource } from '../../src/shield/event-logs.ts'
-import { createRedactor } from '../../src/shield/redact.ts'
+import { createRedactor } from '../../src/shield/redaction/redact.ts'
 import { entry } from './samples.ts'
 import { answer, emptyPage, type Reply, type ShieldApi, startShieldApi } from './shield-api.ts'
 
@@ -14,7 +14,7 @@ afterEach(async () => {
 })
 
 const zone = { id: 101, name: 'shop', account: 'main' }
-const request = { zone, day: dayOf(Date.now()), cursor: null, lane: 'live' } as const
+const request = { zone, day: dayOf(Date.now()), cursor: null, priority: 'live' } as const
 const page = { ...emptyPage, logs: [entry()] }
 
 async function ahead(signal: AbortSignal, ...replies: Reply[]) {
@@ -37,12 +37,12 @@ describe('a page that is fetched ahead', () => {
     await answered(api)
     await api.clock.advance(5_000)
     expect(read).not.toHaveBeenCalled()
-    expect(api.happenings.filter(({ name }) => name === 'ApiAnswered')).toEqual([])
+    expect(api.internalEvents.filter(({ name }) => name === 'ApiAnswered')).toEqual([])
     const taken = await fetched.take()
     expect(taken.page.events).toHaveLength(1)
     // Nobody waited for it, and the API did not take that long either.
     expect(taken.tookMs).toBeLessThan(1_000)
-    const told = api.happenings.filter((happening) => happening.name === 'ApiAnswered')
+    const told = api.internalEvents.filter((internalEvent) => internalEvent.name === 'ApiAnswered')
     expect(told.map(({ outcome, seconds }) => [outcome, seconds < 1])).toEqual([['ok', true]])
     taken.page.release()
     expect(api.budget.heldBytes).toBe(0)

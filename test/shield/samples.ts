@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from '../../src/domain/event.ts'
-import type { RedactionSettings } from '../../src/shield/redact.ts'
+import type { Json, JsonObject } from '../../src/domain/event/event.ts'
+import type { RedactionSettings } from '../../src/shield/redaction/redact.ts'
 
 export const zone = { id: 101, name: 'shop' }
 

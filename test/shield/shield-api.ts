@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { cancelled } from '../../src/domain/failure.ts'
-import { Secret } from '../../src/domain/secret.ts'
+import { Secret } from '../../src/domain/text/secret.ts'
 import type { Clock } from '../../src/ports/clock.ts'
-import { createShieldClient, type ShieldClient, type ShieldClientOptions } from '../../src/shield/client.ts'
-import { createPageBudget, type PageBudget } from '../../src/shield/page-budget.ts'
+import { createShieldClient, type ShieldClient, type ShieldClientOptions } from '../../src/shield/client/client.ts'
+import { createPageBudget, type PageBudget } from '../../src/shield/client/page-budget.ts'
 import { createFakeClock, type FakeClock } from '../fakes/fake-clock.ts'
-import { keepHappenings } from '../sinks/happenings.ts'
+import { keepInternalEvents } from '../sinks/internal-events.ts'
 import { listen, type Listening } from '../transport/listening.ts'
 
 const requestTimeoutMs = 4_987
@@ -17,7 +17,7 @@ export interface ShieldApi {
   readonly client: ShieldClient
   readonly budget: PageBudget
   readonly clock: FakeClock
-  readonly happenings: ReturnType<typeof keepHappenings>['happenings']
+  readonly internalEvents: ReturnType<typeof keepInternalEvents>['internalEvents']
   readonly requests: IncomingMessage[]
   /** Answers the next requests; the last one stays for all that follow. */
   reply(...replies: readonly Reply[]): void
@@ -34,7 +34,7 @@ export async function startShieldApi(changes: Partial<ShieldClientOptions> = {})
     reply?.(response, request)
   })
   const clock = createFakeClock(Date.now(), true)
-  const { telemetry, happenings } = keepHappenings()
+  const { telemetry, internalEvents } = keepInternalEvents()
   const budget = changes.budget ?? createPageBudget(64_000_000)
   const client = createShieldClient({
     baseUrl: server.url,
@@ -57,7 +57,7 @@ export async function startShieldApi(changes: Partial<ShieldClientOptions> = {})
     client,
     budget,
     clock,
-    happenings,
+    internalEvents,
     requests,
     reply: (...given) => {
       replies = [...given]

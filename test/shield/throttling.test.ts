@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Call } from '../../src/shield/client.ts'
-import { named } from '../sinks/happenings.ts'
+import type { Call } from '../../src/shield/client/client.ts'
+import { named } from '../sinks/internal-events.ts'
 import { answer, emptyPage, type ShieldApi, startShieldApi } from './shield-api.ts'
 
 const never = new AbortController().signal
@@ -18,7 +18,8 @@ async function started(): Promise<ShieldApi> {
   return api
 }
 
-const outcomes = ({ happenings }: ShieldApi) => named(happenings, 'ApiAnswered').map(({ outcome }) => outcome)
+const outcomes = ({ internalEvents }: ShieldApi) =>
+  named(internalEvents, 'ApiAnswered').map(({ outcome }) => outcome)
 
 describe('a 429', () => {
   it.each([
@@ -33,7 +34,7 @@ describe('a 429', () => {
     expect(waited).toBeGreaterThanOrEqual(2000)
     expect(waited).toBeLessThanOrEqual(5000)
     expect(outcomes(api)).toEqual(['throttled', 'ok'])
-    expect(named(api.happenings, 'ApiThrottled')).toMatchObject([
+    expect(named(api.internalEvents, 'ApiThrottled')).toMatchObject([
       { account: 'main', untilMs: beganAt + waited },
     ])
   })
@@ -62,7 +63,7 @@ describe('a 429', () => {
       expect(error).toMatchObject({ kind: 'wait', code: 'throttled' })
       await api.clock.advance(60_000)
     }
-    for (const { untilMs } of named(api.happenings, 'ApiThrottled')) pauses.push(untilMs)
+    for (const { untilMs } of named(api.internalEvents, 'ApiThrottled')) pauses.push(untilMs)
     const gaps = pauses.map((untilMs, index) => untilMs - (pauses[index - 1] ?? 0))
     expect(gaps.slice(1).every((gap) => gap > 0)).toBe(true)
     expect(api.requests.length).toBeLessThanOrEqual(9)

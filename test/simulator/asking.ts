@@ -21,7 +21,7 @@ export interface Asking {
   /** One page of the event logs; `token` null asks for the first one without a segment. */
   page(token: string | null, at?: { readonly zone?: number; readonly day?: string }): Promise<EventLogPage>
   /** All pages from one on, at most 200. */
-  sweep(token: string | null, at?: { readonly zone?: number; readonly day?: string }): Promise<EventLogPage[]>
+  scan(token: string | null, at?: { readonly zone?: number; readonly day?: string }): Promise<EventLogPage[]>
 }
 
 export interface AskOptions {
@@ -61,7 +61,7 @@ export async function startAsking(options: SimulatorOptions = {}): Promise<Askin
     if (reply.status !== 200) throw new Error(`${reply.status} for ${pathOf(token, at)}: ${reply.text}`)
     return reply.json() as EventLogPage
   }
-  const sweep: Asking['sweep'] = async (token, at = {}) => {
+  const scan: Asking['scan'] = async (token, at = {}) => {
     const pages = [await page(token, at)]
     for (let last = pages[0]; last?.hasMoreData === true; last = pages.at(-1)) {
       if (pages.length >= 200) throw new Error('the listing has no end')
@@ -69,7 +69,7 @@ export async function startAsking(options: SimulatorOptions = {}): Promise<Askin
     }
     return pages
   }
-  return { simulator, clock, ask, page, sweep }
+  return { simulator, clock, ask, page, scan }
 }
 
 export function pathOf(

@@ -8,7 +8,7 @@ const orders = ['oldest-first', 'newest-first', 'unordered'] as const
 const kinds = ['position', 'snapshot', 'anchor'] as const
 
 test('a quiet listing gives every entry once, whatever the order, the tokens and the forms', async () => {
-  const { simulator, sweep } = await startAsking({ pageSize: 7, days: 20 })
+  const { simulator, scan } = await startAsking({ pageSize: 7, days: 20 })
   simulator.append(101, today, 9, { timestampMs: (index) => noon - index * 3_000_000 })
   const expected = simulator.entries(101, today).map((entry) => entry.logId)
   expect(new Set(expected).size).toBe(29)
@@ -24,7 +24,7 @@ test('a quiet listing gives every entry once, whatever the order, the tokens and
     fc.asyncProperty(options, async (chosen) => {
       simulator.set(chosen satisfies SimulatorOptions)
       const literal = chosen.firstPage === 'omit' || chosen.firstPage === 'any' ? null : chosen.firstPage
-      const pages = await sweep(literal === 'empty' ? '' : literal)
+      const pages = await scan(literal === 'empty' ? '' : literal)
       expect(idsOf(pages).toSorted()).toEqual(expected.toSorted())
       expect(pages).toHaveLength(Math.ceil(29 / chosen.pageSize))
       for (const page of pages.slice(0, -1)) expect(page.logs).toHaveLength(chosen.pageSize)
@@ -34,21 +34,21 @@ test('a quiet listing gives every entry once, whatever the order, the tokens and
 })
 
 test('order is by event time, and an unordered listing keeps its order', async () => {
-  const { simulator, sweep } = await startAsking({ pageSize: 4, days: 10 })
+  const { simulator, scan } = await startAsking({ pageSize: 4, days: 10 })
   simulator.append(101, today, 1, { timestampMs: noon - 3_600_000 })
   const times = async () =>
-    (await sweep(null)).flatMap((page) => (page.logs ?? []).map((entry) => entry.timestamp))
+    (await scan(null)).flatMap((page) => (page.logs ?? []).map((entry) => entry.timestamp))
   const rising = await times()
   expect(rising).toEqual(rising.toSorted((a, b) => a - b))
   expect(rising.indexOf(noon - 3_600_000)).toBe(10)
   simulator.set({ order: 'newest-first' })
   expect(await times()).toEqual(rising.toReversed())
   simulator.set({ order: 'unordered' })
-  const before = idsOf(await sweep(null))
+  const before = idsOf(await scan(null))
   expect(await times()).not.toEqual(rising)
   simulator.append(101, today, 5)
   const held = new Set(before)
-  const after = idsOf(await sweep(null))
+  const after = idsOf(await scan(null))
   expect(after.filter((id) => held.has(id))).toEqual(before)
   expect(after.slice(0, 11)).not.toEqual(before)
 })
@@ -77,7 +77,7 @@ describe('entries that arrive while a newest-first listing is read', () => {
 
 test('a snapshot never shows what arrived after its first page, also when its tokens are kept', async () => {
   for (const order of orders) {
-    const { simulator, page, sweep } = await startAsking({
+    const { simulator, page, scan } = await startAsking({
       order,
       tokens: 'snapshot',
       pageSize: 3,
@@ -87,10 +87,10 @@ test('a snapshot never shows what arrived after its first page, also when its to
     const before = new Set(simulator.entries(101, today).map((entry) => entry.logId))
     const first = await page(null)
     simulator.append(101, today, 4, { timestampMs: (index) => noon - index * 7_000_000 })
-    const rest = await sweep(first.continuationToken)
+    const rest = await scan(first.continuationToken)
     expect(new Set(idsOf([first, ...rest]))).toEqual(before)
-    expect(idsOf(await sweep(rest.at(-1)?.continuationToken ?? null))).toEqual([])
-    expect(idsOf(await sweep(null))).toHaveLength(12)
+    expect(idsOf(await scan(rest.at(-1)?.continuationToken ?? null))).toEqual([])
+    expect(idsOf(await scan(null))).toHaveLength(12)
   }
 })
 
@@ -136,7 +136,7 @@ test('only the wanted form asks for the first page', async () => {
 
 describe('tokens', () => {
   test('name their zone and day, and work across midnight', async () => {
-    const { ask, page, sweep, clock, simulator } = await startAsking({ pageSize: 4, days: 10 })
+    const { ask, page, scan, clock, simulator } = await startAsking({ pageSize: 4, days: 10 })
     const { continuationToken } = await page(null)
     const token = continuationToken ?? ''
     expect((await ask(pathOf(token, { zone: 102 }))).status).toBe(400)
@@ -144,8 +144,8 @@ describe('tokens', () => {
     await clock.advance(13 * 3_600_000)
     simulator.append(101, '2026-11-21', 2)
     simulator.append(101, today, 1)
-    expect(idsOf(await sweep(token))).toHaveLength(7)
-    expect(idsOf(await sweep(null, { day: '2026-11-21' }))).toHaveLength(2)
+    expect(idsOf(await scan(token))).toHaveLength(7)
+    expect(idsOf(await scan(null, { day: '2026-11-21' }))).toHaveLength(2)
     await clock.advance(48 * 3_600_000)
     expect((await ask(pathOf(token))).text).toContain('invalid_datetime_window.event_logs')
   })
@@ -169,7 +169,7 @@ describe('tokens', () => {
 
   test('of a simulator that held more are refused, not answered with a fault of its own', async () => {
     const long = await startAsking({ pageSize: 5, days: 20, tokens: 'anchor' })
-    const pages = await long.sweep(null)
+    const pages = await long.scan(null)
     const { ask } = await startAsking({ pageSize: 5, days: 3, tokens: 'anchor' })
     expect((await ask(pathOf(pages.at(-2)?.continuationToken ?? ''))).status).toBe(400)
   })

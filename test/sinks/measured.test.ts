@@ -8,13 +8,13 @@ import type { AnySink } from '../../src/ports/sink.ts'
 import { createSink } from '../../src/sinks/registry.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 import { buildEvents, never, StreamLedger, streamOf } from './file/samples.ts'
-import { keepHappenings, named } from './happenings.ts'
+import { keepInternalEvents, named } from './internal-events.ts'
 
 function depsOf(output: Writable = new PassThrough()) {
-  const { telemetry, happenings } = keepHappenings()
+  const { telemetry, internalEvents } = keepInternalEvents()
   const format = createNativeFormat()
   const deps = { format, clock: systemClock, telemetry, version: '1.2.3', output }
-  return { deps, answers: () => named(happenings, 'SinkAnswered') }
+  return { deps, answers: () => named(internalEvents, 'SinkAnswered') }
 }
 
 function fileSink(path: string) {

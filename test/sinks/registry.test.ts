@@ -2,11 +2,11 @@ import { readdirSync } from 'node:fs'
 import { PassThrough } from 'node:stream'
 import { expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
-import type { SinkConfig } from '../../src/config/schema.ts'
+import type { SinkConfig } from '../../src/config/schema/schema.ts'
 import { createNativeFormat } from '../../src/formats/native.ts'
 import type { AnySink } from '../../src/ports/sink.ts'
 import { createSink, type SinkDeps, sinks } from '../../src/sinks/registry.ts'
-import { keepHappenings } from './happenings.ts'
+import { keepInternalEvents } from './internal-events.ts'
 
 /** What the configuration gives is what the sinks take: a mismatch fails the type check. */
 export const make = (config: SinkConfig, deps: SinkDeps): AnySink => createSink(config, deps)
@@ -22,7 +22,7 @@ it('makes the sink that the options name', async () => {
   const deps = {
     format: createNativeFormat(),
     clock: systemClock,
-    telemetry: keepHappenings().telemetry,
+    telemetry: keepInternalEvents().telemetry,
     version: '1.2.3',
     output: new PassThrough(),
   }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 
-/** How the far side behaves now. */
+/** How the destination behaves now. */
 export type Mood = 'well' | 'busy' | 'broken' | 'deaf' | 'forgetful' | 'slow' | 'gone'
 
 export const moods: readonly Mood[] = ['busy', 'broken', 'deaf', 'forgetful', 'slow', 'gone']

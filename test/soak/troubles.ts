@@ -1,4 +1,4 @@
-import { scenarios } from '../../src/simulator/scenarios.ts'
+import { scenarios } from '../../src/simulator/faults/scenarios.ts'
 import { createRandom, type Random } from '../pump/model/random.ts'
 import { moods } from './receiver.ts'
 import type { World } from './world.ts'
@@ -28,7 +28,7 @@ async function apiTrouble({ place }: World, random: Random, wait: Wait): Promise
 
 async function sinkTrouble({ receiver }: World, random: Random, wait: Wait): Promise<string> {
   receiver.mood = random.pick(moods)
-  const name = `far side: ${receiver.mood}`
+  const name = `destination: ${receiver.mood}`
   await wait(random.between(2, 10))
   receiver.mood = 'well'
   return name

@@ -14,7 +14,7 @@ export interface Verdict {
     readonly changed: number
     readonly keysWithTwoBodies: number
     /** Poison that is no dead letter, and dead letters that are no poison. */
-    readonly lettersWrong: number
+    readonly deadLettersWrong: number
     readonly deadLetters: number
   }
   readonly auditFailures: readonly string[]
@@ -36,10 +36,10 @@ export async function judge(
     days.flatMap((day) => place.simulator.entries(zone, day).map(({ logId }) => ({ zone, id: logId }))),
   )
   const file = compareFiles(place.events, place.simulator, zones, days)
-  const letters = await lettersOf(world)
+  const deadLetters = await deadLettersOf(world)
   const missing = all.filter(({ zone, id }) => !isPoison(id) && !receiver.taken.has(`${zone}/${id}`))
   const poison = new Set(all.filter(({ id }) => isPoison(id)).map(({ zone, id }) => `${zone}/${id}`))
-  const lettersWrong = [...poison.symmetricDifference(letters)]
+  const deadLettersWrong = [...poison.symmetricDifference(deadLetters)]
   const auditFailures: string[] = []
   for (const day of days) {
     const audit = await place.ended(['audit', '--zone', zones.join(','), '--day', day])
@@ -50,8 +50,8 @@ export async function judge(
     repeated: [...receiver.taken.values()].filter((times) => times > 1).length,
     changed: receiver.changed.size,
     keysWithTwoBodies: receiver.twoBodies.size,
-    lettersWrong: lettersWrong.length,
-    deadLetters: letters.size,
+    deadLettersWrong: deadLettersWrong.length,
+    deadLetters: deadLetters.size,
   }
   const faults = [
     ...(file.missing + file.repeated + file.strange > 0 ? [`files: ${file.examples.join(', ')}`] : []),
@@ -60,7 +60,7 @@ export async function judge(
     ...(http.keysWithTwoBodies > 0
       ? [`HTTP: ${http.keysWithTwoBodies} idempotency keys named two bodies`]
       : []),
-    ...(lettersWrong.length > 0 ? [`dead letters: ${lettersWrong.slice(0, 3).join(', ')}`] : []),
+    ...(deadLettersWrong.length > 0 ? [`dead letters: ${deadLettersWrong.slice(0, 3).join(', ')}`] : []),
     ...auditFailures.map((text) => `audit of ${text}`),
   ]
   const { missing: lost, repeated, strange } = file
@@ -75,7 +75,7 @@ export async function judge(
   }
 }
 
-async function lettersOf({ place }: World): Promise<Set<string>> {
+async function deadLettersOf({ place }: World): Promise<Set<string>> {
   const { code, stdout, stderr } = await place.ended(['dead-letters', 'list', '--json'])
   if (code !== 0) throw new Error(`dead-letters list ended with ${code}: ${stderr}`)
   const { deadLetters } = JSON.parse(stdout) as { deadLetters: { zone: number; id: string }[] }
@@ -88,7 +88,7 @@ export function textOf({ events, file, http, usage, redisBytesAnEvent, faults }:
     ['files', `${file.missing} lost, ${file.repeated} twice, ${file.strange} strange`],
     ['HTTP', `${http.missing} lost, ${http.repeated} more than once, ${http.changed} changed`],
     ['idempotency keys', `${http.keysWithTwoBodies} that named two bodies`],
-    ['dead letters', `${http.deadLetters}, ${http.lettersWrong} of them wrong`],
+    ['dead letters', `${http.deadLetters}, ${http.deadLettersWrong} of them wrong`],
     [
       'memory',
       `${usage.peakMegabytes.toFixed(0)} MB at most, ${usage.megabytesAnHour.toFixed(1)} MB an hour in the second half`,

@@ -7,7 +7,7 @@ import { simulated, workplaceAt, type Workplace } from '../e2e/workplace.ts'
 import type { SoakOptions } from './options.ts'
 import { startReceiver, type SoakReceiver } from './receiver.ts'
 
-/** Two shippers over one Redis, an API and a far side that this process plays, and files. */
+/** Two shippers over one Redis, an API and a destination that this process plays, and files. */
 export interface World {
   readonly place: Workplace
   readonly redis: TestRedisServer
@@ -20,7 +20,7 @@ export interface World {
   redisBytes(): Promise<number>
 }
 
-/** About one event in 400 is one that the far side never takes. */
+/** About one event in 400 is one that the destination never takes. */
 export function isPoison(id: string): boolean {
   return hash('sha1', id, 'buffer').readUInt16BE(0) < 65_536 / 400
 }

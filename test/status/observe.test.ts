@@ -24,7 +24,7 @@ async function observed() {
         apiClock,
         planner,
         settings,
-        active: (lane) => (lane === 'live' ? active : 0),
+        active: (priority) => (priority === 'live' ? active : 0),
       }),
   }
 }
@@ -34,8 +34,8 @@ describe('what is observed of the store', () => {
     const { stage, look } = await observed()
     stage.script.answer = listingOf([eventAt(0)], 5)
     await stage.pump()
-    const { pairs } = await look()
-    expect(pairs).toMatchObject([
+    const { routes } = await look()
+    expect(routes).toMatchObject([
       {
         zone: zone.id,
         lagSeconds: 0.1,
@@ -45,7 +45,7 @@ describe('what is observed of the store', () => {
       },
       { zone: 7, lagSeconds: 2 * 3600 + 0.1, gaps: 0 },
     ])
-    expect(pairs[1]).not.toHaveProperty('newestMs')
+    expect(routes[1]).not.toHaveProperty('newestMs')
   })
 
   it('lags more and more while polls fail, and less once they go well', async () => {
@@ -58,13 +58,13 @@ describe('what is observed of the store', () => {
     for (let hours = 0; hours < 3; hours++) {
       await stage.clock.advance(hourMs)
       await stage.pump()
-      lags.push((await look()).pairs[0]!.lagSeconds)
+      lags.push((await look()).routes[0]!.lagSeconds)
     }
     expect(lags.every((lag, index) => lag >= 3600 * (index + 1))).toBe(true)
     stage.script.answer = answer
     await stage.clock.advance(60_000)
     await stage.pump()
-    expect((await look()).pairs[0]!.lagSeconds).toBeLessThan(1)
+    expect((await look()).routes[0]!.lagSeconds).toBeLessThan(1)
   })
 
   it('counts streams by state, gaps and dead letters, and what waits, runs and backs off', async () => {
@@ -74,9 +74,9 @@ describe('what is observed of the store', () => {
     const gap = { zone: zone.id, sink: stream.sink, day: shiftDay(today, -5), reason: 'not_running' } as const
     await stage.store.catalogue.addGaps([{ ...gap, from: 1, to: 2, recordedAt: 3 }])
     const snapshot = await look(0)
-    expect(snapshot.pairs.map(({ gaps }) => gaps)).toEqual([1, 0])
-    expect(snapshot.streams).toEqual({ open: 2, settling: 0, closed: 0, expired: 0 })
-    const live = snapshot.queues.filter(({ lane }) => lane === 'live')
+    expect(snapshot.routes.map(({ gaps }) => gaps)).toEqual([1, 0])
+    expect(snapshot.streams).toEqual({ open: 2, settling: 0, complete: 0, expired: 0 })
+    const live = snapshot.queues.filter(({ priority }) => priority === 'live')
     const jobs = Object.fromEntries(live.map(({ state, jobs }) => [state, jobs]))
     expect(jobs).toMatchObject({ waiting: 1, active: 0, delayed: 1 })
     expect(snapshot.deadLetters).toEqual([{ sink: stream.sink, count: 0 }])

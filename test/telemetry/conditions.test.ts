@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Happening } from '../../src/domain/happening.ts'
+import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import { matching } from './log-lines.ts'
 import { day, failed, minute, setUp, streamOf } from './stage.ts'
 
@@ -29,17 +29,17 @@ describe('other conditions', () => {
     expect(log.lines()).toMatchObject([{ phase: 'begins' }, { phase: 'ends' }])
   })
 
-  it('guarded sweep: stands until the sweep completes', () => {
+  it('guarded scan: stands until the scan completes', () => {
     const { log, emit } = setUp()
-    emit({ name: 'SweepGuarded', stream: streamOf(101), guard: 'cursor_cycle', pages: 12 })
-    emit(failed(101, { code: 'sweep_guarded' }))
-    emit({ name: 'SweepGuarded', stream: streamOf(102), guard: 'cursor_cycle', pages: 12 })
-    emit({ name: 'SweepCompleted', stream: streamOf(101), kind: 'full', pages: 2, found: 1, seconds: 1 })
+    emit({ name: 'ScanGuarded', stream: streamOf(101), guard: 'cursor_cycle', pages: 12 })
+    emit(failed(101, { code: 'scan_guarded' }))
+    emit({ name: 'ScanGuarded', stream: streamOf(102), guard: 'cursor_cycle', pages: 12 })
+    emit({ name: 'ScanCompleted', stream: streamOf(101), kind: 'full', pages: 2, found: 1, seconds: 1 })
     expect(log.lines()).toHaveLength(1)
-    emit({ name: 'SweepCompleted', stream: streamOf(102), kind: 'full', pages: 2, found: 1, seconds: 1 })
+    emit({ name: 'ScanCompleted', stream: streamOf(102), kind: 'full', pages: 2, found: 1, seconds: 1 })
     expect(log.lines().map(({ event, phase }) => [event, phase])).toEqual([
-      ['SweepGuarded', 'begins'],
-      ['SweepGuarded', 'ends'],
+      ['ScanGuarded', 'begins'],
+      ['ScanGuarded', 'ends'],
     ])
   })
 
@@ -72,12 +72,12 @@ describe('other conditions', () => {
         gap: { zone: 101, sink: 'siem', day, from: 0, to: 1, reason: 'unreadable', recordedAt: 2 },
       },
     ],
-  ] satisfies [string, Happening][])(
+  ] satisfies [string, InternalEvent][])(
     '%s repeated: told at once, then every ten minutes with a count',
-    async (_, happening) => {
+    async (_, internalEvent) => {
       const { clock, log, emit, tick } = setUp()
       for (let elapsed = 0; elapsed < 12; elapsed++) {
-        emit(happening)
+        emit(internalEvent)
         await clock.advance(minute)
       }
       expect(log.lines().map(({ count }) => count)).toEqual([1, 11])
@@ -86,7 +86,7 @@ describe('other conditions', () => {
         tick()
       }
       expect(log.lines().map(({ count }) => count)).toEqual([1, 11, 12])
-      emit(happening)
+      emit(internalEvent)
       expect(log.lines()).toHaveLength(4)
     },
   )

@@ -1,5 +1,5 @@
 import type { Day } from '../../src/domain/day.ts'
-import type { StateSnapshot } from '../../src/domain/snapshot.ts'
+import type { StateSnapshot } from '../../src/domain/plan/snapshot.ts'
 import type { Zone } from '../../src/domain/stream.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
@@ -21,7 +21,7 @@ export function setUpMetrics() {
 }
 
 export function snapshotOf(zones: readonly Zone[], sinks: readonly string[], lagSeconds = 5): StateSnapshot {
-  const pairs = zones.flatMap(({ id }) =>
+  const routes = zones.flatMap(({ id }) =>
     sinks.map((sink) => ({
       zone: id,
       sink,
@@ -32,9 +32,9 @@ export function snapshotOf(zones: readonly Zone[], sinks: readonly string[], lag
     })),
   )
   return {
-    pairs,
-    streams: { open: 4, settling: 3, closed: 2, expired: 1 },
+    routes,
+    streams: { open: 4, settling: 3, complete: 2, expired: 1 },
     deadLetters: [{ sink: 'siem', count: 7 }],
-    queues: [{ lane: 'live', state: 'waiting', jobs: 9 }],
+    queues: [{ priority: 'live', state: 'waiting', jobs: 9 }],
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Failure } from '../../src/domain/failure.ts'
-import type { Happening } from '../../src/domain/happening.ts'
+import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import { metricDefinitions } from '../../src/telemetry/metric-definitions.ts'
 import { parseExposition, valueOf } from './exposition.ts'
 import { checkMetrics } from '../prometheus/promtool.ts'
@@ -64,7 +64,7 @@ describe('metrics', () => {
     const { metrics, telemetry } = setUpMetrics()
     metrics.prepare(known)
     const failure = new Failure('retry', 'timeout', 'no answer in time')
-    telemetry.emit({ name: 'StreamFailed', stream, lane: 'live', failure, retryAtMs: 0, count: 1 })
+    telemetry.emit({ name: 'StreamFailed', stream, priority: 'live', failure, retryAtMs: 0, count: 1 })
     const families = parseExposition(await metrics.text())
     const failures = (sink: string) =>
       valueOf(families, 'shieldlog_stream_failures_total', { sink, code: 'timeout' })
@@ -94,12 +94,12 @@ describe('metrics', () => {
   it('counts what happens', async () => {
     const { metrics, telemetry } = setUpMetrics()
     metrics.prepare(known)
-    const lane = 'live'
-    telemetry.emit({ name: 'PageFetched', stream, lane, events: 10, bytes: 99 })
+    const priority = 'live'
+    telemetry.emit({ name: 'PageFetched', stream, priority, events: 10, bytes: 99 })
     telemetry.emit({
       name: 'PageCommitted',
       stream,
-      lane,
+      priority,
       delivered: 6,
       duplicates: 3,
       late: 2,
@@ -115,12 +115,12 @@ describe('metrics', () => {
     const families = parseExposition(await metrics.text())
     const value = (name: string, labels: Record<string, string>) =>
       valueOf(families, `shieldlog_${name}`, labels)
-    const pair = { zone: '101', sink: 'siem' }
+    const route = { zone: '101', sink: 'siem' }
     expect(value('events_fetched_total', { zone: '101' })).toBe(10)
-    expect(value('pages_fetched_total', pair)).toBe(1)
-    expect(value('events_delivered_total', pair)).toBe(6)
-    expect(value('events_duplicate_total', pair)).toBe(3)
-    expect(value('events_late_total', pair)).toBe(2)
+    expect(value('pages_fetched_total', route)).toBe(1)
+    expect(value('events_delivered_total', route)).toBe(6)
+    expect(value('events_duplicate_total', route)).toBe(3)
+    expect(value('events_late_total', route)).toBe(2)
     expect(value('events_delivered_total', { zone: '102', sink: 'siem' })).toBe(0)
     expect(value('events_dead_lettered_total', { sink: 'siem', reason: 'refused' })).toBe(1)
     expect(value('event_delay_seconds_count', { sink: 'siem', priority: 'live' })).toBe(4)
@@ -129,16 +129,16 @@ describe('metrics', () => {
     expect(value('sink_bytes_total', { sink: 'siem' })).toBe(500)
     expect(value('sink_requests_total', { sink: 'siem', outcome: 'timeout' })).toBe(1)
     expect(value('clock_skew_seconds', { account: 'default' })).toBe(-1.5)
-    expect(value('gaps_recorded_total', { ...pair, reason: 'zone_gone' })).toBe(1)
+    expect(value('gaps_recorded_total', { ...route, reason: 'zone_gone' })).toBe(1)
   })
 
   it('forgets what left the configuration, keeps what stays, and takes back nothing that comes late', async () => {
     const { metrics, telemetry } = setUpMetrics()
     metrics.prepare(known)
-    const fetched = (zone: number): Happening => ({
+    const fetched = (zone: number): InternalEvent => ({
       name: 'PageFetched',
       stream: { ...stream, zone },
-      lane: 'live',
+      priority: 'live',
       events: 1,
       bytes: 1,
     })
@@ -181,22 +181,22 @@ describe('metrics', () => {
     const zones = Array.from({ length: 500 }, (_, index) => ({ ...shop, id: index + 1, name: `z${index}` }))
     metrics.prepare({ ...known, zones })
     const snapshot = snapshotOf(zones, known.sinks)
-    const pairs = snapshot.pairs.map((pair) => ({ ...pair, newestMs: 1_800_000_000_000 }))
-    metrics.readState(() => Promise.resolve({ ...snapshot, pairs }))
+    const routes = snapshot.routes.map((route) => ({ ...route, newestMs: 1_800_000_000_000 }))
+    metrics.readState(() => Promise.resolve({ ...snapshot, routes }))
     const families = parseExposition(await metrics.text())
-    const perPair = new Map<string, number>()
+    const perRoute = new Map<string, number>()
     const perZone = new Map<string, number>()
     for (const { samples } of families.values())
       for (const { labels } of samples) {
         const { zone, sink } = labels
         if (zone === undefined) continue
-        const counts = sink === undefined ? perZone : perPair
+        const counts = sink === undefined ? perZone : perRoute
         const key = sink === undefined ? zone : `${zone} ${sink}`
         counts.set(key, (counts.get(key) ?? 0) + 1)
       }
-    expect(perPair.size).toBe(1000)
+    expect(perRoute.size).toBe(1000)
     expect(perZone.size).toBe(500)
-    expect(Math.max(...perPair.values()) + Math.max(...perZone.values())).toBeLessThanOrEqual(25)
+    expect(Math.max(...perRoute.values()) + Math.max(...perZone.values())).toBeLessThanOrEqual(25)
     expect(valueOf(families, 'shieldlog_zone_lag_seconds', { zone: '500', sink: 'siem' })).toBe(5)
   })
 })

@@ -1,6 +1,6 @@
 import { readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { pairsOf, parseDockerfile, type Stage } from '../image/instructions.ts'
+import { routesOf, parseDockerfile, type Stage } from '../image/instructions.ts'
 import { fencesOf } from '../docs/fences.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { runCommand } from '../setup/run-command.ts'
@@ -34,7 +34,7 @@ export async function tracedTo(
   const folder = temporaryFolder()
   symlinkSync(join(projectFolder, 'node_modules'), join(folder, 'node_modules'))
   await runCommand('sh', ['-ec', write.replaceAll(sdkFolder, folder)])
-  const said = Object.entries(pairsOf(textOf('ENV'))).map(([name, text]) => [
+  const said = Object.entries(routesOf(textOf('ENV'))).map(([name, text]) => [
     name,
     text.replaceAll(sdkFolder, folder),
   ])

@@ -1,7 +1,7 @@
 import type { Day } from '../../src/domain/day.ts'
 import { Failure } from '../../src/domain/failure.ts'
 import type { FailureCode, FailureKind } from '../../src/domain/failure.ts'
-import type { Happening } from '../../src/domain/happening.ts'
+import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import type { LogLevel } from '../../src/telemetry/logger.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
@@ -11,7 +11,7 @@ import { keepLog } from './log-lines.ts'
 
 export const day = '2026-11-20' as Day
 export const minute = 60_000
-export const lane = 'live' as const
+export const priority = 'live' as const
 
 export function setUp(level: LogLevel = 'info', zoneCount = 500) {
   const clock = createFakeClock()
@@ -30,7 +30,8 @@ export function setUp(level: LogLevel = 'info', zoneCount = 500) {
     clock,
   })
   /** Something that happens all the time and drives what is due. */
-  const tick = () => telemetry.emit({ name: 'PageFetched', stream: streamOf(101), lane, events: 0, bytes: 0 })
+  const tick = () =>
+    telemetry.emit({ name: 'PageFetched', stream: streamOf(101), priority, events: 0, bytes: 0 })
   return {
     clock,
     log,
@@ -38,7 +39,7 @@ export function setUp(level: LogLevel = 'info', zoneCount = 500) {
     telemetry,
     known,
     tick,
-    emit: (happening: Happening) => telemetry.emit(happening),
+    emit: (internalEvent: InternalEvent) => telemetry.emit(internalEvent),
   }
 }
 
@@ -61,11 +62,11 @@ export function failed(
     message?: string
     retryAtMs?: number
   } = {},
-): Happening {
+): InternalEvent {
   const failure = new Failure(kind, code, message)
-  return { name: 'StreamFailed', stream: streamOf(zone, sink), lane, failure, retryAtMs, count: 1 }
+  return { name: 'StreamFailed', stream: streamOf(zone, sink), priority, failure, retryAtMs, count: 1 }
 }
 
-export function recovered(zone: number, sink = 'archive'): Happening {
+export function recovered(zone: number, sink = 'archive'): InternalEvent {
   return { name: 'StreamRecovered', stream: streamOf(zone, sink), failures: 3, seconds: 90 }
 }

@@ -1,30 +1,30 @@
 import { describe, expect, it } from 'vitest'
-import type { StateSnapshot } from '../../src/domain/snapshot.ts'
+import type { StateSnapshot } from '../../src/domain/plan/snapshot.ts'
 import type { Zone } from '../../src/domain/stream.ts'
 import { parseExposition, valueOf } from './exposition.ts'
 import { blog, known, setUpMetrics, shop, snapshotOf } from './known.ts'
 
 describe('the gauges of shared state', () => {
-  const pair = { zone: '101', sink: 'siem' }
+  const route = { zone: '101', sink: 'siem' }
 
   it('come from the store, of configured zones and sinks only', async () => {
     const { metrics } = setUpMetrics()
     metrics.prepare(known)
     const gone: Zone = { id: 999, name: 'gone', account: 'default' }
     const snapshot = snapshotOf([shop, blog, gone], [...known.sinks, 'old'])
-    const pairs = snapshot.pairs.map((one) =>
+    const routes = snapshot.routes.map((one) =>
       one.zone === 102 ? { ...one, newestMs: 1_800_000_000_250, timeToLossSeconds: Infinity } : one,
     )
-    metrics.readState(() => Promise.resolve({ ...snapshot, pairs }))
+    metrics.readState(() => Promise.resolve({ ...snapshot, routes }))
     const families = parseExposition(await metrics.text())
     const value = (name: string, labels: Record<string, string>) =>
       valueOf(families, `shieldlog_${name}`, labels)
     expect(families.get('shieldlog_zone_lag_seconds')!.samples).toHaveLength(4)
-    expect(value('zone_caught_up_timestamp_seconds', pair)).toBe(1_800_000_000.5)
-    expect(value('zone_newest_event_timestamp_seconds', pair)).toBeUndefined()
-    expect(value('zone_newest_event_timestamp_seconds', { ...pair, zone: '102' })).toBe(1_800_000_000.25)
-    expect(value('time_to_loss_seconds', { ...pair, zone: '102' })).toBe(Infinity)
-    expect(value('gaps', pair)).toBe(2)
+    expect(value('zone_caught_up_timestamp_seconds', route)).toBe(1_800_000_000.5)
+    expect(value('zone_newest_event_timestamp_seconds', route)).toBeUndefined()
+    expect(value('zone_newest_event_timestamp_seconds', { ...route, zone: '102' })).toBe(1_800_000_000.25)
+    expect(value('time_to_loss_seconds', { ...route, zone: '102' })).toBe(Infinity)
+    expect(value('gaps', route)).toBe(2)
     expect(value('streams', { state: 'settling' })).toBe(3)
     expect(value('dead_letters', { sink: 'siem' })).toBe(7)
     expect(value('dead_letters', { sink: 'archive' })).toBe(0)
@@ -46,7 +46,7 @@ describe('the gauges of shared state', () => {
     expect(asked).toBe(1)
     await clock.advance(2000)
     const families = parseExposition(await metrics.text())
-    expect(valueOf(families, 'shieldlog_zone_lag_seconds', pair)).toBe(7)
+    expect(valueOf(families, 'shieldlog_zone_lag_seconds', route)).toBe(7)
     expect(asked).toBe(1)
     metrics.prepare(known)
     await metrics.text()
@@ -80,11 +80,11 @@ describe('the gauges of shared state', () => {
     await clock.advance(100_000)
     const down = parseExposition(await metrics.text())
     expect(valueOf(down, 'shieldlog_state_up')).toBe(0)
-    expect(valueOf(down, 'shieldlog_zone_lag_seconds', pair)).toBe(105)
-    expect(valueOf(down, 'shieldlog_time_to_loss_seconds', pair)).toBe(89_900)
+    expect(valueOf(down, 'shieldlog_zone_lag_seconds', route)).toBe(105)
+    expect(valueOf(down, 'shieldlog_time_to_loss_seconds', route)).toBe(89_900)
     for (const name of ['streams', 'gaps', 'dead_letters', 'queue_jobs', 'zone_caught_up_timestamp_seconds'])
       expect(down.get(`shieldlog_${name}`)!.samples, name).toEqual([])
-    expect(valueOf(down, 'shieldlog_events_late_total', pair)).toBe(0)
+    expect(valueOf(down, 'shieldlog_events_late_total', route)).toBe(0)
   })
 
   it('hold a scrape for four seconds at most when the store hangs, and ask it once a minute', async () => {
@@ -106,11 +106,11 @@ describe('the gauges of shared state', () => {
     await clock.untilSleeping()
     expect(questions).toHaveLength(2)
     questions[1]!(snapshotOf(known.zones, known.sinks, 1))
-    expect(valueOf(parseExposition(await second), 'shieldlog_zone_lag_seconds', pair)).toBe(1)
+    expect(valueOf(parseExposition(await second), 'shieldlog_zone_lag_seconds', route)).toBe(1)
 
     // The abandoned answer is older than what is known by now.
     questions[0]!(snapshotOf(known.zones, known.sinks, 77))
-    expect(valueOf(parseExposition(await metrics.text()), 'shieldlog_zone_lag_seconds', pair)).toBe(1)
+    expect(valueOf(parseExposition(await metrics.text()), 'shieldlog_zone_lag_seconds', route)).toBe(1)
     expect(clock.sleeping()).toBe(0)
   })
 })

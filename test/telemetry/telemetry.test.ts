@@ -1,22 +1,22 @@
 import { describe, expect, it } from 'vitest'
-import type { Happening } from '../../src/domain/happening.ts'
+import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { createTelemetry } from '../../src/telemetry/telemetry.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 import { parseExposition, valueOf } from './exposition.ts'
-import { failed, lane, setUp, streamOf } from './stage.ts'
+import { failed, priority, setUp, streamOf } from './stage.ts'
 
 describe('emit', () => {
   it('writes no line per page at info, and tells all at debug', () => {
     for (const level of ['info', 'debug'] as const) {
       const { log, emit } = setUp(level)
       emit({ name: 'ApiAnswered', account: 'default', operation: 'event_logs', outcome: 'ok', seconds: 0.1 })
-      emit({ name: 'PageFetched', stream: streamOf(101), lane, events: 1, bytes: 2 })
+      emit({ name: 'PageFetched', stream: streamOf(101), priority, events: 1, bytes: 2 })
       emit({
         name: 'PageCommitted',
         stream: streamOf(101),
-        lane,
+        priority,
         delivered: 1,
         duplicates: 0,
         late: 0,
@@ -25,7 +25,7 @@ describe('emit', () => {
         commitSeconds: 0.1,
       })
       emit({ name: 'SinkAnswered', sink: 'siem', outcome: 'ok', seconds: 0.1, bytes: 3 })
-      emit({ name: 'SweepCompleted', stream: streamOf(101), kind: 'full', pages: 1, found: 1, seconds: 1 })
+      emit({ name: 'ScanCompleted', stream: streamOf(101), kind: 'full', pages: 1, found: 1, seconds: 1 })
       expect(log.lines()).toHaveLength(level === 'info' ? 0 : 5)
       for (const line of log.lines()) expect(line['event']).toBeTypeOf('string')
     }
@@ -57,15 +57,16 @@ describe('emit', () => {
       { name: 'StreamFailed' },
       { name: 'Nothing' },
     ]
-    for (const happening of bad) expect(() => telemetry.emit(happening as Happening)).not.toThrow()
-    telemetry.emit({ name: 'PageFetched', stream: streamOf(101), lane, events: 4, bytes: 1 })
+    for (const internalEvent of bad)
+      expect(() => telemetry.emit(internalEvent as InternalEvent)).not.toThrow()
+    telemetry.emit({ name: 'PageFetched', stream: streamOf(101), priority, events: 4, bytes: 1 })
     const families = parseExposition(await metrics.text())
     expect(valueOf(families, 'shieldlog_events_fetched_total', { zone: '101' })).toBe(4)
   })
 
   it('says that it could not tell', () => {
     const { log, telemetry } = setUp()
-    telemetry.emit({ name: 'GapFound' } as Happening)
+    telemetry.emit({ name: 'GapFound' } as InternalEvent)
     expect(
       log.lines().some(({ event, msg }) => event === 'TelemetryFailed' && /GapFound/.test(String(msg))),
     ).toBe(true)
@@ -76,7 +77,7 @@ describe('emit', () => {
     emit({ name: 'Started', version: '1.2.3', zones: 2, sinks: ['archive'], state: 'sqlite:./var/x.db' })
     emit({ name: 'ServerListening', address: 'http://127.0.0.1:9871' })
     emit(failed(101))
-    emit({ name: 'ConfigRefused', faults: ['poll.everySeconds: -1', 'zones: none'] })
+    emit({ name: 'ConfigRefused', errors: ['poll.everySeconds: -1', 'zones: none'] })
     emit({ name: 'Stopping', signal: 'SIGTERM' })
     emit({ name: 'Stopped' })
     expect(log.lines().map(({ event }) => event)).toEqual([
@@ -105,7 +106,7 @@ describe('emit', () => {
     const answer = { id: hostile, reason: 'refused', answer: hostile.repeat(100) } as const
     const deadLettered = [answer]
     const page = { delivered: 0, duplicates: 0, late: 0, delaysSeconds: [], commitSeconds: 0 }
-    emit({ name: 'PageCommitted', stream: streamOf(101), lane, deadLettered, ...page })
+    emit({ name: 'PageCommitted', stream: streamOf(101), priority, deadLettered, ...page })
     expect(log.lines().map(({ event }) => event)).toEqual([
       'StreamFailed',
       'IdSeenWithOtherTime',

@@ -7,7 +7,7 @@ import { createTickTracing, createTracer } from '../../src/telemetry/tracing.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 import { registerRecorder, unregisterRecorder, type RecordedSpan } from './span-recorder.ts'
 
-const facts: SpanFacts = { zone: 101, day: parseDay('2026-11-20')!, sink: 'siem', lane: 'live' }
+const facts: SpanFacts = { zone: 101, day: parseDay('2026-11-20')!, sink: 'siem', priority: 'live' }
 const told = {
   'shieldlog.zone': 101,
   'shieldlog.day': '2026-11-20',

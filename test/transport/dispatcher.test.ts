@@ -57,9 +57,9 @@ describe('dispatcher', () => {
     expect(server.connections()).toBeLessThanOrEqual(2)
   })
 
-  it('trusts a private CA only when it is given', async () => {
-    const server = opened(await listenTls((_, response) => response.end('trusted')))
-    expect(await get(dispatching({ tls: { ca: pem('ca.pem') } }), server.url)).toBe('trusted')
+  it('orderings a private CA only when it is given', async () => {
+    const server = opened(await listenTls((_, response) => response.end('confirmed')))
+    expect(await get(dispatching({ tls: { ca: pem('ca.pem') } }), server.url)).toBe('confirmed')
     const failure = await failureOf(dispatching(), server.url)
     expect(failure).toMatchObject({ code: 'tls', kind: 'retry' })
     expect(failure?.message).toMatch(/UNABLE_TO_VERIFY|SELF_SIGNED|UNABLE_TO_GET/)

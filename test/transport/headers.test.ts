@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fingerprintOf } from '../../src/domain/fingerprint.ts'
+import { fingerprintOf } from '../../src/domain/event/fingerprint.ts'
 import { backoffMs } from '../../src/transport/backoff.ts'
 import { httpDateOf } from '../../src/transport/http-date.ts'
 import { networkFailure } from '../../src/transport/network-failure.ts'

@@ -1,6 +1,6 @@
-import type { Event } from '../../domain/event.ts'
+import type { Event } from '../../domain/event/event.ts'
 import { cancelled } from '../../domain/failure.ts'
-import type { Cursor } from '../../domain/page.ts'
+import type { Cursor } from '../../domain/event/page.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Source } from '../../ports/source.ts'
 import type { PartEnd } from '../audit/audited-sink.ts'

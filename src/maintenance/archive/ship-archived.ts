@@ -1,9 +1,9 @@
-import { beginArchiveScan, endArchiveScan } from '../../domain/archive-scan.ts'
-import { firstPlannedDay } from '../../domain/plan.ts'
-import { countMinute, type MinuteCount } from '../../domain/seen.ts'
-import { isReadable } from '../../domain/stream-state.ts'
+import { beginArchiveScan, endArchiveScan } from '../../domain/scan/archive-scan.ts'
+import { firstPlannedDay } from '../../domain/plan/plan.ts'
+import { countMinute, type MinuteCount } from '../../domain/event/seen.ts'
+import { isReadable } from '../../domain/plan/stream-state.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
-import { noTrust } from '../../domain/trust.ts'
+import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import type { AnySink } from '../../ports/sink.ts'
 import { ArchiveSource, pagesOf, type ArchivedPiece, type Unreadable } from './archive-source.ts'
 import { beginAnew } from '../begin-anew.ts'
@@ -44,9 +44,17 @@ export interface Archived extends Readonly<Unreadable> {
  */
 export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: AbortSignal): Promise<Archived> {
   const { stream, zone, sink, progressed, request: id } = job
-  const wish = { id, source: 'archive' } as const
-  const held: PumpJob = { stream, zone, sink, lane: 'backfill', trust: noTrust, wish, mayGoOn: () => false }
-  const prepare = () => withStream(held, deps, (session) => begin(session, wish.id))
+  const readRequest = { id, source: 'archive' } as const
+  const held: PumpJob = {
+    stream,
+    zone,
+    sink,
+    priority: 'backfill',
+    ordering: unknownOrdering,
+    readRequest,
+    mayGoOn: () => false,
+  }
+  const prepare = () => withStream(held, deps, (session) => begin(session, readRequest.id))
   if ((await patiently(prepare, deps, signal)) === 'index dropped') return compareCounts(job, deps)
   const source = new ArchiveSource(job.read, deps.clock)
   const tally = createTally()
@@ -55,11 +63,19 @@ export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: Abo
     const pump = async (abort: AbortSignal) => {
       const failure = await pumpStream(held, { ...deps, source }, abort)
       const { archives, lastRequest } = (await deps.store.ledger.read(stream)) ?? {}
-      tally.found(archives?.[wish.id]?.found ?? (lastRequest?.id === wish.id ? (lastRequest.found ?? 0) : 0))
+      tally.found(
+        archives?.[readRequest.id]?.found ??
+          (lastRequest?.id === readRequest.id ? (lastRequest.found ?? 0) : 0),
+      )
       progressed(tally.shipped(), Math.max(0, source.events - tally.shipped()))
       return failure
     }
-    const served = await serveRequest(stream, wish, { store, clock, pump, now: () => clock.now() }, signal)
+    const served = await serveRequest(
+      stream,
+      readRequest,
+      { store, clock, pump, now: () => clock.now() },
+      signal,
+    )
     const { deadLetters: refused, outcome, reason } = served
     const shipped = tally.shipped()
     const leftOut = outcome === 'left_out' ? { leftOut: reason ?? shippedUnknown } : {}
@@ -91,12 +107,12 @@ async function begin(session: Session, request: string): Promise<'begun' | 'inde
   return 'index dropped'
 }
 
-/** Whether polls will come to the day, which then belongs to them. A day that nobody polls must not wait for a sweep. */
+/** Whether polls will come to the day, which then belongs to them. A day that nobody polls must not wait for a scan. */
 async function isPolled({ job, deps, policy, now }: Session): Promise<boolean> {
   const { zone, day, sink } = job.stream
   if (!isReadable(day, now(), policy)) return false
-  const pair = (await deps.store.catalogue.routes()).find((each) => each.zone === zone && each.sink === sink)
-  return day >= (pair?.firstDay ?? firstPlannedDay(now(), policy))
+  const route = (await deps.store.catalogue.routes()).find((each) => each.zone === zone && each.sink === sink)
+  return day >= (route?.firstDay ?? firstPlannedDay(now(), policy))
 }
 
 /** Of such a day counts and hashes are left: where they tell that all of it was shipped, nothing is to be done. */

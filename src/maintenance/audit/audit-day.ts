@@ -1,9 +1,9 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
 import { startOf, type Day } from '../../domain/day.ts'
 import { isFailure } from '../../domain/failure.ts'
-import type { Policy } from '../../domain/policy.ts'
-import type { MinuteCount } from '../../domain/seen.ts'
-import { stateOf } from '../../domain/stream-state.ts'
+import type { Policy } from '../../domain/plan/policy.ts'
+import type { MinuteCount } from '../../domain/event/seen.ts'
+import { stateOf } from '../../domain/plan/stream-state.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
 import type { Store } from '../../ports/store.ts'
 import type { StreamAudit } from './audit-report.ts'
@@ -110,19 +110,19 @@ async function judge(
       continue
     }
     const parts = await differingParts(subject.sink, subject.stream, deps, signal)
-    let [surplus, held] = [0, 0]
-    for (const difference of differences) surplus += difference.surplus
+    let [extra, held] = [0, 0]
+    for (const difference of differences) extra += difference.extra
     for (const { count } of after) held += count
     return {
       zone: zone.id,
       name: zone.name,
       day: subject.stream.day,
       sink: subject.stream.sink,
-      isEqual: missing.due === 0 && surplus === 0 && parts.every(({ fault }) => fault === 'foreign'),
+      isEqual: missing.due === 0 && extra === 0 && parts.every(({ problem }) => problem === 'foreign'),
       listed: listed.listing.events,
       ledger: held,
       missing: missing.due,
-      surplus,
+      extra,
       notYetDue: missing.notYetDue,
       ...(checkpoint?.caughtUpAtMs !== undefined && {
         caughtUpAt: new Date(checkpoint.caughtUpAtMs).toISOString(),

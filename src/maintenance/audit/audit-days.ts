@@ -87,7 +87,7 @@ async function look(zone: Zone, day: Day, deps: AuditDaysDeps): Promise<Found> {
 interface Gain {
   readonly sink: string
   readonly stream?: Pick<StreamAudit, 'repaired'>
-  readonly file?: Pick<FileAudit, 'restored' | 'adopted'>
+  readonly file?: Pick<FileAudit, 'restored' | 'kept'>
   readonly error?: string
 }
 
@@ -122,14 +122,14 @@ async function repairOne(
   if (typeof listing === 'string') return { error: listing }
   let gain: Omit<Gain, 'sink'> = {}
   try {
-    const nothing = { unseen: 0, adopted: 0 }
+    const nothing = { unseen: 0, kept: 0 }
     const files = looked === undefined ? nothing : await deps.correct({ stream, zone, looked, listing })
-    if (looked !== undefined) gain = { file: { restored: 0, adopted: files.adopted } }
+    if (looked !== undefined) gain = { file: { restored: 0, kept: files.kept } }
     // Also where nothing is missing: whoever opens the sink cuts what lies beyond the committed lengths.
     const shipped = await deps.ship(stream, zone)
     const restored = Math.min(files.unseen, shipped)
     return {
-      ...(looked !== undefined && { file: { restored, adopted: files.adopted } }),
+      ...(looked !== undefined && { file: { restored, kept: files.kept } }),
       ...(isMissing && { stream: { repaired: shipped - restored } }),
     }
   } catch (error) {

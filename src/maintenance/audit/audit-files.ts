@@ -1,15 +1,15 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
-import type { Identity } from '../../domain/event.ts'
+import type { Identity } from '../../domain/event/event.ts'
 import { cancelled, Failure } from '../../domain/failure.ts'
-import { minuteOf, unpackFingerprints, type MinuteCount } from '../../domain/seen.ts'
+import { minuteOf, unpackFingerprints, type MinuteCount } from '../../domain/event/seen.ts'
 import { streamKey, type Stream, type Zone } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Store } from '../../ports/store.ts'
-import { seenAs } from '../../pump/adopt.ts'
+import { seenAs } from '../../pump/last-copies.ts'
 import type { FileAudit, FileMinute } from './audit-report.ts'
 import { differingParts, type AuditedSink, type PartEnd, type PartsDeps } from './audited-sink.ts'
 import { proves } from './compare-ledger.ts'
-import { DoubtfulMinute, FaultTally, MinuteTally } from './line-tally.ts'
+import { DoubtfulMinute, ProblemTally, MinuteTally } from './line-tally.ts'
 
 export interface AuditFilesDeps extends PartsDeps {
   readonly store: Store
@@ -39,7 +39,7 @@ const pauseMs = 100
 interface Snapshot {
   readonly checkpoint: Checkpoint
   readonly ledger: readonly MinuteCount[]
-  readonly letters: readonly Identity[]
+  readonly deadLetters: readonly Identity[]
 }
 
 /**
@@ -53,11 +53,11 @@ export async function auditFiles(
   signal: AbortSignal,
 ): Promise<FilesLooked> {
   const snapshot = await readSnapshot(stream, deps, signal)
-  const { checkpoint, ledger, letters } = snapshot
+  const { checkpoint, ledger, deadLetters } = snapshot
   const expected = new MinuteTally(ledger)
-  for (const letter of letters) expected.add(letter, -1)
-  const faults = new FaultTally()
-  const { lines, tally, ends } = await countLines({ stream, sink, snapshot }, faults, signal)
+  for (const deadLetter of deadLetters) expected.add(deadLetter, -1)
+  const problems = new ProblemTally()
+  const { lines, tally, ends } = await countLines({ stream, sink, snapshot }, problems, signal)
   const doubtful = expected.differing(tally)
   const holes = { absent: new Map<number, bigint[]>(), strange: new Map<number, bigint[]>() }
   const room = { absent: eventsAtOnce, strange: eventsAtOnce }
@@ -65,10 +65,10 @@ export async function auditFiles(
   let isByCounts = false
   for (const some of rounds(doubtful, expected, tally)) {
     const looked = await loadMinutes(some, stream, snapshot, deps)
-    await lookAtLines({ stream, sink, snapshot }, looked, faults, signal)
+    await lookAtLines({ stream, sink, snapshot }, looked, problems, signal)
     for (const [minute, each] of looked) {
       const report = each.report(minute, expected.at(minute))
-      if (report.missing + report.surplus > 0) minutes.push(report)
+      if (report.missing + report.extra > 0) minutes.push(report)
       isByCounts ||= each.isByCounts
       for (const kind of ['absent', 'strange'] as const) {
         const some = [...each[kind]()].slice(0, room[kind])
@@ -80,12 +80,13 @@ export async function auditFiles(
   const parts = await differingParts(sink, stream, deps, signal)
   const dropped = checkpoint.counters.dropped ?? 0
   const elsewhere = linesElsewhere(checkpoint, parts)
-  let [absent, surplus, held] = [0, 0, 0]
-  for (const { missing, surplus: more } of minutes) [absent, surplus] = [absent + missing, surplus + more]
+  let [absent, extra, held] = [0, 0, 0]
+  for (const { missing, extra: more } of minutes) [absent, extra] = [absent + missing, extra + more]
   for (const { count } of ledger) held += count
   // Which ones were dropped, or stand in the parts of another host, nobody knows here; how many is known.
   const missing = Math.max(0, absent - dropped - elsewhere)
-  const isSound = missing + surplus + faults.total === 0 && parts.every(({ fault }) => fault === 'foreign')
+  const isSound =
+    missing + extra + problems.total === 0 && parts.every(({ problem }) => problem === 'foreign')
   return {
     checkpoint,
     report: {
@@ -96,13 +97,13 @@ export async function auditFiles(
       isEqual: isSound,
       lines,
       ledger: held,
-      deadLetters: letters.length,
+      deadLetters: deadLetters.length,
       dropped,
       missing,
-      faults: faults.counts,
+      problems: problems.counts,
       isByCounts,
-      minutes: missing + surplus === 0 ? [] : minutes,
-      faultyLines: faults.named(),
+      minutes: missing + extra === 0 ? [] : minutes,
+      badLines: problems.named(),
       parts,
     },
     ...(missing === 0 || elsewhere > 0 ? { ...holes, absent: new Map() } : holes),
@@ -117,7 +118,7 @@ function linesElsewhere({ committed }: Checkpoint, parts: FileAudit['parts']): n
   return lines
 }
 
-/** Committed lengths, ledger and letters of one commit, without a fence. */
+/** Committed lengths, ledger and dead letters of one commit, without a fence. */
 async function readSnapshot(
   stream: Stream,
   { store, clock }: AuditFilesDeps,
@@ -130,9 +131,9 @@ async function readSnapshot(
       throw new Failure('refuse', 'rejected', `the state knows nothing of ${streamKey(stream)}: ${why}`)
     }
     const ledger = await store.ledger.minutes(stream)
-    const letters = await store.deadLetters.keys(stream)
+    const deadLetters = await store.deadLetters.keys(stream)
     const isStill = (await store.ledger.read(stream))?.commit === checkpoint.commit
-    if (isStill) return { checkpoint, ledger, letters }
+    if (isStill) return { checkpoint, ledger, deadLetters }
     await clock.sleep(pauseMs, signal)
   }
   throw new Failure('retry', 'held', `${streamKey(stream)} is written to without a pause: try again later`)
@@ -146,7 +147,7 @@ interface Subject {
 
 async function countLines(
   { stream, sink, snapshot }: Subject,
-  faults: FaultTally,
+  problems: ProblemTally,
   signal: AbortSignal,
 ): Promise<{ lines: number; tally: MinuteTally; ends: Map<string, PartEnd> }> {
   const tally = new MinuteTally()
@@ -158,15 +159,15 @@ async function countLines(
     if ('identities' in piece) {
       lines += piece.identities.length
       for (const [index, identity] of piece.identities.entries()) {
-        if (identity === undefined) faults.add({ part, line: piece.from + index, fault: 'unreadable' })
+        if (identity === undefined) problems.add({ part, line: piece.from + index, problem: 'unreadable' })
         else tally.add(identity)
       }
       continue
     }
     ends.set(part, piece)
     const line = piece.wholeLines + 1
-    if (piece.damage !== undefined) faults.add({ part, line, fault: 'damaged', why: piece.damage })
-    else if (piece.isTorn) faults.add({ part, line, fault: 'torn' })
+    if (piece.damage !== undefined) problems.add({ part, line, problem: 'damaged', why: piece.damage })
+    else if (piece.isTorn) problems.add({ part, line, problem: 'torn' })
   }
   return { lines, tally, ends }
 }
@@ -191,11 +192,11 @@ function* rounds(minutes: readonly number[], expected: MinuteTally, found: Minut
 async function loadMinutes(
   minutes: readonly number[],
   stream: Stream,
-  { ledger, letters }: Snapshot,
+  { ledger, deadLetters }: Snapshot,
   { store }: AuditFilesDeps,
 ): Promise<Map<number, DoubtfulMinute>> {
   const counts = new Map(ledger.map((entry) => [entry.minute, entry]))
-  const waiting = new Set(letters.map((letter) => seenAs(letter).fingerprint))
+  const waiting = new Set(deadLetters.map((deadLetter) => seenAs(deadLetter).fingerprint))
   const looked = new Map<number, DoubtfulMinute>()
   for (let from = 0; from < minutes.length; from += minutesAtOnce) {
     const some = minutes.slice(from, from + minutesAtOnce)
@@ -214,7 +215,7 @@ async function loadMinutes(
 async function lookAtLines(
   { stream, sink, snapshot }: Subject,
   looked: ReadonlyMap<number, DoubtfulMinute>,
-  faults: FaultTally,
+  problems: ProblemTally,
   signal: AbortSignal,
 ): Promise<void> {
   for await (const piece of sink.readLines(stream, snapshot.checkpoint.committed)) {
@@ -223,8 +224,9 @@ async function lookAtLines(
     for (const [index, identity] of piece.identities.entries()) {
       if (identity === undefined) continue
       const { fingerprint, timeMs } = seenAs(identity)
-      const fault = looked.get(minuteOf(timeMs))?.fault(fingerprint)
-      if (fault !== undefined) faults.add({ part: piece.part, line: piece.from + index, fault, ...identity })
+      const problem = looked.get(minuteOf(timeMs))?.problem(fingerprint)
+      if (problem !== undefined)
+        problems.add({ part: piece.part, line: piece.from + index, problem, ...identity })
     }
   }
 }

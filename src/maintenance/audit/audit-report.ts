@@ -3,7 +3,7 @@ import type { Day } from '../../domain/day.ts'
 /** A part of a file sink that is not as its committed lengths say. */
 export interface PartReport {
   readonly part: string
-  readonly fault: 'missing' | 'short' | 'longer' | 'unknown' | 'foreign'
+  readonly problem: 'missing' | 'short' | 'longer' | 'unknown' | 'foreign'
   readonly expectedBytes?: number
   readonly foundBytes?: number
   readonly why: string
@@ -18,7 +18,7 @@ export interface MinuteReport {
   readonly listed: number
   readonly ledger: number
   readonly missing: number
-  readonly surplus: number
+  readonly extra: number
   readonly notYetDue: number
 }
 
@@ -40,7 +40,7 @@ export interface StreamAudit {
   /** Listed by the API, not in the ledger, and due: the stream was caught up later than they happened. */
   readonly missing: number
   /** In the ledger, and not listed by the API. */
-  readonly surplus: number
+  readonly extra: number
   /** Listed by the API, not in the ledger, and newer than what the stream is caught up to. */
   readonly notYetDue: number
   readonly caughtUpAt?: string
@@ -68,13 +68,13 @@ export interface StreamAudit {
  * - `torn`: the committed part of the file ends within it.
  * - `damaged`: from here on the part cannot be read.
  */
-export type LineFault = 'unreadable' | 'unknown' | 'doubled' | 'torn' | 'damaged'
+export type LineProblem = 'unreadable' | 'unknown' | 'doubled' | 'torn' | 'damaged'
 
 export interface LineReport {
   readonly part: string
   /** From 1. */
   readonly line: number
-  readonly fault: LineFault
+  readonly problem: LineProblem
   readonly id?: string
   readonly time?: string
   readonly why?: string
@@ -87,7 +87,7 @@ export interface FileMinute {
   readonly ledger: number
   readonly lines: number
   readonly missing: number
-  readonly surplus: number
+  readonly extra: number
 }
 
 /** How the parts of a file sink compare with the ledger, line by line. */
@@ -106,15 +106,15 @@ export interface FileAudit {
   /** Events of the ledger without a line. */
   readonly missing: number
   /** Lines that should not be there, by what is wrong with them. */
-  readonly faults: Readonly<Record<LineFault, number>>
+  readonly problems: Readonly<Record<LineProblem, number>>
   /** The fingerprints are gone, so that only counts and hashes by minute were compared. */
   readonly isByCounts: boolean
   /** Minutes that differ. */
   readonly minutes: readonly FileMinute[]
-  /** The first of the faulty lines, by part and number. */
-  readonly faultyLines: readonly LineReport[]
+  /** The first of the bad lines, by part and number. */
+  readonly badLines: readonly LineReport[]
   readonly parts: readonly PartReport[]
   /** Events without a line that a repair delivered again, and lines that it took into the ledger. */
   readonly restored?: number
-  readonly adopted?: number
+  readonly kept?: number
 }

@@ -1,6 +1,6 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
-import type { CommittedPart } from '../../domain/delivery.ts'
-import type { Identity } from '../../domain/event.ts'
+import type { CommittedPart } from '../../domain/event/delivery.ts'
+import type { Identity } from '../../domain/event/event.ts'
 import type { Stream } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Store } from '../../ports/store.ts'
@@ -51,13 +51,13 @@ export async function differingParts(
   if (sink.compareParts === undefined) return []
   for (let looks = 1; ; looks++) {
     const parts = await sink.compareParts(stream, await store.ledger.read(stream))
-    if (parts.every(({ fault }) => fault === 'foreign')) return parts
+    if (parts.every(({ problem }) => problem === 'foreign')) return parts
     if (looks < partLooks) {
       await clock.sleep(partPauseMs, signal)
       continue
     }
-    // What lies beyond the committed lengths is either being committed, or the leftover of a process that died.
+    // What lies beyond the committed lengths is either being committed, or was left by a process that died.
     if (!(await isShipping())) return parts
-    return parts.filter(({ fault }) => fault !== 'longer' && fault !== 'unknown')
+    return parts.filter(({ problem }) => problem !== 'longer' && problem !== 'unknown')
   }
 }

@@ -1,4 +1,4 @@
-import { unpackFingerprints, type MinuteCount } from '../../domain/seen.ts'
+import { unpackFingerprints, type MinuteCount } from '../../domain/event/seen.ts'
 import type { DayListing, ListedMinute } from './day-listing.ts'
 
 /** A minute of which API and ledger tell different things. Counts are events. */
@@ -9,7 +9,7 @@ export interface MinuteDifference {
   /** Listed by the API, and not in the ledger. */
   readonly missing: number
   /** In the ledger, and not listed by the API. */
-  readonly surplus: number
+  readonly extra: number
   /** Those that are missing; undefined where the fingerprints are gone and only counts tell. */
   readonly missingFingerprints?: readonly bigint[]
 }
@@ -35,7 +35,7 @@ export function differingMinutes(listing: DayListing, ledger: Ledger): number[] 
 
 /**
  * Compares minutes event by event where the fingerprints are there, else by count and hash. `seen` is read after
- * `ledger.after`. Events that were committed while the API was read are no surplus: they may have appeared after their
+ * `ledger.after`. Events that were committed while the API was read are no extra: they may have appeared after their
  * page was passed.
  */
 export function compareMinutes(
@@ -49,7 +49,7 @@ export function compareMinutes(
     const listed = listing.minutes.get(minute)
     const held = { before: before.get(minute), after: after.get(minute) }
     const difference = compareMinute(minute, listed, held, seen.get(minute))
-    return difference.missing + difference.surplus > 0 ? [difference] : []
+    return difference.missing + difference.extra > 0 ? [difference] : []
   })
 }
 
@@ -64,8 +64,8 @@ function compareMinute(
   if (!proves(seen, held.after)) return { ...counts, ...byCounts(listed, held.after) }
   const known = new Set(seen)
   const missingFingerprints = [...(listed?.fingerprints ?? [])].filter((each) => !known.has(each))
-  const surplus = surplusOf(seen, listed, held.before)
-  return { ...counts, missing: missingFingerprints.length, surplus, missingFingerprints }
+  const extra = extraOf(seen, listed, held.before)
+  return { ...counts, missing: missingFingerprints.length, extra, missingFingerprints }
 }
 
 /** Fingerprints are appended, so those of an earlier ledger come first; its hash tells whether that is so. */
@@ -77,7 +77,7 @@ export function proves(seen: readonly bigint[], ledger: MinuteCount | undefined)
   return hash === ledger.hash
 }
 
-function surplusOf(
+function extraOf(
   seen: readonly bigint[],
   listed: ListedMinute | undefined,
   before: MinuteCount | undefined,
@@ -91,11 +91,11 @@ function surplusOf(
 function byCounts(
   listed: ListedMinute | undefined,
   held: MinuteCount | undefined,
-): { missing: number; surplus: number } {
+): { missing: number; extra: number } {
   const more = sizeOf(listed) - (held?.count ?? 0)
   // As many events, but others: at least one of each kind.
-  if (more === 0) return { missing: 1, surplus: 1 }
-  return { missing: Math.max(0, more), surplus: Math.max(0, -more) }
+  if (more === 0) return { missing: 1, extra: 1 }
+  return { missing: Math.max(0, more), extra: Math.max(0, -more) }
 }
 
 function sizeOf(listed: ListedMinute | undefined): number {

@@ -1,5 +1,5 @@
-import type { Event } from '../../domain/event.ts'
-import { FingerprintSet, minuteOf } from '../../domain/seen.ts'
+import type { Event } from '../../domain/event/event.ts'
+import { FingerprintSet, minuteOf } from '../../domain/event/seen.ts'
 
 /** The events of one minute as the API lists them. */
 export interface ListedMinute {

@@ -1,7 +1,7 @@
-import type { Identity } from '../../domain/event.ts'
-import { FingerprintSet, minuteOf, untimedMinute, type MinuteCount } from '../../domain/seen.ts'
-import { seenAs } from '../../pump/adopt.ts'
-import type { FileMinute, LineFault, LineReport } from './audit-report.ts'
+import type { Identity } from '../../domain/event/event.ts'
+import { FingerprintSet, minuteOf, untimedMinute, type MinuteCount } from '../../domain/event/seen.ts'
+import { seenAs } from '../../pump/last-copies.ts'
+import type { FileMinute, LineProblem, LineReport } from './audit-report.ts'
 
 /** By minute of event time: how many, and the sum of their fingerprints modulo 2^64. */
 export class MinuteTally {
@@ -36,13 +36,19 @@ export class MinuteTally {
   }
 }
 
-/** Faulty lines are all counted, and the first of them named. */
-export class FaultTally {
-  readonly counts: Record<LineFault, number> = { unreadable: 0, unknown: 0, doubled: 0, torn: 0, damaged: 0 }
+/** Bad lines are all counted, and the first of them named. */
+export class ProblemTally {
+  readonly counts: Record<LineProblem, number> = {
+    unreadable: 0,
+    unknown: 0,
+    doubled: 0,
+    torn: 0,
+    damaged: 0,
+  }
   readonly #named: LineReport[] = []
 
   add(report: LineReport): void {
-    this.counts[report.fault]++
+    this.counts[report.problem]++
     if (this.#named.length < mostNamed) this.#named.push(report)
   }
 
@@ -66,7 +72,7 @@ export class DoubtfulMinute {
   readonly #found = new FingerprintSet()
   readonly #strange = new FingerprintSet()
   #lines = 0
-  #surplus = 0
+  #extra = 0
 
   constructor(known: readonly bigint[] | undefined) {
     if (known === undefined) return
@@ -79,15 +85,15 @@ export class DoubtfulMinute {
   }
 
   /** What is wrong with a line of this event, as far as the lines before it tell. */
-  fault(fingerprint: bigint): 'unknown' | 'doubled' | undefined {
+  problem(fingerprint: bigint): 'unknown' | 'doubled' | undefined {
     this.#lines++
     if (this.#known?.has(fingerprint) === false) {
-      this.#surplus++
+      this.#extra++
       this.#strange.add(fingerprint)
       return 'unknown'
     }
     if (this.#found.add(fingerprint)) return undefined
-    this.#surplus++
+    this.#extra++
     return 'doubled'
   }
 
@@ -109,7 +115,7 @@ export class DoubtfulMinute {
       ledger: expected.count,
       lines: this.#lines,
       missing,
-      surplus: this.#surplus + unknown,
+      extra: this.#extra + unknown,
     }
   }
 

@@ -1,5 +1,5 @@
-import type { Event } from '../../domain/event.ts'
-import { untimedMinute } from '../../domain/seen.ts'
+import type { Event } from '../../domain/event/event.ts'
+import { untimedMinute } from '../../domain/event/seen.ts'
 import type { Stream } from '../../domain/stream.ts'
 import type { Store } from '../../ports/store.ts'
 import type { EventReport, MinuteReport } from './audit-report.ts'
@@ -59,9 +59,9 @@ export function createMissingEvents(store: Store, stream: Stream): MissingEvents
         if (missing > missingFingerprints.length) oldestMs = -Infinity
         due += missing - early
         notYetDue += early
-        const { listed, ledger, surplus } = counts
+        const { listed, ledger, extra } = counts
         const at = minute === untimedMinute ? null : new Date(minute * 60_000).toISOString()
-        minutes.push({ minute: at, listed, ledger, missing: missing - early, surplus, notYetDue: early })
+        minutes.push({ minute: at, listed, ledger, missing: missing - early, extra, notYetDue: early })
       }
       return { due, notYetDue, oldestMs, minutes, events }
     },

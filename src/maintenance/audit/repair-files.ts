@@ -1,10 +1,10 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
-import type { CommittedPart } from '../../domain/delivery.ts'
+import type { CommittedPart } from '../../domain/event/delivery.ts'
 import { Failure } from '../../domain/failure.ts'
-import { countMend } from '../../domain/progress.ts'
-import { untimedMinute } from '../../domain/seen.ts'
+import { countRepair } from '../../domain/scan/progress.ts'
+import { untimedMinute } from '../../domain/event/seen.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
-import { noTrust } from '../../domain/trust.ts'
+import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import type { FilesLooked } from './audit-files.ts'
 import type { PartReport } from './audit-report.ts'
 import type { DayListing } from './day-listing.ts'
@@ -25,7 +25,7 @@ export interface FilesRepaired {
   /** Events that count as not delivered from now on: the next full scan delivers them. */
   readonly unseen: number
   /** Lines whose events count as delivered from now on. */
-  readonly adopted: number
+  readonly kept: number
 }
 
 /**
@@ -38,7 +38,7 @@ export function repairFiles(
   deps: PumpDeps,
   signal: AbortSignal,
 ): Promise<FilesRepaired> {
-  const job = { stream, zone, lane: 'backfill', trust: noTrust, mayGoOn: () => false } as const
+  const job = { stream, zone, priority: 'backfill', ordering: unknownOrdering, mayGoOn: () => false } as const
   const correct = (session: Session<unknown>) => correctStream(session, stream, looked, listing)
   return patiently(() => withStream(job, deps, correct), deps, signal)
 }
@@ -51,7 +51,7 @@ async function correctStream(
 ): Promise<FilesRepaired> {
   const before = checkpoint()
   // What others corrected since the files were looked at must not be delivered twice.
-  if (before.mends !== looked.checkpoint.mends) throw lookAgain()
+  if (before.repairs !== looked.checkpoint.repairs) throw lookAgain()
   const isListed = ({ fingerprint }: Sighting, minute: number) =>
     listing.minutes.get(minute)?.fingerprints.has(fingerprint) === true
   const seen = createSeenWindow(deps.store.ledger, stream)
@@ -62,13 +62,13 @@ async function correctStream(
   const committed = committedLeft(before, looked)
   const isSame =
     committed.length === before.committed.length && committed.every((r, i) => r === before.committed[i])
-  if (lost.length + found.length === 0 && isSame) return { unseen: 0, adopted: 0 }
+  if (lost.length + found.length === 0 && isSame) return { unseen: 0, kept: 0 }
   // Which of the absent events a person dropped is not known: all of them are delivered again.
   const { dropped, ...counters } = before.counters
   const kept = lost.length === 0 && dropped !== undefined ? { dropped } : {}
   const delivered = counters.delivered + found.length - lost.length + (lost.length > 0 ? (dropped ?? 0) : 0)
   await commit(
-    countMend({
+    countRepair({
       ...before,
       committed,
       counters: { ...counters, ...kept, delivered },
@@ -76,7 +76,7 @@ async function correctStream(
     }),
     { seen: seen.pack(found), unsee: seen.pack(lost) },
   )
-  return { unseen: lost.length, adopted: found.length }
+  return { unseen: lost.length, kept: found.length }
 }
 
 function* sightingsOf(minutes: FilesLooked['absent']): Generator<readonly [number, Sighting]> {
@@ -103,11 +103,11 @@ function leftOf(
   part: PartReport | undefined,
   ends: FilesLooked['ends'],
 ): CommittedPart[] {
-  if (part?.fault === 'missing') return part.isElsewhere === true ? [committedPart] : []
+  if (part?.problem === 'missing') return part.isElsewhere === true ? [committedPart] : []
   const end = ends.get(committedPart.part)
   if (end === undefined || end.damage !== undefined) return [committedPart]
   // Compressed parts are never cut: what is wrong with one stays until somebody moves it away.
-  const isCut = part?.fault === 'short' || (end.isTorn && !end.isCompressed)
+  const isCut = part?.problem === 'short' || (end.isTorn && !end.isCompressed)
   return [isCut ? { ...committedPart, bytes: end.wholeBytes, lines: end.wholeLines } : committedPart]
 }
 

@@ -1,10 +1,10 @@
-import type { Backfilled } from '../../domain/backfill.ts'
+import type { Backfilled } from '../../domain/plan/backfill.ts'
 import { daysFrom, type Day } from '../../domain/day.ts'
 import { isFailure, messageOf } from '../../domain/failure.ts'
-import { isReadable, todayOf } from '../../domain/stream-state.ts'
+import { isReadable, todayOf } from '../../domain/plan/stream-state.ts'
 import { streamKey, type Stream, type Zone } from '../../domain/stream.ts'
 import type { Checkpoint } from '../../domain/checkpoint.ts'
-import type { Policy } from '../../domain/policy.ts'
+import type { Policy } from '../../domain/plan/policy.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Source } from '../../ports/source.ts'
 import type { Store } from '../../ports/store.ts'
@@ -15,14 +15,14 @@ import { isForgotten, shippedUnknown } from '../../pump/index-dropped.ts'
 import { readDay } from '../read/read-day.ts'
 
 /** Days, zones and sinks that a person names. */
-export interface BackfillWish {
+export interface BackfillRequest {
   readonly from: Day
   readonly to: Day
   readonly zones: readonly Zone[]
   readonly sinks: readonly string[]
 }
 
-export interface BackfillPlan extends BackfillWish {
+export interface BackfillPlan extends BackfillRequest {
   /** The oldest day first. */
   readonly streams: readonly Backfilled[]
   /** How many requests each queued stream is likely to take. */
@@ -48,30 +48,30 @@ const notBegun = 'the day has not begun yet'
  * Throws `cancelled`, and the Failures of a store.
  */
 export async function planBackfill(
-  wish: BackfillWish,
+  readRequest: BackfillRequest,
   deps: BackfillPlanDeps,
   signal: AbortSignal,
 ): Promise<BackfillPlan> {
   const checkpoints = (await deps.store?.catalogue.checkpoints()) ?? []
   for (const { stream, lastCommitAtMs } of checkpoints) {
-    const account = wish.zones.find(({ id }) => id === stream.zone)?.account
+    const account = readRequest.zones.find(({ id }) => id === stream.zone)?.account
     if (account !== undefined && !deps.apiClock.isConfirmed(account))
       deps.apiClock.notBefore(account, lastCommitAtMs)
   }
   const byKey = new Map(checkpoints.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
-  const waiting = [...wish.zones]
+  const waiting = [...readRequest.zones]
   const streams: Backfilled[] = []
   async function planNext(): Promise<void> {
     for (let zone = waiting.shift(); zone !== undefined; zone = waiting.shift())
-      streams.push(...(await planZone(zone, wish, byKey, deps, signal)))
+      streams.push(...(await planZone(zone, readRequest, byKey, deps, signal)))
   }
   await Promise.all(Array.from({ length: askedAtOnce }, planNext))
-  return { ...wish, streams: streams.sort(byDayAndZone), estimate: createPageEstimate(checkpoints) }
+  return { ...readRequest, streams: streams.sort(byDayAndZone), estimate: createPageEstimate(checkpoints) }
 }
 
 async function planZone(
   zone: Zone,
-  { from, to, sinks }: BackfillWish,
+  { from, to, sinks }: BackfillRequest,
   checkpoints: ReadonlyMap<string, Checkpoint>,
   deps: BackfillPlanDeps,
   signal: AbortSignal,

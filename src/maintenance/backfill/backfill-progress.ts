@@ -1,4 +1,4 @@
-import type { Backfill, Backfilled } from '../../domain/backfill.ts'
+import type { Backfill, Backfilled } from '../../domain/plan/backfill.ts'
 import type { Checkpoint, Trouble } from '../../domain/checkpoint.ts'
 import type { Day } from '../../domain/day.ts'
 import { isAnswered, requestTroubleOf } from '../../domain/answer-request.ts'
@@ -43,34 +43,31 @@ export function createProgressReading(
 }
 
 function streamProgress(
-  wish: ReadRequest,
+  readRequest: ReadRequest,
   backfilled: Backfilled,
   checkpoint: Checkpoint | undefined,
   estimate: number | undefined,
 ): StreamProgress {
   const { state } = backfilled
   if (state === 'left_out') return { ...backfilled, pages: 0, events: 0, expectedPages: 0 }
-  const isRead = state === 'done' || isAnswered(checkpoint, wish)
-  const sweep = sweepOf(checkpoint, wish.id)
-  // After a later sweep nothing tells what this one took.
-  const pages = sweep?.pages ?? (isRead ? (checkpoint?.lastFull?.pages ?? 0) : 0)
+  const isRead = state === 'done' || isAnswered(checkpoint, readRequest)
+  const scan = scanOf(checkpoint, readRequest.id)
+  // After a later scan nothing tells what this one took.
+  const pages = scan?.pages ?? (isRead ? (checkpoint?.lastFull?.pages ?? 0) : 0)
   const expected = isRead ? pages : estimate
-  const trouble = isRead ? undefined : requestTroubleOf(checkpoint, wish)
+  const trouble = isRead ? undefined : requestTroubleOf(checkpoint, readRequest)
   return {
     ...backfilled,
     pages,
-    events: sweep?.found ?? 0,
+    events: scan?.found ?? 0,
     expectedPages: expected === undefined ? undefined : Math.max(expected, pages + (isRead ? 0 : 1)),
     ...(trouble !== undefined && { trouble }),
   }
 }
 
-/** The latest sweep that began for the wish. */
-function sweepOf(
-  checkpoint: Checkpoint | undefined,
-  id: string,
-): Checkpoint['full'] | Checkpoint['lastFull'] {
-  return [checkpoint?.full, checkpoint?.lastFull].find((sweep) => sweep?.wish === id)
+/** The latest scan that began for the read request. */
+function scanOf(checkpoint: Checkpoint | undefined, id: string): Checkpoint['full'] | Checkpoint['lastFull'] {
+  return [checkpoint?.full, checkpoint?.lastFull].find((scan) => scan?.readRequest === id)
 }
 
 /** By day, the oldest first. */

@@ -1,8 +1,8 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
-import { pairKey } from '../../domain/plan.ts'
+import { routeKey } from '../../domain/plan/plan.ts'
 import { streamKey, type Stream } from '../../domain/stream.ts'
 
-/** How many pages a full sweep of a stream is likely to have; undefined where nothing is known. */
+/** How many pages a full scan of a stream is likely to have; undefined where nothing is known. */
 export type PageEstimate = (stream: Stream) => number | undefined
 
 interface Mean {
@@ -10,7 +10,7 @@ interface Mean {
   streams: number
 }
 
-/** By the stream's own latest full sweep; else by those of the same zone and sink, of the zone, of all zones. */
+/** By the stream's own latest full scan; else by those of the same zone and sink, of the zone, of all zones. */
 export function createPageEstimate(checkpoints: readonly Checkpoint[]): PageEstimate {
   const own = new Map<string, number>()
   const means = new Map<string, Mean>()
@@ -35,5 +35,5 @@ export function createPageEstimate(checkpoints: readonly Checkpoint[]): PageEsti
 
 /** The nearest first. */
 function neighbourKeys({ zone, sink }: Stream): string[] {
-  return [pairKey(zone, sink), String(zone), '']
+  return [routeKey(zone, sink), String(zone), '']
 }

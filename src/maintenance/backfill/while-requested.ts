@@ -1,4 +1,4 @@
-import type { PlannedStream } from '../../domain/plan.ts'
+import type { PlannedStream } from '../../domain/plan/plan.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Store } from '../../ports/store.ts'
@@ -7,36 +7,36 @@ import type { Store } from '../../ports/store.ts'
 const askMs = 1_000
 
 /**
- * Asks the store now and then, while a backfill works on a stream, whether it is still wanted: `isWished` turns false
+ * Asks the store now and then, while a backfill works on a stream, whether it is still wanted: `isRequested` turns false
  * once the backfill was paused or cancelled. A store that does not answer changes nothing.
  */
-export async function whileWished<Result>(
-  { stream, lane, wish }: Pick<PlannedStream, 'stream' | 'lane' | 'wish'>,
+export async function whileRequested<Result>(
+  { stream, priority, readRequest }: Pick<PlannedStream, 'stream' | 'priority' | 'readRequest'>,
   { store, clock }: { readonly store: Store; readonly clock: Clock },
-  work: (isWished: () => boolean) => Promise<Result>,
+  work: (isRequested: () => boolean) => Promise<Result>,
 ): Promise<Result> {
-  // The wish of `run --once` is in no store.
-  if (lane === 'live' || wish === undefined) return work(() => true)
+  // The read request of `run --once` is in no store.
+  if (priority === 'live' || readRequest === undefined) return work(() => true)
   const ended = new AbortController()
-  let isWished = true
+  let isRequested = true
 
   async function ask(): Promise<boolean> {
-    const backfill = (await store.backfills.list()).find(({ id }) => id === wish!.id)
+    const backfill = (await store.backfills.list()).find(({ id }) => id === readRequest!.id)
     if (backfill?.state !== 'running') return false
     const key = streamKey(stream)
     return backfill.streams.some((each) => each.state === 'queued' && streamKey(each.stream) === key)
   }
 
   async function watch(): Promise<void> {
-    while (isWished) {
+    while (isRequested) {
       await clock.sleep(askMs, ended.signal)
-      isWished = await ask().catch(() => isWished)
+      isRequested = await ask().catch(() => isRequested)
     }
   }
 
   const watching = watch().catch(() => undefined)
   try {
-    return await work(() => isWished)
+    return await work(() => isRequested)
   } finally {
     ended.abort()
     await watching

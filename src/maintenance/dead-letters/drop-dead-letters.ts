@@ -1,9 +1,9 @@
-import type { RefusalReason } from '../../domain/delivery.ts'
-import type { Identity } from '../../domain/event.ts'
+import type { RefusalReason } from '../../domain/event/delivery.ts'
+import type { Identity } from '../../domain/event/event.ts'
 import { cancelled } from '../../domain/failure.ts'
-import { settleLetters } from '../../domain/progress.ts'
+import { settleDeadLetters } from '../../domain/scan/progress.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
-import { noTrust } from '../../domain/trust.ts'
+import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import { withStream } from '../../pump/hold-stream.ts'
 import { patiently } from '../../pump/retry-while-held.ts'
 import { keyOf } from './replay-page.ts'
@@ -11,13 +11,13 @@ import type { PumpDeps, Session } from '../../pump/session.ts'
 
 export type DroppedCounts = Map<RefusalReason, number>
 
-const lettersAtOnce = 100
+const deadLettersAtOnce = 100
 
 /**
  * Drops these dead letters of a stream, and counts them in its checkpoint as dropped in the same step. Their events stay
  * in the ledger: somebody has decided about them, so nobody misses them. Returns how many there were, by reason.
  */
-export async function dropLetters(
+export async function dropDeadLetters(
   {
     stream,
     zone,
@@ -27,12 +27,12 @@ export async function dropLetters(
   signal: AbortSignal,
 ): Promise<DroppedCounts> {
   const dropped: DroppedCounts = new Map()
-  // Of a day long past nothing but its letters is left.
+  // Of a day long past nothing but its dead letters is left.
   const isKnown = (await deps.store.ledger.read(stream)) !== undefined
-  const job = { stream, zone, lane: 'backfill', trust: noTrust, mayGoOn: () => false } as const
-  for (let from = 0; from < keys.length; from += lettersAtOnce) {
+  const job = { stream, zone, priority: 'backfill', ordering: unknownOrdering, mayGoOn: () => false } as const
+  for (let from = 0; from < keys.length; from += deadLettersAtOnce) {
     if (signal.aborted) throw cancelled(signal.reason)
-    const some = keys.slice(from, from + lettersAtOnce)
+    const some = keys.slice(from, from + deadLettersAtOnce)
     const drop = isKnown
       ? () => withStream(job, deps, (session) => dropSome(session, some))
       : () => removeSome(stream, some, deps)
@@ -47,12 +47,12 @@ async function dropSome(
   keys: readonly Identity[],
 ): Promise<DroppedCounts> {
   const { deps, job, checkpoint } = session
-  const letters = await deps.store.deadLetters.read(job.stream, keys)
-  if (letters.length === 0) return countsOf(letters)
-  await session.commit(settleLetters(checkpoint(), { dropped: letters.length }), {
-    removedLetters: letters.map(keyOf),
+  const deadLetters = await deps.store.deadLetters.read(job.stream, keys)
+  if (deadLetters.length === 0) return countsOf(deadLetters)
+  await session.commit(settleDeadLetters(checkpoint(), { dropped: deadLetters.length }), {
+    removedDeadLetters: deadLetters.map(keyOf),
   })
-  return countsOf(letters)
+  return countsOf(deadLetters)
 }
 
 async function removeSome(
@@ -60,13 +60,13 @@ async function removeSome(
   keys: readonly Identity[],
   { store }: PumpDeps,
 ): Promise<DroppedCounts> {
-  const letters = await store.deadLetters.read(stream, keys)
-  await store.deadLetters.remove(letters)
-  return countsOf(letters)
+  const deadLetters = await store.deadLetters.read(stream, keys)
+  await store.deadLetters.remove(deadLetters)
+  return countsOf(deadLetters)
 }
 
-function countsOf(letters: readonly { readonly reason: RefusalReason }[]): DroppedCounts {
+function countsOf(deadLetters: readonly { readonly reason: RefusalReason }[]): DroppedCounts {
   const counts: DroppedCounts = new Map()
-  for (const { reason } of letters) counts.set(reason, (counts.get(reason) ?? 0) + 1)
+  for (const { reason } of deadLetters) counts.set(reason, (counts.get(reason) ?? 0) + 1)
   return counts
 }

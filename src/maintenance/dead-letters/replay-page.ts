@@ -1,9 +1,9 @@
-import type { DeadLetter, Refusal } from '../../domain/delivery.ts'
-import type { Event, Identity } from '../../domain/event.ts'
+import type { DeadLetter, Refusal } from '../../domain/event/delivery.ts'
+import type { Event, Identity } from '../../domain/event/event.ts'
 import { isFailure, messageOf, type Failure } from '../../domain/failure.ts'
-import { settleLetters } from '../../domain/progress.ts'
-import { mergeCommitted } from '../../domain/committed-parts.ts'
-import { restoreEvent } from '../../domain/stored-event.ts'
+import { settleDeadLetters } from '../../domain/scan/progress.ts'
+import { mergeCommitted } from '../../domain/event/committed-parts.ts'
+import { restoreEvent } from '../../domain/event/stored-event.ts'
 import { commitDelivery, type Change, type Outcome } from '../../pump/commit-delivery.ts'
 import type { Session } from '../../pump/session.ts'
 import type { SinkTarget } from '../../pump/hold-stream.ts'
@@ -19,8 +19,8 @@ export interface ReplayedPage {
   readonly failure?: Failure
 }
 
-const mostLetters = 100
-const lettersAtOnce = 10
+const mostDeadLetters = 100
+const deadLettersAtOnce = 10
 const mostBytes = 1_048_576
 
 /**
@@ -34,28 +34,28 @@ export async function replayPage(
   redo: (event: Event) => Event,
   signal: AbortSignal,
 ): Promise<ReplayedPage> {
-  const { letters, tried } = await loadLetters(session, keys)
-  if (letters.length === 0) return { tried, delivered: 0, kept: [] }
+  const { deadLetters, tried } = await loadDeadLetters(session, keys)
+  if (deadLetters.length === 0) return { tried, delivered: 0, kept: [] }
   const damaged: DeadLetter[] = []
   const events = new Map<Event, DeadLetter>()
-  for (const letter of letters) {
-    const event = eventOf(letter, redo)
-    if (typeof event === 'string') damaged.push({ ...letter, reason: 'unmappable', answer: event })
-    else events.set(event, letter)
+  for (const deadLetter of deadLetters) {
+    const event = eventOf(deadLetter, redo)
+    if (typeof event === 'string') damaged.push({ ...deadLetter, reason: 'unmappable', answer: event })
+    else events.set(event, deadLetter)
   }
   const delivery = await target.open.deliver([...events.keys()], signal)
   const at = session.now()
   const keptOf = (refusals: readonly Refusal[]) =>
-    [...damaged, ...refusals.map((refusal) => refusedAgain(refusal, events))].map((letter) => ({
-      ...letter,
+    [...damaged, ...refusals.map((refusal) => refusedAgain(refusal, events))].map((deadLetter) => ({
+      ...deadLetter,
       at,
     }))
   const change = ({ taken }: Outcome, deadLetters: readonly DeadLetter[]): Change => {
     const before = session.checkpoint()
     const committed = mergeCommitted(before.committed, delivery.committed)
     return {
-      next: settleLetters({ ...before, committed }, { delivered: taken.length }),
-      extras: { removedLetters: taken.map((event) => keyOf(events.get(event)!)), deadLetters },
+      next: settleDeadLetters({ ...before, committed }, { delivered: taken.length }),
+      extras: { removedDeadLetters: taken.map((event) => keyOf(events.get(event)!)), deadLetters },
     }
   }
   const { failure, ...outcome } = await commitDelivery(session, {
@@ -69,24 +69,24 @@ export async function replayPage(
   return failure === undefined || isFailure(failure, 'dead_letters_full') ? page : { ...page, failure }
 }
 
-async function loadLetters(
+async function loadDeadLetters(
   { deps, job }: Session,
   keys: readonly Identity[],
-): Promise<{ letters: DeadLetter[]; tried: number }> {
-  const letters: DeadLetter[] = []
+): Promise<{ deadLetters: DeadLetter[]; tried: number }> {
+  const deadLetters: DeadLetter[] = []
   let [tried, bytes] = [0, 0]
-  while (tried < keys.length && tried < mostLetters && bytes < mostBytes) {
-    const some = keys.slice(tried, tried + lettersAtOnce)
-    for (const letter of await deps.store.deadLetters.read(job.stream, some)) {
-      letters.push(letter)
-      bytes += letter.event.length
+  while (tried < keys.length && tried < mostDeadLetters && bytes < mostBytes) {
+    const some = keys.slice(tried, tried + deadLettersAtOnce)
+    for (const deadLetter of await deps.store.deadLetters.read(job.stream, some)) {
+      deadLetters.push(deadLetter)
+      bytes += deadLetter.event.length
     }
     tried += some.length
   }
-  return { letters, tried }
+  return { deadLetters, tried }
 }
 
-/** A letter that nobody can read stays, with the reason. */
+/** A dead letter that nobody can read stays, with the reason. */
 function eventOf({ event }: DeadLetter, redo: (event: Event) => Event): Event | string {
   try {
     return redo(restoreEvent(event))
@@ -97,11 +97,11 @@ function eventOf({ event }: DeadLetter, redo: (event: Event) => Event): Event | 
 
 function refusedAgain(
   { event, reason, answer }: Refusal,
-  letters: ReadonlyMap<Event, DeadLetter>,
+  deadLetters: ReadonlyMap<Event, DeadLetter>,
 ): DeadLetter {
-  const letter = letters.get(event)
-  if (letter === undefined) throw new Error('a sink refused an event that it was not given')
-  return { ...letter, reason, answer }
+  const deadLetter = deadLetters.get(event)
+  if (deadLetter === undefined) throw new Error('a sink refused an event that it was not given')
+  return { ...deadLetter, reason, answer }
 }
 
 export function keyOf({ id, time }: Identity): Identity {

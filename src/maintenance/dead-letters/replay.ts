@@ -1,8 +1,8 @@
-import type { Event, Identity } from '../../domain/event.ts'
+import type { Event, Identity } from '../../domain/event/event.ts'
 import { cancelled } from '../../domain/failure.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
-import { isReadable } from '../../domain/stream-state.ts'
-import { noTrust } from '../../domain/trust.ts'
+import { isReadable } from '../../domain/plan/stream-state.ts'
+import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import type { AnySink } from '../../ports/sink.ts'
 import { beginAnew } from '../begin-anew.ts'
 import { withSink, withStream } from '../../pump/hold-stream.ts'
@@ -14,7 +14,7 @@ export interface ReplayJob {
   readonly stream: Stream
   readonly zone: Zone
   readonly sink: AnySink
-  /** Whose letters are tried. */
+  /** Whose dead letters are tried. */
   readonly keys: readonly Identity[]
   /** A kept event as today's configuration shows it. */
   readonly redo: (event: Event) => Event
@@ -27,12 +27,19 @@ const betweenMs = 20
 
 /**
  * Delivers dead letters of a stream again, the oldest event first, each once: with a fence for one page at a time, so
- * that a stop at any moment leaves every letter either kept or delivered. Throws the Failures of the sink and the store;
+ * that a stop at any moment leaves every dead letter either kept or delivered. Throws the Failures of the sink and the store;
  * what was done until then is done.
  */
 export async function replayStream(job: ReplayJob, deps: PumpDeps, signal: AbortSignal): Promise<void> {
   const { stream, zone, sink, redo, done } = job
-  const held: PumpJob = { stream, zone, sink, lane: 'backfill', trust: noTrust, mayGoOn: () => false }
+  const held: PumpJob = {
+    stream,
+    zone,
+    sink,
+    priority: 'backfill',
+    ordering: unknownOrdering,
+    mayGoOn: () => false,
+  }
   const keys = job.keys.toSorted(byTime)
   for (let from = 0; from < keys.length;) {
     if (signal.aborted) throw cancelled(signal.reason)
@@ -56,7 +63,7 @@ export async function replayStream(job: ReplayJob, deps: PumpDeps, signal: Abort
   }
 }
 
-/** Also the order in which the same letters make the same bodies again. */
+/** Also the order in which the same dead letters make the same bodies again. */
 function byTime(left: Identity, right: Identity): number {
   const [one, other] = [`${left.time ?? ''} ${left.id}`, `${right.time ?? ''} ${right.id}`]
   return one < other ? -1 : one > other ? 1 : 0

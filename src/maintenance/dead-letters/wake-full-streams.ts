@@ -1,6 +1,6 @@
 import { isFailure } from '../../domain/failure.ts'
 import type { Zone } from '../../domain/stream.ts'
-import { noTrust } from '../../domain/trust.ts'
+import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import { withStream } from '../../pump/hold-stream.ts'
 import { patiently } from '../../pump/retry-while-held.ts'
 import type { PumpDeps, Session } from '../../pump/session.ts'
@@ -19,8 +19,8 @@ export async function wakeFullStreams(
     const job = {
       stream,
       zone: zoneOf(stream.zone),
-      lane: 'live',
-      trust: noTrust,
+      priority: 'live',
+      ordering: unknownOrdering,
       mayGoOn: () => false,
     } as const
     try {

@@ -1,5 +1,5 @@
 import { dayMs } from '../../domain/day.ts'
-import { isReadable } from '../../domain/stream-state.ts'
+import { isReadable } from '../../domain/plan/stream-state.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Store } from '../../ports/store.ts'
 import type { ApiClock } from '../../pump/api-clock.ts'

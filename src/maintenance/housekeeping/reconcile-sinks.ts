@@ -1,8 +1,8 @@
 import { daysFrom, firstReadable } from '../../domain/day.ts'
 import { isFailure, type Failure } from '../../domain/failure.ts'
-import { todayOf } from '../../domain/stream-state.ts'
+import { todayOf } from '../../domain/plan/stream-state.ts'
 import { streamKey, type Stream, type Zone } from '../../domain/stream.ts'
-import { noTrust } from '../../domain/trust.ts'
+import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import type { AnySink } from '../../ports/sink.ts'
 import { reconcileStream } from '../../pump/pump-stream.ts'
 import type { PumpDeps } from '../../pump/session.ts'
@@ -102,7 +102,14 @@ async function reconcileOne(
   if (!(await sink.hasUncommitted(stream, { storeId: store.id, committed }))) return true
   if (isPumped()) return false
   try {
-    const job = { stream, zone, sink, lane: 'live', trust: noTrust, mayGoOn: () => false } as const
+    const job = {
+      stream,
+      zone,
+      sink,
+      priority: 'live',
+      ordering: unknownOrdering,
+      mayGoOn: () => false,
+    } as const
     await reconcileStream(job, deps, signal)
     return true
   } catch (error) {

@@ -1,6 +1,6 @@
 import { Failure } from '../../domain/failure.ts'
-import { isReadable } from '../../domain/stream-state.ts'
-import type { Policy } from '../../domain/policy.ts'
+import { isReadable } from '../../domain/plan/stream-state.ts'
+import type { Policy } from '../../domain/plan/policy.ts'
 import type { Stream } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Holder } from '../../ports/ledger.ts'
@@ -20,15 +20,15 @@ export interface RenameDeps {
 
 /** Names that the store has anything of. */
 export async function knownSinks(store: Store): Promise<string[]> {
-  const [pairs, checkpoints, letters] = await Promise.all([
+  const [routes, checkpoints, deadLetters] = await Promise.all([
     store.catalogue.routes(),
     store.catalogue.checkpoints(),
     store.deadLetters.counts(),
   ])
   const names = [
-    ...pairs.map(({ sink }) => sink),
+    ...routes.map(({ sink }) => sink),
     ...checkpoints.map(({ stream }) => stream.sink),
-    ...letters.map(({ sink }) => sink),
+    ...deadLetters.map(({ sink }) => sink),
   ]
   return [...new Set(names)].sort()
 }

@@ -15,7 +15,7 @@ export interface CheckDeps {
 }
 
 /** Zones of an account that fail for the same reason. */
-export interface ZoneFault {
+export interface ZoneProblem {
   readonly account: string
   readonly failure: Failure
   readonly zones: readonly Zone[]
@@ -24,10 +24,10 @@ export interface ZoneFault {
 }
 
 export interface Checked {
-  readonly zoneFaults: readonly ZoneFault[]
+  readonly zoneProblems: readonly ZoneProblem[]
   readonly zonesWell: number
-  readonly sinkFaults: readonly { readonly sink: AnySink; readonly message: string }[]
-  readonly stateFault: string | undefined
+  readonly sinkProblems: readonly { readonly sink: AnySink; readonly message: string }[]
+  readonly stateProblem: string | undefined
   /** The API's clock minus this host's, by account. */
   readonly clockOffsets: ReadonlyMap<string, number>
 }
@@ -49,24 +49,24 @@ const accountCodes: readonly FailureCode[] = [
 export async function checkAll(deps: CheckDeps, signal: AbortSignal): Promise<Checked> {
   const clockOffsets = new Map<string, number>()
   const accounts = Map.groupBy(deps.zones, ({ account }) => account)
-  const [zoneFaults, sinkFaults, stateFault] = await Promise.all([
+  const [zoneProblems, sinkProblems, stateProblem] = await Promise.all([
     Promise.all([...accounts.values()].map((zones) => checkAccount(zones, deps, clockOffsets, signal))),
     Promise.all(
       deps.sinks.map(async (sink) => {
-        const message = await faultOf(() => sink.check(signal), signal)
+        const message = await problemOf(() => sink.check(signal), signal)
         return message === undefined ? [] : [{ sink, message }]
       }),
     ),
-    faultOf(() => deps.checkState(), signal),
+    problemOf(() => deps.checkState(), signal),
   ])
-  const faults = zoneFaults.flat()
+  const problems = zoneProblems.flat()
   let ill = 0
-  for (const { zones, notAsked } of faults) ill += zones.length + notAsked
+  for (const { zones, notAsked } of problems) ill += zones.length + notAsked
   return {
-    zoneFaults: faults,
+    zoneProblems: problems,
     zonesWell: deps.zones.length - ill,
-    sinkFaults: sinkFaults.flat(),
-    stateFault,
+    sinkProblems: sinkProblems.flat(),
+    stateProblem,
     clockOffsets,
   }
 }
@@ -76,7 +76,7 @@ async function checkAccount(
   { source, today }: CheckDeps,
   clockOffsets: Map<string, number>,
   signal: AbortSignal,
-): Promise<ZoneFault[]> {
+): Promise<ZoneProblem[]> {
   const failures: { zone: Zone; failure: Failure }[] = []
   const waiting = [...zones]
   let answered = 0
@@ -87,7 +87,7 @@ async function checkAccount(
   async function work(): Promise<void> {
     for (let zone = waiting.shift(); zone !== undefined; zone = waiting.shift()) {
       try {
-        const page = await source.fetchPage({ zone, day: today, cursor: null, lane: 'live' }, signal)
+        const page = await source.fetchPage({ zone, day: today, cursor: null, priority: 'live' }, signal)
         page.release()
         answered++
         if (page.clockOffsetMs !== undefined) clockOffsets.set(zone.account, page.clockOffsetMs)
@@ -109,7 +109,7 @@ async function checkAccount(
   }))
 }
 
-async function faultOf(ask: () => Promise<void>, signal: AbortSignal): Promise<string | undefined> {
+async function problemOf(ask: () => Promise<void>, signal: AbortSignal): Promise<string | undefined> {
   try {
     await ask()
     return undefined

@@ -1,7 +1,7 @@
 import type { Day } from '../../domain/day.ts'
-import type { Delivery, Refusal } from '../../domain/delivery.ts'
-import type { Event } from '../../domain/event.ts'
-import { FingerprintSet } from '../../domain/seen.ts'
+import type { Delivery, Refusal } from '../../domain/event/delivery.ts'
+import type { Event } from '../../domain/event/event.ts'
+import { FingerprintSet } from '../../domain/event/seen.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { readDay, type ReadDeps } from './read-day.ts'
 

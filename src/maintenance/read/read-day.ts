@@ -1,9 +1,9 @@
 import type { Day } from '../../domain/day.ts'
 import { Failure, isFailure } from '../../domain/failure.ts'
-import type { Cursor, Page } from '../../domain/page.ts'
-import { factsOf } from '../../domain/page-facts.ts'
+import type { Cursor, Page } from '../../domain/event/page.ts'
+import { factsOf } from '../../domain/scan/page-facts.ts'
 import type { Zone } from '../../domain/stream.ts'
-import { advanceSweep, beginSweep } from '../../domain/sweep.ts'
+import { advanceScan, beginScan } from '../../domain/scan/scan.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Source } from '../../ports/source.ts'
 import type { ApiClock } from '../../pump/api-clock.ts'
@@ -19,8 +19,8 @@ const longestWaitMs = 60_000
 
 /**
  * All pages of a zone's day, from the first to the last, for those who only look: no fence, no store. A page lives until
- * the next one is asked for. Waits a little where the far side asks for it or fails after the first page. Throws the
- * Failures of a Source, and `sweep_guarded` for a listing that does not end.
+ * the next one is asked for. Waits a little where the destination asks for it or fails after the first page. Throws the
+ * Failures of a Source, and `scan_guarded` for a listing that does not end.
  */
 export async function* readDay(
   { zone, day }: { readonly zone: Zone; readonly day: Day },
@@ -28,7 +28,7 @@ export async function* readDay(
   signal: AbortSignal,
 ): AsyncGenerator<Page> {
   const beganAtMs = deps.clock.now()
-  let sweep = beginSweep({
+  let scan = beginScan({
     kind: 'full',
     beganAtMs,
     cursor: null,
@@ -36,9 +36,9 @@ export async function* readDay(
     newestAtBeginMs: null,
   })
   for (;;) {
-    const page = await fetchPatiently(zone, day, sweep.cursor, deps, signal)
-    const at = { cursor: sweep.cursor, mark: [], nowMs: beganAtMs, unseen: [], tookMs: 0 }
-    const step = advanceSweep(sweep, factsOf(page, at), { order: 'unknown', polled: null })
+    const page = await fetchPatiently(zone, day, scan.cursor, deps, signal)
+    const at = { cursor: scan.cursor, mark: [], nowMs: beganAtMs, unseen: [], tookMs: 0 }
+    const step = advanceScan(scan, factsOf(page, at), { order: 'unknown', polled: null })
     try {
       if (page.clockOffsetMs !== undefined) deps.apiClock.learn(zone.account, page.clockOffsetMs)
       yield page
@@ -47,10 +47,10 @@ export async function* readDay(
     }
     if (step.end === 'complete') return
     if (step.end !== 'none') {
-      const why = `the listing of zone ${zone.id} on ${day} does not end: ${step.end} after ${step.sweep.pages} pages`
-      throw new Failure('refuse', 'sweep_guarded', why)
+      const why = `the listing of zone ${zone.id} on ${day} does not end: ${step.end} after ${step.scan.pages} pages`
+      throw new Failure('refuse', 'scan_guarded', why)
     }
-    sweep = step.sweep
+    scan = step.scan
   }
 }
 
@@ -63,7 +63,7 @@ async function fetchPatiently(
 ): Promise<Page> {
   for (let tries = 1; ; tries++) {
     try {
-      return await source.fetchPage({ zone, day, cursor, lane: 'backfill' }, signal)
+      return await source.fetchPage({ zone, day, cursor, priority: 'backfill' }, signal)
     } catch (error) {
       if (!isFailure(error) || signal.aborted || tries >= mostTries) throw error
       // A first page that fails shall say so at once; a reading that has begun is worth waiting for.

@@ -1,5 +1,5 @@
 import { parseDay } from '../../domain/day.ts'
-import type { Lane, Stream } from '../../domain/stream.ts'
+import type { Priority, Stream } from '../../domain/stream.ts'
 
 /**
  * Why a stream was queued. `due`: its time has come. `more`: its time slice ended with more to do. `anew`: a process has
@@ -12,7 +12,7 @@ export type TraceCarrier = Readonly<Record<string, string>>
 
 /** What a job holds: which stream, never what is in it. The truth about a stream is in its checkpoint. */
 export interface JobData extends Stream {
-  readonly lane: Lane
+  readonly priority: Priority
   readonly reason: Reason
   readonly trace?: TraceCarrier
 }
@@ -23,15 +23,15 @@ const mostHeaders = 16
 const longestHeader = 1_024
 
 /** Reads what lay in Redis, where anything may have been written, or what was written has been evicted. */
-export function readJobData(data: unknown, lane: Lane): JobData | { readonly fault: string } {
-  if (typeof data !== 'object' || data === null) return { fault: 'it holds nothing' }
+export function readJobData(data: unknown, priority: Priority): JobData | { readonly error: string } {
+  if (typeof data !== 'object' || data === null) return { error: 'it holds nothing' }
   const { zone, day, sink, reason, trace } = data as Record<string, unknown>
-  if (typeof zone !== 'number' || !Number.isSafeInteger(zone)) return { fault: 'its zone is no whole number' }
+  if (typeof zone !== 'number' || !Number.isSafeInteger(zone)) return { error: 'its zone is no whole number' }
   const parsedDay = typeof day === 'string' ? parseDay(day) : undefined
-  if (parsedDay === undefined) return { fault: 'its day is no day' }
+  if (parsedDay === undefined) return { error: 'its day is no day' }
   if (typeof sink !== 'string' || sink === '' || sink.length > longestSink)
-    return { fault: 'its sink is no name' }
-  const named = { zone, day: parsedDay, sink, lane, reason: isReason(reason) ? reason : 'due' } as const
+    return { error: 'its sink is no name' }
+  const named = { zone, day: parsedDay, sink, priority, reason: isReason(reason) ? reason : 'due' } as const
   const carrier = readCarrier(trace)
   return carrier === undefined ? named : { ...named, trace: carrier }
 }

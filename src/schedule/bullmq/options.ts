@@ -1,6 +1,6 @@
 import type { Failure } from '../../domain/failure.ts'
-import type { PlannedStream } from '../../domain/plan.ts'
-import type { Lane, Stream } from '../../domain/stream.ts'
+import type { PlannedStream } from '../../domain/plan/plan.ts'
+import type { Priority, Stream } from '../../domain/stream.ts'
 import type { AccountGate } from '../../ports/account-gate.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Telemetry } from '../../ports/telemetry.ts'
@@ -35,7 +35,7 @@ export interface BullmqScheduleDeps {
   /** All planned streams, the most urgent first. Called by the roles `scheduler` and `all`. */
   readonly plan: () => Promise<PlannedStream[]>
   /** One stream as it stands in the store now; undefined where this configuration does not plan it. */
-  readonly planned: (stream: Stream, lane: Lane) => Promise<PlannedStream | undefined>
+  readonly planned: (stream: Stream, priority: Priority) => Promise<PlannedStream | undefined>
   readonly pump: (planned: PlannedStream, signal: AbortSignal) => Promise<Failure | undefined>
   /** Writes a failure of a stream down that no pump lived to write down, so that it backs off. Throws Failure. */
   readonly fail: (planned: PlannedStream, failure: Failure) => Promise<void>

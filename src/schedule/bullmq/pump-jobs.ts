@@ -1,7 +1,7 @@
 import type { Job } from 'bullmq'
 import { Failure, isFailure } from '../../domain/failure.ts'
-import { troubleOf, type PlannedStream } from '../../domain/plan.ts'
-import { streamKey, type Lane, type Stream } from '../../domain/stream.ts'
+import { troubleOf, type PlannedStream } from '../../domain/plan/plan.ts'
+import { streamKey, type Priority, type Stream } from '../../domain/stream.ts'
 import { Rests } from '../rests.ts'
 import { readJobData, type JobData } from './job-data.ts'
 import type { BullmqScheduleDeps } from './options.ts'
@@ -32,11 +32,11 @@ export class PumpJobs {
     this.#rests = new Rests(deps.clock)
   }
 
-  async work(lane: Lane, { data, stalledCounter }: Job, signal: AbortSignal): Promise<Outcome> {
-    const job = readJobData(data, lane)
-    if ('fault' in job) {
+  async work(priority: Priority, { data, stalledCounter }: Job, signal: AbortSignal): Promise<Outcome> {
+    const job = readJobData(data, priority)
+    if ('error' in job) {
       this.#warn(
-        `a job was dropped: ${job.fault}; look for other users of this Redis, and for an eviction policy`,
+        `a job was dropped: ${job.error}; look for other users of this Redis, and for an eviction policy`,
       )
       return 'done'
     }
@@ -47,7 +47,7 @@ export class PumpJobs {
 
   async #workOn(job: JobData, crashes: number, signal: AbortSignal): Promise<Outcome> {
     const key = streamKey(job)
-    const resting = { stream: streamOf(job), lane: job.lane }
+    const resting = { stream: streamOf(job), priority: job.priority }
     // Two jobs of one stream meet where a lock ran out, or at both priorities: the tick brings it again.
     if (this.#running.has(key) || this.#rests.has(resting)) return 'done'
     this.#running.add(key)
@@ -68,21 +68,21 @@ export class PumpJobs {
   /** Whoever queued it may have been late, or another job of the stream was quicker. */
   async #pumpIfDue(job: JobData, crashes: number, signal: AbortSignal): Promise<Outcome> {
     const { now, gateOf } = this.#deps
-    const planned = await this.#deps.planned(job, job.lane)
+    const planned = await this.#deps.planned(job, job.priority)
     if (planned === undefined) {
       // A backfill may have been paused or cancelled meanwhile.
-      if (job.lane === 'live') this.#warn(unplanned)
+      if (job.priority === 'live') this.#warn(unplanned)
       return 'done'
     }
     const dueAtMs = job.reason === 'anew' ? planned.wantedAtMs : planned.dueAtMs
     if (dueAtMs > now(planned)) return 'done'
     const gate = gateOf(planned.zone.account)
-    if (job.lane === 'backfill' && (await gate.liveWaits())) return 'done'
+    if (job.priority === 'backfill' && (await gate.liveWaits())) return 'done'
     const isGood = await this.#pump(planned, crashes, signal)
     if (!isGood || signal.aborted) return 'done'
-    const after = await this.#deps.planned(job, job.lane)
+    const after = await this.#deps.planned(job, job.priority)
     if (after === undefined || after.dueAtMs > now(after)) return 'done'
-    if (job.lane === 'live') await gate.expectAgain(streamKey(job))
+    if (job.priority === 'live') await gate.expectAgain(streamKey(job))
     return 'more'
   }
 

@@ -1,16 +1,16 @@
 import { Queue, type JobsOptions } from 'bullmq'
-import type { StateSnapshot } from '../../domain/snapshot.ts'
-import { streamKey, type Lane, type Stream } from '../../domain/stream.ts'
+import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
+import { streamKey, type Priority, type Stream } from '../../domain/stream.ts'
 import type { RedisClient } from '../../redis/connection.ts'
 import type { JobData, Reason, TraceCarrier } from './job-data.ts'
 import type { Voice } from './voice.ts'
 
-export const priorities: readonly Lane[] = ['live', 'backfill']
+export const priorities: readonly Priority[] = ['live', 'backfill']
 export const tickQueue = 'tick'
 
 /** Each a queue of its own: neither a priority nor a sink stands in the way of another. */
-export function queueOf(lane: Lane, sink: string): string {
-  return `${lane}-${sink}`
+export function queueOf(priority: Priority, sink: string): string {
+  return `${priority}-${sink}`
 }
 
 /** First part of all keys of the queues; the braces keep the keys of a deployment in one slot of a cluster. */
@@ -58,31 +58,36 @@ export class Queues {
       return queue
     }
     this.tick = open(tickQueue)
-    for (const name of priorities.flatMap((lane) => sinks.map((sink) => queueOf(lane, sink))))
+    for (const name of priorities.flatMap((priority) => sinks.map((sink) => queueOf(priority, sink))))
       this.#queues.set(name, open(name))
   }
 
-  of(lane: Lane, sink: string): Queue {
-    const queue = this.#queues.get(queueOf(lane, sink))
-    if (queue === undefined) throw new RangeError(`no queue for ${lane} streams of ${sink}`)
+  of(priority: Priority, sink: string): Queue {
+    const queue = this.#queues.get(queueOf(priority, sink))
+    if (queue === undefined) throw new RangeError(`no queue for ${priority} streams of ${sink}`)
     return queue
   }
 
   /** Queues streams of one sink behind those that wait already; one that is queued or worked on stays as it is. */
-  async add(lane: Lane, sink: string, queued: readonly Queued[], trace?: TraceCarrier): Promise<void> {
+  async add(
+    priority: Priority,
+    sink: string,
+    queued: readonly Queued[],
+    trace?: TraceCarrier,
+  ): Promise<void> {
     if (queued.length === 0) return
     const withTrace = trace !== undefined && Object.keys(trace).length > 0 && { trace }
     const jobs = queued.map(({ stream, reason }) => ({
-      name: lane,
-      data: { ...stream, lane, reason, ...withTrace } satisfies JobData,
+      name: priority,
+      data: { ...stream, priority, reason, ...withTrace } satisfies JobData,
       opts: { ...jobOptions, jobId: streamKey(stream) },
     }))
-    await this.of(lane, sink).addBulk(jobs)
+    await this.of(priority, sink).addBulk(jobs)
   }
 
   /** The streams (`streamKey`) that wait and that are worked on. */
-  async idsOf(lane: Lane, sink: string): Promise<{ waiting: Set<string>; active: Set<string> }> {
-    const queue = this.of(lane, sink)
+  async idsOf(priority: Priority, sink: string): Promise<{ waiting: Set<string>; active: Set<string> }> {
+    const queue = this.of(priority, sink)
     const [waiting, active] = await Promise.all([queue.getRanges(['wait']), queue.getRanges(['active'])])
     return { waiting: new Set(waiting), active: new Set(active) }
   }
@@ -90,11 +95,11 @@ export class Queues {
   /** For metrics. None is ever delayed or failed: a stream that backs off is in no queue. */
   async count(): Promise<StateSnapshot['queues']> {
     const states = ['waiting', 'active'] as const
-    const counted = priorities.map(async (lane) => {
-      const queues = [...this.#queues].filter(([name]) => name.startsWith(`${lane}-`))
+    const counted = priorities.map(async (priority) => {
+      const queues = [...this.#queues].filter(([name]) => name.startsWith(`${priority}-`))
       const counts = await Promise.all(queues.map(([, queue]) => queue.getJobCounts(...states)))
       return states.map((state) => ({
-        lane,
+        priority,
         state,
         jobs: counts.reduce((sum, each) => sum + (each[state] ?? 0), 0),
       }))

@@ -1,6 +1,6 @@
 import { cancelled } from '../../domain/failure.ts'
-import type { StateSnapshot } from '../../domain/snapshot.ts'
-import type { Lane } from '../../domain/stream.ts'
+import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
+import type { Priority } from '../../domain/stream.ts'
 import { within } from '../../domain/within.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { connectRedis, type RedisClient } from '../../redis/connection.ts'
@@ -125,24 +125,25 @@ class Running {
     const { streams, backfillStreams, sinks } = this.#options
     const jobs = new PumpJobs(this.#deps)
     const places = { live: streams, backfill: backfillStreams }
-    for (const lane of priorities)
-      for (const [sink, share] of sharesOf(places[lane], sinks)) this.#pumpSink(jobs, lane, sink, share)
+    for (const priority of priorities)
+      for (const [sink, share] of sharesOf(places[priority], sinks))
+        this.#pumpSink(jobs, priority, sink, share)
     this.#repeat(everyMs, () => this.#deps.settle(this.#signal))
   }
 
-  #pumpSink(jobs: PumpJobs, lane: Lane, sink: string, places: number): void {
+  #pumpSink(jobs: PumpJobs, priority: Priority, sink: string, places: number): void {
     const worker = new QueueWorker(
-      { ...this.#options, queue: this.queues.of(lane, sink), places, lockMs: this.#lockMs },
+      { ...this.#options, queue: this.queues.of(priority, sink), places, lockMs: this.#lockMs },
       {
         clock: this.#deps.clock,
         voice: this.#voice,
         client: this.#patient,
-        work: (job, signal) => jobs.work(lane, job, signal),
+        work: (job, signal) => jobs.work(priority, job, signal),
         // Behind those that wait already, and at once: not with the next tick.
         ended: async ({ data }, outcome) => {
           const { zone, day, trace } = data as JobData
           if (outcome === 'more')
-            await this.queues.add(lane, sink, [{ stream: { zone, day, sink }, reason: 'more' }], trace)
+            await this.queues.add(priority, sink, [{ stream: { zone, day, sink }, reason: 'more' }], trace)
         },
       },
     )

@@ -1,4 +1,4 @@
-import type { PlannedStream } from '../../domain/plan.ts'
+import type { PlannedStream } from '../../domain/plan/plan.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { AccountGate } from '../../ports/account-gate.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -65,32 +65,36 @@ export class Ticks {
     const { queues, sinks, trace } = this.#deps
     const bySink = await Promise.all(
       sinks.map(async (sink) => {
-        const [live, backfill] = await Promise.all(priorities.map((lane) => queues.idsOf(lane, sink)))
+        const [live, backfill] = await Promise.all(priorities.map((priority) => queues.idsOf(priority, sink)))
         return { sink, ids: { live: live!, backfill: backfill! } }
       }),
     )
     await this.#expectLive(planned, new Set(bySink.flatMap(({ ids }) => [...ids.live.active])))
     const due = this.#dueOf(planned)
-    const isLive = new Set(due.flatMap(({ lane, stream }) => (lane === 'live' ? [streamKey(stream)] : [])))
+    const isLive = new Set(
+      due.flatMap(({ priority, stream }) => (priority === 'live' ? [streamKey(stream)] : [])),
+    )
     const carrier = due.length === 0 ? undefined : trace()
     for (const { sink, ids } of bySink)
-      for (const lane of priorities) {
+      for (const priority of priorities) {
         // A stream is worked on at one priority at a time, and live comes before backfill.
         const isQueued = (key: string) =>
-          ids[lane].waiting.has(key) || ids[lane].active.has(key) || (lane === 'backfill' && isLive.has(key))
-        const mine = due.filter((each) => each.lane === lane && each.stream.sink === sink)
+          ids[priority].waiting.has(key) ||
+          ids[priority].active.has(key) ||
+          (priority === 'backfill' && isLive.has(key))
+        const mine = due.filter((each) => each.priority === priority && each.stream.sink === sink)
         const added = mine.filter(({ stream }) => !isQueued(streamKey(stream)))
-        await queues.add(lane, sink, added, carrier)
+        await queues.add(priority, sink, added, carrier)
       }
     this.#tried = new Set(planned.map(({ stream }) => streamKey(stream)))
   }
 
-  #dueOf(planned: readonly PlannedStream[]): (Queued & Pick<PlannedStream, 'lane'>)[] {
+  #dueOf(planned: readonly PlannedStream[]): (Queued & Pick<PlannedStream, 'priority'>)[] {
     return planned.flatMap((each) => {
-      const { stream, lane } = each
+      const { stream, priority } = each
       if (this.#dueAt(each) > this.#deps.now(each)) return []
       const reason: Reason = each.dueAtMs <= this.#deps.now(each) ? 'due' : 'anew'
-      return [{ stream, lane, reason }]
+      return [{ stream, priority, reason }]
     })
   }
 

@@ -1,5 +1,5 @@
 import { cancelled, isFailure, messageOf, type Failure } from '../../domain/failure.ts'
-import type { PlannedStream } from '../../domain/plan.ts'
+import type { PlannedStream } from '../../domain/plan/plan.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { sharesOf, sinksOf } from '../fair-share.ts'
@@ -23,9 +23,9 @@ export interface GivenUp {
   readonly reason: string
 }
 
-/** A passing failure of one stream, or of the store, is tried again this often; what a person must mend is not. */
+/** A passing failure of one stream, or of the store, is tried again this often; what a person must fix is not. */
 const maxFailures = 4
-/** A far side that asks for a longer wait than this is asked again by the next run. */
+/** A destination that asks for a longer wait than this is asked again by the next run. */
 const longestWaitMs = 60_000
 const heartbeatMs = 5_000
 /** Streams are planned anew this often at least, and this often at most. */

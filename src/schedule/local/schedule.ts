@@ -1,6 +1,6 @@
 import { cancelled, isFailure, type Failure } from '../../domain/failure.ts'
-import type { UpkeepTask } from '../../domain/happening.ts'
-import type { PlannedStream } from '../../domain/plan.ts'
+import type { UpkeepTask } from '../../domain/internal-event.ts'
+import type { PlannedStream } from '../../domain/plan/plan.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { AccountGate } from '../../ports/account-gate.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -96,9 +96,9 @@ class LocalSchedule implements Schedule {
     const planMs = clock.monotonic() - beganMs
     this.#forgetUnplanned(planned)
     await this.#expectLive(planned)
-    const live = planned.filter(({ lane }) => lane === 'live')
+    const live = planned.filter(({ priority }) => priority === 'live')
     const isDone = await this.#startLive(live, () => leftMs(turnMs))
-    await this.#startBackfills(planned.filter(({ lane }) => lane === 'backfill'))
+    await this.#startBackfills(planned.filter(({ priority }) => priority === 'backfill'))
     if (!isDone) return
     // Planning takes about a fifth of the time at most, however many streams there are.
     const restedMs = Math.min(planMs * 4, longestTurnMs)
@@ -157,7 +157,7 @@ class LocalSchedule implements Schedule {
       const isKnown = isFailure(error) && (error.kind === 'cancelled' || error.code === 'held')
       if (!isKnown) telemetry.emit({ name: 'PumpFailed', stream: planned.stream, error })
     } finally {
-      if (planned.lane === 'live') await this.#ended(planned)
+      if (planned.priority === 'live') await this.#ended(planned)
     }
   }
 

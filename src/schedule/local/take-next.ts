@@ -1,4 +1,4 @@
-import type { PlannedStream } from '../../domain/plan.ts'
+import type { PlannedStream } from '../../domain/plan/plan.ts'
 import type { Pool } from './pool.ts'
 
 /** Takes the first stream out of the queue that may start now; undefined when none may before one has ended. */

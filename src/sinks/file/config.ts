@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { bytes, duration, format, mode, name, path } from '../../config/fields.ts'
+import { bytes, duration, format, mode, name, path } from '../../config/schema/fields.ts'
 
 const Rotation = z
   .strictObject({

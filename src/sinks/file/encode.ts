@@ -1,5 +1,5 @@
-import type { Refusal } from '../../domain/delivery.ts'
-import type { Event } from '../../domain/event.ts'
+import type { Refusal } from '../../domain/event/delivery.ts'
+import type { Event } from '../../domain/event/event.ts'
 import type { Format } from '../../ports/format.ts'
 import { mapEvent } from '../mapped.ts'
 

@@ -1,6 +1,6 @@
-import type { CommittedPart } from '../../domain/delivery.ts'
+import type { CommittedPart } from '../../domain/event/delivery.ts'
 import type { Owner } from './identity.ts'
-import type { PartOnDisk } from './listing.ts'
+import type { PartOnDisk } from './read/listing.ts'
 
 /**
  * Why a part must be left alone; undefined when it is this stream's. A committed length makes a part of a sink with

@@ -1,6 +1,6 @@
-import type { CommittedPart } from '../../domain/delivery.ts'
+import type { CommittedPart } from '../../domain/event/delivery.ts'
 import type { Reconciliation } from '../../ports/sink.ts'
-import type { PartOnDisk } from './listing.ts'
+import type { PartOnDisk } from './read/listing.ts'
 import type { Place } from './part.ts'
 import type { Writer } from './writer.ts'
 

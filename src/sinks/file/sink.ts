@@ -3,12 +3,12 @@ import { cancelled } from '../../domain/failure.ts'
 import { streamKey, type Stream } from '../../domain/stream.ts'
 import { orAborted } from '../../domain/within.ts'
 import type { OpenStream, Reconciliation, TransactionalSink } from '../../ports/sink.ts'
-import { compareParts } from './compare-parts.ts'
+import { compareParts } from './reconcile/compare-parts.ts'
 import { fileFailure } from './file-failure.ts'
 import { createKeyedMutex, throwIfAborted } from './keyed-mutex.ts'
 import { placeOf } from './part.ts'
 import { probe } from './probe.ts'
-import { reconcile } from './reconcile.ts'
+import { reconcile } from './reconcile/reconcile.ts'
 import type { FileSinkDeps, FileSinkSettings } from './settings.ts'
 import { createStreamWriter, type StreamWriter } from './stream-writer.ts'
 import { createWriters } from './writer.ts'
@@ -77,7 +77,7 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
 
     async hasUncommitted(stream, known) {
       const differences = await compareParts(settings.path, stream, known)
-      return differences.some(({ fault }) => fault === 'longer' || fault === 'unknown')
+      return differences.some(({ problem }) => problem === 'longer' || problem === 'unknown')
     },
 
     check: (signal) => withGrace(probe(settings), signal),

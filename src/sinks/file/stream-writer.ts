@@ -1,6 +1,6 @@
 import { Failure, cancelled } from '../../domain/failure.ts'
-import type { Delivery, CommittedPart, Refusal } from '../../domain/delivery.ts'
-import type { Event } from '../../domain/event.ts'
+import type { Delivery, CommittedPart, Refusal } from '../../domain/event/delivery.ts'
+import type { Event } from '../../domain/event/event.ts'
 import { makeFolders } from './directory.ts'
 import { createEncoder } from './encode.ts'
 import { fileFailure } from './file-failure.ts'

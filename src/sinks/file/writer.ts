@@ -1,9 +1,9 @@
 import { open } from 'node:fs/promises'
-import type { Happening } from '../../domain/happening.ts'
+import type { InternalEvent } from '../../domain/internal-event.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Format } from '../../ports/format.ts'
-import { dropOldCopies } from './old-copies.ts'
-import { createCompressor, type Compressor } from './compressor.ts'
+import { dropOldCopies } from './reconcile/old-copies.ts'
+import { createCompressor, type Compressor } from './compress/compressor.ts'
 import { makeFolders, makeRoot, ownFolder } from './directory.ts'
 import { fileFailure } from './file-failure.ts'
 import { holdIdentity, ownerOf, takeIdentity, type HeldIdentity, type Owner } from './identity.ts'
@@ -23,9 +23,9 @@ export interface Writer {
   /** The right to change a writer's parts, held until it is released; undefined while that writer lives elsewhere. */
   hold(id: string): HeldIdentity | undefined
   ownerOf(id: string): Owner | undefined
-  emit(happening: Happening): void
+  emit(internalEvent: InternalEvent): void
   /** Says a lasting condition once in the life of the process. */
-  emitOnce(about: string, happening: Happening): void
+  emitOnce(about: string, internalEvent: InternalEvent): void
 }
 
 /** The writers of one sink, one a store: as a rule one, two when the store was replaced while the process runs. */
@@ -42,7 +42,7 @@ const maxSaid = 10_000
 
 export function createWriters(settings: FileSinkSettings, deps: FileSinkDeps, mutex: KeyedMutex): Writers {
   const writers = new Map<string, Promise<Writer>>()
-  const emit = (happening: Happening) => deps.telemetry.emit(happening)
+  const emit = (internalEvent: InternalEvent) => deps.telemetry.emit(internalEvent)
   const emitOnce = onceEach(emit)
 
   const make = async (store: string): Promise<Writer> => {
@@ -99,11 +99,11 @@ async function made(writers: ReadonlyMap<string, Promise<Writer>>): Promise<Writ
 
 function onceEach(emit: Writer['emit']): Writer['emitOnce'] {
   const said = new Set<string>()
-  return (about, happening) => {
+  return (about, internalEvent) => {
     if (said.has(about)) return
     if (said.size >= maxSaid) said.clear()
     said.add(about)
-    emit(happening)
+    emit(internalEvent)
   }
 }
 

@@ -1,12 +1,12 @@
-import type { Refusal } from '../../domain/delivery.ts'
-import type { Event } from '../../domain/event.ts'
+import type { Refusal } from '../../domain/event/delivery.ts'
+import type { Event } from '../../domain/event/event.ts'
 import type { Format } from '../../ports/format.ts'
 import { mapEvent } from '../mapped.ts'
 import type { Piece, Preset } from './presets/preset.ts'
 
 export interface BatchLimits {
   readonly maxEvents: number
-  /** Of one body before compression. An event that is larger alone is sent alone: the far side decides. */
+  /** Of one body before compression. An event that is larger alone is sent alone: the destination decides. */
   readonly maxBytes: number
 }
 

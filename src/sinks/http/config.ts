@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { addIssue, bytes, count, duration, format, headerSecret, httpUrl, name } from '../../config/fields.ts'
-import { TlsConfig } from '../../config/tls.ts'
+import { addIssue, bytes, count, duration, format, headerSecret, httpUrl, name } from '../../config/schema/fields.ts'
+import { TlsConfig } from '../../config/schema/tls.ts'
 import { headerNameError, insteadOfCredentials } from './rules.ts'
 
 /** Every dialect that the http sink speaks. */
@@ -31,7 +31,7 @@ export const HttpSinkConfig = z
   .strictObject({
     type: z.literal('http').describe('Kind of sink'),
     name: name('Name of the sink, part of the identity of its streams').default('http'),
-    preset: z.enum(presetNames).default('ndjson').describe('Dialect of the far side'),
+    preset: z.enum(presetNames).default('ndjson').describe('Dialect of the destination'),
     format: format(),
     url: httpUrl('Where bodies are posted', insteadOfCredentials),
     headers: Headers,

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
 import { Failure, isFailure } from '../../domain/failure.ts'
-import type { RequestOutcome } from '../../domain/happening.ts'
+import type { RequestOutcome } from '../../domain/internal-event.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Telemetry } from '../../ports/telemetry.ts'
 import type { Slots } from '../slots.ts'
@@ -57,14 +57,14 @@ export function createExchange(deps: ExchangeDeps): Exchange {
     } catch (error) {
       if (isFailure(error) && error.code !== 'cancelled')
         told(error.code === 'timeout' ? 'timeout' : 'network')
-      throw isFailure(error) && isFault(error) ? refusesOf(error) : error
+      throw isFailure(error) && needsPerson(error) ? refusesOf(error) : error
     } finally {
       giveBack()
     }
   }
 }
 
-function isFault(failure: Failure): boolean {
+function needsPerson(failure: Failure): boolean {
   return failure.code === 'tls' || failure.kind === 'stop'
 }
 
@@ -77,7 +77,7 @@ function outcomeOf(verdict: Verdict, pieces: readonly Piece[]): RequestOutcome {
   if (verdict.kind === 'accepted') return 'ok'
   if (verdict.kind === 'retry') return verdict.code
   if (verdict.kind === 'split') return 'rejected'
-  if (verdict.kind === 'fault') return verdict.credentials ? 'unauthorised' : 'rejected'
+  if (verdict.kind === 'stop') return verdict.credentials ? 'unauthorised' : 'rejected'
   if (verdict.outcomes.some((outcome) => typeof outcome === 'object')) return 'rejected'
   return pieces.every((_, index) => verdict.outcomes[index] === 'accepted') ? 'ok' : 'server_error'
 }

@@ -5,13 +5,13 @@ import { maskAnswer } from './mask.ts'
 import type { Answer, Verdict } from './presets/preset.ts'
 import type { Target } from './target.ts'
 
-/** A far side may put us to sleep for no longer. */
+/** A destination may put us to sleep for no longer. */
 const maxRetryAfterMs = 3_600_000
 const excerptLength = 200
 
-/** A fault of the sink, in one line that says what to do. `what` names the sink without secrets. */
-export function faultOf(
-  verdict: Verdict & { kind: 'fault' },
+/** An error of the sink, in one line that says what to do. `what` names the sink without secrets. */
+export function stopOf(
+  verdict: Verdict & { kind: 'stop' },
   answer: Answer,
   target: Target,
   what: string,
@@ -21,7 +21,7 @@ export function faultOf(
   return new Failure('stop', 'sink_refuses', `${what} answered ${answer.status}${said}: ${verdict.remedy}`)
 }
 
-/** A request that may be sent again: kind `wait` where the far side named a time that is still to come. */
+/** A request that may be sent again: kind `wait` where the destination named a time that is still to come. */
 export function retryOf(
   verdict: Verdict & { kind: 'retry' },
   answer: Answer,

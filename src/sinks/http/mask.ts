@@ -7,7 +7,7 @@ const keptBytes = 4096
 /** How much of an answer is looked at. */
 const readBytes = 65_536
 
-/** Every form in which a far side might echo a secret, the longest first. */
+/** Every form in which a destination might echo a secret, the longest first. */
 export function formsOf(secrets: readonly string[]): string[] {
   const forms = new Set<string>()
   for (const secret of secrets) {

@@ -18,7 +18,7 @@ export interface PostDeps {
   readonly clock: Clock
   /** For the whole request, from connecting to the last byte of the answer. */
   readonly timeoutMs: number
-  /** Names the far side in failures, without secrets. */
+  /** Names the destination in failures, without secrets. */
   readonly what: string
 }
 
@@ -28,7 +28,7 @@ const maxAnswerBytes = 4_194_304
 /**
  * Sends one request and reads its answer to the end, so that the connection can be used again. Follows no redirect.
  * Throws Failure: `network`, `timeout` or `tls` (retry), `cancelled`. An answer that breaks off is no answer: whether
- * the far side took the events is then unknown.
+ * the destination took the events is then unknown.
  */
 export async function post(sent: Request, deps: PostDeps, signal: AbortSignal): Promise<Answer> {
   if (signal.aborted) throw cancelled(signal.reason)

@@ -1,6 +1,6 @@
 import type { Clock } from '../../ports/clock.ts'
 import type { Exchange, ExchangeResult } from './exchange.ts'
-import { faultOf, retryOf } from './failures.ts'
+import { stopOf, retryOf } from './failures.ts'
 import type { Answer, Preset, Verdict } from './presets/preset.ts'
 import { readStatus } from './presets/status.ts'
 import type { TargetSource } from './target.ts'
@@ -14,8 +14,8 @@ export interface ProbeDeps {
 }
 
 /**
- * Asks the far side without leaving anything there: a request without a body, by a method that changes nothing. It
- * finds a wrong name, port, certificate, address and, where the far side looks at them for this method too, wrong
+ * Asks the destination without leaving anything there: a request without a body, by a method that changes nothing. It
+ * finds a wrong name, port, certificate, address and, where the destination looks at them for this method too, wrong
  * credentials. It cannot tell whether events would be taken. Throws Failure like a delivery.
  */
 export async function probe(deps: ProbeDeps, signal: AbortSignal): Promise<void> {
@@ -29,7 +29,7 @@ export async function probe(deps: ProbeDeps, signal: AbortSignal): Promise<void>
 
   const first = await probeBy(method)
   const { answer, verdict } = first.answer.status === 404 ? await secondOpinion(first, probeBy) : first
-  if (verdict.kind === 'fault') throw faultOf(verdict, answer, target, what)
+  if (verdict.kind === 'stop') throw stopOf(verdict, answer, target, what)
   if (verdict.kind === 'retry') throw retryOf(verdict, answer, what, clock.now())
 }
 

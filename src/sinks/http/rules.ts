@@ -1,4 +1,4 @@
-import type { SettingError } from '../../domain/http-rules.ts'
+import type { SettingError } from '../../domain/text/http-rules.ts'
 
 /** Where a user name and password of the URL belong. */
 export const insteadOfCredentials =

@@ -4,7 +4,7 @@ import type { Format } from '../../ports/format.ts'
 import { backoffMs } from '../../transport/backoff.ts'
 import { type Body, type Compression, packBody } from './body.ts'
 import type { Exchange, ExchangeResult } from './exchange.ts'
-import { faultOf, retryOf, waitUntil } from './failures.ts'
+import { stopOf, retryOf, waitUntil } from './failures.ts'
 import { maskAnswer, maskText } from './mask.ts'
 import type { Answer, Outcome, Piece, Preset, Verdict } from './presets/preset.ts'
 import { sameTarget, type Target, type TargetSource } from './target.ts'
@@ -27,11 +27,11 @@ export interface SendDeps {
 }
 
 /** What an answer left to decide, with its texts, masked and cut. */
-export type Sent = Exclude<Verdict, { kind: 'retry' | 'fault' }> & { readonly text: string }
+export type Sent = Exclude<Verdict, { kind: 'retry' | 'stop' }> & { readonly text: string }
 
 /**
  * Sends one batch, the same bytes on every try: at most 3 tries, the last begun within 10 s of the first. Throws
- * Failure: `throttled`, `timeout`, `network`, `server_error`, `bad_body` (retry, or wait where the far side named a
+ * Failure: `throttled`, `timeout`, `network`, `server_error`, `bad_body` (retry, or wait where the destination named a
  * time), `sink_refuses` (stop), `cancelled`.
  */
 export type Send = (pieces: readonly Piece[], signal: AbortSignal) => Promise<Sent>
@@ -45,7 +45,7 @@ const maxRestMs = 2_000
 export function createSend(options: SendOptions, deps: SendDeps): Send {
   const { what } = options
   const { targets, preset, clock } = deps
-  /** When the far side wants to be asked again, by the monotonic clock. It holds for all streams of the sink. */
+  /** When the destination wants to be asked again, by the monotonic clock. It holds for all streams of the sink. */
   let restUntilMs = 0
 
   function headersOf(target: Target, body: Body): Record<string, string> {
@@ -66,7 +66,7 @@ export function createSend(options: SendOptions, deps: SendDeps): Send {
   }
 
   function settle({ answer, verdict }: ExchangeResult, target: Target): Sent | Failure {
-    if (verdict.kind === 'fault') throw faultOf(verdict, answer, target, what)
+    if (verdict.kind === 'stop') throw stopOf(verdict, answer, target, what)
     if (verdict.kind !== 'retry') {
       const text = maskAnswer(answer.body, target.forms)
       const said = { text: text === '' ? `status ${answer.status}` : text }
@@ -87,7 +87,7 @@ export function createSend(options: SendOptions, deps: SendDeps): Send {
       deps.exchange({ ...request, url: target.url, headers: headersOf(target, body), read }, signal)
     const target = targets.current()
     const result = await exchange(target)
-    if (result.verdict.kind !== 'fault' || !result.verdict.credentials) return settle(result, target)
+    if (result.verdict.kind !== 'stop' || !result.verdict.credentials) return settle(result, target)
     targets.reread()
     const changed = targets.current()
     if (sameTarget(target, changed)) return settle(result, target)

@@ -1,12 +1,12 @@
-import type { Refusal, RefusalReason } from '../../domain/delivery.ts'
-import type { Event } from '../../domain/event.ts'
+import type { Refusal, RefusalReason } from '../../domain/event/delivery.ts'
+import type { Event } from '../../domain/event/event.ts'
 import { Failure } from '../../domain/failure.ts'
 import type { Outcome, Piece } from './presets/preset.ts'
 import { excerptOf } from './failures.ts'
 import type { Send, Sent } from './send.ts'
 import type { Tally } from './tally.ts'
 
-/** A part of a batch that is still to be sent; `again` counts how often the far side gave it back. */
+/** A part of a batch that is still to be sent; `again` counts how often the destination gave it back. */
 interface Part {
   readonly pieces: readonly Piece[]
   readonly again: number
@@ -25,7 +25,7 @@ export interface SettleDeps {
   readonly what: string
   readonly send: Send
   readonly tally: Tally
-  /** Waits before a part that the far side gave back is sent once more. */
+  /** Waits before a part that the destination gave back is sent once more. */
   readonly pause: (again: number, signal: AbortSignal) => Promise<void>
 }
 
@@ -38,7 +38,7 @@ const witnesses = 32
  * bad event among n costs about 2 log2 n requests, and n bad ones never more than 2n - 1.
  *
  * Refusals count only for a sink that has taken an event at some time. When 8 in a row were refused by one that never
- * has, up to 32 others from all over the batch are sent alone: if none of them is taken either, the sink is at fault
+ * has, up to 32 others from all over the batch are sent alone: if none of them is taken either, the error is the sink's
  * and nothing is refused. Without these witnesses whoever can make 8 bad events in a row could stop a stream.
  * Throws Failure like `Send`, and `sink_refuses` (stop).
  */

@@ -1,7 +1,7 @@
-import type { Delivery, Refusal } from '../../domain/delivery.ts'
-import type { Event } from '../../domain/event.ts'
+import type { Delivery, Refusal } from '../../domain/event/delivery.ts'
+import type { Event } from '../../domain/event/event.ts'
 import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
-import type { Secret } from '../../domain/secret.ts'
+import type { Secret } from '../../domain/text/secret.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Format } from '../../ports/format.ts'
 import type { Telemetry } from '../../ports/telemetry.ts'
@@ -102,7 +102,7 @@ export function createHttpSink(options: HttpSinkOptions, deps: HttpSinkDeps): Si
       for (const pieces of cutBatches(events, { format, preset }, batch, unmappable))
         await settleBatch(pieces, { what, send, tally: delivering, pause }, settled, signal)
     } catch (failure) {
-      // Before this sink has taken anything a refusal may be its own fault.
+      // Before this sink has taken anything a refusal may be an error of its own.
       const isKept = delivering.everTaken && settled.taken.length + settled.refusals.length > 0
       if (!isFailure(failure) || !isKept) throw failure
       return { ...delivery(), partial: { taken: settled.taken, failure } }

@@ -1,15 +1,15 @@
-import type { Refusal } from '../../domain/delivery.ts'
+import type { Refusal } from '../../domain/event/delivery.ts'
 
 /** What a sink has shown of itself so far. */
 export interface Tally {
-  /** True once any event was taken. From then on a refused event is at fault, not the sink. */
+  /** True once any event was taken. From then on a refused event is the cause, not the sink. */
   readonly everTaken: boolean
   tookOne(): void
   /** Counts an event that was refused alone. True when so many in a row were that the sink itself is in doubt. */
   refusedOne(refusal: Refusal): Promise<boolean>
 }
 
-/** So many events refused in a row, none ever taken, are a fault of the sink. */
+/** So many events refused in a row, none ever taken, are an error of the sink. */
 const doubtAfter = 8
 
 /** What all streams of a sink have seen of it in the life of this process. */

@@ -1,6 +1,6 @@
 import { Failure, messageOf } from '../../domain/failure.ts'
-import { headerValueError, urlError, type SettingError } from '../../domain/http-rules.ts'
-import { Secret } from '../../domain/secret.ts'
+import { headerValueError, urlError, type SettingError } from '../../domain/text/http-rules.ts'
+import { Secret } from '../../domain/text/secret.ts'
 import { formsOf } from './mask.ts'
 import { headerNameError, insteadOfCredentials } from './rules.ts'
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { format, name } from '../../config/fields.ts'
+import { format, name } from '../../config/schema/fields.ts'
 
 export const StdoutSinkConfig = z
   .strictObject({

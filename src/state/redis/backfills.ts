@@ -1,4 +1,4 @@
-import { stateAfter, type Backfill, type Backfilled, type BackfillState } from '../../domain/backfill.ts'
+import { stateAfter, type Backfill, type Backfilled, type BackfillState } from '../../domain/plan/backfill.ts'
 import type { Day } from '../../domain/day.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Backfills } from '../../ports/backfills.ts'

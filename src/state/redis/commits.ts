@@ -1,9 +1,9 @@
 import { dayMs } from '../../domain/day.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Commit } from '../../ports/ledger.ts'
-import { hashOf, lettersFull, refuseImpossible } from '../commit-checks.ts'
+import { hashOf, deadLettersFull, refuseImpossible } from '../commit-checks.ts'
 import { listOf, numberOf, textOf } from './answer.ts'
-import { letterArguments, letterField } from './dead-letters.ts'
+import { deadLetterArguments, deadLetterField } from './dead-letters.ts'
 import { gapArguments } from './gaps.ts'
 import type { Keys } from './keys.ts'
 import type { Argument, Link } from './link.ts'
@@ -32,19 +32,19 @@ const hashLength = 20
 export function createCommits(limits: CommitLimits, link: Link, keys: Keys, instant: Instant) {
   return async function commit(commit: Commit): Promise<'done' | 'refused'> {
     refuseImpossible(commit)
-    const { head, checkpoint, seen, ledger, letters } = keys.of(commit.next.stream)
-    const shared = [keys.meta, keys.streams, keys.holders, keys.letters, keys.gaps]
-    const all = [...shared, head, checkpoint, seen, ledger, letters]
+    const { head, checkpoint, seen, ledger, deadLetters } = keys.of(commit.next.stream)
+    const shared = [keys.meta, keys.streams, keys.holders, keys.deadLetters, keys.gaps]
+    const all = [...shared, head, checkpoint, seen, ledger, deadLetters]
     const args = argumentsOf(commit, limits, instant())
     const answer = listOf(await link.script('commit-page', all, args))
     const word = textOf(answer[0])
-    if (word === 'full') throw lettersFull(numberOf(answer[1]), limits.deadLetterMaxBytes)
+    if (word === 'full') throw deadLettersFull(numberOf(answer[1]), limits.deadLetterMaxBytes)
     return word === 'done' ? 'done' : 'refused'
   }
 }
 
 function argumentsOf(commit: Commit, limits: CommitLimits, now: string): Argument[] {
-  const { fence, basedOn, next, seen, unsee = new Map(), deadLetters, removedLetters = [], gaps } = commit
+  const { fence, basedOn, next, seen, unsee = new Map(), deadLetters, removedDeadLetters = [], gaps } = commit
   const [, ...takenOut] = seenArguments(next.stream.day, unsee)
   return [
     streamKey(next.stream),
@@ -63,10 +63,10 @@ function argumentsOf(commit: Commit, limits: CommitLimits, now: string): Argumen
     ...seenArguments(next.stream.day, seen),
     ...takenOut,
     deadLetters.length,
-    ...deadLetters.flatMap(letterArguments),
+    ...deadLetters.flatMap(deadLetterArguments),
     gaps.length,
     ...gaps.flatMap(gapArguments),
-    removedLetters.length,
-    ...removedLetters.map(letterField),
+    removedDeadLetters.length,
+    ...removedDeadLetters.map(deadLetterField),
   ]
 }

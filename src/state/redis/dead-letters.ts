@@ -1,9 +1,9 @@
-import type { DeadLetter, RefusalReason } from '../../domain/delivery.ts'
-import type { Identity } from '../../domain/event.ts'
+import type { DeadLetter, RefusalReason } from '../../domain/event/delivery.ts'
+import type { Identity } from '../../domain/event/event.ts'
 import { streamKey, type Stream } from '../../domain/stream.ts'
-import type { DeadLetterCount } from '../../domain/dead-letter-count.ts'
+import type { DeadLetterCount } from '../../domain/event/dead-letter-count.ts'
 import type { DeadLetters } from '../../ports/dead-letters.ts'
-import { letterBytes } from '../commit-checks.ts'
+import { deadLetterBytes } from '../commit-checks.ts'
 import { numberOf } from './answer.ts'
 import { streamOf, type Keys } from './keys.ts'
 import type { Argument, Link } from './link.ts'
@@ -13,7 +13,7 @@ const removedAtOnce = 500
 
 export function createDeadLetters(link: Link, keys: Keys): DeadLetters {
   async function counts(): Promise<DeadLetterCount[]> {
-    const totals = await link.run((client) => client.hgetall(keys.letters))
+    const totals = await link.run((client) => client.hgetall(keys.deadLetters))
     return Object.entries(totals).map(([field, total]) => {
       const at = field.indexOf('/')
       const [count, bytes] = total.split(' ').map(Number)
@@ -22,8 +22,8 @@ export function createDeadLetters(link: Link, keys: Keys): DeadLetters {
     })
   }
 
-  async function* lettersOf(stream: Stream): AsyncGenerator<DeadLetter> {
-    const key = keys.of(stream).letters
+  async function* deadLettersOf(stream: Stream): AsyncGenerator<DeadLetter> {
+    const key = keys.of(stream).deadLetters
     // A field may come twice while the hash grows.
     const told = new Set<string>()
     let cursor = '0'
@@ -34,7 +34,7 @@ export function createDeadLetters(link: Link, keys: Keys): DeadLetters {
         const field = found[index]!
         if (told.has(field)) continue
         told.add(field)
-        yield readLetter(field, found[index + 1]!, stream)
+        yield readDeadLetter(field, found[index + 1]!, stream)
       }
       cursor = next
     } while (cursor !== '0')
@@ -43,30 +43,33 @@ export function createDeadLetters(link: Link, keys: Keys): DeadLetters {
   return {
     async list(sink) {
       const streams = new Map((await counts()).map((each) => [streamKey(each), each]))
-      const letters: DeadLetter[] = []
+      const deadLetters: DeadLetter[] = []
       for (const { zone, day, sink: name } of streams.values())
         if (sink === undefined || name === sink)
-          for await (const letter of lettersOf({ zone, day, sink: name })) letters.push(letter)
-      return letters.sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0))
+          for await (const deadLetter of deadLettersOf({ zone, day, sink: name }))
+            deadLetters.push(deadLetter)
+      return deadLetters.sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0))
     },
     counts,
     async keys(stream) {
-      const fields = await link.run((client) => client.hkeys(keys.of(stream).letters))
+      const fields = await link.run((client) => client.hkeys(keys.of(stream).deadLetters))
       return fields.map(readKey)
     },
     async read(stream, identities) {
       if (identities.length === 0) return []
-      const fields = identities.map(letterField)
-      const texts = await link.run((client) => client.hmget(keys.of(stream).letters, ...fields))
-      return texts.flatMap((text, index) => (text === null ? [] : [readLetter(fields[index]!, text, stream)]))
+      const fields = identities.map(deadLetterField)
+      const texts = await link.run((client) => client.hmget(keys.of(stream).deadLetters, ...fields))
+      return texts.flatMap((text, index) =>
+        text === null ? [] : [readDeadLetter(fields[index]!, text, stream)],
+      )
     },
-    async remove(letters) {
+    async remove(deadLetters) {
       let removed = 0
-      for (const [stream, own] of Map.groupBy(letters, streamKeyOf))
+      for (const [stream, own] of Map.groupBy(deadLetters, streamKeyOf))
         for (let from = 0; from < own.length; from += removedAtOnce) {
-          const fields = own.slice(from, from + removedAtOnce).map(letterField)
-          const all = [keys.meta, keys.letters, keys.of(streamOf(stream)).letters]
-          removed += numberOf(await link.script('remove-letters', all, [stream, ...fields]))
+          const fields = own.slice(from, from + removedAtOnce).map(deadLetterField)
+          const all = [keys.meta, keys.deadLetters, keys.of(streamOf(stream)).deadLetters]
+          removed += numberOf(await link.script('remove-dead-letters', all, [stream, ...fields]))
         }
       return removed
     },
@@ -77,25 +80,30 @@ function streamKeyOf({ zone, day, sink }: Pick<DeadLetter, 'zone' | 'day' | 'sin
   return `${zone}/${day}/${sink}`
 }
 
-/** Names the letter among those of its stream. */
-export function letterField({ id, time }: Identity): string {
+/** Names the dead letter among those of its stream. */
+export function deadLetterField({ id, time }: Identity): string {
   return JSON.stringify([id, time ?? ''])
 }
 
-/** A letter as the script of a commit takes it: event, reason, bytes, text. */
-export function letterArguments(letter: DeadLetter): Argument[] {
-  const { reason, answer, at, event } = letter
-  return [letterField(letter), reason, letterBytes(letter), JSON.stringify([reason, answer, at, event])]
+/** A dead letter as the script of a commit takes it: event, reason, bytes, text. */
+export function deadLetterArguments(deadLetter: DeadLetter): Argument[] {
+  const { reason, answer, at, event } = deadLetter
+  return [
+    deadLetterField(deadLetter),
+    reason,
+    deadLetterBytes(deadLetter),
+    JSON.stringify([reason, answer, at, event]),
+  ]
 }
 
-/** `text` is what the script keeps: size, reason, a line break and the letter. */
-function readLetter(field: string, text: string, { zone, day, sink }: Stream): DeadLetter {
-  const letter = text.slice(text.indexOf('\n') + 1)
-  const [reason, answer, at, event] = JSON.parse(letter) as [RefusalReason, string, number, string]
+/** `text` is what the script keeps: size, reason, a line break and the dead letter. */
+function readDeadLetter(field: string, text: string, { zone, day, sink }: Stream): DeadLetter {
+  const deadLetter = text.slice(text.indexOf('\n') + 1)
+  const [reason, answer, at, event] = JSON.parse(deadLetter) as [RefusalReason, string, number, string]
   return { zone, day, sink, ...readKey(field), reason, answer, at, event }
 }
 
-/** Whose letter a field names. */
+/** Whose dead letter a field names. */
 function readKey(field: string): Identity {
   const [id, time] = JSON.parse(field) as [string, string]
   return { id, ...(time === '' ? {} : { time }) }

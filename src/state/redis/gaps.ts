@@ -1,6 +1,6 @@
 import type { Day } from '../../domain/day.ts'
 import type { Gap, GapReason } from '../../domain/gap.ts'
-import type { KnownPair } from '../../domain/known-pair.ts'
+import type { Route } from '../../domain/route.ts'
 import type { Catalogue } from '../../ports/catalogue.ts'
 import type { Keys } from './keys.ts'
 import type { Link } from './link.ts'
@@ -61,21 +61,21 @@ export function createGaps(link: Link, keys: Keys): Gaps {
 export function createRoutes(link: Link, keys: Keys): Pick<Catalogue, 'routes' | 'rememberRoutes'> {
   return {
     async routes() {
-      const pairs = await link.run((client) => client.hgetall(keys.pairs))
-      return Object.entries(pairs).map(([field, value]) => readPair(field, value))
+      const routes = await link.run((client) => client.hgetall(keys.routes))
+      return Object.entries(routes).map(([field, value]) => readRoute(field, value))
     },
-    async rememberRoutes(pairs) {
-      const args = pairs.flatMap(({ zone, sink, firstDay, plannedAtMs }) => [
+    async rememberRoutes(routes) {
+      const args = routes.flatMap(({ zone, sink, firstDay, plannedAtMs }) => [
         `${zone}/${sink}`,
         firstDay,
         plannedAtMs,
       ])
-      if (args.length > 0) await link.script('remember-pairs', [keys.pairs], args)
+      if (args.length > 0) await link.script('remember-routes', [keys.routes], args)
     },
   }
 }
 
-function readPair(field: string, value: string): KnownPair {
+function readRoute(field: string, value: string): Route {
   const [zone, sink = ''] = field.split('/')
   const [firstDay, plannedAt] = value.split(' ')
   return { zone: Number(zone), sink, firstDay: firstDay as Day, plannedAtMs: Number(plannedAt) }

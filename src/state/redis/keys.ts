@@ -7,7 +7,7 @@ export interface StreamKeys {
   readonly checkpoint: string
   readonly seen: string
   readonly ledger: string
-  readonly letters: string
+  readonly deadLetters: string
 }
 
 /** All keys of a deployment share one hash tag, so that a script may change any of them in one step. */
@@ -17,9 +17,9 @@ export interface Keys {
   readonly meta: string
   readonly streams: string
   readonly holders: string
-  readonly pairs: string
+  readonly routes: string
   readonly gaps: string
-  readonly letters: string
+  readonly deadLetters: string
   readonly backfills: string
   backfill(id: string): string
   of(stream: Stream): StreamKeys
@@ -32,9 +32,9 @@ export function createKeys(prefix: string): Keys {
     meta: `${all}meta`,
     streams: `${all}streams`,
     holders: `${all}holders`,
-    pairs: `${all}pairs`,
+    routes: `${all}routes`,
     gaps: `${all}gaps`,
-    letters: `${all}letters`,
+    deadLetters: `${all}deadLetters`,
     backfills: `${all}backfills`,
     backfill: (id) => `${all}backfill:${id}`,
     of(stream) {
@@ -44,7 +44,7 @@ export function createKeys(prefix: string): Keys {
         checkpoint: own('checkpoint'),
         seen: own('seen'),
         ledger: own('ledger'),
-        letters: own('letters'),
+        deadLetters: own('deadLetters'),
       }
     },
   }

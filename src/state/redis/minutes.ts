@@ -5,7 +5,7 @@ import {
   unpackFingerprints,
   untimedMinute,
   type MinuteCount,
-} from '../../domain/seen.ts'
+} from '../../domain/event/seen.ts'
 import { Failure } from '../../domain/failure.ts'
 import { streamKey, type Stream } from '../../domain/stream.ts'
 import type { Ledger } from '../../ports/ledger.ts'

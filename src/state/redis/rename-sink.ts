@@ -8,8 +8,8 @@ import type { Instant } from './streams.ts'
 
 /** How many streams were renamed. */
 export function createRenameSink(link: Link, keys: Keys, clock: Clock, instant: Instant) {
-  const { meta, streams, holders, letters, gaps, pairs, backfills } = keys
-  const all = [meta, streams, holders, letters, gaps, pairs, backfills]
+  const { meta, streams, holders, deadLetters, gaps, routes, backfills } = keys
+  const all = [meta, streams, holders, deadLetters, gaps, routes, backfills]
   return async function renameSink(from: string, to: string): Promise<number> {
     const args = [from, to, instant(), heardWithinMs, keys.all]
     // Not sent twice: the second time the new name would be taken, by this very renaming.

@@ -10,8 +10,8 @@ const names = [
   'hear-holder',
   'open-store',
   'release-stream',
-  'remember-pairs',
-  'remove-letters',
+  'remember-routes',
+  'remove-dead-letters',
   'rename-sink',
   'set-backfill',
   'settle-backfilled',
@@ -20,7 +20,7 @@ const names = [
 
 export type ScriptName = (typeof names)[number]
 
-const read = (name: string): string => readFileSync(new URL(`./${name}.lua`, import.meta.url), 'utf8')
+const read = (name: string): string => readFileSync(new URL(`./scripts/${name}.lua`, import.meta.url), 'utf8')
 const functions = read('functions')
 
 /** Name and text of each script. They stand beside this file, headed with what goes in and what comes out. */

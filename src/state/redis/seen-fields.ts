@@ -1,5 +1,5 @@
 import { startOf, type Day } from '../../domain/day.ts'
-import { untimedMinute } from '../../domain/seen.ts'
+import { untimedMinute } from '../../domain/event/seen.ts'
 import type { Argument } from './link.ts'
 
 /** With the head of a string, just what the allocator of Redis hands out for 2 KiB. */

@@ -1,9 +1,9 @@
-import { stateAfter, type Backfill, type Backfilled, type BackfillState } from '../../domain/backfill.ts'
+import { stateAfter, type Backfill, type Backfilled, type BackfillState } from '../../domain/plan/backfill.ts'
 import type { Day } from '../../domain/day.ts'
 import type { Backfills } from '../../ports/backfills.ts'
 import { freeze } from '../freeze.ts'
 import { nextChange } from './changes.ts'
-import type { Database } from './database.ts'
+import type { Database } from './database/database.ts'
 
 interface BackfillRow {
   readonly id: string

@@ -1,4 +1,4 @@
-import type { Database } from './database.ts'
+import type { Database } from './database/database.ts'
 
 /** The number of the next change of a stream or backfill. Inside of a write. */
 export function nextChange(database: Database): number {

@@ -1,9 +1,9 @@
 import type { Clock } from '../../ports/clock.ts'
 import type { Commit } from '../../ports/ledger.ts'
-import { hashOf, lettersFull, refuseImpossible } from '../commit-checks.ts'
+import { hashOf, deadLettersFull, refuseImpossible } from '../commit-checks.ts'
 import { nextChange } from './changes.ts'
-import type { Database } from './database.ts'
-import { addLetters, allLetterBytes, removeLetter } from './dead-letters.ts'
+import type { Database } from './database/database.ts'
+import { addDeadLetters, allDeadLetterBytes, removeDeadLetter } from './dead-letters.ts'
 import { addSeen, removeSeen } from './fingerprints.ts'
 import { insertGaps } from './gaps.ts'
 import { findStream } from './streams.ts'
@@ -38,12 +38,12 @@ export function createCommits({ deadLetterMaxBytes }: CommitLimits, database: Da
 }
 
 function changeDeadLetters(database: Database, commit: Commit, maxBytes: number): void {
-  const { deadLetters, removedLetters = [], next } = commit
-  if (deadLetters.length === 0 && removedLetters.length === 0) return
-  const before = allLetterBytes(database)
-  for (const { id, time } of removedLetters)
-    removeLetter(database, { ...next.stream, id, ...(time !== undefined && { time }) })
-  addLetters(database, deadLetters)
-  const after = allLetterBytes(database)
-  if (after > maxBytes && after > before) throw lettersFull(after, maxBytes)
+  const { deadLetters, removedDeadLetters = [], next } = commit
+  if (deadLetters.length === 0 && removedDeadLetters.length === 0) return
+  const before = allDeadLetterBytes(database)
+  for (const { id, time } of removedDeadLetters)
+    removeDeadLetter(database, { ...next.stream, id, ...(time !== undefined && { time }) })
+  addDeadLetters(database, deadLetters)
+  const after = allDeadLetterBytes(database)
+  if (after > maxBytes && after > before) throw deadLettersFull(after, maxBytes)
 }

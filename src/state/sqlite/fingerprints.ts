@@ -1,8 +1,8 @@
-import { countMinute, packFingerprints, unpackFingerprints, type MinuteCount } from '../../domain/seen.ts'
+import { countMinute, packFingerprints, unpackFingerprints, type MinuteCount } from '../../domain/event/seen.ts'
 import type { Ledger } from '../../ports/ledger.ts'
 import type { Upkeep } from '../../ports/upkeep.ts'
-import type { Database } from './database.ts'
-import { addChunks, loadMinute, refuseDamaged } from './chunks.ts'
+import type { Database } from './database/database.ts'
+import { addChunks, loadMinute, refuseDamaged } from './database/chunks.ts'
 import { findStream, nextSeen } from './streams.ts'
 
 export interface Fingerprints {

@@ -1,7 +1,7 @@
 import type { Day } from '../../domain/day.ts'
 import type { Gap, GapReason } from '../../domain/gap.ts'
-import type { KnownPair } from '../../domain/known-pair.ts'
-import type { Database } from './database.ts'
+import type { Route } from '../../domain/route.ts'
+import type { Database } from './database/database.ts'
 
 interface GapRow {
   zone: number
@@ -30,25 +30,25 @@ export function insertGaps(database: Database, gaps: readonly Gap[]): void {
     database.run(sql, gap.zone, gap.sink, gap.day, gap.from, gap.to, gap.reason, gap.recordedAt)
 }
 
-interface PairRow {
+interface RouteRow {
   zone: number
   sink: string
   first_day: Day
   planned_at: number
 }
 
-export function readPairs(database: Database): KnownPair[] {
+export function readRoutes(database: Database): Route[] {
   return database
-    .all<PairRow>('SELECT zone, sink, first_day, planned_at FROM pair ORDER BY zone, sink')
+    .all<RouteRow>('SELECT zone, sink, first_day, planned_at FROM route ORDER BY zone, sink')
     .map(({ zone, sink, first_day, planned_at }) => {
       return { zone, sink, firstDay: first_day, plannedAtMs: planned_at }
     })
 }
 
 /** Inside of a write. */
-export function insertPairs(database: Database, pairs: readonly KnownPair[]): void {
-  const sql = `INSERT INTO pair (zone, sink, first_day, planned_at) VALUES (?, ?, ?, ?)
+export function insertRoutes(database: Database, routes: readonly Route[]): void {
+  const sql = `INSERT INTO route (zone, sink, first_day, planned_at) VALUES (?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET planned_at = max(planned_at, excluded.planned_at)`
-  for (const { zone, sink, firstDay, plannedAtMs } of pairs)
+  for (const { zone, sink, firstDay, plannedAtMs } of routes)
     database.run(sql, zone, sink, firstDay, plannedAtMs)
 }

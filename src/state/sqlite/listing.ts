@@ -3,7 +3,7 @@ import type { Checkpoint } from '../../domain/checkpoint.ts'
 import type { Stream } from '../../domain/stream.ts'
 import { freeze } from '../freeze.ts'
 import { createTurns } from '../turns.ts'
-import type { Database } from './database.ts'
+import type { Database } from './database/database.ts'
 import { checkpointOf } from './streams.ts'
 
 interface Head extends Stream {

@@ -1,8 +1,8 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { openDatabase } from './database.ts'
-import { checkSchema } from './schema.ts'
-import { prepareStateFile, unwritable } from './state-file.ts'
+import { openDatabase } from './database/database.ts'
+import { checkSchema } from './database/schema.ts'
+import { prepareStateFile, unwritable } from './database/state-file.ts'
 
 /** Throws `store_refuses` where a run could not keep its state at this path. Makes nothing. */
 export async function probeSqliteStore(path: string): Promise<void> {

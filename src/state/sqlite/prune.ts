@@ -5,7 +5,7 @@ import type { Upkeep } from '../../ports/upkeep.ts'
 import { holderKeptMs } from '../held.ts'
 import { dropBackfills } from './backfills.ts'
 import { countRemoval } from './changes.ts'
-import type { Database } from './database.ts'
+import type { Database } from './database/database.ts'
 import { keptUntil } from './streams.ts'
 
 /** Each transaction stays small: the event loop turns between them. */

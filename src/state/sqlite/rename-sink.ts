@@ -3,15 +3,15 @@ import type { Clock } from '../../ports/clock.ts'
 import { held } from '../held.ts'
 import { nameTaken } from '../name-taken.ts'
 import { nextChange } from './changes.ts'
-import type { Database } from './database.ts'
+import type { Database } from './database/database.ts'
 import { keptUntil } from './streams.ts'
 
 /** What bears a sink's name, with the words for it. */
 const tables = [
   ['stream', 'streams'],
   ['gap', 'gaps'],
-  ['letter', 'dead letters'],
-  ['pair', 'planned zones'],
+  ['dead_letter', 'dead letters'],
+  ['route', 'planned zones'],
 ] as const
 
 /** How many streams were moved. */
@@ -27,9 +27,9 @@ export function createRenameSink(database: Database, clock: Clock) {
         'UPDATE store SET fence_floor = max(fence_floor, (SELECT ifnull(max(fence), 0) FROM stream))',
       )
       database.run('UPDATE gap SET sink = ? WHERE sink = ?', to, from)
-      database.run('UPDATE pair SET sink = ? WHERE sink = ?', to, from)
-      database.run('UPDATE letter SET sink = ? WHERE sink = ?', to, from)
-      database.run('UPDATE letter_total SET sink = ? WHERE sink = ?', to, from)
+      database.run('UPDATE route SET sink = ? WHERE sink = ?', to, from)
+      database.run('UPDATE dead_letter SET sink = ? WHERE sink = ?', to, from)
+      database.run('UPDATE dead_letter_total SET sink = ? WHERE sink = ?', to, from)
       const own = 'id IN (SELECT backfill FROM backfilled WHERE sink = ?)'
       database.run(`UPDATE backfill SET changed = ? WHERE ${own}`, change, from)
       database.run('UPDATE backfilled SET sink = ? WHERE sink = ?', to, from)

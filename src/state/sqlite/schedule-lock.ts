@@ -4,8 +4,8 @@ import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Clock } from '../../ports/clock.ts'
 import type { ScheduleLock } from '../../ports/schedule.ts'
-import { isBusy, storeFailure } from './sqlite-failure.ts'
-import { prepareStateFile, unwritable } from './state-file.ts'
+import { isBusy, storeFailure } from './database/sqlite-failure.ts'
+import { prepareStateFile, unwritable } from './database/state-file.ts'
 
 /** Whoever only asks for the holder has the file for less than this. */
 const busyTimeoutMs = 50

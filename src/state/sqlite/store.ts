@@ -3,15 +3,15 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Store } from '../../ports/store.ts'
 import { createBackfills } from './backfills.ts'
 import { createCommits } from './commits.ts'
-import { openDatabase, type Database } from './database.ts'
+import { openDatabase, type Database } from './database/database.ts'
 import { createDeadLetters } from './dead-letters.ts'
 import { createFingerprints } from './fingerprints.ts'
 import { createListing } from './listing.ts'
-import { insertGaps, insertPairs, readGaps, readPairs } from './gaps.ts'
+import { insertGaps, insertRoutes, readGaps, readRoutes } from './gaps.ts'
 import { createPruning } from './prune.ts'
 import { createRenameSink } from './rename-sink.ts'
-import { checkSchema, ensureSchema } from './schema.ts'
-import { prepareStateFile } from './state-file.ts'
+import { checkSchema, ensureSchema } from './database/schema.ts'
+import { prepareStateFile } from './database/state-file.ts'
 import { createStreams } from './streams.ts'
 
 export interface SqliteStoreOptions {
@@ -54,8 +54,8 @@ function createStore(id: string, database: Database, clock: Clock, deadLetterMax
     },
     catalogue: {
       checkpoints: createListing(database),
-      routes: () => database.read(() => readPairs(database)),
-      rememberRoutes: (routes) => database.write(() => insertPairs(database, routes)),
+      routes: () => database.read(() => readRoutes(database)),
+      rememberRoutes: (routes) => database.write(() => insertRoutes(database, routes)),
       gaps: () => database.read(() => readGaps(database)),
       addGaps: (gaps) => database.write(() => insertGaps(database, gaps)),
     },

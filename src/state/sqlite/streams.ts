@@ -3,7 +3,7 @@ import type { Stream } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Holder, Ledger, Taken } from '../../ports/ledger.ts'
 import { heardWithinMs, held } from '../held.ts'
-import type { Database } from './database.ts'
+import type { Database } from './database/database.ts'
 
 export interface StreamRow {
   readonly id: number

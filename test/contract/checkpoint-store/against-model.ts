@@ -6,13 +6,13 @@ import {
   buildCheckpoint,
   buildGap,
   buildHolder,
-  buildLetter,
+  buildDeadLetter,
   buildStream,
   dayAt,
   packed,
 } from './builders.ts'
 import { compareLists, compareWithModel } from './compare-with-model.ts'
-import { letterKey, ModelStore } from './model.ts'
+import { deadLetterKey, ModelStore } from './model.ts'
 import type { OpenedStore } from './opened-store.ts'
 import type { Step } from './steps.ts'
 
@@ -58,12 +58,12 @@ export async function runAgainstModel(opened: OpenedStore, steps: readonly Step[
       seen.set(minute, packed(fingerprints, count))
       fingerprints += count
     }
-    const ended = step.endedAtMs === null ? {} : { ended: { as: 'closed', atMs: step.endedAtMs } as const }
+    const ended = step.endedAtMs === null ? {} : { ended: { as: 'complete', atMs: step.endedAtMs } as const }
     const next = buildCheckpoint(stream, basedOn + 1, ended)
-    const deadLetters = [...new Set(step.letters)].map((id) => letterOf(stream, id))
-    const removedLetters = step.removed.map((id) => ({ id: `e${id}` }))
+    const deadLetters = [...new Set(step.deadLetters)].map((id) => deadLetterOf(stream, id))
+    const removedDeadLetters = step.removed.map((id) => ({ id: `e${id}` }))
     const gaps = step.gaps.map((id) => gapOf(stream.sink, id))
-    return { fence, basedOn, next, seen, deadLetters, removedLetters, gaps }
+    return { fence, basedOn, next, seen, deadLetters, removedDeadLetters, gaps }
   }
 
   const send = async (commit: Commit, modelFence: number): Promise<void> => {
@@ -87,10 +87,12 @@ export async function runAgainstModel(opened: OpenedStore, steps: readonly Step[
     return send(commit, held.modelFence)
   }
 
-  const removeLetters = async (ids: readonly number[]): Promise<void> => {
-    const letters = [...new Set(ids)].flatMap((id) => streams.map((stream) => letterOf(stream, id)))
-    const expected = letters.filter((letter) => model.letters.delete(letterKey(letter))).length
-    expect(await store.deadLetters.remove(letters)).toBe(expected)
+  const removeDeadLetters = async (ids: readonly number[]): Promise<void> => {
+    const deadLetters = [...new Set(ids)].flatMap((id) => streams.map((stream) => deadLetterOf(stream, id)))
+    const expected = deadLetters.filter((deadLetter) =>
+      model.deadLetters.delete(deadLetterKey(deadLetter)),
+    ).length
+    expect(await store.deadLetters.remove(deadLetters)).toBe(expected)
   }
 
   const rename = async (from: string, to: string): Promise<void> => {
@@ -111,8 +113,8 @@ export async function runAgainstModel(opened: OpenedStore, steps: readonly Step[
       case 'forget':
         model.streams.get(streamKey(streams[step.stream]!))?.seen.clear()
         return store.upkeep.forgetFingerprints(streams[step.stream]!)
-      case 'removeLetters':
-        return removeLetters(step.letters)
+      case 'removeDeadLetters':
+        return removeDeadLetters(step.deadLetters)
       case 'addGaps':
         model.addGaps(step.gaps.map((id) => gapOf('siem', id)))
         return store.catalogue.addGaps(step.gaps.map((id) => gapOf('siem', id)))
@@ -139,8 +141,8 @@ export async function runAgainstModel(opened: OpenedStore, steps: readonly Step[
   await compareWithModel(store, model, possible)
 }
 
-function letterOf({ zone, day, sink }: Stream, id: number) {
-  return buildLetter({ zone, day, sink, id: `e${id}`, event: 'x'.repeat(4_000) })
+function deadLetterOf({ zone, day, sink }: Stream, id: number) {
+  return buildDeadLetter({ zone, day, sink, id: `e${id}`, event: 'x'.repeat(4_000) })
 }
 
 function gapOf(sink: string, id: number) {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { Backfill } from '../../../src/domain/backfill.ts'
+import type { Backfill } from '../../../src/domain/plan/backfill.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import { buildStream, dayAt } from './builders.ts'
 import type { OpenedStore } from './opened-store.ts'

@@ -1,12 +1,12 @@
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { parseDay, type Day } from '../../../src/domain/day.ts'
-import type { DeadLetter } from '../../../src/domain/delivery.ts'
+import type { DeadLetter } from '../../../src/domain/event/delivery.ts'
 import type { Gap } from '../../../src/domain/gap.ts'
-import type { Cursor } from '../../../src/domain/page.ts'
-import { packFingerprints } from '../../../src/domain/seen.ts'
+import type { Cursor } from '../../../src/domain/event/page.ts'
+import { packFingerprints } from '../../../src/domain/event/seen.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
-import { newCheckpoint } from '../../../src/domain/progress.ts'
-import { noTrust } from '../../../src/domain/trust.ts'
+import { newCheckpoint } from '../../../src/domain/scan/progress.ts'
+import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
 import type { Commit, Holder } from '../../../src/ports/ledger.ts'
 
 export function dayAt(text: string): Day {
@@ -25,7 +25,7 @@ export function buildHolder(id: string, schedule = false): Holder {
 
 export function buildCheckpoint(stream: Stream, commit: number, more: Partial<Checkpoint> = {}): Checkpoint {
   return {
-    ...newCheckpoint(stream, 1_795_000_000_000, noTrust),
+    ...newCheckpoint(stream, 1_795_000_000_000, unknownOrdering),
     commit,
     storedCursors: [{ cursor: 'a/b=?%' as Cursor, newestMs: 1_795_000_000_001 }],
     mark: ['00000000000000ff'],
@@ -57,7 +57,7 @@ export function buildGap(gap: Partial<Gap> = {}): Gap {
   }
 }
 
-export function buildLetter(letter: Partial<DeadLetter> = {}): DeadLetter {
+export function buildDeadLetter(deadLetter: Partial<DeadLetter> = {}): DeadLetter {
   return {
     zone: 101,
     day: '2026-11-20',
@@ -67,7 +67,7 @@ export function buildLetter(letter: Partial<DeadLetter> = {}): DeadLetter {
     answer: 'HTTP 400',
     at: 1_795_000_000_000,
     event: '{"id":"e1"}',
-    ...letter,
+    ...deadLetter,
   }
 }
 

@@ -31,16 +31,16 @@ export function catalogueContract(opened: () => OpenedStore): void {
       expect(found).toEqual(expect.arrayContaining(gaps))
     })
 
-    it('keep the first day of a pair, and when it was planned last', async () => {
-      const pair = { zone: 101, sink: 'archive', firstDay: dayAt('2026-11-18'), plannedAtMs: 10 }
-      await store.catalogue.rememberRoutes([pair, { ...pair, sink: 'siem' }])
-      await store.catalogue.rememberRoutes([{ ...pair, firstDay: dayAt('2026-11-20'), plannedAtMs: 20 }])
+    it('keep the first day of a route, and when it was planned last', async () => {
+      const route = { zone: 101, sink: 'archive', firstDay: dayAt('2026-11-18'), plannedAtMs: 10 }
+      await store.catalogue.rememberRoutes([route, { ...route, sink: 'siem' }])
+      await store.catalogue.rememberRoutes([{ ...route, firstDay: dayAt('2026-11-20'), plannedAtMs: 20 }])
       const found = await store.catalogue.routes()
       expect(found).toHaveLength(2)
       expect(found).toEqual(
         expect.arrayContaining([
-          { ...pair, plannedAtMs: 20 },
-          { ...pair, sink: 'siem' },
+          { ...route, plannedAtMs: 20 },
+          { ...route, sink: 'siem' },
         ]),
       )
     })

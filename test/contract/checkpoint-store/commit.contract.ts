@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { countMinute } from '../../../src/domain/seen.ts'
+import { countMinute } from '../../../src/domain/event/seen.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import {
   buildCheckpoint,
   buildCommit,
   buildGap,
   buildHolder,
-  buildLetter,
+  buildDeadLetter,
   buildStream,
   packed,
 } from './builders.ts'
@@ -27,14 +27,14 @@ export function commitContract(opened: () => OpenedStore): void {
       const { fence } = await store.ledger.take(stream, one)
       const commit = buildCommit(stream, fence, 0, {
         seen: new Map([[10, packed(1, 3)]]),
-        deadLetters: [buildLetter()],
+        deadLetters: [buildDeadLetter()],
         gaps: [buildGap()],
       })
       expect(await store.ledger.commit(commit)).toBe('done')
       expect(await store.ledger.read(stream)).toEqual(commit.next)
       expect(await store.catalogue.checkpoints()).toEqual([commit.next])
       expect(await store.ledger.loadSeen(stream, [10])).toEqual(new Map([[10, packed(1, 3)]]))
-      expect(await store.deadLetters.list()).toEqual([buildLetter()])
+      expect(await store.deadLetters.list()).toEqual([buildDeadLetter()])
       expect(await store.catalogue.gaps()).toEqual([buildGap()])
     })
 
@@ -66,7 +66,7 @@ export function commitContract(opened: () => OpenedStore): void {
       await store.ledger.commit(buildCommit(stream, fence, 0))
       const commit = buildCommit(stream, fence + fenceOff, basedOn, {
         seen: new Map([[1, packed(5, 1)]]),
-        deadLetters: [buildLetter()],
+        deadLetters: [buildDeadLetter()],
         gaps: [buildGap()],
       })
       expect(await store.ledger.commit(commit)).toBe('refused')
@@ -107,7 +107,7 @@ export function commitContract(opened: () => OpenedStore): void {
       const others = [
         buildCommit(stream, fence, 0, { seen: new Map([[10, packed(2, 3)]]) }),
         buildCommit(stream, fence, 0, { next: buildCheckpoint(stream, 1, { restarts: 1 }) }),
-        buildCommit(stream, fence, 0, { deadLetters: [buildLetter()] }),
+        buildCommit(stream, fence, 0, { deadLetters: [buildDeadLetter()] }),
       ]
       for (const other of others) expect(await store.ledger.commit(other)).toBe('refused')
       expect(await store.ledger.minutes(stream)).toEqual([countMinute(10, packed(1, 3))])

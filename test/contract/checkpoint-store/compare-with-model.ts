@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
-import { countMinute, packFingerprints, unpackFingerprints } from '../../../src/domain/seen.ts'
+import { countMinute, packFingerprints, unpackFingerprints } from '../../../src/domain/event/seen.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import type { ModelStore } from './model.ts'
@@ -12,13 +12,13 @@ export async function compareWithModel(
   model: ModelStore,
   streams: readonly Stream[],
 ): Promise<void> {
-  const letters = [...model.letters.values()]
+  const deadLetters = [...model.deadLetters.values()]
   compareLists(await store.catalogue.checkpoints(), model)
   expect(inOrder(await store.catalogue.gaps())).toEqual(inOrder([...model.gaps.values()]))
-  expect(inOrder(await store.deadLetters.list())).toEqual(inOrder(letters))
+  expect(inOrder(await store.deadLetters.list())).toEqual(inOrder(deadLetters))
   const counts = await store.deadLetters.counts()
   const counted = counts.flatMap(({ sink, count }) => Array.from({ length: count }, () => sink))
-  expect(counted.sort(byText)).toEqual(letters.map(({ sink }) => sink).sort(byText))
+  expect(counted.sort(byText)).toEqual(deadLetters.map(({ sink }) => sink).sort(byText))
   for (const stream of streams) {
     expect(await store.ledger.read(stream)).toEqual(model.streams.get(streamKey(stream))?.checkpoint)
     await compareSeen(store, model, stream)

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { bySink } from '../../../src/domain/dead-letter-count.ts'
+import { bySink } from '../../../src/domain/event/dead-letter-count.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import {
   buildCheckpoint,
   buildCommit,
   buildGap,
   buildHolder,
-  buildLetter,
+  buildDeadLetter,
   buildStream,
   packed,
 } from './builders.ts'
@@ -22,23 +22,27 @@ export function deadLettersContract(opened: () => OpenedStore): void {
       ;({ store } = opened())
     })
 
-    const commitLetters = async (deadLetters: ReturnType<typeof buildLetter>[], of = stream) => {
+    const commitDeadLetters = async (deadLetters: ReturnType<typeof buildDeadLetter>[], of = stream) => {
       const { fence, checkpoint } = await store.ledger.take(of, one)
       return store.ledger.commit(buildCommit(of, fence, checkpoint?.commit ?? 0, { deadLetters }))
     }
     const counts = async () => bySink(await store.deadLetters.counts())
-    const big = (id: string) => buildLetter({ id, event: 'x'.repeat(4_000) })
+    const big = (id: string) => buildDeadLetter({ id, event: 'x'.repeat(4_000) })
 
     it('are kept by zone, day, sink, id and time; a repeat replaces', async () => {
       const time = '2026-11-20T00:00:00.000Z'
-      const letters = [buildLetter({ at: 1 }), buildLetter({ at: 2, time }), buildLetter({ at: 3, id: 'e2' })]
-      const others = [buildLetter({ at: 4, zone: 102 }), buildLetter({ at: 5, sink: 'siem' })]
-      await commitLetters(letters)
-      for (const letter of others)
-        await commitLetters([letter], buildStream({ zone: letter.zone, sink: letter.sink }))
-      const repeat = buildLetter({ at: 6, time, reason: 'too_large', answer: 'again' })
-      await commitLetters([repeat])
-      const kept = letters.filter((letter) => letter.time === undefined)
+      const deadLetters = [
+        buildDeadLetter({ at: 1 }),
+        buildDeadLetter({ at: 2, time }),
+        buildDeadLetter({ at: 3, id: 'e2' }),
+      ]
+      const others = [buildDeadLetter({ at: 4, zone: 102 }), buildDeadLetter({ at: 5, sink: 'siem' })]
+      await commitDeadLetters(deadLetters)
+      for (const deadLetter of others)
+        await commitDeadLetters([deadLetter], buildStream({ zone: deadLetter.zone, sink: deadLetter.sink }))
+      const repeat = buildDeadLetter({ at: 6, time, reason: 'too_large', answer: 'again' })
+      await commitDeadLetters([repeat])
+      const kept = deadLetters.filter((deadLetter) => deadLetter.time === undefined)
       expect(await store.deadLetters.list()).toEqual([...kept, ...others, repeat])
       expect(await store.deadLetters.list('siem')).toEqual([others[1]])
       expect(await store.deadLetters.list('none')).toEqual([])
@@ -46,39 +50,41 @@ export function deadLettersContract(opened: () => OpenedStore): void {
 
     it('keep ids and answers of any text apart', async () => {
       const ids = ['a\u0000b', 'a\u0000c', '\ud800', '\udfff', '"', 'é', '']
-      await commitLetters(ids.map((id) => buildLetter({ id, answer: `x\u0000${id === '"' ? id : ''}\n` })))
+      await commitDeadLetters(
+        ids.map((id) => buildDeadLetter({ id, answer: `x\u0000${id === '"' ? id : ''}\n` })),
+      )
       const found = await store.deadLetters.list()
       expect(found.map(({ id }) => id).sort()).toEqual([...ids].sort())
       expect(found.every(({ answer }) => answer.startsWith('x\u0000'))).toBe(true)
-      expect(await store.deadLetters.remove([buildLetter({ id: '\ud800' })])).toBe(1)
+      expect(await store.deadLetters.remove([buildDeadLetter({ id: '\ud800' })])).toBe(1)
       expect(await store.deadLetters.list()).toHaveLength(ids.length - 1)
     })
 
     it('are of the stream that is committed to', async () => {
-      await expect(commitLetters([buildLetter({ zone: 102 })])).rejects.toThrow(RangeError)
+      await expect(commitDeadLetters([buildDeadLetter({ zone: 102 })])).rejects.toThrow(RangeError)
       expect(await store.deadLetters.list()).toEqual([])
     })
 
     it('are counted by reason', async () => {
-      await commitLetters([
-        buildLetter(),
-        buildLetter({ id: 'e2' }),
-        buildLetter({ id: 'e3', reason: 'too_large' }),
+      await commitDeadLetters([
+        buildDeadLetter(),
+        buildDeadLetter({ id: 'e2' }),
+        buildDeadLetter({ id: 'e3', reason: 'too_large' }),
       ])
-      await commitLetters([buildLetter({ reason: 'unmappable' })])
+      await commitDeadLetters([buildDeadLetter({ reason: 'unmappable' })])
       const found = await counts()
       expect(found.map(({ sink, reason, count }) => ({ sink, reason, count }))).toEqual([
         { sink: 'archive', reason: 'refused', count: 1 },
         { sink: 'archive', reason: 'too_large', count: 1 },
         { sink: 'archive', reason: 'unmappable', count: 1 },
       ])
-      expect(found.every(({ bytes }) => bytes >= buildLetter().event.length)).toBe(true)
+      expect(found.every(({ bytes }) => bytes >= buildDeadLetter().event.length)).toBe(true)
       await store.deadLetters.remove(await store.deadLetters.list())
       expect(await counts()).toEqual([])
     })
 
     it('stop a commit that would pass their limit, and nothing of it is written', async () => {
-      await commitLetters([big('a'), big('b')])
+      await commitDeadLetters([big('a'), big('b')])
       const { fence } = await store.ledger.take(stream, one)
       const full = buildCommit(stream, fence, 1, {
         deadLetters: [big('c')],
@@ -98,10 +104,10 @@ export function deadLettersContract(opened: () => OpenedStore): void {
       expect((await store.deadLetters.list()).map(({ id }) => id).sort()).toEqual(['b', 'c'])
     })
 
-    it('do not stop commits without letters, replacements and repeats when they are full', async () => {
-      await commitLetters([big('a'), big('b')])
-      expect(await commitLetters([])).toBe('done')
-      expect(await commitLetters([big('b')])).toBe('done')
+    it('do not stop commits without dead letters, replacements and repeats when they are full', async () => {
+      await commitDeadLetters([big('a'), big('b')])
+      expect(await commitDeadLetters([])).toBe('done')
+      expect(await commitDeadLetters([big('b')])).toBe('done')
       const { fence } = await store.ledger.take(stream, one)
       expect(await store.ledger.commit(buildCommit(stream, fence - 1, 2, { deadLetters: [big('c')] }))).toBe(
         'refused',
@@ -109,20 +115,24 @@ export function deadLettersContract(opened: () => OpenedStore): void {
     })
 
     it('are removed by key, and the number tells how many were there', async () => {
-      await commitLetters([buildLetter(), buildLetter({ id: 'e2' })])
-      const { zone, day, sink, id } = buildLetter()
-      expect(await store.deadLetters.remove([{ zone, day, sink, id }, buildLetter({ id: 'e9' })])).toBe(1)
-      expect(await store.deadLetters.list()).toEqual([buildLetter({ id: 'e2' })])
+      await commitDeadLetters([buildDeadLetter(), buildDeadLetter({ id: 'e2' })])
+      const { zone, day, sink, id } = buildDeadLetter()
+      expect(await store.deadLetters.remove([{ zone, day, sink, id }, buildDeadLetter({ id: 'e9' })])).toBe(1)
+      expect(await store.deadLetters.list()).toEqual([buildDeadLetter({ id: 'e2' })])
       expect(await store.deadLetters.remove([])).toBe(0)
     })
 
     it('go in the step of a commit, and only with it', async () => {
       const time = '2026-11-20T00:00:00.000Z'
-      await commitLetters([buildLetter(), buildLetter({ id: 'e2' }), buildLetter({ id: 'e2', time })])
+      await commitDeadLetters([
+        buildDeadLetter(),
+        buildDeadLetter({ id: 'e2' }),
+        buildDeadLetter({ id: 'e2', time }),
+      ])
       const { fence } = await store.ledger.take(stream, one)
       const replay = buildCommit(stream, fence, 1, {
-        deadLetters: [buildLetter({ answer: 'again', reason: 'too_large' })],
-        removedLetters: [{ id: 'e1' }, { id: 'e2' }, { id: 'e9' }],
+        deadLetters: [buildDeadLetter({ answer: 'again', reason: 'too_large' })],
+        removedDeadLetters: [{ id: 'e1' }, { id: 'e2' }, { id: 'e9' }],
       })
       expect(await store.ledger.commit({ ...replay, fence: fence - 1 })).toBe('refused')
       expect(await store.deadLetters.list()).toHaveLength(3)
@@ -139,37 +149,37 @@ export function deadLettersContract(opened: () => OpenedStore): void {
       expect(await store.ledger.commit(replay)).toBe('done')
       expect(await store.deadLetters.list()).toEqual(rest)
       expect(await counts()).toMatchObject([{ count: 1 }, { count: 1 }])
-      const last = { removedLetters: [{ id: 'e1' }, { id: 'e2', time }] }
+      const last = { removedDeadLetters: [{ id: 'e1' }, { id: 'e2', time }] }
       expect(await store.ledger.commit(buildCommit(stream, fence, 2, last))).toBe('done')
       expect(await store.deadLetters.counts()).toEqual([])
     })
 
     it('that go make room in the same step', async () => {
-      await commitLetters([big('a'), big('b')])
+      await commitDeadLetters([big('a'), big('b')])
       const { fence } = await store.ledger.take(stream, one)
-      const both = { deadLetters: [big('c')], removedLetters: [{ id: 'a' }] }
+      const both = { deadLetters: [big('c')], removedDeadLetters: [{ id: 'a' }] }
       expect(await store.ledger.commit(buildCommit(stream, fence, 1, both))).toBe('done')
       expect((await store.deadLetters.list()).map(({ id }) => id).sort()).toEqual(['b', 'c'])
-      const more = { deadLetters: [big('d'), big('e')], removedLetters: [{ id: 'b' }] }
+      const more = { deadLetters: [big('d'), big('e')], removedDeadLetters: [{ id: 'b' }] }
       const full = store.ledger.commit(buildCommit(stream, fence, 2, more))
       await expect(full).rejects.toMatchObject({ code: 'dead_letters_full' })
       expect((await store.deadLetters.list()).map(({ id }) => id).sort()).toEqual(['b', 'c'])
-      const rest = { removedLetters: [{ id: 'b' }, { id: 'c' }] }
+      const rest = { removedDeadLetters: [{ id: 'b' }, { id: 'c' }] }
       expect(await store.ledger.commit(buildCommit(stream, fence, 2, rest))).toBe('done')
-      expect(await commitLetters([big('d'), big('e')])).toBe('done')
+      expect(await commitDeadLetters([big('d'), big('e')])).toBe('done')
     })
 
     it('are told by stream, by key and one by one', async () => {
       const time = '2026-11-20T00:00:00.000Z'
       const other = buildStream({ zone: 102, sink: 'siem' })
-      const letters = [
-        buildLetter(),
-        buildLetter({ time, reason: 'too_large' }),
-        buildLetter({ id: '\ud800' }),
+      const deadLetters = [
+        buildDeadLetter(),
+        buildDeadLetter({ time, reason: 'too_large' }),
+        buildDeadLetter({ id: '\ud800' }),
       ]
-      await commitLetters(letters)
+      await commitDeadLetters(deadLetters)
       const { fence } = await store.ledger.take(other, one)
-      const elsewhere = buildLetter({ zone: 102, sink: 'siem', id: 'e7' })
+      const elsewhere = buildDeadLetter({ zone: 102, sink: 'siem', id: 'e7' })
       await store.ledger.commit(buildCommit(other, fence, 0, { deadLetters: [elsewhere] }))
       const byText = (a: object, b: object) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)
       const told = (await store.deadLetters.counts()).map(({ bytes: _bytes, ...rest }) => rest).sort(byText)
@@ -185,7 +195,7 @@ export function deadLettersContract(opened: () => OpenedStore): void {
       )
       expect(await store.deadLetters.keys(buildStream({ sink: 'none' }))).toEqual([])
       const asked = [{ id: '\ud800' }, { id: 'gone' }, { id: 'e1', time }]
-      expect(await store.deadLetters.read(stream, asked)).toEqual([letters[2], letters[1]])
+      expect(await store.deadLetters.read(stream, asked)).toEqual([deadLetters[2], deadLetters[1]])
       expect(await store.deadLetters.read(other, [{ id: 'e1' }])).toEqual([])
     })
   })

@@ -1,7 +1,7 @@
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
-import type { DeadLetter } from '../../../src/domain/delivery.ts'
+import type { DeadLetter } from '../../../src/domain/event/delivery.ts'
 import type { Gap } from '../../../src/domain/gap.ts'
-import { unpackFingerprints } from '../../../src/domain/seen.ts'
+import { unpackFingerprints } from '../../../src/domain/event/seen.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
 import type { Commit, Holder } from '../../../src/ports/ledger.ts'
 
@@ -15,14 +15,14 @@ interface Held {
   counted: Map<number, bigint[]>
 }
 
-/** Letters of at most half the limit: so many fit, whatever a store counts beside their text. */
-export const lettersThatFit = 2
+/** Dead letters of at most half the limit: so many fit, whatever a store counts beside their text. */
+export const deadLettersThatFit = 2
 
 /** What a checkpoint store is, without durability and without care for size or speed. */
 export class ModelStore {
   streams = new Map<string, Held>()
   heard = new Map<string, number>()
-  letters = new Map<string, DeadLetter>()
+  deadLetters = new Map<string, DeadLetter>()
   gaps = new Map<string, Gap>()
   highestFence = 0
 
@@ -62,12 +62,14 @@ export class ModelStore {
     const text = textOf(commit)
     if (held.lastCommit === text) return 'done'
     if (held.fence !== commit.fence || (held.checkpoint?.commit ?? 0) !== commit.basedOn) return 'refused'
-    const letters = new Map(this.letters)
+    const deadLetters = new Map(this.deadLetters)
     const { sink, zone, day } = commit.next.stream
-    for (const key of commit.removedLetters ?? []) letters.delete(letterKey({ zone, day, sink, ...key }))
-    for (const letter of commit.deadLetters) letters.set(letterKey(letter), letter)
-    if (letters.size > lettersThatFit && letters.size > this.letters.size) return 'dead_letters_full'
-    this.letters = letters
+    for (const key of commit.removedDeadLetters ?? [])
+      deadLetters.delete(deadLetterKey({ zone, day, sink, ...key }))
+    for (const deadLetter of commit.deadLetters) deadLetters.set(deadLetterKey(deadLetter), deadLetter)
+    if (deadLetters.size > deadLettersThatFit && deadLetters.size > this.deadLetters.size)
+      return 'dead_letters_full'
+    this.deadLetters = deadLetters
     for (const [minute, bytes] of commit.seen) {
       const values = unpackFingerprints(bytes)
       held.seen.set(minute, [...(held.seen.get(minute) ?? []), ...values])
@@ -89,12 +91,12 @@ export class ModelStore {
 
   renameSink(from: string, to: string, nowMs: number): 'taken' | 'held' | number {
     const all = [...this.streams.values()]
-    const known = [...this.letters.values(), ...this.gaps.values(), ...all.map(({ stream }) => stream)]
+    const known = [...this.deadLetters.values(), ...this.gaps.values(), ...all.map(({ stream }) => stream)]
     if (known.some(({ sink }) => sink === to)) return 'taken'
     const moved = all.filter(({ stream }) => stream.sink === from)
     if (moved.some(({ holder }) => holder !== undefined && this.isLive(holder, nowMs))) return 'held'
-    const letters = [...this.letters.values()].map((letter) => renamed(letter, from, to))
-    this.letters = new Map(letters.map((letter) => [letterKey(letter), letter]))
+    const deadLetters = [...this.deadLetters.values()].map((deadLetter) => renamed(deadLetter, from, to))
+    this.deadLetters = new Map(deadLetters.map((deadLetter) => [deadLetterKey(deadLetter), deadLetter]))
     const gaps = [...this.gaps.values()].map((gap) => renamed(gap, from, to))
     this.gaps = new Map()
     this.addGaps(gaps)
@@ -126,7 +128,7 @@ function textOf({ seen, ...rest }: Commit): string {
   return JSON.stringify([rest, [...seen].map(([minute, bytes]) => [minute, [...bytes]])])
 }
 
-export function letterKey({
+export function deadLetterKey({
   zone,
   day,
   sink,

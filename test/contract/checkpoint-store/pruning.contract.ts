@@ -6,7 +6,7 @@ import {
   buildCommit,
   buildGap,
   buildHolder,
-  buildLetter,
+  buildDeadLetter,
   buildStream,
   packed,
 } from './builders.ts'
@@ -27,7 +27,7 @@ export function pruningContract(opened: () => OpenedStore): void {
     const end = async (zone: number, atMs: number) => {
       const ended = buildStream({ zone })
       const { fence } = await store.ledger.take(ended, one)
-      const next = buildCheckpoint(ended, 1, { ended: { as: 'closed', atMs } })
+      const next = buildCheckpoint(ended, 1, { ended: { as: 'complete', atMs } })
       await store.ledger.commit(buildCommit(ended, fence, 0, { next, seen: new Map([[7, packed(1, 300)]]) }))
       await store.ledger.release(ended, fence)
       return { ended, fence }
@@ -55,11 +55,11 @@ export function pruningContract(opened: () => OpenedStore): void {
       expect(await store.catalogue.checkpoints()).toEqual([])
     })
 
-    it('drops gaps that were recorded before, and keeps dead letters and pairs', async () => {
+    it('drops gaps that were recorded before, and keeps dead letters and routes', async () => {
       const { ended } = await end(101, 5)
       const { fence } = await store.ledger.take(ended, one)
-      const more = buildCommit(ended, fence, 1, { deadLetters: [buildLetter()] })
-      await store.ledger.commit({ ...more, next: { ...more.next, ended: { as: 'closed', atMs: 5 } } })
+      const more = buildCommit(ended, fence, 1, { deadLetters: [buildDeadLetter()] })
+      await store.ledger.commit({ ...more, next: { ...more.next, ended: { as: 'complete', atMs: 5 } } })
       await store.ledger.release(ended, fence)
       await store.catalogue.rememberRoutes([
         { zone: 101, sink: 'archive', firstDay: stream.day, plannedAtMs: 1 },

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { countMinute } from '../../../src/domain/seen.ts'
+import { countMinute } from '../../../src/domain/event/seen.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import type { FakeClock } from '../../fakes/fake-clock.ts'
@@ -8,7 +8,7 @@ import {
   buildCommit,
   buildGap,
   buildHolder,
-  buildLetter,
+  buildDeadLetter,
   buildStream,
   packed,
 } from './builders.ts'
@@ -30,7 +30,7 @@ export function renamedSinkContract(opened: () => OpenedStore): void {
       const { fence } = await store.ledger.take(stream, one)
       const commit = buildCommit(stream, fence, 0, {
         seen: new Map([[7, packed(1, 3)]]),
-        deadLetters: [buildLetter()],
+        deadLetters: [buildDeadLetter()],
         gaps: [buildGap()],
       })
       await store.ledger.commit(commit)
@@ -41,15 +41,15 @@ export function renamedSinkContract(opened: () => OpenedStore): void {
     }
 
     /** A dead letter whose stream is gone. */
-    const leaveLetter = async (of: Stream) => {
+    const leaveDeadLetter = async (of: Stream) => {
       const { fence } = await store.ledger.take(of, one)
-      const next = buildCheckpoint(of, 1, { ended: { as: 'closed', atMs: 5 } })
-      await store.ledger.commit(buildCommit(of, fence, 0, { next, deadLetters: [buildLetter(of)] }))
+      const next = buildCheckpoint(of, 1, { ended: { as: 'complete', atMs: 5 } })
+      await store.ledger.commit(buildCommit(of, fence, 0, { next, deadLetters: [buildDeadLetter(of)] }))
       await store.ledger.release(of, fence)
       await store.upkeep.prune(6, 0)
     }
 
-    it('takes its streams, seen, gaps, dead letters and pairs along', async () => {
+    it('takes its streams, seen, gaps, dead letters and routes along', async () => {
       await store.ledger.release(stream, await fill())
       expect(await store.upkeep.renameSink('archive', 'siem')).toBe(1)
       const moved = buildStream({ sink: 'siem' })
@@ -58,7 +58,7 @@ export function renamedSinkContract(opened: () => OpenedStore): void {
       expect(await store.ledger.loadSeen(moved, [7])).toEqual(new Map([[7, packed(1, 3)]]))
       expect(await store.ledger.minutes(moved)).toEqual([countMinute(7, packed(1, 3))])
       expect(await store.catalogue.gaps()).toEqual([buildGap({ sink: 'siem' })])
-      expect(await store.deadLetters.list()).toEqual([buildLetter({ sink: 'siem' })])
+      expect(await store.deadLetters.list()).toEqual([buildDeadLetter({ sink: 'siem' })])
       expect((await store.deadLetters.counts()).map(({ sink }) => sink)).toEqual(['siem'])
       expect((await store.catalogue.routes()).map(({ sink }) => sink)).toEqual(['siem'])
       expect(await store.ledger.read(stream)).toBeUndefined()
@@ -74,16 +74,16 @@ export function renamedSinkContract(opened: () => OpenedStore): void {
       expect(await store.upkeep.renameSink('archive', 'siem')).toBe(1)
     })
 
-    it.each(['stream', 'gap', 'pair', 'dead letter', 'itself'])(
+    it.each(['stream', 'gap', 'route', 'dead letter', 'itself'])(
       'is refused when the name has a %s',
       async (what) => {
         await store.ledger.release(stream, await fill())
         const taken = buildStream({ sink: 'siem', zone: 102 })
         const { fence } = await store.ledger.take(taken, one)
         await store.ledger.commit(buildCommit(taken, fence, 0))
-        if (what === 'dead letter') await leaveLetter(buildStream({ sink: 'fresh' }))
+        if (what === 'dead letter') await leaveDeadLetter(buildStream({ sink: 'fresh' }))
         if (what === 'gap') await store.catalogue.addGaps([buildGap({ sink: 'fresh' })])
-        if (what === 'pair')
+        if (what === 'route')
           await store.catalogue.rememberRoutes([
             { zone: 1, sink: 'fresh', firstDay: stream.day, plannedAtMs: 1 },
           ])

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { countMinute, packFingerprints, untimedMinute } from '../../../src/domain/seen.ts'
+import { countMinute, packFingerprints, untimedMinute } from '../../../src/domain/event/seen.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import { buildCommit, buildHolder, buildStream, packed } from './builders.ts'
 import type { OpenedStore } from './opened-store.ts'

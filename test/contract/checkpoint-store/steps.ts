@@ -9,7 +9,7 @@ export type Step =
       /** Added to the right `basedOn`. */
       readonly basedOff: number
       readonly minutes: readonly (readonly [number, number])[]
-      readonly letters: readonly number[]
+      readonly deadLetters: readonly number[]
       readonly removed: readonly number[]
       readonly gaps: readonly number[]
       readonly endedAtMs: number | null
@@ -19,7 +19,7 @@ export type Step =
   | { readonly do: 'heartbeat'; readonly holder: number }
   | { readonly do: 'wait'; readonly ms: number }
   | { readonly do: 'forget'; readonly stream: number }
-  | { readonly do: 'removeLetters'; readonly letters: readonly number[] }
+  | { readonly do: 'removeDeadLetters'; readonly deadLetters: readonly number[] }
   | { readonly do: 'addGaps'; readonly gaps: readonly number[] }
   | { readonly do: 'rename'; readonly from: number; readonly to: number }
   | { readonly do: 'prune'; readonly before: number }
@@ -43,7 +43,7 @@ const commit = fc.record({
     { weight: 1, arbitrary: fc.constantFrom(-1, 1) },
   ),
   minutes: fc.array(fc.tuple(minute, count), { maxLength: 3 }),
-  letters: fc.oneof(
+  deadLetters: fc.oneof(
     { weight: 2, arbitrary: fc.constant([]) },
     { weight: 1, arbitrary: fc.array(few, { maxLength: 2 }) },
   ),
@@ -72,8 +72,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 2,
     arbitrary: fc.record({
-      do: fc.constant('removeLetters' as const),
-      letters: fc.array(few, { maxLength: 3 }),
+      do: fc.constant('removeDeadLetters' as const),
+      deadLetters: fc.array(few, { maxLength: 3 }),
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('addGaps' as const), gaps: fc.array(few) }) },

@@ -18,9 +18,9 @@ export function fairnessContract(started: Start): void {
     of.add('backfill', [11, 12, 13, 14, 15])
     const stop = new AbortController()
     onTestFinished(() => stop.abort())
-    of.work = async ({ stream, lane }, signal) => {
-      if (lane === 'backfill') await untilAborted(AbortSignal.any([signal, stop.signal]))
-      of.rest(stream, lane)
+    of.work = async ({ stream, priority }, signal) => {
+      if (priority === 'backfill') await untilAborted(AbortSignal.any([signal, stop.signal]))
+      of.rest(stream, priority)
       return undefined
     }
     await started(of, 2, 2)
@@ -37,18 +37,18 @@ export function fairnessContract(started: Start): void {
     of.add('backfill', [11])
     const gaveWay: unknown[] = []
     of.work = async (planned, signal) => {
-      const { stream, lane } = planned
-      if (lane === 'live') await systemClock.sleep(4_000, signal)
+      const { stream, priority } = planned
+      if (priority === 'live') await systemClock.sleep(4_000, signal)
       else
         for (;;) {
           await of.enter(planned, signal).catch((error: unknown) => {
             gaveWay.push(error)
-            of.rest(stream, lane)
+            of.rest(stream, priority)
             throw error
           })
           await systemClock.sleep(10, signal)
         }
-      of.rest(stream, lane)
+      of.rest(stream, priority)
       return undefined
     }
     await started(of, 1, 1)
@@ -57,10 +57,10 @@ export function fairnessContract(started: Start): void {
     await waitFor(() => gaveWay.length > 0, { what: 'the backfill to give way', timeoutMs: 15_000 })
     expect(gaveWay).toMatchObject([{ kind: 'cancelled', code: 'gave_way' }])
     await waitFor(() => of.ended.length === 3, { what: 'all', timeoutMs: 20_000 })
-    expect(of.happenings).toEqual([])
+    expect(of.internalEvents).toEqual([])
   })
 
-  it('leaves places to the others where a sink hangs, in both lanes', async () => {
+  it('leaves places to the others where a sink hangs, in both priorities', async () => {
     const of = world()
     of.sinkOf = (zone) => (zone > 100 ? 'slow' : 'archive')
     of.sinks = ['archive', 'slow']
@@ -70,18 +70,19 @@ export function fairnessContract(started: Start): void {
     of.add('live', [1, 2, 3, 4, 5, 6], 1)
     const answered = new AbortController()
     onTestFinished(() => answered.abort())
-    of.work = async ({ stream, lane }, signal) => {
+    of.work = async ({ stream, priority }, signal) => {
       if (stream.sink === 'slow') {
         const heard = AbortSignal.any([signal, answered.signal])
         await untilAborted(heard).catch((error: unknown) => {
           if (signal.aborted) throw error
         })
-        of.rest(stream, lane)
-      } else of.rest(stream, lane, answered.signal.aborted ? Infinity : Date.now() + 100)
+        of.rest(stream, priority)
+      } else of.rest(stream, priority, answered.signal.aborted ? Infinity : Date.now() + 100)
       return undefined
     }
     await started(of, 4, 2)
-    const slow = (lane: string) => of.begun.filter((key) => new RegExp(`^${lane} 1..$`).test(key)).length
+    const slow = (priority: string) =>
+      of.begun.filter((key) => new RegExp(`^${priority} 1..$`).test(key)).length
     await waitFor(() => of.ended.length >= 20, {
       what: 'twenty pumps of the other sink',
       timeoutMs: 20_000,
@@ -100,9 +101,9 @@ export function fairnessContract(started: Start): void {
     of.sinks = ['archive', 'slow']
     of.add('backfill', [101, 102, 103])
     of.add('backfill', [1, 2, 3, 4], 1)
-    of.work = async ({ stream, lane }, signal) => {
+    of.work = async ({ stream, priority }, signal) => {
       if (stream.sink === 'slow') await untilAborted(signal)
-      of.rest(stream, lane)
+      of.rest(stream, priority)
       return undefined
     }
     await started(of, 2, 2)
@@ -119,9 +120,9 @@ export function fairnessContract(started: Start): void {
     of.add('live', [101, 102, 103, 104, 105, 106])
     of.add('live', [5], Infinity)
     of.add('backfill', [1, 2, 3, 4])
-    of.work = async ({ stream, lane }, signal) => {
+    of.work = async ({ stream, priority }, signal) => {
       if (stream.sink === 'slow') await untilAborted(signal)
-      of.rest(stream, lane)
+      of.rest(stream, priority)
       return undefined
     }
     await started(of, 4, 2)
@@ -135,8 +136,8 @@ export function fairnessContract(started: Start): void {
   it('lets a failing zone back off alone', async () => {
     const of = world()
     of.add('live', [1, 2, 3])
-    of.work = async ({ stream, lane }) => {
-      of.rest(stream, lane, Date.now() + (stream.zone === 1 ? 3_600_000 : 50))
+    of.work = async ({ stream, priority }) => {
+      of.rest(stream, priority, Date.now() + (stream.zone === 1 ? 3_600_000 : 50))
       return stream.zone === 1 ? new Failure('retry', 'network', 'written down') : undefined
     }
     await started(of, 2)
@@ -150,10 +151,10 @@ export function fairnessContract(started: Start): void {
     let beganAtMs = 0
     of.add('backfill', [11])
     of.work = async (planned, signal) => {
-      if (planned.lane === 'live') {
+      if (planned.priority === 'live') {
         await of.enter(planned, signal)
         beganAtMs = Date.now()
-        of.rest(planned.stream, planned.lane)
+        of.rest(planned.stream, planned.priority)
       } else
         for (;;) {
           await of.enter(planned, signal)
@@ -181,7 +182,7 @@ export function fairnessContract(started: Start): void {
     const pages = { busy: 0, main: 0 }
     of.work = async (planned, signal) => {
       // Always more to do.
-      if (planned.lane === 'live') {
+      if (planned.priority === 'live') {
         await of.enter(planned, signal)
         await systemClock.sleep(100, signal)
       } else

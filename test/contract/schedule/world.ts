@@ -1,17 +1,17 @@
 import { systemClock } from '../../../src/clock.ts'
 import { Failure } from '../../../src/domain/failure.ts'
-import type { Happening } from '../../../src/domain/happening.ts'
-import type { PlannedStream } from '../../../src/domain/plan.ts'
-import { streamKey, type Lane, type Stream } from '../../../src/domain/stream.ts'
+import type { InternalEvent } from '../../../src/domain/internal-event.ts'
+import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
+import { streamKey, type Priority, type Stream } from '../../../src/domain/stream.ts'
 import type { AccountGate } from '../../../src/ports/account-gate.ts'
 import type { Clock } from '../../../src/ports/clock.ts'
-import { createAccountGate } from '../../../src/shield/account-gate.ts'
+import { createAccountGate } from '../../../src/shield/client/account-gate.ts'
 import { plannedStream, streamOf } from './planned.ts'
 
 /** What a schedule under test is given; the suite watches what it does with it. */
 export interface ScheduleParts {
   readonly clock: Clock
-  readonly telemetry: { emit(happening: Happening): void }
+  readonly telemetry: { emit(internalEvent: InternalEvent): void }
   readonly streams: number
   readonly backfillStreams: number
   readonly sinks: readonly string[]
@@ -20,7 +20,7 @@ export interface ScheduleParts {
   readonly useGates: (createGate: (account: string) => AccountGate) => void
   readonly plan: () => Promise<PlannedStream[]>
   /** One stream as `plan` would name it now. */
-  readonly planned: (stream: Stream, lane: Lane) => Promise<PlannedStream | undefined>
+  readonly planned: (stream: Stream, priority: Priority) => Promise<PlannedStream | undefined>
   readonly pump: Work
   readonly heartbeat: () => Promise<void>
   readonly housekeep: (signal: AbortSignal) => Promise<void>
@@ -36,7 +36,7 @@ export class World {
   readonly begun: string[] = []
   readonly ended: string[] = []
   readonly running = new Map<string, number>()
-  readonly happenings: Happening[] = []
+  readonly internalEvents: InternalEvent[] = []
   mostAtOnce = 0
   mostOfOne = 0
   plans = 0
@@ -53,16 +53,16 @@ export class World {
   clock: Clock = systemClock
   /** The default work takes no time and leaves the stream with nothing more to do. */
   work: Work = (planned) => {
-    this.rest(planned.stream, planned.lane)
+    this.rest(planned.stream, planned.priority)
     return Promise.resolve(undefined)
   }
 
-  add(lane: Lane, zones: readonly number[], dueAtMs = 0): void {
-    for (const zone of zones) this.dueAtMs.set(`${lane} ${zone}`, dueAtMs)
+  add(priority: Priority, zones: readonly number[], dueAtMs = 0): void {
+    for (const zone of zones) this.dueAtMs.set(`${priority} ${zone}`, dueAtMs)
   }
 
-  rest(stream: Stream, lane: Lane, untilMs = Infinity): void {
-    this.dueAtMs.set(keyOf(stream, lane), untilMs)
+  rest(stream: Stream, priority: Priority, untilMs = Infinity): void {
+    this.dueAtMs.set(keyOf(stream, priority), untilMs)
   }
 
   gateOf(account: string): AccountGate {
@@ -74,14 +74,14 @@ export class World {
   }
 
   /** What a pump does before each page. */
-  async enter({ stream, zone, lane }: PlannedStream, signal: AbortSignal): Promise<void> {
-    await this.gateOf(zone.account).enter(signal, lane, streamKey(stream))
+  async enter({ stream, zone, priority }: PlannedStream, signal: AbortSignal): Promise<void> {
+    await this.gateOf(zone.account).enter(signal, priority, streamKey(stream))
   }
 
   parts(streams: number, backfillStreams: number): ScheduleParts {
     return {
       clock: this.clock,
-      telemetry: { emit: (happening) => void this.happenings.push(happening) },
+      telemetry: { emit: (internalEvent) => void this.internalEvents.push(internalEvent) },
       streams,
       backfillStreams,
       sinks: this.sinks,
@@ -92,8 +92,8 @@ export class World {
         if (this.planFails) throw new Failure('retry', 'store_unavailable', 'the store is out of reach')
         return this.planned()
       },
-      planned: async (stream, lane) =>
-        this.planned().find((each) => keyOf(each.stream, each.lane) === keyOf(stream, lane)),
+      planned: async (stream, priority) =>
+        this.planned().find((each) => keyOf(each.stream, each.priority) === keyOf(stream, priority)),
       pump: (planned, signal) => this.pump(planned, signal),
       heartbeat: async () => void this.heartbeats++,
       housekeep: async () => undefined,
@@ -105,17 +105,17 @@ export class World {
   private planned(): PlannedStream[] {
     return [...this.dueAtMs]
       .map(([key, dueAtMs]) => {
-        const [lane, zone] = partsOf(key)
-        return plannedStream(streamOf(zone, this.sinkOf(zone)), lane, dueAtMs, this.accountOf(zone))
+        const [priority, zone] = partsOf(key)
+        return plannedStream(streamOf(zone, this.sinkOf(zone)), priority, dueAtMs, this.accountOf(zone))
       })
       .sort((left, right) =>
-        left.lane === right.lane ? left.dueAtMs - right.dueAtMs : left.lane === 'live' ? -1 : 1,
+        left.priority === right.priority ? left.dueAtMs - right.dueAtMs : left.priority === 'live' ? -1 : 1,
       )
   }
 
   private async pump(...[planned, signal]: Parameters<Work>): Promise<Failure | undefined> {
     const key = streamKey(planned.stream)
-    this.begun.push(keyOf(planned.stream, planned.lane))
+    this.begun.push(keyOf(planned.stream, planned.priority))
     this.running.set(key, (this.running.get(key) ?? 0) + 1)
     this.mostOfOne = Math.max(this.mostOfOne, this.running.get(key) ?? 0)
     this.mostAtOnce = Math.max(
@@ -126,16 +126,16 @@ export class World {
       return await this.work(planned, signal)
     } finally {
       this.running.set(key, (this.running.get(key) ?? 1) - 1)
-      this.ended.push(keyOf(planned.stream, planned.lane))
+      this.ended.push(keyOf(planned.stream, planned.priority))
     }
   }
 }
 
-function keyOf(stream: Stream, lane: Lane): string {
-  return `${lane} ${stream.zone}`
+function keyOf(stream: Stream, priority: Priority): string {
+  return `${priority} ${stream.zone}`
 }
 
-function partsOf(key: string): [Lane, number] {
-  const [lane, zone] = key.split(' ')
-  return [lane === 'live' ? 'live' : 'backfill', Number(zone)]
+function partsOf(key: string): [Priority, number] {
+  const [priority, zone] = key.split(' ')
+  return [priority === 'live' ? 'live' : 'backfill', Number(zone)]
 }

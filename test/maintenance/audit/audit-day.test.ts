@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { startOf } from '../../../src/domain/day.ts'
 import { Failure } from '../../../src/domain/failure.ts'
-import { newCheckpoint } from '../../../src/domain/progress.ts'
-import { minuteOf, packFingerprints } from '../../../src/domain/seen.ts'
-import { noTrust } from '../../../src/domain/trust.ts'
+import { newCheckpoint } from '../../../src/domain/scan/progress.ts'
+import { minuteOf, packFingerprints } from '../../../src/domain/event/seen.ts'
+import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import { auditDay } from '../../../src/maintenance/audit/audit-day.ts'
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
@@ -14,8 +14,8 @@ const policy = {
   readableDays: 3,
   firstRunDays: 3,
   overlapMs: 600_000,
-  rereadMs: 3_600_000,
-  sweepAfterMs: [1_800_000],
+  fullScanMs: 3_600_000,
+  settleAfterMs: [1_800_000],
 }
 
 const job = { zone, day, sinks: [{ name: 'archive' }] }
@@ -29,13 +29,11 @@ async function storeAt(clock: ReturnType<typeof listing>['clock']): Promise<Stor
 
 /** Commits events by number, and how far the stream is caught up. */
 async function ship(store: Store, numbers: readonly number[], caughtUpAtMs: number): Promise<void> {
-  const { fence, checkpoint = newCheckpoint(stream, startOf(day), noTrust) } = await store.ledger.take(
-    stream,
-    {
+  const { fence, checkpoint = newCheckpoint(stream, startOf(day), unknownOrdering) } =
+    await store.ledger.take(stream, {
       id: 'test',
       schedule: false,
-    },
-  )
+    })
   const fingerprints = numbers.map((number) => eventOf(number).fingerprint)
   const seen = new Map([[minuteOf(eventOf(0).timeMs), packFingerprints(fingerprints)]])
   const next = { ...checkpoint, commit: checkpoint.commit + 1, caughtUpAtMs }
@@ -52,7 +50,7 @@ test('begins a reading anew whose cursor expired, a few times', async () => {
     listed: 6,
     ledger: 0,
     missing: 6,
-    surplus: 0,
+    extra: 0,
     isEqual: false,
     isByCounts: false,
   })
@@ -96,7 +94,7 @@ test('does not wait for what a later reading has not found, nor for a process th
     const [report] = (await auditDay(job, { ...deps, store, policy, isShipping }, never)).streams
     expect(report).toMatchObject({
       missing: 1,
-      surplus: 0,
+      extra: 0,
       isEqual: false,
       missingEvents: [{ id: 'event-3' }],
     })
@@ -111,8 +109,8 @@ test('tells what is not yet due from what is missing by the time of the event', 
   await ship(store, [0], Date.parse(eventOf(1).time!))
   const [report] = (await auditDay(job, { ...deps, store, policy, isShipping: async () => false }, never))
     .streams
-  expect(report).toMatchObject({ listed: 4, ledger: 1, missing: 1, notYetDue: 2, surplus: 0, isEqual: false })
+  expect(report).toMatchObject({ listed: 4, ledger: 1, missing: 1, notYetDue: 2, extra: 0, isEqual: false })
   expect(report!.minutes).toEqual([
-    { minute: '2026-11-20T11:55:00.000Z', listed: 4, ledger: 1, missing: 1, notYetDue: 2, surplus: 0 },
+    { minute: '2026-11-20T11:55:00.000Z', listed: 4, ledger: 1, missing: 1, notYetDue: 2, extra: 0 },
   ])
 })

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Event } from '../../../src/domain/event.ts'
-import { fingerprintOf } from '../../../src/domain/fingerprint.ts'
-import { countMinute, packFingerprints, type MinuteCount } from '../../../src/domain/seen.ts'
+import type { Event } from '../../../src/domain/event/event.ts'
+import { fingerprintOf } from '../../../src/domain/event/fingerprint.ts'
+import { countMinute, packFingerprints, type MinuteCount } from '../../../src/domain/event/seen.ts'
 import { compareMinutes, differingMinutes } from '../../../src/maintenance/audit/compare-ledger.ts'
 import { DayListing } from '../../../src/maintenance/audit/day-listing.ts'
 
@@ -52,8 +52,8 @@ test('finds exactly the events that API and ledger do not share, whatever is com
       const found = differences.flatMap(({ minute: at, missingFingerprints = [] }) =>
         missingFingerprints.map((each) => String([at, each])),
       )
-      let surplus = 0
-      for (const difference of differences) surplus += difference.surplus
+      let extra = 0
+      for (const difference of differences) extra += difference.extra
       // A minute whose count and hash agree is not looked at: there API and ledger had the same events.
       expect(found.toSorted()).toEqual(
         without(listed, shipped)
@@ -61,7 +61,7 @@ test('finds exactly the events that API and ledger do not share, whatever is com
           .toSorted(),
       )
       expect(without(listed, shipped).length).toBe(found.length)
-      expect(surplus).toBe(without(early, listed).length)
+      expect(extra).toBe(without(early, listed).length)
       expect(listing.events).toBe(listed.length)
     },
   )
@@ -83,9 +83,9 @@ test('compares by counts and hashes where the fingerprints are gone', () => {
   const listing = listingOf(listed)
   const differences = compareMinutes(differingMinutes(listing, ledger), listing, ledger, new Map())
   expect(differences).toEqual([
-    { minute: 0, listed: 2, ledger: 1, missing: 1, surplus: 0 },
-    { minute: 7, listed: 1, ledger: 1, missing: 1, surplus: 1 },
-    { minute: 9, listed: 0, ledger: 1, missing: 0, surplus: 1 },
+    { minute: 0, listed: 2, ledger: 1, missing: 1, extra: 0 },
+    { minute: 7, listed: 1, ledger: 1, missing: 1, extra: 1 },
+    { minute: 9, listed: 0, ledger: 1, missing: 0, extra: 1 },
   ])
 })
 
@@ -93,5 +93,5 @@ test('does not believe fingerprints that the ledger contradicts', () => {
   const listing = listingOf([[0, 1n]])
   const ledger = { before: ledgerOf([[0, 2n]]), after: ledgerOf([[0, 2n]]) }
   const [difference] = compareMinutes([0], listing, ledger, packedOf([[0, 1n]]))
-  expect(difference).toEqual({ minute: 0, listed: 1, ledger: 1, missing: 1, surplus: 1 })
+  expect(difference).toEqual({ minute: 0, listed: 1, ledger: 1, missing: 1, extra: 1 })
 })

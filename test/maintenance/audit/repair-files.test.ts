@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { CommittedPart } from '../../../src/domain/delivery.ts'
+import type { CommittedPart } from '../../../src/domain/event/delivery.ts'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
-import { minuteOf } from '../../../src/domain/seen.ts'
+import { minuteOf } from '../../../src/domain/event/seen.ts'
 import type { FilesLooked } from '../../../src/maintenance/audit/audit-files.ts'
 import { DayListing } from '../../../src/maintenance/audit/day-listing.ts'
 import { repairFiles } from '../../../src/maintenance/audit/repair-files.ts'
@@ -49,12 +49,13 @@ const repair = (stage: Stage, what: FilesLooked, listing = listed(), id = 'two')
     never(),
   )
 
-const rescan = (stage: Stage) => stage.pump({ lane: 'backfill', wish: { id: `r${Math.random()}` } })
+const rescan = (stage: Stage) =>
+  stage.pump({ priority: 'backfill', readRequest: { id: `r${Math.random()}` } })
 const ids = (stage: Stage) => stage.delivered.map(({ id }) => id).sort()
 
 test('events without a line count as not delivered, and the next full scan delivers them', async () => {
   const stage = await shipped()
-  expect(await repair(stage, await looked(stage, [1, 3]))).toEqual({ unseen: 2, adopted: 0 })
+  expect(await repair(stage, await looked(stage, [1, 3]))).toEqual({ unseen: 2, kept: 0 })
   expect((await stage.read())?.counters.delivered).toBe(2)
   expect(ids(stage)).toEqual([])
   await rescan(stage)
@@ -85,7 +86,7 @@ test('what the API does not list any more stays in the ledger, since nothing cou
   const stage = await shipped()
   expect(await repair(stage, await looked(stage, [0, 1]), listed(events.slice(1)))).toEqual({
     unseen: 1,
-    adopted: 0,
+    kept: 0,
   })
   await rescan(stage)
   expect(ids(stage)).toEqual(['e2'])
@@ -97,8 +98,8 @@ test('lines that the ledger does not know count as delivered, and are not delive
   const strange = new Map([[minuteOf(more.timeMs), [more.fingerprint, events[0]!.fingerprint]]])
   const what = { ...(await looked(stage, [])), strange }
   // A line that is no event of the API stays unknown.
-  expect(await repair(stage, what)).toEqual({ unseen: 0, adopted: 0 })
-  expect(await repair(stage, what, listed([...events, more]))).toEqual({ unseen: 0, adopted: 1 })
+  expect(await repair(stage, what)).toEqual({ unseen: 0, kept: 0 })
+  expect(await repair(stage, what, listed([...events, more]))).toEqual({ unseen: 0, kept: 1 })
   stage.script.answer = listingOf([...events, more], 2)
   await rescan(stage)
   expect(ids(stage)).toEqual([])
@@ -110,7 +111,7 @@ test('a page that was shipped since is no reason to look again', async () => {
   stage.script.answer = listingOf([...events, eventAt(5)], 3)
   await stage.clock.sleep(3_600_000, never())
   await stage.pump()
-  expect(await repair(stage, what)).toEqual({ unseen: 1, adopted: 0 })
+  expect(await repair(stage, what)).toEqual({ unseen: 1, kept: 0 })
   await rescan(stage)
   expect(ids(stage)).toEqual(['e1', 'e5'])
 })

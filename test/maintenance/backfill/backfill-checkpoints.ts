@@ -1,9 +1,9 @@
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import type { Day } from '../../../src/domain/day.ts'
-import { newCheckpoint } from '../../../src/domain/progress.ts'
+import { newCheckpoint } from '../../../src/domain/scan/progress.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
-import { beginSweep, type Sweep, type SweepRecord } from '../../../src/domain/sweep.ts'
-import { noTrust } from '../../../src/domain/trust.ts'
+import { beginScan, type Scan, type ScanRecord } from '../../../src/domain/scan/scan.ts'
+import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
 
 export const nowMs = Date.parse('2026-11-20T12:00:00.000Z')
 
@@ -12,19 +12,19 @@ export function streamOf(zone: number, day: string, sink = 'archive'): Stream {
 }
 
 export function checkpointOf(stream: Stream, changes: Partial<Checkpoint>): Checkpoint {
-  return { ...newCheckpoint(stream, nowMs, noTrust), commit: 1, ...changes }
+  return { ...newCheckpoint(stream, nowMs, unknownOrdering), commit: 1, ...changes }
 }
 
-/** A complete full sweep that began an hour ago. */
-export function recordOf(pages: number, found = 0, wish?: string): SweepRecord {
+/** A complete full scan that began an hour ago. */
+export function recordOf(pages: number, found = 0, readRequest?: string): ScanRecord {
   const beganAtMs = nowMs - 3_600_000
   const record = { beganAtMs, endedAtMs: beganAtMs + 1000, tookMs: 500, pages, found, newestAtBeginMs: null }
-  return wish === undefined ? record : { ...record, wish }
+  return readRequest === undefined ? record : { ...record, readRequest }
 }
 
 /** One that is under way. */
-export function sweepOf(pages: number, found: number, wish?: string): Sweep {
+export function scanOf(pages: number, found: number, readRequest?: string): Scan {
   const start = { kind: 'full', beganAtMs: nowMs - 1000, cursor: null } as const
-  const begun = beginSweep({ ...start, overlapStartMs: null, newestAtBeginMs: null })
-  return { ...begun, pages, found, ...(wish !== undefined && { wish }) }
+  const begun = beginScan({ ...start, overlapStartMs: null, newestAtBeginMs: null })
+  return { ...begun, pages, found, ...(readRequest !== undefined && { readRequest }) }
 }

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { shiftDay, type Day } from '../../../src/domain/day.ts'
 import { Failure } from '../../../src/domain/failure.ts'
-import type { Policy } from '../../../src/domain/policy.ts'
-import type { Page } from '../../../src/domain/page.ts'
+import type { Policy } from '../../../src/domain/plan/policy.ts'
+import type { Page } from '../../../src/domain/event/page.ts'
 import type { PageRequest } from '../../../src/ports/source.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import { createApiClock } from '../../../src/pump/api-clock.ts'
@@ -106,7 +106,7 @@ test('ships nothing twice of which it is no longer known what was shipped', asyn
   for (const zone of [1, 2]) {
     const stream = streamOf(zone, before(4))
     const { fence } = await store.ledger.take(stream, { id: 'holder', schedule: true })
-    const next = checkpointOf(stream, { ended: { as: 'closed', atMs: nowMs } })
+    const next = checkpointOf(stream, { ended: { as: 'complete', atMs: nowMs } })
     const seen = new Map([[29_400_000, new Uint8Array(16).fill(7)]])
     await store.ledger.commit({ fence, basedOn: 0, next, seen, deadLetters: [], gaps: [] })
   }

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import type { Backfilled } from '../../../src/domain/backfill.ts'
+import type { Backfilled } from '../../../src/domain/plan/backfill.ts'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { createPageEstimate } from '../../../src/maintenance/backfill/page-estimate.ts'
 import { byDay, createProgressReading, summed } from '../../../src/maintenance/backfill/backfill-progress.ts'
-import { checkpointOf, recordOf, streamOf, sweepOf } from './backfill-checkpoints.ts'
+import { checkpointOf, recordOf, streamOf, scanOf } from './backfill-checkpoints.ts'
 
 const own = streamOf(1, '2026-11-18')
 
@@ -33,18 +33,18 @@ function progress(checkpoint: Partial<Checkpoint>, backfilled: Partial<Backfille
   return [found!.pages, found!.events, found!.expectedPages]
 }
 
-test('counts a sweep only where it is that of the backfill', () => {
+test('counts a scan only where it is that of the backfill', () => {
   expect(progress({})).toEqual([0, 0, undefined])
   expect(progress({ lastFull: recordOf(9) })).toEqual([0, 0, 9])
-  expect(progress({ lastFull: recordOf(9), full: sweepOf(3, 5, 'mine') })).toEqual([3, 5, 9])
-  expect(progress({ lastFull: recordOf(9), full: sweepOf(3, 5, 'other') })).toEqual([0, 0, 9])
-  expect(progress({ lastFull: recordOf(9), full: sweepOf(3, 5) })).toEqual([0, 0, 9])
+  expect(progress({ lastFull: recordOf(9), full: scanOf(3, 5, 'mine') })).toEqual([3, 5, 9])
+  expect(progress({ lastFull: recordOf(9), full: scanOf(3, 5, 'other') })).toEqual([0, 0, 9])
+  expect(progress({ lastFull: recordOf(9), full: scanOf(3, 5) })).toEqual([0, 0, 9])
   // Longer than it was: at least one page is to come.
-  expect(progress({ lastFull: recordOf(9), full: sweepOf(12, 5, 'mine') })).toEqual([12, 5, 13])
+  expect(progress({ lastFull: recordOf(9), full: scanOf(12, 5, 'mine') })).toEqual([12, 5, 13])
   // Served, though nobody has settled it yet.
   expect(progress({ lastFull: recordOf(9, 2, 'mine'), ...answered })).toEqual([9, 2, 9])
   expect(progress({ lastFull: recordOf(9, 2, 'mine'), ...answered }, { state: 'done' })).toEqual([9, 2, 9])
-  // A later sweep took its place.
+  // A later scan took its place.
   expect(progress({ lastFull: recordOf(8) }, { state: 'done' })).toEqual([8, 0, 8])
   expect(progress({ lastFull: recordOf(9) }, { state: 'left_out', reason: 'gone' })).toEqual([0, 0, 0])
 })
@@ -57,7 +57,7 @@ test('sums by day, the oldest first; what is unknown of one stream is unknown of
     { stream: own, state: 'queued' },
     { stream: left, state: 'left_out', reason: 'gone' },
   ]
-  const read = createProgressReading([checkpointOf(own, { full: sweepOf(2, 20, 'mine') })])
+  const read = createProgressReading([checkpointOf(own, { full: scanOf(2, 20, 'mine') })])
   const found = read({ id: 'mine', streams })
   const one = { queued: 1, done: 0, events: 0, pages: 0, leftOut: 0, expectedPages: undefined }
   expect(byDay(found)).toEqual([

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { Event } from '../../../src/domain/event.ts'
+import type { Event } from '../../../src/domain/event/event.ts'
 import { Failure } from '../../../src/domain/failure.ts'
-import { storeEvent } from '../../../src/domain/stored-event.ts'
-import { dropLetters } from '../../../src/maintenance/dead-letters/drop-dead-letters.ts'
+import { storeEvent } from '../../../src/domain/event/stored-event.ts'
+import { dropDeadLetters } from '../../../src/maintenance/dead-letters/drop-dead-letters.ts'
 import type { ReplayedPage } from '../../../src/maintenance/dead-letters/replay-page.ts'
 import { replayStream } from '../../../src/maintenance/dead-letters/replay.ts'
 import { wakeFullStreams } from '../../../src/maintenance/dead-letters/wake-full-streams.ts'
@@ -70,9 +70,9 @@ describe('a replay', () => {
     const text = 'x'.repeat(300_000)
     const events = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11].map((each) => ({ ...eventAt(each), log: { text } }))
     expect(storeEvent(events[0]!).length).toBeGreaterThan(300_000)
-    const deadLetters = { ...stage.store.deadLetters }
-    const store = { ...stage.store, deadLetters }
-    const letters = events.map((event) => ({
+    const port = { ...stage.store.deadLetters }
+    const store = { ...stage.store, deadLetters: port }
+    const deadLetters = events.map((event) => ({
       ...stream,
       id: event.id,
       time: event.time!,
@@ -81,8 +81,8 @@ describe('a replay', () => {
       at: 1,
       event: storeEvent(event),
     }))
-    const keys = letters.map(({ id, time }) => ({ id, time }))
-    deadLetters.read = async (_, some) => letters.filter(({ id }) => some.some((key) => key.id === id))
+    const keys = deadLetters.map(({ id, time }) => ({ id, time }))
+    port.read = async (_, some) => deadLetters.filter(({ id }) => some.some((key) => key.id === id))
     const pages: ReplayedPage[] = []
     const job = {
       stream,
@@ -96,7 +96,7 @@ describe('a replay', () => {
     expect(pages.map(({ tried }) => tried)).toEqual([10, 2])
   })
 
-  it('leaves letters as they were where the sink fails', async () => {
+  it('leaves dead letters as they were where the sink fails', async () => {
     const stage = await refused(3)
     const before = await stage.store.deadLetters.list()
     stage.script.deliver = async () => {
@@ -149,8 +149,8 @@ it('a drop counts what it drops, and lets a stream that was full go on at once',
   const waits = (await stage.read())!.trouble!
   expect(waits.retryAtMs).toBeGreaterThan(stage.clock.now())
   const keys = await stage.store.deadLetters.keys(stream)
-  expect(await dropLetters({ stream, zone, keys }, stage.deps, never)).toEqual(new Map([['refused', 2]]))
-  expect(await dropLetters({ stream, zone, keys }, stage.deps, never)).toEqual(new Map())
+  expect(await dropDeadLetters({ stream, zone, keys }, stage.deps, never)).toEqual(new Map([['refused', 2]]))
+  expect(await dropDeadLetters({ stream, zone, keys }, stage.deps, never)).toEqual(new Map())
   await wakeFullStreams(stage.deps, () => zone, never)
   const checkpoint = await stage.read()
   expect(checkpoint).toMatchObject({ counters: { delivered: 0, deadLetters: 0, dropped: 2 } })

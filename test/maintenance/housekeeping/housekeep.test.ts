@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { shiftDay } from '../../../src/domain/day.ts'
-import { packFingerprints } from '../../../src/domain/seen.ts'
+import { packFingerprints } from '../../../src/domain/event/seen.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
 import { createApiClock } from '../../../src/pump/api-clock.ts'
 import { createHousekeeping } from '../../../src/maintenance/housekeeping/housekeep.ts'
@@ -40,7 +40,7 @@ async function createHouse(accounts: readonly string[]) {
     async add(daysAgo: number, isEnded = true, more: Pick<Checkpoint, 'archives'> = {}) {
       const stream = { zone: 1, day: shiftDay(today, -daysAgo), sink: 'archive' }
       const { fence } = await store.ledger.take(stream, holder)
-      const ended = { as: 'closed', atMs: at(2) - daysAgo * 24 * hourMs } as const
+      const ended = { as: 'complete', atMs: at(2) - daysAgo * 24 * hourMs } as const
       const next = buildCheckpoint({ stream, commit: 1, ...more, ...(isEnded && { ended }) })
       const seen = new Map([[7, packFingerprints([1n, 2n])]])
       await store.ledger.commit({ fence, basedOn: 0, next, seen, deadLetters: [], gaps: [] })

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { dayOf, type Day } from '../../../src/domain/day.ts'
-import type { CommittedPart } from '../../../src/domain/delivery.ts'
+import type { CommittedPart } from '../../../src/domain/event/delivery.ts'
 import { Failure } from '../../../src/domain/failure.ts'
-import { newCheckpoint } from '../../../src/domain/progress.ts'
-import { noTrust } from '../../../src/domain/trust.ts'
+import { newCheckpoint } from '../../../src/domain/scan/progress.ts'
+import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
 import { createNativeFormat } from '../../../src/formats/native.ts'
 import type { TransactionalSink } from '../../../src/ports/sink.ts'
 import { createApiClock } from '../../../src/pump/api-clock.ts'
@@ -48,9 +48,9 @@ async function setUp(day: Day) {
     const known = { storeId: store.id, committed: [] as CommittedPart[], confirm }
     const open = await sink.reconcile(stream, known, never)
     const { committed } = await open.deliver([event('kept')], never)
-    const ended = { as: 'closed', atMs: clock.now() } as const
+    const ended = { as: 'complete', atMs: clock.now() } as const
     const next = {
-      ...newCheckpoint(stream, clock.now(), noTrust),
+      ...newCheckpoint(stream, clock.now(), unknownOrdering),
       commit: 1,
       committed,
       ...(isEnded && { ended }),
@@ -103,7 +103,7 @@ describe('streams that are pumped no more', () => {
 })
 
 describe('a part of a day that can no longer be read', () => {
-  it('is adopted in many small commits, also when one of them fails on the way', async () => {
+  it('is kept in many small commits, also when one of them fails on the way', async () => {
     const { store, stream, openSink, shipAndDie, deps, ids } = await setUp('2026-01-05' as Day)
     const left = Array.from({ length: 5000 }, (_, index) => `left-${index}`)
     await shipAndDie(openSink(), true, left)
@@ -196,7 +196,7 @@ describe('a stream that others have finished', () => {
     const { store, stream, path, openSink, shipAndDie, deps, ids } = await setUp(today)
     const other = { ...stream, zone: 5 }
     const { fence } = await store.ledger.take(other, { id: 'dead', schedule: true })
-    const next = { ...newCheckpoint(other, systemClock.now(), noTrust), commit: 1 }
+    const next = { ...newCheckpoint(other, systemClock.now(), unknownOrdering), commit: 1 }
     await store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
     await store.ledger.release(other, fence)
     await shipAndDie(openSink(), false)

@@ -46,7 +46,7 @@ export const anyRun: fc.Arbitrary<RunOptions> = fc
       longestMs: share(3_600_000, 14_400_000, 200_000_000),
     }),
     setBackShare: share(0, 0, 0, 0.01),
-    wishShare: share(0, 0, 0.01),
+    readRequestShare: share(0, 0, 0.01),
     fleet: fc.boolean(),
   })
   // Nobody can tell a wrong clock where answers have no time.

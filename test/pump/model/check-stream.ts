@@ -1,11 +1,11 @@
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
-import { caughtUpOf } from '../../../src/domain/lag.ts'
+import { caughtUpOf } from '../../../src/domain/plan/lag.ts'
 import { startOf } from '../../../src/domain/day.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
 import { identityOf, lineOf, type Entry } from './entry.ts'
 import { filesName, type Run } from './run.ts'
 
-/** What a stream has shipped for good: lines that are committed, and what the far side has or never will take. */
+/** What a stream has shipped for good: lines that are committed, and what the destination has or never will take. */
 export function shippedLines(run: Run, checkpoint: Checkpoint): Set<string> {
   const { stream, committed } = checkpoint
   if (stream.sink !== filesName) return new Set(run.receiver.received(stream))
@@ -28,20 +28,20 @@ export async function checkStream(run: Run, stream: Stream, fullBefore: number |
   if (checkpoint === undefined) return
   const shipped = shippedLines(run, checkpoint)
   noteDelays(run, stream, shipped)
-  noteWish(run, checkpoint)
+  noteReadRequest(run, checkpoint)
   const full = checkpoint.lastFull
   if (full !== undefined && full.beganAtMs !== fullBefore && run.options.world.dates !== 'sometimes wrong') {
-    // Sweeps of a listing that turns round under them have an excuse: offsets then name other entries.
+    // Scans of a listing that turns round under them have an excuse: offsets then name other entries.
     const missing = missingOf(run, stream, shipped, full.beganAtMs)
     if (missing.length > 0)
-      throw new Error(`${streamKey(stream)}: a complete full sweep missed ${missing.length}`)
+      throw new Error(`${streamKey(stream)}: a complete full scan missed ${missing.length}`)
   }
   checkLag(run, checkpoint, shipped)
 }
 
 /**
  * Lag is honest: what had appeared when the stream was caught up is shipped, apart from what came later than the
- * overlap covers. Of a listing without order, partial sweeps promise nothing.
+ * overlap covers. Of a listing without order, incremental scans promise nothing.
  */
 function checkLag(run: Run, checkpoint: Checkpoint, shipped: ReadonlySet<string>): void {
   const { world, overlapMs, oddShare } = run.options
@@ -68,7 +68,7 @@ function noteDelays(run: Run, stream: Stream, shipped: ReadonlySet<string>): voi
   }
 }
 
-function noteWish({ wishes }: Run, { stream, lastFull, ended }: Checkpoint): void {
+function noteReadRequest({ readRequests }: Run, { stream, lastFull, ended }: Checkpoint): void {
   const key = streamKey(stream)
-  if (ended?.as === 'expired' || lastFull?.wish === wishes.get(key)) wishes.delete(key)
+  if (ended?.as === 'expired' || lastFull?.readRequest === readRequests.get(key)) readRequests.delete(key)
 }

@@ -7,7 +7,7 @@ const calm = {
   oddShare: 0,
   troubles: { count: 0, longestMs: 0 },
   setBackShare: 0,
-  wishShare: 0,
+  readRequestShare: 0,
 }
 
 /** Runs that once broke a promise, each with what was wrong. */
@@ -81,7 +81,7 @@ export const counterexamples: readonly { readonly why: string; readonly options:
     },
   },
   {
-    why: 'a partial sweep beside an unfinished full one read its snapshot to the end and took that for proof',
+    why: 'an incremental scan beside an unfinished full one read its snapshot to the end and took that for proof',
     options: {
       seed: 1,
       world: {
@@ -115,7 +115,7 @@ export const counterexamples: readonly { readonly why: string; readonly options:
     },
   },
   {
-    why: 'a first answer with a wrong Date closed a day that was not over',
+    why: 'a first answer with a wrong Date made a day complete that was not over',
     options: {
       seed: 2,
       world: {

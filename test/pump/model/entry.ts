@@ -1,6 +1,6 @@
 import type { Day } from '../../../src/domain/day.ts'
-import type { Event, Identity } from '../../../src/domain/event.ts'
-import { fingerprintOf } from '../../../src/domain/fingerprint.ts'
+import type { Event, Identity } from '../../../src/domain/event/event.ts'
+import { fingerprintOf } from '../../../src/domain/event/fingerprint.ts'
 
 /** One entry of the model's API. */
 export interface Entry {

@@ -1,5 +1,5 @@
-import type { Delivery, CommittedPart } from '../../../src/domain/delivery.ts'
-import type { Event } from '../../../src/domain/event.ts'
+import type { Delivery, CommittedPart } from '../../../src/domain/event/delivery.ts'
+import type { Event } from '../../../src/domain/event/event.ts'
 import { Failure } from '../../../src/domain/failure.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
 import type { LastCopies, OpenStream, Reconciliation, TransactionalSink } from '../../../src/ports/sink.ts'
@@ -67,7 +67,7 @@ export class ModelFiles {
         const from = known?.lines ?? 0
         const isKept =
           lastCopies !== undefined && !(await lastCopies.areShipped(part.lines.slice(from).map(identityIn)))
-        if (isKept) committed.set(name, await adopt(part, name, { from, lastCopies, life }))
+        if (isKept) committed.set(name, await keep(part, name, { from, lastCopies, life }))
         else if (known === undefined) parts.delete(name)
         else part.lines.length = Math.min(part.lines.length, known.lines)
       } finally {
@@ -126,7 +126,7 @@ function freeName(parts: Map<string, Part>, writer: string, committed: readonly 
 }
 
 /** In batches so small that a process often dies between two of them. */
-async function adopt(
+async function keep(
   { writer, lines }: Part,
   name: string,
   { from, lastCopies, life }: { from: number; lastCopies: LastCopies; life: Life },
@@ -135,8 +135,8 @@ async function adopt(
     const begin = end
     end = Math.min(begin + 2, lines.length)
     const committed = { writer, part: name, bytes: end, lines: end }
-    await lastCopies.adopt(lines.slice(begin, end).map(identityIn), committed)
+    await lastCopies.keep(lines.slice(begin, end).map(identityIn), committed)
     if (end === lines.length) return committed
-    await life.step('amid adoption')
+    await life.step('amid keeping')
   }
 }

@@ -1,5 +1,5 @@
-import type { Delivery } from '../../../src/domain/delivery.ts'
-import type { Event } from '../../../src/domain/event.ts'
+import type { Delivery } from '../../../src/domain/event/delivery.ts'
+import type { Event } from '../../../src/domain/event/event.ts'
 import { Failure } from '../../../src/domain/failure.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
 import type { Sink } from '../../../src/ports/sink.ts'
@@ -8,7 +8,7 @@ import type { Life } from './faults.ts'
 
 export type ReceiverState = 'up' | 'down' | 'refuses'
 
-/** A model of the far side of an HTTP sink: takes each event at least once, and some events never. */
+/** A model of the destination of an HTTP sink: takes each event at least once, and some events never. */
 export class ModelReceiver {
   readonly #received = new Map<string, Set<string>>()
   readonly #state: () => ReceiverState

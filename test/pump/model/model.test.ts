@@ -8,7 +8,7 @@ import { seed } from '../../setup/seed.ts'
 /**
  * The pump's rules as a specification that runs: the real pump and the real store against a model of the API with
  * random listings, cursors, lateness, clocks and faults. Each run goes over days of simulated time and fails where an
- * event is missing or stands twice, a complete sweep missed something, lag is not honest, or a stream does not end as
+ * event is missing or stands twice, a complete scan missed something, lag is not honest, or a stream does not end as
  * it should.
  *
  * SHIELDLOG_TEST_MODEL_RUNS=1000 runs it for longer (`npm run test:long`); SHIELDLOG_TEST_SEED repeats a

@@ -1,5 +1,5 @@
 import { shiftDay, startOf } from '../../../src/domain/day.ts'
-import type { PlannedStream } from '../../../src/domain/plan.ts'
+import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
 import { streamKey } from '../../../src/domain/stream.ts'
 import { checkStream } from './check-stream.ts'
 import { createRun, firstDay, type Run, type RunOptions } from './run.ts'
@@ -47,12 +47,12 @@ async function turn(run: Run, worker: Worker): Promise<void> {
     ({ stream }) => !faults.isFrozen(streamKey(stream)) || options.fleet,
   )
   const leftMs = ({ dueAtMs, zone }: PlannedStream) => dueAtMs - worker.apiClock.now(zone.account)
-  if (random.chance(options.wishShare)) makeWish(run, planned)
-  const isWished = ({ stream, checkpoint, zone }: PlannedStream) =>
-    run.wishes.has(streamKey(stream)) &&
+  if (random.chance(options.readRequestShare)) makeReadRequest(run, planned)
+  const isRequested = ({ stream, checkpoint, zone }: PlannedStream) =>
+    run.readRequests.has(streamKey(stream)) &&
     (checkpoint?.trouble?.retryAtMs ?? 0) <= worker.apiClock.now(zone.account)
-  const wished = planned.find((each) => isWished(each) && random.chance(0.2))
-  const next = wished ?? planned.find((each) => leftMs(each) <= 0)
+  const requested = planned.find((each) => isRequested(each) && random.chance(0.2))
+  const next = requested ?? planned.find((each) => leftMs(each) <= 0)
   if (next === undefined) {
     time.hostMs += Math.min(
       Math.max(1_000, ...planned.map(leftMs).sort(byNumber).slice(0, 1)),
@@ -61,17 +61,17 @@ async function turn(run: Run, worker: Worker): Promise<void> {
     return
   }
   const before = (await run.keeper.store().ledger.read(next.stream))?.lastFull?.beganAtMs
-  const end = await worker.pump(next, run.wishes.get(streamKey(next.stream)))
+  const end = await worker.pump(next, run.readRequests.get(streamKey(next.stream)))
   if (end === 'failed') time.hostMs += 5_000
   await checkStream(run, next.stream, before)
   time.hostMs += 10
 }
 
-function makeWish(run: Run, planned: readonly PlannedStream[]): void {
+function makeReadRequest(run: Run, planned: readonly PlannedStream[]): void {
   const wanted = planned.filter(({ state }) => state !== 'expired')
   if (wanted.length === 0) return
   const key = streamKey(run.random.pick(wanted).stream)
-  if (!run.wishes.has(key)) run.wishes.set(key, `wish ${run.time.hostMs}`)
+  if (!run.readRequests.has(key)) run.readRequests.set(key, `read request ${run.time.hostMs}`)
 }
 
 function byNumber(left: number, right: number): number {

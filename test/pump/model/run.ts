@@ -1,5 +1,5 @@
 import { shiftDay, startOf, type Day } from '../../../src/domain/day.ts'
-import type { Policy } from '../../../src/domain/policy.ts'
+import type { Policy } from '../../../src/domain/plan/policy.ts'
 import type { Zone } from '../../../src/domain/stream.ts'
 import type { Clock } from '../../../src/ports/clock.ts'
 import { Faults, type FaultShares } from './faults.ts'
@@ -28,8 +28,8 @@ export interface RunOptions {
   readonly troubles: { readonly count: number; readonly longestMs: number }
   /** How often the store is set back to a copy of itself, per turn of the schedule. */
   readonly setBackShare: number
-  /** How often a person wishes for a full sweep of some stream, per turn of the schedule. */
-  readonly wishShare: number
+  /** How often a person read requests for a full scan of some stream, per turn of the schedule. */
+  readonly readRequestShare: number
   /** Many workers, of which one may freeze; otherwise one process that crashes and comes back. */
   readonly fleet: boolean
 }
@@ -53,8 +53,8 @@ export interface Run {
   readonly delays: Map<string, number>
   /** How many lines of each stream were shipped when the delays were noted. */
   readonly shippedBefore: Map<string, number>
-  /** What persons wish for and was not served yet, by stream. */
-  readonly wishes: Map<string, string>
+  /** What persons read request for and was not served yet, by stream. */
+  readonly readRequests: Map<string, string>
 }
 
 export const firstDay = '2026-03-01' as Day
@@ -98,14 +98,14 @@ export async function createRun(options: RunOptions): Promise<Run> {
       readableDays: options.world.readableDays,
       firstRunDays: 1,
       overlapMs: options.overlapMs,
-      rereadMs: 3_600_000,
-      sweepAfterMs: [0.5, 6, 24, 44].map((hours) => hours * 3_600_000),
+      fullScanMs: 3_600_000,
+      settleAfterMs: [0.5, 6, 24, 44].map((hours) => hours * 3_600_000),
     },
     zones,
     sinks: [filesName, receiverName].slice(0, options.sinks),
     days,
     delays: new Map(),
     shippedBefore: new Map(),
-    wishes: new Map(),
+    readRequests: new Map(),
   }
 }

@@ -35,13 +35,13 @@ export async function verdict(run: Run): Promise<RunResult> {
       }
     }
   }
-  if (run.sinks.length > 1) await judgeLetters(run)
+  if (run.sinks.length > 1) await judgeDeadLetters(run)
   return {
     requests: run.world.requests,
     events: run.delays.size,
     crashes: run.faults.crashes,
     freezes: run.faults.freezes,
-    orders: checkpoints.map(({ trust }) => trust.order),
+    orders: checkpoints.map(({ ordering }) => ordering.order),
     states: checkpoints.map(({ ended }) => ended?.as ?? 'open'),
     gaps: gaps.length,
     delaysMs: [...run.delays.values()].sort((left, right) => left - right),
@@ -64,16 +64,16 @@ async function judge(run: Run, checkpoint: Checkpoint, gaps: readonly Gap[]): Pr
   const isRead = lastFull !== undefined && lastFull.beganAtMs >= endOf(stream.day)
   const { dates } = run.options.world
   if (ended === undefined && dates !== 'none') throw new Error(`${name}: never ended`)
-  if (ended?.as === 'closed' && missingOf(run, stream, shipped).length > 0)
-    throw new Error(`${name}: closed, and ${missingOf(run, stream, shipped).length} events are missing`)
-  if (ended?.as === 'closed' && gaps.length > 0) throw new Error(`${name}: closed, and yet a gap`)
+  if (ended?.as === 'complete' && missingOf(run, stream, shipped).length > 0)
+    throw new Error(`${name}: complete, and ${missingOf(run, stream, shipped).length} events are missing`)
+  if (ended?.as === 'complete' && gaps.length > 0) throw new Error(`${name}: complete, and yet a gap`)
   if (ended?.as === 'expired' && isRead !== (gaps.length === 0))
     throw new Error(
       `${name}: expired ${isRead ? 'after' : 'before'} its end was read, with ${gaps.length} gaps`,
     )
   const isQuiet = run.troubles.count === 0 && dates === 'right' && run.options.setBackShare === 0
-  if (isQuiet && ended?.as !== 'closed') throw new Error(`${name}: ${ended?.as} although nothing was wrong`)
-  if (stream.sink === filesName) judgeSurplus(run, stream, shipped)
+  if (isQuiet && ended?.as !== 'complete') throw new Error(`${name}: ${ended?.as} although nothing was wrong`)
+  if (stream.sink === filesName) judgeExtra(run, stream, shipped)
   if (stream.sink === filesName) await judgeLedger(run, stream, shipped)
 }
 
@@ -85,7 +85,7 @@ async function judgeLedger(run: Run, stream: Stream, shipped: ReadonlySet<string
     throw new Error(`${streamKey(stream)}: the ledger counts ${counted} of ${shipped.size} lines`)
 }
 
-function judgeSurplus(run: Run, stream: Stream, shipped: ReadonlySet<string>): void {
+function judgeExtra(run: Run, stream: Stream, shipped: ReadonlySet<string>): void {
   const all = run.world.visible(stream.zone, stream.day, Infinity)
   const none = new Set<string>()
   const known = new Set(missingOf(run, stream, none, Infinity).map(({ key }) => key))
@@ -93,9 +93,10 @@ function judgeSurplus(run: Run, stream: Stream, shipped: ReadonlySet<string>): v
     throw new Error(`${streamKey(stream)}: ${shipped.size} lines for ${all.length} events`)
 }
 
-/** Each event that the far side never takes is a dead letter once it was read, and no other is. */
-async function judgeLetters(run: Run): Promise<void> {
-  for (const letter of await run.keeper.store().deadLetters.list()) {
-    if (!run.receiver.refusesId(letter.id)) throw new Error(`${letter.id} is a dead letter for nothing`)
+/** Each event that the destination never takes is a dead letter once it was read, and no other is. */
+async function judgeDeadLetters(run: Run): Promise<void> {
+  for (const deadLetter of await run.keeper.store().deadLetters.list()) {
+    if (!run.receiver.refusesId(deadLetter.id))
+      throw new Error(`${deadLetter.id} is a dead letter for nothing`)
   }
 }

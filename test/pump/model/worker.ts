@@ -1,5 +1,5 @@
-import type { Happening } from '../../../src/domain/happening.ts'
-import type { PlannedStream } from '../../../src/domain/plan.ts'
+import type { InternalEvent } from '../../../src/domain/internal-event.ts'
+import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
 import { streamKey } from '../../../src/domain/stream.ts'
 import type { PageRequest } from '../../../src/ports/source.ts'
 import type { Store } from '../../../src/ports/store.ts'
@@ -15,7 +15,7 @@ import { filesName, receiverName, type Run } from './run.ts'
 export interface Worker {
   readonly planner: Planner
   readonly apiClock: ApiClock
-  pump(planned: PlannedStream, wish: string | undefined): Promise<PumpEnd>
+  pump(planned: PlannedStream, readRequest: string | undefined): Promise<PumpEnd>
   end(): void
   isEnded(): boolean
 }
@@ -30,7 +30,7 @@ export function createWorker(run: Run): Worker {
   files.born(writer)
   const life = faults.life(writer, () => files.died(writer))
   const apiClock = createApiClock(clock)
-  const telemetry = { emit: (happening: Happening) => void happening }
+  const telemetry = { emit: (internalEvent: InternalEvent) => void internalEvent }
   const settings = { zones: run.zones, sinks: run.sinks, policy: run.policy }
   const real = () => run.keeper.store()
   const store = faults.store(real, life)
@@ -60,15 +60,15 @@ export function createWorker(run: Run): Worker {
   return {
     planner: createPlanner({ store: planStore(real), clock, apiClock, telemetry, settings: () => settings }),
     apiClock,
-    async pump({ stream, zone, trust }, wish) {
+    async pump({ stream, zone, ordering }, readRequest) {
       const job = {
         stream,
         zone,
         sink: sinks.get(stream.sink)!,
-        lane: 'live' as const,
-        trust,
+        priority: 'live' as const,
+        ordering,
         mayGoOn: () => true,
-        ...(wish !== undefined && { wish: { id: wish } }),
+        ...(readRequest !== undefined && { readRequest: { id: readRequest } }),
       }
       const end = await life.run(streamKey(stream), clock.now(), () => pumpStream(job, deps, life.signal))
       isFrozen = end === 'frozen'

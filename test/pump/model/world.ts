@@ -1,7 +1,7 @@
 import type { Day } from '../../../src/domain/day.ts'
 import { dayOf, firstReadable } from '../../../src/domain/day.ts'
 import { Failure } from '../../../src/domain/failure.ts'
-import type { Cursor, Page } from '../../../src/domain/page.ts'
+import type { Cursor, Page } from '../../../src/domain/event/page.ts'
 import type { PageRequest } from '../../../src/ports/source.ts'
 import { eventOf, type Entry } from './entry.ts'
 import type { Random } from './random.ts'

@@ -31,19 +31,19 @@ const schedule = new BullmqSchedule(
   {
     clock: systemClock,
     telemetry: {
-      emit(happening) {
-        const error = 'error' in happening ? happening.error : undefined
+      emit(internalEvent) {
+        const error = 'error' in internalEvent ? internalEvent.error : undefined
         const code = isFailure(error) ? error.code : 'bug'
         say(
-          `${happening.name} ${error === undefined ? JSON.stringify(happening) : `${code} ${messageOf(error)}`}`,
+          `${internalEvent.name} ${error === undefined ? JSON.stringify(internalEvent) : `${code} ${messageOf(error)}`}`,
         )
       },
     },
     plan: () => world.plan(),
-    planned: (stream, lane) => world.planned(stream, lane),
+    planned: (stream, priority) => world.planned(stream, priority),
     pump: (planned, signal) => world.pump(planned, signal, options),
-    async fail({ stream, lane }, failure) {
-      await world.add(lane, [stream.zone], Date.now() + options.restMs)
+    async fail({ stream, priority }, failure) {
+      await world.add(priority, [stream.zone], Date.now() + options.restMs)
       say(`failed ${stream.zone} ${failure.code}`)
     },
     gateOf,

@@ -1,6 +1,6 @@
 import { cancelled, Failure } from '../../../src/domain/failure.ts'
-import type { PlannedStream } from '../../../src/domain/plan.ts'
-import type { Lane, Stream } from '../../../src/domain/stream.ts'
+import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
+import type { Priority, Stream } from '../../../src/domain/stream.ts'
 import type { RedisClient } from '../../../src/redis/connection.ts'
 import { plannedStream, streamOf } from '../../contract/schedule/planned.ts'
 
@@ -20,7 +20,7 @@ export interface Entry {
   readonly pid: number
   readonly what: 'begin' | 'page' | 'refused' | 'aborted' | 'end'
   readonly zone: number
-  readonly lane: Lane
+  readonly priority: Priority
   readonly fence: number
 }
 
@@ -40,33 +40,37 @@ export class FleetWorld {
     this.#key = (name) => `{${keyPrefix}-world}:${name}`
   }
 
-  async add(lane: Lane, zones: readonly number[], dueAtMs = 0): Promise<void> {
-    for (const zone of zones) await this.#client.hset(this.#key('due'), `${lane} ${zone}`, dueAtMs)
+  async add(priority: Priority, zones: readonly number[], dueAtMs = 0): Promise<void> {
+    for (const zone of zones) await this.#client.hset(this.#key('due'), `${priority} ${zone}`, dueAtMs)
   }
 
   async plan(): Promise<PlannedStream[]> {
     const due = await this.#client.hgetall(this.#key('due'))
     return Object.entries(due)
       .map(([field, dueAtMs]) => {
-        const [lane, zone] = field.split(' ')
-        return plannedStream(streamOf(Number(zone)), lane === 'live' ? 'live' : 'backfill', Number(dueAtMs))
+        const [priority, zone] = field.split(' ')
+        return plannedStream(
+          streamOf(Number(zone)),
+          priority === 'live' ? 'live' : 'backfill',
+          Number(dueAtMs),
+        )
       })
       .sort((left, right) => left.dueAtMs - right.dueAtMs)
   }
 
-  async planned(stream: Stream, lane: Lane): Promise<PlannedStream | undefined> {
-    const dueAtMs = await this.#client.hget(this.#key('due'), `${lane} ${stream.zone}`)
-    return dueAtMs === null ? undefined : plannedStream(stream, lane, Number(dueAtMs))
+  async planned(stream: Stream, priority: Priority): Promise<PlannedStream | undefined> {
+    const dueAtMs = await this.#client.hget(this.#key('due'), `${priority} ${stream.zone}`)
+    return dueAtMs === null ? undefined : plannedStream(stream, priority, Number(dueAtMs))
   }
 
   async pump(
-    { stream: { zone }, lane }: PlannedStream,
+    { stream: { zone }, priority }: PlannedStream,
     signal: AbortSignal,
     { pages, pageMs, restMs, hanging, deadly }: Behaviour,
   ): Promise<undefined> {
     const fence = await this.#client.hincrby(this.#key('fence'), String(zone), 1)
     const entry = (what: Entry['what']) =>
-      JSON.stringify({ pid: process.pid, what, zone, lane, fence } satisfies Entry)
+      JSON.stringify({ pid: process.pid, what, zone, priority, fence } satisfies Entry)
     const note = (what: Entry['what']) => this.#client.rpush(this.#key('log'), entry(what))
     await note('begin')
     if (deadly.includes(zone)) process.kill(process.pid, 'SIGKILL')
@@ -89,7 +93,7 @@ export class FleetWorld {
       )
       if (written === 0) throw new Failure('cancelled', 'fence_lost', 'another pump took the stream over')
     }
-    await this.#client.hset(this.#key('due'), `${lane} ${zone}`, Date.now() + restMs)
+    await this.#client.hset(this.#key('due'), `${priority} ${zone}`, Date.now() + restMs)
     await note('end')
     return undefined
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
-import type { Happening } from '../../../src/domain/happening.ts'
+import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import { streamKey } from '../../../src/domain/stream.ts'
 import { Queues } from '../../../src/schedule/bullmq/queues.ts'
 import { BullmqSchedule } from '../../../src/schedule/bullmq/schedule.ts'
@@ -24,7 +24,7 @@ async function started(
   const due = new Map([1, 2].map((zone) => [streamKey(streamOf(zone)), 0]))
   const planned = (zone: number) =>
     plannedStream(streamOf(zone), 'live', due.get(streamKey(streamOf(zone))) ?? Infinity)
-  const happenings: Happening[] = []
+  const internalEvents: InternalEvent[] = []
   const schedule = new BullmqSchedule(
     {
       connection: serversAt(url),
@@ -38,7 +38,7 @@ async function started(
     },
     {
       clock: systemClock,
-      telemetry: { emit: (happening) => void happenings.push(happening) },
+      telemetry: { emit: (internalEvent) => void internalEvents.push(internalEvent) },
       gateOf: sharedGates(connected(url), keyPrefix),
       fail: async () => undefined,
       plan: async () => [1, 2].map(planned),
@@ -57,16 +57,16 @@ async function started(
   )
   own({ what: 'schedule', isLeft: () => true, remove: () => schedule.stop(), isFault: false })
   await schedule.start()
-  return { schedule, happenings, due }
+  return { schedule, internalEvents, due }
 }
 
 describe.skipIf(!redisAvailable())('what can be seen of a fleet', () => {
-  it('counts jobs by lane and state', async () => {
+  it('counts jobs by priority and state', async () => {
     const redis = await useRedis()
     const held = Promise.withResolvers<undefined>()
     const { schedule } = await started(redis, {}, { pump: () => held.promise })
     const jobs = async (state: string) =>
-      (await schedule.queues()).find((each) => each.lane === 'live' && each.state === state)?.jobs
+      (await schedule.queues()).find((each) => each.priority === 'live' && each.state === state)?.jobs
     await waitFor(async () => (await jobs('active')) === 1 && (await jobs('waiting')) === 1, {
       what: 'both jobs',
     })
@@ -100,9 +100,9 @@ describe.skipIf(!redisAvailable())('what can be seen of a fleet', () => {
     await live.add('live', { zone: 'x' })
     await live.add('live', {})
     await queues.add('live', 'archive', [{ stream: streamOf(99), reason: 'due' }])
-    const { due, happenings } = await started(redis, {})
+    const { due, internalEvents } = await started(redis, {})
     await waitFor(() => [...due.values()].every((atMs) => atMs === Infinity), { what: 'both pumps' })
-    const lines = happenings.flatMap((each) => (each.name === 'Warned' ? [each.text] : []))
+    const lines = internalEvents.flatMap((each) => (each.name === 'Warned' ? [each.text] : []))
     expect(lines).toEqual([
       expect.stringContaining('its zone is no whole number'),
       expect.stringContaining('its zone is no whole number'),
@@ -116,9 +116,9 @@ describe.skipIf(!redisAvailable())('what can be seen of a fleet', () => {
 
   it('takes a pace that is no whole number of ms', async () => {
     const redis = await useRedis()
-    const { due, happenings } = await started(redis, { tickMs: 1_000.000_1 })
+    const { due, internalEvents } = await started(redis, { tickMs: 1_000.000_1 })
     await waitFor(() => [...due.values()].every((atMs) => atMs === Infinity), { what: 'both pumps' })
-    expect(happenings).toEqual([])
+    expect(internalEvents).toEqual([])
   })
 
   it('keeps nothing of the jobs that were done', async () => {

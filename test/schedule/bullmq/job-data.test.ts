@@ -2,12 +2,12 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readJobData } from '../../../src/schedule/bullmq/job-data.ts'
 
-const good = { zone: 101, day: '2026-11-20', sink: 'archive', lane: 'live', reason: 'more' }
+const good = { zone: 101, day: '2026-11-20', sink: 'archive', priority: 'live', reason: 'more' }
 
 describe('what a job holds', () => {
-  it('is read as it was written, in the lane of the queue that it lay in', () => {
+  it('is read as it was written, in the priority of the queue that it lay in', () => {
     expect(readJobData(good, 'live')).toEqual(good)
-    expect(readJobData(good, 'backfill')).toEqual({ ...good, lane: 'backfill' })
+    expect(readJobData(good, 'backfill')).toEqual({ ...good, priority: 'backfill' })
     const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }
     expect(readJobData({ ...good, trace }, 'live')).toEqual({ ...good, trace })
   })
@@ -23,7 +23,7 @@ describe('what a job holds', () => {
     ['no sink', { ...good, sink: '' }],
     ['a sink without end', { ...good, sink: 'x'.repeat(10_000) }],
   ])('is refused: %s', (_, data) => {
-    expect(readJobData(data, 'live')).toMatchObject({ fault: expect.any(String) as string })
+    expect(readJobData(data, 'live')).toMatchObject({ error: expect.any(String) as string })
   })
 
   it('takes an unknown reason for the usual one, and leaves out a trace that is none', () => {
@@ -40,11 +40,13 @@ describe('what a job holds', () => {
     fc.assert(
       fc.property(data, (some) => {
         const read = readJobData(some, 'live')
-        if ('fault' in read) return
+        if ('error' in read) return
         expect(Number.isSafeInteger(read.zone)).toBe(true)
         expect(read.day).toMatch(/^\d{4}-\d\d-\d\d$/)
         expect(
-          Object.keys(read).every((key) => ['zone', 'day', 'sink', 'lane', 'reason', 'trace'].includes(key)),
+          Object.keys(read).every((key) =>
+            ['zone', 'day', 'sink', 'priority', 'reason', 'trace'].includes(key),
+          ),
         ).toBe(true)
       }),
     )

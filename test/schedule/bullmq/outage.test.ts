@@ -1,6 +1,6 @@
 import { describe, expect, it, type TestContext } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
-import type { Happening } from '../../../src/domain/happening.ts'
+import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import { isFailure } from '../../../src/domain/failure.ts'
 import { BullmqSchedule } from '../../../src/schedule/bullmq/schedule.ts'
 import { plannedStream, streamOf } from '../../contract/schedule/planned.ts'
@@ -15,7 +15,7 @@ const restMs = 100
 
 /** A schedule in this process over streams that are due again and again, beside a Redis that the test may hurt. */
 function scheduleAt(server: TestRedisServer, test: TestContext, { pumpMs = 20 } = {}) {
-  const seen = { pumps: 0, turns: { tick: 0, worker: 0 }, happenings: [] as Happening[] }
+  const seen = { pumps: 0, turns: { tick: 0, worker: 0 }, internalEvents: [] as InternalEvent[] }
   const zones = [1, 2, 3, 4, 5]
   const dueAtMs = new Map<number, number>()
   const plannedOf = (zone: number) => plannedStream(streamOf(zone), 'live', dueAtMs.get(zone) ?? 0)
@@ -33,7 +33,7 @@ function scheduleAt(server: TestRedisServer, test: TestContext, { pumpMs = 20 } 
       clock: systemClock,
       gateOf: sharedGates(connected(server.url), server.keyPrefix),
       fail: async () => undefined,
-      telemetry: { emit: (happening) => void seen.happenings.push(happening) },
+      telemetry: { emit: (internalEvent) => void seen.internalEvents.push(internalEvent) },
       plan: async () => zones.map(plannedOf),
       planned: async ({ zone }) => plannedOf(zone),
       async pump({ stream }, signal) {
@@ -60,8 +60,8 @@ async function untilMorePumps(seen: Seen, timeoutMs = 20_000): Promise<void> {
   await waitFor(() => seen.pumps > before + 10, { what: 'more pumps', timeoutMs })
 }
 
-const codesOf = ({ happenings }: Seen) =>
-  happenings.flatMap((each) => ('error' in each && isFailure(each.error) ? [each.error.code] : []))
+const codesOf = ({ internalEvents }: Seen) =>
+  internalEvents.flatMap((each) => ('error' in each && isFailure(each.error) ? [each.error.code] : []))
 
 // Each has a server of its own, and mostly waits.
 describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent: true }, () => {
@@ -82,10 +82,10 @@ describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent:
     await schedule.start()
     await untilMorePumps(seen)
     await server.kill()
-    const saidBefore = seen.happenings.length
+    const saidBefore = seen.internalEvents.length
     await systemClock.sleep(10_000, new AbortController().signal)
     // A few lines for each kind of trouble, not one for each try.
-    expect(seen.happenings.length - saidBefore).toBeLessThan(10)
+    expect(seen.internalEvents.length - saidBefore).toBeLessThan(10)
     expect(new Set(codesOf(seen))).toEqual(new Set(['store_unavailable']))
     await server.restart()
     await untilMorePumps(seen)
@@ -129,9 +129,9 @@ describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent:
     await waitFor(() => codesOf(seen).includes('store_refuses'), { what: 'the line' })
     const commands = async () =>
       Number(/total_commands_processed:(\d+)/.exec(await client.info('stats'))?.[1] ?? Number.NaN)
-    const [saidBefore, commandsBefore] = [seen.happenings.length, await commands()]
+    const [saidBefore, commandsBefore] = [seen.internalEvents.length, await commands()]
     await systemClock.sleep(4_000, new AbortController().signal)
-    expect(seen.happenings.length - saidBefore).toBeLessThan(10)
+    expect(seen.internalEvents.length - saidBefore).toBeLessThan(10)
     // Two samples of a look, a heartbeat, some tries: tens a second at most, where a spinning worker makes thousands.
     expect((await commands()) - commandsBefore).toBeLessThan(400)
     await client.config('SET', 'maxmemory', '0')
@@ -148,9 +148,9 @@ describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent:
     await waitFor(() => codesOf(seen).includes('store_unavailable'), { what: 'the line' })
     const connections = async () =>
       Number(/total_connections_received:(\d+)/.exec(await client.info('stats'))?.[1] ?? Number.NaN)
-    const [saidBefore, connectionsBefore] = [seen.happenings.length, await connections()]
+    const [saidBefore, connectionsBefore] = [seen.internalEvents.length, await connections()]
     await systemClock.sleep(4_000, new AbortController().signal)
-    expect(seen.happenings.length - saidBefore).toBeLessThan(10)
+    expect(seen.internalEvents.length - saidBefore).toBeLessThan(10)
     // Each connection asks now and then whether it has found a primary.
     expect((await connections()) - connectionsBefore).toBeLessThan(100)
     await client.call('REPLICAOF', 'NO', 'ONE')

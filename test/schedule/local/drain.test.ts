@@ -90,7 +90,7 @@ describe('a drain', () => {
   })
 
   it.each([
-    ['what a person must mend', new Failure('stop', 'unauthorised', 'bad key')],
+    ['what a person must fix', new Failure('stop', 'unauthorised', 'bad key')],
     ['what will always fail', new Failure('refuse', 'zone_gone', 'no such zone')],
     ['a bug', new TypeError('a bug')],
   ])('gives up at once at %s', async (_, error) => {
@@ -101,7 +101,7 @@ describe('a drain', () => {
     expect(workshop.begun).toHaveLength(1)
   })
 
-  it('waits as long as the far side asks, up to a minute, and leaves longer waits to the next run', async () => {
+  it('waits as long as the destination asks, up to a minute, and leaves longer waits to the next run', async () => {
     for (const [waitMs, pumps] of [
       [50_000, 2],
       [61_000, 1],

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Day } from '../../../src/domain/day.ts'
-import type { PlannedStream } from '../../../src/domain/plan.ts'
-import { noTrust } from '../../../src/domain/trust.ts'
+import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
+import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
 import { sharesOf } from '../../../src/schedule/fair-share.ts'
 import { createPool } from '../../../src/schedule/local/pool.ts'
 import { takeNext } from '../../../src/schedule/local/take-next.ts'
@@ -15,11 +15,11 @@ function planned(zone: number, sink: string): PlannedStream {
     zone: { id: zone, name: String(zone), account: 'default' },
     checkpoint: undefined,
     state: 'open',
-    lane: 'live',
+    priority: 'live',
     dueAtMs: 0,
     wantedAtMs: 0,
     unreadableAtMs: 0,
-    trust: noTrust,
+    ordering: unknownOrdering,
   }
 }
 

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Failure } from '../../../src/domain/failure.ts'
 import { createLocalSchedule } from '../../../src/schedule/local/schedule.ts'
-import { createAccountGate } from '../../../src/shield/account-gate.ts'
+import { createAccountGate } from '../../../src/shield/client/account-gate.ts'
 import { createWorkshop, hang, type Workshop } from './workshop.ts'
 
 interface Watched {
@@ -18,7 +18,7 @@ function createWatched(workshop: Workshop, streams = 3, backfillStreams = 1) {
   const gate = createAccountGate({ account: 'main', maxRequestsPerSecond: null }, workshop.clock)
   const schedule = createLocalSchedule({
     clock: workshop.clock,
-    telemetry: { emit: (happening) => void workshop.happenings.push(happening) },
+    telemetry: { emit: (internalEvent) => void workshop.internalEvents.push(internalEvent) },
     plan: () => workshop.plan(),
     pump: (planned, signal) => workshop.pump(planned, signal),
     gateOf: () => gate,
@@ -132,7 +132,7 @@ describe('the timers of the local schedule', () => {
     expect(watched.turns).toBeGreaterThan(20)
     expect(watched.turns).toBeLessThan(40)
     expect(watched.heartbeats).toBeLessThan(8)
-    const told = workshop.happenings.map((each) => (each.name === 'UpkeepFailed' ? each.task : each.name))
+    const told = workshop.internalEvents.map((each) => (each.name === 'UpkeepFailed' ? each.task : each.name))
     expect(new Set(told)).toEqual(new Set(['TickFailed', 'heartbeat']))
     await schedule.stop()
   })
@@ -157,7 +157,7 @@ describe('the timers of the local schedule', () => {
     await schedule.start()
     await passTime(workshop, 20_000)
     expect(workshop.begun.length).toBeGreaterThan(1)
-    expect(workshop.happenings).toEqual([])
+    expect(workshop.internalEvents).toEqual([])
     await schedule.stop()
   })
 
@@ -192,7 +192,7 @@ describe('the timers of the local schedule', () => {
     await passTime(workshop, 1_000)
     await Promise.all([schedule.stop(), schedule.stop()])
     expect([aborted, ended]).toEqual([3, 3])
-    expect(workshop.happenings).toEqual([])
+    expect(workshop.internalEvents).toEqual([])
     expect(workshop.clock.sleeping()).toBe(0)
     const other = createWatched(createWorkshop())
     await other.schedule.stop()

@@ -1,8 +1,8 @@
 import type { Failure } from '../../../src/domain/failure.ts'
 import { cancelled } from '../../../src/domain/failure.ts'
-import type { Happening } from '../../../src/domain/happening.ts'
-import type { PlannedStream } from '../../../src/domain/plan.ts'
-import { streamKey, type Lane } from '../../../src/domain/stream.ts'
+import type { InternalEvent } from '../../../src/domain/internal-event.ts'
+import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
+import { streamKey, type Priority } from '../../../src/domain/stream.ts'
 import { plannedStream, streamOf } from '../../contract/schedule/planned.ts'
 import { createFakeClock, type FakeClock } from '../../fakes/fake-clock.ts'
 
@@ -13,38 +13,38 @@ export interface Workshop {
   readonly clock: FakeClock
   readonly begun: string[]
   readonly running: Map<string, number>
-  readonly happenings: Happening[]
+  readonly internalEvents: InternalEvent[]
   mostAtOnce: number
   plans: number
   plan: () => Promise<PlannedStream[]>
   work: Work
   /** When the streams of these zones are due; Infinity: they want nothing more. */
-  due(zones: readonly number[], atMs: number, lane?: Lane): void
+  due(zones: readonly number[], atMs: number, priority?: Priority): void
   pump(planned: PlannedStream, signal: AbortSignal): Promise<Failure | undefined>
 }
 
 export function createWorkshop(): Workshop {
   const clock = createFakeClock()
-  const dues = new Map<string, { zone: number; lane: Lane; atMs: number }>()
+  const dues = new Map<string, { zone: number; priority: Priority; atMs: number }>()
   const workshop: Workshop = {
     clock,
     begun: [],
     running: new Map(),
-    happenings: [],
+    internalEvents: [],
     mostAtOnce: 0,
     plans: 0,
     plan: async () => {
       workshop.plans++
       return [...dues.values()]
         .sort((left, right) => (left.atMs === right.atMs ? left.zone - right.zone : left.atMs - right.atMs))
-        .map(({ zone, lane, atMs }) => plannedStream(streamOf(zone), lane, atMs))
+        .map(({ zone, priority, atMs }) => plannedStream(streamOf(zone), priority, atMs))
     },
-    work: async ({ stream, lane }) => {
-      workshop.due([stream.zone], Infinity, lane)
+    work: async ({ stream, priority }) => {
+      workshop.due([stream.zone], Infinity, priority)
       return undefined
     },
-    due(zones, atMs, lane = 'live') {
-      for (const zone of zones) dues.set(`${zone} ${lane}`, { zone, lane, atMs })
+    due(zones, atMs, priority = 'live') {
+      for (const zone of zones) dues.set(`${zone} ${priority}`, { zone, priority, atMs })
     },
     async pump(planned, signal) {
       const key = streamKey(planned.stream)

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import type { CommittedPart } from '../../../src/domain/delivery.ts'
+import type { CommittedPart } from '../../../src/domain/event/delivery.ts'
 import type { Command } from './sink-child.ts'
 
 const script = new URL('sink-child.ts', import.meta.url).pathname

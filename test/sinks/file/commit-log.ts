@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import type { CommittedPart } from '../../../src/domain/delivery.ts'
+import type { CommittedPart } from '../../../src/domain/event/delivery.ts'
 
 /** One page of the crash tests' own store. */
 export interface Commit {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { gunzipSync, gzipSync, zstdDecompressSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { TransactionalSink } from '../../../src/ports/sink.ts'
-import { compareParts } from '../../../src/sinks/file/compare-parts.ts'
+import { compareParts } from '../../../src/sinks/file/reconcile/compare-parts.ts'
 import type { FileSinkSettings } from '../../../src/sinks/file/settings.ts'
 import { createHandClock } from './clocks.ts'
 import { buildEvents, never, streamOf, StreamLedger } from './samples.ts'
@@ -159,7 +159,7 @@ it('takes the lines of a compressed part in on a day that can no longer be read'
   const half = committedPart!.bytes / 2
   ledger.committed.set(committedPart!.part, { ...committedPart!, bytes: half, lines: 5 })
   await ledger.open(sink, false)
-  expect(ledger.adopted).toEqual([['a-5', 'a-6', 'a-7', 'a-8', 'a-9']])
+  expect(ledger.kept).toEqual([['a-5', 'a-6', 'a-7', 'a-8', 'a-9']])
   expect([...ledger.committed.values()]).toEqual([committedPart])
 })
 

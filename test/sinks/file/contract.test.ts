@@ -24,7 +24,7 @@ sinkContract('file', { isTransactional: true, canFail: true, canHang: true }, as
       const zone = join(bench.path, 'zone=101')
       await mkdir(bench.path, { recursive: true })
       await symlink('/tmp', zone)
-      return { mend: () => rm(zone) }
+      return { repair: () => rm(zone) }
     },
     hang() {
       const reached = Promise.withResolvers<void>()
@@ -35,7 +35,7 @@ sinkContract('file', { isTransactional: true, canFail: true, canHang: true }, as
       }
       return Promise.resolve({
         reached: reached.promise,
-        async mend() {
+        async repair() {
           delete gate.wait
           mended.resolve()
           await mended.promise

@@ -63,10 +63,11 @@ it('takes back what a full disk did not take, and goes on once there is space', 
 
 type Fault = 'write' | 'short' | 'datasync' | 'truncate'
 
-/** No real disk fails or takes half a write when it is told to. Each fault strikes once. */
-function faulty(handle: FileHandle, faults: Set<Fault>): FileHandle {
-  const eio = (fault: Fault) => {
-    if (faults.delete(fault)) throw Object.assign(new Error(`EIO: i/o error, ${fault}`), { code: 'EIO' })
+/** No real disk fails or takes half a write when it is told to. Each problem strikes once. */
+function bad(handle: FileHandle, problems: Set<Fault>): FileHandle {
+  const eio = (problem: Fault) => {
+    if (problems.delete(problem))
+      throw Object.assign(new Error(`EIO: i/o error, ${problem}`), { code: 'EIO' })
   }
   const real = {
     write: handle.write.bind(handle),
@@ -74,8 +75,8 @@ function faulty(handle: FileHandle, faults: Set<Fault>): FileHandle {
     truncate: handle.truncate.bind(handle),
   }
   const write = async (buffer: Buffer, offset: number, length: number) => {
-    if (faults.delete('short')) return await real.write(buffer, offset, Math.ceil(length / 3))
-    if (faults.has('write')) await real.write(buffer, offset, Math.ceil(length / 2))
+    if (problems.delete('short')) return await real.write(buffer, offset, Math.ceil(length / 3))
+    if (problems.has('write')) await real.write(buffer, offset, Math.ceil(length / 2))
     eio('write')
     return await real.write(buffer, offset, length)
   }
@@ -98,14 +99,14 @@ it.each([
   ['a write that fails and cannot be taken back', ['write', 'truncate'], 2],
 ] as const)('holds each committed event once after %s', async (_what, struck, parts) => {
   const bench = await workbench()
-  const faults = new Set<Fault>()
-  const sink = bench.sink({}, { openFile: async (...args) => faulty(await open(...args), faults) })
+  const problems = new Set<Fault>()
+  const sink = bench.sink({}, { openFile: async (...args) => bad(await open(...args), problems) })
   const ledger = new StreamLedger(streamOf(sink, 101))
   const opened = await ledger.open(sink)
   ledger.commit((await opened.deliver(buildEvents(3, 'a'), never())).committed)
-  for (const fault of struck) faults.add(fault)
+  for (const problem of struck) problems.add(problem)
   await expect(opened.deliver(buildEvents(3, 'b'), never())).rejects.toMatchObject({ kind: 'retry' })
-  expect(faults.size).toBe(0)
+  expect(problems.size).toBe(0)
   ledger.commit((await opened.deliver(buildEvents(3, 'b'), never())).committed)
   expect(await bench.files()).toHaveLength(parts)
   await opened.close()
@@ -115,11 +116,11 @@ it.each([
 
 it('writes on after a short write', async () => {
   const bench = await workbench()
-  const faults = new Set<Fault>(['short'])
-  const sink = bench.sink({}, { openFile: async (...args) => faulty(await open(...args), faults) })
+  const problems = new Set<Fault>(['short'])
+  const sink = bench.sink({}, { openFile: async (...args) => bad(await open(...args), problems) })
   await new StreamLedger(streamOf(sink, 101)).ship(sink, buildEvents(100))
   expect(await bench.ids()).toHaveLength(100)
-  expect(faults.size).toBe(0)
+  expect(problems.size).toBe(0)
 })
 
 it('takes a large page in several writes and one sync', async () => {

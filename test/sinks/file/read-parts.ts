@@ -1,7 +1,7 @@
 import { findFolder, findRoot } from '../../../src/sinks/file/directory.ts'
 import { hasCode } from '../../../src/sinks/file/file-failure.ts'
-import { readLines } from '../../../src/sinks/file/lines.ts'
-import { listParts, lookAtPart, type PartOnDisk } from '../../../src/sinks/file/listing.ts'
+import { readLines } from '../../../src/sinks/file/read/lines.ts'
+import { listParts, lookAtPart, type PartOnDisk } from '../../../src/sinks/file/read/listing.ts'
 import { placeOf } from '../../../src/sinks/file/part.ts'
 
 /**

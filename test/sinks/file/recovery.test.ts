@@ -1,10 +1,10 @@
 import { appendFile, link, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import type { CommittedPart } from '../../../src/domain/delivery.ts'
+import type { CommittedPart } from '../../../src/domain/event/delivery.ts'
 import { Failure } from '../../../src/domain/failure.ts'
 import type { TransactionalSink } from '../../../src/ports/sink.ts'
-import { compareParts } from '../../../src/sinks/file/compare-parts.ts'
+import { compareParts } from '../../../src/sinks/file/reconcile/compare-parts.ts'
 import { createHandClock } from './clocks.ts'
 import { buildEvents, never, streamOf, StreamLedger } from './samples.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
@@ -119,7 +119,9 @@ it('does not name an empty part that a writer left before its first line', async
   await writeFile(empty, '')
   expect(await compareParts(bench.path, ledger.stream, ledger.known())).toEqual([])
   await appendFile(empty, 'x')
-  expect(await compareParts(bench.path, ledger.stream, ledger.known())).toMatchObject([{ fault: 'unknown' }])
+  expect(await compareParts(bench.path, ledger.stream, ledger.known())).toMatchObject([
+    { problem: 'unknown' },
+  ])
   await reopen()
   expect(await bench.files()).toHaveLength(1)
 })
@@ -137,7 +139,7 @@ it('never pads a part that is shorter than its committed length, and writes besi
   expect(await readFile(path, 'utf8')).not.toContain('\0')
   expect(await bench.ids()).toEqual(['a-0', 'a-1', 'b-0'])
   const differences = await compareParts(bench.path, ledger.stream, ledger.known())
-  expect(differences).toMatchObject([{ fault: 'short', expectedBytes: committedPart!.bytes }])
+  expect(differences).toMatchObject([{ problem: 'short', expectedBytes: committedPart!.bytes }])
 })
 
 it('says once that a part is gone, and never gives its name again', async () => {
@@ -147,7 +149,9 @@ it('says once that a part is gone, and never gives its name again', async () => 
   await reopen()
   expect(bench.named('FileShort')).toMatchObject([{ found: 0 }])
   expect(ledger.committed.size).toBe(2)
-  expect(await compareParts(bench.path, ledger.stream, ledger.known())).toMatchObject([{ fault: 'missing' }])
+  expect(await compareParts(bench.path, ledger.stream, ledger.known())).toMatchObject([
+    { problem: 'missing' },
+  ])
 })
 
 it('says nothing of a part that lies on the disk of another host', async () => {
@@ -198,7 +202,7 @@ it('leaves the parts of a lost store alone, says so once and writes beside them'
     { parts: 1, why: expect.stringContaining('store') },
   ])
   expect(await compareParts(bench.path, renewed.stream, renewed.known())).toMatchObject([
-    { fault: 'foreign' },
+    { problem: 'foreign' },
   ])
 })
 

@@ -1,6 +1,6 @@
 import { dayOf, shiftDay } from '../../../src/domain/day.ts'
-import type { CommittedPart } from '../../../src/domain/delivery.ts'
-import type { Event } from '../../../src/domain/event.ts'
+import type { CommittedPart } from '../../../src/domain/event/delivery.ts'
+import type { Event } from '../../../src/domain/event/event.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
 import type { Format } from '../../../src/ports/format.ts'
 import type { AnySink, LastCopies, OpenStream, Reconciliation } from '../../../src/ports/sink.ts'
@@ -57,10 +57,10 @@ export class StreamLedger {
   confirm = (): Promise<void> => Promise.resolve()
   /** Ids of events that others have shipped. */
   readonly shipped = new Set<string>()
-  /** Each batch of lines that a sink asked about, and each that it adopted. */
+  /** Each batch of lines that a sink asked about, and each that it kept. */
   readonly asked: string[][] = []
-  readonly adopted: string[][] = []
-  /** Called before a batch that was adopted is committed. */
+  readonly kept: string[][] = []
+  /** Called before a batch that was kept is committed. */
   beforeAdoption = (): Promise<void> => Promise.resolve()
 
   constructor(stream: Stream, storeId = 'store-1') {
@@ -74,9 +74,9 @@ export class StreamLedger {
         this.asked.push(identities.map(({ id }) => id))
         return identities.every(({ id }) => this.shipped.has(id))
       },
-      adopt: async (identities, part) => {
+      keep: async (identities, part) => {
         await this.beforeAdoption()
-        this.adopted.push(identities.map(({ id }) => id))
+        this.kept.push(identities.map(({ id }) => id))
         for (const { id } of identities) this.shipped.add(id)
         this.commit([part])
       },

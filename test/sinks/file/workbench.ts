@@ -1,7 +1,7 @@
 import { mkdtemp, open as openFile, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Happening } from '../../../src/domain/happening.ts'
+import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import type { TransactionalSink } from '../../../src/ports/sink.ts'
 import { readParts } from './read-parts.ts'
 import type { FileSinkDeps, FileSinkSettings } from '../../../src/sinks/file/settings.ts'
@@ -11,14 +11,14 @@ import { contractFormat, idOf, streamOf } from './samples.ts'
 
 export interface Workbench {
   readonly path: string
-  readonly happened: Happening[]
+  readonly happened: InternalEvent[]
   /** Another process, as far as the sink can tell: an instance of its own on the same path. */
   sink(settings?: Partial<FileSinkSettings>, deps?: Partial<FileSinkDeps>): TransactionalSink
   /** Ids in all parts of the zone's day, in reading order. */
   ids(zone?: number, daysAgo?: number): Promise<string[]>
   folder(zone?: number, daysAgo?: number): string
   files(zone?: number, daysAgo?: number): Promise<string[]>
-  named<Name extends Happening['name']>(name: Name): Extract<Happening, { name: Name }>[]
+  named<Name extends InternalEvent['name']>(name: Name): Extract<InternalEvent, { name: Name }>[]
   list(folder: string): Promise<string[]>
   closeAll(): Promise<void>
   dispose(): Promise<void>
@@ -27,7 +27,7 @@ export interface Workbench {
 export async function createWorkbench(parent = tmpdir()): Promise<Workbench> {
   const root = await mkdtemp(join(parent, 'shieldlog-file-'))
   const path = join(root, 'events')
-  const happened: Happening[] = []
+  const happened: InternalEvent[] = []
   const sinks: TransactionalSink[] = []
   const stream = (zone: number, daysAgo: number) => streamOf({ name: 'archive' }, zone, daysAgo)
   const folder = (zone = 101, daysAgo = 0) => join(path, `zone=${zone}`, `day=${stream(zone, daysAgo).day}`)
@@ -38,7 +38,7 @@ export async function createWorkbench(parent = tmpdir()): Promise<Workbench> {
     path,
     happened,
     sink(settings = {}, deps = {}) {
-      const telemetry = { emit: (happening: Happening) => void happened.push(happening) }
+      const telemetry = { emit: (internalEvent: InternalEvent) => void happened.push(internalEvent) }
       const sink = createFileSink(
         {
           name: 'archive',
@@ -63,7 +63,7 @@ export async function createWorkbench(parent = tmpdir()): Promise<Workbench> {
     async files(zone = 101, daysAgo = 0) {
       return (await readdir(folder(zone, daysAgo))).sort()
     },
-    named: (name) => happened.filter((happening) => happening.name === name) as never,
+    named: (name) => happened.filter((internalEvent) => internalEvent.name === name) as never,
     list: (folder) => readdir(folder),
     closeAll,
     async dispose() {

@@ -30,14 +30,14 @@ sinkContract('http', { isTransactional: false, canFail: true, canHang: true }, a
     received: () => Promise.resolve([...taken]),
     fail() {
       failing = true
-      return Promise.resolve({ mend: () => Promise.resolve(void (failing = false)) })
+      return Promise.resolve({ repair: () => Promise.resolve(void (failing = false)) })
     },
     hang() {
       held = []
       reached = Promise.withResolvers()
       return Promise.resolve({
         reached: reached.promise,
-        mend() {
+        repair() {
           for (const response of held ?? []) response.end()
           held = undefined
           return Promise.resolve()

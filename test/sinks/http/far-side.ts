@@ -2,18 +2,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { systemClock } from '../../../src/clock.ts'
 import type { Day } from '../../../src/domain/day.ts'
-import type { Event } from '../../../src/domain/event.ts'
+import type { Event } from '../../../src/domain/event/event.ts'
 import { createNativeFormat } from '../../../src/formats/native.ts'
 import type { OpenStream, Sink } from '../../../src/ports/sink.ts'
 import { afterEach } from 'vitest'
 import { createHttpSink, type HttpSinkDeps, type HttpSinkOptions } from '../../../src/sinks/http/sink.ts'
 import { type Listening, listen, listenTls } from '../../transport/listening.ts'
-import { keepHappenings } from '../happenings.ts'
+import { keepInternalEvents } from '../internal-events.ts'
 
 export const never = new AbortController().signal
 export const format = createNativeFormat()
 
-/** One request as the far side got it. */
+/** One request as the destination got it. */
 export interface Got {
   readonly method: string
   readonly path: string
@@ -92,7 +92,7 @@ export function openSink(
   options: Partial<HttpSinkOptions> = {},
   deps: Partial<HttpSinkDeps> = {},
 ) {
-  const { telemetry, happenings } = keepHappenings()
+  const { telemetry, internalEvents } = keepInternalEvents()
   const sink = createHttpSink(
     {
       name: 'siem',
@@ -107,7 +107,7 @@ export function openSink(
     // No jitter: the first wait of each back-off is over at once.
     { format, clock: systemClock, telemetry, version: '1.2.3', random: () => 0, ...deps },
   )
-  return { sink, happenings }
+  return { sink, internalEvents }
 }
 
 export function openStream(sink: Sink, zone = 101, hasTaken = false): Promise<OpenStream> {
@@ -125,7 +125,7 @@ afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one.close()
 })
 
-/** A far side that is closed after the test. */
+/** A destination that is closed after the test. */
 export async function serve(respond: Respond, tls = false): Promise<FarSide> {
   const server = await farSide(respond, tls)
   open.push(server)

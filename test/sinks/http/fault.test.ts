@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Secret } from '../../../src/domain/secret.ts'
+import { Secret } from '../../../src/domain/text/secret.ts'
 import { buildEvents } from '../../formats/events.ts'
 import { pem } from '../../transport/listening.ts'
 import { deliver, failureOf, reply, serve, ship } from './far-side.ts'
@@ -35,7 +35,7 @@ describe('a fault of the sink', () => {
     expect(other.got).toEqual([])
   })
 
-  it('is a certificate of an unknown authority; the right one is trusted', async () => {
+  it('is a certificate of an unknown authority; the right one is confirmed', async () => {
     const server = await serve(reply(200), true)
     const failure = await failureOf(deliver(ship(server.url).sink, buildEvents(1)))
     expect(failure).toMatchObject({ kind: 'stop', code: 'sink_refuses' })
@@ -68,7 +68,7 @@ describe('a fault of the sink', () => {
     await deliver(sink, buildEvents(1, 'after'))
   })
 
-  it('never shows a secret that the far side echoes', async () => {
+  it('never shows a secret that the destination echoes', async () => {
     const token = 'abc"def/ghi+jkl=='
     const basic = Buffer.from('user:pa55word').toString('base64')
     const said = [

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Secret } from '../../../src/domain/secret.ts'
+import { Secret } from '../../../src/domain/text/secret.ts'
 import { never, reply, serve, ship, type Respond } from './far-side.ts'
 
 describe('a check', () => {

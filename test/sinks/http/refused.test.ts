@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { buildEvent, buildEvents } from '../../formats/events.ts'
-import { named } from '../happenings.ts'
+import { named } from '../internal-events.ts'
 import { deliver, failureOf, never, openStream, reply, serve, ship, type Respond } from './far-side.ts'
 
 describe('refused content', () => {
@@ -11,7 +11,7 @@ describe('refused content', () => {
 
   it.each([400, 422])('is found among a thousand and named alone (%i)', async (status) => {
     const server = await serve(poison(new Set(['event-617']), status, 'field x is no number'))
-    const { sink, happenings } = ship(server.url)
+    const { sink, internalEvents } = ship(server.url)
     const { refusals } = await deliver(sink, buildEvents(1000))
     expect(refusals).toMatchObject([
       { event: { id: 'event-617' }, reason: 'refused', answer: 'field x is no number' },
@@ -24,7 +24,7 @@ describe('refused content', () => {
     )
     expect(server.got.length).toBeLessThanOrEqual(21)
     expect(
-      named(happenings, 'SinkAnswered').filter(({ outcome }) => outcome === 'rejected').length,
+      named(internalEvents, 'SinkAnswered').filter(({ outcome }) => outcome === 'rejected').length,
     ).toBeLessThanOrEqual(11)
   })
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { Secret } from '../../../src/domain/secret.ts'
+import { Secret } from '../../../src/domain/text/secret.ts'
 import { buildEvent, buildEvents } from '../../formats/events.ts'
-import { named } from '../happenings.ts'
+import { named } from '../internal-events.ts'
 import { deliver, format, never, openStream, reply, serve, ship } from './far-side.ts'
 
 describe('what is sent', () => {
@@ -10,7 +10,7 @@ describe('what is sent', () => {
     'is one line an event, with compression %s',
     async (compression) => {
       const server = await serve(reply(200))
-      const { sink, happenings } = ship(`${server.url}/in?tag=a`, {
+      const { sink, internalEvents } = ship(`${server.url}/in?tag=a`, {
         compression,
         headers: { 'X-Tenant': new Secret('t-1') },
       })
@@ -30,7 +30,7 @@ describe('what is sent', () => {
       expect(headers['content-encoding']).toBe(compression === 'none' ? undefined : compression)
       expect(headers['transfer-encoding']).toBeUndefined()
       expect(delivery).toMatchObject({ refusals: [], committed: [] })
-      expect(named(happenings, 'SinkAnswered')).toMatchObject([
+      expect(named(internalEvents, 'SinkAnswered')).toMatchObject([
         { sink: 'siem', outcome: 'ok', bytes: Buffer.byteLength(text) },
       ])
     },

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Refusal } from '../../../src/domain/delivery.ts'
+import type { Refusal } from '../../../src/domain/event/delivery.ts'
 import type { Piece } from '../../../src/sinks/http/presets/preset.ts'
 import type { Send } from '../../../src/sinks/http/send.ts'
 import { settleBatch, type Settled } from '../../../src/sinks/http/settle-batch.ts'
@@ -80,7 +80,7 @@ describe('a batch', () => {
     )
   })
 
-  it('is read event by event where the far side answers so', async () => {
+  it('is read event by event where the destination answers so', async () => {
     const result = await settle(pieces.slice(0, 6), (ids) => ({
       kind: 'each',
       text: '',
@@ -94,7 +94,7 @@ describe('a batch', () => {
     expect(result.refusals).toMatchObject([{ event: { id: 'event-2' }, answer: 'mapper_parsing_exception' }])
   })
 
-  it('is left to the pump where the far side keeps giving events back', async () => {
+  it('is left to the pump where the destination keeps giving events back', async () => {
     const result = await settle(pieces.slice(0, 3), (ids) => ({
       kind: 'each',
       text: 'queue full',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Secret } from '../../../src/domain/secret.ts'
+import { Secret } from '../../../src/domain/text/secret.ts'
 import type { Sink } from '../../../src/ports/sink.ts'
 import type { HttpSinkOptions } from '../../../src/sinks/http/sink.ts'
 import { buildEvents } from '../../formats/events.ts'

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { buildEvents } from '../../formats/events.ts'
 import { deliver, failureOf, farSide, inTurn, reply, serve, ship, type Respond } from './far-side.ts'
 
-describe('a far side in trouble', () => {
+describe('a destination in trouble', () => {
   const answers: [string, Respond][] = [
     ['503', reply(503)],
     ['500', reply(500, 'oops')],

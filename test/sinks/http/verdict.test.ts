@@ -9,7 +9,7 @@ import { createTargetSource } from '../../../src/sinks/http/target.ts'
 import { createSlots } from '../../../src/sinks/slots.ts'
 import { createDispatcher } from '../../../src/transport/dispatcher.ts'
 import { buildEvents } from '../../formats/events.ts'
-import { keepHappenings, named } from '../happenings.ts'
+import { keepInternalEvents, named } from '../internal-events.ts'
 import { type FarSide, format, never, reply, type Respond, serve } from './far-side.ts'
 
 const token = 'Bearer s3cr3t-token'
@@ -20,13 +20,13 @@ const pieces = buildEvents(3).map((event) => {
 const size = pieces[0]!.bytes
 
 /** The parts below the sink, with a preset that reads every answer as it is told. */
-async function createParts(respond: Respond, verdict: Verdict, happenings = keepHappenings()) {
+async function createParts(respond: Respond, verdict: Verdict, internalEvents = keepInternalEvents()) {
   const server: FarSide = await serve(respond)
   const dispatcher = createDispatcher({ connections: 2 })
   const preset: Preset = { ...presets.ndjson, read: () => verdict }
   const headers = { Authorization: token }
   const targets = createTargetSource({ name: 'siem', url: server.url, headers, userAgent: 'test' })
-  const base = { name: 'siem', what: 'sink siem', timeoutMs: 5_000, telemetry: happenings.telemetry }
+  const base = { name: 'siem', what: 'sink siem', timeoutMs: 5_000, telemetry: internalEvents.telemetry }
   const slots = createSlots(2)
   const exchange: Exchange = createExchange({ ...base, dispatcher, slots, clock: systemClock })
   const send = createSend(
@@ -34,7 +34,7 @@ async function createParts(respond: Respond, verdict: Verdict, happenings = keep
     { exchange, targets, preset, format, clock: systemClock, random: () => 0 },
   )
   const check = () => probe({ what: 'sink siem', exchange, targets, preset, clock: systemClock }, never)
-  const answered = () => named(happenings.happenings, 'SinkAnswered')
+  const answered = () => named(internalEvents.internalEvents, 'SinkAnswered')
   return { server, send, check, answered }
 }
 
@@ -59,8 +59,8 @@ describe('what a request is counted as', () => {
     ['throttled', { kind: 'retry', code: 'throttled' }, 'throttled'],
     ['timeout', { kind: 'retry', code: 'timeout' }, 'timeout'],
     ['an unusable body', { kind: 'retry', code: 'bad_body' }, 'bad_body'],
-    ['credentials', { kind: 'fault', remedy: 'x', credentials: true }, 'unauthorised'],
-    ['another fault', { kind: 'fault', remedy: 'x', credentials: false }, 'rejected'],
+    ['credentials', { kind: 'stop', remedy: 'x', credentials: true }, 'unauthorised'],
+    ['another fault', { kind: 'stop', remedy: 'x', credentials: false }, 'rejected'],
   ])('is its verdict where nothing was taken with 200: %s', async (_name, verdict, outcome) => {
     const { send, answered } = await createParts(reply(200), verdict)
     await expect(send(pieces, never)).rejects.toThrow('sink siem answered 200')

@@ -37,7 +37,7 @@ sinkContract('stdout', { isTransactional: false, canFail: false, canHang: true }
       reached = Promise.withResolvers()
       return Promise.resolve({
         reached: reached.promise,
-        mend() {
+        repair() {
           gate = undefined
           opened.resolve()
           return Promise.resolve()

@@ -38,7 +38,7 @@ export async function startCluster(count: number): Promise<readonly ClusterNode[
 
 async function startNode(): Promise<ClusterNode> {
   const folder = temporaryFolder()
-  const port = await freePair()
+  const port = await freeRoute()
   const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '']
   const durable = ['--appendonly', 'yes', '--appendfsync', 'always']
   const cluster = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '2000']
@@ -54,7 +54,7 @@ async function startNode(): Promise<ClusterNode> {
   return { port, client, kill: async () => void (await server.kill()), restart: start }
 }
 
-async function freePair(): Promise<number> {
+async function freeRoute(): Promise<number> {
   for (let tries = 0; tries < 100; tries++) {
     const port = randomInt(15_000, 30_000)
     if ((await isFree(port)) && (await isFree(port + busOffset))) return port

@@ -4,7 +4,7 @@ import {
   buildCommit,
   buildGap,
   buildHolder,
-  buildLetter,
+  buildDeadLetter,
   buildStream,
   packed,
 } from '../../contract/checkpoint-store/builders.ts'
@@ -38,7 +38,7 @@ describe.skipIf(!redisServerAvailable())('on a cluster of three nodes', () => {
       const { zone } = stream
       const more = {
         seen: new Map([[7, packed(1, 300)]]),
-        deadLetters: [buildLetter({ zone })],
+        deadLetters: [buildDeadLetter({ zone })],
         gaps: [buildGap({ zone })],
       }
       expect(await store.ledger.commit(buildCommit(stream, fence, 0, more))).toBe('done')

@@ -2,7 +2,12 @@
 import { randomUUID } from 'node:crypto'
 import { systemClock } from '../../../src/clock.ts'
 import { openRedisStore } from '../../../src/state/redis/store.ts'
-import { buildCommit, buildLetter, buildStream, packed } from '../../contract/checkpoint-store/builders.ts'
+import {
+  buildCommit,
+  buildDeadLetter,
+  buildStream,
+  packed,
+} from '../../contract/checkpoint-store/builders.ts'
 import { stateAt } from './settings.ts'
 
 const [url = '', keyPrefix = '', zone = '0', count = 'Infinity'] = process.argv.slice(2)
@@ -23,7 +28,7 @@ while (number < last) {
       [number % 5, packed(from, 60)],
       [5 + (number % 300), packed(from + 60, 40)],
     ]),
-    deadLetters: [buildLetter({ zone: stream.zone, id: `e${number}` })],
+    deadLetters: [buildDeadLetter({ zone: stream.zone, id: `e${number}` })],
   })
   if ((await store.ledger.commit(commit)) === 'refused') break
   number++

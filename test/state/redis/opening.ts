@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { expect } from 'vitest'
-import type { Happening } from '../../../src/domain/happening.ts'
+import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import type { Telemetry } from '../../../src/ports/telemetry.ts'
 import { openRedisStore, type RedisState, type RedisStoreOptions } from '../../../src/state/redis/store.ts'
 import { systemClock } from '../../../src/clock.ts'
@@ -14,12 +14,12 @@ export { stateAt } from './settings.ts'
 
 /** What was told, in order. */
 export interface Told extends Telemetry {
-  readonly told: readonly Happening[]
+  readonly told: readonly InternalEvent[]
 }
 
 export function createTold(): Told {
-  const told: Happening[] = []
-  return { told, emit: (happening) => void told.push(happening) }
+  const told: InternalEvent[] = []
+  return { told, emit: (internalEvent) => void told.push(internalEvent) }
 }
 
 /** A store on the real clock, closed when the test ends. */

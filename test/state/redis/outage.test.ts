@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { unpackFingerprints } from '../../../src/domain/seen.ts'
+import { unpackFingerprints } from '../../../src/domain/event/seen.ts'
 import type { Commit } from '../../../src/ports/ledger.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import {
   buildCommit,
   buildGap,
   buildHolder,
-  buildLetter,
+  buildDeadLetter,
   buildStream,
   packed,
 } from '../../contract/checkpoint-store/builders.ts'
@@ -26,7 +26,7 @@ const calls: Record<string, (store: Store) => Promise<unknown>> = {
   'ledger.release': (store) => store.ledger.release(stream, 1),
   'ledger.commit': (store) => store.ledger.commit(buildCommit(stream, 1, 0)),
   commitWithMore: (store) =>
-    store.ledger.commit(buildCommit(stream, 1, 0, { deadLetters: [buildLetter()], gaps: [buildGap()] })),
+    store.ledger.commit(buildCommit(stream, 1, 0, { deadLetters: [buildDeadLetter()], gaps: [buildGap()] })),
   'ledger.read': (store) => store.ledger.read(stream),
   'catalogue.checkpoints': (store) => store.catalogue.checkpoints(),
   'ledger.loadSeen': (store) => store.ledger.loadSeen(stream, [7]),
@@ -39,7 +39,7 @@ const calls: Record<string, (store: Store) => Promise<unknown>> = {
   'deadLetters.counts': (store) => store.deadLetters.counts(),
   'deadLetters.keys': (store) => store.deadLetters.keys(stream),
   'deadLetters.read': (store) => store.deadLetters.read(stream, [{ id: 'e1' }]),
-  'deadLetters.remove': (store) => store.deadLetters.remove([buildLetter()]),
+  'deadLetters.remove': (store) => store.deadLetters.remove([buildDeadLetter()]),
   'backfills.list': (store) => store.backfills.list(),
   'upkeep.renameSink': (store) => store.upkeep.renameSink('archive', 'siem'),
   'upkeep.prune': (store) => store.upkeep.prune(0, 0),
@@ -122,7 +122,7 @@ describe.skipIf(!redisServerAvailable())('a Redis that', () => {
             [commits % 5, packed(from, 60)],
             [5 + (commits % 300), packed(from + 60, 40)],
           ]),
-          deadLetters: [buildLetter({ id: `e${commits}` })],
+          deadLetters: [buildDeadLetter({ id: `e${commits}` })],
           gaps: commits % 10 === 0 ? [buildGap({ from: commits })] : [],
         })
         expect(await persist(store, commit)).toBe('done')
@@ -171,7 +171,9 @@ describe.skipIf(!redisServerAvailable())('the dead letters of several streams at
     const build = async (zone: number): Promise<Commit> => {
       const own = buildStream({ zone })
       const { fence } = await stores[0]!.ledger.take(own, holder)
-      return buildCommit(own, fence, 0, { deadLetters: [buildLetter({ zone, event: 'x'.repeat(4_000) })] })
+      return buildCommit(own, fence, 0, {
+        deadLetters: [buildDeadLetter({ zone, event: 'x'.repeat(4_000) })],
+      })
     }
     const commits = await Promise.all([1, 2, 3, 4, 5, 6].map(build))
     const answers = await Promise.allSettled(

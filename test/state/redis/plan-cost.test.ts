@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Backfill } from '../../../src/domain/backfill.ts'
+import type { Backfill } from '../../../src/domain/plan/backfill.ts'
 import { streamKey } from '../../../src/domain/stream.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import {
@@ -17,7 +17,7 @@ async function complete(store: Store, zone: number): Promise<void> {
   const stream = buildStream({ zone })
   const { fence, checkpoint } = await store.ledger.take(stream, holder)
   const commit = checkpoint?.commit ?? 0
-  const next = buildCheckpoint(stream, commit + 1, { ended: { as: 'closed', atMs: 5 } })
+  const next = buildCheckpoint(stream, commit + 1, { ended: { as: 'complete', atMs: 5 } })
   await store.ledger.commit(buildCommit(stream, fence, commit, { next }))
   await store.ledger.release(stream, fence)
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { unpackFingerprints } from '../../../src/domain/seen.ts'
+import { unpackFingerprints } from '../../../src/domain/event/seen.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import { buildStream } from '../../contract/checkpoint-store/builders.ts'
 import { startNode, type TestProcess } from '../../setup/processes.ts'
@@ -23,8 +23,8 @@ async function expectWhole(store: Store, zone: number, commits: number): Promise
   const seen = await store.ledger.loadSeen(stream, minutes)
   const found = [...seen.values()].flatMap(unpackFingerprints).map(Number)
   expect(found.sort((a, b) => a - b)).toEqual(Array.from({ length: commits * 100 }, (_, index) => index))
-  const letters = (await store.deadLetters.list()).filter((letter) => letter.zone === zone)
-  expect(letters).toHaveLength(commits)
+  const deadLetters = (await store.deadLetters.list()).filter((deadLetter) => deadLetter.zone === zone)
+  expect(deadLetters).toHaveLength(commits)
 }
 
 describe.skipIf(!redisServerAvailable())('processes on one store', async () => {

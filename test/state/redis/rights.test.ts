@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { Secret } from '../../../src/domain/secret.ts'
+import { Secret } from '../../../src/domain/text/secret.ts'
 import { checkpointStoreContract } from '../../contract/checkpoint-store.contract.ts'
 import { projectFolder } from '../../setup/project-folder.ts'
 import { redisServerAvailable, startRedis } from '../../setup/redis.ts'

@@ -3,11 +3,11 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
-import { Secret } from '../../../src/domain/secret.ts'
+import { Secret } from '../../../src/domain/text/secret.ts'
 import {
   buildCommit,
   buildHolder,
-  buildLetter,
+  buildDeadLetter,
   buildStream,
   packed,
 } from '../../contract/checkpoint-store/builders.ts'
@@ -210,7 +210,7 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
     for (const bytes of [100_000, 10_000, 1_000, 100]) await expect(fill(bytes)).rejects.toThrow(/OOM/)
     const commit = buildCommit(stream, fence, 1, {
       seen: new Map([[7, packed(1, 5_000)]]),
-      deadLetters: [buildLetter()],
+      deadLetters: [buildDeadLetter()],
     })
     await expect(store.ledger.commit(commit)).rejects.toMatchObject(refused(/raise its maxmemory/))
     expect((await store.ledger.read(stream))?.commit).toBe(1)

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { dayMs, startOf } from '../../../src/domain/day.ts'
-import type { Cursor } from '../../../src/domain/page.ts'
+import type { Cursor } from '../../../src/domain/event/page.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import {
@@ -129,10 +129,10 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
       const quiet = buildStream({ zone: 1_000_000 + zone })
       const { fence } = await store.ledger.take(quiet, holder)
       const atMs = startOf(quiet.day) + zone * 12_345
-      const sweep = { beganAtMs: atMs, endedAtMs: atMs + zone, tookMs: zone, pages: 1, found: 0 }
+      const scan = { beganAtMs: atMs, endedAtMs: atMs + zone, tookMs: zone, pages: 1, found: 0 }
       const next = buildCheckpoint(quiet, 1, {
-        lastFull: { ...sweep, newestAtBeginMs: atMs - zone },
-        lastPartial: { ...sweep, newestAtBeginMs: atMs - 7 },
+        lastFull: { ...scan, newestAtBeginMs: atMs - zone },
+        lastIncremental: { ...scan, newestAtBeginMs: atMs - 7 },
         caughtUpAtMs: atMs,
         newestMs: atMs - zone,
         mark: Array.from({ length: events }, () => randomBytes(8).toString('hex')),
@@ -163,7 +163,7 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
     expect(ledger).toHaveLength(1440)
     const { fence, checkpoint } = await store.ledger.take(stream, holder)
     const commit = checkpoint?.commit ?? 0
-    const next = buildCheckpoint(stream, commit + 1, { ended: { as: 'closed', atMs: 5 } })
+    const next = buildCheckpoint(stream, commit + 1, { ended: { as: 'complete', atMs: 5 } })
     await store.ledger.commit(buildCommit(stream, fence, commit, { next }))
     await store.ledger.release(stream, fence)
     await store.upkeep.prune(6, 0)
@@ -172,7 +172,7 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
   })
 
   it.each([1, 10, 100, 1_000, 1_440])(
-    'is what the README says once a day of %d minutes is closed',
+    'is what the README says once a day of %d minutes is complete',
     async (minutes) => {
       await client.flushall()
       const store = await openAt(stateAt(server.url, { keyPrefix: 'shieldlog' }))
@@ -236,7 +236,7 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
     }
     expect(await daysLeft('seen')).toBeCloseTo(5, 1)
     expect(await daysLeft('checkpoint')).toBe(Infinity)
-    const next = buildCheckpoint(stream, 2, { ended: { as: 'closed', atMs: 5 } })
+    const next = buildCheckpoint(stream, 2, { ended: { as: 'complete', atMs: 5 } })
     await store.ledger.commit(buildCommit(stream, fence, 1, { next }))
     await store.upkeep.forgetFingerprints(stream)
     expect(await daysLeft('checkpoint')).toBeCloseTo(16, 1)

@@ -2,7 +2,12 @@
 import { randomUUID } from 'node:crypto'
 import { systemClock } from '../../../src/clock.ts'
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
-import { buildCommit, buildLetter, buildStream, packed } from '../../contract/checkpoint-store/builders.ts'
+import {
+  buildCommit,
+  buildDeadLetter,
+  buildStream,
+  packed,
+} from '../../contract/checkpoint-store/builders.ts'
 
 const [path = '', zone = '0', count = 'Infinity'] = process.argv.slice(2)
 const stream = buildStream({ zone: Number(zone) })
@@ -17,7 +22,7 @@ while (number < last) {
       [number % 5, packed(from, 60)],
       [5 + (number % 300), packed(from + 60, 40)],
     ]),
-    deadLetters: [buildLetter({ zone: stream.zone, id: `e${number}` })],
+    deadLetters: [buildDeadLetter({ zone: stream.zone, id: `e${number}` })],
   })
   if ((await store.ledger.commit(commit)) === 'refused') break
   number++

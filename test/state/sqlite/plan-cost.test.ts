@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { streamKey } from '../../../src/domain/stream.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import { createBackfills } from '../../../src/state/sqlite/backfills.ts'
-import { openDatabase, type Database } from '../../../src/state/sqlite/database.ts'
+import { openDatabase, type Database } from '../../../src/state/sqlite/database/database.ts'
 import { createListing } from '../../../src/state/sqlite/listing.ts'
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
 import {
@@ -21,7 +21,7 @@ async function complete(store: Store, zone: number): Promise<void> {
   const stream = buildStream({ zone })
   const { fence, checkpoint } = await store.ledger.take(stream, holder)
   const commit = checkpoint?.commit ?? 0
-  const next = buildCheckpoint(stream, commit + 1, { ended: { as: 'closed', atMs: 5 } })
+  const next = buildCheckpoint(stream, commit + 1, { ended: { as: 'complete', atMs: 5 } })
   await store.ledger.commit(buildCommit(stream, fence, commit, { next }))
 }
 

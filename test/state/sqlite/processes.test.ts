@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
-import { unpackFingerprints } from '../../../src/domain/seen.ts'
+import { unpackFingerprints } from '../../../src/domain/event/seen.ts'
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import { buildStream } from '../../contract/checkpoint-store/builders.ts'
@@ -29,8 +29,8 @@ async function expectWhole(store: Store, zone: number, commits: number): Promise
   expect(found.sort((a, b) => a - b)).toEqual(Array.from({ length: commits * 100 }, (_, index) => index))
   const ledger = await store.ledger.minutes(stream)
   expect(ledger.map(({ count }) => count)).toEqual(ledger.map(({ minute }) => seen.get(minute)!.length / 8))
-  const letters = (await store.deadLetters.list()).filter((letter) => letter.zone === zone)
-  expect(letters).toHaveLength(commits)
+  const deadLetters = (await store.deadLetters.list()).filter((deadLetter) => deadLetter.zone === zone)
+  expect(deadLetters).toHaveLength(commits)
 }
 
 describe('processes on one store', () => {

@@ -103,7 +103,7 @@ describe('a store', () => {
     const full = bytesOf(path)
     const { fence, checkpoint } = await store.ledger.take(stream, holder)
     const commit = checkpoint?.commit ?? 0
-    const next = buildCheckpoint(stream, commit + 1, { ended: { as: 'closed', atMs: 5 } })
+    const next = buildCheckpoint(stream, commit + 1, { ended: { as: 'complete', atMs: 5 } })
     await store.ledger.commit(buildCommit(stream, fence, commit, { next }))
     await store.ledger.release(stream, fence)
     await store.upkeep.prune(6, 0)

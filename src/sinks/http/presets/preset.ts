@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { RefusalReason } from '../../../domain/delivery.ts'
-import type { Event } from '../../../domain/event.ts'
+import type { RefusalReason } from '../../../domain/event/delivery.ts'
+import type { Event } from '../../../domain/event/event.ts'
 import type { Format } from '../../../ports/format.ts'
 import type { Text } from '../../join.ts'
 
@@ -9,7 +9,7 @@ export interface Piece extends Text {
   readonly event: Event
 }
 
-/** What a far side said to one request. */
+/** What a destination said to one request. */
 export interface Answer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
@@ -30,12 +30,12 @@ export type Verdict =
   | { readonly kind: 'accepted' }
   /** One outcome for each event, in the order of the request. */
   | { readonly kind: 'each'; readonly outcomes: readonly Outcome[] }
-  /** None was taken, all may be sent again; not before the far side's Retry-After. */
+  /** None was taken, all may be sent again; not before the destination's Retry-After. */
   | { readonly kind: 'retry'; readonly code: 'throttled' | 'timeout' | 'server_error' | 'bad_body' }
   /** The request was refused for what it holds: halve it; a single event is refused for the reason. */
   | { readonly kind: 'split'; readonly reason: RefusalReason }
   /** Every request would be refused: a person must act. `remedy` says how. */
-  | { readonly kind: 'fault'; readonly remedy: string; readonly credentials: boolean }
+  | { readonly kind: 'stop'; readonly remedy: string; readonly credentials: boolean }
 
 /**
  * One dialect of HTTP intake, as data and pure functions. Everything that is sent depends on the events and the
@@ -49,7 +49,7 @@ export interface Preset {
   readonly headers: Readonly<Record<string, string>>
   /** True where a line must be JSON to fit into the body. */
   readonly needsJson: boolean
-  /** One event's share of a body; may add what the far side wants around the line (an action, an envelope). */
+  /** One event's share of a body; may add what the destination wants around the line (an action, an envelope). */
   piece(event: Event, line: string): string
   /** The body of a request. */
   body(pieces: readonly Piece[]): Buffer

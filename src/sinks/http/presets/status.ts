@@ -7,7 +7,7 @@ const blamesContent = new Set([400, 413, 422])
 
 const remedies: Record<number, string> = {
   401: 'check the credentials in headers',
-  402: 'check the quota and the plan of the far side',
+  402: 'check the quota and the plan of the destination',
   403: 'check that the credentials may write there',
   404: 'check url',
   405: 'check url: this address takes no events',
@@ -20,14 +20,14 @@ const remedies: Record<number, string> = {
   431: 'check headers: they are too large',
 }
 
-/** How an HTTP status is read where a far side says nothing else. 2xx is the acknowledgement. */
+/** How an HTTP status is read where a destination says nothing else. 2xx is the acknowledgement. */
 export function readStatus(status: number): Verdict {
   if (status >= 200 && status < 300) return { kind: 'accepted' }
   if (again.has(status) || status >= 500) return { kind: 'retry', code: retryCodeOf(status) }
   if (blamesContent.has(status)) return { kind: 'split', reason: status === 413 ? 'too_large' : 'refused' }
   const redirected = status >= 300 && status < 400
   const remedy = redirected ? 'redirects are not followed: set url to the final address' : remedies[status]
-  return { kind: 'fault', remedy: remedy ?? 'check the sink', credentials: status === 401 || status === 403 }
+  return { kind: 'stop', remedy: remedy ?? 'check the sink', credentials: status === 401 || status === 403 }
 }
 
 function retryCodeOf(status: number): 'throttled' | 'timeout' | 'server_error' {

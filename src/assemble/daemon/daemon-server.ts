@@ -1,0 +1,71 @@
+import { healthOf } from '../../server/health.ts'
+import { createServer, type Server } from '../../server/server.ts'
+import type { Config } from '../../config/schema/schema.ts'
+import type { Engine } from './engine.ts'
+import type { Ground } from '../ground.ts'
+import { readinessOf, type Readiness } from './readiness.ts'
+
+/** What the HTTP server asks a daemon for. */
+export interface DaemonState {
+  readonly config: () => Config
+  readonly engine: () => Engine | undefined
+  /** Why nothing is shipped, whatever the store says; undefined while the daemon runs. */
+  readonly notShipping: () => string | undefined
+  readonly storeTrouble: () => string | undefined
+  /** When each loop that must keep turning last did. */
+  readonly turns: ReadonlyMap<string, number>
+}
+
+/** `/readyz` and `/status` read the store at most this often. */
+const readAgainMs = 2_000
+
+export function createDaemonServer(
+  { server: { host, port, token } }: Config,
+  daemon: DaemonState,
+  { clock, metrics, telemetry }: Ground,
+): Server {
+  return createServer({
+    host,
+    port,
+    ...(token !== undefined && { token }),
+    metrics,
+    telemetry,
+    clock,
+    health() {
+      const loops = [...daemon.turns].map(([loop, turnedAtMs]) => ({ loop, turnedAtMs }))
+      return healthOf(loops, daemon.config().poll.everySeconds, clock.monotonic())
+    },
+    readiness: remember(() => readiness(daemon), readAgainMs, clock),
+    status: async () => daemon.engine()?.status() ?? { starting: true },
+  })
+}
+
+async function readiness(daemon: DaemonState): Promise<Readiness> {
+  const engine = daemon.engine()
+  const reason = daemon.notShipping()
+  if (reason !== undefined || engine === undefined)
+    return { ready: false, reasons: [reason ?? 'the process is starting'] }
+  return readinessOf(
+    async () => {
+      const [snapshot, planned] = await Promise.all([engine.snapshot(), engine.plan()])
+      return { snapshot, planned }
+    },
+    daemon.config().server.readyLagSeconds,
+    daemon.storeTrouble(),
+  )
+}
+
+/** Remembers an answer for a short while, so that many probes cost one reading. */
+function remember<Value>(
+  read: () => Promise<Value>,
+  forMs: number,
+  clock: Ground['clock'],
+): () => Promise<Value> {
+  let held: { value: Promise<Value>; atMs: number } | undefined
+  return () => {
+    if (held === undefined || clock.monotonic() - held.atMs > forMs) {
+      held = { value: read(), atMs: clock.monotonic() }
+    }
+    return held.value
+  }
+}

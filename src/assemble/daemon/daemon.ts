@@ -1,0 +1,170 @@
+import type { Loaded } from '../../config/load/load.ts'
+import type { Config } from '../../config/schema/schema.ts'
+import { messageOf, type Failure } from '../../domain/failure.ts'
+import type { Server } from '../../server/server.ts'
+import { awaitBackend } from '../await-backend.ts'
+import type { Backend, Role } from '../backend.ts'
+import { closeInOrder } from '../close-all.ts'
+import { createDaemonServer } from './daemon-server.ts'
+import { createEngine, type Engine } from './engine.ts'
+import { stateName } from '../tasks/existing-store.ts'
+import { knownOf, type Ground } from '../ground.ts'
+import { openBackend } from '../open-backend.ts'
+import { reloadEngine } from './reload.ts'
+import { version } from '../version.ts'
+
+export interface DaemonOptions {
+  readonly ground: Ground
+  readonly serve: boolean
+  readonly role: Role
+  readonly sinkGone: (failure: Failure) => void
+}
+
+/** One configuration at work: the store, the engine that ships, the HTTP server. */
+export class Daemon {
+  readonly #options: DaemonOptions
+  readonly #ground: Ground
+  readonly #warnings: readonly string[]
+  #config: Config
+  #backend: Backend | undefined
+  #server: Server | undefined
+  #engine: Engine | undefined
+  #phase: 'starting' | 'running' | 'stopping' = 'starting'
+  /** Why nothing is shipped although the process neither starts nor stops by itself. */
+  #trouble: string | undefined
+  /** False for a run that ends by itself: it ends with the configuration that it began with. */
+  #isScheduled = false
+  readonly #turns = new Map<string, number>()
+  #reloading = Promise.resolve()
+
+  constructor({ config, warnings }: Loaded, options: DaemonOptions) {
+    this.#options = options
+    this.#ground = options.ground
+    this.#config = config
+    this.#warnings = warnings
+  }
+
+  /** Only after `open`. */
+  engine(): Engine {
+    return this.#engine!
+  }
+
+  /** Opens the state, takes the schedule lock and serves HTTP; ships nothing yet. Throws Failure. */
+  async open(signal: AbortSignal): Promise<void> {
+    const { serve } = this.#options
+    const { metrics, telemetry } = this.#ground
+    this.#backend = await this.#openBackend(signal)
+    this.#trouble = undefined
+    await this.#backend.acquire(signal)
+    this.#engine = this.#makeEngine(this.#config)
+    if (this.#backend.tellsState) metrics.readState(() => this.engine().snapshot())
+    if (serve) await this.#listen()
+    for (const text of this.#warnings) telemetry.emit({ name: 'Warned', about: 'configuration', text })
+    const { zones, sinks } = knownOf(this.#config)
+    const state = stateName(this.#config)
+    telemetry.emit({ name: 'Started', version, zones: zones.length, sinks, state })
+  }
+
+  /** Starts shipping. */
+  async start(): Promise<void> {
+    this.#phase = 'running'
+    this.#isScheduled = true
+    await this.engine().schedule.start()
+  }
+
+  /** Takes over a new configuration, or refuses it with all its errors and goes on with the old one. Never rejects. */
+  reload(load: () => Loaded): Promise<void> {
+    // One after the other: two at once would leave the engine of the first running beside that of the second.
+    this.#reloading = this.#reloading.then(() => this.#reload(load))
+    return this.#reloading
+  }
+
+  /**
+   * Ends everything, each part also where one before it fails to end; what was not committed comes again at the next
+   * start. Never rejects. Safe twice and before `open`. The order:
+   * 1. a reload that is under way, so that no engine is made behind the one that is closed;
+   * 2. the engine: first the schedule, which aborts what runs and waits for it, then the sinks and the API clients;
+   * 3. the server, so that probes and scrapes see the stop to its end;
+   * 4. the store with the schedule lock, since all of the above writes to it, and who waits for the lock starts then.
+   */
+  async stop(): Promise<void> {
+    this.#phase = 'stopping'
+    await this.#reloading
+    try {
+      await closeInOrder(
+        () => this.#engine?.close(),
+        () => this.#server?.stop(),
+        () => this.#backend?.close(),
+      )
+    } catch (error) {
+      this.#warn('stop', `not everything was closed: ${messageOf(error)}`)
+    }
+  }
+
+  #openBackend(signal: AbortSignal): Promise<Backend> {
+    const { serve, role } = this.#options
+    const open = () => openBackend(this.#config, role, this.#ground)
+    if (!serve) return open()
+    const waits = async (failure: Failure) => {
+      this.#trouble = failure.message
+      await this.#listen()
+    }
+    return awaitBackend(open, waits, this.#ground, signal)
+  }
+
+  #makeEngine(config: Config): Engine {
+    const turned = (loop: string) => {
+      this.#turns.set(loop, this.#ground.clock.monotonic())
+      if (this.#phase === 'starting') this.#phase = 'running'
+    }
+    const { ground, sinkGone } = this.#options
+    return createEngine(config, { ground, backend: this.#backend!, turned, sinkGone })
+  }
+
+  async #reload(load: () => Loaded): Promise<void> {
+    if (this.#phase !== 'running' || !this.#isScheduled) return
+    await reloadEngine(this.engine(), {
+      load,
+      makeEngine: (config) => this.#makeEngine(config),
+      start: (engine) => this.#startInstead(engine),
+      halted: (error) => this.#halted(error),
+      telemetry: this.#ground.telemetry,
+    })
+  }
+
+  /** Puts an engine in the place of one that was closed. */
+  async #startInstead(engine: Engine): Promise<void> {
+    const { config } = engine
+    const { logger, metrics } = this.#ground
+    this.#engine = engine
+    this.#config = config
+    logger.setLevel(config.log.level)
+    metrics.prepare(knownOf(config))
+    if (this.#phase !== 'running') return
+    await engine.schedule.start()
+    this.#trouble = undefined
+  }
+
+  #halted(error: unknown): void {
+    this.#trouble = `nothing is shipped since a reload: ${messageOf(error)}`
+    this.#warn('reload', `${this.#trouble}; fix it and send SIGHUP again, or restart`)
+  }
+
+  async #listen(): Promise<void> {
+    if (this.#server !== undefined) return
+    const state = {
+      config: () => this.#config,
+      engine: () => this.#engine,
+      notShipping: () =>
+        this.#trouble ?? (this.#phase === 'running' ? undefined : `the process is ${this.#phase}`),
+      storeTrouble: () => this.#backend?.storeTrouble(),
+      turns: this.#turns,
+    }
+    this.#server = createDaemonServer(this.#config, state, this.#ground)
+    await this.#server.start()
+  }
+
+  #warn(about: string, text: string): void {
+    this.#ground.telemetry.emit({ name: 'Warned', about, text })
+  }
+}

@@ -1,0 +1,65 @@
+import type { Config } from '../../config/schema/schema.ts'
+import { Failure } from '../../domain/failure.ts'
+import { createLocalSchedule } from '../../schedule/local/schedule.ts'
+import type { Backend } from '../backend.ts'
+import { closeInOrder } from '../close-all.ts'
+import { createHolder, type Ground } from '../ground.ts'
+import { createLock, openStore, workersOf } from '../state.ts'
+
+const lockWaitMs = 10_000
+const lockRetryMs = 250
+
+/** One process over one SQLite database, guarded by a lock that dies with it. */
+export async function openEmbedded(config: Config, { clock, telemetry }: Ground): Promise<Backend> {
+  const store = await openStore(config, clock)
+  const lock = createLock(config, clock)
+  const holder = createHolder(true)
+  return {
+    store,
+    holder,
+    tellsState: true,
+    async acquire(signal) {
+      const untilMs = clock.monotonic() + lockWaitMs
+      let isTold = false
+      for (;;) {
+        const answer = await lock.acquire()
+        if (answer.ok) return
+        const what = `another shieldlog runs on this state: ${answer.holder}`
+        if (clock.monotonic() >= untilMs) {
+          throw new Failure('stop', 'held', `${what}; stop it, or give this one a state of its own`)
+        }
+        // A container that is replaced meets the one before it; it need not fail for that.
+        if (!isTold)
+          telemetry.emit({ name: 'Warned', about: 'state', text: `${what}; waiting for it to end` })
+        isTold = true
+        await clock.sleep(lockRetryMs, signal)
+      }
+    },
+    workers: () => workersOf(lock),
+    gateOf: () => undefined,
+    storeTrouble: () => undefined,
+    createSchedule: ({ config: now, plan, pump, gateOf, housekeep, reconciler, turned, now: nowOf, ticks }) =>
+      createLocalSchedule({
+        clock,
+        telemetry,
+        plan: () => ticks.tick(plan),
+        pump: (planned, signal) => ticks.started(() => pump(planned, signal)),
+        gateOf,
+        streams: () => now.workers.streams,
+        backfillStreams: () => now.workers.backfillStreams,
+        heartbeat: () => store.ledger.heartbeat(holder),
+        async housekeep(signal) {
+          await reconciler.reconcileAll(signal)
+          await housekeep(signal)
+        },
+        turned: () => turned('schedule'),
+        now: nowOf,
+      }),
+    async close() {
+      await closeInOrder(
+        () => lock.release(),
+        () => store.close(),
+      )
+    },
+  }
+}

@@ -1,0 +1,145 @@
+import type { Config } from '../../config/schema/schema.ts'
+import { isFailure, type Failure } from '../../domain/failure.ts'
+import type { PlannedStream } from '../../domain/plan/plan.ts'
+import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
+import type { Priority } from '../../domain/stream.ts'
+import type { Schedule } from '../../ports/schedule.ts'
+import { createHousekeeping } from '../../maintenance/housekeeping/housekeep.ts'
+import { observe } from '../../status/observe.ts'
+import { isOfSink } from '../../maintenance/housekeeping/reconcile-sinks.ts'
+import { planOne } from '../../plan/plan-one.ts'
+import { recordAnswer, recordAnswers } from '../../maintenance/backfill/record-answers.ts'
+import { whileRequested } from '../../maintenance/backfill/while-requested.ts'
+import type { Status } from '../../domain/plan/status.ts'
+import { statusOf } from '../../status/status.ts'
+import { drain, type GivenUp } from '../../schedule/local/drain.ts'
+import { createTickTracing } from '../../telemetry/tracing.ts'
+import type { Backend } from '../backend.ts'
+import { closeInOrder } from '../close-all.ts'
+import type { Ground } from '../ground.ts'
+import { version } from '../version.ts'
+import { createShipping, type Shipping } from '../shipping.ts'
+
+/** Streams of one configuration under a schedule, over one store. */
+export interface Engine {
+  readonly config: Config
+  readonly shipping: Shipping
+  readonly schedule: Schedule
+  /** Pumps every planned stream to its end once. Returns what was given up. */
+  drain(readRequestId: string, signal: AbortSignal, progressed?: () => void): Promise<GivenUp[]>
+  plan(): Promise<PlannedStream[]>
+  snapshot(): Promise<StateSnapshot>
+  status(): Promise<Status>
+  /** Stops the schedule, then closes sinks and clients. Safe twice. */
+  close(): Promise<void>
+}
+
+export interface EngineOptions {
+  readonly ground: Ground
+  readonly backend: Backend
+  /** Called at each turn of a loop that must keep turning. */
+  readonly turned: (loop: string) => void
+  /** The reader of stdout went away: nothing can be shipped there any more. */
+  readonly sinkGone: (failure: Failure) => void
+}
+
+export function createEngine(config: Config, { ground, backend, turned, sinkGone }: EngineOptions): Engine {
+  const { store } = backend
+  const shipping = createShipping(config, ground, backend)
+  const { clock, apiClock } = ground
+  const { keepDays } = config.state
+  const { planner, settings } = shipping
+  const nowOf = ({ zone }: PlannedStream) => apiClock.now(zone.account)
+  const keepHouse = createHousekeeping({ store, apiClock, settings: () => settings, keepDays })
+  const active: Record<Priority, number> = { live: 0, backfill: 0 }
+
+  async function pump(planned: PlannedStream, signal: AbortSignal) {
+    active[planned.priority]++
+    try {
+      const failure = await whileRequested(planned, { store, clock }, (isRequested) =>
+        shipping.pump(planned, isRequested, signal),
+      )
+      await recordAnswer(store, planned)
+      if (isFailure(failure, 'sink_gone')) sinkGone(failure)
+      return failure
+    } finally {
+      active[planned.priority]--
+    }
+  }
+
+  const schedule = backend.createSchedule({
+    config,
+    ticks: createTickTracing(clock, version),
+    now: nowOf,
+    turned,
+    pump,
+    fail: shipping.fail,
+    gateOf: shipping.reading.gateOf,
+    async plan() {
+      await planner.remember()
+      const planned = await planner.plan()
+      await recordAnswers(store, planned)
+      return planned
+    },
+    planned: (stream, priority) => planOne({ store, apiClock, settings: () => settings }, stream, priority),
+    housekeep: keepHouse,
+    reconciler: shipping.reconciler,
+  })
+  const observed = {
+    store,
+    clock,
+    apiClock,
+    planner,
+    settings: () => settings,
+    active: (priority: Priority) => active[priority],
+    workers: backend.workers,
+  }
+
+  async function snapshot(): Promise<StateSnapshot> {
+    const [seen, queues] = await Promise.all([observe(observed), schedule.queues?.()])
+    if (queues === undefined) return seen
+    // A stream that backs off is in no queue: its checkpoint tells when it is due.
+    return { ...seen, queues: [...queues, ...seen.queues.filter(({ state }) => state === 'delayed')] }
+  }
+
+  return {
+    config,
+    shipping,
+    schedule,
+    async drain(readRequestId, signal, progressed = () => undefined) {
+      const readRequest = { id: readRequestId }
+      await planner.remember()
+      await shipping.reconciler.reconcileAll(signal).catch((error: unknown) => {
+        // Streams that are planned meet it again, and are given up alone.
+        if (signal.aborted || !isOfSink(error)) throw error
+        ground.telemetry.emit({ name: 'UpkeepFailed', task: 'reconciliation', error })
+      })
+      const givenUp = await drain(
+        {
+          clock,
+          streams: () => config.workers.streams,
+          heartbeat: () => store.ledger.heartbeat(backend.holder),
+          async plan() {
+            turned('schedule')
+            return (await planner.plan(readRequest)).filter(({ priority }) => priority === 'live')
+          },
+          pump,
+          progressed,
+        },
+        signal,
+      )
+      // Once more, now that the API has told its time: days that went by unread are named.
+      await planner.remember()
+      return givenUp
+    },
+    plan: () => planner.plan(),
+    snapshot,
+    status: () => statusOf(observed),
+    async close() {
+      await closeInOrder(
+        () => schedule.stop(),
+        () => shipping.close(),
+      )
+    },
+  }
+}

@@ -1,0 +1,34 @@
+import type { RedisStateConfig } from '../../config/schema/state.ts'
+import type { WorkerStatus } from '../../domain/plan/status.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { ScheduleLock } from '../../ports/schedule.ts'
+
+/** Who ships over a Redis now, asked by a process that is none of them. */
+export async function fleetWorkers(state: RedisStateConfig, clock: Clock): Promise<WorkerStatus[]> {
+  const [{ connectRedis }, { livingProcesses }] = await Promise.all([
+    import('../../redis/connection.ts'),
+    import('../../redis/process-record.ts'),
+  ])
+  const client = connectRedis(state, { manner: 'prompt', name: `${state.keyPrefix}:asking` }, () => undefined)
+  try {
+    return await livingProcesses(state.keyPrefix, { client, clock })
+  } finally {
+    client.disconnect()
+  }
+}
+
+/**
+ * For commands that must be alone on a store: given while no process lives there. It keeps nobody from starting; the
+ * fences of the streams make that harmless.
+ */
+export function fleetLock(state: RedisStateConfig, clock: Clock): ScheduleLock {
+  const holder = async () => (await fleetWorkers(state, clock))[0]?.name
+  return {
+    async acquire() {
+      const other = await holder()
+      return other === undefined ? { ok: true } : { ok: false, holder: other }
+    },
+    holder,
+    release: async () => undefined,
+  }
+}

@@ -1,0 +1,39 @@
+import type { PlannedStream } from '../../domain/plan/plan.ts'
+import { messageOf } from '../../domain/failure.ts'
+import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
+
+export interface Readiness {
+  readonly ready: boolean
+  readonly reasons: readonly string[]
+}
+
+/** Why a process is not ready, in words that hold nothing from the wire. */
+export async function readinessOf(
+  read: () => Promise<{ snapshot: StateSnapshot; planned: readonly PlannedStream[] }>,
+  readyLagSeconds: number,
+  storeTrouble: string | undefined,
+): Promise<Readiness> {
+  // A store that is full can be read still.
+  if (storeTrouble !== undefined)
+    return { ready: false, reasons: [`the store takes no writes: ${storeTrouble}`] }
+  let state: Awaited<ReturnType<typeof read>>
+  try {
+    state = await read()
+  } catch (error) {
+    return { ready: false, reasons: [`the store cannot be read: ${messageOf(error)}`] }
+  }
+  const reasons: string[] = []
+  const refused = new Set<string>()
+  for (const { checkpoint, zone } of state.planned) {
+    if (checkpoint?.trouble?.code === 'unauthorised') refused.add(zone.account)
+  }
+  for (const account of refused) reasons.push(`the API refuses the access key of account ${account}`)
+  const lagging = state.snapshot.routes.filter(({ lagSeconds }) => lagSeconds > readyLagSeconds)
+  const worst = lagging.toSorted((left, right) => right.lagSeconds - left.lagSeconds)[0]
+  if (worst !== undefined) {
+    const lag = `zone ${worst.zone} → ${worst.sink} lags ${Math.round(worst.lagSeconds)} s`
+    const others = lagging.length > 1 ? `, ${lagging.length - 1} more lag` : ''
+    reasons.push(`${lag} (more than ${readyLagSeconds} s)${others}`)
+  }
+  return { ready: reasons.length === 0, reasons }
+}

@@ -1,0 +1,79 @@
+import { compareConfigs, type Comparison } from '../../config/show/compare.ts'
+import { ConfigErrors, errorLine } from '../../config/load/config-errors.ts'
+import type { Loaded } from '../../config/load/load.ts'
+import type { Config } from '../../config/schema/schema.ts'
+import { messageOf } from '../../domain/failure.ts'
+import type { Telemetry } from '../../ports/telemetry.ts'
+
+/** Of an engine, what a reload needs to know. */
+export interface Reloadable {
+  readonly config: Config
+  close(): Promise<void>
+}
+
+export interface Reload<Engine extends Reloadable> {
+  readonly load: () => Loaded
+  /** Makes the engine of a configuration; it ships nothing before it is started. */
+  readonly makeEngine: (config: Config) => Engine
+  /** Puts an engine in force, then starts it, unless the process is about to end. */
+  readonly start: (engine: Engine) => Promise<void>
+  /** Told when neither the new configuration nor the old one could be started: nothing is shipped any more. */
+  readonly halted: (error: unknown) => void
+  readonly telemetry: Telemetry
+}
+
+/**
+ * Puts a new configuration in the place of the one in force, or refuses it and goes on with the old one. Resolves
+ * whatever fails: a reload never ends the process.
+ */
+export async function reloadEngine<Engine extends Reloadable>(
+  old: Engine,
+  reload: Reload<Engine>,
+): Promise<void> {
+  const { makeEngine, start, halted, telemetry } = reload
+  let prepared: Prepared<Engine>
+  try {
+    prepared = prepare(old, reload)
+  } catch (error) {
+    return refuse(error, telemetry)
+  }
+  const { next, changes } = prepared
+  // What is under way ends between two pages, or comes again: nothing is lost.
+  await close(old, telemetry)
+  try {
+    await start(next)
+    telemetry.emit({ name: 'ConfigReloaded', ...changes })
+  } catch (error) {
+    refuse(error, telemetry)
+    await close(next, telemetry)
+    // A promise first, so that an engine that cannot be made ends in `halted` too.
+    await Promise.resolve(old.config).then(makeEngine).then(start).catch(halted)
+  }
+}
+
+interface Prepared<Engine> {
+  readonly next: Engine
+  readonly changes: Comparison
+}
+
+function prepare<Engine extends Reloadable>(
+  { config }: Engine,
+  { load, makeEngine }: Reload<Engine>,
+): Prepared<Engine> {
+  const loaded = load().config
+  // State and server stay as they are until a restart.
+  const next = makeEngine({ ...loaded, state: config.state, server: config.server })
+  return { next, changes: compareConfigs(config, loaded) }
+}
+
+function refuse(error: unknown, telemetry: Telemetry): void {
+  const errors = error instanceof ConfigErrors ? error.errors.map(errorLine) : [messageOf(error)]
+  telemetry.emit({ name: 'ConfigRefused', errors })
+}
+
+async function close(engine: Reloadable, telemetry: Telemetry): Promise<void> {
+  await engine.close().catch((error: unknown) => {
+    const text = `the old configuration did not end cleanly: ${messageOf(error)}`
+    telemetry.emit({ name: 'Warned', about: 'reload', text })
+  })
+}

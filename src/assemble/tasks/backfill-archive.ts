@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto'
+import { systemClock } from '../../clock.ts'
+import type { Config, SinkConfig } from '../../config/schema/schema.ts'
+import { daysFrom, type Day } from '../../domain/day.ts'
+import type { Event } from '../../domain/event/event.ts'
+import { isFailure, messageOf } from '../../domain/failure.ts'
+import type { Stream, Zone } from '../../domain/stream.ts'
+import { formats, madeAgainOf, type FormatName } from '../../formats/registry.ts'
+import type { Store } from '../../ports/store.ts'
+import type { ArchivedPiece } from '../../maintenance/archive/archive-source.ts'
+import { withHeartbeat } from '../../pump/heartbeat.ts'
+import { shipArchived, type Archived } from '../../maintenance/archive/ship-archived.ts'
+import { eventOfLine } from '../../shield/entries/event-of-line.ts'
+import { createRedactor, type Redactor } from '../../shield/redaction/redact.ts'
+import { readArchive } from '../../sinks/file/read/read-archive.ts'
+import { createGround, createHolder } from '../ground.ts'
+import { createShipping, type Shipping } from '../shipping.ts'
+import { openStore } from '../state.ts'
+
+export type { Archived }
+export type ArchiveConfig = Extract<SinkConfig, { type: 'file' }>
+
+export interface ArchiveRequest {
+  readonly source: ArchiveConfig
+  readonly sinks: readonly SinkConfig[]
+  readonly zones: readonly Zone[]
+  readonly from: Day
+  readonly to: Day
+}
+
+/** `absent`: no file of that zone and day, and nothing tells that there were no events. */
+export type ArchiveOutcome =
+  | ({ readonly as: 'read' } & Archived)
+  | { readonly as: 'absent' }
+  | { readonly as: 'empty' }
+  | { readonly as: 'failed'; readonly error: string }
+
+export interface ArchiveTold {
+  /** Called after each page of a stream. */
+  progressed(stream: Stream, shipped: number, present: number): void
+  settled(stream: Stream, outcome: ArchiveOutcome): void
+}
+
+/** The formats that a sink may have to be shipped to from files in this one. */
+export function archiveServes(source: FormatName): FormatName[] {
+  return (Object.keys(formats) as FormatName[]).filter((name) => madeAgainOf[name].includes(source))
+}
+
+/**
+ * Ships days from a file sink's parts, one stream after another, in this process and beside any other. A sink that fails
+ * is left at that stream and the next one begun. Throws `cancelled` and the Failures of a store.
+ */
+export async function backfillFromArchive(
+  config: Config,
+  readRequest: ArchiveRequest,
+  told: ArchiveTold,
+  signal: AbortSignal,
+): Promise<void> {
+  const clock = systemClock
+  const store = await openStore(config, clock)
+  const ground = createGround(config, { logLevel: 'silent', clock })
+  const holder = createHolder(false)
+  const shipping = createShipping(config, ground, { store, holder })
+  try {
+    await setClocks(store, readRequest.zones, shipping)
+    await withHeartbeat({ store, clock, holder }, async () => {
+      for (const sink of readRequest.sinks)
+        await shipToSink(sink, { config, readRequest, store, shipping, told }, signal)
+    })
+  } finally {
+    await shipping.close()
+    await store.close()
+  }
+}
+
+interface Work {
+  readonly config: Config
+  readonly readRequest: ArchiveRequest
+  readonly store: Store
+  readonly shipping: Shipping
+  readonly told: ArchiveTold
+}
+
+async function shipToSink(sink: SinkConfig, work: Work, signal: AbortSignal): Promise<void> {
+  const { config, readRequest, store, shipping, told } = work
+  const redactor = createRedactor(config.redact)
+  for (const day of daysFrom(readRequest.from, readRequest.to))
+    for (const zone of readRequest.zones) {
+      const stream: Stream = { zone: zone.id, day, sink: sink.name }
+      const job = {
+        request: randomUUID(),
+        stream,
+        zone,
+        sink: shipping.sinks.get(sink.name)!,
+        read: () => piecesOf(readRequest.source, sink.format, stream, zone, redactor),
+        progressed: (shipped: number, present: number) => told.progressed(stream, shipped, present),
+      }
+      try {
+        if (!(await isArchived(readRequest.source, stream))) {
+          told.settled(stream, {
+            as: (await wasEmpty(store, readRequest.source, stream)) ? 'empty' : 'absent',
+          })
+          continue
+        }
+        told.settled(stream, { as: 'read', ...(await shipArchived(job, shipping.deps, signal)) })
+      } catch (error) {
+        if (!isFailure(error) || signal.aborted || error.code.startsWith('store_')) throw error
+        told.settled(stream, { as: 'failed', error: messageOf(error) })
+        return
+      }
+    }
+}
+
+async function isArchived(source: ArchiveConfig, stream: Stream): Promise<boolean> {
+  for await (const _ of readArchive(source.path, stream)) return true
+  return false
+}
+
+/** A day without events has no file; the source's own checkpoint tells where it was read to its end. */
+async function wasEmpty(store: Store, source: ArchiveConfig, stream: Stream): Promise<boolean> {
+  const own = await store.ledger.read({ ...stream, sink: source.name })
+  if (own?.lastFull === undefined) return false
+  const { delivered, deadLetters, dropped = 0 } = own.counters
+  return delivered + deadLetters + dropped === 0
+}
+
+async function* piecesOf(
+  source: ArchiveConfig,
+  target: FormatName,
+  stream: Stream,
+  zone: Zone,
+  redactor: Redactor,
+): AsyncGenerator<ArchivedPiece> {
+  // Parts may hold lines of a format that the sink had before.
+  const names = [...new Set([source.format, ...madeAgainOf[target]])].filter((name) =>
+    madeAgainOf[target].includes(name),
+  )
+  const readers = names.map((name) => formats[name]())
+  function eventOf(line: string): Event | undefined {
+    for (const reader of readers) {
+      const kept = reader.readBack?.(line)
+      if (kept !== undefined)
+        return kept.zone === zone.id
+          ? eventOfLine(kept, { id: zone.id, name: zone.name }, redactor)
+          : undefined
+    }
+    return undefined
+  }
+  for await (const piece of readArchive(source.path, stream)) {
+    if (!('lines' in piece)) yield piece
+    else {
+      const { part, from, lines } = piece
+      yield { part, from, events: lines.map((line) => ({ event: eventOf(line), bytes: line.length })) }
+    }
+  }
+}
+
+/** After a restart of this host its clock may be behind what the store knows. */
+async function setClocks(
+  store: Store,
+  zones: readonly Zone[],
+  { deps }: Pick<Shipping, 'deps'>,
+): Promise<void> {
+  const accounts = new Map(zones.map(({ id, account }) => [id, account]))
+  for (const { stream, lastCommitAtMs } of await store.catalogue.checkpoints()) {
+    const account = accounts.get(stream.zone)
+    if (account !== undefined) deps.apiClock.notBefore(account, lastCommitAtMs)
+  }
+}

@@ -1,0 +1,109 @@
+import type { Config } from '../../config/schema/schema.ts'
+import type { Backfill } from '../../domain/plan/backfill.ts'
+import type { Failure } from '../../domain/failure.ts'
+import { plan, type PlannedStream } from '../../domain/plan/plan.ts'
+import { streamKey } from '../../domain/stream.ts'
+import type { Holder } from '../../ports/ledger.ts'
+import type { Store } from '../../ports/store.ts'
+import { recordAnswer, recordAnswers } from '../../maintenance/backfill/record-answers.ts'
+import { drain, type GivenUp } from '../../schedule/local/drain.ts'
+import { createHolder, type Ground } from '../ground.ts'
+import { createLock } from '../state.ts'
+import { createShipping, type Shipping } from '../shipping.ts'
+
+/** `elsewhere`: another process ships on the store and takes the backfill; `ended`: nothing of it is left to try. */
+export type InPlace =
+  | { readonly as: 'elsewhere'; readonly holder: string }
+  | { readonly as: 'ended'; readonly givenUp: readonly GivenUp[] }
+
+interface InPlaceJob {
+  readonly config: Config
+  readonly ground: Ground
+  readonly store: Store
+  readonly id: string
+}
+
+/**
+ * Reads the streams of one backfill under the schedule lock, and nothing else: not what is due, nor older backfills.
+ * Those that are made meanwhile are read too, since whoever made them was told that a process takes them. Throws
+ * `cancelled` and the Failures of a store; what is not read by then stays in the store.
+ */
+export async function runInPlace(
+  { config, ground, store, id }: InPlaceJob,
+  signal: AbortSignal,
+): Promise<InPlace> {
+  const lock = createLock(config, ground.clock)
+  const locked = await lock.acquire()
+  if (!locked.ok) return { as: 'elsewhere', holder: locked.holder }
+  const holder = createHolder(true)
+  const shipping = createShipping(config, ground, { store, holder })
+  try {
+    const givenUp = await drainBackfills({ config, ground, store, id, shipping, holder }, signal)
+    return { as: 'ended', givenUp: givenUp.filter(({ planned }) => planned.readRequest?.id === id) }
+  } finally {
+    await shipping.close()
+    await lock.release()
+  }
+}
+
+async function drainBackfills(
+  {
+    config,
+    ground,
+    store,
+    id,
+    shipping,
+    holder,
+  }: InPlaceJob & { readonly shipping: Shipping; readonly holder: Holder },
+  signal: AbortSignal,
+): Promise<GivenUp[]> {
+  const { clock, apiClock } = ground
+  const others = new Set((await store.backfills.list()).flatMap((each) => (each.id === id ? [] : [each.id])))
+  let requested: ReadonlySet<string> = new Set()
+
+  async function planOwn(): Promise<PlannedStream[]> {
+    // Those of before rest: nothing that they began is let go.
+    const backfills = (await store.backfills.list()).map((each) =>
+      others.has(each.id) && each.state === 'running' ? { ...each, state: 'paused' as const } : each,
+    )
+    const next = await planBackfills(backfills, store, shipping, apiClock.now)
+    await recordAnswers(store, next)
+    requested = new Set(next.map(readRequestKey))
+    return next
+  }
+
+  async function pump(planned: PlannedStream, abort: AbortSignal): Promise<Failure | undefined> {
+    // A backfill that was paused or cancelled is no longer planned: it ends with the page.
+    const failure = await shipping.pump(planned, () => requested.has(readRequestKey(planned)), abort)
+    await recordAnswer(store, planned)
+    return failure
+  }
+
+  return drain(
+    {
+      clock,
+      plan: planOwn,
+      pump,
+      streams: () => config.workers.backfillStreams,
+      heartbeat: () => store.ledger.heartbeat(holder),
+      progressed: () => undefined,
+    },
+    signal,
+  )
+}
+
+async function planBackfills(
+  backfills: readonly Backfill[],
+  store: Store,
+  { settings }: Shipping,
+  nowOf: (account: string) => number,
+): Promise<PlannedStream[]> {
+  const [checkpoints, routes] = await Promise.all([store.catalogue.checkpoints(), store.catalogue.routes()])
+  return plan({ ...settings, nowOf, checkpoints, routes, backfills }).filter(
+    ({ priority }) => priority === 'backfill',
+  )
+}
+
+function readRequestKey({ stream, readRequest }: PlannedStream): string {
+  return `${streamKey(stream)} ${readRequest?.id}`
+}

@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto'
+import { systemClock } from '../../clock.ts'
+import type { Config } from '../../config/schema/schema.ts'
+import type { Backfill, BackfillState } from '../../domain/plan/backfill.ts'
+import type { BackfillStatus } from '../../domain/plan/status.ts'
+import type { Store } from '../../ports/store.ts'
+import {
+  planBackfill,
+  type BackfillPlan,
+  type BackfillRequest,
+} from '../../maintenance/backfill/backfill-plan.ts'
+import { createProgressReading, type StreamProgress } from '../../maintenance/backfill/backfill-progress.ts'
+import { backfillStatuses } from '../../status/backfill-status.ts'
+import { runInPlace, type InPlace } from './backfill-in-place.ts'
+import { openExistingStore } from './existing-store.ts'
+import { createGround, type GroundOptions } from '../ground.ts'
+import { createReading } from '../reading.ts'
+import { policyOf } from '../shipping.ts'
+import { openStore, workersOn } from '../state.ts'
+
+export {
+  byDay,
+  summed,
+  type DayProgress,
+  type StreamProgress,
+} from '../../maintenance/backfill/backfill-progress.ts'
+export type { BackfillPlan, BackfillState, BackfillRequest, InPlace }
+
+/** A backfill and how far its streams are, at one moment. */
+export interface BackfillLook {
+  readonly backfill: Backfill
+  readonly streams: readonly StreamProgress[]
+}
+
+/** What a person does with backfills, on the store of a configuration. All methods may throw the Failures of a store. */
+export interface BackfillDesk {
+  /** Says what of the days can be read; asks the API where that is not sure. Throws `cancelled`. */
+  plan(readRequest: BackfillRequest, signal: AbortSignal): Promise<BackfillPlan>
+  /** Makes a backfill of a plan. A process that works on the store takes it with its next plan. */
+  add(plan: BackfillPlan): Promise<Backfill>
+  /** All that are remembered, the oldest first. */
+  all(): Promise<Backfill[]>
+  statuses(): Promise<BackfillStatus[]>
+  /** False when it is done or cancelled already, or unknown. */
+  change(id: string, state: 'running' | 'paused' | 'cancelled'): Promise<boolean>
+  look(id: string): Promise<BackfillLook | undefined>
+  /** Who ships on the store now. */
+  worker(): Promise<string | undefined>
+  /** Reads it in this process, unless another one ships on the store. */
+  runInPlace(id: string, signal: AbortSignal): Promise<InPlace>
+  close(): Promise<void>
+}
+
+export async function openBackfillDesk(config: Config, options: GroundOptions): Promise<BackfillDesk> {
+  const clock = systemClock
+  let store = await openExistingStore(config, clock)
+  return {
+    async plan(readRequest, signal) {
+      const ground = createGround(config, { ...options, logLevel: 'silent' })
+      const reading = createReading(config, ground)
+      const { apiClock } = ground
+      const deps = { source: reading.source, store, clock, apiClock, policy: policyOf(config) }
+      try {
+        return await planBackfill(readRequest, deps, signal)
+      } finally {
+        await reading.close()
+      }
+    },
+    async add({ from, to, streams }) {
+      store ??= await openStore(config, clock)
+      const id = randomBytes(5).toString('hex')
+      const backfill: Backfill = { id, createdAtMs: clock.now(), from, to, state: 'running', streams }
+      await store.backfills.add(backfill)
+      return backfill
+    },
+    all: async () => (await store?.backfills.list()) ?? [],
+    statuses: async () =>
+      store === undefined
+        ? []
+        : backfillStatuses(await store.backfills.list(), await store.catalogue.checkpoints()),
+    change: async (id, state) => (await store?.backfills.setState(id, state)) ?? false,
+    look: async (id) => (store === undefined ? undefined : lookAt(store, id)),
+    worker: async () => (await workersOn(config, clock))[0]?.name,
+    async runInPlace(id, signal) {
+      store ??= await openStore(config, clock)
+      return runInPlace({ config, ground: createGround(config, options), store, id }, signal)
+    },
+    async close() {
+      await store?.close()
+    },
+  }
+}
+
+async function lookAt(store: Store, id: string): Promise<BackfillLook | undefined> {
+  const backfill = (await store.backfills.list()).find((each) => each.id === id)
+  if (backfill === undefined) return undefined
+  return { backfill, streams: createProgressReading(await store.catalogue.checkpoints())(backfill) }
+}

@@ -1,0 +1,21 @@
+import type { Config } from '../../config/schema/schema.ts'
+import { isFailure } from '../../domain/failure.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Store } from '../../ports/store.ts'
+import { stateKind } from '../../state/registry.ts'
+import { openStore } from '../state.ts'
+
+/** For people: where the state is kept, without secrets. */
+export function stateName({ state }: Config): string {
+  return stateKind(state).name
+}
+
+/** For commands that only look, or change what is there: makes nothing. Undefined where nothing was ever shipped. */
+export async function openExistingStore(config: Config, clock: Clock): Promise<Store | undefined> {
+  if (!stateKind(config.state).exists()) return undefined
+  return openStore(config, clock, { create: false }).catch((error: unknown) => {
+    // Only a Redis tells by being asked.
+    if (isFailure(error, 'no_store')) return undefined
+    throw error
+  })
+}

@@ -1,0 +1,57 @@
+import type { Config } from '../../config/schema/schema.ts'
+import { dayOf, firstReadable, type Day } from '../../domain/day.ts'
+import { Failure, isFailure } from '../../domain/failure.ts'
+import type { Refusal } from '../../domain/event/delivery.ts'
+import type { Zone } from '../../domain/stream.ts'
+import { formats, type FormatName } from '../../formats/registry.ts'
+import { fetchDay } from '../../maintenance/read/fetch-day.ts'
+import { createGround } from '../ground.ts'
+import { createReading } from '../reading.ts'
+import { openSink } from '../shipping.ts'
+
+export type { FormatName }
+export const formatNames = Object.keys(formats) as readonly FormatName[]
+
+export interface FetchRequest {
+  readonly zones: readonly Zone[]
+  readonly day: Day
+  readonly format: FormatName
+  readonly limit: number
+}
+
+/** Prints events of a day to stdout and touches no state. Returns the events that the format cannot tell. Throws Failure. */
+export async function fetchToStdout(
+  config: Config,
+  { zones, day, format, limit }: FetchRequest,
+  signal: AbortSignal,
+): Promise<readonly Refusal[]> {
+  const ground = createGround(config, { logLevel: 'silent' })
+  const { clock, apiClock } = ground
+  const reading = createReading(config, ground)
+  const sink = openSink({ type: 'stdout', name: 'stdout', format }, ground)
+  try {
+    const open = await sink.open({ zone: zones[0]?.id ?? 0, day, sink: sink.name }, {}, signal)
+    const deps = {
+      source: reading.source,
+      clock,
+      apiClock,
+      deliver: open.deliver.bind(open),
+    }
+    return await fetchDay({ zones, day, limit }, deps, signal)
+  } catch (error) {
+    if (!isFailure(error, 'window_closed')) throw error
+    throw explainWindow(error, day, error.details.serverDate ?? clock.now(), config.poll.readableDays)
+  } finally {
+    await sink.close()
+    await reading.close()
+  }
+}
+
+function explainWindow(error: Failure, day: Day, nowMs: number, readableDays: number): Failure {
+  const today = dayOf(nowMs)
+  const window = `the API now answers for ${firstReadable(today, readableDays)} to ${today} (UTC)`
+  return new Failure('refuse', 'window_closed', `${day} cannot be read: ${window}. ${error.message}`, {
+    ...error.details,
+    cause: error,
+  })
+}

@@ -1,0 +1,49 @@
+import type { Config, SinkConfig } from '../../config/schema/schema.ts'
+import { Failure } from '../../domain/failure.ts'
+import { knownSinks, renameSink } from '../../maintenance/housekeeping/rename-sink.ts'
+import { openExistingStore, stateName } from './existing-store.ts'
+import { createGround, createHolder } from '../ground.ts'
+import { createLock } from '../state.ts'
+import { openSink, policyOf } from '../shipping.ts'
+
+export type Renamed =
+  | { readonly outcome: 'renamed'; readonly streams: number }
+  | { readonly outcome: 'unknown'; readonly known: readonly string[] }
+
+/** Moves what the store has of a sink to another name, while no `run` works on it. Throws Failure. */
+export async function renameSinkInStore(
+  config: Config,
+  from: string,
+  to: string,
+  signal: AbortSignal,
+): Promise<Renamed> {
+  const ground = createGround(config, { logLevel: 'warn' })
+  const { clock } = ground
+  const store = await openExistingStore(config, clock)
+  if (store === undefined)
+    throw new Failure('stop', 'store_refuses', `there is no store at ${stateName(config)}: nothing to rename`)
+  const lock = createLock(config, clock)
+  const sinkConfig = fileSinkOf(config, from, to)
+  const sink = sinkConfig === undefined ? undefined : openSink({ ...sinkConfig, name: from }, ground)
+  try {
+    const locked = await lock.acquire()
+    if (!locked.ok) {
+      const why = `a run works on this state: ${locked.holder}`
+      throw new Failure('wait', 'held', `${why}; stop it first, since it would go on under the old name`)
+    }
+    const known = await knownSinks(store)
+    if (!known.includes(from)) return { outcome: 'unknown', known }
+    const deps = { store, clock, policy: policyOf(config), holder: createHolder(true), sink }
+    return { outcome: 'renamed', streams: await renameSink(from, to, deps, signal) }
+  } finally {
+    await sink?.close()
+    await lock.release()
+    await store.close()
+  }
+}
+
+/** The configuration may name the sink by its old name still, or by the new one already. */
+function fileSinkOf({ sinks }: Config, from: string, to: string): SinkConfig | undefined {
+  const files = sinks.filter(({ type }) => type === 'file')
+  return files.find(({ name }) => name === from) ?? files.find(({ name }) => name === to)
+}

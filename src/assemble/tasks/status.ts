@@ -1,0 +1,46 @@
+import type { Config } from '../../config/schema/schema.ts'
+import type { Loaded } from '../../config/load/load.ts'
+import type { Status } from '../../domain/plan/status.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Store } from '../../ports/store.ts'
+import { createPlanner } from '../../plan/planner.ts'
+import { statusOf } from '../../status/status.ts'
+import { openExistingStore, stateName } from './existing-store.ts'
+import { createGround, zonesOf } from '../ground.ts'
+import { openStore, workersOn } from '../state.ts'
+import { policyOf } from '../shipping.ts'
+
+export interface StatusReading {
+  readonly status: Status
+  /** Where the state is kept. */
+  readonly state: string
+  /** False where nothing was ever shipped: the status is what a first `run` would begin with. */
+  readonly hasStore: boolean
+}
+
+/** What the store says, read beside a running process or without one. Makes nothing. Throws Failure. */
+export async function readStatus({ config }: Loaded): Promise<StatusReading> {
+  const { clock, apiClock, telemetry } = createGround(config, { logLevel: 'warn' })
+  const existing = await openExistingStore(config, clock)
+  const store = existing ?? (await openNothing(config, clock))
+  try {
+    const settings = {
+      zones: zonesOf(config),
+      sinks: config.sinks.map(({ name }) => name),
+      policy: policyOf(config),
+    }
+    const planner = createPlanner({ store, clock, apiClock, telemetry, settings: () => settings })
+    const workers = () => workersOn(config, clock)
+    const deps = { store, clock, apiClock, planner, settings: () => settings, active: () => 0, workers }
+    const hasStore = existing !== undefined
+    return { status: await statusOf(deps), state: stateName(config), hasStore }
+  } finally {
+    await store.close()
+  }
+}
+
+/** A store that ends with this process. */
+function openNothing(config: Config, clock: Clock): Promise<Store> {
+  const { keepDays } = config.state
+  return openStore({ ...config, state: { kind: 'sqlite', path: ':memory:', keepDays } }, clock)
+}

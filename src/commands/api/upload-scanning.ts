@@ -1,0 +1,32 @@
+import type { Command } from 'commander'
+import { createOperations } from '../../assemble/tasks/operations.ts'
+import type { Config } from '../../config/schema/schema.ts'
+import { collectNames } from '../arguments.ts'
+import { jsonResult } from '../terminal/json-result.ts'
+import type { Registration } from '../registration.ts'
+import { chooseAccount, chooseZones } from '../selection.ts'
+
+export function registerUploadScanning({ program, io, load }: Registration): void {
+  program
+    .command('upload-scanning')
+    .description('print the upload scanning figures of zones')
+    .requiredOption('--zone <zone>', 'id or name; repeatable, takes comma lists', collectNames)
+    .option('--account <name>', 'account of a zone that is not configured, where there are several')
+    .addHelpText('after', '\nExample:\n  shieldlog upload-scanning --zone 101\n')
+    .action(async ({ zone, account }: { zone: string[]; account?: string }, command: Command) => {
+      const { config } = load(command, 'key')
+      for (const target of targets(config, zone, account)) {
+        const operations = createOperations(config, target.account)
+        io.stdout.write(jsonResult(await operations.readUploadScanning(target.id, io.signal)))
+      }
+    })
+}
+
+/** Needs a key and no zones: where none is configured an id is taken as it is. */
+function targets(config: Config, names: readonly string[], account: string | undefined) {
+  const isAnyConfigured = config.accounts.some(({ zones }) => zones.length > 0)
+  const areIds = names.every((name) => /^\d{1,15}$/.test(name))
+  if (isAnyConfigured || !areIds) return chooseZones(config, names)
+  const { name } = chooseAccount(config, account)
+  return names.map((id) => ({ id: Number(id), account: name }))
+}

@@ -1,0 +1,54 @@
+import type { Command } from 'commander'
+import { audit, type DaysAudit } from '../../assemble/tasks/audit.ts'
+import { printable } from '../../domain/text/printable.ts'
+import type { Day } from '../../domain/day.ts'
+import { auditJson, auditText } from './text.ts'
+import { collectNames, dayArgument } from '../arguments.ts'
+import { exitCodes } from '../io.ts'
+import type { Registration } from '../registration.ts'
+import { chooseSinks, chooseZones } from '../selection.ts'
+import { paintFor } from '../terminal/terminal.ts'
+
+interface AuditOptions {
+  readonly zone: string[]
+  readonly day: Day
+  readonly sink?: string[]
+  readonly repair?: boolean
+  readonly deep?: boolean
+  readonly json?: boolean
+}
+
+export function registerAudit({ program, io, exit, load }: Registration): void {
+  program
+    .command('audit')
+    .description('read a day again and compare it with what was shipped')
+    .requiredOption('--zone <zone>', 'id or name; repeatable, takes comma lists', collectNames)
+    .requiredOption('--day <day>', 'YYYY-MM-DD in UTC, today or yesterday', dayArgument)
+    .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)
+    .option('--deep', 'read the files of file sinks too, and compare them line by line')
+    .option('--repair', 'ship what is missing, with --deep also what files have lost; then compare again')
+    .option('--json', 'as JSON')
+    .addHelpText('after', '\nExample:\n  shieldlog audit --zone 101 --day yesterday --repair\n')
+    .action(async (options: AuditOptions, command: Command) => {
+      const { config } = load(command)
+      const zones = chooseZones(config, options.zone)
+      const sinks = chooseSinks(config, options.sink)
+      const repair = options.repair === true
+      const deep = options.deep === true
+      const tell = (text: string) => void io.stderr.write(`${text}\n`)
+      const audited = await audit(config, { zones, day: options.day, sinks, repair, deep, tell }, io.signal)
+      // Events that a repair ships to stdout stay apart from the report.
+      const output = repair && sinks.some(({ type }) => type === 'stdout') ? io.stderr : io.stdout
+      output.write(
+        options.json === true ? auditJson(options.day, audited) : auditText(audited, paintFor(output)),
+      )
+      for (const line of [...audited.unrepaired, ...audited.blind]) tell(printable(line))
+      exit(exitCodeOf(audited))
+    })
+}
+
+function exitCodeOf({ streams, files, blind, unrepaired }: DaysAudit): number {
+  if (blind.length > 0) return exitCodes.blind
+  const isWhole = unrepaired.length === 0 && [...streams, ...files].every(({ isEqual }) => isEqual)
+  return isWhole ? exitCodes.done : exitCodes.failed
+}

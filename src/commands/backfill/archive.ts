@@ -1,0 +1,169 @@
+import {
+  archiveServes,
+  backfillFromArchive,
+  type ArchiveConfig,
+  type ArchiveOutcome,
+  type ArchiveRequest,
+} from '../../assemble/tasks/backfill-archive.ts'
+import { printable } from '../../domain/text/printable.ts'
+import { systemClock } from '../../clock.ts'
+import type { Config, SinkConfig } from '../../config/schema/schema.ts'
+import type { BackfillRequest } from '../../assemble/tasks/backfill.ts'
+import { daysBetween } from '../../domain/day.ts'
+import { isFailure } from '../../domain/failure.ts'
+import type { Stream } from '../../domain/stream.ts'
+import { exitCodes, type Io } from '../io.ts'
+import { counted } from '../terminal/progress-text.ts'
+import { UsageError } from '../registration.ts'
+import { chooseSinks, unknown } from '../selection.ts'
+import { paintFor } from '../terminal/terminal.ts'
+
+const tellEveryMs = 5_000
+
+/** What is asked for besides days and zones. */
+export interface ArchiveOptions {
+  readonly source?: string
+  readonly sink?: string[]
+  readonly watch?: boolean
+}
+
+/** Throws UsageError. */
+export function archiveRequestOf(
+  config: Config,
+  name: string,
+  { from, to, zones }: BackfillRequest,
+  options: ArchiveOptions,
+): ArchiveRequest {
+  if (options.watch === true)
+    throw new UsageError('--watch is not needed with --source: it runs here, and shows its progress')
+  const source = sourceOf(config, name)
+  if (options.sink === undefined || options.sink.length === 0)
+    throw new UsageError('--source needs --sink <sink>: name where to ship what its files hold')
+  const sinks = chooseSinks(config, options.sink)
+  for (const sink of sinks) checkTarget(source, sink)
+  return { source, sinks, zones, from, to }
+}
+
+function sourceOf({ sinks }: Config, name: string): ArchiveConfig {
+  const files = sinks.filter((sink): sink is ArchiveConfig => sink.type === 'file')
+  const known = files.map((sink) => sink.name)
+  const source = files.find((sink) => sink.name === name)
+  if (source === undefined) {
+    const other = sinks.find((sink) => sink.name === name)
+    const what =
+      other === undefined ? 'is not configured' : `is of type ${other.type}, and only file sinks keep files`
+    throw unknown('--source', name, what, known, known)
+  }
+  if (archiveServes(source.format).length === 0)
+    throw new UsageError(
+      `--source ${printable(name)} has format ${source.format}, of which no event can be made again: name a file sink with format native or raw`,
+    )
+  return source
+}
+
+function checkTarget(source: ArchiveConfig, { name, format }: SinkConfig): void {
+  if (name === source.name)
+    throw new UsageError(`--source and --sink are both ${printable(name)}: name another sink to ship to`)
+  const served = archiveServes(source.format)
+  if (served.includes(format)) return
+  throw new UsageError(
+    `--sink ${printable(name)} has format ${format}, which lines of ${printable(source.name)} (${source.format}) do not hold enough for: give it the format ${served.join(' or ')}, or name a source with format ${format}`,
+  )
+}
+
+interface Sums {
+  shipped: number
+  present: number
+  refused: number
+  unreadable: number
+  days: Set<string>
+  /** Streams that were not shipped whole. */
+  problems: number
+}
+
+/** Ships here and now, beside whoever works on the state. Returns the exit code: 1 where something was not shipped. */
+export async function runFromArchive(config: Config, readRequest: ArchiveRequest, io: Io): Promise<number> {
+  const { bad } = paintFor(io.stderr)
+  const say = (text: string) => void io.stderr.write(`${text}\n`)
+  const { source, sinks, zones, from, to } = readRequest
+  const range = `${counted(daysBetween(from, to) + 1, 'day')} × ${counted(zones.length, 'zone')}`
+  const names = sinks.map(({ name }) => name).join(', ')
+  say(`backfill of ${range} from the files of ${source.name} (${printable(source.path)}) to ${names}`)
+  const sums: Sums = { shipped: 0, present: 0, refused: 0, unreadable: 0, days: new Set(), problems: 0 }
+  const beganMs = systemClock.monotonic()
+  let toldAtMs = beganMs
+  const told = {
+    progressed(stream: Stream, shipped: number, present: number) {
+      if (systemClock.monotonic() - toldAtMs < tellEveryMs) return
+      toldAtMs = systemClock.monotonic()
+      say(`${whoOf(stream)}: ${counted(shipped, 'event')} shipped so far, ${present} already there`)
+    },
+    settled(stream: Stream, outcome: ArchiveOutcome) {
+      const { lines, isWhole } = add(sums, stream, outcome, source.name)
+      for (const line of lines) say(isWhole ? line : bad(line))
+    },
+  }
+  let isStopped = false
+  try {
+    await backfillFromArchive(config, readRequest, told, io.signal)
+  } catch (error) {
+    if (!isFailure(error) || !io.signal.aborted) throw error
+    isStopped = true
+    say('stopped; the same command goes on with it')
+  }
+  // Events that are shipped to stdout stay apart from the result.
+  const output = sinks.some(({ type }) => type === 'stdout') ? io.stderr : io.stdout
+  output.write(`${summaryOf(sums, (systemClock.monotonic() - beganMs) / 1000)}\n`)
+  return sums.problems > 0 && !isStopped ? exitCodes.failed : exitCodes.done
+}
+
+function whoOf({ zone, day, sink }: Stream): string {
+  return `${day}  zone ${zone} → ${printable(sink)}`
+}
+
+function add(
+  sums: Sums,
+  stream: Stream,
+  outcome: ArchiveOutcome,
+  source: string,
+): { readonly lines: string[]; readonly isWhole: boolean } {
+  const who = whoOf(stream)
+  if (outcome.as === 'empty') return { lines: [`${who}: no events on that day`], isWhole: true }
+  if (outcome.as === 'absent' || outcome.as === 'failed') {
+    sums.problems++
+    const why = outcome.as === 'absent' ? `not among the files of ${source}` : printable(outcome.error, 500)
+    const rest = outcome.as === 'failed' ? '; the rest for this sink is left: run it again' : ''
+    return { lines: [`${who}: ${why}${rest}`], isWhole: false }
+  }
+  const { shipped, present, refused, lines, damagedParts, where, leftOut } = outcome
+  sums.shipped += shipped
+  sums.present += present
+  sums.refused += refused
+  sums.unreadable += lines
+  const isWhole = leftOut === undefined && lines + damagedParts + refused === 0
+  if (leftOut === undefined) sums.days.add(stream.day)
+  if (!isWhole) sums.problems++
+  const text =
+    leftOut === undefined
+      ? [
+          `${counted(shipped, 'event')} shipped`,
+          `${present} already there`,
+          ...(refused > 0 ? [`${counted(refused, 'event')} refused (dead letters)`] : []),
+          ...(lines > 0 ? [`${counted(lines, 'line')} not readable`] : []),
+          ...(damagedParts > 0 ? [counted(damagedParts, 'damaged part')] : []),
+        ].join(', ')
+      : `left out: ${leftOut}`
+  return { lines: [`${who}: ${text}`, ...where.map((each) => `  ${printable(each, 300)}`)], isWhole }
+}
+
+function summaryOf({ days, shipped, present, refused, unreadable, problems }: Sums, seconds: number): string {
+  const parts = [
+    counted(days.size, 'day'),
+    `${counted(shipped, 'event')} shipped`,
+    `${present} already there`,
+    ...(refused > 0 ? [`${refused} refused`] : []),
+    `${counted(unreadable, 'line')} not readable`,
+    ...(problems > 0 ? [`${counted(problems, 'stream')} not whole`] : []),
+  ]
+  return `${parts.join(', ')}, in ${seconds.toFixed(1)} s`
+}

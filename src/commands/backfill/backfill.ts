@@ -1,0 +1,104 @@
+import type { Command } from 'commander'
+import type { BackfillDesk, BackfillRequest } from '../../assemble/tasks/backfill.ts'
+import type { Config } from '../../config/schema/schema.ts'
+import { daysBetween, type Day } from '../../domain/day.ts'
+import { collectNames, dayArgument } from '../arguments.ts'
+import { archiveRequestOf, runFromArchive } from './archive.ts'
+import { planLines } from './text.ts'
+import { serveBackfill } from './serve.ts'
+import type { BackfillView } from './view.ts'
+import { withDesk } from './desk.ts'
+import { registerBackfillChanges } from './change.ts'
+import { exitCodes, type Io } from '../io.ts'
+import { UsageError, type Registration } from '../registration.ts'
+import { chooseSinks, chooseZones } from '../selection.ts'
+import { paintFor } from '../terminal/terminal.ts'
+
+interface BackfillOptions {
+  readonly from?: Day
+  readonly to?: Day
+  readonly zone?: string[]
+  readonly sink?: string[]
+  readonly watch?: boolean
+  readonly source?: string
+}
+
+/** The store is asked for the streams of all backfills with every plan. */
+const mostStreams = 20_000
+
+const help = `
+With --source days are shipped from files, also such as the API no longer keeps. That runs here until
+it is done, also beside a run, and cannot be paused: stopped or killed, the same command goes on with
+it and ships nothing twice. Exit code 1 then means that a day is not among the files, or that
+something in them could not be read.
+
+Examples:
+  shieldlog backfill --from 2026-11-18 --to yesterday --watch
+  shieldlog backfill --source archive --sink siem --from 2026-10-01 --to 2026-10-31
+`
+
+export function registerBackfill(registration: Registration): void {
+  const { program, io, exit, load } = registration
+  const backfill = program
+    .command('backfill')
+    .description('read past days again and ship what is missing')
+    .option('--from <day>', 'first day: YYYY-MM-DD in UTC, today or yesterday', dayArgument)
+    .option('--to <day>', 'last day', dayArgument)
+    .option('--zone <zone>', 'only this zone; repeatable, takes comma lists', collectNames)
+    .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)
+    .option('--watch', 'show progress until it is done')
+    .option('--source <sink>', 'read the files of this file sink in place of the API; with --sink')
+    .addHelpText('after', help)
+    .action(async (options: BackfillOptions, command: Command) => {
+      const { source } = options
+      const { config } = load(command)
+      const readRequest = readRequestOf(config, options)
+      if (source !== undefined) {
+        exit(await runFromArchive(config, archiveRequestOf(config, source, readRequest, options), io))
+        return
+      }
+      exit(
+        await withDesk(config, io, (desk, view) => start({ config, readRequest, desk, view, io }, options)),
+      )
+    })
+  registerBackfillChanges(backfill, registration)
+}
+
+/** Throws UsageError. */
+function readRequestOf(config: Config, { from, to, zone, sink }: BackfillOptions): BackfillRequest {
+  if (from === undefined || to === undefined) {
+    const missing = from === undefined ? '--from <day>' : '--to <day>'
+    throw new UsageError(`required option '${missing}' not specified`)
+  }
+  if (from > to) throw new UsageError(`--from ${from} is after --to ${to}`)
+  const zones = chooseZones(config, zone)
+  const sinks = chooseSinks(config, sink).map(({ name }) => name)
+  const streams = (daysBetween(from, to) + 1) * zones.length * sinks.length
+  if (streams > mostStreams) {
+    const what = `--from ${from} --to ${to} asks for ${streams} streams (days × zones × sinks)`
+    throw new UsageError(`${what}; at most ${mostStreams} at once: name fewer days, zones or sinks`)
+  }
+  return { from, to, zones, sinks }
+}
+
+interface Start {
+  readonly config: Config
+  readonly readRequest: BackfillRequest
+  readonly desk: BackfillDesk
+  readonly view: BackfillView
+  readonly io: Io
+}
+
+async function start(
+  { config, readRequest, desk, view, io }: Start,
+  { watch = false }: BackfillOptions,
+): Promise<number> {
+  const plan = await desk.plan(readRequest, io.signal)
+  for (const line of planLines(plan, paintFor(io.stderr))) view.say(line)
+  if (plan.streams.every(({ state }) => state === 'left_out')) {
+    view.say('nothing of it can be read')
+    return exitCodes.failed
+  }
+  const { id } = await desk.add(plan)
+  return serveBackfill({ id, watch, said: id, config, desk, view, io })
+}

@@ -1,0 +1,76 @@
+import type { Command } from 'commander'
+import type { BackfillDesk } from '../../assemble/tasks/backfill.ts'
+import type { Backfill } from '../../domain/plan/backfill.ts'
+import { listText } from './text.ts'
+import { serveBackfill } from './serve.ts'
+import { withDesk } from './desk.ts'
+import { exitCodes } from '../io.ts'
+import { jsonResult } from '../terminal/json-result.ts'
+import type { Registration } from '../registration.ts'
+import { unknown } from '../selection.ts'
+import { paintFor } from '../terminal/terminal.ts'
+
+const changes = [
+  { name: 'pause', state: 'paused', description: 'let a backfill rest until it is resumed' },
+  { name: 'cancel', state: 'cancelled', description: 'end a backfill for good; what it shipped stays' },
+] as const
+
+export function registerBackfillChanges(backfill: Command, { io, exit, load }: Registration): void {
+  backfill
+    .command('list')
+    .description('backfills of the last 90 days, the oldest first')
+    .option('--json', 'as JSON, with progress by day')
+    .addHelpText('after', '\nExample:\n  shieldlog backfill list\n')
+    .action(async ({ json }: { json?: boolean }, command: Command) => {
+      const { config } = load(command, 'nothing')
+      const backfills = await withDesk(config, io, (desk) => desk.statuses())
+      const { width } = paintFor(io.stdout)
+      io.stdout.write(json === true ? jsonResult({ backfills }) : listText(backfills, width))
+    })
+  for (const { name, state, description } of changes) {
+    backfill
+      .command(name)
+      .description(description)
+      .argument('<id>', 'as `backfill list` shows it')
+      .addHelpText('after', `\nExample:\n  shieldlog backfill ${name} 5f0c1d2e3a\n`)
+      .action(async (id: string, _: unknown, command: Command) => {
+        const { config } = load(command, 'nothing')
+        const code = await withDesk(config, io, async (desk, view) => {
+          const found = await find(desk, id)
+          if (await desk.change(found.id, state)) return exitCodes.done
+          view.say(`backfill ${id} is ${(await find(desk, id)).state} already`)
+          return exitCodes.failed
+        })
+        if (code === exitCodes.done) io.stdout.write(`${id} ${state}\n`)
+        exit(code)
+      })
+  }
+  backfill
+    .command('resume')
+    .description('go on with a backfill that was paused or stopped')
+    .argument('<id>', 'as `backfill list` shows it')
+    .option('--watch', 'show progress until it is done')
+    .addHelpText('after', '\nExample:\n  shieldlog backfill resume 5f0c1d2e3a --watch\n')
+    .action(async (id: string, _: unknown, command: Command) => {
+      const { config } = load(command)
+      // `backfill` itself has the option too, and takes it wherever it stands.
+      const { watch = false } = command.optsWithGlobals<{ watch?: boolean }>()
+      const code = await withDesk(config, io, async (desk, view) => {
+        await find(desk, id)
+        if (await desk.change(id, 'running'))
+          return serveBackfill({ id, watch, said: `${id} running`, config, desk, view, io })
+        view.say(`backfill ${id} is ${(await find(desk, id)).state} already`)
+        return exitCodes.failed
+      })
+      exit(code)
+    })
+}
+
+/** Throws UsageError that names those there are. */
+async function find(desk: BackfillDesk, id: string): Promise<Backfill> {
+  const all = await desk.all()
+  const found = all.find((each) => each.id === id)
+  if (found !== undefined) return found
+  const known = all.map((each) => each.id)
+  throw unknown('backfill', id, 'is not known', known, known)
+}

@@ -1,0 +1,92 @@
+import type { BackfillDesk, BackfillLook, InPlace } from '../../assemble/tasks/backfill.ts'
+import { printable } from '../../domain/text/printable.ts'
+import { systemClock } from '../../clock.ts'
+import type { Config } from '../../config/schema/schema.ts'
+import { streamKey } from '../../domain/stream.ts'
+import { followBackfill } from './follow.ts'
+import { leftOutLines } from './text.ts'
+import type { BackfillView } from './view.ts'
+import { exitCodes, type Io } from '../io.ts'
+import { paintFor } from '../terminal/terminal.ts'
+
+export interface ServeJob {
+  readonly id: string
+  readonly watch: boolean
+  /** What goes to stdout once the backfill is under way. */
+  readonly said: string
+  readonly config: Config
+  readonly desk: BackfillDesk
+  readonly view: BackfillView
+  readonly io: Io
+}
+
+/**
+ * Leaves a backfill to the process that ships on the store, or reads it here where there is none. Returns the exit code:
+ * 1 where something of it was left out, given up, or not read to its end.
+ */
+export async function serveBackfill(job: ServeJob): Promise<number> {
+  const { id, watch, desk, view, io } = job
+  const holder = await desk.worker()
+  // Events that are shipped to stdout from here stay apart from the id.
+  const toStdout = holder === undefined && job.config.sinks.some(({ type }) => type === 'stdout')
+  ;(toStdout ? io.stderr : io.stdout).write(`${job.said}\n`)
+  if (holder === undefined) {
+    const served = await serveHere(job)
+    if (served.as === 'ended') return conclude(job, await desk.look(id), served)
+  }
+  view.say(`${printable((await desk.worker()) ?? holder ?? 'another process')} takes it`)
+  if (!watch) return leftOutCode(await desk.look(id))
+  const last = await followBackfill({ id, desk, view, clock: systemClock, needsWorker: true }, io.signal)
+  if (io.signal.aborted) return exitCodes.done
+  return conclude(job, last, { as: 'ended', givenUp: [] })
+}
+
+async function serveHere({ id, desk, view, io }: ServeJob): Promise<InPlace> {
+  const ended = new AbortController()
+  const signal = AbortSignal.any([io.signal, ended.signal])
+  view.say('no run works on this state: read here; what is left when this is stopped is left to the next run')
+  const following = followBackfill({ id, desk, view, clock: systemClock, needsWorker: false }, signal)
+  // It ends with the work, and its error is told by then.
+  following.catch(() => undefined)
+  try {
+    return await desk.runInPlace(id, io.signal)
+  } finally {
+    ended.abort()
+    await following
+    if (io.signal.aborted)
+      view.say(`stopped; the next run goes on with it, or: shieldlog backfill resume ${id}`)
+  }
+}
+
+function conclude(
+  { id, view, io }: ServeJob,
+  look: BackfillLook | undefined,
+  { givenUp }: Extract<InPlace, { as: 'ended' }>,
+): number {
+  if (look === undefined) {
+    view.say(`backfill ${id} is not in the store any more`)
+    return exitCodes.failed
+  }
+  const { width, bad } = paintFor(io.stderr)
+  const summary = view.end(look)
+  for (const line of leftOutLines(look.streams, width)) view.say(bad(line))
+  const queued = new Set(
+    look.streams.flatMap(({ stream, state }) => (state === 'queued' ? [streamKey(stream)] : [])),
+  )
+  for (const { planned, reason } of givenUp) {
+    const { zone, day, sink } = planned.stream
+    if (queued.has(streamKey(planned.stream)))
+      view.say(bad(`  ${day}  zone ${zone} → ${printable(sink)} given up: ${printable(reason, 500)}`))
+  }
+  view.say(summary)
+  if (queued.size === 0) return leftOutCode(look)
+  const remedy = `the next run tries again, or: shieldlog backfill resume ${id}`
+  if (look.backfill.state === 'running') view.say(remedy)
+  if (look.backfill.state === 'paused') view.say(`to go on: shieldlog backfill resume ${id}`)
+  return exitCodes.failed
+}
+
+function leftOutCode(look: BackfillLook | undefined): number {
+  const isWhole = look?.streams.every(({ state }) => state !== 'left_out') ?? false
+  return isWhole ? exitCodes.done : exitCodes.failed
+}

@@ -1,0 +1,139 @@
+import type { BackfillPlan } from '../../assemble/tasks/backfill.ts'
+import { printable } from '../../domain/text/printable.ts'
+import { daysBetween, type Day } from '../../domain/day.ts'
+import type { Backfilled } from '../../domain/plan/backfill.ts'
+import type { BackfillStatus } from '../../domain/plan/status.ts'
+import { secondText } from '../terminal/duration.ts'
+import { counted } from '../terminal/progress-text.ts'
+import { cut, tableLines, wrap } from '../terminal/table.ts'
+import type { Paint } from '../terminal/terminal.ts'
+
+const mostNamed = 5
+
+/** What a backfill is about to do, before it does it. */
+export function planLines(plan: BackfillPlan, paint: Paint): string[] {
+  const { from, to, zones, sinks, streams } = plan
+  const sizes = [
+    counted(daysBetween(from, to) + 1, 'day'),
+    counted(zones.length, 'zone'),
+    counted(sinks.length, 'sink'),
+  ]
+  const queued = streams.filter(({ state }) => state === 'queued')
+  const left = streams.length - queued.length
+  const days = Map.groupBy(queued, ({ stream }) => stream.day)
+  return [
+    `backfill from ${from} to ${to}: ${sizes.join(' × ')}`,
+    ...[...days].map(
+      ([day, own]) => `  ${day}  ${counted(own.length, 'stream')} queued, ${callsText(own, plan)}`,
+    ),
+    ...leftOutLines(streams, paint.width).map(paint.bad),
+    `in all ${counted(queued.length, 'stream')} queued, ${callsText(queued, plan)}${left === 0 ? '' : `; ${left} left out`}`,
+  ]
+}
+
+function callsText(queued: readonly Backfilled[], { estimate }: BackfillPlan): string {
+  let calls = 0
+  let unknown = 0
+  for (const { stream } of queued) {
+    const pages = estimate(stream)
+    if (pages === undefined) unknown++
+    else calls += pages
+  }
+  if (unknown === queued.length) return queued.length === 0 ? 'no requests' : 'nobody knows how many requests'
+  const more = unknown === 0 ? '' : ` and those of ${counted(unknown, 'stream')} of which nothing is known`
+  return `about ${counted(calls, 'request')}${more}`
+}
+
+/** Days that are not read, with the reason; days in a row that share it are one line. */
+export function leftOutLines(streams: readonly Backfilled[], width: number): string[] {
+  const byDay = new Map<string, { readonly day: Day; readonly reason: string; who: string[] }>()
+  const zones = new Set(streams.map(({ stream }) => stream.zone))
+  const sinks = new Set(streams.map(({ stream }) => stream.sink))
+  const groups = Map.groupBy(
+    streams.filter(({ state }) => state === 'left_out'),
+    ({ stream, reason }) => `${stream.day} ${reason}`,
+  )
+  for (const [key, own] of groups) {
+    const { stream, reason = '' } = own[0]!
+    byDay.set(key, { day: stream.day, reason, who: whoOf(own, zones.size, sinks.size) })
+  }
+  const runs: { from: Day; to: Day; readonly text: string }[] = []
+  const all = [...byDay.values()].sort((left, right) => (left.day < right.day ? -1 : 1))
+  for (const { day, reason, who } of all) {
+    const text = `${who.length === 0 ? '' : `${who.join(' ')} `}left out: ${printable(reason, 500)}`
+    const before = runs.find((run) => run.text === text && daysBetween(run.to, day) === 1)
+    if (before === undefined) runs.push({ from: day, to: day, text })
+    else before.to = day
+  }
+  return runs.flatMap(({ from, to, text }) =>
+    wrap(`${from === to ? from : `${from} to ${to}`}  ${text}`, '  ', width),
+  )
+}
+
+/** Nothing where all zones and all sinks are meant. */
+function whoOf(streams: readonly Backfilled[], allZones: number, allSinks: number): string[] {
+  const zones = [...new Set(streams.map(({ stream }) => stream.zone))]
+  const sinks = [...new Set(streams.map(({ stream }) => stream.sink))]
+  return [
+    ...(zones.length < allZones ? [`${zones.length === 1 ? 'zone' : 'zones'} ${named(zones)}`] : []),
+    ...(sinks.length < allSinks ? [`→ ${named(sinks)}`] : []),
+  ]
+}
+
+function named(names: readonly (number | string)[]): string {
+  const more = names.length - mostNamed
+  const told = names.slice(0, mostNamed).map((name) => printable(String(name)))
+  return `${told.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+export function listText(backfills: readonly BackfillStatus[], width: number): string {
+  if (backfills.length === 0) return 'no backfills\n'
+  const header = ['id', 'from', 'to', 'state', 'done', 'queued', 'left out', 'made at']
+  const rows = backfills.map(({ id, from, to, again, state, done, queued, leftOut, createdAt }) => [
+    printable(id),
+    from,
+    to,
+    again === true ? `${state}, again` : state,
+    String(done),
+    String(queued),
+    String(leftOut),
+    secondText(createdAt),
+  ])
+  return `${tableLines(header, rows, { width }).join('\n')}\n`
+}
+
+/** Backfills within the status of everything. */
+export function backfillLines(backfills: readonly BackfillStatus[], paint: Paint): string[] {
+  return backfills.flatMap(({ id, from, to, again, state, done, queued, leftOut, days, errors }) => {
+    const left = leftOut === 0 ? '' : `, ${leftOut} left out`
+    const head = `backfill ${printable(id)}, ${from} to ${to}${again === true ? ' again' : ''}: ${state}, ${done} of ${counted(done + queued + leftOut, 'stream')} done${left}`
+    const open = queued === 0 ? [] : days.filter((day) => day.queued > 0)
+    return [
+      leftOut === 0 ? cut(head, paint.width) : paint.bad(cut(head, paint.width)),
+      ...open.map((day) =>
+        cut(`  ${day.day}  ${pagesText(day)}, ${counted(day.events, 'event')}`, paint.width),
+      ),
+      ...errors
+        .slice(0, mostNamed)
+        .flatMap(({ zone, day, sink, code, message }) =>
+          wrap(
+            `zone ${zone} ${day} → ${printable(sink)}: ${code}: ${printable(message)}`,
+            '  ',
+            paint.width,
+          ).map(paint.bad),
+        ),
+    ]
+  })
+}
+
+export function pagesText({
+  pages,
+  expectedPages,
+}: {
+  readonly pages: number
+  readonly expectedPages?: number | undefined
+}): string {
+  return expectedPages === undefined
+    ? counted(pages, 'page')
+    : `${pages} of about ${counted(expectedPages, 'page')}`
+}

@@ -1,0 +1,189 @@
+import {
+  byDay,
+  summed,
+  type BackfillLook,
+  type DayProgress,
+  type StreamProgress,
+} from '../../assemble/tasks/backfill.ts'
+import { printable } from '../../domain/text/printable.ts'
+import type { Config } from '../../config/schema/schema.ts'
+import { streamKey } from '../../domain/stream.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { pagesText } from './text.ts'
+import { durationText } from '../terminal/duration.ts'
+import type { Io, Output } from '../io.ts'
+import { createLiveBlock } from '../terminal/live-block.ts'
+import { createPageRate } from './page-rate.ts'
+import { counted } from '../terminal/progress-text.ts'
+import { progressMode } from '../terminal/progress.ts'
+import { cut } from '../terminal/table.ts'
+import { paintFor } from '../terminal/terminal.ts'
+
+/** Progress of a backfill by day: drawn in place on a terminal, plain lines now and then elsewhere. */
+export interface BackfillView {
+  /** Where the log goes while something is drawn; absent where it may write by itself. */
+  readonly log: Output | undefined
+  /** A line for people, above what is drawn. */
+  say(line: string): void
+  /** How long to wait before the next look, ms. */
+  pauseMs(): number
+  show(look: BackfillLook): void
+  /** Shows it a last time and leaves that standing; returns what the whole of it did. */
+  end(look: BackfillLook): string
+}
+
+const redrawMs = 500
+const plainMs = { first: 2_000, later: 10_000, firstForMs: 20_000 }
+const usualColumns = 80
+const mostDays = 12
+const mostTroubles = 3
+const barWidth = 12
+
+export function createBackfillView(config: Config, io: Io, clock: Clock): BackfillView {
+  const mode = progressMode(config, io)
+  const output = io.stderr
+  const block = mode === 'live' ? createLiveBlock(output) : undefined
+  const rate = createPageRate()
+  const beganMs = clock.monotonic()
+  const remember = createMemory()
+  let printed = new Map<string, string>()
+  let hasEnded = false
+  const say = (line: string) => void (hasEnded ? output : (block ?? output)).write(`${line}\n`)
+
+  function printPlain(lines: ReadonlyMap<string, string>): void {
+    // What has not moved is not said again.
+    for (const [key, line] of lines) if (printed.get(key) !== line) say(line)
+    printed = new Map(lines)
+  }
+
+  function show(look: BackfillLook): void {
+    if (mode === 'quiet') return
+    const streams = remember(look.streams)
+    const total = summed(streams)
+    rate.add(total.pages, clock.monotonic())
+    const troubles = troublesOf(streams)
+    if (block === undefined) {
+      const days = byDay(streams).filter(({ pages, done }) => pages > 0 || done > 0)
+      printPlain(
+        new Map([
+          ...days.map((day) => [day.day, dayText(day)] as const),
+          ...troubles.map((t) => [t, t] as const),
+        ]),
+      )
+      return
+    }
+    const paint = paintFor(output)
+    // The last column of a terminal stays free: some of them wrap there.
+    const width = (output.columns === undefined || output.columns < 2 ? usualColumns : output.columns) - 1
+    const rows = dayRows(byDay(streams)).map((line) => cut(line, width))
+    const foot = [restText(total, rate.perSecond()), ...troubles].map((line) => cut(line, width))
+    block.draw([...rows, paint.dim(foot[0]!), ...foot.slice(1).map(paint.bad)])
+  }
+
+  return {
+    log: block && { write: (text) => block.write(text), isTTY: true },
+    say,
+    pauseMs() {
+      if (mode === 'live') return redrawMs
+      return clock.monotonic() - beganMs < plainMs.firstForMs ? plainMs.first : plainMs.later
+    },
+    show,
+    end(look) {
+      const { backfill, streams } = look
+      show(look)
+      hasEnded = true
+      const { done, queued, leftOut, pages, events } = summed(remember(streams))
+      const rest = [
+        ...(queued > 0 ? [`${counted(queued, 'stream')} not read`] : []),
+        ...(leftOut > 0 ? [`${leftOut} left out`] : []),
+      ]
+      const seconds = (clock.monotonic() - beganMs) / 1000
+      const took = seconds < 60 ? `${seconds.toFixed(1)} s` : durationText(seconds)
+      const did = `${counted(done, 'stream')} read, ${counted(pages, 'page')}, ${counted(events, 'event')} shipped`
+      return `backfill ${backfill.id} ${backfill.state}: ${[did, ...rest].join(', ')}, in ${took}`
+    },
+  }
+}
+
+/** A later scan of a stream overwrites what the store knows of this one: what was seen of it stays. */
+function createMemory(): (streams: readonly StreamProgress[]) => StreamProgress[] {
+  const seen = new Map<string, StreamProgress>()
+  return (streams) =>
+    streams.map((stream) => {
+      const before = seen.get(streamKey(stream.stream))
+      const isOverwritten = before?.state === 'done' || (stream.state === 'done' && stream.events === 0)
+      const now =
+        before === undefined || !isOverwritten
+          ? stream
+          : {
+              ...stream,
+              pages: Math.max(before.pages, stream.pages),
+              events: Math.max(before.events, stream.events),
+            }
+      seen.set(streamKey(stream.stream), now)
+      return now
+    })
+}
+
+function dayRows(days: readonly DayProgress[]): string[] {
+  const shown =
+    days.length <= mostDays ? days : days.filter(({ queued }) => queued > 0).slice(0, mostDays - 1)
+  const more = days.length - shown.length
+  return [
+    ...shown.map((day) =>
+      isLeftOut(day) ? `${day.day}  left out` : `${day.day}  ${bar(fractionOf(day))}  ${factsOf(day)}`,
+    ),
+    ...(more > 0 ? [`… and ${counted(more, 'more day')}`] : []),
+  ]
+}
+
+function dayText(day: DayProgress): string {
+  return `${day.day}: ${factsOf(day)}`
+}
+
+function factsOf(day: DayProgress): string {
+  if (isLeftOut(day)) return 'left out'
+  const { queued, done, leftOut, events, pages } = day
+  const read = queued === 0 ? counted(pages, 'page') : pagesText(day)
+  const left = leftOut === 0 ? '' : `, ${leftOut} left out`
+  return `${read}, ${counted(events, 'event')}, ${done} of ${counted(done + queued, 'stream')}${left}`
+}
+
+function isLeftOut({ queued, done }: DayProgress): boolean {
+  return queued === 0 && done === 0
+}
+
+function fractionOf({ pages, expectedPages, queued, done }: DayProgress): number {
+  if (queued === 0) return 1
+  return expectedPages === undefined ? done / (done + queued) : Math.min(1, pages / expectedPages)
+}
+
+function bar(fraction: number): string {
+  const filled = Math.round(fraction * barWidth)
+  return `${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)} ${String(Math.floor(fraction * 100)).padStart(3)} %`
+}
+
+function restText(
+  { queued, pages, expectedPages }: Omit<DayProgress, 'day'>,
+  perSecond: number | undefined,
+): string {
+  if (queued === 0) return 'nothing left'
+  if (perSecond === undefined) return 'beginning'
+  const rate = `${perSecond.toFixed(perSecond < 10 ? 1 : 0)} pages/s`
+  if (expectedPages === undefined || perSecond === 0) return rate
+  return `${rate}, about ${durationText(Math.max(0, expectedPages - pages) / perSecond)} left`
+}
+
+function troublesOf(streams: readonly StreamProgress[]): string[] {
+  const failing = streams.flatMap(({ stream, trouble }) =>
+    trouble === undefined
+      ? []
+      : [
+          `zone ${stream.zone} ${stream.day} → ${printable(stream.sink)}: ${trouble.code}: ${printable(trouble.message, 300)}`,
+        ],
+  )
+  const more = failing.length - mostTroubles
+  return more > 0
+    ? [...failing.slice(0, mostTroubles), `… and ${counted(more, 'more stream')} failing`]
+    : failing
+}

@@ -1,0 +1,113 @@
+import type { Command } from 'commander'
+import {
+  withDeadLetterDesk,
+  type DeadLetterCount,
+  type DeadLetterDesk,
+} from '../../assemble/tasks/dead-letters.ts'
+import type { Config } from '../../config/schema/schema.ts'
+import type { DeadLetter } from '../../domain/event/delivery.ts'
+import { collectNames, dayArgument } from '../arguments.ts'
+import type { Io } from '../io.ts'
+import type { Registration } from '../registration.ts'
+import { unknown } from '../selection.ts'
+
+/** Which dead letters a command is about; all where nothing is named. */
+export interface DeadLetterChoice {
+  readonly sink?: string[]
+  readonly zone?: string[]
+  readonly day?: string
+  readonly json?: boolean
+}
+
+/** What a command that changes dead letters works with. */
+export interface DeadLetterWork<Options> {
+  readonly config: Config
+  readonly desk: DeadLetterDesk
+  readonly chosen: readonly DeadLetterCount[]
+  readonly options: Options
+  readonly io: Io
+}
+
+/** Has a command do its work on the dead letters that its options choose; the work gives the exit code. */
+export function workOnDeadLetters<Options extends DeadLetterChoice>(
+  command: Command,
+  { io, exit, load }: Registration,
+  work: (on: DeadLetterWork<Options>) => Promise<number>,
+): void {
+  withDeadLetterChoice(command).action(async (options: Options, parsed: Command) => {
+    const { config } = load(parsed, 'nothing')
+    const code = await withDeadLetterDesk(config, async (desk) => {
+      const chosen = chosenOf(config, await desk.counts(), options)
+      return work({ config, desk, chosen, options, io })
+    })
+    exit(code)
+  })
+}
+
+/** The options that choose dead letters. */
+export function withDeadLetterChoice(command: Command): Command {
+  return command
+    .option('--sink <sink>', 'only of this sink; repeatable, takes comma lists', collectNames)
+    .option('--zone <zone>', 'only of this zone: id or name; repeatable, takes comma lists', collectNames)
+    .option('--day <day>', 'only of this day: YYYY-MM-DD in UTC, today or yesterday', dayArgument)
+    .option('--json', 'as JSON')
+}
+
+/**
+ * What is chosen of all that there is. A sink or zone that left the configuration may have dead letters still. Throws
+ * UsageError for one that is neither configured nor has any.
+ */
+export function chosenOf<DeadLetters extends { zone: number; day: string; sink: string }>(
+  config: Config,
+  all: readonly DeadLetters[],
+  { sink, zone, day }: DeadLetterChoice,
+): DeadLetters[] {
+  const zones = config.accounts.flatMap((account) => account.zones)
+  const sinks = new Set([...config.sinks.map(({ name }) => name), ...all.map((each) => each.sink)])
+  for (const name of sink ?? [])
+    if (!sinks.has(name)) throw unknown('--sink', name, 'is not known', [...sinks], [...sinks])
+  const ids = zone?.flatMap((name) => {
+    const known = zones.filter((each) => each.name === name || String(each.id) === name).map(({ id }) => id)
+    const kept = all.filter((each) => String(each.zone) === name).map((each) => each.zone)
+    const found = [...known, ...kept]
+    if (found.length > 0) return found
+    const names = [...zones.map(({ id }) => String(id)), ...all.map((each) => String(each.zone))]
+    throw unknown('--zone', name, 'is not known', [...new Set(names)], [...new Set(names)])
+  })
+  return all.filter(
+    (each) =>
+      (sink === undefined || sink.includes(each.sink)) &&
+      (ids === undefined || ids.includes(each.zone)) &&
+      (day === undefined || day === each.day),
+  )
+}
+
+/** How many there are of each sink and reason. */
+export function countsOf(deadLetters: readonly Pick<DeadLetter, 'sink' | 'reason'>[]) {
+  return [...Map.groupBy(deadLetters, ({ sink }) => sink)].flatMap(([sink, own]) =>
+    [...Map.groupBy(own, ({ reason }) => reason)].map(([reason, some]) => ({
+      sink,
+      reason,
+      count: some.length,
+    })),
+  )
+}
+
+/** `siem: 3 refused, 1 too_large`, a line for each sink. */
+export function countLines(counts: readonly Pick<DeadLetterCount, 'sink' | 'reason' | 'count'>[]): string[] {
+  return [...Map.groupBy(counts, ({ sink }) => sink)].map(([sink, own]) => {
+    const reasons = Map.groupBy(own, ({ reason }) => reason)
+    return `${sink}: ${[...reasons].map(([reason, some]) => `${totalOf(some)} ${reason}`).join(', ')}`
+  })
+}
+
+export function totalOf(counts: readonly { readonly count: number }[]): number {
+  let total = 0
+  for (const { count } of counts) total += count
+  return total
+}
+
+/** `1 dead letter`, `12 dead letters`. */
+export function deadLettersText(count: number): string {
+  return `${count} dead ${count === 1 ? 'letter' : 'letters'}`
+}

@@ -1,0 +1,58 @@
+import type { Command } from 'commander'
+import { listDeadLetters } from '../../assemble/tasks/dead-letters.ts'
+import { printable } from '../../domain/text/printable.ts'
+import type { DeadLetter } from '../../domain/event/delivery.ts'
+import { chosenOf, countLines, countsOf, withDeadLetterChoice, type DeadLetterChoice } from './choice.ts'
+import { registerDrop } from './drop.ts'
+import { registerReplay } from './replay.ts'
+import { secondText } from '../terminal/duration.ts'
+import { jsonResult } from '../terminal/json-result.ts'
+import type { Registration } from '../registration.ts'
+import { tableLines } from '../terminal/table.ts'
+import { paintFor } from '../terminal/terminal.ts'
+
+export function registerDeadLetters(registration: Registration): void {
+  const { program, io, load } = registration
+  const deadLetters = program
+    .command('dead-letters')
+    .description('events that a sink refused')
+    .addHelpText('after', '\nExample:\n  shieldlog dead-letters list\n')
+  withDeadLetterChoice(deadLetters.command('list'))
+    .description('what sinks refused, and why; oldest first')
+    .addHelpText('after', '\nExample:\n  shieldlog dead-letters list --sink siem\n')
+    .action(async (options: DeadLetterChoice, command: Command) => {
+      const { config } = load(command, 'nothing')
+      const deadLetters = chosenOf(config, await listDeadLetters(config), options)
+      io.stdout.write(
+        options.json === true ? listJson(deadLetters) : listText(deadLetters, paintFor(io.stdout).width),
+      )
+    })
+  registerReplay(deadLetters, registration)
+  registerDrop(deadLetters, registration)
+}
+
+function listJson(deadLetters: readonly DeadLetter[]): string {
+  return jsonResult({
+    deadLetters: deadLetters.map(({ event: _event, at, ...deadLetter }) => ({
+      ...deadLetter,
+      at: new Date(at).toISOString(),
+    })),
+    counts: countsOf(deadLetters),
+  })
+}
+
+function listText(deadLetters: readonly DeadLetter[], width: number): string {
+  if (deadLetters.length === 0) return 'no dead letters\n'
+  const rows = deadLetters.map(({ at, zone, day, sink, reason, id, answer }) => [
+    secondText(new Date(at).toISOString()),
+    String(zone),
+    printable(day),
+    printable(sink),
+    reason,
+    printable(id, 40),
+    printable(answer, 300),
+  ])
+  const header = ['refused at', 'zone', 'day', 'sink', 'reason', 'event', 'answer']
+  const counts = countLines(countsOf(deadLetters)).map((line) => printable(line))
+  return `${[...tableLines(header, rows, { width }), '', ...counts].join('\n')}\n`
+}

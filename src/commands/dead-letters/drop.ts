@@ -1,0 +1,62 @@
+import type { Command } from 'commander'
+import { printable } from '../../domain/text/printable.ts'
+import {
+  countLines,
+  deadLettersText,
+  totalOf,
+  workOnDeadLetters,
+  type DeadLetterChoice,
+  type DeadLetterWork,
+} from './choice.ts'
+import { exitCodes } from '../io.ts'
+import { jsonResult } from '../terminal/json-result.ts'
+import { UsageError, type Registration } from '../registration.ts'
+
+type Options = DeadLetterChoice & { readonly yes?: boolean }
+
+export function registerDrop(parent: Command, registration: Registration): void {
+  const command = parent
+    .command('drop')
+    .description('give dead letters up for good')
+    .option('--yes', 'do not ask')
+    .addHelpText(
+      'after',
+      `
+A sink that is named is not asked about. Without --sink a person at a terminal is asked, and anybody
+else has to say --yes. The events stay known: no run ships them again, and audit counts them as
+dropped, not as missing. Only their number is kept: audit --deep --repair of a day that lacks more
+lines than that brings all of them back, the dropped ones too.
+
+Example:
+  shieldlog dead-letters drop --sink siem
+`,
+    )
+  workOnDeadLetters(command, registration, drop)
+}
+
+async function drop(on: DeadLetterWork<Options>): Promise<number> {
+  const { desk, chosen, options, io } = on
+  const groups = await desk.groups(chosen)
+  if (groups.length > 0 && !(await isAgreed(on))) {
+    io.stderr.write('nothing was dropped\n')
+    return exitCodes.failed
+  }
+  const dropped = (await desk.drop(groups, io.signal)).flatMap(({ sink, counts }) =>
+    [...counts].map(([reason, count]) => ({ sink, reason, count })),
+  )
+  const lines = countLines(dropped).map((line) => `dropped of ${printable(line)}\n`)
+  const text = lines.length === 0 ? 'no dead letters\n' : lines.join('')
+  io.stdout.write(options.json === true ? jsonResult({ dropped }) : text)
+  return exitCodes.done
+}
+
+/** Throws UsageError where nobody can be asked. */
+async function isAgreed({ chosen, options, io }: DeadLetterWork<Options>): Promise<boolean> {
+  if (options.yes === true || options.sink !== undefined) return true
+  const lines = countLines(chosen).map((line) => printable(line))
+  const what = `${deadLettersText(totalOf(chosen))} (${lines.join('; ')})`
+  if (io.ask === undefined)
+    throw new UsageError(`this would drop ${what}: name the sink with --sink, or say --yes`)
+  const answer = await io.ask(`drop ${what} for good? [y/N] `)
+  return /^y(?:es)?$/i.test(answer.trim())
+}

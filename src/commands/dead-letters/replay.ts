@@ -1,0 +1,87 @@
+import type { Command } from 'commander'
+import type { SinkReplay } from '../../assemble/tasks/dead-letters.ts'
+import { printable } from '../../domain/text/printable.ts'
+import { systemClock } from '../../clock.ts'
+import {
+  deadLettersText,
+  totalOf,
+  workOnDeadLetters,
+  type DeadLetterChoice,
+  type DeadLetterWork,
+} from './choice.ts'
+import { exitCodes } from '../io.ts'
+import { jsonResult } from '../terminal/json-result.ts'
+import type { Registration } from '../registration.ts'
+
+const tellEveryMs = 5_000
+
+export function registerReplay(parent: Command, registration: Registration): void {
+  const command = parent
+    .command('replay')
+    .description('deliver dead letters to their sinks again; those that are taken go')
+    .addHelpText(
+      'after',
+      `
+Fix the destination first, or the configuration. What the sink refuses again stays, with the newer
+reason (exit code 1). The kept event is what is sent: in the format of today, and redacted as it was
+when it was refused and as the configuration wants it today. It may be stopped and started again at
+any moment, also while a run ships on the same state.
+
+Example:
+  shieldlog dead-letters replay --sink siem
+`,
+    )
+  workOnDeadLetters(command, registration, replay)
+}
+
+async function replay({
+  config,
+  desk,
+  chosen,
+  options,
+  io,
+}: DeadLetterWork<DeadLetterChoice>): Promise<number> {
+  const total = totalOf(chosen)
+  if (total > 0) io.stderr.write(`replaying ${deadLettersText(total)}\n`)
+  let [done, toldAtMs] = [0, systemClock.monotonic()]
+  const progressed = (_sink: string, tried: number) => {
+    done += tried
+    if (systemClock.monotonic() - toldAtMs < tellEveryMs) return
+    toldAtMs = systemClock.monotonic()
+    io.stderr.write(`${done} of ${total}\n`)
+  }
+  const results = await desk.replay(await desk.groups(chosen), progressed, io.signal)
+  // Events that a replay ships to stdout stay apart from what is said of it.
+  const isToStdout = config.sinks.some(
+    ({ type, name }) => type === 'stdout' && results.some(({ sink }) => sink === name),
+  )
+  const output = isToStdout ? io.stderr : io.stdout
+  output.write(options.json === true ? replayJson(results) : replayText(results))
+  if (io.signal.aborted) return exitCodes.done
+  const isWhole = results.every(({ refused, left }) => refused.size === 0 && left === 0)
+  return isWhole ? exitCodes.done : exitCodes.failed
+}
+
+function replayJson(results: readonly SinkReplay[]): string {
+  const sinks = results.map(({ refused, ...rest }) => ({
+    ...rest,
+    refusedAgain: Object.fromEntries(refused),
+  }))
+  return jsonResult({ sinks })
+}
+
+function replayText(results: readonly SinkReplay[]): string {
+  if (results.length === 0) return 'no dead letters\n'
+  const lines = results.map(({ sink, delivered, refused, gone, left, error }) => {
+    const reasons = [...refused].map(([reason, count]) => `${count} refused again (${reason})`)
+    const parts = [
+      `${delivered} delivered`,
+      ...reasons,
+      ...(gone > 0 ? [`${gone} settled already`] : []),
+      ...(left > 0 ? [`${left} left as they were`] : []),
+    ]
+    return `${printable(sink)}: ${parts.join(', ')}${error === undefined ? '' : `: ${printable(error)}`}`
+  })
+  const isRefused = results.some(({ refused }) => refused.size > 0)
+  return `${[...lines, ...(isRefused ? ['why: dead-letters list'] : [])].join('\n')}\n`
+}

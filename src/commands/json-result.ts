@@ -1,6 +1,0 @@
-import { inertJson } from '../domain/json-text.ts'
-
-/** A result as indented JSON, with nothing in it that acts on a terminal. */
-export function jsonResult(value: unknown): string {
-  return `${inertJson(JSON.stringify(value, null, 2))}\n`
-}

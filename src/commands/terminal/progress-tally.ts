@@ -1,0 +1,56 @@
+import type { Config } from '../../config/schema/schema.ts'
+import type { InternalEvent } from '../../domain/internal-event.ts'
+import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
+
+/** What was shipped of one zone to one sink since the start. */
+export interface RouteTally {
+  readonly zone: number
+  /** For people: `101 (shop)`. */
+  readonly title: string
+  readonly sink: string
+  readonly pages: number
+  readonly delivered: number
+  /** Absent until the store was read. */
+  readonly lagSeconds?: number
+}
+
+export interface Tally {
+  count(internalEvent: InternalEvent): void
+  learnLags(snapshot: StateSnapshot): void
+  /** By zone, then sink, in the order of the configuration. */
+  routes(): readonly RouteTally[]
+}
+
+type Counted = { -readonly [Key in keyof RouteTally]: RouteTally[Key] }
+
+export function createTally(config: Config): Tally {
+  const routes = new Map<string, Counted>()
+  for (const { zones } of config.accounts) {
+    for (const { id, name } of zones) {
+      const title = name === '' || name === String(id) ? String(id) : `${id} (${name})`
+      for (const { name: sink } of config.sinks)
+        routes.set(keyOf({ zone: id, sink }), { zone: id, title, sink, pages: 0, delivered: 0 })
+    }
+  }
+  return {
+    count(internalEvent) {
+      if (internalEvent.name !== 'PageFetched' && internalEvent.name !== 'PageCommitted') return
+      // A reload may bring zones that are not shown here.
+      const route = routes.get(keyOf(internalEvent.stream))
+      if (route === undefined) return
+      if (internalEvent.name === 'PageFetched') route.pages++
+      else route.delivered += internalEvent.delivered
+    },
+    learnLags(snapshot) {
+      for (const state of snapshot.routes) {
+        const route = routes.get(keyOf(state))
+        if (route !== undefined) route.lagSeconds = state.lagSeconds
+      }
+    },
+    routes: () => [...routes.values()],
+  }
+}
+
+function keyOf({ zone, sink }: { readonly zone: number; readonly sink: string }): string {
+  return `${zone} ${sink}`
+}

@@ -1,0 +1,105 @@
+import type { Daemon } from '../../assemble/daemon/daemon.ts'
+import type { Config } from '../../config/schema/schema.ts'
+import type { InternalEvent } from '../../domain/internal-event.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Io, Output } from '../io.ts'
+import { createLiveBlock } from './live-block.ts'
+import { createTally } from './progress-tally.ts'
+import { blockLines, plainLines, summaryLine } from './progress-text.ts'
+import { paintFor } from './terminal.ts'
+
+/** `live`: a table drawn in place. `plain`: lines now and then. `quiet`: the summary alone. */
+export type ProgressMode = 'live' | 'plain' | 'quiet'
+
+/** Pages, events and lag per zone while a command ships, and a summary at its end. */
+export interface Progress {
+  readonly mode: ProgressMode
+  readonly watch: (internalEvent: InternalEvent) => void
+  /** Where the log goes while a table is drawn; absent where it may write by itself. */
+  readonly log: Output | undefined
+  /** A line for people, above the table. */
+  say(line: string): void
+  /** Shows until the signal aborts. Never rejects. */
+  follow(daemon: Daemon, signal: AbortSignal): Promise<void>
+  /** Nothing is said after it. */
+  end(): void
+}
+
+const redrawMs = 250
+/** The store is read for the lag; the counts come for nothing. */
+const lagEveryMs = 1_000
+const usualColumns = 80
+/** Plain lines are dense while somebody may be looking, and sparse in the log of a long run. */
+const plainMs = { first: 2_000, later: 10_000, firstForMs: 20_000 }
+
+/**
+ * A sink that writes to stdout may have its lines on the same terminal, through a pipe even: nothing is drawn in place
+ * over them.
+ */
+export function progressMode({ sinks, log }: Config, { stdout, stderr }: Io): ProgressMode {
+  const toStdout = sinks.some(({ type }) => type === 'stdout')
+  if (toStdout) return stdout.isTTY === true ? 'quiet' : 'plain'
+  return stderr.isTTY === true && log.format !== 'json' ? 'live' : 'plain'
+}
+
+export function createProgress(config: Config, io: Io, clock: Clock): Progress {
+  const mode = progressMode(config, io)
+  const output = io.stderr
+  const tally = createTally(config)
+  const block = mode === 'live' ? createLiveBlock(output) : undefined
+  const beganMs = clock.monotonic()
+  let printed = new Map<string, number>()
+
+  function show(): void {
+    const routes = tally.routes()
+    block?.draw(blockLines(routes, paintFor(output), output.columns ?? usualColumns))
+    if (mode !== 'plain') return
+    // What has not moved is not said again.
+    const moved = routes.filter(({ title, sink, pages }) => printed.get(`${title} ${sink}`) !== pages)
+    if (moved.length > 0) for (const line of plainLines(routes)) output.write(`${line}\n`)
+    printed = new Map(routes.map(({ title, sink, pages }) => [`${title} ${sink}`, pages]))
+  }
+
+  function pauseMs(): number {
+    if (mode === 'live') return redrawMs
+    return clock.monotonic() - beganMs < plainMs.firstForMs ? plainMs.first : plainMs.later
+  }
+
+  async function learnLags(daemon: Daemon): Promise<void> {
+    const snapshot = await snapshotOf(daemon)
+    if (snapshot !== undefined) tally.learnLags(snapshot)
+  }
+
+  return {
+    mode,
+    watch: (internalEvent) => tally.count(internalEvent),
+    log: block && { write: (text) => block.write(text), isTTY: true },
+    say: (line) => void (block ?? output).write(`${line}\n`),
+    async follow(daemon, signal) {
+      if (mode === 'quiet') return
+      let readAtMs = -Infinity
+      while (!signal.aborted) {
+        await clock.sleep(pauseMs(), signal).catch(() => undefined)
+        if (signal.aborted) break
+        if (clock.monotonic() - readAtMs >= lagEveryMs) {
+          readAtMs = clock.monotonic()
+          await learnLags(daemon)
+        }
+        show()
+      }
+      await learnLags(daemon)
+    },
+    end() {
+      show()
+      output.write(`${summaryLine(tally.routes(), (clock.monotonic() - beganMs) / 1000)}\n`)
+    },
+  }
+}
+
+/** Undefined before the state is open, and while it does not answer: the log says why. */
+async function snapshotOf(daemon: Daemon) {
+  return daemon
+    .engine()
+    ?.snapshot()
+    .catch(() => undefined)
+}

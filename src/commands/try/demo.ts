@@ -1,0 +1,118 @@
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { printable } from '../../domain/text/printable.ts'
+import { systemClock } from '../../clock.ts'
+import { loadConfig, type Loaded } from '../../config/load/load.ts'
+import { dayOf } from '../../domain/day.ts'
+import type { InternalEvent } from '../../domain/internal-event.ts'
+import { startSimulator, type Simulator } from '../../simulator/simulator.ts'
+import { atLeastOne } from '../arguments.ts'
+import { compareWithApi, comparisonLine, firstLineBelow, sampleLines } from './demo-files.ts'
+import type { Io } from '../io.ts'
+import type { Registration } from '../registration.ts'
+import { run } from '../run.ts'
+
+export function registerDemo({ program, io, exit }: Registration): void {
+  program
+    .command('demo')
+    .description('the whole thing against the simulator: no key, file or server needed')
+    .option('--seconds <number>', 'end by itself after so long; else at Ctrl-C', atLeastOne)
+    .addHelpText('after', '\nExample:\n  shieldlog demo --seconds 15\n')
+    .action(async ({ seconds }: { seconds?: number }) => exit(await demo(seconds, io)))
+}
+
+const zones = [
+  { id: 101, name: 'shop' },
+  { id: 102, name: 'blog' },
+]
+const zoneIds = zones.map(({ id }) => id)
+const accessKey = 'demo'
+const perSecond = 5
+/** Of each zone, on each of three days: enough for several pages, read within a second or two. */
+const history = { events: 500, pageSize: 200 }
+
+export async function demo(seconds: number | undefined, io: Io): Promise<number> {
+  const folder = await mkdtemp(join(tmpdir(), 'shieldlog-demo-'))
+  const events = join(folder, 'events')
+  const simulator = await startSimulator({
+    zones: zoneIds,
+    accessKey,
+    days: history.events,
+    pageSize: history.pageSize,
+    live: { ratePerSecond: perSecond },
+  })
+  const ending = endAfter(seconds, io.signal)
+  try {
+    for (const line of greeting(simulator, events, seconds)) io.stderr.write(`${line}\n`)
+    const load = () => loadDemo(simulator, folder, events)
+    const demoIo = { ...io, signal: ending.signal }
+    const code = await run(load, { once: false, progress: 'always', watch: showSample(events) }, demoIo)
+    const compared = await compareWithApi(events, simulator, zoneIds)
+    io.stderr.write(`${comparisonLine(compared)}\n`)
+    return code
+  } finally {
+    ending.cancel()
+    await simulator.close()
+    io.stderr.write(`what was shipped stays in ${events}; to remove it: rm -r ${folder}\n`)
+  }
+}
+
+function loadDemo(simulator: Simulator, folder: string, events: string): Loaded {
+  const overrides = {
+    'api.baseUrl': simulator.url,
+    'api.accessKey': accessKey,
+    zones: JSON.stringify(zones),
+    'poll.everySeconds': '1',
+    state: `sqlite:${join(folder, 'shieldlog.db')}`,
+    sinks: JSON.stringify([{ name: 'archive', type: 'file', path: events }]),
+    'server.port': '0',
+    'log.level': 'warn',
+  }
+  return loadConfig({ argv: { overrides }, env: {}, cwd: folder })
+}
+
+function greeting(simulator: Simulator, events: string, seconds: number | undefined): string[] {
+  const named = zones.map(({ id, name }) => `${id} (${name})`).join(' and ')
+  const today = dayOf(systemClock.now())
+  return [
+    `API      ${simulator.url}, simulated, with zones ${named}`,
+    `         three days of events, and ${perSecond} new ones a second in each zone`,
+    `events   ${events}`,
+    `watch    tail -F ${events}/zone=${zoneIds[0]}/day=${today}/*.ndjson`,
+    `ends     ${seconds === undefined ? 'with Ctrl-C' : `after ${seconds} seconds, or with Ctrl-C`}`,
+    '',
+  ]
+}
+
+/** Shows the address of the server, and the first event that was shipped. */
+function showSample(events: string): (internalEvent: InternalEvent, say: (line: string) => void) => void {
+  let shown = false
+  return (internalEvent, say) => {
+    if (internalEvent.name === 'ServerListening') say(`metrics  ${internalEvent.address}/metrics\n`)
+    if (shown || internalEvent.name !== 'PageCommitted' || internalEvent.delivered === 0) return
+    shown = true
+    const line = firstLineBelow(events)
+    if (line === undefined) return
+    say('the first event shipped, as it stands in the file (labels and log left out):')
+    for (const text of sampleLines(line)) say(`  ${printable(text)}`)
+    say('')
+  }
+}
+
+/** Aborts with the given signal, or when the time is over; the reason is for people. */
+function endAfter(
+  seconds: number | undefined,
+  signal: AbortSignal,
+): { readonly signal: AbortSignal; cancel(): void } {
+  const end = new AbortController()
+  const cancelled = new AbortController()
+  signal.addEventListener('abort', () => end.abort(signal.reason), { signal: cancelled.signal })
+  if (signal.aborted) end.abort(signal.reason)
+  if (seconds !== undefined)
+    void systemClock.sleep(seconds * 1000, cancelled.signal).then(
+      () => end.abort(`${seconds} seconds are over`),
+      () => undefined,
+    )
+  return { signal: end.signal, cancel: () => cancelled.abort() }
+}

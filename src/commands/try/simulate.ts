@@ -1,0 +1,173 @@
+import { Option } from 'commander'
+import { systemClock } from '../../clock.ts'
+import { messageOf } from '../../domain/failure.ts'
+import { dayOf, daysFrom, firstReadable } from '../../domain/day.ts'
+import { scenarios } from '../../simulator/faults/scenarios.ts'
+import { startSimulator, type Simulator, type SimulatorOptions } from '../../simulator/simulator.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { idList, nameList, wholeNumber } from '../arguments.ts'
+import type { Registration } from '../registration.ts'
+
+export interface SimulateOptions {
+  /** Address to listen on. */
+  readonly host?: string
+  /** 0 takes a free one. */
+  readonly port?: number
+  readonly zones?: readonly number[]
+  /** How many days back from today, today included, hold entries. */
+  readonly days?: number
+  /** Entries that each zone holds on each of these days from the start. */
+  readonly entries?: number
+  /** New entries per second and zone. */
+  readonly rate?: number
+  readonly pageSize?: number
+  readonly order?: NonNullable<SimulatorOptions['order']>
+  readonly firstPage?: string
+  readonly lastToken?: NonNullable<SimulatorOptions['lastToken']>
+  readonly accessKey?: string
+  readonly seed?: number
+  readonly latencyMs?: number
+  /** Names of scenarios. */
+  readonly faults?: readonly string[]
+}
+
+export function registerSimulate({ program, io, exit }: Registration): void {
+  program
+    .command('simulate')
+    .description('serve the simulator of the API and print its address')
+    .option('--host <address>', 'address to listen on; 0.0.0.0: all of this host', '127.0.0.1')
+    .option('--port <number>', 'port to listen on; 0 takes a free one', wholeNumber, 0)
+    .option('--zones <ids>', 'zones, as a comma list', idList, [101, 102])
+    .option('--days <number>', 'readable days that hold entries', wholeNumber, 3)
+    .option('--entries <number>', 'entries of each zone and day', wholeNumber, 1000)
+    .option('--rate <number>', 'new entries per second and zone', Number, 1)
+    .option('--page-size <number>', 'entries of a page', wholeNumber, 1000)
+    .addOption(
+      new Option('--order <order>', 'order of a listing')
+        .choices(['oldest-first', 'newest-first', 'unordered'])
+        .default('oldest-first'),
+    )
+    .option('--first-page <form>', 'form of the first page: omit, empty, any, or a literal', 'omit')
+    .addOption(
+      new Option('--last-token <form>', 'token of the last page')
+        .choices(['empty', 'null', 'repeated', 'real'])
+        .default('empty'),
+    )
+    .option('--access-key <key>', 'key that requests must carry', 'simulator')
+    .option('--seed <number>', 'seed of the entries', wholeNumber, 1)
+    .option('--latency-ms <number>', 'time that each answer takes', wholeNumber, 0)
+    .option('--faults <names>', 'faults, as a comma list; a wrong name lists all', nameList, [])
+    .addHelpText('after', '\nExample:\n  shieldlog simulate --port 8090 --zones 101 --order newest-first\n')
+    .action(async (options: SimulateOptions) => {
+      const output = { write: (line: string) => void io.stdout.write(`${line}\n`) }
+      exit(await simulate(options, output, systemClock, io.signal))
+    })
+}
+
+const defaults = {
+  host: '127.0.0.1',
+  port: 0,
+  zones: [101, 102],
+  days: 3,
+  entries: 1000,
+  rate: 1,
+  pageSize: 1000,
+  order: 'oldest-first',
+  firstPage: 'omit',
+  lastToken: 'empty',
+  accessKey: 'simulator',
+  seed: 1,
+  latencyMs: 0,
+  faults: [],
+} satisfies Required<SimulateOptions>
+
+const usualReadableDays = 3
+
+/** Serves until the signal aborts. Resolves with the exit code: 0, 1 when it cannot listen, 2 for a wrong option. */
+export async function simulate(
+  options: SimulateOptions,
+  output: { write(line: string): void },
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<number> {
+  const chosen: Required<SimulateOptions> = { ...defaults, ...options }
+  const fault = faultOf(chosen)
+  if (fault !== undefined) {
+    output.write(fault)
+    return 2
+  }
+  let simulator: Simulator
+  try {
+    simulator = await startSimulator(simulatorOptions(chosen, clock))
+  } catch (error) {
+    output.write(messageOf(error))
+    return error instanceof RangeError ? 2 : 1
+  }
+  for (const name of chosen.faults) {
+    for (const rule of scenarios[name] ?? []) simulator.fail(rule)
+  }
+  for (const line of greeting(simulator.url, chosen)) output.write(line)
+  await aborted(signal)
+  await simulator.close()
+  return 0
+}
+
+function faultOf(options: Required<SimulateOptions>): string | undefined {
+  const unknown = options.faults.find((name) => !Object.hasOwn(scenarios, name))
+  if (unknown !== undefined) {
+    return `faults: there is no ${unknown}; there are ${Object.keys(scenarios).join(', ')}`
+  }
+  if (options.zones.length === 0) return 'zones: there is none; name at least one zone id'
+  if (!Number.isSafeInteger(options.days) || options.days < 1) {
+    return `days: ${options.days} is not a number of days; it takes a whole number of at least 1`
+  }
+  return undefined
+}
+
+function simulatorOptions(options: Required<SimulateOptions>, clock: Clock): SimulatorOptions {
+  const { days, entries, rate, faults: _, ...same } = options
+  const today = dayOf(clock.now())
+  const filled = daysFrom(firstReadable(today, days), today).map((day) => [day, entries])
+  return {
+    ...same,
+    clock,
+    readableDays: Math.max(usualReadableDays, days),
+    days: Object.fromEntries(filled) as { [day: string]: number },
+    live: { ratePerSecond: rate },
+  }
+}
+
+function greeting(url: string, options: Required<SimulateOptions>): readonly string[] {
+  const { zones, days, entries, rate, pageSize, order, accessKey, firstPage, faults } = options
+  const settings: readonly (readonly [name: string, value: string, isDefault: boolean])[] = [
+    ['SHIELDLOG_API_BASE_URL', url, false],
+    ['SHIELDLOG_API_ACCESS_KEY', accessKey, false],
+    ['SHIELDLOG_ZONES', zones.join(','), false],
+    // Its events must not get among those of a real account.
+    ['SHIELDLOG_STATE', 'sqlite:./var/simulated.db', false],
+    ['SHIELDLOG_API_FIRST_PAGE', firstPage, firstPage === 'omit' || firstPage === 'any'],
+    ['SHIELDLOG_POLL_READABLE_DAYS', String(days), days <= usualReadableDays],
+  ]
+  return [
+    `simulator listens at ${url}`,
+    `zones ${zones.join(', ')}: ${entries} entries on each of ${days} days, ${rate} more a second each`,
+    `pages of ${pageSize} entries, ${order}${faults.length > 0 ? `; faults: ${faults.join(', ')}` : ''}`,
+    'to ship its events, in another shell:',
+    ...settings
+      .filter(([, , isDefault]) => !isDefault)
+      .map(([name, value]) => `  export ${name}=${quoted(value)}`),
+    '  shieldlog run',
+    'ends with Ctrl-C',
+  ]
+}
+
+function quoted(value: string): string {
+  return /^[\w:/.,-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

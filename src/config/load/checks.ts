@@ -1,0 +1,172 @@
+import { realpathSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import type { Zone } from '../../domain/stream.ts'
+import type { Report } from './config-errors.ts'
+import { type Path, pathText } from './path.ts'
+import type { AccountConfig, ConfigFile, PollConfig, SinkConfig } from '../schema/schema.ts'
+
+/** What a command cannot do without: zones and their keys, a key alone, or nothing of the API. */
+export type Needs = 'zones' | 'key' | 'nothing'
+
+/** Both forms of accounts → one. */
+export function resolveAccounts(
+  { api: { accessKey }, zones, accounts }: ConfigFile,
+  needs: Needs,
+  report: Report,
+): AccountConfig[] {
+  if (accounts.length > 0 && (accessKey !== undefined || zones.length > 0))
+    report(['accounts'], {
+      problem: `stands beside ${accessKey === undefined ? 'zones' : 'api.accessKey'}, the short form of one account`,
+      remedy: 'keep one form: move the key and its zones into accounts',
+    })
+  const claim: Claim = { names: new Map(), ids: new Map(), report }
+  const resolved: AccountConfig[] = []
+  const short = zonesOf(zones, 'default', ['zones'], claim)
+  if (accessKey !== undefined) resolved.push({ name: 'default', accessKey, zones: short })
+  resolved.push(...longForm(accounts, claim))
+  const zoneCount = zones.length + accounts.flatMap((account) => account.zones).length
+  const given = { key: accessKey !== undefined || accounts.length > 0, zones: zoneCount > 0 }
+  reportMissing(given, needs, report)
+  return resolved
+}
+
+interface Claim {
+  readonly names: Map<string, string>
+  readonly ids: Map<number, string>
+  readonly report: Report
+}
+
+function longForm(accounts: ConfigFile['accounts'], claim: Claim): AccountConfig[] {
+  const resolved: AccountConfig[] = []
+  const seen = new Set<string>()
+  accounts.forEach((account, index) => {
+    const at = ['accounts', index]
+    const { name, accessKey } = account
+    if (seen.has(name))
+      claim.report([...at, 'name'], {
+        value: JSON.stringify(name),
+        problem: 'is the name of another account too',
+        remedy: 'give each account a name of its own',
+      })
+    seen.add(name)
+    const zones = zonesOf(account.zones, name, [...at, 'zones'], claim)
+    if (accessKey !== undefined) resolved.push({ name, accessKey, zones })
+    else
+      claim.report([...at, 'accessKey'], {
+        problem: 'is missing',
+        remedy: 'give accessKey or accessKeyFile',
+      })
+  })
+  return resolved
+}
+
+function zonesOf(
+  settings: ConfigFile['zones'],
+  account: string,
+  at: Path,
+  { names, ids, report }: Claim,
+): Zone[] {
+  const zones: Zone[] = []
+  settings.forEach((setting, index) => {
+    const place = [...at, index]
+    const id = typeof setting === 'number' ? setting : setting.id
+    const name = typeof setting === 'number' ? String(id) : (setting.name ?? String(id))
+    const other = ids.get(id)
+    const namesake = names.get(name)
+    if (other !== undefined)
+      report(place, {
+        value: String(id),
+        problem: `is the zone of ${other} too`,
+        remedy: 'name each zone once, in one account',
+      })
+    else if (namesake !== undefined)
+      report(place, {
+        value: JSON.stringify(name),
+        problem: `is the name of ${namesake} too`,
+        remedy: 'give each zone a name of its own, and none the id of another',
+      })
+    ids.set(id, pathText(place))
+    names.set(name, pathText(place))
+    zones.push({ id, name, account })
+  })
+  return zones
+}
+
+function reportMissing(given: { key: boolean; zones: boolean }, needs: Needs, report: Report): void {
+  if (needs === 'nothing') return
+  if (!given.key)
+    report(['api', 'accessKey'], {
+      problem: 'is missing',
+      remedy: 'set it or accessKeyFile, here or as SHIELDLOG_API_ACCESS_KEY or SHIELDLOG_API_ACCESS_KEY_FILE',
+    })
+  if (!given.zones && needs === 'zones')
+    report(['zones'], {
+      problem: 'names no zone',
+      remedy: 'list the ids of your shield zones, here or as SHIELDLOG_ZONES=101,102',
+    })
+}
+
+const scanDefaults = [0.5, 6, 24, 44]
+
+/** Fills in what depends on readableDays. */
+export function resolvePoll(poll: ConfigFile['poll'], report: Report): PollConfig {
+  const { readableDays, firstRunDays = readableDays, settleAfterHours } = poll
+  // The last full hour at which a day is read again and can still be read to its end.
+  const end = (readableDays - 1) * 24 - 1
+  if (firstRunDays > readableDays)
+    report(['poll', 'firstRunDays'], {
+      value: String(firstRunDays),
+      problem: `is more than readableDays (${readableDays})`,
+      remedy: `write ${readableDays} or less; older days cannot be read`,
+    })
+  settleAfterHours?.forEach((hours, index) => {
+    if (hours >= end)
+      report(['poll', 'settleAfterHours', index], {
+        value: String(hours),
+        problem: `never comes due: with readableDays ${readableDays} a day can be read again for less than ${end} hours after its end`,
+        remedy: `write less than ${end}`,
+      })
+  })
+  if (settleAfterHours?.length === 0)
+    report(['poll', 'settleAfterHours'], {
+      problem: 'is empty, so that late events would be missed',
+      remedy: `give at least one number of hours below ${end}`,
+    })
+  const hours = settleAfterHours ?? scanDefaults.filter((one) => one < end)
+  return { ...poll, firstRunDays, settleAfterHours: [...new Set(hours)].sort((a, b) => a - b) }
+}
+
+/** Names and folders that two sinks would share. */
+export function checkSinks(sinks: readonly SinkConfig[], report: Report): void {
+  const names = new Set<string>()
+  const folders = new Map<string, string>()
+  sinks.forEach((sink, index) => {
+    if (names.has(sink.name))
+      report(['sinks', index, 'name'], {
+        value: JSON.stringify(sink.name),
+        problem: 'is the name of another sink too',
+        remedy: 'give each sink a name of its own',
+      })
+    names.add(sink.name)
+    if (sink.type !== 'file') return
+    const folder = realFolder(sink.path)
+    const other = folders.get(folder)
+    if (other !== undefined)
+      report(['sinks', index, 'path'], {
+        value: JSON.stringify(sink.path),
+        problem: `is the folder of sink ${other} too`,
+        remedy: 'give each file sink a folder of its own',
+      })
+    folders.set(folder, sink.name)
+  })
+}
+
+/** The folder with links followed, as far as it exists already. */
+function realFolder(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    const parent = dirname(path)
+    return parent === path ? path : join(realFolder(parent), basename(path))
+  }
+}

@@ -1,0 +1,45 @@
+import type { ConfigError } from './config-errors.ts'
+import { type Shape, acceptsNull, forms, objectForm, scalarForm } from '../schema/shape.ts'
+import { parseYaml } from './yaml-text.ts'
+
+export interface Coerced {
+  readonly value: unknown
+  /** It was read as YAML, so `${…}` inside it is expanded as in a file. */
+  readonly document: boolean
+  readonly errors: readonly ConfigError[]
+}
+
+const numeric = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/
+
+/** Gives text from outside a file the type that its setting wants. What does not fit stays text, for the schema to refuse. */
+export function coerce(text: string, shape: Shape, source: string): Coerced {
+  const list = forms(shape).find((form) => form.items !== undefined)
+  if (list?.items !== undefined) return coerceList(text, list.items, source)
+  if (/^\s*\{/.test(text) && objectForm(shape) !== undefined) return readDocument(text, source)
+  return plain(coerceScalar(text, shape))
+}
+
+function coerceList(text: string, items: Shape, source: string): Coerced {
+  const scalar = scalarForm(items)
+  if (scalar === undefined || /^\s*(\[|-\s)/.test(text)) return readDocument(text, source)
+  const parts = text.split(',').map((part) => part.trim())
+  return plain(parts.filter((part) => part !== '').map((part) => coerceScalar(part, scalar)))
+}
+
+function plain(value: unknown): Coerced {
+  return { value, document: false, errors: [] }
+}
+
+function readDocument(text: string, source: string): Coerced {
+  const { value, errors } = parseYaml(text, source)
+  return { value, document: true, errors }
+}
+
+export function coerceScalar(text: string, shape: Shape): unknown {
+  const type = scalarForm(shape)?.type
+  const trimmed = text.trim()
+  if (acceptsNull(shape) && trimmed === 'null') return null
+  if ((type === 'number' || type === 'integer') && numeric.test(trimmed)) return Number(trimmed)
+  if (type === 'boolean' && (trimmed === 'true' || trimmed === 'false')) return trimmed === 'true'
+  return text
+}

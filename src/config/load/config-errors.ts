@@ -1,0 +1,44 @@
+import { printable } from '../../domain/text/printable.ts'
+import type { Path } from './path.ts'
+
+/** One thing that is wrong with the configuration. */
+export interface ConfigError {
+  /** Where in the configuration: `sinks[0].url`. Empty for the file as a whole. */
+  readonly path: string
+  /** The value as it was written; absent for secrets and for what has no short form. */
+  readonly value?: string
+  readonly problem: string
+  readonly remedy: string
+  /** Where the value came from: a file and line, or an environment name. */
+  readonly where?: string
+}
+
+/** What is wrong at a place, without the place. */
+export type Complaint = Omit<ConfigError, 'path' | 'where'>
+
+/** Takes down what is wrong at a place. */
+export type Report = (path: Path, complaint: Complaint) => undefined
+
+/** Everything that is wrong with a configuration, at once. */
+export class ConfigErrors extends Error {
+  readonly errors: readonly ConfigError[]
+
+  constructor(errors: readonly ConfigError[]) {
+    super([headline(errors.length), ...errors.map((error) => `  ${errorLine(error)}`)].join('\n'))
+    this.name = 'ConfigErrors'
+    this.errors = errors
+  }
+}
+
+/** One readable line: path, value, origin, problem, remedy. */
+export function errorLine({ path, value, problem, remedy, where }: ConfigError): string {
+  const subject = path === '' ? 'configuration' : path
+  const shown = value === undefined ? '' : ` = ${value}`
+  const origin = where === undefined ? '' : ` (${where})`
+  // Names of keys and files are whatever somebody wrote.
+  return printable(`${subject}${shown}${origin}: ${problem}; ${remedy}`)
+}
+
+function headline(count: number): string {
+  return count === 1 ? 'the configuration has an error:' : `the configuration has ${count} errors:`
+}

@@ -1,0 +1,121 @@
+import type * as z from 'zod'
+import type { Complaint } from './config-errors.ts'
+import { nearest } from './nearest.ts'
+import { type Path, valueAt } from './path.ts'
+import { environmentName } from '../schema/settings.ts'
+import { type Shape, formFor, forms, objectForm, property } from '../schema/shape.ts'
+import { shown } from '../show/shown.ts'
+import { typeText } from '../schema/type-text.ts'
+
+export type Issue = z.core.$ZodIssue
+
+/** One issue with the place that it is about; a choice gives the issues of the branch that was meant. */
+export function flatten(issues: readonly Issue[], prefix: Path): { issue: Issue; path: Path }[] {
+  return issues.flatMap((issue) => {
+    const path = [...prefix, ...issue.path.map((step) => (typeof step === 'number' ? step : String(step)))]
+    if (issue.code !== 'invalid_union') return [{ issue, path }]
+    const branch = issue.errors.find((inner) => !inner.some(isWrongForm))
+    return branch === undefined || branch.length === 0 ? [{ issue, path }] : flatten(branch, path)
+  })
+}
+
+/** The value is not even of the branch's type. */
+function isWrongForm({ code, path }: Issue): boolean {
+  return path.length === 0 && (code === 'invalid_type' || code === 'invalid_value')
+}
+
+/** Says in our words what is wrong with the value at a place. */
+export function complaint(
+  issue: Issue,
+  path: Path,
+  shape: Shape,
+  root: unknown,
+  template?: string,
+): Complaint {
+  const field = shapeAt(shape, path, root)
+  const value = valueAt(root, path)
+  const visible = shown(value, field, template)
+  const base = visible === undefined ? {} : { value: visible }
+  if (value === undefined && issue.code !== 'custom')
+    return { problem: 'is missing', remedy: remedyForMissing(path, field) }
+  return { ...base, problem: problemOf(issue, field, value), remedy: remedyOf(issue, field, value) }
+}
+
+function problemOf(issue: Issue, field: Shape, value: unknown): string {
+  if (field['x-marks']?.kind === 'secret' && typeof value !== 'string' && !isStructure(value))
+    return `is a ${typeof value}, not text`
+  if (issue.code === 'custom' || issue.code === 'invalid_format') return issue.message
+  if (issue.code === 'too_big') return 'is too large'
+  if (issue.code === 'too_small') return isNumber(field) ? 'is too small' : 'is empty'
+  const isChoice = issue.code === 'invalid_value' || issue.code === 'invalid_union'
+  if (isChoice && !isStructure(value) && namesOf(field).length > 0)
+    return 'is not one of the values it may have'
+  return `is ${kindOf(value)}, which does not belong there`
+}
+
+function remedyOf(issue: Issue, field: Shape, value: unknown): string {
+  const own: unknown = issue.code === 'custom' ? issue.params?.['remedy'] : undefined
+  if (typeof own === 'string') return own
+  const marked = forms(field).flatMap((form) => form['x-marks']?.remedy ?? [])[0]
+  if (marked !== undefined) return marked
+  if (field['x-marks']?.kind === 'secret') return 'put it in quotes'
+  const names = namesOf(field).filter((name) => typeof name === 'string')
+  const meant = typeof value === 'string' ? nearest(value, names) : undefined
+  if (meant !== undefined) return `did you mean ${meant}?`
+  if (typeof value === 'string' && isNumber(field) && Number.isFinite(Number(value.trim() || undefined)))
+    return 'write the number without quotes'
+  if (value === false && names.includes('off')) return 'write off'
+  const hasDefault = field.default !== undefined && !isStructure(field.default)
+  return `write ${typeText(field)}${hasDefault ? ` (default ${JSON.stringify(field.default)})` : ''}`
+}
+
+function namesOf(field: Shape): unknown[] {
+  return forms(field).flatMap(({ enum: names, const: only }) => names ?? only ?? [])
+}
+
+function remedyForMissing(path: Path, field: Shape): string {
+  const inList = path.some((step) => typeof step === 'number')
+  return `set it to ${typeText(field)}${inList ? '' : `, here or as ${environmentName(path)}`}`
+}
+
+function isNumber(field: Shape): boolean {
+  return forms(field).some(({ type }) => type === 'number' || type === 'integer')
+}
+
+function isStructure(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object') return 'an object'
+  if (typeof value === 'string') return 'text'
+  if (typeof value === 'number' && !Number.isInteger(value)) return String(value)
+  return `a ${typeof value}`
+}
+
+/** The shape at a place, where a choice of objects is told apart by the value. */
+function shapeAt(shape: Shape, path: Path, root?: unknown): Shape {
+  let held = shape
+  path.forEach((step, index) => {
+    const form = formFor(held, valueAt(root, path.slice(0, index))) ?? objectForm(held)
+    held = (typeof step === 'number' ? listItems(held) : stepInto(form, held, step)) ?? {}
+  })
+  return held
+}
+
+function listItems(shape: Shape): Shape | undefined {
+  return forms(shape).find((form) => form.items !== undefined)?.items
+}
+
+function stepInto(form: Shape | undefined, shape: Shape, key: string): Shape | undefined {
+  const tags = forms(shape).flatMap((branch) => property(branch, key)?.const ?? [])
+  if (tags.length > 1) return { enum: tags }
+  for (const candidate of [form, ...forms(shape)]) {
+    const field = candidate === undefined ? undefined : property(candidate, key)
+    if (field !== undefined) return field
+    if (typeof candidate?.additionalProperties === 'object') return candidate.additionalProperties
+  }
+  return undefined
+}

@@ -1,0 +1,132 @@
+import { coerce } from './coerce.ts'
+import type { Environment } from './expand.ts'
+import type { ConfigError } from './config-errors.ts'
+import { nearest } from './nearest.ts'
+import { type Path, pathText, valueAt } from './path.ts'
+import { type Setting, isForeignName, isOurName } from '../schema/settings.ts'
+import { type Shape, isPlainObject, objectForm, property } from '../schema/shape.ts'
+
+/** Where a value came from. `where` names the file and line, the environment name, or the flag. */
+export interface Origin {
+  readonly source: 'flag' | 'environment' | 'file' | 'default'
+  readonly where?: string
+}
+
+/** Values by path that stand above the file, with the text they were given as. */
+export interface Layer {
+  readonly source: 'flag' | 'environment'
+  readonly values: readonly { readonly setting: Setting; readonly text: string; readonly where: string }[]
+}
+
+export interface Overlaid {
+  readonly value: unknown
+  readonly origins: ReadonlyMap<string, Origin & { readonly literal: boolean }>
+  readonly errors: readonly { readonly path: Path; readonly error: Omit<ConfigError, 'path'> }[]
+}
+
+export function environmentLayer(env: Environment, settings: readonly Setting[]): Layer {
+  const values = settings.flatMap((setting) => {
+    const text = env[setting.environment]
+    return text === undefined || text === '' ? [] : [{ setting, text, where: setting.environment }]
+  })
+  return { source: 'environment', values }
+}
+
+/** Flags by path, for example `server.port`; a path that is no setting is a bug of the caller. */
+export function flagLayer(overrides: Readonly<Record<string, string>>, settings: readonly Setting[]): Layer {
+  const values = Object.entries(overrides).map(([path, text]) => {
+    const setting = settings.find((candidate) => pathText(candidate.path) === path)
+    if (setting === undefined) throw new TypeError(`no setting is called ${path}`)
+    return { setting, text, where: `flag for ${path}` }
+  })
+  return { source: 'flag', values }
+}
+
+/** Names that look like ours and are not, each with the nearest one that is. */
+export function unknownNames(
+  env: Environment,
+  settings: readonly Setting[],
+  asked: ReadonlySet<string>,
+): string[] {
+  const known = new Set(settings.map(({ environment }) => environment))
+  const names = Object.keys(env).filter((name) => isOurName(name) && !known.has(name) && !asked.has(name))
+  return names
+    .filter((name) => !isForeignName(name))
+    .map((name) => {
+      const meant = nearest(name, [...known, 'SHIELDLOG_CONFIG'])
+      return `${name} is no setting${meant === undefined ? '' : `; did you mean ${meant}?`}`
+    })
+}
+
+/** Lays the layers over the file's value, the last one on top. The file's value is not changed. */
+export function overlay(base: unknown, shape: Shape, layers: readonly Layer[]): Overlaid {
+  const origins = new Map<string, Origin & { literal: boolean }>()
+  const errors: { path: Path; error: Omit<ConfigError, 'path'> }[] = []
+  let value = base
+  for (const { source, values } of layers) {
+    const own = new Set(values.map(({ setting }) => pathText(setting.path)))
+    for (const { setting, text, where } of values) {
+      const coerced = coerce(text, setting.shape, where)
+      for (const { path: _, ...error } of coerced.errors) errors.push({ path: setting.path, error })
+      if (coerced.errors.length > 0) continue
+      const path = placeOf(value, setting, coerced.value)
+      value = put({ target: value, shape, at: [], rest: path, value: coerced.value, own })
+      origins.set(pathText(path), { source, where, literal: !coerced.document })
+    }
+  }
+  return { value, origins, errors }
+}
+
+/** A scalar for a setting that holds an object goes to the key that it is short for, and the rest of the object stays. */
+function placeOf(tree: unknown, { path, shape }: Setting, value: unknown): Path {
+  const short = shape['x-marks']?.short
+  return short !== undefined && isPlainObject(valueAt(tree, path)) && !isPlainObject(value)
+    ? [...path, short]
+    : path
+}
+
+interface Putting {
+  readonly target: unknown
+  readonly shape: Shape
+  readonly at: Path
+  readonly rest: Path
+  readonly value: unknown
+  /** What the same layer gives, which is no rival that may be taken back. */
+  readonly own: ReadonlySet<string>
+}
+
+function put({ target, shape, at, rest, value, own }: Putting): unknown {
+  const [step, ...further] = rest
+  if (typeof step !== 'string') return value
+  const form = objectForm(shape)
+  const object = asObject(target, shape)
+  // A list or number where an object belongs stays, for the schema to refuse.
+  if (form === undefined || object === undefined) return target
+  const next = property(form, step)
+  if (next === undefined) return target
+  const gone = new Set(rivalsOf(form, step).filter((rival) => !own.has(pathText([...at, rival]))))
+  const kept = Object.fromEntries(Object.entries(object).filter(([key]) => !gone.has(key)))
+  const inner = put({ target: kept[step], shape: next, at: [...at, step], rest: further, value, own })
+  return { ...kept, [step]: inner }
+}
+
+function asObject(target: unknown, shape: Shape): Record<string, unknown> | undefined {
+  if (target === undefined || target === null) return {}
+  if (isPlainObject(target)) return target
+  const short = shape['x-marks']?.short
+  if (typeof target !== 'string' || shape.anyOf === undefined) return undefined
+  return short === undefined ? {} : { [short]: target }
+}
+
+/** The keys that cannot stand beside this one. */
+export function rivalsOf(form: Shape, key: string): string[] {
+  const groups = form['x-marks']?.exclusive ?? []
+  const rivals = groups
+    .filter((group) => group.includes(key))
+    .flatMap((group) => group.filter((one) => one !== key))
+  const partner = key.endsWith('File') ? key.slice(0, -'File'.length) : `${key}File`
+  const secret = key.endsWith('File') ? partner : key
+  if (property(form, partner) !== undefined && property(form, secret)?.['x-marks']?.kind === 'secret')
+    rivals.push(partner)
+  return rivals
+}

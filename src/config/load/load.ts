@@ -1,0 +1,149 @@
+import type { Needs } from './checks.ts'
+import { effective } from '../show/effective.ts'
+import type { Environment } from './expand.ts'
+import { ConfigErrors, type ConfigError, type Report } from './config-errors.ts'
+import { complaint, flatten } from './issues.ts'
+import { type Origin, environmentLayer, flagLayer, overlay, unknownNames } from './layers.ts'
+import { leavesOf } from '../schema/leaves.ts'
+import { type Path, pathText } from './path.ts'
+import { prepare } from './prepare.ts'
+import { defaultSink, resolveConfig } from './resolve.ts'
+import { type Config, ConfigFile } from '../schema/schema.ts'
+import { settingsOf } from '../schema/settings.ts'
+import { isPlainObject, shapeOf } from '../schema/shape.ts'
+import { defaultStateUrl } from '../schema/state.ts'
+import { plainHttpWarnings } from './warnings.ts'
+import { type SourceFile, readSourceFile } from './source-file.ts'
+
+export interface LoadOptions {
+  readonly argv?: {
+    /** The file that -c names. */
+    readonly config?: string | undefined
+    /** Flags by path, as text: `{ 'server.port': '0' }`. */
+    readonly overrides?: Readonly<Record<string, string>>
+  }
+  readonly env?: Environment
+  readonly cwd?: string
+  /** What the command cannot do without; zones and their keys unless told. */
+  readonly needs?: Needs
+}
+
+export interface Loaded {
+  readonly config: Config
+  /** Where each scalar and each list of scalars came from, by path. */
+  readonly origins: ReadonlyMap<string, Origin>
+  /** The settings in force as a person would write them, secrets masked. */
+  readonly effective: unknown
+  readonly warnings: readonly string[]
+  /** Absolute; absent where there is no file. */
+  readonly file?: string
+}
+
+const shape = shapeOf(ConfigFile)
+const settings = settingsOf(shape)
+
+/**
+ * Flags over environment over file over defaults. Throws ConfigErrors: first all that is wrong with settings one by one,
+ * and once they are good all that is wrong between them.
+ */
+export function loadConfig({
+  argv = {},
+  env = process.env,
+  cwd = process.cwd(),
+  needs = 'zones',
+}: LoadOptions = {}): Loaded {
+  const named = argv.config ?? (env['SHIELDLOG_CONFIG'] === '' ? undefined : env['SHIELDLOG_CONFIG'])
+  const file = readSourceFile(named, cwd)
+  const layers = [environmentLayer(env, settings), flagLayer(argv.overrides ?? {}, settings)]
+  const laid = overlay(file?.value ?? {}, shape, layers)
+  const originOf = (path: Path) => originAt(path, laid.origins, file)
+  const errors: ConfigError[] = laid.errors.map(({ path, error }) => ({ path: pathText(path), ...error }))
+  const report: Report = (path, complained) => {
+    const at = pathText(path)
+    // One place is complained of once, and nothing that follows from it.
+    if (errors.some((error) => isWithin(at, error.path))) return
+    const { where } = originOf(path)
+    errors.push({ path: at, ...complained, ...(where === undefined ? {} : { where }) })
+  }
+
+  const asked = new Set<string>()
+  const templates = new Map<string, string>()
+  const written = prepare(laid.value, shape, [], {
+    sources: { env, cwd, asked: (name) => void asked.add(name) },
+    originOf,
+    report,
+    templates,
+  })
+  const parsed = parseSettings(written, templates, report)
+  if (parsed === undefined || errors.length > 0) throw new ConfigErrors(errors)
+  const server = isPlainObject(written) ? written['server'] : undefined
+  const serverConfigured = isPlainObject(server) && Object.keys(server).length > 0
+  const config = resolveConfig(parsed, { cwd, needs, serverConfigured, report })
+  if (config === undefined || errors.length > 0) throw new ConfigErrors(errors)
+
+  const { value, defaults } = effective(written, shape, templates, derivedFrom(config))
+  const origins = leavesOf(value).map((path): [string, Origin] => {
+    const text = pathText(path)
+    return [text, defaults.has(text) ? { source: 'default' } : withoutMarks(originOf(path))]
+  })
+  return {
+    config,
+    origins: new Map(origins),
+    effective: value,
+    warnings: [...unknownNames(env, settings, asked), ...plainHttpWarnings(config)],
+    ...(file === undefined ? {} : { file: file.path }),
+  }
+}
+
+/** The settings as the schema gives them; undefined after a report. */
+function parseSettings(
+  written: unknown,
+  templates: ReadonlyMap<string, string>,
+  report: Report,
+): ConfigFile | undefined {
+  if (!isPlainObject(written))
+    return report([], {
+      problem: 'is no map of settings',
+      remedy: 'begin with a setting such as "zones: [101]"',
+    })
+  const parsed = ConfigFile.safeParse(written)
+  if (parsed.success) return parsed.data
+  for (const { issue, path } of flatten(parsed.error.issues, []))
+    report(path, complaint(issue, path, shape, written, templates.get(pathText(path))))
+  return undefined
+}
+
+/** Whether a place is another one, or inside of it. */
+function isWithin(place: string, outer: string): boolean {
+  return place === outer || (place.startsWith(outer) && /^[.[]/.test(place.slice(outer.length)))
+}
+
+/** Defaults that follow from other settings. */
+function derivedFrom({ poll, state }: Config): Map<string, unknown> {
+  return new Map<string, unknown>([
+    ['poll.firstRunDays', poll.firstRunDays],
+    ['poll.settleAfterHours', poll.settleAfterHours],
+    ['sinks', [defaultSink]],
+    ...(state.kind === 'sqlite' ? [['state.url', defaultStateUrl] as const] : []),
+  ])
+}
+
+type MarkedOrigin = Origin & { readonly literal: boolean }
+
+/** The origin of the innermost thing around a place that came from somewhere. */
+function originAt(
+  path: Path,
+  laid: ReadonlyMap<string, MarkedOrigin>,
+  file: SourceFile | undefined,
+): MarkedOrigin {
+  const around = path.map((_, index) => pathText(path.slice(0, path.length - index)))
+  const above = around.map((text) => laid.get(text)).find((origin) => origin !== undefined)
+  if (above !== undefined) return above
+  if (file === undefined) return { source: 'default', literal: false }
+  const line = around.map((text) => file.lines.get(text)).find((found) => found !== undefined)
+  return { source: 'file', where: line === undefined ? file.label : `${file.label}:${line}`, literal: false }
+}
+
+function withoutMarks({ source, where }: MarkedOrigin): Origin {
+  return where === undefined ? { source } : { source, where }
+}

@@ -1,0 +1,124 @@
+import { resolve } from 'node:path'
+import { Secret } from '../../domain/text/secret.ts'
+import { coerce } from './coerce.ts'
+import { ExpandError, type Sources, expand, isTemplate, readSecretFile } from './expand.ts'
+import type { Report } from './config-errors.ts'
+import type { Origin } from './layers.ts'
+import { nearest } from './nearest.ts'
+import { type Path, pathText } from './path.ts'
+import { type Shape, formFor, isPlainObject, isScalar, property, scalarForm } from '../schema/shape.ts'
+
+export interface Preparation {
+  readonly sources: Sources
+  readonly originOf: (path: Path) => Origin & { readonly literal: boolean }
+  /** Collects what is wrong. */
+  readonly report: Report
+  /** Collects the text of values that were put together from templates, by path. */
+  readonly templates: Map<string, string>
+}
+
+/**
+ * Turns what was written into what the schema takes: templates expanded, secrets wrapped, secret files read, relative
+ * paths made absolute, text typed. Unknown keys are reported and left out, null means not given. What does not fit
+ * stays as it is, for the schema to refuse.
+ */
+export function prepare(value: unknown, shape: Shape, path: Path, on: Preparation): unknown {
+  const form = formFor(shape, value)
+  if (Array.isArray(value) && form?.items !== undefined) {
+    const { items } = form
+    return value.map((item: unknown, index) => prepare(item, items, [...path, index], on))
+  }
+  if (isPlainObject(value)) return form === undefined ? value : prepareObject(value, form, path, on)
+  return typeof value === 'string' ? prepareText(value, shape, path, on) : value
+}
+
+function prepareObject(object: Record<string, unknown>, form: Shape, path: Path, on: Preparation): unknown {
+  const prepared: [string, unknown][] = []
+  for (const [key, value] of Object.entries(object)) {
+    const field = property(form, key) ?? valuesOf(form, key)
+    if (field === undefined) reportUnknown(key, form, path, on)
+    else if (value !== null) prepared.push([key, prepare(value, field, [...path, key], on)])
+  }
+  return readSecretFiles(Object.fromEntries(prepared), form, path, on)
+}
+
+/** The values of a map with free keys. `__proto__` would be lost on the way without a word. */
+function valuesOf({ additionalProperties }: Shape, key: string): Shape | undefined {
+  return typeof additionalProperties === 'object' && key !== '__proto__' ? additionalProperties : undefined
+}
+
+function reportUnknown(key: string, form: Shape, path: Path, on: Preparation): void {
+  const known = Object.keys(form.properties ?? {})
+  const meant = nearest(key, known)
+  const remedy = meant === undefined ? `known here: ${known.join(', ')}` : `did you mean ${meant}?`
+  on.report([...path, key], { problem: 'is no setting', remedy })
+}
+
+/** Puts the content of `xFile` in the place of the secret `x`. */
+function readSecretFiles(
+  object: Record<string, unknown>,
+  form: Shape,
+  path: Path,
+  on: Preparation,
+): Record<string, unknown> {
+  const added: [string, Secret][] = []
+  for (const [key, field] of Object.entries(form.properties ?? {})) {
+    const file = object[`${key}File`]
+    if (field['x-marks']?.kind !== 'secret' || typeof file !== 'string') continue
+    const at = [...path, `${key}File`]
+    if (Object.hasOwn(object, key))
+      on.report(at, { problem: `is given beside ${key}`, remedy: `keep one of ${key} and ${key}File` })
+    else {
+      const secret = secretFrom(() => readSecretFile(file, on.sources.cwd), at, on)
+      if (secret !== undefined) added.push([key, secret])
+    }
+  }
+  return { ...object, ...Object.fromEntries(added) }
+}
+
+function prepareText(written: string, shape: Shape, path: Path, on: Preparation): unknown {
+  const scalar = scalarForm(shape)
+  const kind = scalar?.['x-marks']?.kind
+  const { literal, where = 'configuration' } = on.originOf(path)
+  const template = !literal && isTemplate(written)
+  if (kind === 'secret')
+    return template ? secretFrom(() => expand(written, on.sources), path, on) : new Secret(written)
+  const text = template ? expanded(written, path, on) : written
+  if (text === undefined) return undefined
+  if (template) on.templates.set(pathText(path), written)
+  if (kind === 'path') return text === '' ? text : resolve(on.sources.cwd, text)
+  if (!template || (scalar !== undefined && isScalar(shape) && scalar.type === 'string')) return text
+  const coerced = coerce(text, shape, where)
+  if (coerced.errors.length === 0) return coerced.value
+  for (const { problem, remedy } of coerced.errors) on.report(path, { problem, remedy })
+  return undefined
+}
+
+function expanded(written: string, path: Path, on: Preparation): string | undefined {
+  try {
+    return expand(written, on.sources)
+  } catch (error) {
+    reportExpansion(error, path, on)
+    return undefined
+  }
+}
+
+/** A secret that can be read again from where it came from. An empty text is kept out, then and later. */
+function secretFrom(source: () => string, path: Path, on: Preparation): Secret | undefined {
+  const read = () => {
+    const value = source()
+    if (value === '') throw new ExpandError('is empty', 'put the secret there')
+    return value
+  }
+  try {
+    return new Secret(read(), read)
+  } catch (error) {
+    reportExpansion(error, path, on)
+    return undefined
+  }
+}
+
+function reportExpansion(error: unknown, path: Path, on: Preparation): void {
+  if (!(error instanceof ExpandError)) throw error
+  on.report(path, { problem: error.message, remedy: error.remedy })
+}

@@ -1,0 +1,37 @@
+import { type Needs, checkSinks, resolveAccounts, resolvePoll } from './checks.ts'
+import type { Report } from './config-errors.ts'
+import type { Config, ConfigFile, SinkConfig } from '../schema/schema.ts'
+import { resolveState } from '../schema/state.ts'
+
+export interface Resolution {
+  readonly cwd: string
+  readonly needs: Needs
+  readonly serverConfigured: boolean
+  readonly report: Report
+}
+
+/** Checks what holds between settings that are good one by one; undefined after a report. */
+export function resolveConfig(settings: ConfigFile, on: Resolution): Config | undefined {
+  const { redact, workers, deadLetters, log } = settings
+  const { accessKey: _key, accessKeyFile: _keyFile, ...api } = settings.api
+  const { tokenFile: _tokenFile, ...server } = settings.server
+  const accounts = resolveAccounts(settings, on.needs, on.report)
+  const poll = resolvePoll(settings.poll, on.report)
+  const state = resolveState(settings.state, on.cwd, on.report)
+  checkSinks(settings.sinks, on.report)
+  if (state === undefined) return undefined
+  return {
+    accounts,
+    api,
+    poll,
+    redact,
+    state,
+    workers,
+    sinks: settings.sinks.length === 0 ? [defaultSink] : settings.sinks,
+    deadLetters,
+    server: { ...server, configured: on.serverConfigured },
+    log,
+  }
+}
+
+export const defaultSink: SinkConfig = { type: 'stdout', name: 'stdout', format: 'native' }

@@ -1,0 +1,115 @@
+import {
+  LineCounter,
+  type YAMLError,
+  type Node,
+  type ParsedNode,
+  isMap,
+  isScalar,
+  isSeq,
+  parseDocument,
+} from 'yaml'
+import type { ConfigError } from './config-errors.ts'
+import { type Path, pathText } from './path.ts'
+
+export interface Parsed {
+  readonly value: unknown
+  /** Line of each value, counted from 1, by path. */
+  readonly lines: ReadonlyMap<string, number>
+  readonly errors: readonly ConfigError[]
+}
+
+/** The parser's own messages quote the source, which may hold secrets. */
+const problems: Readonly<Record<string, string>> = {
+  ALIAS_PROPS: 'an alias has properties',
+  BAD_ALIAS: 'an alias (*…) has no proper name',
+  BAD_INDENT: 'the indentation does not fit',
+  BAD_SCALAR_START: 'a text begins with a character that needs quotes',
+  BAD_DQ_ESCAPE: 'a quoted text holds an unknown escape',
+  BLOCK_AS_IMPLICIT_KEY: 'a key and a block stand on one line',
+  DUPLICATE_KEY: 'a key is given twice',
+  MISSING_CHAR: 'a character is missing, perhaps a quote, a bracket or a space after ":"',
+  MULTILINE_IMPLICIT_KEY: 'a key goes over several lines, or a ":" is missing',
+  MULTIPLE_DOCS: 'there is more than one document',
+  RESOURCE_EXHAUSTION: 'it is nested too deeply',
+  TAB_AS_INDENT: 'a tab is used as indentation',
+  TAG_RESOLVE_FAILED: 'a tag (!…) is unknown',
+}
+
+/** Reads YAML 1.2 (of which JSON is a part). Errors name the line and never quote the text. Throws nothing. */
+export function parseYaml(text: string, source: string): Parsed {
+  const counter = new LineCounter()
+  try {
+    const document = parseDocument(text, {
+      lineCounter: counter,
+      prettyErrors: false,
+      logLevel: 'error',
+      schema: 'core',
+      version: '1.2',
+      uniqueKeys: true,
+    })
+    const found = [...document.errors, ...document.warnings]
+    if (found.length > 0)
+      return failed(worthTelling(found).map((one) => yamlError(one, text, source, counter)))
+    const lines = new Map<string, number>()
+    collectLines(document.contents, [], counter, lines)
+    return { value: document.toJS({ maxAliasCount: 100 }) as unknown, lines, errors: [] }
+  } catch (error) {
+    const isAlias = error instanceof ReferenceError
+    return failed([
+      {
+        path: '',
+        problem: isAlias
+          ? 'holds an alias (*…) without its anchor, or far too many of them'
+          : 'is nested too deeply',
+        remedy: isAlias ? 'write the values out in place of the aliases' : 'write it with fewer levels',
+        where: source,
+      },
+    ])
+  }
+}
+
+function failed(errors: readonly ConfigError[]): Parsed {
+  return { value: undefined, lines: new Map(), errors }
+}
+
+/** After the first thing that cannot be understood the parser has lost its way; keys given twice do not confuse it. */
+function worthTelling(found: readonly YAMLError[]): YAMLError[] {
+  const first = found.find(({ code }) => code !== 'DUPLICATE_KEY')
+  return found.filter((one) => one === first || one.code === 'DUPLICATE_KEY')
+}
+
+function yamlError(
+  { code, pos }: YAMLError,
+  text: string,
+  source: string,
+  counter: LineCounter,
+): ConfigError {
+  const { line } = counter.linePos(pos[0])
+  return {
+    path: '',
+    problem: `is no valid YAML: ${problems[code] ?? `the text cannot be understood (${code})`}`,
+    remedy: code === 'DUPLICATE_KEY' ? 'keep one of the two' : remedyFor(text.split('\n')[line - 1] ?? ''),
+    where: `${source}:${line}`,
+  }
+}
+
+function remedyFor(line: string): string {
+  return /[{[,].*\$\{/.test(line)
+    ? 'put texts that hold ${…} in quotes when they stand inside of { } or [ ]'
+    : 'correct that line or the one before it'
+}
+
+function collectLines(
+  node: Node | ParsedNode | null,
+  path: Path,
+  counter: LineCounter,
+  lines: Map<string, number>,
+) {
+  if (node === null) return
+  if (node.range) lines.set(pathText(path), counter.linePos(node.range[0]).line)
+  if (isSeq<Node>(node))
+    node.items.forEach((item, index) => collectLines(item, [...path, index], counter, lines))
+  if (!isMap<Node, Node | null>(node)) return
+  for (const { key, value } of node.items)
+    if (isScalar(key)) collectLines(value ?? null, [...path, String(key.value)], counter, lines)
+}

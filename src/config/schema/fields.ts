@@ -1,0 +1,137 @@
+import * as z from 'zod'
+import { headerValueError, urlError, type SettingError } from '../../domain/text/http-rules.ts'
+import { Secret } from '../../domain/text/secret.ts'
+
+/**
+ * What the loader does with a scalar before the schema sees it, and how it may be shown:
+ * - `secret`: becomes a Secret, read again when refused; never shown. A field `xFile` beside it names a file instead.
+ * - `path`: relative ones start at the working directory.
+ * - `url`: shown without user name, password and query.
+ * - `address`: a host, shown like a URL.
+ * - `mode`: text of octal digits, which YAML would otherwise take for a number.
+ */
+export type FieldKind = 'secret' | 'path' | 'url' | 'address' | 'mode'
+
+/** What the loader needs to know of a schema beyond its type. */
+export interface Marks {
+  readonly kind?: FieldKind
+  /** What to do about a value that is refused, where its type alone does not say it. */
+  readonly remedy?: string
+  /** A scalar in place of the object stands for this key of it. */
+  readonly short?: string
+  /** Keys of which only one may be given; a higher layer that gives one takes back the others. */
+  readonly exclusive?: readonly (readonly string[])[]
+}
+
+export const marks = z.registry<Marks>()
+
+export const safeName = /^[a-z0-9][a-z0-9_-]{0,62}$/
+
+/** Names that become part of file names, metric labels and keys of a store. */
+export function name(description: string) {
+  return z
+    .string()
+    .regex(safeName, { message: 'is no safe name', abort: true })
+    .describe(description)
+    .register(marks, {
+      remedy: `use lower-case letters, digits, "_" and "-", at most 63, as in ${safeName.source}`,
+    })
+}
+
+export function secret(description: string) {
+  return z
+    .custom<Secret>((value) => value instanceof Secret)
+    .refine((value) => value.reveal() !== '', {
+      message: 'is empty',
+      params: { remedy: 'put the secret there, or remove the setting' },
+      abort: true,
+    })
+    .describe(description)
+    .register(marks, { kind: 'secret' })
+}
+
+/** A secret that is sent in a header. */
+export function headerSecret(description: string) {
+  return z
+    .custom<Secret>((value) => value instanceof Secret)
+    .superRefine((value, context) => addIssue(context, headerValueError(value.reveal())))
+    .describe(description)
+    .register(marks, { kind: 'secret' })
+}
+
+export function path(description: string) {
+  return z.string().min(1).max(4096).describe(description).register(marks, { kind: 'path' })
+}
+
+/** Names a file; null where there is none. */
+export function optionalPath(description: string) {
+  return path(description).nullable().default(null).describe(description)
+}
+
+/** Names a file that holds the secret `of`; the loader reads it and puts a Secret in its place. */
+export function secretFile(of: string) {
+  return optionalPath(`File that holds ${of}; read again when it is refused`)
+}
+
+export function addIssue(
+  context: Pick<z.RefinementCtx, 'addIssue'>,
+  error: SettingError | undefined,
+  path: string[] = [],
+): void {
+  if (error === undefined) return
+  context.addIssue({ code: 'custom', path, message: error.problem, params: { ...error }, continue: false })
+}
+
+/** An http or https URL; `instead` says where a user name and password belong. */
+export function httpUrl(description: string, instead: string) {
+  return z
+    .string()
+    .superRefine((text, context) => addIssue(context, urlError(text, instead)))
+    .describe(description)
+    .register(marks, { kind: 'url' })
+}
+
+/** An amount of time; the unit stands in the field's name. Without `above` it may be 0. */
+export function duration(description: string, limits: { above?: number; max: number }) {
+  const field = limits.above === undefined ? z.number().min(0) : z.number().gt(limits.above)
+  return field.max(limits.max).describe(description)
+}
+
+export function count(description: string, limits: { min?: number; max: number }) {
+  return z
+    .int()
+    .min(limits.min ?? 1)
+    .max(limits.max)
+    .describe(description)
+}
+
+export function bytes(description: string, limits: { min?: number } = {}) {
+  return z
+    .int()
+    .min(limits.min ?? 1)
+    .describe(`${description}, in bytes`)
+}
+
+/** Permission bits: text of octal digits in the file, a number afterwards. `owner` are the bits it cannot do without. */
+export function mode(description: string, owner: number) {
+  return z
+    .string()
+    .regex(/^0?[0-7]{3}$/, { message: 'is no octal mode', abort: true })
+    .refine((text) => (Number.parseInt(text, 8) & owner) === owner, {
+      message: 'keeps the owner out of what it writes',
+    })
+    .describe(`${description}; octal, in quotes`)
+    .register(marks, {
+      kind: 'mode',
+      remedy: `write octal digits in quotes that contain at least "0${owner.toString(8)}"`,
+    })
+    .transform((text) => Number.parseInt(text, 8))
+}
+
+/** Every format that a sink can be told to write. */
+export const formatNames = ['native', 'raw'] as const
+export type FormatName = (typeof formatNames)[number]
+
+export function format() {
+  return z.enum(formatNames).default('native').describe('Form of each event')
+}

@@ -1,0 +1,233 @@
+import * as z from 'zod'
+import type { Secret } from '../../domain/text/secret.ts'
+import type { Zone } from '../../domain/stream.ts'
+import { FileSinkConfig } from '../../sinks/file/config.ts'
+import { HttpSinkConfig } from '../../sinks/http/config.ts'
+import { StdoutSinkConfig } from '../../sinks/stdout/config.ts'
+import { bytes, count, duration, headerSecret, httpUrl, marks, name, secretFile } from './fields.ts'
+import { StateSetting, type StateConfig } from './state.ts'
+import { TlsConfig } from './tls.ts'
+
+const ZoneId = z.int().min(1).describe('Shield zone id')
+
+export const ZoneSetting = z
+  .union([
+    ZoneId,
+    z.strictObject({
+      id: ZoneId,
+      name: z
+        .string()
+        .regex(/^[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u, {
+          message: 'is empty, too long or not printable',
+          abort: true,
+        })
+        .optional()
+        .describe('Name for people; the id where there is none'),
+    }),
+  ])
+  .describe('A shield zone: its id, or { id, name }')
+  .register(marks, { short: 'id' })
+
+function zones(description: string) {
+  return z.array(ZoneSetting).default([]).describe(description)
+}
+
+export const AccountSetting = z
+  .strictObject({
+    name: name('Name of the account, a metric label'),
+    accessKey: headerSecret('Access key of the account').optional(),
+    accessKeyFile: secretFile('the access key'),
+    zones: zones('Zones that this key may read'),
+  })
+  .describe('One account: a key, its zones and a request budget of their own')
+
+export const ApiConfig = z
+  .strictObject({
+    baseUrl: httpUrl('Address of the API', 'give the key as api.accessKey')
+      .transform((text) => text.replace(/\/+$/, ''))
+      .prefault('https://api.bunny.net'),
+    accessKey: headerSecret('Access key, short form of one account').optional(),
+    accessKeyFile: secretFile('the access key'),
+    firstPage: z
+      .string()
+      .min(1)
+      .default('omit')
+      .describe('How the first page is asked for: omit, empty, or any literal'),
+    requestTimeoutSeconds: duration('Longest wait for an answer', { above: 0, max: 3600 }).default(30),
+    maxPageBytes: bytes('Largest page that is read').default(33_554_432),
+    maxBytesInFlight: bytes(
+      'Pages held at once by the whole process, shared by its sinks; one page of each may always pass',
+    ).default(67_108_864),
+    maxRequestsPerSecond: z
+      .number()
+      .gt(0)
+      .max(10_000)
+      .nullable()
+      .default(null)
+      .describe('Request budget of each account; null: none but what the API itself says'),
+    tls: TlsConfig.prefault({}).describe('Certificates for the API'),
+  })
+  .prefault({})
+  .describe('The API that event logs are read from')
+
+export const PollConfig = z
+  .strictObject({
+    everySeconds: duration('Time between two polls of a stream', { above: 0, max: 86_400 }).default(30),
+    readableDays: count('Days that the API still answers for, today included', { min: 2, max: 366 }).default(
+      3,
+    ),
+    firstRunDays: count(
+      'Days planned for a zone and sink never seen before, today included; readableDays unless given',
+      {
+        max: 366,
+      },
+    ).optional(),
+    overlapMinutes: duration('Event time that every poll reads again', { max: 1440 }).default(10),
+    fullScanMinutes: duration('Time between two full re-reads of an open day', { max: 10_080 }).default(60),
+    settleAfterHours: z
+      .array(duration('Hours after the end of a day', { max: 8760 }))
+      .optional()
+      .describe(
+        'Hours after the end of a day at which it is read whole again; [0.5, 6, 24, 44] unless given',
+      ),
+  })
+  .prefault({})
+  .describe('When streams are read')
+
+export const redactDefaults = {
+  headers: [
+    'cookie',
+    'set-cookie',
+    'authorization',
+    'proxy-authorization',
+    'signature',
+    'credential',
+    'accesskey',
+  ],
+} as const
+
+export const RedactConfig = z
+  .union([
+    z.literal('off'),
+    z.strictObject({
+      headers: z
+        .array(z.string().min(1))
+        .default([...redactDefaults.headers])
+        .describe('Request headers whose value is masked'),
+      query: z.array(z.string().min(1)).default([]).describe('Query parameters whose value is masked'),
+      body: z.enum(['drop', 'keep']).default('drop').describe('Request bodies'),
+      addresses: z
+        .enum(['keep', 'mask', 'drop'])
+        .default('keep')
+        .describe('Client addresses; mask hides the last part'),
+    }),
+  ])
+  .prefault({})
+  .describe('What is masked before anything leaves the process; off: nothing')
+
+export const WorkersConfig = z
+  .strictObject({
+    streams: count('Streams pumped at once', { max: 1024 }).default(8),
+    backfillStreams: count('Streams of backfills that one process works on at once, beside those', {
+      max: 1024,
+    }).default(2),
+  })
+  .prefault({})
+  .describe('How much is done at once')
+
+/** One line for each kind of sink. */
+export const SinkConfig = z.discriminatedUnion('type', [StdoutSinkConfig, FileSinkConfig, HttpSinkConfig])
+export type SinkConfig = Readonly<z.output<typeof SinkConfig>>
+
+export const DeadLettersConfig = z
+  .strictObject({
+    maxBytes: bytes('Room for dead letters in the store; when it is full the stream stops').default(
+      67_108_864,
+    ),
+  })
+  .prefault({})
+  .describe('Events that a sink will never take')
+
+export const ServerSetting = z
+  .strictObject({
+    host: z.string().min(1).default('127.0.0.1').describe('Address to listen on'),
+    port: count('Port to listen on; 0 takes a free one and prints it', { min: 0, max: 65_535 }).default(9871),
+    readyLagSeconds: duration('Lag from which on /readyz answers 503', { above: 0, max: 31_536_000 }).default(
+      900,
+    ),
+    token: headerSecret('Bearer token for /metrics and /status').optional(),
+    tokenFile: secretFile('the bearer token'),
+  })
+  .prefault({})
+  .describe('HTTP server for metrics, health and status')
+
+export const LogConfig = z
+  .strictObject({
+    level: z
+      .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
+      .default('info')
+      .describe('Least level that is logged'),
+    format: z
+      .enum(['auto', 'pretty', 'json'])
+      .default('auto')
+      .describe('auto: pretty on a terminal, else json'),
+  })
+  .prefault({})
+  .describe('The log on stderr')
+
+/** The whole file. */
+export const ConfigFile = z.strictObject({
+  api: ApiConfig,
+  zones: zones('Zones of api.accessKey, short form of one account'),
+  accounts: z.array(AccountSetting).default([]).describe('Accounts, long form of api.accessKey with zones'),
+  poll: PollConfig,
+  redact: RedactConfig,
+  state: StateSetting,
+  workers: WorkersConfig,
+  sinks: z
+    .array(SinkConfig)
+    .prefault([])
+    .describe('Where events go; none given: one stdout sink in native format'),
+  deadLetters: DeadLettersConfig,
+  server: ServerSetting,
+  log: LogConfig,
+})
+export type ConfigFile = z.output<typeof ConfigFile>
+
+export interface AccountConfig {
+  readonly name: string
+  readonly accessKey: Secret
+  readonly zones: readonly Zone[]
+}
+
+export type ServerConfig = Readonly<Omit<ConfigFile['server'], 'tokenFile'>> & {
+  /** Anything of `server` was set by a person; a run that ends by itself serves only then. */
+  readonly configured: boolean
+}
+
+export type PollConfig = Readonly<Omit<ConfigFile['poll'], 'firstRunDays' | 'settleAfterHours'>> & {
+  readonly firstRunDays: number
+  /** Ascending, each one once. */
+  readonly settleAfterHours: readonly number[]
+}
+
+export type ApiConfig = Readonly<Omit<ConfigFile['api'], 'accessKey' | 'accessKeyFile'>>
+export type RedactConfig = Readonly<ConfigFile['redact']>
+export type WorkersConfig = Readonly<ConfigFile['workers']>
+export type DeadLettersConfig = Readonly<ConfigFile['deadLetters']>
+export type LogConfig = Readonly<ConfigFile['log']>
+
+/** Everything that the parts are built from; nothing in it is left to be looked up. */
+export interface Config {
+  readonly accounts: readonly AccountConfig[]
+  readonly api: ApiConfig
+  readonly poll: PollConfig
+  readonly redact: RedactConfig
+  readonly state: StateConfig
+  readonly workers: WorkersConfig
+  /** Never empty. */
+  readonly sinks: readonly SinkConfig[]
+  readonly deadLetters: DeadLettersConfig
+  readonly server: ServerConfig
+  readonly log: LogConfig
+}

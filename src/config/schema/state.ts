@@ -1,0 +1,207 @@
+import { resolve } from 'node:path'
+import * as z from 'zod'
+import { Secret } from '../../domain/text/secret.ts'
+import type { Report } from '../load/config-errors.ts'
+import type { Path } from '../load/path.ts'
+import { duration, marks, name, secret, secretFile } from './fields.ts'
+import { Tls, TlsConfig } from './tls.ts'
+
+export interface SqliteStateConfig {
+  readonly kind: 'sqlite'
+  /** Absolute. */
+  readonly path: string
+  readonly keepDays: number
+}
+
+export interface RedisNode {
+  readonly host: string
+  readonly port: number
+}
+
+export interface RedisStateConfig {
+  readonly kind: 'redis'
+  readonly topology: 'single' | 'sentinel' | 'cluster'
+  /** The server itself, the sentinels, or some nodes of the cluster. */
+  readonly nodes: readonly RedisNode[]
+  /** The name that the sentinels know the primary by. */
+  readonly primary?: string
+  readonly db: number
+  readonly username?: string
+  readonly password?: Secret
+  /** Present where the connection is encrypted. */
+  readonly tls?: Tls
+  readonly keyPrefix: string
+  readonly keepDays: number
+}
+
+export type StateConfig = SqliteStateConfig | RedisStateConfig
+
+function storeUrl(description: string) {
+  return z.string().min(1).describe(description).register(marks, { kind: 'url' })
+}
+
+const nodeText = /^(\[[0-9a-fA-F:.]+\]|[^\s:/@[\]]+)(?::(\d{1,5}))?$/
+
+/** Hosts that know of one another, `host:port` each. */
+function nodes(description: string, defaultPort: number) {
+  const node = z
+    .string()
+    .regex(nodeText, { message: 'is no address of a host', abort: true })
+    .register(marks, { kind: 'address', remedy: 'write host or host:port' })
+    .transform((text): RedisNode => {
+      const [, host = '', port = defaultPort] = nodeText.exec(text) ?? []
+      return { host: withoutBrackets(host), port: Number(port) }
+    })
+  return z
+    .array(node)
+    .min(1)
+    .describe(`${description}, host:port each (port ${defaultPort} unless given)`)
+    .register(marks, { remedy: 'name at least one host:port' })
+}
+
+const RedisSetting = z
+  .strictObject({
+    url: storeUrl('redis:// or rediss:// URL of one server').optional(),
+    sentinels: nodes('Sentinels', 26_379).optional(),
+    name: z.string().min(1).optional().describe('Name that the sentinels know the primary by'),
+    cluster: nodes('Some nodes of a cluster', 6379).optional(),
+    username: z.string().min(1).optional().describe('User name'),
+    password: secret('Password').optional(),
+    passwordFile: secretFile('the password'),
+    tls: TlsConfig.optional().describe(
+      'Certificates; given at all: the connection is encrypted, as with rediss://',
+    ),
+    keyPrefix: name('First part of every key').default('shieldlog'),
+  })
+  .describe('Redis, in full')
+  .register(marks, { exclusive: [['url', 'sentinels', 'cluster']] })
+type RedisSetting = z.output<typeof RedisSetting>
+
+const keepDaysDefault = 14
+
+const StateObject = z
+  .strictObject({
+    url: storeUrl('sqlite:, redis: or rediss: URL').optional(),
+    redis: RedisSetting.optional(),
+    keepDays: duration('Days that checkpoints of complete days are kept', { above: 0, max: 3650 }).default(
+      keepDaysDefault,
+    ),
+  })
+  .register(marks, { exclusive: [['url', 'redis']] })
+type StateObject = z.output<typeof StateObject>
+
+export const defaultStateUrl = 'sqlite:./var/shieldlog.db'
+
+/** A URL alone is the short form of the object with that URL; the loader writes it out. */
+export const StateSetting = z
+  .union([storeUrl('URL of the store'), StateObject])
+  .prefault(defaultStateUrl)
+  .describe('Where progress is kept: sqlite:PATH, redis://…, rediss://…, or an object')
+  .register(marks, { short: 'url' })
+
+/** The store that a setting names; undefined after a report. Relative paths start at `cwd`. */
+export function resolveState(
+  setting: z.output<typeof StateSetting>,
+  cwd: string,
+  report: Report,
+): StateConfig | undefined {
+  const isShort = typeof setting === 'string'
+  const { url, redis, keepDays }: StateObject = isShort
+    ? { url: setting, keepDays: keepDaysDefault }
+    : setting
+  if (url !== undefined && redis !== undefined)
+    return report(['state', 'redis'], { problem: 'is given beside url', remedy: 'keep one of url and redis' })
+  if (redis !== undefined) return redisStore(redis, keepDays, report)
+  const text = url ?? defaultStateUrl
+  const at = isShort ? ['state'] : ['state', 'url']
+  if (text.startsWith('sqlite:')) return sqliteStore(text, keepDays, at, cwd, report)
+  const server = redisServer(text, at, report)
+  return server && { kind: 'redis', topology: 'single', keyPrefix: 'shieldlog', keepDays, ...server }
+}
+
+function sqliteStore(url: string, keepDays: number, at: Path, cwd: string, report: Report) {
+  const text = url.slice('sqlite:'.length)
+  const path = text.startsWith('///') ? text.slice(2) : text
+  const remedy = 'write sqlite:./var/shieldlog.db or sqlite:/absolute/path.db'
+  if (path === '' || path.startsWith('//') || path.endsWith('/'))
+    return report(at, { problem: 'names no database file', remedy })
+  if (path === ':memory:')
+    return report(at, { problem: 'names a database in memory, which forgets all progress', remedy })
+  return { kind: 'sqlite', path: resolve(cwd, path), keepDays } satisfies SqliteStateConfig
+}
+
+type RedisServer = Pick<RedisStateConfig, 'nodes' | 'db' | 'username' | 'password' | 'tls'>
+
+function redisServer(text: string, at: Path, report: Report): RedisServer | undefined {
+  const url = URL.parse(text)
+  const problem = redisUrlProblem(url)
+  if (url === null || problem !== undefined)
+    return report(at, {
+      problem: problem ?? '',
+      remedy: 'write redis://host:6379/0, rediss://host:6379/0 or sqlite:PATH',
+    })
+  const [username, password] = [decoded(url.username), decoded(url.password)]
+  return {
+    nodes: [{ host: withoutBrackets(url.hostname), port: Number(url.port || 6379) }],
+    db: Number(url.pathname.slice(1)),
+    ...(username !== '' && { username }),
+    ...(password !== '' && { password: new Secret(password) }),
+    ...(url.protocol === 'rediss:' && { tls: new Tls() }),
+  }
+}
+
+function redisUrlProblem(url: URL | null): string | undefined {
+  if (url === null || !/^rediss?:$/.test(url.protocol) || url.hostname === '') return 'is no URL of a store'
+  if (url.search !== '' || url.hash !== '') return 'holds a query or fragment, which no store takes'
+  return /^\/?\d{0,5}$/.test(url.pathname) ? undefined : 'names no database number after the host'
+}
+
+/** A "%" that stands for nothing is one. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+function redisStore(redis: RedisSetting, keepDays: number, report: Report): RedisStateConfig | undefined {
+  const { url, sentinels, cluster, name: primary, username, password, tls, keyPrefix } = redis
+  const at = ['state', 'redis']
+  const given = [url, sentinels, cluster].filter((one) => one !== undefined)
+  if (given.length !== 1)
+    return report(at, {
+      problem: given.length === 0 ? 'names no server' : 'names servers in more than one way',
+      remedy: 'give one of url, sentinels (with name) and cluster',
+    })
+  if ((sentinels === undefined) !== (primary === undefined))
+    return report([...at, sentinels === undefined ? 'sentinels' : 'name'], {
+      problem: 'needs the other one of name and sentinels',
+      remedy: 'give both, or neither',
+    })
+  const common = {
+    kind: 'redis',
+    keyPrefix,
+    keepDays,
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    ...(tls !== undefined && { tls }),
+  } as const
+  if (url === undefined) {
+    const nodes = sentinels ?? cluster ?? []
+    return primary === undefined
+      ? { ...common, topology: 'cluster', nodes, db: 0 }
+      : { ...common, topology: 'sentinel', primary, nodes, db: 0 }
+  }
+  const server = redisServer(url, [...at, 'url'], report)
+  if (server?.password !== undefined && password !== undefined)
+    return report([...at, 'password'], {
+      problem: 'is given beside a password in url',
+      remedy: 'take the password out of url',
+    })
+  return server && { topology: 'single', ...server, ...common }
+}
+
+function withoutBrackets(host: string): string {
+  return host.replace(/^\[|\]$/g, '')
+}

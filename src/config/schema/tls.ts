@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs'
+import { createSecureContext } from 'node:tls'
+import * as z from 'zod'
+import { messageOf } from '../../domain/failure.ts'
+import { optionalPath } from './fields.ts'
+
+/** PEM texts, already read. The key is kept off every way of printing the value, so copy it by name, never by spread. */
+export class Tls {
+  readonly ca: string | undefined
+  readonly cert: string | undefined
+  readonly #key: string | undefined
+
+  constructor(pem: { ca?: string | undefined; cert?: string | undefined; key?: string | undefined } = {}) {
+    this.ca = pem.ca
+    this.cert = pem.cert
+    this.#key = pem.key
+  }
+
+  get key(): string | undefined {
+    return this.#key
+  }
+}
+
+const TlsFiles = z.strictObject({
+  caFile: optionalPath('Certificates of the authorities to trust, in place of the usual ones (PEM)'),
+  certFile: optionalPath('Client certificate (PEM)'),
+  keyFile: optionalPath('Key of the client certificate, without passphrase (PEM)'),
+})
+
+/** Names of PEM files in the file; their contents afterwards. */
+export const TlsConfig = TlsFiles.transform(readTls)
+
+type FileName = keyof z.output<typeof TlsFiles>
+type Report = (at: readonly FileName[], problem: string, remedy: string) => void
+
+function readTls(files: z.output<typeof TlsFiles>, context: z.RefinementCtx): Tls {
+  const report: Report = (at, message, remedy) =>
+    context.addIssue({ code: 'custom', path: [...at], message, params: { remedy } })
+  const ca = readPem('caFile', files, report)
+  const cert = readPem('certFile', files, report)
+  const key = readPem('keyFile', files, report)
+  if (files.certFile !== null && files.keyFile === null)
+    report(['keyFile'], 'is missing beside certFile', 'name the file that holds the key of the certificate')
+  if (files.certFile === null && files.keyFile !== null)
+    report(['certFile'], 'is missing beside keyFile', 'name the file that holds the certificate of the key')
+  tryOut({ ca, cert, key }, report)
+  return new Tls({ ca, cert, key })
+}
+
+function readPem(at: FileName, files: z.output<typeof TlsFiles>, report: Report): string | undefined {
+  const file = files[at]
+  if (file === null) return undefined
+  try {
+    const text = readFileSync(file, 'utf8')
+    if (text.includes('-----BEGIN')) return text
+    report([at], 'is no PEM file', 'name a file that begins with -----BEGIN')
+  } catch (error) {
+    report([at], `cannot be read: ${reasonOf(error)}`, 'name a PEM file that this user may read')
+  }
+  return undefined
+}
+
+/** Certificates that do not parse or do not fit would otherwise first be noticed at the first connection. */
+function tryOut(
+  pem: { ca?: string | undefined; cert?: string | undefined; key?: string | undefined },
+  report: Report,
+) {
+  if ((pem.cert === undefined) !== (pem.key === undefined)) return
+  const parts = (['ca', 'cert', 'key'] as const).flatMap((part) => {
+    const text = pem[part]
+    return text === undefined ? [] : [[part, text] as const]
+  })
+  try {
+    createSecureContext(Object.fromEntries(parts))
+  } catch (error) {
+    report(
+      [],
+      `cannot be used: ${reasonOf(error)}`,
+      'check that the files are whole and that certificate and key belong together',
+    )
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : messageOf(error)
+}

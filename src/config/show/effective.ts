@@ -1,0 +1,77 @@
+import { Secret } from '../../domain/text/secret.ts'
+import { type Path, pathText } from '../load/path.ts'
+import { type Shape, formFor, forms, isPlainObject, scalarForm } from '../schema/shape.ts'
+import { maskUrl } from './shown.ts'
+
+export interface Effective {
+  /** The settings as a person would write them, defaults filled in, secrets as `***`. */
+  readonly value: unknown
+  /** Every scalar that nobody gave, by path. */
+  readonly defaults: ReadonlySet<string>
+}
+
+/**
+ * What is in force, for people. Safe to print. `templates` are the values that were put together, as written;
+ * `derived` are the defaults that depend on other settings.
+ */
+export function effective(
+  prepared: unknown,
+  shape: Shape,
+  templates: ReadonlyMap<string, string>,
+  derived: ReadonlyMap<string, unknown>,
+): Effective {
+  const defaults = new Set<string>()
+  return { value: show(prepared, shape, [], { defaults, templates, derived }), defaults }
+}
+
+interface Context {
+  readonly defaults: Set<string>
+  readonly templates: ReadonlyMap<string, string>
+  readonly derived: ReadonlyMap<string, unknown>
+}
+
+function show(value: unknown, shape: Shape, path: Path, context: Context): unknown {
+  if (value === undefined) return showDefault(shape, path, context)
+  if (value instanceof Secret) return '***'
+  if (Array.isArray(value)) {
+    const items = forms(shape).find((form) => form.items !== undefined)?.items ?? {}
+    return value.map((item: unknown, index) => show(item, items, [...path, index], context))
+  }
+  if (isPlainObject(value)) return showObject(value, formFor(shape, value) ?? {}, path, context)
+  if (typeof value === 'string' && scalarForm(shape)?.['x-marks']?.kind === 'url')
+    return showUrl(value, context.templates.get(pathText(path)))
+  return value
+}
+
+function showObject(object: Record<string, unknown>, form: Shape, path: Path, context: Context): unknown {
+  const keys = new Set([...Object.keys(form.properties ?? {}), ...Object.keys(object)])
+  const entries: [string, unknown][] = []
+  for (const key of keys) {
+    // The file stands for the secret that was read from it.
+    if (object[key] instanceof Secret && typeof object[`${key}File`] === 'string') continue
+    const free = typeof form.additionalProperties === 'object' ? form.additionalProperties : {}
+    const shown = show(object[key], form.properties?.[key] ?? free, [...path, key], context)
+    if (shown !== undefined) entries.push([key, shown])
+  }
+  return Object.fromEntries(entries)
+}
+
+/** A default that is an object stands for the defaults inside it. */
+function showDefault(shape: Shape, path: Path, context: Context): unknown {
+  if (isPlainObject(shape.default)) {
+    const form = forms(shape).find(({ properties, additionalProperties }) =>
+      properties === undefined ? typeof additionalProperties === 'object' : true,
+    )
+    return showObject({}, form ?? {}, path, context)
+  }
+  const at = pathText(path)
+  const value = context.derived.has(at) ? context.derived.get(at) : shape.default
+  if (value !== undefined) context.defaults.add(at)
+  return value
+}
+
+/** Where a secret file took part, no more than the host is certain to be none. */
+function showUrl(url: string, template: string | undefined): string {
+  if (template?.includes('${file:') !== true) return maskUrl(url)
+  return URL.canParse(url) ? `${new URL(url).protocol}//${new URL(url).host}/***` : '***'
+}

@@ -1,0 +1,63 @@
+import type { Event } from './event.ts'
+import type { Failure } from '../failure.ts'
+
+/** How much of one part of a file sink is committed. The stream's checkpoint holds one for every part of the stream. */
+export interface CommittedPart {
+  /** Identity of the writer that appends to the part. */
+  readonly writer: string
+  /** File name without compression suffix, for example `0001-k3v9.ndjson`. */
+  readonly part: string
+  /** Committed length of the uncompressed part. */
+  readonly bytes: number
+  /** Committed lines of the part. */
+  readonly lines: number
+}
+
+export const refusalReasons = ['refused', 'too_large', 'unmappable'] as const
+export type RefusalReason = (typeof refusalReasons)[number]
+
+/** An event that the sink will never take. */
+export interface Refusal {
+  readonly event: Event
+  readonly reason: RefusalReason
+  /** The sink's answer, at most 4 KiB, secrets masked. */
+  readonly answer: string
+}
+
+/**
+ * A sink's answer to a delivery: it is now responsible for every event that is not among the refusals; of a delivery
+ * that failed on its way, for the events that it had taken by then.
+ */
+export interface Delivery {
+  readonly refusals: readonly Refusal[]
+  /** Parts whose committed length changes with this delivery; empty where the sink is not transactional. */
+  readonly committed: readonly CommittedPart[]
+  /** Bytes handed over, before compression. */
+  readonly bytes: number
+  /**
+   * Present where the delivery failed after some of its events were taken or refused. The others are to be sent again.
+   */
+  readonly partial?: { readonly taken: readonly Event[]; readonly failure: Failure }
+}
+
+/** The events of a delivery that the sink is responsible for. */
+export function takenOf(events: readonly Event[], { refusals, partial }: Delivery): readonly Event[] {
+  if (partial !== undefined) return partial.taken
+  const refused = new Set(refusals.map(({ event }) => event))
+  return events.filter((event) => !refused.has(event))
+}
+
+/** An event that a sink will never take, as it is kept in the store until it is replayed or dropped. */
+export interface DeadLetter {
+  readonly zone: number
+  readonly day: string
+  readonly sink: string
+  readonly id: string
+  readonly time?: string
+  readonly reason: RefusalReason
+  readonly answer: string
+  /** When it was refused, ms since the epoch. */
+  readonly at: number
+  /** The whole event as JSON text (`storeEvent`), so that a replay can map it anew. */
+  readonly event: string
+}

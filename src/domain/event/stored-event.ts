@@ -1,0 +1,51 @@
+import type { Event, JsonObject } from './event.ts'
+import { isObject } from '../text/is-object.ts'
+import { jsonText } from '../text/json-text.ts'
+
+type Stored = Omit<Event, 'fingerprint' | 'raw'> & {
+  /** 16 hex digits: JSON has no 64-bit integers. */
+  readonly fingerprint: string
+  readonly raw: JsonObject
+}
+
+/** Every member is named, since an event may work some of them out when asked. */
+type AllOf<T> = { [Name in keyof T]-?: T[Name] | undefined }
+
+/** The whole event as JSON text, `raw` and fingerprint included, so that it can be mapped and sent anew later. */
+export function storeEvent(event: Event): string {
+  const { id, time, timeMs, zone, action, severity, rule, request, response, client, pop, match } = event
+  const { labels, log, fingerprint, raw } = event
+  const named = { id, time, timeMs, zone, action, severity, rule, request, response, client, pop, match }
+  const stored = {
+    ...named,
+    labels,
+    log,
+    fingerprint: fingerprint.toString(16).padStart(16, '0'),
+    raw: raw(),
+  }
+  return jsonText(stored satisfies AllOf<Stored>)
+}
+
+/** Reads what `storeEvent` wrote. Throws for any other text. */
+export function restoreEvent(text: string): Event {
+  const stored = read(text)
+  if (!isStored(stored)) throw new Error('a stored event is damaged: id, zone, labels, log or raw is missing')
+  const { fingerprint, raw, ...rest } = stored
+  return { ...rest, fingerprint: BigInt(`0x${fingerprint}`), raw: () => raw }
+}
+
+function read(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new Error('a stored event is damaged: it is no JSON text', { cause })
+  }
+}
+
+function isStored(value: unknown): value is Stored {
+  if (!isObject(value)) return false
+  const { id, fingerprint, zone, labels, log, raw } = value
+  if (typeof id !== 'string' || typeof fingerprint !== 'string') return false
+  if (!/^[\da-f]{16}$/.test(fingerprint)) return false
+  return isObject(zone) && isObject(labels) && isObject(log) && isObject(raw)
+}

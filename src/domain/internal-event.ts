@@ -1,0 +1,99 @@
+import type { Day } from './day.ts'
+import type { RefusalReason } from './event/delivery.ts'
+import type { Failure } from './failure.ts'
+import type { Gap } from './gap.ts'
+import type { Priority, Stream } from './stream.ts'
+
+export const requestOutcomes = [
+  'ok',
+  'throttled',
+  'rejected',
+  'unauthorised',
+  'timeout',
+  'network',
+  'server_error',
+  'bad_body',
+] as const
+export type RequestOutcome = (typeof requestOutcomes)[number]
+
+/** Why a scan ended without reaching its end. */
+export const guards = [
+  'cursor_repeated',
+  'cursor_cycle',
+  'empty_pages',
+  'cursor_missing',
+  'too_many_pages',
+  'page_too_large',
+] as const
+export type Guard = (typeof guards)[number]
+
+/** What is asked of the API; a name outside the list counts as `other`. */
+export const operations = ['event_logs', 'rate_limit', 'upload_scanning', 'volumes', 'other'] as const
+
+/** Work beside the schedule, done again and again. */
+export type UpkeepTask = 'heartbeat' | 'housekeeping' | 'reconciliation'
+
+/** What happened, by name. Telemetry makes the log line and the metrics of it; nobody else logs or counts. */
+export type InternalEvent =
+  | { name: 'ApiAnswered'; account: string; operation: string; outcome: RequestOutcome; seconds: number }
+  | { name: 'ApiThrottled'; account: string; untilMs: number }
+  | { name: 'ClockSkewMeasured'; account: string; offsetMs: number }
+  | { name: 'PageFetched'; stream: Stream; priority: Priority; events: number; bytes: number }
+  | {
+      name: 'PageCommitted'
+      stream: Stream
+      priority: Priority
+      delivered: number
+      duplicates: number
+      late: number
+      deadLettered: readonly {
+        readonly id: string
+        readonly reason: RefusalReason
+        readonly answer: string
+      }[]
+      /** Delivery instant minus event time, in seconds, one value an event with a time. */
+      delaysSeconds: readonly number[]
+      commitSeconds: number
+    }
+  | { name: 'SinkAnswered'; sink: string; outcome: RequestOutcome; seconds: number; bytes: number }
+  | {
+      name: 'ScanCompleted'
+      stream: Stream
+      kind: 'full' | 'incremental' | 'archive'
+      pages: number
+      found: number
+      seconds: number
+    }
+  | { name: 'ScanGuarded'; stream: Stream; guard: Guard; pages: number }
+  | { name: 'CursorExpired'; stream: Stream; stored: boolean; restarts: number }
+  | { name: 'OrderingChanged'; stream: Stream; from: string; to: string; why: string }
+  | {
+      name: 'StreamFailed'
+      stream: Stream
+      priority: Priority
+      failure: Failure
+      retryAtMs: number
+      count: number
+    }
+  | { name: 'StreamRecovered'; stream: Stream; failures: number; seconds: number }
+  | { name: 'StreamEnded'; stream: Stream; as: 'complete' | 'expired' }
+  | { name: 'GapFound'; gap: Gap }
+  | { name: 'IdSeenWithOtherTime'; stream: Stream; id: string }
+  | { name: 'FileCut'; sink: string; part: string; bytes: number; keptAside: boolean }
+  | { name: 'FileShort'; sink: string; part: string; expected: number; found: number }
+  | { name: 'FileReplaced'; sink: string; part: string; why: string }
+  | { name: 'PartCompressed'; sink: string; part: string; bytes: number; compressedBytes: number }
+  | { name: 'CompressionFailed'; sink: string; part?: string; error: unknown }
+  | { name: 'PartsOfAnotherStore'; sink: string; parts: number; why: string }
+  | { name: 'DaysSkipped'; zone: number; sink: string; from: Day; to: Day }
+  | { name: 'TickFailed'; error: unknown }
+  | { name: 'PumpFailed'; stream: Stream; error: unknown }
+  | { name: 'UpkeepFailed'; task: UpkeepTask; error: unknown }
+  | { name: 'QueueFailed'; error: unknown }
+  | { name: 'Started'; version: string; zones: number; sinks: readonly string[]; state: string }
+  | { name: 'Stopping'; signal: string }
+  | { name: 'Stopped' }
+  | { name: 'ServerListening'; address: string }
+  | { name: 'ConfigReloaded'; changed: readonly string[]; needsRestart: readonly string[] }
+  | { name: 'ConfigRefused'; errors: readonly string[] }
+  | { name: 'Warned'; about: string; text: string }

@@ -1,0 +1,55 @@
+import { endOf, startOf } from '../day.ts'
+import type { PlannedStream } from './plan.ts'
+import { scanShare, type Policy } from './policy.ts'
+
+/** A settling scan counts as overdue only after this long, so that lag does not jump while it is simply being done. */
+const scanGraceMs = 300_000
+
+/** Up to when everything of a stream is known to have been read, ms since the epoch. */
+export function caughtUpOf(
+  { stream, checkpoint }: Pick<PlannedStream, 'stream' | 'checkpoint'>,
+  policy: Pick<Policy, 'overlapMs'>,
+): number {
+  const since = startOf(stream.day)
+  if (checkpoint === undefined) return since
+  const caughtUp = Math.max(since, checkpoint.caughtUpAtMs ?? 0)
+  const firstScan = checkpoint.lastFull === undefined && checkpoint.ordering.order === 'oldest-first'
+  if (!firstScan || checkpoint.oldestOnPageMs === undefined) return caughtUp
+  return Math.max(caughtUp, Math.min(checkpoint.oldestOnPageMs - policy.overlapMs, checkpoint.lastCommitAtMs))
+}
+
+/**
+ * Up to when a zone and sink is caught up: the smallest over its open streams and those with an overdue scan. Lag is
+ * now minus this: it grows when polling, delivery or commit fails and stays small on a quiet zone.
+ */
+export function caughtUpOfRoute(
+  streams: readonly PlannedStream[],
+  nowMs: number,
+  policy: Pick<Policy, 'overlapMs'>,
+): number {
+  const counting = streams.filter(
+    ({ state, dueAtMs, checkpoint }) =>
+      state === 'open' ||
+      (state === 'settling' && (checkpoint === undefined || isOverdue(dueAtMs, checkpoint, nowMs))),
+  )
+  return Math.min(nowMs, ...counting.map((stream) => caughtUpOf(stream, policy)))
+}
+
+function isOverdue(
+  dueAtMs: number,
+  checkpoint: NonNullable<PlannedStream['checkpoint']>,
+  nowMs: number,
+): boolean {
+  if (checkpoint.lastFull === undefined || checkpoint.trouble !== undefined || checkpoint.needsFull)
+    return true
+  // Its end was never read: what it lags behind must not vanish from sight when it stops being polled.
+  if ((checkpoint.caughtUpAtMs ?? 0) < endOf(checkpoint.stream.day)) return true
+  return dueAtMs + scanGraceMs + checkpoint.lastFull.tookMs * scanShare < nowMs
+}
+
+/** Until the oldest unfinished day of a zone and sink becomes unreadable, ms; negative when it already is. */
+export function timeToLossOf(streams: readonly PlannedStream[], nowMs: number): number | undefined {
+  const unfinished = streams.filter(({ state }) => state === 'open' || state === 'settling')
+  if (unfinished.length === 0) return undefined
+  return Math.min(...unfinished.map(({ unreadableAtMs }) => unreadableAtMs)) - nowMs
+}

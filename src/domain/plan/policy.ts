@@ -1,0 +1,33 @@
+/** How streams are polled and re-read: the `poll` part of the configuration, in ms. */
+export interface Policy {
+  readonly everyMs: number
+  readonly readableDays: number
+  readonly firstRunDays: number
+  readonly overlapMs: number
+  readonly fullScanMs: number
+  /** Ascending; at each of these times after a day's end a complete full scan of it is due. Never empty. */
+  readonly settleAfterMs: readonly number[]
+}
+
+/** The last scan of a past day is repeated at most this often, this far apart, until it finds nothing new. */
+export const maxSettleRepeats = 3
+export const settleRepeatMs = 600_000
+
+/** Scans without ordering take at most a fifth of the time; re-reads at most a fifth of a stream's requests. */
+export const scanShare = 5
+
+/** A day is first asked for this long after it began: `Date` headers have whole seconds. */
+export const dayBeginMs = 2_000
+
+export const maxPagesPerScan = 200_000
+export const maxEmptyPages = 10
+export const markSize = 32
+export const maxStoredCursors = 24
+
+/** How long one pump works on a stream before others get its place; doubled by restarts in a row, up to 64 times. */
+export const sliceMs = 10_000
+export const maxSliceDoublings = 6
+
+export function sliceOf(restarts: number): number {
+  return sliceMs * 2 ** Math.min(restarts, maxSliceDoublings)
+}

@@ -1,0 +1,37 @@
+/**
+ * What the store holds of all streams at one instant, for metrics. Counted by whoever knows store and configuration;
+ * all instants are ms since the epoch.
+ */
+
+export const streamStates = ['open', 'settling', 'complete', 'expired'] as const
+export type StreamState = (typeof streamStates)[number]
+
+/** `waiting`: due and not yet begun. `active`: being pumped. `delayed`: backs off. None fails for good: what fails backs off. */
+export const queueStates = ['waiting', 'active', 'delayed'] as const
+export type QueueState = (typeof queueStates)[number]
+
+/** A configured zone and sink. */
+export interface RouteState {
+  readonly zone: number
+  readonly sink: string
+  /** Now minus caught-up, the worst of the streams that count. */
+  readonly lagSeconds: number
+  /** The instant up to which everything readable has been delivered. */
+  readonly caughtUpAtMs: number
+  /** Newest event time delivered; absent until there is one. */
+  readonly newestMs?: number
+  /** Until the oldest unfinished day becomes unreadable; Infinity where no day is unfinished. */
+  readonly timeToLossSeconds: number
+  readonly gaps: number
+}
+
+export interface StateSnapshot {
+  readonly routes: readonly RouteState[]
+  readonly streams: Readonly<Record<StreamState, number>>
+  readonly deadLetters: readonly { readonly sink: string; readonly count: number }[]
+  readonly queues: readonly {
+    readonly priority: 'live' | 'backfill'
+    readonly state: QueueState
+    readonly jobs: number
+  }[]
+}

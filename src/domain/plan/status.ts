@@ -1,0 +1,113 @@
+/** What `status` says of one day of a zone and sink. Instants are ISO 8601. */
+export interface DayStatus {
+  readonly day: string
+  readonly state: string
+  readonly lagSeconds?: number
+  readonly events: number
+  readonly delivered: number
+  readonly pages: number
+  readonly duplicates: number
+  readonly late: number
+  readonly deadLetters: number
+  /** Dead letters that a person dropped; absent where there are none. */
+  readonly dropped?: number
+  readonly order: string
+  readonly lastFullScanAt?: string
+  /** Pages of the scan that is under way. */
+  readonly scanningPages?: number
+  readonly lastError?: ErrorStatus
+}
+
+export interface ErrorStatus {
+  readonly code: string
+  readonly message: string
+  readonly failures: number
+  readonly since: string
+  readonly retryAt: string
+}
+
+export interface RouteStatus {
+  readonly zone: number
+  readonly name: string
+  readonly account: string
+  readonly sink: string
+  readonly lagSeconds: number
+  readonly caughtUpAt: string
+  readonly newestEventAt?: string
+  readonly timeToLossSeconds?: number
+  readonly lastError?: ErrorStatus
+  readonly days: readonly DayStatus[]
+  readonly gaps: readonly {
+    readonly day: string
+    readonly from: string
+    readonly to: string
+    readonly reason: string
+  }[]
+}
+
+/** A process that ships now. */
+export interface WorkerStatus {
+  readonly role: 'all' | 'scheduler' | 'worker'
+  /** For people: process, host and since when. */
+  readonly name: string
+}
+
+/** A backfill that goes on, or was made within the last day. */
+export interface BackfillStatus {
+  readonly id: string
+  readonly createdAt: string
+  readonly from: string
+  readonly to: string
+  readonly state: string
+  /** What was delivered before is shipped once more. */
+  readonly again?: boolean
+  /** Streams: one zone, one day, one sink. */
+  readonly queued: number
+  readonly done: number
+  readonly leftOut: number
+  readonly days: readonly BackfillDayStatus[]
+  /** Days that are not read, and why. */
+  readonly reasons: readonly {
+    readonly zone: number
+    readonly day: string
+    readonly sink: string
+    readonly reason: string
+  }[]
+  /** Of queued streams that fail. */
+  readonly errors: readonly (ErrorStatus & {
+    readonly zone: number
+    readonly day: string
+    readonly sink: string
+  })[]
+}
+
+export interface BackfillDayStatus {
+  readonly day: string
+  readonly queued: number
+  readonly done: number
+  readonly leftOut: number
+  readonly pages: number
+  /** Absent where nothing is known of the listing. */
+  readonly expectedPages?: number
+  /** Events that were missing until then, or were shipped once more. */
+  readonly events: number
+}
+
+export interface Status {
+  readonly at: string
+  readonly routes: readonly RouteStatus[]
+  readonly deadLetters: readonly {
+    readonly sink: string
+    readonly reason: string
+    readonly count: number
+    readonly bytes: number
+  }[]
+  /** Zones and sinks that the store knows and the configuration does not name, with days not read to their end. */
+  readonly unconfigured: readonly {
+    readonly zone: number
+    readonly sink: string
+    readonly unfinishedDays: readonly string[]
+  }[]
+  readonly workers: readonly WorkerStatus[]
+  readonly backfills: readonly BackfillStatus[]
+}

@@ -1,0 +1,10 @@
+import type { Day } from './day.ts'
+
+/** A zone and sink that the store knows, with the first day that was ever planned for it; kept for good. */
+export interface Route {
+  readonly zone: number
+  readonly sink: string
+  readonly firstDay: Day
+  /** Last instant at which the route was part of a running configuration. */
+  readonly plannedAtMs: number
+}

@@ -1,0 +1,100 @@
+import type { Checkpoint } from '../checkpoint.ts'
+import { endOf, startOf } from '../day.ts'
+import { maxSettleRepeats, type Policy } from '../plan/policy.ts'
+import type { Scan, ScanRecord } from './scan.ts'
+import { confirmOrdering, incrementalsCount, testOrdering } from './ordering.ts'
+
+/** When a scan was complete, by the API's clock. */
+export interface Instant {
+  readonly nowMs: number
+  /** The API has told a time that nothing confirms yet: no day becomes complete by it. */
+  readonly isTimeDoubtful: boolean
+}
+
+/** What a complete scan changes: ordering, marks, up to when all was read, and whether the day is done. */
+export function completeScan(checkpoint: Checkpoint, scan: Scan, at: Instant, policy: Policy): Checkpoint {
+  return scan.kind === 'full'
+    ? completeFull(checkpoint, scan, at, policy)
+    : completeIncremental(checkpoint, scan, at)
+}
+
+function recordOf(scan: Scan, nowMs: number): ScanRecord {
+  const { beganAtMs, tookMs, pages, found, newestAtBeginMs, readRequest } = scan
+  const record = { beganAtMs, endedAtMs: nowMs, tookMs, pages, found, newestAtBeginMs }
+  return readRequest === undefined ? record : { ...record, readRequest }
+}
+
+function completeIncremental(checkpoint: Checkpoint, scan: Scan, { nowMs }: Instant): Checkpoint {
+  const { incremental: _, ...rest } = checkpoint
+  // Beside an unfinished full scan, a stored cursor may name the frozen snapshot that this one has not read to its end.
+  const proves = scan.fromStoredCursor && scan.found > 0 && checkpoint.full === undefined
+  const ordering = { ...checkpoint.ordering, cursorProven: checkpoint.ordering.cursorProven || proves }
+  const counts = (!scan.fromStoredCursor || incrementalsCount(ordering)) && scan.beganAtMs <= nowMs
+  return {
+    ...rest,
+    ordering,
+    lastIncremental: recordOf(scan, nowMs),
+    mark: scan.fromStoredCursor ? checkpoint.mark : scan.head,
+    restarts: 0,
+    ...(counts && { caughtUpAtMs: caughtUpAfter(checkpoint, scan, nowMs) }),
+  }
+}
+
+function completeFull(checkpoint: Checkpoint, begun: Scan, at: Instant, policy: Policy): Checkpoint {
+  const { nowMs } = at
+  const scan = withBeginning(begun, checkpoint, nowMs)
+  const tested = testOrdering(checkpoint.ordering, scan, checkpoint.newSinceFull)
+  const isRevoked = tested.revocations > checkpoint.ordering.revocations
+  const isFirst = checkpoint.lastFull === undefined
+  const next: Checkpoint = {
+    ...(isRevoked ? withoutIncrementals(checkpoint) : checkpoint),
+    // What took ordering away cannot give it in the same breath.
+    ordering: isFirst || isRevoked ? tested : confirmOrdering(tested, scan),
+    lastFull: recordOf(scan, nowMs),
+    mark: scan.head,
+    newSinceFull: 0,
+    pollPagesSinceFull: 0,
+    restarts: 0,
+    needsFull: false,
+    caughtUpAtMs: isRevoked ? scan.beganAtMs : caughtUpAfter(checkpoint, scan, nowMs),
+  }
+  const { full: _, ...rest } = next
+  return settle(rest, scan, at, policy)
+}
+
+/** A beginning that lies ahead was told by a clock that was ahead: the scan claims no more than the one before it. */
+function withBeginning(scan: Scan, { lastFull, stream }: Checkpoint, nowMs: number): Scan {
+  if (scan.beganAtMs <= nowMs) return scan
+  return { ...scan, beganAtMs: lastFull?.beganAtMs ?? startOf(stream.day) }
+}
+
+/** Incremental scans of a listing that broke its promise were no readings of it. */
+function withoutIncrementals(checkpoint: Checkpoint): Checkpoint {
+  const { incremental: _incremental, lastIncremental: _last, ...rest } = checkpoint
+  return rest
+}
+
+/** A time that lies ahead was written under a clock that was ahead: it would hide what is unread. */
+function caughtUpAfter({ caughtUpAtMs }: Checkpoint, scan: Scan, nowMs: number): number {
+  return caughtUpAtMs === undefined || caughtUpAtMs > nowMs
+    ? scan.beganAtMs
+    : Math.max(caughtUpAtMs, scan.beganAtMs)
+}
+
+/** After the last settling scan: repeat it while it finds something; then the day is complete. */
+function settle(
+  checkpoint: Checkpoint,
+  scan: Scan,
+  { nowMs, isTimeDoubtful }: Instant,
+  policy: Policy,
+): Checkpoint {
+  if (checkpoint.ended !== undefined || isTimeDoubtful) return checkpoint
+  const lastPointMs = endOf(checkpoint.stream.day) + (policy.settleAfterMs.at(-1) ?? 0)
+  if (scan.beganAtMs < lastPointMs) return checkpoint
+  if (scan.found > 0 && checkpoint.settleRepeats < maxSettleRepeats) {
+    return { ...checkpoint, settleRepeats: checkpoint.settleRepeats + 1 }
+  }
+  const { incremental: _, ...rest } = checkpoint
+  // Ended streams are kept for weeks: what only polls need goes.
+  return { ...rest, storedCursors: [], mark: [], ended: { as: 'complete', atMs: nowMs } }
+}

@@ -1,0 +1,76 @@
+import type { Event } from '../event/event.ts'
+import type { Cursor, Page } from '../event/page.ts'
+import { markSize } from '../plan/policy.ts'
+
+/** What a scan wants to know of a page; the events themselves are the delivery's business. */
+export interface PageFacts {
+  /** Opened the page; null for the first page. */
+  readonly cursor: Cursor | null
+  readonly next: Cursor | null
+  readonly more: boolean
+  readonly events: number
+  readonly unseen: number
+  /** Event times of the unseen events that have one. */
+  readonly unseenTimesMs: readonly number[]
+  /** Range of the page's event times; null where no event has one. Future times are left out of the newest. */
+  readonly oldestMs: number | null
+  readonly newestMs: number | null
+  /** Newest event time, future ones included: nothing on the page is newer. */
+  readonly latestMs: number | null
+  /** Fingerprints (hex) of its first events, at most the size of a mark. */
+  readonly head: readonly string[]
+  /** An event of the mark is on the page. */
+  readonly markMet: boolean
+  /** Time that fetching the page took. */
+  readonly tookMs: number
+}
+
+export function fingerprintText(fingerprint: bigint): string {
+  return fingerprint.toString(16).padStart(16, '0')
+}
+
+export function factsOf(
+  page: Page,
+  at: {
+    cursor: Cursor | null
+    mark: readonly string[]
+    nowMs: number
+    unseen: readonly Event[]
+    tookMs: number
+  },
+): PageFacts {
+  let oldestMs: number | null = null
+  let newestMs: number | null = null
+  let latestMs: number | null = null
+  for (const { timeMs } of page.events) {
+    if (timeMs === undefined) continue
+    if (oldestMs === null || timeMs < oldestMs) oldestMs = timeMs
+    if (latestMs === null || timeMs > latestMs) latestMs = timeMs
+    if (timeMs <= at.nowMs && (newestMs === null || timeMs > newestMs)) newestMs = timeMs
+  }
+  return {
+    cursor: at.cursor,
+    next: page.next,
+    more: page.more,
+    events: page.events.length,
+    unseen: at.unseen.length,
+    unseenTimesMs: at.unseen.flatMap((event) => (event.timeMs === undefined ? [] : [event.timeMs])),
+    oldestMs,
+    newestMs,
+    latestMs,
+    head: page.events.slice(0, markSize).map((event) => fingerprintText(event.fingerprint)),
+    markMet: meetsMark(page.events, at.mark),
+    tookMs: at.tookMs,
+  }
+}
+
+function meetsMark(events: readonly Event[], mark: readonly string[]): boolean {
+  if (mark.length === 0) return false
+  const wanted = new Set(mark.map((text) => BigInt(`0x${text}`)))
+  return events.some((event) => wanted.has(event.fingerprint))
+}
+
+/** True when every timed event of the page lies before the instant, and there is one. */
+export function liesBefore(facts: PageFacts, instantMs: number | null): boolean {
+  return instantMs !== null && facts.latestMs !== null && facts.latestMs < instantMs
+}

@@ -1,0 +1,201 @@
+import { afterArchivePage, archiveScan, keepArchiveScan } from './archive-scan.ts'
+import type { Checkpoint } from '../checkpoint.ts'
+import { completeScan } from './complete-scan.ts'
+import type { CommittedPart } from '../event/delivery.ts'
+import type { Due } from '../plan/due.ts'
+import type { PageFacts } from './page-facts.ts'
+import { overlapStart, polledSpan } from './overlap.ts'
+import type { Policy } from '../plan/policy.ts'
+import { answerRequest } from '../answer-request.ts'
+import type { ReadRequest } from '../read-request.ts'
+import { mergeCommitted } from '../event/committed-parts.ts'
+import { cursorBefore, rememberCursor } from './stored-cursors.ts'
+import type { Stream } from '../stream.ts'
+import { advanceScan, beginScan, findPart, type Scan, type ScanStep } from './scan.ts'
+import { troubleAfterPage } from '../plan/trouble.ts'
+import type { Ordering } from './ordering.ts'
+
+/** The checkpoint of a stream that was never pumped. */
+export function newCheckpoint(stream: Stream, nowMs: number, ordering: Ordering): Checkpoint {
+  return {
+    stream,
+    commit: 0,
+    createdAtMs: nowMs,
+    ordering,
+    storedCursors: [],
+    mark: [],
+    newSinceFull: 0,
+    pollPagesSinceFull: 0,
+    settleRepeats: 0,
+    restarts: 0,
+    counters: { pages: 0, events: 0, delivered: 0, duplicates: 0, late: 0, deadLetters: 0 },
+    committed: [],
+    needsFull: false,
+    lastCommitAtMs: nowMs,
+  }
+}
+
+/** The scan to go on with: the unfinished one that is due, or a new one that begins now. */
+export function scanFor(
+  checkpoint: Checkpoint,
+  due: Due,
+  nowMs: number,
+  policy: Policy,
+  readRequest?: ReadRequest,
+): Scan {
+  const { kind } = due
+  if (kind === 'archive') return archiveScan(checkpoint, readRequest?.id ?? '', nowMs)
+  const unfinished = kind === 'full' ? checkpoint.full : checkpoint.incremental
+  if (unfinished !== undefined) return unfinished
+  const overlapStartMs = overlapStart(checkpoint, policy)
+  const fromTail = kind === 'incremental' && checkpoint.ordering.order === 'oldest-first'
+  return beginScan({
+    kind,
+    beganAtMs: nowMs,
+    cursor: fromTail ? cursorBefore(checkpoint.storedCursors, overlapStartMs) : null,
+    overlapStartMs,
+    newestAtBeginMs: checkpoint.newestMs ?? null,
+    ...(readRequest !== undefined && { readRequest: readRequest.id }),
+  })
+}
+
+/** What one committed page changes besides the place of its scan. */
+export interface PageOutcome {
+  readonly delivered: number
+  readonly deadLetters: number
+  readonly late: number
+  readonly committed: readonly CommittedPart[]
+  /** The API has told a time that nothing confirms yet: the day does not become complete by it. */
+  readonly isTimeDoubtful: boolean
+}
+
+/** Where a page brings its scan; known before its events are delivered. */
+export function stepOf(before: Checkpoint, scan: Scan, facts: PageFacts, policy: Policy): ScanStep {
+  return advanceScan(scan, facts, { order: before.ordering.order, polled: polledSpan(before, policy) })
+}
+
+/** The checkpoint after one page of a scan. */
+export function afterPage(
+  before: Checkpoint,
+  step: ScanStep,
+  facts: PageFacts,
+  outcome: PageOutcome,
+  nowMs: number,
+  policy: Policy,
+): Checkpoint {
+  const { scan } = step
+  if (scan.kind === 'archive') return afterArchivePage(withTroubleAfterPage(before), step, facts, outcome)
+  const moved: Checkpoint = {
+    ...before,
+    lastPage: scan.kind,
+    ...(facts.newestMs !== null && { newestMs: Math.max(before.newestMs ?? 0, facts.newestMs) }),
+    ...(facts.oldestMs !== null && { oldestOnPageMs: facts.oldestMs }),
+    storedCursors:
+      before.ordering.order === 'newest-first' || before.ended !== undefined
+        ? []
+        : rememberCursor(before.storedCursors, facts, policy.overlapMs),
+    newSinceFull: before.newSinceFull + (before.lastFull === undefined ? 0 : facts.unseen),
+    pollPagesSinceFull: before.pollPagesSinceFull + (scan.kind === 'incremental' ? 1 : 0),
+    counters: {
+      pages: before.counters.pages + 1,
+      events: before.counters.events + facts.events,
+      delivered: before.counters.delivered + outcome.delivered,
+      duplicates: before.counters.duplicates + facts.events - facts.unseen,
+      late: before.counters.late + outcome.late,
+      deadLetters: before.counters.deadLetters + outcome.deadLetters,
+      ...(before.counters.dropped !== undefined && { dropped: before.counters.dropped }),
+    },
+    committed: mergeCommitted(before.committed, outcome.committed),
+  }
+  if (step.end === 'none') return keepScan(withTroubleAfterPage(moved), scan)
+  if (step.end !== 'complete') return scan.readRequest === undefined ? dropScans(moved) : dropFullScan(moved)
+  const { trouble: _, ...calm } = moved
+  const complete = completeScan(calm, scan, { nowMs, isTimeDoubtful: outcome.isTimeDoubtful }, policy)
+  return scan.readRequest === undefined
+    ? complete
+    : answerRequest(complete, { id: scan.readRequest, outcome: 'done', found: scan.found })
+}
+
+/** Unseen events of a page that are delivered or dead letters now, although the page as a whole is not. */
+export interface PartOfPage extends Omit<PageOutcome, 'isTimeDoubtful'> {
+  /** Their event times, where they have one. */
+  readonly timesMs: readonly number[]
+}
+
+/** The page has to come again: its scan stays where it is, and has found these events. */
+export function afterPart(before: Checkpoint, scan: Scan, part: PartOfPage, policy: Policy): Checkpoint {
+  const { delivered, deadLetters, late } = part
+  const { counters } = before
+  const known = delivered + deadLetters
+  const found = findPart(scan, { events: known, timesMs: part.timesMs }, polledSpan(before, policy))
+  const kept: Checkpoint = {
+    ...before,
+    newSinceFull: before.newSinceFull + (before.lastFull === undefined ? 0 : known),
+    counters: {
+      ...counters,
+      // Only what the API listed counts as read.
+      events: counters.events + (scan.kind === 'archive' ? 0 : known),
+      delivered: counters.delivered + delivered,
+      late: counters.late + late,
+      deadLetters: counters.deadLetters + deadLetters,
+    },
+    committed: mergeCommitted(before.committed, part.committed),
+  }
+  return keepScan(kept, found)
+}
+
+/** Lines or committed lengths change otherwise than by a page or a replay. */
+export function countRepair(checkpoint: Checkpoint): Checkpoint {
+  return { ...checkpoint, repairs: (checkpoint.repairs ?? 0) + 1 }
+}
+
+/** Dead letters that the sink has now, or that nobody wants: of either kind they stay in the ledger. */
+export function settleDeadLetters(
+  checkpoint: Checkpoint,
+  settled: { readonly delivered?: number; readonly dropped?: number },
+): Checkpoint {
+  const { counters } = checkpoint
+  const { delivered = 0, dropped = 0 } = settled
+  const droppedInAll = (counters.dropped ?? 0) + dropped
+  return {
+    ...checkpoint,
+    counters: {
+      ...counters,
+      delivered: counters.delivered + delivered,
+      deadLetters: Math.max(0, counters.deadLetters - delivered - dropped),
+      ...(droppedInAll > 0 && { dropped: droppedInAll }),
+    },
+  }
+}
+
+/** A stored cursor has expired, which is no failure: those that are older have too, so the next scan is full. */
+export function dropStoredCursors(checkpoint: Checkpoint): Checkpoint {
+  const { incremental: _, ...rest } = checkpoint
+  return { ...rest, storedCursors: [] }
+}
+
+/** The same for a person's request, whose failure leaves polls and their next scan as they are. */
+export function dropFullScan(checkpoint: Checkpoint): Checkpoint {
+  const { full: _, ...rest } = checkpoint
+  return rest
+}
+
+/** A scan ended incomplete, or its cursor expired: all unfinished ones go, and the next one is full. */
+export function dropScans(checkpoint: Checkpoint): Checkpoint {
+  const { full: _full, incremental: _incremental, ...rest } = checkpoint
+  return { ...rest, needsFull: true }
+}
+
+function keepScan(checkpoint: Checkpoint, scan: Scan): Checkpoint {
+  if (scan.kind === 'archive') return keepArchiveScan(checkpoint, scan)
+  return scan.kind === 'full' ? { ...checkpoint, full: scan } : { ...checkpoint, incremental: scan }
+}
+
+function withTroubleAfterPage({ trouble, requestTrouble, ...rest }: Checkpoint): Checkpoint {
+  const [left, ofRequest] = [troubleAfterPage(trouble), troubleAfterPage(requestTrouble)]
+  return {
+    ...rest,
+    ...(left !== undefined && { trouble: left }),
+    ...(ofRequest !== undefined && { requestTrouble: { ...ofRequest, request: requestTrouble!.request } }),
+  }
+}

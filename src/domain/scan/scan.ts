@@ -1,0 +1,160 @@
+import type { Guard } from '../internal-event.ts'
+import type { Cursor } from '../event/page.ts'
+import { liesBefore, type PageFacts } from './page-facts.ts'
+import { maxEmptyPages, maxPagesPerScan } from '../plan/policy.ts'
+import type { ListingOrder } from './listing-order.ts'
+
+/**
+ * `full` reads from the first page to the last; `incremental` only where new events are expected; `archive` reads files of
+ * another sink in place of the API.
+ */
+export type ScanKind = 'full' | 'incremental' | 'archive'
+
+/** An unfinished scan. It outlives its pump: the next one continues at `cursor`. */
+export interface Scan {
+  readonly kind: ScanKind
+  /** When its first request was sent. */
+  readonly beganAtMs: number
+  /** Opens the next page to read; null for the first page. */
+  readonly cursor: Cursor | null
+  /** It began at a stored cursor, not at the first page. */
+  readonly fromStoredCursor: boolean
+  readonly pages: number
+  readonly emptyPages: number
+  /** Time that fetching its pages took; deliveries, and waits between pumps, are left out. */
+  readonly tookMs: number
+  /** One cursor remembered to see a cycle, replaced at each power of two of `pages`. */
+  readonly remembered: Cursor | null
+  /** Events older than this were known before the previous scan began: outside the overlap. Null: nothing is. */
+  readonly overlapStartMs: number | null
+  /** Newest event time known when it began: the next scan's overlap counts from it. */
+  readonly newestAtBeginMs: number | null
+  /** Unseen events that it found. */
+  readonly found: number
+  /** Of those, how many lay where an oldest-first or a newest-first incremental scan would have looked. */
+  readonly foundAtTail: number
+  readonly foundAtHead: number
+  /** How many pages those would have read. */
+  readonly tailPages: number
+  readonly headPages: number
+  /** Of those, how many the latest incremental scan should have found. */
+  readonly missed: number
+  readonly markMet: boolean
+  /** A newest-first incremental scan would have stopped before the next page. */
+  readonly pastHead: boolean
+  /** Fingerprints (hex) of its first page: the next mark. */
+  readonly head: readonly string[]
+  /** The person's read request that it began for. */
+  readonly readRequest?: string
+}
+
+/** What remains of a complete scan. */
+export interface ScanRecord {
+  readonly beganAtMs: number
+  readonly endedAtMs: number
+  readonly tookMs: number
+  readonly pages: number
+  readonly found: number
+  readonly newestAtBeginMs: number | null
+  readonly readRequest?: string
+}
+
+/** A scan before its first page. It may begin at a stored cursor; null begins at the first page. */
+export function beginScan(
+  start: Pick<Scan, 'kind' | 'beganAtMs' | 'cursor' | 'overlapStartMs' | 'newestAtBeginMs' | 'readRequest'>,
+): Scan {
+  return {
+    ...start,
+    fromStoredCursor: start.cursor !== null,
+    pages: 0,
+    emptyPages: 0,
+    tookMs: 0,
+    remembered: null,
+    found: 0,
+    foundAtTail: 0,
+    foundAtHead: 0,
+    tailPages: 0,
+    headPages: 0,
+    missed: 0,
+    markMet: false,
+    pastHead: false,
+    head: [],
+  }
+}
+
+export type ScanStep =
+  { readonly end: 'none' | 'complete'; readonly scan: Scan } | { readonly end: Guard; readonly scan: Scan }
+
+/** Event times between which incremental scans should have found what is there. */
+export interface PolledSpan {
+  readonly fromMs: number
+  readonly beforeMs: number
+}
+
+/** The scan after one more page: it goes on, is complete, or ends incomplete at a guard. */
+export function advanceScan(
+  scan: Scan,
+  facts: PageFacts,
+  test: { readonly order: ListingOrder; readonly polled: PolledSpan | null },
+): ScanStep {
+  const { polled } = test
+  const pages = scan.pages + 1
+  const markMet = scan.markMet || facts.markMet
+  // An incremental scan of an oldest-first listing would start at the last page that lies wholly before the overlap.
+  const isWhollyOld = liesBefore(facts, scan.overlapStartMs)
+  const next: Scan = {
+    ...scan,
+    cursor: facts.next,
+    pages,
+    emptyPages: facts.events === 0 ? scan.emptyPages + 1 : 0,
+    tookMs: scan.tookMs + facts.tookMs,
+    remembered: isPowerOfTwo(pages) ? facts.cursor : scan.remembered,
+    found: scan.found + facts.unseen,
+    foundAtTail: (isWhollyOld ? 0 : scan.foundAtTail) + facts.unseen,
+    tailPages: (isWhollyOld ? 0 : scan.tailPages) + 1,
+    foundAtHead: scan.foundAtHead + (scan.pastHead ? 0 : facts.unseen),
+    headPages: scan.headPages + (scan.pastHead ? 0 : 1),
+    missed: scan.missed + countWithin(facts.unseenTimesMs, polled),
+    markMet,
+    // "All seen" alone would stop too early: a list that shifts shows this very scan's events again.
+    pastHead: scan.pastHead || (markMet && facts.unseen === 0 && isWhollyOld),
+    head: scan.pages === 0 ? facts.head : scan.head,
+  }
+  if (!facts.more) return { end: 'complete', scan: next }
+  if (scan.kind === 'incremental' && test.order === 'newest-first' && next.pastHead) {
+    return { end: 'complete', scan: next }
+  }
+  return { end: guardOf(scan, next, facts) ?? 'none', scan: next }
+}
+
+/** The scan after some unseen events of a page that it has to read again: they will be seen by then. */
+export function findPart(
+  scan: Scan,
+  part: { readonly events: number; readonly timesMs: readonly number[] },
+  polled: PolledSpan | null,
+): Scan {
+  return {
+    ...scan,
+    found: scan.found + part.events,
+    foundAtTail: scan.foundAtTail + part.events,
+    foundAtHead: scan.foundAtHead + (scan.pastHead ? 0 : part.events),
+    missed: scan.missed + countWithin(part.timesMs, polled),
+  }
+}
+
+function guardOf(before: Scan, next: Scan, facts: PageFacts): Guard | undefined {
+  if (facts.next === null) return 'cursor_missing'
+  if (facts.next === facts.cursor) return 'cursor_repeated'
+  if (facts.next === before.remembered) return 'cursor_cycle'
+  if (next.emptyPages > maxEmptyPages) return 'empty_pages'
+  return next.pages >= maxPagesPerScan ? 'too_many_pages' : undefined
+}
+
+function countWithin(timesMs: readonly number[], span: PolledSpan | null): number {
+  if (span === null) return 0
+  return timesMs.filter((timeMs) => span.fromMs <= timeMs && timeMs < span.beforeMs).length
+}
+
+function isPowerOfTwo(value: number): boolean {
+  return (value & (value - 1)) === 0
+}

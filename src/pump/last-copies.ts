@@ -1,0 +1,54 @@
+import type { CommittedPart } from '../domain/event/delivery.ts'
+import type { Identity } from '../domain/event/event.ts'
+import { fingerprintOf } from '../domain/event/fingerprint.ts'
+import { countRepair, settleDeadLetters } from '../domain/scan/progress.ts'
+import { mergeCommitted } from '../domain/event/committed-parts.ts'
+import type { LastCopies } from '../ports/sink.ts'
+import type { SeenWindow, Sighting } from './seen-window.ts'
+import type { Session } from './session.ts'
+
+/**
+ * What a pump does with lines of a day that can no longer be read and that were never committed. Those that it keeps
+ * become seen. A line of a dead letter is what a killed replay wrote: its dead letter goes, or the next replay would write
+ * it again.
+ */
+export function createLastCopies(session: Session, seen: SeenWindow): LastCopies {
+  let loaded: Promise<Map<bigint, Identity>> | undefined
+  const deadLettersOf = () => (loaded ??= loadDeadLetters(session))
+
+  return {
+    async areShipped(identities) {
+      const deadLetters = await deadLettersOf()
+      if (identities.some((identity) => deadLetters.has(fingerprintOf(identity)))) return false
+      return (await seen.unseenOf(identities.map(seenAs))).length === 0
+    },
+    async keep(identities, part) {
+      const deadLetters = await deadLettersOf()
+      const keys = [...new Set(identities.map(fingerprintOf))].filter((key) => deadLetters.has(key))
+      const others = identities.filter((identity) => !deadLetters.has(fingerprintOf(identity)))
+      const unseen = await seen.unseenOf(others.map(seenAs))
+      const removedDeadLetters = keys.map((key) => deadLetters.get(key)!)
+      const next = settleDeadLetters(grown(session, part), { delivered: keys.length })
+      await session.commit(next, { seen: seen.pack(unseen), removedDeadLetters })
+      seen.add(unseen)
+      for (const key of keys) deadLetters.delete(key)
+    },
+  }
+}
+
+async function loadDeadLetters({ deps, job }: Session): Promise<Map<bigint, Identity>> {
+  const keys = await deps.store.deadLetters.keys(job.stream)
+  return new Map(keys.map((key) => [fingerprintOf(key), key]))
+}
+
+function grown(session: Session, part: CommittedPart) {
+  const before = countRepair(session.checkpoint())
+  return { ...before, committed: mergeCommitted(before.committed, [part]) }
+}
+
+/** How seen knows an event of which only the identity is left. */
+export function seenAs(identity: Identity): Sighting {
+  const fingerprint = fingerprintOf(identity)
+  const timeMs = identity.time === undefined ? NaN : Date.parse(identity.time)
+  return Number.isNaN(timeMs) ? { fingerprint } : { fingerprint, timeMs }
+}

@@ -1,0 +1,99 @@
+import { cancelled, Failure, gaveWay } from '../../domain/failure.ts'
+import type { Priority } from '../../domain/stream.ts'
+import type { AccountGate } from '../../ports/account-gate.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { ExpectedLive } from './expected-live.ts'
+import { RequestRate } from './request-rate.ts'
+
+export interface AccountGateOptions {
+  readonly account: string
+  readonly maxRequestsPerSecond: number | null
+}
+
+const longestWaitMs = 2_000
+const lookAgainMs = 50
+const mostTurns = 100
+
+/** The gate of an account within this process. */
+export function createAccountGate(options: AccountGateOptions, clock: Clock): AccountGate {
+  return new LocalAccountGate(options, clock)
+}
+
+class LocalAccountGate implements AccountGate {
+  readonly #account: string
+  readonly #clock: Clock
+  readonly #rate: RequestRate
+  readonly #live = new ExpectedLive()
+  #pausedUntilMs = 0
+
+  constructor({ account, maxRequestsPerSecond }: AccountGateOptions, clock: Clock) {
+    this.#account = account
+    this.#clock = clock
+    this.#rate = new RequestRate(maxRequestsPerSecond === null ? 0 : 1000 / maxRequestsPerSecond)
+  }
+
+  get throttledUntilMs(): number | undefined {
+    return this.#pausedUntilMs > this.#clock.now() ? this.#pausedUntilMs : undefined
+  }
+
+  async enter(signal: AbortSignal, priority: Priority, stream?: string): Promise<void> {
+    if (signal.aborted) throw cancelled(signal.reason)
+    const deadlineMs = this.#clock.monotonic() + longestWaitMs
+    if (priority === 'backfill') await this.#letLiveBegin(deadlineMs, signal)
+    await this.#waitWhilePaused(deadlineMs, signal)
+    if (await this.#waitForPlace(priority, deadlineMs, signal))
+      await this.#waitWhilePaused(deadlineMs, signal)
+    if (priority === 'live' && stream !== undefined) this.#live.began(stream)
+  }
+
+  async pauseUntil(atMs: number): Promise<void> {
+    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, atMs)
+  }
+
+  async expectLive(dueInMs: ReadonlyMap<string, number>): Promise<void> {
+    this.#live.expect(dueInMs, this.#clock.monotonic())
+  }
+
+  async expectAgain(stream: string): Promise<void> {
+    this.#live.expectAgain(stream, this.#clock.monotonic())
+  }
+
+  async liveWaits(): Promise<boolean> {
+    return this.#live.waits(this.#clock.monotonic())
+  }
+
+  async #letLiveBegin(deadlineMs: number, signal: AbortSignal): Promise<void> {
+    while (this.#live.waits(this.#clock.monotonic())) {
+      if (this.#clock.monotonic() >= deadlineMs) throw gaveWay(this.#account)
+      await this.#clock.sleep(lookAgainMs, signal)
+    }
+  }
+
+  async #waitWhilePaused(deadlineMs: number, signal: AbortSignal): Promise<void> {
+    // A timer may fire a little early against this clock, and a pause may be prolonged meanwhile.
+    for (let turn = 0; turn < mostTurns; turn++) {
+      const leftMs = this.#pausedUntilMs - this.#clock.now()
+      if (leftMs <= 0) return
+      if (this.#clock.monotonic() + leftMs > deadlineMs) break
+      await this.#clock.sleep(Math.max(1, leftMs), signal)
+    }
+    throw this.#throttled('the API asked for a pause', this.#pausedUntilMs)
+  }
+
+  /** True where a place had to be waited for. */
+  async #waitForPlace(priority: Priority, deadlineMs: number, signal: AbortSignal): Promise<boolean> {
+    for (let hasWaited = false; ; hasWaited = true) {
+      const nowMs = this.#clock.monotonic()
+      const [answer, ms] = this.#rate.take(priority, nowMs, Math.max(0, deadlineMs - nowMs))
+      if (answer === 'full')
+        throw this.#throttled('its requests per second are used up', this.#clock.now() + ms)
+      if (ms > 0) await this.#clock.sleep(ms, signal)
+      if (answer === 'pass') return hasWaited || ms > 0
+    }
+  }
+
+  #throttled(why: string, untilMs: number): Failure {
+    const text = `account ${this.#account}: ${why}`
+    return new Failure('wait', 'throttled', text, { retryAt: Math.ceil(untilMs) })
+  }
+}

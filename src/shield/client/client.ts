@@ -1,0 +1,210 @@
+import type { Dispatcher } from 'undici'
+import { isFailure } from '../../domain/failure.ts'
+import type { RequestOutcome } from '../../domain/internal-event.ts'
+import type { Secret } from '../../domain/text/secret.ts'
+import type { Priority } from '../../domain/stream.ts'
+import type { AccountGate } from '../../ports/account-gate.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Telemetry } from '../../ports/telemetry.ts'
+import { createDispatcher, type TlsOptions } from '../../transport/dispatcher.ts'
+import { networkFailure } from '../../transport/network-failure.ts'
+import { createAccountGate } from './account-gate.ts'
+import { clockOffsetOf } from './clock-offset.ts'
+import { failureOf, parseBody } from './envelope.ts'
+import { type Exchange, exchange } from './exchange.ts'
+import { createPageEstimate, type PageBudget, type Reservation } from './page-budget.ts'
+import { createRetryPlans, outcomeOf } from './retry-plan.ts'
+
+export interface ShieldClientOptions {
+  readonly baseUrl: string
+  readonly accessKey: Secret
+  /** Name of the account: a label in metrics and messages. */
+  readonly account: string
+  /** `omit`, `empty`, or the literal that opens a listing. */
+  readonly firstPage: string
+  /** For one try, from sending to the last byte. */
+  readonly requestTimeoutMs: number
+  readonly maxPageBytes: number
+  readonly maxRequestsPerSecond: number | null
+  readonly tls?: TlsOptions | undefined
+  /** Shared by all accounts of the process. */
+  readonly budget: PageBudget
+  readonly clock: Clock
+  readonly telemetry: Telemetry
+  readonly version: string
+  /** Requests of this account at once. */
+  readonly connections: number
+  /** The budget that this account shares with other processes; one of this process alone where none is given. */
+  readonly gate?: AccountGate
+  readonly random?: () => number
+}
+
+export type Operation = 'event_logs' | 'rate_limit' | 'upload_scanning' | 'volumes'
+
+export interface Call<T> {
+  readonly operation: Operation
+  readonly method: 'GET' | 'PATCH'
+  /** Path below the base address, already encoded, with its query. */
+  readonly path: string
+  readonly body?: string
+  /** The token in the path, for requests that carry one. */
+  readonly token?: string
+  /** Takes what is wanted out of a good answer; throws Failure `bad_body` for one that is not what was asked for. */
+  readonly read: (body: unknown, status: number) => T
+  /** The sink that the answer is for: sinks share the memory of pages. */
+  readonly sink?: string | undefined
+  /** `live` where nothing is said. */
+  readonly priority?: Priority
+  /** The live stream (`streamKey`) that the answer is for. */
+  readonly stream?: string
+  /** A good answer is kept as bytes until this resolves. */
+  readonly whenWanted?: (() => Promise<void>) | undefined
+}
+
+export interface Answer<T> {
+  readonly value: T
+  /** Size of the decoded body. */
+  readonly bytes: number
+  readonly requestedAt: number
+  readonly clockOffsetMs?: number
+  /** Gives the bytes back to the budget of pages. Safe twice. */
+  readonly release: () => void
+}
+
+/** The API under one account's key. Every answer is judged here; whoever calls sees values or Failures. */
+export interface ShieldClient {
+  readonly account: string
+  readonly firstPage: string
+  /**
+   * Sends one request; a GET up to three times within ten seconds. Waits for the account's budget and for room among the
+   * pages in flight. Throws only Failure, among them `throttled` (wait) as soon as the API or the budget asks for more
+   * patience than is left.
+   */
+  send<T>(call: Call<T>, signal: AbortSignal): Promise<Answer<T>>
+  /** End of the pause that the API asked this account for, ms since the epoch. */
+  readonly throttledUntilMs: number | undefined
+  close(): Promise<void>
+}
+
+export function createShieldClient(options: ShieldClientOptions): ShieldClient {
+  const { account, accessKey, budget, clock, telemetry } = options
+  const dispatcher: Dispatcher = createDispatcher(options)
+  const gate = options.gate ?? createAccountGate(options, clock)
+  const estimate = createPageEstimate(options.maxPageBytes)
+  const plans = createRetryPlans({ account, gate, clock, telemetry, random: options.random ?? Math.random })
+
+  async function send<T>(call: Call<T>, signal: AbortSignal): Promise<Answer<T>> {
+    const plan = plans.begin(call.method === 'GET')
+    for (;;) {
+      const key = accessKey.reveal()
+      try {
+        const answer = await tryOnce(call, key, signal)
+        plans.succeeded()
+        return answer
+      } catch (error) {
+        if (!isFailure(error)) throw error
+        if (error.code === 'unauthorised' && hasOtherKey(key) && plan.mayRepeat()) continue
+        await plan.waitAfter(error, signal)
+      }
+    }
+  }
+
+  /** A key that was replaced in its file is worth one more try; another request may have read it already. */
+  function hasOtherKey(refused: string): boolean {
+    accessKey.reread()
+    return accessKey.reveal() !== refused
+  }
+
+  async function tryOnce<T>(call: Call<T>, key: string, signal: AbortSignal): Promise<Answer<T>> {
+    const { priority = 'live', stream } = call
+    // Live requests wait for the memory of no backfill that waits for them.
+    if (priority === 'backfill') await gate.enter(signal, priority)
+    const reservation = await budget.reserve(estimate.next, signal, call.sink)
+    try {
+      if (priority === 'live') await gate.enter(signal, priority, stream)
+      return await measured(call.operation, (answered) => ask(call, key, reservation, answered, signal))
+    } catch (error) {
+      reservation.release()
+      throw error
+    }
+  }
+
+  /** Up to the answer: how long it is kept unread says nothing of the API. */
+  async function measured<T>(operation: Operation, work: (answered: () => void) => Promise<T>): Promise<T> {
+    const beganMs = clock.monotonic()
+    let seconds: number | undefined
+    const answered = () => (seconds ??= (clock.monotonic() - beganMs) / 1000)
+    const tell = (outcome: RequestOutcome) =>
+      telemetry.emit({ name: 'ApiAnswered', account, operation, outcome, seconds: answered() })
+    try {
+      const value = await work(answered)
+      tell('ok')
+      return value
+    } catch (error) {
+      if (isFailure(error) && error.kind !== 'cancelled') tell(outcomeOf(error))
+      throw error
+    }
+  }
+
+  async function ask<T>(
+    call: Call<T>,
+    key: string,
+    reservation: Reservation,
+    answered: () => void,
+    signal: AbortSignal,
+  ): Promise<Answer<T>> {
+    const requestedAt = clock.now()
+    const answer = await exchange({ ...options, dispatcher, key }, call, signal)
+    answered()
+    reservation.resize(estimate.heldBy(answer.body.length))
+    const clockOffsetMs = learnOffset(answer, requestedAt)
+    if (answer.status >= 200 && answer.status < 300) await call.whenWanted?.()
+    signal.throwIfAborted()
+    const body = parseBody(answer.body)
+    const failure = failureOf(answer.status, body, {
+      what: `${call.operation} of account ${account}`,
+      hasCursor: call.token !== undefined,
+      hidden: call.token === undefined ? [key] : [key, call.token],
+      serverDate: answer.serverDate,
+      requestId: answer.requestId,
+      retryAt: answer.retryAfterMs === undefined ? undefined : clock.now() + answer.retryAfterMs,
+    })
+    if (failure !== undefined) throw failure
+    const value = call.read(body, answer.status)
+    if (call.operation === 'event_logs') {
+      estimate.saw(answer.body.length)
+      // Told once more: those in line are smaller now than they were thought to be.
+      reservation.resize(estimate.heldBy(answer.body.length))
+    }
+    return {
+      value,
+      bytes: answer.body.length,
+      requestedAt,
+      release: () => reservation.release(),
+      ...(clockOffsetMs === undefined ? {} : { clockOffsetMs }),
+    }
+  }
+
+  function learnOffset({ serverDate }: Exchange, requestedAt: number): number | undefined {
+    if (serverDate === undefined) return undefined
+    const offsetMs = clockOffsetOf(serverDate, requestedAt, clock.now())
+    telemetry.emit({ name: 'ClockSkewMeasured', account, offsetMs })
+    return offsetMs
+  }
+
+  return {
+    account,
+    firstPage: options.firstPage,
+    get throttledUntilMs() {
+      return gate.throttledUntilMs
+    },
+    async send(call, signal) {
+      try {
+        return await send(call, signal)
+      } catch (error) {
+        throw networkFailure(error, `${call.operation} of account ${account}`, signal)
+      }
+    },
+    close: () => dispatcher.destroy(),
+  }
+}

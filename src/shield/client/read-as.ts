@@ -1,0 +1,15 @@
+import type * as z from 'zod'
+import { Failure } from '../../domain/failure.ts'
+
+/** The answer as the schema has it. Throws Failure `bad_body` (retry) that names the first thing wrong with it. */
+export function readAs<T>(schema: z.ZodType<T>, body: unknown, what: string): T {
+  const { success, data, error } = schema.safeParse(body)
+  if (success) return data
+  const [issue] = error.issues
+  const place = issue === undefined || issue.path.length === 0 ? '' : `${issue.path.join('.')}: `
+  throw new Failure(
+    'retry',
+    'bad_body',
+    `the answer is no ${what}: ${place}${issue?.message ?? 'not as expected'}`,
+  )
+}

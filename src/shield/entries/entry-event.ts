@@ -1,0 +1,85 @@
+import type { Event, Json } from '../../domain/event/event.ts'
+import { identityOf } from './entry-identity.ts'
+import type { Redactor } from '../redaction/redact.ts'
+import { toEvent } from './to-event.ts'
+
+/**
+ * The entries of a page as events. Only who they are is worked out for all of them: most events of a re-read were seen
+ * before, and a decoded entry takes three times the memory. The rest is worked out when somebody looks, and kept for
+ * the event that was looked at last, since events are mapped one after the other.
+ */
+export function eventsOf(entries: readonly Json[], zone: Event['zone'], redactor: Redactor): Event[] {
+  let latest: EntryEvent | undefined
+  let decoded: Event | undefined
+  const decode: Decode = (event, entry) => {
+    if (decoded === undefined || latest !== event) {
+      decoded = toEvent(entry, zone, redactor, event)
+      latest = event
+    }
+    return decoded
+  }
+  return entries.map((entry) => new EntryEvent(entry, zone, decode) as Event)
+}
+
+type Decode = (event: EntryEvent, entry: Json) => Event
+
+/** What reading each member of an event gives. */
+type Read = { readonly [Name in keyof Event]-?: Event[Name] | undefined }
+
+class EntryEvent implements Read {
+  readonly id: string
+  readonly time: string | undefined
+  readonly timeMs: number | undefined
+  readonly fingerprint: bigint
+  readonly zone: Event['zone']
+  readonly #entry: Json
+  readonly #decode: Decode
+
+  constructor(entry: Json, zone: Event['zone'], decode: Decode) {
+    const { id, time, timeMs, fingerprint } = identityOf(entry)
+    this.id = id
+    this.time = time
+    this.timeMs = timeMs
+    this.fingerprint = fingerprint
+    this.zone = zone
+    this.#entry = entry
+    this.#decode = decode
+  }
+
+  get #whole(): Event {
+    return this.#decode(this, this.#entry)
+  }
+  get action() {
+    return this.#whole.action
+  }
+  get severity() {
+    return this.#whole.severity
+  }
+  get rule() {
+    return this.#whole.rule
+  }
+  get request() {
+    return this.#whole.request
+  }
+  get response() {
+    return this.#whole.response
+  }
+  get client() {
+    return this.#whole.client
+  }
+  get pop() {
+    return this.#whole.pop
+  }
+  get match() {
+    return this.#whole.match
+  }
+  get labels() {
+    return this.#whole.labels
+  }
+  get log() {
+    return this.#whole.log
+  }
+  get raw() {
+    return this.#whole.raw
+  }
+}

@@ -1,0 +1,39 @@
+import { hash } from 'node:crypto'
+import type { Json, JsonObject } from '../../domain/event/event.ts'
+import { fingerprintOf } from '../../domain/event/fingerprint.ts'
+import { isObject } from '../../domain/text/is-object.ts'
+import { canonicalJson } from './canonical-json.ts'
+import { entryTimeOf } from './entry-time.ts'
+
+/** All that is asked of an entry to tell whether it was seen. Taken of the entry as received, before redaction. */
+export interface EntryIdentity {
+  readonly id: string
+  readonly time?: string | undefined
+  /** ms since the epoch; absent where `time` is. */
+  readonly timeMs?: number | undefined
+  readonly fingerprint: bigint
+}
+
+export function identityOf(entry: Json): EntryIdentity {
+  if (!isObject(entry)) return untimed(hashed(entry))
+  const id = idOf(entry)
+  const when = entryTimeOf(entry['timestamp'])
+  if (when === undefined) return untimed(id)
+  const { time, timeMs } = when
+  return { id, time, timeMs, fingerprint: fingerprintOf({ id, time }) }
+}
+
+function untimed(id: string): EntryIdentity {
+  return { id, fingerprint: fingerprintOf({ id }) }
+}
+
+/** A number beyond 2^53 lost digits on the way, so that two ids may look like one: the whole entry is safer. */
+function idOf(entry: JsonObject): string {
+  const logId = entry['logId']
+  if (typeof logId === 'string' && logId !== '') return logId
+  return typeof logId === 'number' && Number.isSafeInteger(logId) ? String(logId) : hashed(entry)
+}
+
+function hashed(entry: Json): string {
+  return `sha256:${hash('sha256', canonicalJson(entry), 'hex').slice(0, 32)}`
+}

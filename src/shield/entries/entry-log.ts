@@ -1,0 +1,65 @@
+import type { Json, JsonObject } from '../../domain/event/event.ts'
+import { isObject } from '../../domain/text/is-object.ts'
+import { jsonText } from '../../domain/text/json-text.ts'
+
+const nothing: JsonObject = {}
+
+/** What an entry's `log` holds: the object behind JSON text of one, anything else as received. */
+export function decodeLog(received: Json | undefined): Json {
+  if (typeof received !== 'string') return received ?? null
+  if (!/^\s*\{/.test(received)) return received
+  try {
+    return JSON.parse(received) as Json
+  } catch {
+    return received
+  }
+}
+
+/** The log as every event has it, an object: what is none stands in `text`. */
+export function logObjectOf(log: Json): JsonObject {
+  if (log === null || log === '') return nothing
+  if (typeof log === 'string') return { text: log }
+  return isObject(log) ? log : { text: jsonText(log) }
+}
+
+/** A text that says something: numbers count, blank text and anything else does not. */
+export function textOf(value: Json | undefined): string | undefined {
+  if (typeof value === 'string') return isPlain(value.charCodeAt(0)) || /\S/.test(value) ? value : undefined
+  return typeof value === 'number' ? String(value) : undefined
+}
+
+/** Nearly all texts begin with such a letter, which spares looking for one. */
+function isPlain(code: number): boolean {
+  return code > 0x20 && code < 0x7f
+}
+
+export type HeaderReader = (name: string) => string | undefined
+
+/** Reads headers by name (lower case): the first with a value, in a list of `{Name, Value}` or an object of names. */
+export function headersOf(log: JsonObject): HeaderReader {
+  const held = log['Headers'] ?? log['headers']
+  if (Array.isArray(held)) return (name) => inList(held as readonly Json[], name)
+  return isObject(held) ? (name) => inObject(held, name) : () => undefined
+}
+
+function inList(list: readonly Json[], name: string): string | undefined {
+  for (const header of list) {
+    if (!isObject(header) || !isNamed(header['Name'] ?? header['name'], name)) continue
+    const text = textOf(header['Value'] ?? header['value'])
+    if (text !== undefined) return text
+  }
+  return undefined
+}
+
+function inObject(headers: JsonObject, name: string): string | undefined {
+  for (const key of Object.keys(headers)) {
+    const text = isNamed(key, name) ? textOf(headers[key]) : undefined
+    if (text !== undefined) return text
+  }
+  return undefined
+}
+
+/** The length first: it tells nearly all names apart without making a lower-case copy of each. */
+function isNamed(held: Json | undefined, name: string): boolean {
+  return typeof held === 'string' && held.length === name.length && held.toLowerCase() === name
+}

@@ -1,0 +1,42 @@
+import type { Event, Json, JsonObject } from '../../domain/event/event.ts'
+import { fingerprintOf } from '../../domain/event/fingerprint.ts'
+import type { KeptEvent } from '../../domain/event/kept-event.ts'
+import { type EntryIdentity, identityOf } from './entry-identity.ts'
+import { decodeLog } from './entry-log.ts'
+import type { Redactor } from '../redaction/redact.ts'
+import { toEvent } from './to-event.ts'
+
+/**
+ * The event of a line that was kept, as the API would give it now: the same id and time, mapped as ever, and redacted
+ * once more as the configuration now wants it. What redaction has hidden in the line stays hidden.
+ */
+export function eventOfLine(kept: KeptEvent, zone: Event['zone'], redactor: Redactor): Event {
+  const identity = identityIn(kept)
+  return toEvent(entryOf(kept, identity), zone, redactor, identity)
+}
+
+function identityIn({ id, time }: KeptEvent): EntryIdentity {
+  if (time === undefined) return { id, fingerprint: fingerprintOf({ id }) }
+  const timeMs = Date.parse(time)
+  return { id, time, fingerprint: fingerprintOf({ id, time }), ...(!Number.isNaN(timeMs) && { timeMs }) }
+}
+
+function entryOf({ id, of }: KeptEvent, { timeMs }: EntryIdentity): Json {
+  if ('raw' in of) return textEntry(of.raw, id) ?? of.raw
+  const { labels, log } = of
+  return { logId: id, ...(timeMs !== undefined && { timestamp: timeMs }), log: textLog(log) ?? log, labels }
+}
+
+/** An entry that was no object is kept as one with a text. One that was such an object has the id that this makes. */
+function textEntry(raw: JsonObject, id: string): string | undefined {
+  const { text, ...others } = raw
+  if (typeof text !== 'string' || Object.keys(others).length > 0) return undefined
+  return identityOf(raw).id === id ? undefined : text
+}
+
+/** A log that was plain text is redacted as such; one that would be decoded now was an object. */
+function textLog(log: JsonObject): string | undefined {
+  const { text, ...others } = log
+  if (typeof text !== 'string' || text === '' || Object.keys(others).length > 0) return undefined
+  return decodeLog(text) === text ? text : undefined
+}

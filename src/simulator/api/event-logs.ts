@@ -1,0 +1,147 @@
+import { createBodyWriter } from '../body-writer.ts'
+import { jsonAnswer, problem, type Answer } from '../answer.ts'
+import { decodeToken, encodeToken, type Place } from './token.ts'
+import { tokenSeal, type Settings } from '../options.ts'
+import { dayOf, firstReadable, type Day } from '../../domain/day.ts'
+import type { Order } from '../entries/order.ts'
+import type { Route } from '../route.ts'
+import type { Traffic } from '../entries/traffic.ts'
+import type { WireError } from '../wire.ts'
+
+export interface EventLogs {
+  answer(route: Route): Answer
+  /** A fresh token for the page that the request opens: another text, the same place. */
+  tokenAgain(route: Route): string
+  /** All tokens that were issued up to now are refused from now on. */
+  expireTokens(): void
+}
+
+export function createEventLogs(settings: () => Settings, traffic: Traffic): EventLogs {
+  let generation = 0
+  let nonce = 0
+  const now = (): number => settings().clock.now() + settings().clockSkewMs
+  const seal = tokenSeal(settings())
+
+  const issue = (place: Omit<Place, 'issuedAtMs' | 'generation' | 'nonce'>, tokenNonce = 0): string => {
+    const issuedAtMs = settings().tokenLifetimeMs === null ? undefined : now()
+    return encodeToken({ ...place, issuedAtMs, generation, nonce: tokenNonce }, settings().tokenStyle, seal)
+  }
+
+  const isExpired = (place: Place): boolean => {
+    const lifetimeMs = settings().tokenLifetimeMs
+    if (place.generation !== generation) return true
+    return lifetimeMs !== null && (place.issuedAtMs ?? Number.NEGATIVE_INFINITY) + lifetimeMs < now()
+  }
+
+  /** Where the page begins, or why there is no such page. */
+  const placeOf = (route: Route, zone: number, day: Day): Place | string => {
+    const form = formOf(route, settings().firstPage)
+    if (form === 'wrong') return 'The value of continuationToken is not valid.'
+    if (form === 'first') {
+      const held = settings().tokens === 'snapshot' ? traffic.listing(zone, day).count : 0
+      const at = settings().tokens === 'anchor' ? -1 : 0
+      return { zone, day, kind: settings().tokens, at, held, issuedAtMs: undefined, generation, nonce: 0 }
+    }
+    const place = decodeToken(route.segment ?? '', seal)
+    if (place === undefined || place.zone !== zone || place.day !== day) {
+      return 'The value of continuationToken is not valid.'
+    }
+    // A simulator that was started anew with the same seed may hold less than the one that issued the token.
+    if (place.kind === 'anchor' && place.at >= traffic.listing(zone, day).count) {
+      return 'The value of continuationToken is not valid.'
+    }
+    return isExpired(place) ? 'The continuation token has expired.' : place
+  }
+
+  const answer = (route: Route): Answer => {
+    const { zone, day } = route
+    if (zone === undefined || day === undefined) return problem(400, route.malformed ?? '', route)
+    if (!settings().zones.includes(zone)) {
+      return failedPage(202, 'not_found_or_unauthorised_access.shieldzone', 'Shield zone was not found.')
+    }
+    const today = dayOf(now())
+    if (day > today || day < firstReadable(today, settings().readableDays)) {
+      const reach = `the past ${settings().readableDays} days (${settings().readableDays * 24} hours)`
+      const message = `Event logs can only be read for ${reach}.`
+      return failedPage(settings().windowErrorStatus, 'invalid_datetime_window.event_logs', message)
+    }
+    const place = placeOf(route, zone, day)
+    if (typeof place === 'string') return problem(400, place, route)
+    return page(route, place)
+  }
+
+  const page = (route: Route, place: Place): Answer => {
+    const listing = traffic.listing(place.zone, place.day)
+    const order = listing.inOrder(settings().order, place.kind === 'snapshot' ? place.held : undefined)
+    const begin = beginOf(place, order)
+    const end = Math.min(begin + settings().pageSize, order.length)
+    const more = end < order.length
+    const last = place.kind === 'anchor' && end > begin ? order.seqAt(end - 1) : place.at
+    const next = issue({ ...place, at: place.kind === 'anchor' ? last : end })
+    const tail = {
+      hasMoreData: more,
+      continuationToken: more ? next : lastTokenOf(settings(), route, next),
+      startToken: issue(place),
+      ...goodError(settings().emptyError),
+    }
+    const body = createBodyWriter((end - begin) * settings().entry.bytes * 1.2)
+    body.write('{"logs":[')
+    for (let position = begin; position < end; position++) {
+      if (position > begin) body.write(',')
+      body.write(listing.json(order.seqAt(position)))
+    }
+    body.write(`],${JSON.stringify(tail).slice(1)}`)
+    return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body: body.end() }
+  }
+
+  return {
+    answer,
+    tokenAgain: (route) => {
+      const { zone, day } = route
+      if (zone === undefined || day === undefined) return ''
+      const place = placeOf(route, zone, day)
+      return typeof place === 'string' ? '' : issue(place, ++nonce)
+    },
+    expireTokens: () => {
+      generation++
+    },
+  }
+}
+
+/** A logical failure: the envelope of a page with nothing in it. */
+export function failedPage(status: number, errorKey: string, message: string): Answer {
+  const errorResponse = { success: false, message, errorKey } satisfies WireError
+  return jsonAnswer(status, {
+    logs: null,
+    hasMoreData: false,
+    continuationToken: null,
+    startToken: null,
+    errorResponse,
+  })
+}
+
+export function goodError(form: Settings['emptyError']): { errorResponse?: WireError | null } {
+  if (form === 'absent') return {}
+  if (form === 'null') return { errorResponse: null }
+  return { errorResponse: { success: false, message: null, errorKey: null } }
+}
+
+/** Whether the request asks for the first page, and in the form that is wanted. */
+export function formOf(route: Route, firstPage: string): 'first' | 'token' | 'wrong' {
+  const { segment } = route
+  const wanted = (form: string): boolean => firstPage === form || firstPage === 'any'
+  if (segment === undefined) return wanted('omit') ? 'first' : 'wrong'
+  if (segment === '') return wanted('empty') ? 'first' : 'wrong'
+  return segment === firstPage && !['omit', 'empty', 'any'].includes(firstPage) ? 'first' : 'token'
+}
+
+function beginOf(place: Place, order: Order): number {
+  if (place.kind !== 'anchor') return Math.min(place.at, order.length)
+  return place.at < 0 ? 0 : order.positionAfter(place.at)
+}
+
+function lastTokenOf(settings: Settings, route: Route, next: string): string | null {
+  if (settings.lastToken === 'real') return next
+  if (settings.lastToken === 'null') return null
+  return settings.lastToken === 'repeated' ? (route.segment ?? '') : ''
+}

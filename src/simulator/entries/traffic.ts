@@ -1,0 +1,104 @@
+import { isDeepStrictEqual } from 'node:util'
+import { createListing, type Era, type Listing } from '../api/listing.ts'
+import { endOf, firstReadable, dayOf, daysFrom, startOf, type Day } from '../../domain/day.ts'
+import type { Settings } from '../options.ts'
+import type { WireEntry } from '../wire.ts'
+
+export interface AppendOptions {
+  /** When the events happened, ms since the epoch; default: now, or the day's last millisecond once it is over. */
+  readonly timestampMs?: number | ((index: number) => number)
+}
+
+/** Everything that the zones hold. Steady traffic is worked out from the clock when somebody looks, without a timer. */
+export interface Traffic {
+  listing(zone: number, day: Day): Listing
+  /** Returns the numbers of what it added: from `first` up to, without, `next`. */
+  append(
+    zone: number,
+    day: Day,
+    entries: number | readonly WireEntry[],
+    options?: AppendOptions,
+  ): { readonly first: number; readonly next: number }
+  /** To be called after settings changed: what arrived until now stays as it was. */
+  adjust(): void
+}
+
+export function createTraffic(settings: () => Settings): Traffic {
+  const now = (): number => settings().clock.now() + settings().clockSkewMs
+  const startedAt = now()
+  const filled = filledDays(settings(), dayOf(startedAt))
+  const initial = settings().entry
+  const listings = new Map<string, Listing>()
+  let current = eraFrom(settings(), startedAt)
+  const eras: Era[] = current === undefined ? [] : [current]
+
+  const listing = (zone: number, day: Day): Listing => {
+    const key = `${zone}/${day}`
+    let found = listings.get(key)
+    if (found === undefined) {
+      found = createListing(zone, day)
+      listings.set(key, found)
+      const count = filled.get(day) ?? 0
+      const startMs = startOf(day)
+      const endMs = startMs > startedAt ? endOf(day) : Math.min(endOf(day), startedAt)
+      const stepMs = (endMs - startMs) / Math.max(1, count)
+      found.addGenerated(count, initial, (index) => startMs + index * stepMs)
+    }
+    found.settle(eras, now())
+    return found
+  }
+
+  return {
+    listing,
+    append: (zone, day, entries, options = {}) => {
+      const target = listing(zone, day)
+      const arrivedMs = Math.min(Math.max(now(), startOf(day)), endOf(day) - 1)
+      const first = target.count
+      if (typeof entries === 'number') {
+        const times = timestampsOf(entries, options.timestampMs ?? arrivedMs)
+        target.addGenerated(entries, settings().entry, times)
+      } else {
+        const ownTime = (index: number): number => happenedAt(entries[index]) ?? arrivedMs
+        target.addGiven(entries, timestampsOf(entries.length, options.timestampMs ?? ownTime))
+      }
+      return { first, next: target.count }
+    },
+    adjust: () => {
+      const next = eraFrom(settings(), now())
+      if (next?.ratePerSecond === current?.ratePerSecond && isDeepStrictEqual(next?.shape, current?.shape))
+        return
+      if (current !== undefined) current.toMs = now()
+      if (next !== undefined) eras.push(next)
+      current = next
+    },
+  }
+}
+
+function eraFrom(settings: Settings, fromMs: number): Era | undefined {
+  const { ratePerSecond } = settings.live
+  if (ratePerSecond === 0) return undefined
+  return { fromMs, toMs: Number.POSITIVE_INFINITY, ratePerSecond, shape: settings.entry }
+}
+
+function filledDays(settings: Settings, today: Day): ReadonlyMap<string, number> {
+  const { days } = settings
+  if (typeof days === 'object') return new Map(Object.entries(days))
+  return new Map(daysFrom(firstReadable(today, settings.readableDays), today).map((day) => [day, days]))
+}
+
+// A caller's function is asked once: what it says must not change under a listing that is sorted by it.
+function timestampsOf(count: number, given: number | ((index: number) => number)): (index: number) => number {
+  if (typeof given === 'number') return () => given
+  const times = Float64Array.from({ length: count }, (_, index) => given(index))
+  return (index) => times[index] ?? 0
+}
+
+/** The time that a caller's own entry names, whatever its unit. */
+function happenedAt(entry: unknown): number | undefined {
+  if (typeof entry !== 'object' || entry === null || !('timestamp' in entry)) return undefined
+  const { timestamp } = entry
+  if (typeof timestamp !== 'number' || !Number.isFinite(timestamp)) return undefined
+  if (timestamp < 1e11) return timestamp * 1000
+  if (timestamp < 1e14) return timestamp
+  return timestamp < 1e17 ? timestamp / 1000 : timestamp / 1e6
+}

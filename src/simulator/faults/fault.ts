@@ -1,0 +1,114 @@
+import type { Answer } from '../answer.ts'
+import type { Operation, Route } from '../route.ts'
+
+/** How the service misbehaves. Faults of a page change a good page; with any other answer they do nothing. */
+export type Fault =
+  // Another answer
+  | {
+      readonly kind: 'status'
+      readonly status: number
+      /** Default: none, not even a content type. */
+      readonly body?: string
+      readonly contentType?: string
+      readonly headers?: Readonly<Record<string, string>>
+    }
+  | {
+      readonly kind: 'throttle'
+      /** Default 429. */
+      readonly status?: number
+      /** Seconds, any text, a date that lies so far ahead, or (left out) no header. */
+      readonly retryAfter?: number | string | { readonly inMs: number }
+    }
+  /** The operation's own envelope with a filled error; ProblemDetails where it has none. Default status 202. */
+  | {
+      readonly kind: 'errorKey'
+      readonly errorKey: string
+      readonly status?: number
+      readonly message?: string
+    }
+  | { readonly kind: 'problemDetails'; readonly status: number; readonly detail?: string }
+  | { readonly kind: 'redirect'; readonly status?: number; readonly location?: string }
+  | { readonly kind: 'expiredToken' }
+  /** 202 with the framework's AcceptedResult, as the rate-limit update may answer. */
+  | { readonly kind: 'acceptedResult' }
+  // The same answer, sent badly
+  | { readonly kind: 'delay'; readonly ms: number }
+  /** The connection is reset: before the answer, or after half of its body. Default before. */
+  | { readonly kind: 'reset'; readonly when?: 'before' | 'mid' }
+  /** The connection ends in good order, short of what content-length said. */
+  | { readonly kind: 'cut'; readonly missingBytes?: number }
+  | { readonly kind: 'drip'; readonly everyMs: number; readonly chunkBytes?: number }
+  /** Nothing comes any more: not even headers, or only half of the body. Default headers. */
+  | { readonly kind: 'hang'; readonly when?: 'before' | 'mid' }
+  /** The page with so many bytes of white space inside; `declared` tells its length ahead. */
+  | { readonly kind: 'oversized'; readonly bytes: number; readonly declared?: boolean }
+  /** A small body that decodes to so many bytes, whether the request accepts the encoding or not. */
+  | { readonly kind: 'bomb'; readonly bytes: number; readonly encoding?: Encoding }
+  /** Encoded although nobody asked; `label` names another encoding than the body's. */
+  | { readonly kind: 'encode'; readonly encoding: Encoding; readonly label?: string }
+  /** The answer's own clock: shifted, or not told at all. */
+  | { readonly kind: 'date'; readonly offsetMs: number | null }
+  // Bodies that are no page
+  | { readonly kind: 'notJson'; readonly body?: string }
+  | { readonly kind: 'duplicateKeys' }
+  | { readonly kind: 'nonUtf8' }
+  // Faults of a page
+  /** Replaces fields of the page; default: every field by one of a wrong type. */
+  | { readonly kind: 'wrongTypes'; readonly fields?: Readonly<Record<string, unknown>> }
+  | { readonly kind: 'emptyPageWithMore' }
+  | { readonly kind: 'repeatToken' }
+  /** After so many pages the tokens begin anew, without an end. Default 3. */
+  | { readonly kind: 'cycleTokens'; readonly length?: number }
+  | { readonly kind: 'moreWithoutToken' }
+  /** Every n-th entry has no id, an empty one or null; default every one. */
+  | { readonly kind: 'missingIds'; readonly every?: number }
+  /** The page ends with its own first entries and begins with the last ones of the page before. Default 3 each. */
+  | { readonly kind: 'repeatedEntries'; readonly count?: number }
+  /** Default: a number, null, a text, a list, an empty object, a wrongly filled one. */
+  | { readonly kind: 'badEntries'; readonly entries?: readonly unknown[] }
+
+export type FaultKind = Fault['kind']
+export type Encoding = 'gzip' | 'br' | 'zstd' | 'deflate'
+
+export interface FaultMatch {
+  readonly operation?: Operation
+  readonly zone?: number
+  /** `YYYY-MM-DD`. */
+  readonly day?: string
+  readonly firstPage?: boolean
+  readonly withToken?: boolean
+}
+
+export interface FaultRule {
+  /** Default: every request. */
+  readonly match?: FaultMatch
+  /** How many requests get the fault; default 1, Infinity allowed. */
+  readonly times?: number
+  /** Only each n-th matching request gets it; default each. */
+  readonly every?: number
+  readonly fault: Fault
+}
+
+/** What a rule remembers from one request to the next, by zone and day. */
+export interface FaultMemory {
+  readonly tokens: Map<string, string[]>
+  readonly pages: Map<string, number>
+  readonly entries: Map<string, readonly unknown[]>
+}
+
+export interface FaultContext {
+  readonly route: Route
+  /** The service's clock, ms since the epoch. */
+  readonly nowMs: number
+  readonly memory: FaultMemory
+  /** What the service would answer without the fault. */
+  regular(): Answer
+  /** A fresh token for the very page that is asked for. */
+  tokenAgain(): string
+}
+
+/** A fault of one kind: the answer in its place. */
+export type FaultOf<Kind extends FaultKind> = (
+  context: FaultContext,
+  fault: Extract<Fault, { kind: Kind }>,
+) => Answer

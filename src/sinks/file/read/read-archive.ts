@@ -1,0 +1,28 @@
+import type { Stream } from '../../../domain/stream.ts'
+import { findFolder, findRoot } from '../directory.ts'
+import { fileFailure } from '../file-failure.ts'
+import { listParts, type PartOnDisk } from './listing.ts'
+import { placeOf } from '../part.ts'
+import { readCommitted, type CommittedEnd, type CommittedLines } from './read-committed.ts'
+
+/**
+ * All whole lines of a zone's day below a sink's path, whoever wrote them, part by part and a piece at a time; after
+ * each part how it ended. Of two forms of a part the compressed one. Nothing where there is no such day. Changes nothing
+ * and takes no lock: lines of a delivery in progress may be among them. Throws Failure.
+ */
+export async function* readArchive(
+  path: string,
+  stream: Pick<Stream, 'zone' | 'day'>,
+): AsyncGenerator<CommittedLines | CommittedEnd> {
+  const parts = await partsOf(path, stream).catch(async (error: unknown) => {
+    throw await fileFailure(error, `${path}/${placeOf(stream).relative}`)
+  })
+  const whole = parts.map(({ name }) => ({ writer: '', part: name, bytes: Infinity, lines: Infinity }))
+  yield* readCommitted(path, stream, whole)
+}
+
+async function partsOf(path: string, stream: Pick<Stream, 'zone' | 'day'>): Promise<PartOnDisk[]> {
+  const root = await findRoot(path)
+  const folder = root === undefined ? undefined : await findFolder(root, placeOf(stream).folders)
+  return folder === undefined ? [] : listParts(folder)
+}

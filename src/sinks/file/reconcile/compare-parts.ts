@@ -1,0 +1,105 @@
+import { join } from 'node:path'
+import type { CommittedPart } from '../../../domain/event/delivery.ts'
+import type { Stream } from '../../../domain/stream.ts'
+import { compressedLength, isLengthOf } from '../compress/compressed-length.ts'
+import { findFolder, findRoot, ownFolder } from '../directory.ts'
+import { ownerOf } from '../identity.ts'
+import { listParts, type PartOnDisk } from '../read/listing.ts'
+import { whyForeign } from '../ownership.ts'
+import { placeOf } from '../part.ts'
+
+/**
+ * How a part differs from what the store knows:
+ * - `missing`: a committed length, and no file; on another host's disk when nothing here knows its writer.
+ * - `short`: committed lines are gone.
+ * - `longer`: lines beyond the committed length, which the stream's next pump would cut.
+ * - `unknown`: a part of this sink without a committed length.
+ * - `foreign`: left alone; `why` tells.
+ */
+export type PartProblem = 'missing' | 'short' | 'longer' | 'unknown' | 'foreign'
+
+export interface PartDifference {
+  readonly part: string
+  readonly problem: PartProblem
+  /** Committed length; absent where nothing was committed. */
+  readonly expectedBytes?: number
+  /** Uncompressed length; absent where there is no file or it does not tell. */
+  readonly foundBytes?: number
+  readonly why: string
+  /** Nothing on this path knows its writer: it may lie on the disk of another host. */
+  readonly isElsewhere?: boolean
+}
+
+/** Parts of a stream that are not as its committed lengths say, by name; empty when all is well. Changes nothing. */
+export async function compareParts(
+  path: string,
+  stream: Stream,
+  known: { readonly storeId: string; readonly committed: readonly CommittedPart[] },
+): Promise<PartDifference[]> {
+  const { folders } = placeOf(stream)
+  const root = await findRoot(path)
+  const folder = root === undefined ? undefined : await findFolder(root, folders)
+  const owners = (id: string) => (root === undefined ? undefined : ownerOf(join(root, ownFolder), id))
+  const parts = new Map(
+    (folder === undefined ? [] : await listParts(folder)).map((part) => [part.name, part]),
+  )
+  const committed = new Map(known.committed.map((committedPart) => [committedPart.part, committedPart]))
+  const differences: PartDifference[] = []
+  for (const name of [...new Set([...parts.keys(), ...committed.keys()])].sort()) {
+    const committedPart = committed.get(name)
+    const part = parts.get(name)
+    if (part === undefined) {
+      differences.push(missing(committedPart!, owners(committedPart!.writer) !== undefined))
+      continue
+    }
+    const why = whyForeign(part, { store: known.storeId, sink: stream.sink }, committedPart, owners)
+    const difference =
+      why === undefined ? await compare(part, committedPart) : foreign(part, committedPart, why)
+    if (difference !== undefined) differences.push(difference)
+  }
+  return differences
+}
+
+function missing(committedPart: CommittedPart, isWriterKnown: boolean): PartDifference {
+  const why = isWriterKnown
+    ? 'the file is gone'
+    : 'the file is gone, or its writer uses a disk of another host'
+  const isElsewhere = isWriterKnown ? {} : { isElsewhere: true }
+  return {
+    part: committedPart.part,
+    problem: 'missing',
+    expectedBytes: committedPart.bytes,
+    why,
+    ...isElsewhere,
+  }
+}
+
+function foreign(part: PartOnDisk, committedPart: CommittedPart | undefined, why: string): PartDifference {
+  const expected = committedPart === undefined ? {} : { expectedBytes: committedPart.bytes }
+  const found = part.plain === undefined ? {} : { foundBytes: part.plain.size }
+  return { part: part.name, problem: 'foreign', ...expected, ...found, why }
+}
+
+async function compare(
+  part: PartOnDisk,
+  committedPart: CommittedPart | undefined,
+): Promise<PartDifference | undefined> {
+  // What is left of a compression that never ended holds no lines of its own.
+  if (part.plain === undefined && part.compressed === undefined)
+    return committedPart === undefined ? undefined : missing(committedPart, true)
+  const bytes =
+    part.compressed === undefined ? part.plain?.size : await compressedLength(part.compressed.path)
+  const found = bytes === undefined ? {} : { foundBytes: bytes }
+  // A writer that ended before its first line leaves an empty part, which nobody misses.
+  if (committedPart === undefined && bytes === 0) return undefined
+  if (committedPart === undefined)
+    return { part: part.name, problem: 'unknown', ...found, why: 'the store knows nothing of it' }
+  const isSame =
+    part.compressed === undefined
+      ? bytes === committedPart.bytes
+      : bytes === undefined || isLengthOf(bytes, part.compressed.path, committedPart.bytes)
+  if (isSame) return undefined
+  const expected = { part: part.name, expectedBytes: committedPart.bytes, ...found }
+  if (bytes! < committedPart.bytes) return { ...expected, problem: 'short', why: 'committed lines are gone' }
+  return { ...expected, problem: 'longer', why: 'lines beyond what was committed' }
+}

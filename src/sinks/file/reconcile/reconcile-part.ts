@@ -1,0 +1,98 @@
+import { unlink } from 'node:fs/promises'
+import type { CommittedPart } from '../../../domain/event/delivery.ts'
+import { keepLines, standElsewhere } from './keep-lines.ts'
+import { compressedLength, isLengthOf } from '../compress/compressed-length.ts'
+import { cutFile, endOfWholeLines, endsLine } from './cut.ts'
+import { fileFailure } from '../file-failure.ts'
+import { keepAside } from './keep-aside.ts'
+import { nameOf, type PartAtHand } from '../part-at-hand.ts'
+
+/** Brings one part back to its committed length, under the lock of its writer; returns what is committed of it then. */
+export async function reconcilePart(at: PartAtHand): Promise<CommittedPart | undefined> {
+  const { writer, part, committed } = at
+  try {
+    writer.compressor.revoke(part.path)
+    for (const path of part.unfinished) await unlink(path)
+    if (part.compressed !== undefined) return await reconcileCompressed(at, part.compressed.path)
+    return part.plain === undefined ? committed : await reconcilePlain(at, part.plain.size)
+  } catch (error) {
+    throw await fileFailure(error, part.path)
+  }
+}
+
+async function reconcilePlain(at: PartAtHand, size: number): Promise<CommittedPart | undefined> {
+  const { part, committed, known } = at
+  const bytes = committed?.bytes ?? 0
+  if (size < bytes) {
+    // Never padded and never continued.
+    sayShort(at, size)
+    await cutTornLine(at, size)
+  } else if (bytes > 0 && !(await endsLine(part.path, bytes)))
+    sayReplaced(at, 'its content is not what was written')
+  else if (known.lastCopies === undefined || (await standElsewhere(at, known.lastCopies)))
+    await takeBack(at, size)
+  else {
+    await cutTornLine(at, size)
+    return await keepLines(at, part.path, known.lastCopies)
+  }
+  return committed
+}
+
+/** Cuts to the committed length, or removes a part that has none. */
+async function takeBack(at: PartAtHand, size: number): Promise<void> {
+  const { part, committed } = at
+  const bytes = committed?.bytes ?? 0
+  if (size > bytes) await keepAside(at, bytes)
+  if (committed === undefined) await unlink(part.path)
+  else await cutFile(part.path, bytes)
+  sayCut(at, { bytes: size - bytes, keptAside: true })
+}
+
+async function cutTornLine(at: PartAtHand, size: number): Promise<void> {
+  const end = await endOfWholeLines(at.part.path, size)
+  if (end < size) await cutFile(at.part.path, end)
+  sayCut(at, { bytes: size - end, keptAside: false })
+}
+
+/**
+ * Where both forms stand the compressed one was whole and its rename durable, so the plain one goes; if it is no copy
+ * of this plain part, that is kept aside. A compressed part is never cut.
+ */
+async function reconcileCompressed(at: PartAtHand, path: string): Promise<CommittedPart | undefined> {
+  const { writer, part, committed, known } = at
+  const length = await compressedLength(path)
+  if (part.plain !== undefined) {
+    if (!isLengthOf(length, path, part.plain.size)) {
+      await keepAside(at, 0)
+      sayReplaced(at, 'a compressed form of another length stands beside it; kept aside')
+    }
+    await unlink(part.path)
+  }
+  if (isLengthOf(length, path, committed?.bytes ?? 0)) return committed
+  if (known.lastCopies !== undefined) return await keepLines(at, path, known.lastCopies)
+  if (committed !== undefined && length !== undefined && length < committed.bytes) sayShort(at, length)
+  else {
+    const about = nameOf(at)
+    const text = `${about} is compressed and holds lines that the store does not know; they will stand twice`
+    writer.emitOnce(`compressed ${about}`, { name: 'Warned', about: 'compressed part', text })
+  }
+  return committed
+}
+
+function sayShort(at: PartAtHand, found: number): void {
+  const part = nameOf(at)
+  const sink = at.writer.settings.name
+  const expected = at.committed!.bytes
+  at.writer.emitOnce(`short ${part}`, { name: 'FileShort', sink, part, expected, found })
+}
+
+function sayReplaced(at: PartAtHand, why: string): void {
+  const part = nameOf(at)
+  const sink = at.writer.settings.name
+  at.writer.emitOnce(`replaced ${part}`, { name: 'FileReplaced', sink, part, why })
+}
+
+function sayCut(at: PartAtHand, cut: { readonly bytes: number; readonly keptAside: boolean }): void {
+  if (cut.bytes === 0) return
+  at.writer.emit({ name: 'FileCut', sink: at.writer.settings.name, part: nameOf(at), ...cut })
+}

@@ -1,0 +1,117 @@
+import type { CommittedPart } from '../../../domain/event/delivery.ts'
+import { compressedLength, isLengthOf } from '../compress/compressed-length.ts'
+import { findFolder } from '../directory.ts'
+import { throwIfAborted } from '../keyed-mutex.ts'
+import { listParts, lookAtPart, type PartOnDisk } from '../read/listing.ts'
+import { whyForeign } from '../ownership.ts'
+import { parsePartName, type PartName } from '../part.ts'
+import { nameOf, type FilesAtHand, type PartAtHand } from '../part-at-hand.ts'
+import { reconcilePart } from './reconcile-part.ts'
+import { isFull } from '../settings.ts'
+import type { Continuation } from '../stream-writer.ts'
+
+/** A plain part whose length is what the store knows. */
+interface CleanPart {
+  readonly parsed: PartName
+  readonly bytes: number
+  readonly lines: number
+}
+
+/** Brings a stream's parts back to their committed lengths. One call a stream at a time. */
+export async function reconcile(files: FilesAtHand): Promise<Continuation> {
+  const { writer, place, known, signal } = files
+  const committed = new Map(known.committed.map((committedPart) => [committedPart.part, committedPart]))
+  const folder = await findFolder(writer.root, place.folders)
+  const parts = folder === undefined ? [] : await listParts(folder)
+  const clean: CleanPart[] = []
+  const foreign: string[] = []
+  for (const part of parts) {
+    throwIfAborted(signal)
+    const own = committed.get(part.name)
+    const at = { ...files, part, ...(own !== undefined && { committed: own }) }
+    const why = whyForeign(part, writer.owner, own, (id) => writer.ownerOf(id))
+    if (why === undefined) clean.push(...(await reconcileOne(at, folder!)))
+    else {
+      foreign.push(why)
+      if (own !== undefined) sayUnusable(at, why)
+    }
+  }
+  sayForeign(files, foreign)
+  const onDisk = new Set(parts.map((part) => part.name))
+  for (const committedPart of known.committed) {
+    if (onDisk.has(committedPart.part)) continue
+    // A listing may miss a part that another process was compressing.
+    const isThere = folder !== undefined && (await lookAtPart(folder, committedPart.part)) !== undefined
+    if (!isThere) sayMissing(files, committedPart)
+  }
+  for (const { parsed, bytes } of clean) writer.compressor.add({ place, parsed, bytes })
+
+  const numbers = [...onDisk, ...committed.keys()].map((name) => parsePartName(name)?.number ?? 0)
+  const part = continued(files, clean)
+  return { nextNumber: Math.max(0, ...numbers) + 1, ...(part === undefined ? {} : { part }) }
+}
+
+/** Looks first, since as a rule nothing is to be done; what is to be done wants the lock of the part's writer. */
+async function reconcileOne(at: PartAtHand, folder: string): Promise<CleanPart[]> {
+  const { writer, part, committed } = at
+  if (await isClean(at, committed)) return cleanPart(part, committed)
+  const lock = writer.hold(part.parsed!.writer)
+  // A live writer's part: its next pump cuts it, or whoever comes after that writer has died.
+  if (lock === undefined) return []
+  try {
+    // While this pump slept another may have had the stream: then these committed lengths are old, and a cut would take
+    // what is committed. One's own part too, since pumps of one process share a writer.
+    await at.known.confirm()
+    const held = await lookAtPart(folder, part.name)
+    if (held === undefined) return []
+    const now = await reconcilePart({ ...at, part: held })
+    const after = await lookAtPart(folder, part.name)
+    return after !== undefined && (await isClean({ ...at, part: after }, now)) ? cleanPart(after, now) : []
+  } finally {
+    lock.release()
+  }
+}
+
+async function isClean({ writer, part }: PartAtHand, committed: CommittedPart | undefined): Promise<boolean> {
+  if (committed === undefined) return false
+  if (part.unfinished.length > 0 && !writer.compressor.isActive(part.path)) return false
+  if (part.plain !== undefined) return part.compressed === undefined && part.plain.size === committed.bytes
+  if (part.compressed === undefined) return false
+  return isLengthOf(await compressedLength(part.compressed.path), part.compressed.path, committed.bytes)
+}
+
+function cleanPart({ parsed, plain }: PartOnDisk, committed: CommittedPart | undefined): CleanPart[] {
+  if (plain === undefined || committed === undefined) return []
+  return [{ parsed: parsed!, bytes: committed.bytes, lines: committed.lines }]
+}
+
+/** The writer's own latest part, if it takes another delivery. */
+function continued({ writer }: FilesAtHand, clean: readonly CleanPart[]): CleanPart | undefined {
+  const own = clean.filter((part) => part.parsed.writer === writer.identity.id)
+  const latest = own.sort((a, b) => a.parsed.number - b.parsed.number).at(-1)
+  if (latest === undefined) return undefined
+  const { bytes, parsed } = latest
+  const full = isFull(writer.settings, { bytes, openedAtMs: parsed.openedAtMs }, writer.clock.now())
+  return full ? undefined : latest
+}
+
+function sayForeign({ writer }: FilesAtHand, whys: readonly string[]): void {
+  if (whys.length === 0) return
+  const why = [...new Set(whys)].join('; ')
+  const sink = writer.settings.name
+  writer.emitOnce('foreign', { name: 'PartsOfAnotherStore', sink, parts: whys.length, why })
+}
+
+function sayUnusable(at: PartAtHand, why: string): void {
+  const part = nameOf(at)
+  const sink = at.writer.settings.name
+  at.writer.emitOnce(`replaced ${part}`, { name: 'FileReplaced', sink, part, why })
+}
+
+/** A part of a writer that never was on this path lies on another host's disk: no reason for alarm. */
+function sayMissing({ writer, place }: FilesAtHand, committedPart: CommittedPart): void {
+  if (committedPart.bytes === 0 || writer.ownerOf(committedPart.writer) === undefined) return
+  const part = `${place.relative}/${committedPart.part}`
+  const internalEvent = { sink: writer.settings.name, part, expected: committedPart.bytes, found: 0 }
+  writer.emitOnce(`short ${part}`, { name: 'FileShort', ...internalEvent })
+}

@@ -1,0 +1,190 @@
+--[[
+  Writes one page's outcome, or nothing of it.
+
+  Input:
+    KEYS[1]  meta of the store
+    KEYS[2]  streams: stream -> number of its latest change
+    KEYS[3]  holders: id -> instant at which it was heard last
+    KEYS[4]  totals of the dead letters: "reason/stream" -> "count bytes"
+    KEYS[5]  gaps: "zone/day/from/reason/sink" -> "to, instant at which it was recorded"
+    KEYS[6]  head of the stream: fence, holder, schedule, commit, hash, ended
+    KEYS[7]  checkpoint
+    KEYS[8]  seen: bucket -> entries of 9 bytes: minute of the bucket (1), fingerprint (8);
+             minute -> number of full chunks (4) and the open chunk; "minute.n" -> full chunk n
+    KEYS[9]  ledger of forgotten fingerprints
+    KEYS[10] dead letters: event -> "bytes reason\n" and the dead letter
+    ARGV[1]  stream
+    ARGV[2]  fence
+    ARGV[3]  number of the commit that this one builds on
+    ARGV[4]  number of this one
+    ARGV[5]  hash of this one
+    ARGV[6]  instant at which the stream ended, ms since the epoch, or "-"
+    ARGV[7]  checkpoint
+    ARGV[8]  instant, ms since the epoch; empty: by the clock of Redis
+    ARGV[9]  how long seen is kept from now on, ms
+    ARGV[10] how long an ended stream is kept from now on, ms
+    ARGV[11] bytes that all dead letters may take
+    ARGV[12] bytes of a full chunk of seen
+    ARGV[13] bytes of a full bucket of seen
+    ARGV[14] number of buckets that a minute may lie in
+    ARGV[15] number of minutes; for each: minute, fingerprints, and for each bucket: bucket, minute of the bucket
+             number of minutes to take out of, and these, in the same form
+             number of dead letters; for each: event, reason, bytes, deadLetter
+             number of gaps; for each: gap, its value
+             number of dead letters that go; for each: event
+  Output:
+    {"done"}           written, now or before
+    {"refused"}        fence or number are not what the store holds; nothing was changed
+    {"full", bytes}    all dead letters would take so many bytes; nothing was changed
+]]
+local head = redis.call('HMGET', KEYS[6], 'fence', 'commit', 'hash', 'holder')
+if head[3] == ARGV[5] then return {'done'} end
+if head[1] ~= ARGV[2] or head[2] ~= ARGV[3] then return {'refused'} end
+
+local at = 15
+local function each(width, work)
+  local count = tonumber(ARGV[at])
+  at = at + 1
+  for _ = 1, count do
+    work(at)
+    at = at + width
+  end
+end
+
+-- What may be refused comes first: a script that has written cannot take it back.
+local width = 2 + 2 * tonumber(ARGV[14])
+local seen_at = at
+each(width, function() end)
+local unseen_at = at
+each(width, function() end)
+local added, removed, growth = {}, {}, 0
+each(4, function(index)
+  added[ARGV[index]] = index
+end)
+local gaps_at = at
+each(2, function() end)
+each(1, function(index)
+  -- What is written anew stays.
+  if not added[ARGV[index]] then removed[ARGV[index]] = true end
+end)
+local replaced = {}
+local function measure(event, bytes)
+  local old = redis.call('HGET', KEYS[10], event)
+  if old then
+    local old_bytes, reason = string.match(old, '^(%d+) ([^\n]*)\n')
+    replaced[event] = {tonumber(old_bytes), reason}
+    growth = growth - tonumber(old_bytes)
+  end
+  growth = growth + bytes
+end
+for event, index in pairs(added) do measure(event, tonumber(ARGV[index + 2])) end
+for event in pairs(removed) do measure(event, 0) end
+if growth > 0 then
+  local after = tonumber(redis.call('HGET', KEYS[1], 'deadLetterBytes') or '0') + growth
+  if after > tonumber(ARGV[11]) then return {'full', after} end
+end
+
+local function count(reason, deadLetters, bytes)
+  count_dead_letters(KEYS[1], KEYS[4], reason .. '/' .. ARGV[1], deadLetters, bytes)
+end
+for event, old in pairs(replaced) do
+  count(old[2], -1, -old[1])
+  if removed[event] then redis.call('HDEL', KEYS[10], event) end
+end
+for event, index in pairs(added) do
+  local reason, bytes, deadLetter = ARGV[index + 1], ARGV[index + 2], ARGV[index + 3]
+  count(reason, 1, tonumber(bytes))
+  redis.call('HSET', KEYS[10], event, bytes .. ' ' .. reason .. '\n' .. deadLetter)
+end
+
+-- Minutes with few events share buckets, wide ones first.
+local buckets, changed = {}, {}
+local function put_into_bucket(name, offset, fingerprints)
+  local bucket = buckets[name] or redis.call('HGET', KEYS[8], name) or ''
+  buckets[name] = bucket
+  if #bucket + #fingerprints / 8 * 9 > tonumber(ARGV[13]) then return false end
+  local parts = {bucket}
+  for from = 1, #fingerprints, 8 do parts[#parts + 1] = offset .. string.sub(fingerprints, from, from + 7) end
+  buckets[name] = table.concat(parts)
+  changed[name] = true
+  return true
+end
+
+local full = tonumber(ARGV[12])
+local function append(minute, old, fingerprints)
+  local chunks, open = 0, fingerprints
+  if old then
+    chunks = struct.unpack('>I4', old)
+    open = string.sub(old, 5) .. fingerprints
+  end
+  local from = 1
+  while #open - from + 1 > full do
+    redis.call('HSET', KEYS[8], minute .. '.' .. chunks, string.sub(open, from, from + full - 1))
+    chunks = chunks + 1
+    from = from + full
+  end
+  redis.call('HSET', KEYS[8], minute, struct.pack('>I4', chunks) .. string.sub(open, from))
+end
+
+-- What is taken out of seen goes before anything is added.
+at = unseen_at
+each(width, function(index)
+  local minute, taken = ARGV[index], {}
+  for from = 1, #ARGV[index + 1], 8 do taken[string.sub(ARGV[index + 1], from, from + 7)] = true end
+  local old = redis.call('HGET', KEYS[8], minute)
+  if old then
+    local parts, kept = {}, {}
+    for chunk = 0, struct.unpack('>I4', old) - 1 do
+      parts[#parts + 1] = redis.call('HGET', KEYS[8], minute .. '.' .. chunk)
+      redis.call('HDEL', KEYS[8], minute .. '.' .. chunk)
+    end
+    parts[#parts + 1] = string.sub(old, 5)
+    local all = table.concat(parts)
+    for from = 1, #all, 8 do
+      local fingerprint = string.sub(all, from, from + 7)
+      if not taken[fingerprint] then kept[#kept + 1] = fingerprint end
+    end
+    redis.call('HDEL', KEYS[8], minute)
+    if #kept > 0 then append(minute, nil, table.concat(kept)) end
+  end
+  for bucket = index + 2, index + width - 1, 2 do
+    local name, offset = ARGV[bucket], ARGV[bucket + 1]
+    local held = buckets[name] or redis.call('HGET', KEYS[8], name)
+    if held then
+      local kept = {}
+      for from = 1, #held, 9 do
+        local entry = string.sub(held, from, from + 8)
+        if string.sub(entry, 1, 1) ~= offset or not taken[string.sub(entry, 2)] then kept[#kept + 1] = entry end
+      end
+      buckets[name] = table.concat(kept)
+      changed[name] = true
+    end
+  end
+end)
+
+at = seen_at
+each(width, function(index)
+  local minute, fingerprints = ARGV[index], ARGV[index + 1]
+  local old = redis.call('HGET', KEYS[8], minute)
+  local placed = false
+  if not old then
+    for bucket = index + 2, index + width - 1, 2 do
+      placed = placed or put_into_bucket(ARGV[bucket], ARGV[bucket + 1], fingerprints)
+    end
+  end
+  if not placed then append(minute, old, fingerprints) end
+end)
+for name in pairs(changed) do redis.call('HSET', KEYS[8], name, buckets[name]) end
+
+at = gaps_at
+each(2, function(index) redis.call('HSETNX', KEYS[5], ARGV[index], ARGV[index + 1]) end)
+
+redis.call('HSET', KEYS[6], 'commit', ARGV[4], 'hash', ARGV[5], 'ended', ARGV[6])
+redis.call('SET', KEYS[7], ARGV[7])
+redis.call('PEXPIRE', KEYS[8], ARGV[9])
+for _, key in ipairs({KEYS[6], KEYS[7], KEYS[9]}) do
+  if ARGV[6] == '-' then redis.call('PERSIST', key) else redis.call('PEXPIRE', key, ARGV[10]) end
+end
+note_change(KEYS[1], KEYS[2], ARGV[1])
+if head[4] and head[4] ~= '' then redis.call('HSET', KEYS[3], head[4], whole(instant(ARGV[8]))) end
+return {'done'}

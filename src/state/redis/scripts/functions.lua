@@ -1,0 +1,59 @@
+--[[
+  Stands before every script of this folder.
+]]
+
+-- ms since the epoch: `given` by a test, else by the clock of Redis.
+local function instant(given)
+  if given ~= '' then return tonumber(given) end
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+
+-- The text of a number; without the sign of a zero.
+local function whole(number) return string.format('%.0f', number + 0) end
+
+-- Lists name a sink last.
+local function sink_of(field) return string.match(field, '/([^/]*)$') end
+
+-- For how many ms a holder still keeps its streams; 0 for one that is dead or unknown. A clock that was set back does not
+-- keep a dead holder alive: the holder is given its time anew, by the new clock.
+local function kept_for(holders, holder, now, within)
+  local heard = tonumber(redis.call('HGET', holders, holder) or nil)
+  if not heard then return 0 end
+  if heard > now then
+    redis.call('HSET', holders, holder, whole(now))
+    heard = now
+  end
+  return math.max(0, heard + tonumber(within) - now)
+end
+
+-- Gives a stream the next number of a change, so that a list of checkpoints finds it. `meta` keeps the latest number and
+-- the sum of the numbers of all streams.
+local function note_change(meta, streams, stream)
+  local number = redis.call('HINCRBY', meta, 'changes', 1)
+  local before = tonumber(redis.call('ZSCORE', streams, stream) or '0')
+  redis.call('HINCRBY', meta, 'sum', whole(number - before))
+  redis.call('ZADD', streams, whole(number), stream)
+end
+
+-- Takes a stream off the list, and leaves its fence behind as the floor for new ones.
+local function note_removal(meta, streams, stream, fence)
+  local before = tonumber(redis.call('ZSCORE', streams, stream) or '0')
+  redis.call('HINCRBY', meta, 'sum', whole(-before))
+  redis.call('ZREM', streams, stream)
+  local floor = tonumber(redis.call('HGET', meta, 'floor') or '0')
+  if tonumber(fence) > floor then redis.call('HSET', meta, 'floor', fence) end
+end
+
+-- Counts dead letters of one stream and reason, and the bytes of all.
+local function count_dead_letters(meta, totals, field, deadLetters, bytes)
+  local known = redis.call('HGET', totals, field) or '0 0'
+  local count, sum = string.match(known, '^(%d+) (%d+)$')
+  count, sum = tonumber(count) + deadLetters, tonumber(sum) + bytes
+  if count == 0 then
+    redis.call('HDEL', totals, field)
+  else
+    redis.call('HSET', totals, field, whole(count) .. ' ' .. whole(sum))
+  end
+  redis.call('HINCRBY', meta, 'deadLetterBytes', whole(bytes))
+end

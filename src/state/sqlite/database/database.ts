@@ -1,0 +1,135 @@
+import { statSync } from 'node:fs'
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { setImmediate } from 'node:timers/promises'
+import { Failure } from '../../../domain/failure.ts'
+import { isBusy, storeFailure } from './sqlite-failure.ts'
+
+/** A wait for a lock blocks the event loop, so it is cut into short ones; together they last 6 s. */
+const busyTimeoutMs = 250
+const busyTries = 24
+
+/**
+ * One connection. `read` and `write` run synchronous work in one transaction and wait for other processes; what they
+ * throw is a Failure, or a bug. `one`, `all` and `run` are for use inside of such work.
+ */
+export interface Database {
+  readonly path: string
+  /** To be called once, before anything else but reads. */
+  configure(): Promise<void>
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows its own columns
+  one<Row>(sql: string, ...values: SQLInputValue[]): Row | undefined
+  all<Row>(sql: string, ...values: SQLInputValue[]): Row[]
+  /** How many rows changed. */
+  run(sql: string, ...values: SQLInputValue[]): number
+  /** Several statements without values. */
+  script(sql: string): void
+  read<T>(work: () => T): Promise<T>
+  /** Durable when it resolves. */
+  write<T>(work: () => T): Promise<T>
+  /** For what may be forgotten by a power cut: spares the wait for the disk. A later `write` makes it durable too. */
+  writeLoosely<T>(work: () => T): Promise<T>
+  /** Safe twice. */
+  close(): void
+}
+
+/** Changes nothing in the file yet: it may turn out to be somebody else's. */
+export async function openDatabase(path: string, tries = busyTries): Promise<Database> {
+  const handle = await attempt(path, tries, () => new DatabaseSync(path, { timeout: busyTimeoutMs }))
+  return createDatabase(path, handle, tries)
+}
+
+function configure(handle: DatabaseSync, path: string): void {
+  // Auto-vacuum can only be chosen before the first page is written, which the change to WAL does.
+  handle.exec('PRAGMA auto_vacuum = INCREMENTAL')
+  const mode = handle.prepare('PRAGMA journal_mode = WAL').get()?.['journal_mode']
+  if (mode !== 'wal' && mode !== 'memory') {
+    const text = `the file system of ${path} cannot hold a shared write-ahead log: set \`state\` to a local disk`
+    throw new Failure('stop', 'store_refuses', text)
+  }
+  handle.exec('PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 16777216')
+}
+
+function createDatabase(path: string, handle: DatabaseSync, tries: number): Database {
+  const refuseMoved = createMoveGuard(path)
+  const statements = new Map<string, StatementSync>()
+  const statement = (sql: string): StatementSync => {
+    const known = statements.get(sql)
+    if (known !== undefined) return known
+    const made = handle.prepare(sql)
+    statements.set(sql, made)
+    return made
+  }
+  const write = <T>(work: () => T): T => {
+    refuseMoved()
+    return transaction(handle, 'BEGIN IMMEDIATE', work)
+  }
+  return {
+    path,
+    configure: () => attempt(path, tries, () => configure(handle, path)),
+    // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows its own columns
+    one: <Row>(sql: string, ...values: SQLInputValue[]) => statement(sql).get(...values) as Row | undefined,
+    all: <Row>(sql: string, ...values: SQLInputValue[]) => statement(sql).all(...values) as Row[],
+    run: (sql, ...values) => Number(statement(sql).run(...values).changes),
+    script: (sql) => handle.exec(sql),
+    read: (work) => attempt(path, tries, () => transaction(handle, 'BEGIN', work)),
+    write: (work) => attempt(path, tries, () => write(work)),
+    writeLoosely: (work) => attempt(path, tries, () => unsynced(handle, () => write(work))),
+    close() {
+      statements.clear()
+      if (handle.isOpen) handle.close()
+    },
+  }
+}
+
+function unsynced<T>(handle: DatabaseSync, write: () => T): T {
+  handle.exec('PRAGMA synchronous = NORMAL')
+  try {
+    return write()
+  } finally {
+    handle.exec('PRAGMA synchronous = FULL')
+  }
+}
+
+/** A file that was removed or replaced under an open connection takes commits that nobody will ever read again. */
+function createMoveGuard(path: string): () => void {
+  if (path === ':memory:') return () => {}
+  const identity = (): string | undefined => {
+    const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+    return found === undefined ? undefined : `${found.dev}/${found.ino}`
+  }
+  const opened = identity()
+  return () => {
+    if (identity() === opened) return
+    const remedy = 'put it back, or stop this process and start it again'
+    throw new Failure(
+      'stop',
+      'store_refuses',
+      `the store ${path} was moved or removed while in use: ${remedy}`,
+    )
+  }
+}
+
+function transaction<T>(handle: DatabaseSync, begin: string, work: () => T): T {
+  handle.exec(begin)
+  try {
+    const result = work()
+    handle.exec('COMMIT')
+    return result
+  } catch (error) {
+    // SQLite has rolled back by itself after some errors (full disk, I/O).
+    if (handle.isTransaction) handle.exec('ROLLBACK')
+    throw error
+  }
+}
+
+/** Repeats work that found a lock, and lets the event loop turn in between. */
+async function attempt<T>(path: string, tries: number, work: () => T): Promise<T> {
+  for (let count = 1; ; count++) {
+    try {
+      return work()
+    } catch (error) {
+      if (!isBusy(error) || count >= tries) throw storeFailure(error, path)
+    }
+    await setImmediate()
+  }
+}

@@ -1,0 +1,22 @@
+import type { InternalEvent } from '../domain/internal-event.ts'
+import type { Definitions } from './definition.ts'
+import { apiInternalEvents } from './internal-events/api.ts'
+import { backgroundInternalEvents } from './internal-events/background.ts'
+import { failureInternalEvents } from './internal-events/failures.ts'
+import { fileInternalEvents } from './internal-events/files.ts'
+import { processInternalEvents } from './internal-events/process.ts'
+import { pumpInternalEvents } from './internal-events/pump.ts'
+import { sinkInternalEvents } from './internal-events/sink.ts'
+import { scanInternalEvents } from './internal-events/scan.ts'
+
+/** Every internal event has a definition; the compiler refuses a missing one. */
+export const internalEvents: Definitions<InternalEvent['name']> = {
+  ...processInternalEvents,
+  ...backgroundInternalEvents,
+  ...apiInternalEvents,
+  ...pumpInternalEvents,
+  ...scanInternalEvents,
+  ...failureInternalEvents,
+  ...sinkInternalEvents,
+  ...fileInternalEvents,
+}

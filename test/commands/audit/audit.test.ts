@@ -1,0 +1,164 @@
+import { readdirSync, truncateSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { StreamAudit } from '../../../src/assemble/tasks/audit.ts'
+import { dayOf, endOf, shiftDay, startOf } from '../../../src/domain/day.ts'
+import { readParts } from '../../sinks/file/read-parts.ts'
+import { waitFor } from '../../setup/wait-for.ts'
+import { openWorkshopWithApi, type Ended, type Workshop } from '../workshop.ts'
+
+const today = dayOf(Date.now())
+const yesterday = shiftDay(today, -1)
+const noon = startOf(yesterday) + 12 * 3_600_000
+
+interface Report {
+  isEqual: boolean
+  missing: number
+  extra: number
+  notYetDue: number
+  streams: StreamAudit[]
+}
+
+const reportOf = ({ stdout }: Ended) => JSON.parse(stdout) as Report
+
+async function idsInFiles({ folder }: Workshop, zone: number, day: string): Promise<string[]> {
+  const ids: string[] = []
+  for await (const line of readParts(join(folder, 'events'), zone, day))
+    ids.push((JSON.parse(line) as { id: string }).id)
+  return ids.sort()
+}
+
+test('finds what is whole equal, by zone and sink', async () => {
+  const workshop = await openWorkshopWithApi({ days: 50, pageSize: 20 })
+  expect((await workshop.run('run', '--once')).code).toBe(0)
+  const ended = await workshop.run('audit', '--zone', '101,102', '--day', 'yesterday', '--json')
+  const report = reportOf(ended)
+  expect(report).toMatchObject({ isEqual: true, missing: 0, extra: 0, notYetDue: 0 })
+  expect(
+    report.streams.map(({ zone, sink, listed, ledger, parts }) => [zone, sink, listed, ledger, parts]),
+  ).toEqual([
+    [101, 'archive', 50, 50, []],
+    [102, 'archive', 50, 50, []],
+  ])
+  expect(ended.code).toBe(0)
+  const text = await workshop.execute('audit', '--zone', 'shop', '--day', yesterday)
+  expect(text.stdout).toMatch(
+    /^zone 101 \(shop\) on .* → archive: equal\n {2}the API lists 50 events, the ledger has 50\n/,
+  )
+})
+
+test('names what is missing by minute and id, ships exactly that, and is whole then', async () => {
+  const workshop = await openWorkshopWithApi({ days: 50, pageSize: 20 })
+  const { simulator } = workshop
+  await workshop.execute('run', '--once')
+  const late = simulator.append(101, yesterday, 3, { timestampMs: (index) => noon + index * 60_000 })
+  const audit = ['audit', '--zone', 'shop', '--day', 'yesterday', '--json']
+  const before = await workshop.execute(...audit)
+  const report = reportOf(before)
+  expect([before.code, report.missing, report.extra, report.notYetDue]).toEqual([1, 3, 0, 0])
+  const [stream] = report.streams
+  expect(stream!.minutes.map(({ minute, missing }) => [minute, missing])).toEqual(
+    late.map((_, index) => [new Date(noon + index * 60_000).toISOString(), 1]),
+  )
+  expect(stream!.missingEvents.map(({ id }) => id).sort()).toEqual(late.map(({ logId }) => logId).sort())
+  const requests = simulator.requests.length
+  const text = (await workshop.execute('audit', '--zone', 'shop', '--day', 'yesterday')).stdout
+  expect(text).toContain(`missing event ${late[0]!.logId} of ${new Date(noon).toISOString()}`)
+  expect(simulator.requests.length - requests).toBe(3)
+
+  const repaired = await workshop.run(...audit, '--repair')
+  expect(reportOf(repaired)).toMatchObject({ isEqual: true, missing: 0, streams: [{ repaired: 3 }] })
+  expect([repaired.code, repaired.stderr]).toEqual([0, `repairing zone 101 on ${yesterday} → archive\n`])
+  expect(await idsInFiles(workshop, 101, yesterday)).toEqual(
+    simulator
+      .entries(101, yesterday)
+      .map(({ logId }) => logId)
+      .sort(),
+  )
+  expect((await workshop.execute(...audit)).code).toBe(0)
+})
+
+test('calls what a stream has not come to yet not due, and ships that in a repair', async () => {
+  const workshop = await openWorkshopWithApi({ days: 10 })
+  await workshop.execute('run', '--once')
+  workshop.simulator.fill(101, today, 4, { timestampMs: Math.min(Date.now() + 1000, endOf(today) - 1) })
+  const ended = await workshop.execute('audit', '--zone', '101', '--day', today)
+  expect(ended.stdout).toMatch(
+    /: equal\n.*14 events, the ledger has 10\n.*missing 0, extra 0\n {2}not yet due 4: /s,
+  )
+  expect(ended.code).toBe(0)
+})
+
+test('finds extra, which no repair takes away', async () => {
+  const workshop = await openWorkshopWithApi({ days: 10 })
+  await workshop.execute('run', '--once')
+  const fewer = await openWorkshopWithApi({ days: { [yesterday]: 0 } })
+  fewer.simulator.append(101, yesterday, workshop.simulator.entries(101, yesterday).slice(0, 7))
+  workshop.configure({ api: { baseUrl: fewer.simulator.url, accessKey: 'the-key-of-the-test' } })
+  const report = reportOf(await workshop.execute('audit', '--zone', '101', '--day', yesterday, '--json'))
+  expect(report).toMatchObject({ isEqual: false, missing: 0, extra: 3 })
+  const repaired = await workshop.execute('audit', '--zone', '101', '--day', yesterday, '--json', '--repair')
+  expect(reportOf(repaired)).toMatchObject({ extra: 3, streams: [{ repaired: 0 }] })
+  expect(repaired.code).toBe(1)
+})
+
+test('says that it could not look', async () => {
+  const workshop = await openWorkshopWithApi({ days: 5 })
+  const audit = (day: string) => workshop.execute('audit', '--zone', '101,102', '--day', day)
+  const noStore = await audit(yesterday)
+  expect([noStore.code, noStore.stdout]).toEqual([3, ''])
+  expect(noStore.stderr).toMatch(/^there is no store at .*: nothing was shipped/)
+  await workshop.execute('run', '--once')
+  const unreadable = await audit('2020-01-01')
+  expect(unreadable.code).toBe(3)
+  expect(unreadable.stderr).toMatch(/^zone 101 on 2020-01-01 could not be looked at: .*outside/)
+  workshop.simulator.fail({ match: { zone: 101 }, times: Infinity, fault: { kind: 'status', status: 500 } })
+  const half = await audit(yesterday)
+  expect(half.code).toBe(3)
+  expect(half.stderr).toMatch(/^zone 101 on .*: .*the API failed \(status 500\)\n$/)
+  expect(half.stdout).toMatch(/^zone 102 on .*: equal/)
+})
+
+test('names parts that lost lines, and does not call them whole after a repair', async () => {
+  const workshop = await openWorkshopWithApi({ days: 10 })
+  await workshop.execute('run', '--once')
+  const folder = join(workshop.folder, 'events', 'zone=101', `day=${yesterday}`)
+  const part = readdirSync(folder)[0]!
+  truncateSync(join(folder, part), statSync(join(folder, part)).size - 10)
+  const ended = await workshop.execute('audit', '--zone', '101', '--day', yesterday)
+  expect(ended.code).toBe(1)
+  expect(ended.stdout).toMatch(
+    new RegExp(`missing 0, extra 0\n {2}part ${part} is short .*committed lines are gone`, 's'),
+  )
+})
+
+test('repairs beside a running process without a loss or a repeat', async () => {
+  const workshop = await openWorkshopWithApi({ days: 60, pageSize: 10, live: { ratePerSecond: 20 } })
+  const { simulator } = workshop
+  await using running = workshop.start(['run'])
+  const status = async () =>
+    JSON.parse((await workshop.execute('status', '--json')).stdout) as {
+      routes: { days: { delivered: number }[] }[]
+    }
+  await waitFor(
+    async () => (await status()).routes.every(({ days }) => days.every(({ delivered }) => delivered >= 60)),
+    {
+      what: () => `the first scans: ${running.stderr()}`,
+    },
+  )
+  const late = simulator.append(101, yesterday, 25, { timestampMs: (index) => noon + index * 1000 })
+  const [repaired, live] = await Promise.all([
+    workshop.run('audit', '--zone', '101', '--day', yesterday, '--repair', '--json'),
+    workshop.run('audit', '--zone', '102', '--day', 'today', '--json'),
+  ])
+  expect([repaired.code, reportOf(repaired).streams[0]!.repaired]).toEqual([0, late.length])
+  expect(reportOf(live)).toMatchObject({ isEqual: true, missing: 0, extra: 0 })
+  await running.kill('SIGTERM')
+  const ids = await idsInFiles(workshop, 101, yesterday)
+  expect(ids).toEqual(
+    simulator
+      .entries(101, yesterday)
+      .map(({ logId }) => logId)
+      .sort(),
+  )
+})

@@ -1,0 +1,244 @@
+import { expect, test } from 'vitest'
+import { dayOf, shiftDay, startOf, type Day } from '../../../src/domain/day.ts'
+import type { Simulator } from '../../../src/simulator/simulator.ts'
+import { compareFiles, exactly, linesBelow } from '../../e2e/shipped.ts'
+import { endOf as outcomeOf, readableDays, workplace, zones, type Workplace } from '../../e2e/workplace.ts'
+import { waitFor } from '../../setup/wait-for.ts'
+import { allDone, backfillsOf, inStore, told } from '../backfilling.ts'
+
+/** Daemons of other tests run beside these. */
+const server = { port: 0 }
+const today = dayOf(Date.now())
+const yesterday = shiftDay(today, -1)
+/** No traffic of its own, so that only what a test appends is new. */
+const perDay = 60
+
+/** Reads everything, twice: with nothing found the second time, past days whose last scan is due become complete. */
+async function closeDays(place: Workplace): Promise<void> {
+  for (let round = 0; round < 2; round++) {
+    const { code, stderr } = await place.once()
+    expect(code, stderr).toBe(0)
+  }
+}
+
+function late(simulator: Simulator, zone: number, day: Day, count: number): string[] {
+  const noon = startOf(day) + 43_200_000
+  const added = simulator.append(zone, day, count, { timestampMs: (index) => noon + index * 1000 })
+  return added.map(({ logId }) => `${zone}/${day}/${logId}`)
+}
+
+test('reads complete days again in place, ships exactly what is missing, and nothing else', async () => {
+  const poll = { everySeconds: 0.5, settleAfterHours: [0.001] }
+  const place = await workplace({ days: perDay, pageSize: 20 }, { poll })
+  const { simulator, events } = place
+  await closeDays(place)
+  const before = new Set(linesBelow(events).map(({ key }) => key))
+  const missing = zones.flatMap((zone) => late(simulator, zone, yesterday, 7))
+  late(simulator, 101, shiftDay(today, -2), 3)
+  simulator.append(101, today, 5, { timestampMs: startOf(today) })
+  const asked = simulator.requests.length
+
+  const ended = await place.ended(['backfill', '--from', 'yesterday', '--to', 'yesterday'])
+  expect(ended.code, ended.stderr).toBe(0)
+  expect(ended.stdout).toMatch(/^[0-9a-f]{10}\n$/)
+  expect(ended.stderr).toContain(`  ${yesterday}  2 streams queued, about 6 requests\n`)
+  expect(ended.stderr).toMatch(/done: 2 streams read, 8 pages, 14 events shipped, in /)
+  const fresh = linesBelow(events).filter(({ key }) => !before.has(key))
+  expect(fresh.map(({ key }) => key).sort()).toEqual(missing.sort())
+  expect(new Set(simulator.requests.slice(asked).map(({ day }) => day))).toEqual(new Set([yesterday]))
+  const [status] = await backfillsOf(place)
+  expect(status).toMatchObject({ id: ended.stdout.trim(), state: 'done', done: 2, queued: 0, leftOut: 0 })
+  expect(status!.days).toEqual([
+    { day: yesterday, done: 2, queued: 0, leftOut: 0, pages: 8, expectedPages: 8, events: 14 },
+  ])
+})
+
+test('names the days that cannot be read, asks each zone for one of them once, and exits with 1', async () => {
+  const place = await workplace({ days: perDay })
+  const { simulator, events } = place
+  const [first, , last] = readableDays()
+  const range = `--from ${shiftDay(first, -5)} --to ${shiftDay(last, 2)}`
+  const args = `backfill ${range} --zone 101,102 --sink archive --watch`
+  const ended = await place.ended(args.split(' '))
+  expect(ended.code, ended.stderr).toBe(1)
+  expect(ended.stdout).toMatch(/^[0-9a-f]{10}\n$/)
+  const old = `${shiftDay(first, -5)} to ${shiftDay(first, -1)}`
+  expect(ended.stderr).toContain(`  ${old}  left out: the API no longer keeps this day\n`)
+  expect(ended.stderr).toContain(
+    `  ${shiftDay(last, 1)} to ${shiftDay(last, 2)}  left out: the day has not begun yet\n`,
+  )
+  expect(compareFiles(events, simulator, zones, readableDays())).toEqual(exactly(2 * 3 * perDay))
+  const askedOld = simulator.requests.filter(({ day }) => day !== undefined && day < first)
+  const newestOld = shiftDay(first, -1)
+  expect(askedOld.map(({ zone, day }) => `${zone} ${day}`).sort()).toEqual([
+    `101 ${newestOld}`,
+    `102 ${newestOld}`,
+  ])
+  const [status] = await backfillsOf(place)
+  expect(status).toMatchObject({ state: 'done', done: 6, leftOut: 14 })
+
+  const nothing = await told(place, 'backfill', '--from', '2020-01-01', '--to', '2020-01-03')
+  expect([nothing.code, nothing.stdout]).toEqual([1, ''])
+  expect(nothing.stderr).toContain('nothing of it can be read')
+  expect(await backfillsOf(place)).toHaveLength(1)
+})
+
+test('reads days that are older than the setting where the API still has them', async () => {
+  const old = shiftDay(today, -8)
+  const options = { days: { [old]: 400 }, readableDays: 9, pageSize: 20, latencyMs: 5 }
+  const place = await workplace(options, { server })
+  const { simulator, events } = place
+  const to = shiftDay(today, -7)
+  const read = async () => place.ended(['backfill', '--from', old, '--to', to, '--zone', '101'])
+  const inPlace = await read()
+  expect(inPlace.code, inPlace.stderr).toBe(0)
+  expect(compareFiles(events, simulator, [101], [old, to])).toEqual(exactly(400))
+  // Beside a run, whose own plan would give such a day up unasked.
+  await using running = place.start(['run'])
+  await running.waitForLine(/"event":"Started"/)
+  const beside = await place.ended(['backfill', '--from', old, '--to', old, '--zone', '102', '--watch'])
+  expect(beside.code, beside.stderr).toBe(0)
+  expect(compareFiles(events, simulator, zones, [old, to])).toEqual(exactly(800))
+  await running.kill('SIGTERM')
+  // What was shipped of such a day and is forgotten later is not shipped again.
+  const stream = { zone: 101, day: old, sink: 'archive' }
+  await inStore(place, async (store) => {
+    expect((await store.ledger.read(stream))?.ended).toBeDefined()
+    expect(await store.catalogue.gaps()).toEqual([])
+    await store.upkeep.forgetFingerprints(stream)
+  })
+  const again = await told(place, 'backfill', '--from', old, '--to', old)
+  expect([again.code, again.stdout]).toEqual([1, expect.stringMatching(/^[0-9a-f]{10}\n$/)])
+  expect(again.stderr).toMatch(/zone 101 left out: the day was shipped, .* ship it twice/s)
+  expect(compareFiles(events, simulator, zones, [old, to])).toEqual(exactly(800))
+})
+
+test('is paused, resumed and cancelled from another terminal, and ends with the page', async () => {
+  const place = await workplace({ days: { [yesterday]: 3000 }, pageSize: 10, latencyMs: 20 })
+  const { simulator, events } = place
+  const only = ['--from', yesterday, '--to', yesterday]
+  await using first = place.start(['backfill', ...only])
+  const [id] = await first.waitForLine(/^[0-9a-f]{10}$/)
+  await waitFor(() => simulator.requests.length > 20, { what: () => `pages: ${first.stderr()}` })
+  const status = await told(place, 'status')
+  expect(status.stdout).toMatch(
+    new RegExp(`^backfill ${id}, .*: running, 0 of 2 streams done\n  ${yesterday}  \\d+ page`, 'm'),
+  )
+  const paused = await told(place, 'backfill', 'pause', id)
+  expect([paused.code, paused.stdout]).toEqual([0, `${id} paused\n`])
+  const stopped = await outcomeOf(first)
+  expect([stopped.code, stopped.stderr]).toEqual([1, expect.stringMatching(/paused: .*2 streams not read/)])
+  const read = linesBelow(events).length
+  expect(read).toBeLessThan(2 * 3000)
+
+  simulator.set({ latencyMs: 0, pageSize: 500 })
+  await using second = place.start(['backfill', 'resume', id, '--watch'])
+  const resumed = await outcomeOf(second)
+  expect([resumed.code, resumed.stdout]).toEqual([0, `${id} running\n`])
+  expect(compareFiles(events, simulator, zones, [yesterday])).toEqual(exactly(6000))
+  // It went on where it was: no page was read twice, but for one that may have been under way.
+  const again = simulator.requests.filter(({ zone, token }) => zone === 101 && token === undefined)
+  expect(again).toHaveLength(1)
+
+  const done = await told(place, 'backfill', 'cancel', id)
+  expect([done.code, done.stdout, done.stderr]).toEqual([1, '', `backfill ${id} is done already\n`])
+  for (const command of ['pause', 'resume', 'cancel']) {
+    const unknown = await told(place, 'backfill', command, 'nope')
+    expect([unknown.code, unknown.stderr]).toEqual([2, `error: backfill nope is not known; there is ${id}\n`])
+  }
+})
+
+test('cancelled, it ships no more; what is there is listed', async () => {
+  const place = await workplace({ days: { [yesterday]: 3000 }, pageSize: 10, latencyMs: 20 })
+  await using first = place.start(['backfill', '--from', yesterday, '--to', yesterday, '--zone', '102'])
+  const [id] = await first.waitForLine(/^[0-9a-f]{10}$/)
+  expect((await told(place, 'backfill', 'cancel', id)).code).toBe(0)
+  expect((await outcomeOf(first)).code).toBe(1)
+  const asked = place.simulator.requests.length
+  const resumed = await told(place, 'backfill', 'resume', id)
+  expect([resumed.code, resumed.stderr]).toEqual([1, `backfill ${id} is cancelled already\n`])
+  expect(place.simulator.requests).toHaveLength(asked)
+  const list = await told(place, 'backfill', 'list')
+  expect(list.stdout).toMatch(/^id +from +to +state +done +queued +left out +made at\n/)
+  expect(list.stdout).toMatch(new RegExp(`^${id}  ${yesterday}  ${yesterday}  cancelled  0 +1 +0 `, 'm'))
+})
+
+test('stopped by a signal it stays in the store, and the next run goes on', async () => {
+  const day = shiftDay(today, -2)
+  const options = { days: { [day]: 2000 }, pageSize: 10, latencyMs: 10 }
+  const place = await workplace(options, { server })
+  const { simulator, events } = place
+  await using child = place.start(['backfill', '--from', day, '--to', day])
+  const [id] = await child.waitForLine(/^[0-9a-f]{10}$/)
+  await waitFor(() => simulator.requests.length > 10, { what: () => `pages: ${child.stderr()}` })
+  const stopped = await child.kill('SIGINT')
+  expect(stopped).toEqual({ code: 0, signal: null })
+  expect(child.stderr()).toContain(`shieldlog backfill resume ${id}`)
+  simulator.set({ latencyMs: 0, pageSize: 500 })
+  await using running = place.start(['run'])
+  await allDone(place, running.stderr)
+  await running.kill('SIGTERM')
+  expect(compareFiles(events, simulator, zones, [day])).toEqual(exactly(4000))
+})
+
+test('gives up what fails for good, names it, and leaves it to a later try', async () => {
+  const place = await workplace({ days: perDay })
+  const { simulator, events } = place
+  simulator.fail({
+    match: { zone: 102 },
+    times: Infinity,
+    fault: {
+      kind: 'status',
+      status: 400,
+      body: '{"title":"no\\u001b[31m"}',
+      contentType: 'application/json',
+    },
+  })
+  const failed = await told(place, 'backfill', '--from', yesterday, '--to', yesterday)
+  expect(failed.code).toBe(1)
+  expect(failed.stderr).toMatch(new RegExp(`^  ${yesterday}  zone 102 → archive given up: .*status 400`, 'm'))
+  expect(failed.stderr).not.toContain('\u001B')
+  expect(compareFiles(events, simulator, [101], [yesterday])).toEqual(exactly(perDay))
+  simulator.heal()
+  const resumed = await told(place, 'backfill', 'resume', failed.stdout.trim())
+  expect(resumed.code, resumed.stderr).toBe(0)
+  expect(compareFiles(events, simulator, zones, [yesterday])).toEqual(exactly(2 * perDay))
+})
+
+test('ships to stdout with the id apart', async () => {
+  const place = await workplace({ days: perDay }, { sinks: [{ name: 'out', type: 'stdout' }] })
+  const ended = await place.ended(['backfill', '--from', yesterday, '--to', yesterday, '--zone', '101'])
+  expect(ended.code, ended.stderr).toBe(0)
+  const lines = ended.stdout.trimEnd().split('\n')
+  expect(lines.map((line) => (JSON.parse(line) as { zone: { id: number } }).zone.id)).toEqual(
+    Array.from({ length: perDay }, () => 101),
+  )
+  expect(ended.stderr).toMatch(/^[0-9a-f]{10}$/m)
+})
+
+const usages: readonly (readonly [args: string, message: RegExp])[] = [
+  ['backfill', /^error: required option '--from <day>' not specified/],
+  ['backfill --from today', /^error: required option '--to <day>' not specified/],
+  ['backfill --from today --to yesterday', /^error: --from .* is after --to /],
+  ['backfill --from 11-20-2026 --to today', /'11-20-2026' is invalid.*YYYY-MM-DD, here 2026-11-20/],
+  ['backfill --from today --to today --zone 7', /^error: --zone 7 is not configured/],
+  ['backfill --from today --to today --sink siem', /^error: --sink siem is not configured/],
+  ['backfill --from 1990-01-01 --to today', /asks for \d+ streams .*at most 20000 at once/],
+  ['backfill list spare', /^error: too many arguments/],
+  ['backfill lsit', /^error: (?:unknown command|too many arguments)/],
+  ['backfill pause', /^error: missing required argument 'id'/],
+  ['backfill pause abc', /^error: backfill abc is not known; there is none/],
+]
+
+test('says what is wrong with the usage, and makes nothing', async () => {
+  const place = await workplace()
+  for (const [args, message] of usages) {
+    const { code, stdout, stderr } = await told(place, ...args.split(' '))
+    expect([args, code, stdout], stderr).toEqual([args, 2, ''])
+    expect(stderr.split('\n')[0], args).toMatch(message)
+  }
+  const list = await told(place, 'backfill', 'list')
+  expect([list.code, list.stdout]).toEqual([0, 'no backfills\n'])
+  expect(place.simulator.requests).toEqual([])
+  expect(await backfillsOf(place)).toEqual([])
+})

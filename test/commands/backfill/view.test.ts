@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest'
+import type { BackfillLook, StreamProgress } from '../../../src/assemble/tasks/backfill.ts'
+import { createBackfillView } from '../../../src/commands/backfill/view.ts'
+import type { Output } from '../../../src/commands/io.ts'
+import { loadConfig } from '../../../src/config/load/load.ts'
+import { dayOf, daysFrom, type Day } from '../../../src/domain/day.ts'
+import { createFakeClock } from '../../fakes/fake-clock.ts'
+import { openWorkshop } from '../workshop.ts'
+
+const hostile = 'x\u001B]0;title\u0007\n\u202E'
+
+function look(streams: readonly StreamProgress[], state: 'running' | 'done' = 'running'): BackfillLook {
+  const days = streams.map(({ stream }) => stream.day).sort()
+  const [from, to] = [days[0]!, days.at(-1)!]
+  return { backfill: { id: '5f0c1d2e3a', createdAtMs: 0, from, to, state, streams }, streams }
+}
+
+function progress(day: string, changes: Partial<StreamProgress>): StreamProgress {
+  const stream = { zone: 101, day: day as Day, sink: 'archive' }
+  return { stream, state: 'queued', pages: 0, events: 0, expectedPages: undefined, ...changes }
+}
+
+function viewed(isTTY: boolean) {
+  const { folder } = openWorkshop({ log: { level: 'error', format: 'auto' } })
+  const { config } = loadConfig({
+    argv: { config: `${folder}/shieldlog.yaml`, overrides: {} },
+    needs: 'zones',
+  })
+  const writes: string[] = []
+  const stderr: Output = {
+    write: (text) => void writes.push(text),
+    isTTY,
+    columns: 70,
+    hasColors: () => false,
+  }
+  const io = {
+    stdout: { write: () => undefined, isTTY },
+    stderr,
+    signal: new AbortController().signal,
+    exit: () => {
+      throw new Error('ended')
+    },
+    onHangup: () => () => undefined,
+  }
+  const clock = createFakeClock()
+  const view = createBackfillView(config, io, clock)
+  /** What was drawn last, without what erases the drawing before it. */
+  const drawn = () => (writes.at(-1) ?? '').split('\u001B[J').at(-1)!.split('\n').slice(0, -1)
+  return { view, clock, writes, drawn }
+}
+
+test('draws a bar, events, pages, rate and what is left, in lines as wide as the terminal', async () => {
+  const { view, clock, drawn } = viewed(true)
+  view.show(look([progress('2026-11-18', { pages: 10, events: 100, expectedPages: 40 })]))
+  expect(drawn()).toEqual([
+    '2026-11-18  ███░░░░░░░░░  25 %  10 of about 40 pages, 100 events, 0 …',
+    'beginning',
+  ])
+  await clock.advance(10_000)
+  const trouble = {
+    kind: 'retry',
+    code: 'network',
+    message: hostile,
+    count: 1,
+    sinceMs: 0,
+    atMs: 0,
+    retryAtMs: 0,
+  } as const
+  view.show(look([progress('2026-11-18', { pages: 30, events: 300, expectedPages: 40, trouble })]))
+  expect(drawn()[1]).toBe('2.0 pages/s, about 5 s left')
+  expect(drawn()[2]).toMatch(/^zone 101 2026-11-18 → archive: network: /)
+  expect(drawn().join('')).not.toMatch(/\p{Cc}|\p{Cf}/u)
+  expect(drawn().filter((line) => line.length > 69)).toEqual([])
+})
+
+test('shows no more days than fit', () => {
+  const { view, drawn } = viewed(true)
+  const days = daysFrom('2026-10-01' as Day, dayOf(Date.parse('2026-11-18T00:00:00Z')))
+  view.show(look(days.map((day, index) => progress(day, { state: index < 5 ? 'done' : 'queued' }))))
+  expect(drawn()).toHaveLength(13)
+  expect(drawn()[0]).toMatch(/^2026-10-06 /)
+  expect(drawn()[11]).toBe('… and 38 more days')
+})
+
+test('prints plain lines elsewhere, and none twice', () => {
+  const { view, writes } = viewed(false)
+  const first = look([progress('2026-11-18', { pages: 10, events: 1 }), progress('2026-11-19', {})])
+  view.show(first)
+  view.show(first)
+  view.show(look([progress('2026-11-18', { pages: 12, events: 1, state: 'done', expectedPages: 12 })]))
+  expect(writes).toEqual([
+    '2026-11-18: 10 pages, 1 event, 0 of 1 stream\n',
+    '2026-11-18: 12 pages, 1 event, 1 of 1 stream\n',
+  ])
+})
+
+test('keeps what was seen of a stream when a later scan takes its place in the store', () => {
+  const { view } = viewed(false)
+  const day = '2026-11-18'
+  view.show(look([progress(day, { pages: 12, events: 7, state: 'done', expectedPages: 12 })]))
+  const later = look([progress(day, { pages: 3, events: 0, state: 'done', expectedPages: 3 })], 'done')
+  view.show(later)
+  expect(view.end(later)).toBe(
+    'backfill 5f0c1d2e3a done: 1 stream read, 12 pages, 7 events shipped, in 0.0 s',
+  )
+})

@@ -1,0 +1,96 @@
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { systemClock } from '../../../src/clock.ts'
+import type { Day } from '../../../src/domain/day.ts'
+import type { DeadLetter } from '../../../src/domain/event/delivery.ts'
+import { newCheckpoint } from '../../../src/domain/scan/progress.ts'
+import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
+import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
+import { executeWith, openWorkshop } from '../workshop.ts'
+
+const day = '2026-11-19' as Day
+
+function deadLetter(zone: number, sink: string, id: string, more: Partial<DeadLetter> = {}): DeadLetter {
+  return { zone, day, sink, id, reason: 'refused', answer: 'no', at: 1, event: '{}', ...more }
+}
+
+/** A workshop whose store has dead letters of two sinks; none of them can be read back to an event. */
+async function filled() {
+  const workshop = openWorkshop()
+  const deadLetters = [
+    deadLetter(101, 'siem', 'a'),
+    deadLetter(101, 'siem', 'b', { reason: 'too_large' }),
+    deadLetter(102, 'siem', 'c'),
+    deadLetter(101, 'archive', 'd', { reason: 'unmappable' }),
+  ]
+  const path = join(workshop.folder, 'var', 'shieldlog.db')
+  const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1_000 })
+  for (const own of Map.groupBy(deadLetters, ({ zone, sink }) => `${zone} ${sink}`).values()) {
+    const { zone, sink } = own[0]!
+    const stream = { zone, day, sink }
+    const { fence } = await store.ledger.take(stream, { id: 'test', schedule: false })
+    const fresh = newCheckpoint(stream, 1, unknownOrdering)
+    const next = { ...fresh, commit: 1, counters: { ...fresh.counters, deadLetters: own.length } }
+    await store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: own, gaps: [] })
+    await store.ledger.release(stream, fence)
+  }
+  await store.close()
+  const ids = async () => {
+    const listed = await workshop.execute('dead-letters', 'list', '--json')
+    const { deadLetters } = JSON.parse(listed.stdout) as { deadLetters: readonly DeadLetter[] }
+    return deadLetters.map(({ id }) => id).sort()
+  }
+  return { ...workshop, configFile: join(workshop.folder, 'shieldlog.yaml'), ids }
+}
+
+test('asks a person who named no sink, and does as they say', async () => {
+  const { configFile, ids } = await filled()
+  const asked: string[] = []
+  const answering = (answer: string) => ({
+    async ask(question: string) {
+      asked.push(question)
+      return answer
+    },
+  })
+  for (const answer of ['', 'n', 'nay'])
+    expect(await executeWith(configFile, ['dead-letters', 'drop'], answering(answer))).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'nothing was dropped\n',
+    })
+  expect(await ids()).toEqual(['a', 'b', 'c', 'd'])
+  const dropped = await executeWith(configFile, ['dead-letters', 'drop', '--zone', 'shop'], answering('y'))
+  expect([dropped.code, dropped.stdout.split('\n').sort()]).toEqual([
+    0,
+    ['', 'dropped of archive: 1 unmappable', 'dropped of siem: 1 refused, 1 too_large'],
+  ])
+  expect(asked.at(-1)).toBe(
+    'drop 3 dead letters (archive: 1 unmappable; siem: 1 refused, 1 too_large) for good? [y/N] ',
+  )
+  expect(await ids()).toEqual(['c'])
+})
+
+test('drops what is named, and nothing else', async () => {
+  const { execute, ids } = await filled()
+  expect((await execute('dead-letters', 'drop', '--sink', 'siem', '--zone', '102')).stdout).toBe(
+    'dropped of siem: 1 refused\n',
+  )
+  expect((await execute('dead-letters', 'drop', '--sink', 'siem', '--day', 'today')).stdout).toBe(
+    'no dead letters\n',
+  )
+  const unknown = await execute('dead-letters', 'drop', '--zone', '103')
+  expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('--zone 103 is not known')])
+  expect(await ids()).toEqual(['a', 'b', 'd'])
+})
+
+test('a dead letter that nobody can read back stays in a replay, with the reason', async () => {
+  const { execute, ids } = await filled()
+  const replayed = await execute('dead-letters', 'replay', '--sink', 'archive', '--json')
+  expect([replayed.code, JSON.parse(replayed.stdout)]).toEqual([
+    1,
+    { sinks: [{ sink: 'archive', delivered: 0, gone: 0, left: 0, refusedAgain: { unmappable: 1 } }] },
+  ])
+  expect(await ids()).toEqual(['a', 'b', 'c', 'd'])
+  const listed = await execute('dead-letters', 'list', '--sink', 'archive')
+  expect(listed.stdout).toMatch(/unmappable +d +a stored event is damaged/)
+})

@@ -1,0 +1,188 @@
+import { describe, expect, test } from 'vitest'
+import type { Daemon } from '../../../src/assemble/daemon/daemon.ts'
+import { systemClock } from '../../../src/clock.ts'
+import type { Io, Output } from '../../../src/commands/io.ts'
+import { createLiveBlock } from '../../../src/commands/terminal/live-block.ts'
+import { createProgress, progressMode } from '../../../src/commands/terminal/progress.ts'
+import { loadConfig } from '../../../src/config/load/load.ts'
+import type { InternalEvent } from '../../../src/domain/internal-event.ts'
+import type { StateSnapshot } from '../../../src/domain/plan/snapshot.ts'
+import { waitFor } from '../../setup/wait-for.ts'
+
+const file = { name: 'archive', type: 'file', path: '/nowhere/events' }
+const stdout = { name: 'out', type: 'stdout' }
+
+function configOf(sinks: readonly object[], more: Readonly<Record<string, string>> = {}) {
+  const zones = JSON.stringify([{ id: 101, name: 'shop' }, 102])
+  const overrides = { 'api.accessKey': 'x', zones, sinks: JSON.stringify(sinks), ...more }
+  return loadConfig({ argv: { overrides }, env: {}, cwd: '/nowhere' }).config
+}
+
+/** What a terminal that is wide enough would show, for the two sequences that the table uses. */
+function terminal(columns = 80): Output & { screen(): string[]; written: string[] } {
+  const lines: string[] = ['']
+  const written: string[] = []
+  return {
+    isTTY: true,
+    columns,
+    hasColors: () => false,
+    written,
+    write(text) {
+      written.push(text)
+      const [count = '', erased] = text.startsWith('\u001B[') ? text.slice(2).split('F\u001B[J', 2) : []
+      if (erased !== undefined) lines.splice(lines.length - 1 - Number(count), lines.length, '')
+      const [first = '', ...rest] = (erased ?? text).split('\n')
+      lines[lines.length - 1] += first
+      lines.push(...rest)
+    },
+    screen: () => lines.slice(0, -1),
+  }
+}
+
+function pipe(): Output & { text(): string } {
+  let text = ''
+  return { write: (part) => void (text += part), text: () => text }
+}
+
+function ioOf(outputs: Pick<Io, 'stdout' | 'stderr'>): Io {
+  return {
+    ...outputs,
+    signal: new AbortController().signal,
+    exit(code) {
+      throw new Error(`ended at once with ${code}`)
+    },
+    onHangup: () => () => undefined,
+  }
+}
+
+const day = '2026-11-20' as never
+const stream = (zone: number, sink = 'archive') => ({ zone, day, sink })
+const read = (zone: number, sink?: string): InternalEvent => ({
+  name: 'PageFetched',
+  stream: stream(zone, sink),
+  priority: 'live',
+  events: 10,
+  bytes: 1000,
+})
+const committed = (zone: number, delivered: number, sink?: string): InternalEvent => ({
+  name: 'PageCommitted',
+  stream: stream(zone, sink),
+  priority: 'live',
+  delivered,
+  duplicates: 0,
+  late: 0,
+  deadLettered: [],
+  delaysSeconds: [],
+  commitSeconds: 0.001,
+})
+
+/** A running shipper whose store says this lag of every zone. */
+function daemonWith(lagSeconds: number): Daemon {
+  const routes = [101, 102].map((zone) => ({ zone, sink: 'archive', lagSeconds }))
+  const snapshot = async () => ({ routes }) as unknown as StateSnapshot
+  return { engine: () => ({ snapshot }) } as unknown as Daemon
+}
+
+describe('what is shown', () => {
+  test.for([
+    ['a table on a terminal', [file], {}, true, true, 'live'],
+    ['lines where stderr is a pipe', [file], {}, true, false, 'plain'],
+    ['lines where the log is JSON', [file], { 'log.format': 'json' }, true, true, 'plain'],
+    ['lines beside events that go into a pipe', [stdout], {}, false, true, 'plain'],
+    ['no progress between events on a terminal', [file, stdout], {}, true, true, 'quiet'],
+  ] as const)('%s', ([, sinks, more, stdoutIsTTY, stderrIsTTY, mode]) => {
+    const outputs = { stdout: { ...pipe(), isTTY: stdoutIsTTY }, stderr: { ...pipe(), isTTY: stderrIsTTY } }
+    expect(progressMode(configOf(sinks, more), ioOf(outputs))).toBe(mode)
+  })
+})
+
+test('draws one table in place, and lines of the log above it', async () => {
+  const stderr = terminal()
+  const progress = createProgress(configOf([file]), ioOf({ stdout: pipe(), stderr }), systemClock)
+  const stop = new AbortController()
+  const following = progress.follow(daemonWith(75), stop.signal)
+  progress.watch(read(101))
+  progress.watch(committed(101, 10))
+  await waitFor(() => stderr.screen().length === 3, { what: 'a table' })
+  progress.log?.write('a line of the log\n')
+  progress.say('a line for people')
+  progress.watch(read(101))
+  progress.watch(committed(101, 7))
+  await waitFor(() => stderr.screen().join('\n').includes('17'), { what: 'the next drawing' })
+  stop.abort()
+  await following
+  progress.end()
+  expect(stderr.screen().slice(0, -1)).toEqual([
+    'a line of the log',
+    'a line for people',
+    'zone           pages     shipped  lag',
+    '101 (shop)         2          17  1 min 15 s',
+    '102                0           0  1 min 15 s',
+  ])
+  expect(stderr.screen().at(-1)).toMatch(
+    /^shipped 17 events to archive; read 2 pages of 2 zones in \d+\.\d s$/,
+  )
+})
+
+test('never draws a line that a narrow terminal would wrap', () => {
+  const stderr = terminal(24)
+  const progress = createProgress(configOf([file]), ioOf({ stdout: pipe(), stderr }), systemClock)
+  progress.end()
+  for (const line of stderr.screen().slice(0, -1)) expect(line.length).toBeLessThan(24)
+})
+
+test('writes nothing where nothing has changed', () => {
+  const stderr = terminal()
+  const block = createLiveBlock(stderr)
+  block.draw(['one', 'two'])
+  block.draw(['one', 'two'])
+  expect(stderr.written).toHaveLength(1)
+  block.draw(['one'])
+  expect(stderr.screen()).toEqual(['one'])
+})
+
+test('puts what does not fit on a screen into one row', () => {
+  const stderr = terminal()
+  const zones = JSON.stringify(Array.from({ length: 40 }, (_, index) => index + 1))
+  const progress = createProgress(configOf([file], { zones }), ioOf({ stdout: pipe(), stderr }), systemClock)
+  for (let zone = 1; zone <= 40; zone++) {
+    progress.watch(read(zone))
+    progress.watch(committed(zone, 2))
+  }
+  progress.end()
+  const [, ...rows] = stderr.screen()
+  expect(rows).toHaveLength(16)
+  expect(rows[14]).toMatch(/^… and 26 more +26 +52 /)
+  expect(rows[15]).toMatch(/^shipped 80 events to archive; read 40 pages of 40 zones/)
+})
+
+test('names the sinks where there are several, and sums each for itself', () => {
+  const stderr = pipe()
+  const config = configOf([file, { ...file, name: 'copy', path: '/nowhere/copy' }])
+  const progress = createProgress(config, ioOf({ stdout: pipe(), stderr }), systemClock)
+  progress.watch(read(101))
+  progress.watch(committed(101, 5))
+  progress.watch(read(101, 'copy'))
+  progress.watch(committed(101, 1, 'copy'))
+  progress.watch(committed(7, 1000))
+  progress.end()
+  expect(stderr.text()).toContain('zone 101 (shop) → archive: 1 page, 5 events shipped\n')
+  expect(stderr.text()).toContain('zone 101 (shop) → copy: 1 page, 1 event shipped\n')
+  expect(stderr.text()).toContain(
+    'shipped 5 events to archive and 1 event to copy; read 2 pages of 2 zones in',
+  )
+  expect(stderr.text()).not.toContain('\u001B')
+})
+
+test('says the summary alone where events are on the terminal', async () => {
+  const stderr = terminal()
+  const io = ioOf({ stdout: terminal(), stderr })
+  const progress = createProgress(configOf([stdout]), io, systemClock)
+  await progress.follow(daemonWith(1), new AbortController().signal)
+  progress.watch(read(101, 'out'))
+  progress.watch(committed(101, 10, 'out'))
+  progress.end()
+  expect(stderr.screen()).toEqual([
+    expect.stringMatching(/^shipped 10 events to out; read 1 page of 2 zones/),
+  ])
+})

@@ -1,0 +1,74 @@
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import {
+  compareWithApi,
+  comparisonLine,
+  firstLineBelow,
+  sampleLines,
+} from '../../../src/commands/try/demo-files.ts'
+import { startSimulator } from '../../../src/simulator/simulator.ts'
+import { dayOf } from '../../../src/domain/day.ts'
+import { startCli } from '../../setup/processes.ts'
+import { temporaryFolder } from '../../setup/temp.ts'
+
+test('shows what it does, and with Ctrl-C finds each event once', async () => {
+  // A configuration that lies about must not matter.
+  const cwd = temporaryFolder()
+  writeFileSync(join(cwd, 'shieldlog.yaml'), 'zones: nonsense\n')
+  const child = startCli(['demo'], { cwd, env: { TMPDIR: cwd } })
+  await child.waitForLine(/^the first event shipped/)
+  await child.waitForLine(/^zone 101 \(shop\): \d+ pages?, [1-9]\d* events shipped/)
+  child.kill('SIGINT').catch(() => undefined)
+  const ended = await child.exited
+  const text = child.stderr()
+  expect([ended, child.stdout()], text).toEqual([{ code: 0, signal: null }, ''])
+  expect(text).toMatch(
+    /^API {6}http:\/\/127\.0\.0\.1:\d+, simulated, with zones 101 \(shop\) and 102 \(blog\)$/m,
+  )
+  expect(text).toMatch(/^metrics {2}http:\/\/127\.0\.0\.1:\d+\/metrics$/m)
+  expect(text).toMatch(/^ {2}rule {5}\{"id":"[^"]+"/m)
+  expect(text).toMatch(/^shipped \d+ events to archive; read \d+ pages? of 2 zones in \d+\.\d s$/m)
+  expect(text).toMatch(/^files against API: [1-9]\d+ events, each once/m)
+  expect(text).not.toMatch(/Error|"level"/)
+  const [, events = ''] = /^events {3}(.*)$/m.exec(text) ?? []
+  expect(text).toContain(`what was shipped stays in ${events}; to remove it: rm -r ${dirname(events)}\n`)
+  expect(existsSync(events)).toBe(true)
+  rmSync(dirname(events), { recursive: true })
+})
+
+test('ends by itself after the seconds that it was given', async () => {
+  const cwd = temporaryFolder()
+  const child = startCli(['demo', '--seconds', '1'], { cwd, env: { TMPDIR: cwd } })
+  expect(await child.exited, child.stderr()).toEqual({ code: 0, signal: null })
+  expect(child.stderr()).toMatch(/^ends {5}after 1 seconds?, or with Ctrl-C$/m)
+  expect(child.stderr()).toMatch(/^files against API: \d+ events, each once/m)
+})
+
+test('refuses a time that is none', async () => {
+  const child = startCli(['demo', '--seconds', '0'])
+  expect((await child.exited).code).toBe(2)
+  expect(child.stderr()).toMatch(/at least 1/)
+})
+
+test('counts what is twice in the files and what is not there', async () => {
+  const path = temporaryFolder()
+  const today = dayOf(Date.now())
+  const simulator = await startSimulator({ zones: [101, 102], days: 3 })
+  onTestFinished(() => simulator.close())
+  const folder = join(path, 'zone=101', `day=${today}`)
+  mkdirSync(folder, { recursive: true })
+  const lines = simulator.entries(101, today).map(({ logId }) => JSON.stringify({ id: logId, zone: 101 }))
+  writeFileSync(join(folder, '1.ndjson'), `${lines.join('\n')}\n`)
+  writeFileSync(join(folder, '2.ndjson'), `${lines[0]}\n`)
+  const compared = await compareWithApi(path, simulator, [101, 102])
+  expect(compared).toEqual({ shipped: 3, repeated: 1, unread: 3 })
+  expect(comparisonLine(compared)).toContain('1 line too many; 3 came too late')
+  expect(firstLineBelow(path)).toBe(lines[0])
+  expect(firstLineBelow(join(path, 'nothing'))).toBeUndefined()
+})
+
+test('shows a line field by field, without what is long', () => {
+  const line = JSON.stringify({ v: 1, id: 'x', rule: { id: '9' }, labels: { a: 'b' }, log: {} })
+  expect(sampleLines(line)).toEqual(['v        1', 'id       x', 'rule     {"id":"9"}'])
+})

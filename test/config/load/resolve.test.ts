@@ -1,0 +1,155 @@
+import { symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { compareConfigs } from '../../../src/config/show/compare.ts'
+import { projectFolder } from '../../setup/project-folder.ts'
+import { temporaryFolder } from '../../setup/temp.ts'
+import { basics, faultsOf, load } from '../loading.ts'
+
+const tls = `${projectFolder}test/fixtures/tls`
+
+function configOf(yaml: string, cwd?: string) {
+  return load({ yaml: basics + yaml, ...(cwd === undefined ? {} : { cwd }) }).config
+}
+
+test.each([
+  ['sqlite:x.db', { kind: 'sqlite', path: '/w/x.db' }],
+  ['sqlite:/y/x.db', { kind: 'sqlite', path: '/y/x.db' }],
+  ['sqlite:///y/x.db', { kind: 'sqlite', path: '/y/x.db' }],
+  ['redis://h', { topology: 'single', nodes: [{ host: 'h', port: 6379 }], db: 0 }],
+  ['redis://u@h:7000/3', { nodes: [{ host: 'h', port: 7000 }], db: 3, username: 'u' }],
+  ['redis://[::1]:7000', { nodes: [{ host: '::1', port: 7000 }] }],
+  ['rediss://h', { tls: { ca: undefined } }],
+])('state %s', (url, expected) => {
+  const config = configOf(`state: "${url}"\n`)
+  const state =
+    config.state.kind === 'sqlite'
+      ? { ...config.state, path: config.state.path.replace(/^.*\/shieldlog-test-\w+/, '/w') }
+      : config.state
+  expect(state).toMatchObject({ keepDays: 14, ...expected })
+})
+
+test('the password of a store URL is decoded, and a connection in the clear has no tls', () => {
+  const { state } = configOf('state: "redis://u%40x:p%2Fw@h"\n')
+  expect(state).toMatchObject({ username: 'u@x' })
+  expect(state.kind === 'redis' && state.password?.reveal()).toBe('p/w')
+  expect(state).not.toHaveProperty('tls')
+  const odd = configOf('state: "redis://:50%off@h"\n').state
+  expect(odd.kind === 'redis' && odd.password?.reveal()).toBe('50%off')
+})
+
+test('Redis in full: sentinels with a name, tls, prefix', () => {
+  const yaml = `state:
+  keepDays: 2
+  redis: { sentinels: [a, "b:1"], name: main, username: u, password: p, keyPrefix: x, tls: { caFile: ${tls}/ca.pem } }
+`
+  const { state } = configOf(yaml)
+  expect(state).toMatchObject({
+    kind: 'redis',
+    topology: 'sentinel',
+    primary: 'main',
+    nodes: [
+      { host: 'a', port: 26_379 },
+      { host: 'b', port: 1 },
+    ],
+    username: 'u',
+    keyPrefix: 'x',
+    keepDays: 2,
+  })
+  expect(state.kind === 'redis' && state.tls?.ca).toContain('BEGIN CERTIFICATE')
+})
+
+test('accounts in the long form keep their zones apart', () => {
+  const yaml = `accounts:
+  - { name: a, accessKey: k1, zones: [1] }
+  - { name: b, accessKey: k2, zones: [{ id: 2, name: two }] }
+`
+  expect(load({ yaml }).config.accounts).toMatchObject([
+    { name: 'a', zones: [{ id: 1, name: '1', account: 'a' }] },
+    { name: 'b', zones: [{ id: 2, name: 'two', account: 'b' }] },
+  ])
+})
+
+test('a bad key of an account is told once', () => {
+  const yaml = 'accounts: [{ name: a, accessKeyFile: ./none, zones: [1] }]\n'
+  expect(faultsOf({ yaml }).map(({ path }) => path)).toEqual(['accounts[0].accessKeyFile'])
+})
+
+test('what depends on readableDays follows it', () => {
+  expect(configOf('poll: { readableDays: 2 }\n').poll).toMatchObject({
+    firstRunDays: 2,
+    settleAfterHours: [0.5, 6],
+  })
+  expect(configOf('poll: { settleAfterHours: [6, 0.5, 6, 46.9] }\n').poll.settleAfterHours).toEqual([
+    0.5, 6, 46.9,
+  ])
+})
+
+test('certificates are read, and must fit together', () => {
+  const route = `certFile: ${tls}/client.pem, keyFile: ${tls}/client.key`
+  expect(configOf(`sinks: [{ type: http, url: "http://h/", tls: { ${route} } }]\n`).sinks).toHaveLength(1)
+  const cases: [string, string][] = [
+    [`certFile: ${tls}/client.pem, keyFile: ${tls}/server.key`, 'api.tls'],
+    [`certFile: ${tls}/client.pem`, 'api.tls.keyFile'],
+    [`keyFile: ${tls}/client.key`, 'api.tls.certFile'],
+  ]
+  for (const [files, path] of cases) {
+    const yaml = `api: { accessKey: k, tls: { ${files} } }\nzones: [1]\n`
+    expect(faultsOf({ yaml }).map((error) => error.path)).toEqual([path])
+  }
+})
+
+test('the address of the API has no slash at its end, and modes are numbers', () => {
+  const yaml =
+    'api: { accessKey: k, baseUrl: "https://h/v1//" }\nzones: [1]\nsinks: [{ type: file, path: x, mode: "640" }]\n'
+  const { api, sinks } = load({ yaml }).config
+  expect(api.baseUrl).toBe('https://h/v1')
+  expect(sinks).toMatchObject([{ mode: 0o640, dirMode: 0o700 }])
+})
+
+test('two file sinks share no folder, not even through a link', () => {
+  const cwd = temporaryFolder()
+  symlinkSync(cwd, join(cwd, 'link'))
+  const yaml = `${basics}sinks: [{ type: file, path: ./a }, { type: file, name: b, path: ./link/a }]\n`
+  expect(faultsOf({ yaml, cwd }).map(({ path }) => path)).toEqual(['sinks[1].path'])
+})
+
+test('says whether the server was asked for', () => {
+  expect(configOf('').server.configured).toBe(false)
+  expect(configOf('server: { port: 0 }\n').server.configured).toBe(true)
+})
+
+test('names what a reload changes, and what of it needs a restart', () => {
+  const cwd = temporaryFolder()
+  const sinks =
+    'sinks: [{ type: http, name: siem, url: "http://h/", headers: { A: one } }, { type: stdout }]\n'
+  const old = configOf(sinks, cwd)
+  expect(compareConfigs(old, configOf(sinks, cwd))).toEqual({ changed: [], needsRestart: [] })
+  const yaml = `api: { accessKey: other }
+zones: [{ id: 101, name: shop }, 102]
+poll: { everySeconds: 5 }
+state: sqlite:y.db
+server: { port: 0, token: t }
+log: { level: debug }
+sinks: [{ type: stdout }, { type: http, name: siem, url: "http://h/", headers: { A: two } }, { type: file, path: x }]
+redact: off
+`
+  const { changed, needsRestart } = compareConfigs(old, load({ yaml, cwd }).config)
+  const sections = ['accounts', 'log', 'poll', 'redact', 'server', 'sinks', 'state', 'zones']
+  expect(changed.toSorted()).toEqual(sections)
+  expect(needsRestart.toSorted()).toEqual(['server', 'state'])
+})
+
+test('a change of a certificate, of a secret header or of the token is a change', () => {
+  const cwd = temporaryFolder()
+  const changedBy = (yaml: (name: string) => string) =>
+    compareConfigs(configOf(yaml('client'), cwd), configOf(yaml('server'), cwd)).changed
+  const files = (name: string) => `{ certFile: ${tls}/${name}.pem, keyFile: ${tls}/${name}.key }`
+  expect(changedBy((name) => `state: { redis: { url: "redis://h", tls: ${files(name)} } }\n`)).toEqual([
+    'state',
+  ])
+  expect(changedBy((name) => `sinks: [{ type: http, url: "http://h/", headers: { A: ${name} } }]\n`)).toEqual(
+    ['sinks'],
+  )
+  expect(changedBy((name) => `server: { token: ${name} }\n`)).toEqual(['server'])
+})

@@ -1,0 +1,77 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  countMinute,
+  FingerprintSet,
+  minuteOf,
+  packFingerprints,
+  unpackFingerprints,
+  untimedMinute,
+} from '../../../src/domain/event/seen.ts'
+
+/** Many share their low bits, where they meet in the set; 0 and the largest are among them. */
+const fingerprint = fc.oneof(
+  fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
+  fc
+    .tuple(fc.bigInt({ min: 0n, max: 200n }), fc.constantFrom(0n, 1n, 63n))
+    .map(([high, low]) => (high << 32n) | low),
+  fc.constantFrom(0n, 2n ** 64n - 1n),
+)
+
+describe('a set of fingerprints', () => {
+  it('answers as a Set does', () => {
+    fc.assert(
+      fc.property(fc.array(fingerprint, { maxLength: 500 }), fc.array(fingerprint), (added, asked) => {
+        const set = new FingerprintSet()
+        const model = new Set<bigint>()
+        for (const each of added) {
+          expect(set.add(each)).toBe(!model.has(each))
+          model.add(each)
+        }
+        expect(set.size).toBe(model.size)
+        for (const each of [...asked, ...added]) expect(set.has(each)).toBe(model.has(each))
+        expect(new Set(set)).toEqual(model)
+      }),
+    )
+  })
+
+  it('takes in what was packed', () => {
+    fc.assert(
+      fc.property(fc.array(fingerprint), (added) => {
+        const set = new FingerprintSet()
+        set.addPacked(packFingerprints(added))
+        expect(set.size).toBe(new Set(added).size)
+      }),
+    )
+  })
+})
+
+describe('seen', () => {
+  it('packs eight bytes an event, and reads them back from any place in a buffer', () => {
+    fc.assert(
+      fc.property(fc.array(fingerprint), fc.nat({ max: 7 }), (some, offset) => {
+        const packed = packFingerprints(some)
+        expect(packed.byteLength).toBe(some.length * 8)
+        const moved = new Uint8Array(packed.byteLength + offset)
+        moved.set(packed, offset)
+        expect(unpackFingerprints(moved.subarray(offset))).toEqual(some)
+      }),
+    )
+  })
+
+  it('counts a minute whatever the order, and counts apart what differs', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(fingerprint, { minLength: 1 }), fc.nat(), (some, turn) => {
+        const turned = [...some.slice(turn % some.length), ...some.slice(0, turn % some.length)]
+        const count = countMinute(7, packFingerprints(some))
+        expect(countMinute(7, packFingerprints(turned))).toEqual(count)
+        expect(countMinute(7, packFingerprints(some.slice(1)))).not.toEqual(count)
+      }),
+    )
+  })
+
+  it('has one bucket for events without a time, and one for each minute', () => {
+    expect(minuteOf(undefined)).toBe(untimedMinute)
+    expect([0, 59_999, 60_000].map(minuteOf)).toEqual([0, 0, 1])
+  })
+})

@@ -1,0 +1,252 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
+import { dueAt, nextDue } from '../../../src/domain/plan/due.ts'
+import type { Ordering } from '../../../src/domain/scan/ordering.ts'
+import { at, buildCheckpoint, buildRecord, buildScan, cursorAt, hourMs, policy, stream } from '../builders.ts'
+import { runTimeline } from '../timeline.ts'
+
+const newestFirst: Ordering = { order: 'newest-first', cursorProven: false, revocations: 0 }
+const oldestFirst: Ordering = { order: 'oldest-first', cursorProven: true, revocations: 0 }
+
+function read(more: Partial<Checkpoint> = {}): Checkpoint {
+  return buildCheckpoint({ lastFull: buildRecord(), lastCommitAtMs: at(1) + 1_000, ...more })
+}
+
+describe('an open stream', () => {
+  it('is read as a whole at once when it was never read, or when a scan ended incomplete', () => {
+    expect(nextDue(stream, undefined, at(5), policy)).toEqual({ kind: 'full', atMs: at(0) })
+    const broken = read({ needsFull: true, ordering: newestFirst })
+    expect(nextDue(stream, broken, at(5), policy)).toEqual({ kind: 'full', atMs: broken.lastCommitAtMs })
+  })
+
+  it.each([
+    ['not sooner than everySeconds', 1_000, policy.everyMs],
+    ['not sooner than five times what the last one took', 40_000, 200_000],
+  ])('without ordering is read as a whole, %s', (_, tookMs, afterMs) => {
+    const checkpoint = read({ lastFull: buildRecord({ tookMs }) })
+    expect(nextDue(stream, checkpoint, at(5), policy)).toEqual({ kind: 'full', atMs: at(1) + afterMs })
+  })
+
+  it('with ordering is polled where new events are expected, and read as a whole after an hour', () => {
+    const polled = read({
+      ordering: newestFirst,
+      pollPagesSinceFull: 40,
+      lastIncremental: buildRecord({ beganAtMs: at(1.5) }),
+    })
+    expect(nextDue(stream, polled, at(1.5), policy)).toEqual({
+      kind: 'incremental',
+      atMs: at(1.5) + policy.everyMs,
+    })
+    const lately = { ...polled, lastIncremental: buildRecord({ beganAtMs: at(2.1) - 1 }) }
+    expect(nextDue(stream, lately, at(2.1), policy)).toEqual({ kind: 'full', atMs: at(2) })
+  })
+
+  it('is not read as a whole again before polls have made four times as many requests', () => {
+    const polled = read({
+      ordering: newestFirst,
+      pollPagesSinceFull: 39,
+      lastIncremental: buildRecord({ beganAtMs: at(9) }),
+    })
+    expect(nextDue(stream, polled, at(9), policy).kind).toBe('incremental')
+  })
+
+  it('that no stored cursor opens is read as a whole, at the pace of a stream without ordering', () => {
+    const checkpoint = read({ ordering: oldestFirst, lastFull: buildRecord({ tookMs: 60_000 }) })
+    expect(nextDue(stream, checkpoint, at(9), policy)).toEqual({ kind: 'full', atMs: at(1) + 300_000 })
+    const short = { ...checkpoint, lastFull: buildRecord({ tookMs: 60_000, pages: 3 }) }
+    expect(nextDue(stream, short, at(9), policy)).toEqual({ kind: 'full', atMs: at(1) + policy.everyMs })
+  })
+
+  it('keeps the pace of a stream without ordering while a stored cursor has not proved itself', () => {
+    const unproven = read({
+      ordering: { ...oldestFirst, cursorProven: false },
+      lastFull: buildRecord({ newestAtBeginMs: at(1) }),
+      storedCursors: [{ cursor: cursorAt('old'), newestMs: at(0.5) }],
+      lastIncremental: buildRecord({ beganAtMs: at(1.5) - 1, newestAtBeginMs: at(1) }),
+      lastPage: 'incremental',
+    })
+    expect(nextDue(stream, unproven, at(1.5), policy)).toEqual({ kind: 'full', atMs: at(1) + policy.everyMs })
+  })
+})
+
+describe('polls and re-reads that compete', () => {
+  const load = fc.record({
+    fullPages: fc.integer({ min: 1, max: 200 }),
+    incrementalPages: fc.integer({ min: 1, max: 12 }),
+    pageMs: fc.integer({ min: 500, max: 20_000 }),
+    everyMs: fc.integer({ min: 10_000, max: 120_000 }),
+    order: fc.constantFrom(newestFirst, oldestFirst, { ...oldestFirst, cursorProven: false }),
+  })
+
+  it('starve neither', () => {
+    fc.assert(
+      fc.property(load, ({ fullPages, incrementalPages, pageMs, everyMs, order }) => {
+        const { pages, checkpoint } = runTimeline({
+          checkpoint: read({
+            ordering: order,
+            newestMs: at(1),
+            lastFull: buildRecord({ newestAtBeginMs: at(1) }),
+            storedCursors: [{ cursor: cursorAt('old'), newestMs: 0 }],
+          }),
+          policy: { ...policy, everyMs },
+          fromMs: at(1) + 1_000,
+          untilMs: at(9),
+          pagesOf: (kind) => (kind === 'full' ? fullPages : incrementalPages),
+          pageMs,
+          factsOf: () => ({ newestMs: at(1), latestMs: at(1) }),
+        })
+        // A poll begins at its time, or after the page under way and one more of a full scan. A full scan that ends
+        // is a poll as well.
+        const polls = pages.filter(({ kind, last }) => kind === 'incremental' || last)
+        const longest = Math.max(0, ...polls.slice(1).map((page, index) => page.atMs - polls[index]!.atMs))
+        if (polls.length > 1) expect(longest).toBeLessThanOrEqual(everyMs + 3 * pageMs)
+        // And full scans end, in the time that their share of the requests takes.
+        const requests = pages.length
+        if (requests > 15 * fullPages + 100) expect(checkpoint.lastFull!.beganAtMs).toBeGreaterThan(at(1))
+      }),
+      { numRuns: 25 },
+    )
+  })
+
+  it('share the requests of a confirmed stream: at most a fifth are for re-reads', () => {
+    fc.assert(
+      fc.property(load, ({ fullPages, incrementalPages, pageMs, everyMs }) => {
+        const { pages } = runTimeline({
+          checkpoint: read({ ordering: newestFirst, lastFull: buildRecord({ pages: fullPages }) }),
+          policy: { ...policy, everyMs },
+          fromMs: at(1) + 1_000,
+          untilMs: at(9),
+          pagesOf: (kind) => (kind === 'full' ? fullPages : incrementalPages),
+          pageMs,
+        })
+        const full = pages.filter(({ kind }) => kind === 'full').length
+        expect(full).toBeLessThanOrEqual(pages.length / 5 + 1)
+      }),
+      { numRuns: 25 },
+    )
+  })
+
+  it('leave four fifths of the time alone where every scan is full', () => {
+    fc.assert(
+      fc.property(load, ({ fullPages, pageMs, everyMs }) => {
+        const { pages } = runTimeline({
+          checkpoint: read({ lastFull: buildRecord({ tookMs: fullPages * pageMs }) }),
+          policy: { ...policy, everyMs },
+          fromMs: at(1) + fullPages * pageMs,
+          untilMs: at(9),
+          pagesOf: () => fullPages,
+          pageMs,
+        })
+        expect(pages.length * pageMs).toBeLessThanOrEqual((8 * hourMs) / 5 + fullPages * pageMs)
+      }),
+      { numRuns: 25 },
+    )
+  })
+})
+
+describe('a stream whose day has ended', () => {
+  const points = [24.5, 30, 48, 68]
+
+  it.each([
+    [1, 24.5],
+    [24.4, 24.5],
+    [24.5, 30],
+    [31, 48],
+    [67.9, 68],
+  ])('that was read as a whole at %d h is due at %d h', (beganAt, dueAtHours) => {
+    const checkpoint = read({ lastFull: buildRecord({ beganAtMs: at(beganAt) }) })
+    expect(nextDue(stream, checkpoint, at(69), policy)).toEqual({ kind: 'full', atMs: at(dueAtHours) })
+  })
+
+  it('is read once for several times that have passed', () => {
+    const { pages } = runTimeline({
+      checkpoint: read(),
+      policy,
+      fromMs: at(50),
+      untilMs: at(80),
+      pagesOf: () => 1,
+      pageMs: 1_000,
+    })
+    expect(pages.map(({ atMs }) => Math.round((atMs - at(0)) / hourMs))).toEqual([50, 68])
+  })
+
+  it('closes after three repeats at most, ten minutes apart, however much turns up', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat({ max: 3 }), { minLength: 8, maxLength: 8 }), (founds) => {
+        let scans = 0
+        const { pages, checkpoint } = runTimeline({
+          checkpoint: read({ lastFull: buildRecord({ beganAtMs: at(60) }) }),
+          policy,
+          fromMs: at(67),
+          untilMs: at(75),
+          pagesOf: () => 1,
+          pageMs: 1_000,
+          factsOf: () => ({ unseen: founds[scans++] ?? 0 }),
+        })
+        const quiet = founds.slice(0, 3).findIndex((found) => found === 0)
+        expect(pages).toHaveLength(quiet === -1 ? 4 : quiet + 1)
+        expect(pages.slice(1).every((page, index) => page.atMs - pages[index]!.atMs >= 600_000)).toBe(true)
+        expect(checkpoint.ended).toMatchObject({ as: 'complete' })
+        expect(nextDue(stream, checkpoint, at(80), policy).atMs).toBe(Infinity)
+      }),
+    )
+  })
+
+  it('serves every point with a scan that began after it', () => {
+    const { pages } = runTimeline({
+      checkpoint: read(),
+      policy,
+      fromMs: at(24),
+      untilMs: at(72),
+      pagesOf: () => 50,
+      pageMs: 2_000,
+    })
+    const began = pages
+      .filter((_, index) => index === 0 || pages[index - 1]!.last)
+      .map(({ atMs }) => atMs - 2_000)
+    for (const point of points)
+      expect(began.some((atMs) => atMs >= at(point) && atMs < at(point) + 120_000)).toBe(true)
+  })
+})
+
+describe('a read request', () => {
+  const readRequest = { id: 'w' }
+
+  it('waits for no pace, and is served by a full scan that began for it', () => {
+    const checkpoint = read({ ended: { as: 'complete', atMs: at(69) } })
+    expect(nextDue(stream, checkpoint, at(70), policy)).toMatchObject({ atMs: Infinity })
+    expect(nextDue(stream, checkpoint, at(70), policy, readRequest)).toEqual({ kind: 'full', atMs: at(0) })
+    const served = { ...checkpoint, lastRequest: { id: 'w', outcome: 'done' } } as const
+    expect(nextDue(stream, served, at(70), policy, readRequest).atMs).toBe(Infinity)
+    expect(nextDue(stream, served, at(70), policy, { id: 'other' }).atMs).toBe(at(0))
+  })
+})
+
+describe('what was written under a clock that was ahead', () => {
+  const ahead = at(24 * 30)
+
+  it.each([
+    ['the last commit', { needsFull: true, lastCommitAtMs: ahead }],
+    ['a full scan', { lastFull: buildRecord({ beganAtMs: ahead }) }],
+    ['an incremental scan', { ordering: newestFirst, lastIncremental: buildRecord({ beganAtMs: ahead }) }],
+    [
+      'a page of a scan',
+      { ordering: newestFirst, full: buildScan({ beganAtMs: ahead, pages: 1 }), lastCommitAtMs: ahead },
+    ],
+  ])('does not keep a stream from being read: %s', (_, more) => {
+    expect(nextDue(stream, read(more), at(5), policy).atMs).toBeLessThanOrEqual(at(5))
+  })
+
+  it('does not keep a back-off alive', () => {
+    const trouble = { kind: 'retry', code: 'network', message: '', count: 3, sinceMs: at(1) } as const
+    const failed = read({
+      trouble: { ...trouble, atMs: ahead, retryAtMs: ahead + 60_000 },
+      lastCommitAtMs: at(5),
+    })
+    const due = nextDue(stream, failed, at(5), policy)
+    expect(dueAt(due, failed.trouble, at(5))).toBe(due.atMs)
+    const now = read({ trouble: { ...trouble, atMs: at(5), retryAtMs: at(6) }, lastCommitAtMs: at(5) })
+    expect(dueAt(nextDue(stream, now, at(5), policy), now.trouble, at(5))).toBe(at(6))
+  })
+})

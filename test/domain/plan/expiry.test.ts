@@ -1,0 +1,68 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { shiftDay } from '../../../src/domain/day.ts'
+import { believesWindowError, expire } from '../../../src/domain/plan/expiry.ts'
+import type { FailureCode } from '../../../src/domain/failure.ts'
+import { isBeyondAsking, isReadable } from '../../../src/domain/plan/stream-state.ts'
+import { at, buildCheckpoint, buildRecord, buildScan, policy, stream, today } from '../builders.ts'
+
+const troubleOf = (code: FailureCode) =>
+  ({ kind: 'refuse', code, message: '', count: 1, sinceMs: 1, atMs: 1, retryAtMs: 2 }) as const
+
+describe('a day that expires', () => {
+  it('leaves a gap exactly where no complete full scan began after its end', () => {
+    const hours = fc.option(fc.double({ min: 0, max: 70, noNaN: true }), { nil: undefined })
+    fc.assert(
+      fc.property(hours, fc.boolean(), (beganAt, unfinished) => {
+        const beganAtMs = beganAt === undefined ? undefined : at(beganAt)
+        const before = buildCheckpoint({
+          ...(beganAtMs !== undefined && { lastFull: buildRecord({ beganAtMs }) }),
+          ...(unfinished && { full: buildScan({ beganAtMs: at(71) }), needsFull: true }),
+        })
+        const { checkpoint, gap } = expire(before, at(72))
+        expect(checkpoint.ended).toEqual({ as: 'expired', atMs: at(72) })
+        expect([checkpoint.full, checkpoint.incremental, checkpoint.trouble, checkpoint.needsFull]).toEqual([
+          undefined,
+          undefined,
+          undefined,
+          false,
+        ])
+        if (beganAtMs !== undefined && beganAtMs >= at(24)) expect(gap).toBeUndefined()
+        else
+          expect(gap).toMatchObject({ ...stream, from: beganAtMs ?? at(0), to: at(24), recordedAt: at(72) })
+      }),
+    )
+  })
+
+  it.each([
+    ['zone_gone', 'zone_gone'],
+    ['page_too_large', 'too_large'],
+    ['network', 'unreadable'],
+  ] as const)('under %s leaves a gap that is %s', (code, reason) => {
+    expect(expire(buildCheckpoint({ trouble: troubleOf(code) }), at(72)).gap).toMatchObject({ reason })
+  })
+
+  it('begins no gap before the day', () => {
+    const early = buildCheckpoint({ lastFull: buildRecord({ beganAtMs: at(-3) }) })
+    expect(expire(early, at(72)).gap).toMatchObject({ from: at(0) })
+  })
+})
+
+describe('the answer that a day lies outside the window', () => {
+  it('is believed only where the clock of that very answer agrees', () => {
+    const days = fc.integer({ min: -10, max: 10 })
+    fc.assert(
+      fc.property(days, fc.double({ min: 0, max: 23.99, noNaN: true }), (daysAgo, hours) => {
+        const day = shiftDay(today, -daysAgo)
+        expect(believesWindowError(day, at(hours), 3)).toBe(daysAgo >= 3)
+        expect(isReadable(day, at(hours), policy)).toBe(daysAgo < 3)
+      }),
+    )
+    expect(believesWindowError(shiftDay(today, -20), undefined, 3)).toBe(false)
+  })
+
+  it('is not asked for more than four days after the end of a day', () => {
+    expect(isBeyondAsking(stream.day, at(5 * 24), policy)).toBe(false)
+    expect(isBeyondAsking(stream.day, at(5 * 24) + 1, policy)).toBe(true)
+  })
+})

@@ -1,0 +1,246 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
+import { shiftDay } from '../../../src/domain/day.ts'
+import type { Route } from '../../../src/domain/route.ts'
+import { firstPlannedDay, missedDays, plan, type PlanInput } from '../../../src/domain/plan/plan.ts'
+import { streamKey, type Stream } from '../../../src/domain/stream.ts'
+import { unknownOrdering, type Ordering } from '../../../src/domain/scan/ordering.ts'
+import { at, buildCheckpoint, buildRecord, dayAt, policy, today } from '../builders.ts'
+
+const zones = [1, 2, 3].map((id) => ({ id, name: `zone${id}`, account: id === 3 ? 'b' : 'a' }))
+const sinks = ['archive', 'siem']
+
+const anyCheckpoint: fc.Arbitrary<Checkpoint> = fc
+  .record({
+    zone: fc.integer({ min: 1, max: 4 }),
+    daysAgo: fc.integer({ min: -1, max: 12 }),
+    sink: fc.constantFrom('archive', 'siem', 'gone'),
+    order: fc.constantFrom('unknown' as const, 'oldest-first' as const, 'newest-first' as const),
+    revocations: fc.nat({ max: 2 }),
+    began: fc.option(fc.nat({ max: 24 }), { nil: undefined }),
+    retryHours: fc.option(fc.nat({ max: 24 }), { nil: undefined }),
+    ended: fc.option(fc.constantFrom('complete' as const, 'expired' as const), { nil: undefined }),
+  })
+  .map(({ zone, daysAgo, sink, order, revocations, began, retryHours, ended }) =>
+    buildCheckpoint({
+      stream: { zone, day: shiftDay(today, -daysAgo), sink },
+      ordering: { order, cursorProven: false, revocations },
+      ...(began !== undefined && { lastFull: buildRecord({ beganAtMs: at(began) }) }),
+      ...(ended && { ended: { as: ended, atMs: 1 } }),
+      ...(retryHours !== undefined && {
+        trouble: {
+          kind: 'retry',
+          code: 'network',
+          message: '',
+          count: 1,
+          sinceMs: 1,
+          atMs: 1,
+          retryAtMs: at(retryHours),
+        },
+      }),
+    }),
+  )
+const anyRoute: fc.Arbitrary<Route> = fc.record({
+  zone: fc.integer({ min: 1, max: 4 }),
+  sink: fc.constantFrom(...sinks),
+  firstDay: fc.integer({ min: -5, max: 9 }).map((daysAgo) => shiftDay(today, -daysAgo)),
+  plannedAtMs: fc.integer({ min: -240, max: 12 }).map(at),
+})
+const anyInput: fc.Arbitrary<PlanInput> = fc
+  .record({
+    hours: fc.nat({ max: 23 }),
+    checkpoints: fc.uniqueArray(anyCheckpoint, {
+      selector: ({ stream }) => streamKey(stream),
+      maxLength: 30,
+    }),
+    routes: fc.uniqueArray(anyRoute, { selector: ({ zone, sink }) => `${zone}/${sink}` }),
+  })
+  .map(({ hours, ...held }) => ({ nowOf: () => at(hours + 1), zones, sinks, policy, ...held }))
+
+describe('the plan', () => {
+  it('is pure, and the same in whatever order the store lists what it holds', () => {
+    const turned = <Value>(values: readonly Value[], by: number) => [
+      ...values.slice(by % (values.length || 1)),
+      ...values.slice(0, by % (values.length || 1)),
+    ]
+    fc.assert(
+      fc.property(anyInput, fc.nat(), (input, by) => {
+        const before = JSON.stringify(input)
+        const planned = plan(input)
+        expect(JSON.stringify(input)).toBe(before)
+        expect(plan(input)).toEqual(planned)
+        const other = {
+          ...input,
+          zones: turned(input.zones, by),
+          sinks: turned(input.sinks, by),
+          checkpoints: turned(input.checkpoints, by).toReversed(),
+          routes: turned(input.routes, by),
+        }
+        expect(plan(other)).toEqual(planned)
+      }),
+    )
+  })
+
+  it('names each stream once: today, readable days since the first, and those since that have not ended', () => {
+    fc.assert(
+      fc.property(anyInput, (input) => {
+        const planned = plan(input)
+        const keys = planned.map(({ stream }) => streamKey(stream))
+        expect(new Set(keys).size).toBe(keys.length)
+        for (const zone of zones) {
+          for (const sink of sinks) {
+            const days = planned.filter(({ stream }) => stream.zone === zone.id && stream.sink === sink)
+            expect(days.some(({ stream }) => stream.day === today)).toBe(true)
+            expect(days.every(({ stream }) => stream.day <= today)).toBe(true)
+          }
+        }
+        const firstDayOf = ({ zone, sink }: Stream) =>
+          input.routes.find((route) => route.zone === zone && route.sink === sink)?.firstDay
+        // The first reading of a day before the first planned one is the business of the backfill that wanted it.
+        const left = input.checkpoints.filter(
+          ({ stream, ended }) =>
+            ended === undefined &&
+            stream.zone < 4 &&
+            stream.sink !== 'gone' &&
+            stream.day <= today &&
+            stream.day >= (firstDayOf(stream) ?? stream.day),
+        )
+        for (const { stream } of left) expect(keys).toContain(streamKey(stream))
+      }),
+    )
+  })
+
+  it('puts first what is due longest, and of equals what becomes unreadable soonest', () => {
+    fc.assert(
+      fc.property(anyInput, (input) => {
+        const planned = plan(input)
+        for (const [index, next] of planned.slice(1).entries()) {
+          const before = planned[index]!
+          expect(before.dueAtMs).toBeLessThanOrEqual(next.dueAtMs)
+          if (before.dueAtMs === next.dueAtMs)
+            expect(before.unreadableAtMs).toBeLessThanOrEqual(next.unreadableAtMs)
+        }
+      }),
+    )
+  })
+
+  it('reads a first run from its oldest day on, whichever zone comes first', () => {
+    const planned = plan({ nowOf: () => at(5), zones, sinks, policy, checkpoints: [], routes: [] })
+    expect(planned.map(({ stream }) => stream.day)).toEqual(
+      [-2, -1, 0].flatMap((days) => Array.from({ length: 6 }, () => shiftDay(today, days))),
+    )
+  })
+
+  it('polls a zone for today also where its first day lies ahead', () => {
+    const ahead = { zone: 1, sink: 'archive', firstDay: shiftDay(today, 400), plannedAtMs: at(9600) }
+    const planned = plan({ nowOf: () => at(5), zones, sinks, policy, checkpoints: [], routes: [ahead] })
+    expect(planned.some(({ stream }) => stream.zone === 1 && stream.sink === 'archive')).toBe(true)
+  })
+
+  it('waits with a day that is beyond asking as long as its trouble says', () => {
+    const stream = { zone: 1, day: shiftDay(today, -9), sink: 'archive' }
+    const trouble = {
+      kind: 'retry',
+      code: 'network',
+      message: '',
+      count: 9,
+      sinceMs: 1,
+      atMs: 1,
+      retryAtMs: at(6),
+    } as const
+    const checkpoints = [buildCheckpoint({ stream, trouble, lastCommitAtMs: at(5) })]
+    const [first] = plan({ nowOf: () => at(5), zones, sinks, policy, checkpoints, routes: [] }).filter(
+      (planned) => planned.stream.day === stream.day,
+    )
+    expect(first).toMatchObject({ dueAtMs: at(6), wantedAtMs: 0 })
+  })
+
+  it('gives a new day the ordering of the latest day that has proved or lost it', () => {
+    const day = (daysAgo: number, ordering: Partial<Ordering>) =>
+      buildCheckpoint({
+        stream: { zone: 1, day: shiftDay(today, -daysAgo), sink: 'archive' },
+        ordering: { ...unknownOrdering, ...ordering },
+        ended: { as: 'complete', atMs: 1 },
+      })
+    const orderingOf = (...checkpoints: Checkpoint[]) =>
+      plan({ nowOf: () => at(5), zones, sinks, policy, checkpoints, routes: [] }).find(
+        ({ stream }) => stream.zone === 1 && stream.day === today && stream.sink === 'archive',
+      )!.ordering
+    const proved = day(3, { order: 'newest-first', cursorProven: true })
+    expect(orderingOf(proved, day(2, {}))).toEqual({
+      ...unknownOrdering,
+      order: 'newest-first',
+      cursorProven: true,
+    })
+    expect(orderingOf(proved, day(2, { revocations: 1 }))).toEqual(unknownOrdering)
+    expect(orderingOf()).toEqual(unknownOrdering)
+  })
+})
+
+describe('the first planned day', () => {
+  it('lies as many days back as the first run reads', () => {
+    expect(firstPlannedDay(at(5), policy)).toBe(shiftDay(today, -2))
+    expect(firstPlannedDay(at(5), { ...policy, firstRunDays: 1 })).toBe(today)
+    expect(firstPlannedDay(at(0) + 1_000, { ...policy, firstRunDays: 1 })).toBe(shiftDay(today, -1))
+  })
+})
+
+describe('missed days', () => {
+  const route: Route = {
+    zone: 1,
+    sink: 'archive',
+    firstDay: dayAt('2026-11-01'),
+    plannedAtMs: Date.parse('2026-11-10T12:00:00Z'),
+  }
+  const held = (...days: string[]) =>
+    days.map((day) => buildCheckpoint({ stream: { zone: 1, day: dayAt(day), sink: 'archive' } }))
+
+  it('are none while the route is planned day by day', () => {
+    const now = Date.parse('2026-11-11T03:00:00Z')
+    expect(missedDays(route, held('2026-11-08', '2026-11-09', '2026-11-10'), now, policy)).toEqual([])
+  })
+
+  it('are those that were never read, since the oldest one that could be when it was planned last', () => {
+    const now = Date.parse('2026-11-16T03:00:00Z')
+    expect(missedDays(route, held('2026-11-08', '2026-11-09'), now, policy)).toEqual([
+      '2026-11-10',
+      '2026-11-11',
+      '2026-11-12',
+      '2026-11-13',
+    ])
+    expect(
+      missedDays(route, held('2026-11-08', '2026-11-09', '2026-11-10', '2026-11-12'), now, policy),
+    ).toEqual(['2026-11-11', '2026-11-13'])
+  })
+
+  it('are none before the first planned day', () => {
+    const young = { ...route, firstDay: dayAt('2026-11-10') }
+    expect(missedDays(young, [], Date.parse('2026-11-13T03:00:00Z'), policy)).toEqual(['2026-11-10'])
+  })
+
+  it('name a day as soon as it cannot be read any more, and never one that can', () => {
+    const midnight = Date.parse('2026-11-11T00:00:00Z')
+    expect(missedDays(route, held('2026-11-09', '2026-11-10'), midnight + 1_999, policy)).toEqual([])
+    expect(missedDays(route, held('2026-11-09', '2026-11-10'), midnight + 2_000, policy)).toEqual([
+      '2026-11-08',
+    ])
+  })
+
+  it('name each day once, however often the route is planned, and leave none out', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 30 }), (hours) => {
+        const named: string[] = []
+        let planned = route
+        for (const later of hours) {
+          const now = planned.plannedAtMs + later * 3_600_000
+          named.push(...missedDays(planned, [], now, policy))
+          planned = { ...planned, plannedAtMs: now }
+        }
+        expect(named).toEqual([...new Set(named)].sort())
+        const days = named.map((day) => Date.parse(day))
+        expect(days.slice(1)).toEqual(days.slice(0, -1).map((day) => day + 86_400_000))
+      }),
+    )
+  })
+})

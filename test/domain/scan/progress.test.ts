@@ -1,0 +1,221 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
+import type { CommittedPart } from '../../../src/domain/event/delivery.ts'
+import type { PageFacts } from '../../../src/domain/scan/page-facts.ts'
+import {
+  afterPage,
+  dropStoredCursors,
+  dropScans,
+  stepOf,
+  scanFor,
+} from '../../../src/domain/scan/progress.ts'
+import { mergeCommitted } from '../../../src/domain/event/committed-parts.ts'
+import type { Scan } from '../../../src/domain/scan/scan.ts'
+import type { Ordering } from '../../../src/domain/scan/ordering.ts'
+import {
+  at,
+  buildCheckpoint,
+  buildFacts,
+  buildRecord,
+  buildScan,
+  cursorAt,
+  minuteMs,
+  policy,
+} from '../builders.ts'
+
+const nothing = { delivered: 0, deadLetters: 0, late: 0, committed: [], isTimeDoubtful: false }
+const oldestFirst: Ordering = { order: 'oldest-first', cursorProven: false, revocations: 0 }
+const newestFirst: Ordering = { order: 'newest-first', cursorProven: false, revocations: 0 }
+
+function commit(before: Checkpoint, scan: Scan, facts: Partial<PageFacts>, nowMs = at(3)): Checkpoint {
+  const page = buildFacts({ cursor: scan.cursor, ...facts })
+  return afterPage(before, stepOf(before, scan, page, policy), page, nothing, nowMs, policy)
+}
+
+const last = { more: false, next: null }
+const read = (more: Partial<Checkpoint> = {}) => buildCheckpoint({ lastFull: buildRecord(), ...more })
+
+describe('a stored cursor', () => {
+  const incremental = buildScan({ kind: 'incremental', cursor: cursorAt('tail'), fromStoredCursor: true })
+
+  it('has proved itself when a scan that began there found something', () => {
+    const before = read({ ordering: oldestFirst })
+    expect(commit(before, incremental, last).ordering.cursorProven).toBe(false)
+    const after = commit(before, incremental, { ...last, unseen: 1 })
+    expect(after.ordering.cursorProven).toBe(true)
+    expect(after.caughtUpAtMs).toBe(incremental.beganAtMs)
+  })
+
+  it('does not count for lag before it has', () => {
+    expect(commit(read({ ordering: oldestFirst }), incremental, last).caughtUpAtMs).toBeUndefined()
+  })
+
+  it('proves nothing beside an unfinished full scan, whose frozen snapshot it may name', () => {
+    const before = read({ ordering: oldestFirst, full: buildScan({ cursor: cursorAt(7), pages: 7 }) })
+    const after = commit(before, incremental, { ...last, unseen: 5 })
+    expect(after.ordering.cursorProven).toBe(false)
+    expect(after.caughtUpAtMs).toBeUndefined()
+  })
+
+  it('that has expired takes the others and the incremental scan along, and nothing else', () => {
+    const full = buildScan({ cursor: cursorAt(7), pages: 7 })
+    const before = read({ full, incremental, storedCursors: [{ cursor: cursorAt('tail'), newestMs: at(1) }] })
+    const { incremental: _, ...rest } = before
+    expect(dropStoredCursors(before)).toEqual({ ...rest, storedCursors: [] })
+  })
+
+  it('is where an incremental scan of an oldest-first listing begins, and of no other', () => {
+    const storedCursors = [{ cursor: cursorAt('tail'), newestMs: at(1) }]
+    const before = read({
+      ordering: oldestFirst,
+      storedCursors,
+      lastFull: buildRecord({ newestAtBeginMs: at(2) }),
+    })
+    const due = { kind: 'incremental', atMs: 0 } as const
+    expect(scanFor(before, due, at(3), policy)).toMatchObject({ cursor: 'tail', fromStoredCursor: true })
+    const other = { ...before, ordering: newestFirst }
+    expect(scanFor(other, due, at(3), policy)).toMatchObject({ cursor: null, fromStoredCursor: false })
+    expect(scanFor(before, { kind: 'full', atMs: 0 }, at(3), policy)).toMatchObject({ cursor: null })
+  })
+})
+
+describe('a full scan', () => {
+  const missing = (count: number) => Array.from({ length: count }, (_, index) => at(1) + index)
+  const confirmed = read({
+    ordering: newestFirst,
+    lastIncremental: buildRecord({ beganAtMs: at(2.5) }),
+    incremental: buildScan({ kind: 'incremental', cursor: cursorAt(1), pages: 1 }),
+    caughtUpAtMs: at(2.5),
+    newSinceFull: 10,
+  })
+  const full = buildScan({ beganAtMs: at(2), overlapStartMs: at(0) })
+
+  it('that finds what incremental ones missed takes ordering, their readings and what they claimed', () => {
+    const facts = { ...last, unseen: 5, unseenTimesMs: missing(5), latestMs: at(2), markMet: true }
+    const after = commit(confirmed, full, facts)
+    expect(after.ordering).toEqual({ order: 'unknown', cursorProven: false, revocations: 1 })
+    expect(after.caughtUpAtMs).toBe(at(2))
+    expect(after.incremental).toBeUndefined()
+    expect(after.lastIncremental).toBeUndefined()
+  })
+
+  it('that finds what came lately leaves ordering, and takes nothing back', () => {
+    const facts = { ...last, unseen: 5, unseenTimesMs: missing(5).map((timeMs) => timeMs + 90 * minuteMs) }
+    const after = commit(confirmed, full, facts)
+    expect(after.ordering).toEqual(newestFirst)
+    expect(after.caughtUpAtMs).toBe(at(2.5))
+    expect(after.incremental).toEqual(confirmed.incremental)
+  })
+
+  it('that finds what came late, and was not there when the previous one began, leaves ordering', () => {
+    const late = Array.from({ length: 5 }, (_, index) => at(0.5) + index)
+    const before = { ...confirmed, lastFull: buildRecord({ newestAtBeginMs: at(1) }) }
+    expect(commit(before, full, { ...last, unseen: 5, unseenTimesMs: late }).ordering).toEqual(newestFirst)
+    const onTime = late.map((timeMs) => timeMs + 30 * minuteMs)
+    expect(commit(before, full, { ...last, unseen: 5, unseenTimesMs: onTime }).ordering.revocations).toBe(1)
+  })
+
+  it('that is the first one gives no ordering, since everything on it is new', () => {
+    expect(commit(buildCheckpoint(), full, { ...last, unseen: 50 }).ordering.order).toBe('unknown')
+  })
+
+  it('takes no caught-up time from a clock that was ahead', () => {
+    const after = commit(read({ caughtUpAtMs: at(500) }), full, last)
+    expect(after.caughtUpAtMs).toBe(at(2))
+  })
+
+  it('that ended incomplete leaves no scan, and calls for another full one', () => {
+    const before = read({
+      full: buildScan({ pages: 5, cursor: cursorAt('x') }),
+      incremental: buildScan({ kind: 'incremental' }),
+    })
+    const after = commit(before, before.full!, { next: null })
+    expect(after).toEqual({ ...dropScans(after), needsFull: true })
+    expect(after.full).toBeUndefined()
+    expect(after.lastFull).toEqual(before.lastFull)
+    const whole = commit(after, buildScan({ beganAtMs: at(2.5) }), last)
+    expect(whole.needsFull).toBe(false)
+  })
+
+  it('of a day closes it only when it began after the last point', () => {
+    const early = commit(read(), buildScan({ beganAtMs: at(68) - 1 }), last, at(69))
+    expect(early.ended).toBeUndefined()
+    expect(commit(read(), buildScan({ beganAtMs: at(68) }), last, at(69)).ended).toEqual({
+      as: 'complete',
+      atMs: at(69),
+    })
+  })
+
+  it('that began, by a clock that was ahead, later than now claims no more than the one before it', () => {
+    const after = commit(read(), buildScan({ beganAtMs: at(200) }), last, at(69))
+    expect(after.lastFull?.beganAtMs).toBe(buildRecord().beganAtMs)
+    expect(after.ended).toBeUndefined()
+  })
+
+  it('closes no day by a time that nothing confirms', () => {
+    const facts = buildFacts(last)
+    const step = stepOf(read(), buildScan({ beganAtMs: at(70) }), facts, policy)
+    const doubtful = afterPage(read(), step, facts, { ...nothing, isTimeDoubtful: true }, at(71), policy)
+    expect(doubtful.ended).toBeUndefined()
+    expect(afterPage(read(), step, facts, nothing, at(71), policy).ended).toMatchObject({ as: 'complete' })
+  })
+
+  it('by a read request leaves a complete day complete', () => {
+    const ended = { as: 'complete', atMs: at(69) } as const
+    const after = commit(
+      read({ ended }),
+      buildScan({ beganAtMs: at(70), readRequest: 'w' }),
+      { ...last, unseen: 3 },
+      at(71),
+    )
+    expect(after.ended).toEqual(ended)
+    expect(after.lastFull?.readRequest).toBe('w')
+  })
+})
+
+describe('an unfinished scan', () => {
+  it('goes on where it was, in whichever pump', () => {
+    const before = read({ ordering: newestFirst, full: buildScan({ cursor: cursorAt(3), pages: 3 }) })
+    const stored = JSON.parse(JSON.stringify(before)) as Checkpoint
+    expect(stored).toEqual(before)
+    expect(scanFor(stored, { kind: 'full', atMs: 0 }, at(9), policy)).toEqual(before.full)
+  })
+
+  it('ends a passing trouble with its next page, and one with the listing only when it is complete', () => {
+    const trouble = {
+      kind: 'retry',
+      code: 'network',
+      message: '',
+      count: 2,
+      sinceMs: 1,
+      atMs: 1,
+      retryAtMs: 2,
+    } as const
+    const guarded = { ...trouble, kind: 'refuse', code: 'scan_guarded' } as const
+    expect(commit(read({ trouble }), buildScan(), {}).trouble).toBeUndefined()
+    expect(commit(read({ trouble: guarded }), buildScan(), {}).trouble).toEqual(guarded)
+    expect(commit(read({ trouble: guarded }), buildScan(), last).trouble).toBeUndefined()
+  })
+})
+
+describe('committed', () => {
+  const committedPart: fc.Arbitrary<CommittedPart> = fc.record({
+    writer: fc.constantFrom('w1', 'w2'),
+    part: fc.constantFrom('1-w1', '2-w1', '1-w2', '2-w2'),
+    bytes: fc.nat(),
+    lines: fc.nat(),
+  })
+  const committed = fc.uniqueArray(committedPart, { selector: ({ part }) => part })
+
+  it('are merged: one for each part, the changed ones as they are now', () => {
+    fc.assert(
+      fc.property(committed, committed, (held, changed) => {
+        const merged = mergeCommitted(held, changed)
+        const model = new Map([...held, ...changed].map((each) => [each.part, each]))
+        expect(new Map(merged.map((each) => [each.part, each]))).toEqual(model)
+        expect(merged).toHaveLength(model.size)
+      }),
+    )
+  })
+})

@@ -1,0 +1,139 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Cursor } from '../../../src/domain/event/page.ts'
+import { maxEmptyPages } from '../../../src/domain/plan/policy.ts'
+import { advanceScan, type ScanStep } from '../../../src/domain/scan/scan.ts'
+import { at, buildFacts, buildScan, cursorAt, minuteMs } from '../builders.ts'
+
+const noTest = { order: 'unknown', polled: null } as const
+
+/** Reads pages by their cursors until the scan ends, or 10,000 were read. */
+function readAll(nextOf: (cursor: Cursor | null, pages: number) => Cursor | null): ScanStep {
+  let scan = buildScan()
+  for (let pages = 0; pages < 10_000; pages++) {
+    const { cursor } = scan
+    const step = advanceScan(scan, buildFacts({ cursor, next: nextOf(cursor, pages) }), noTest)
+    if (step.end !== 'none') return step
+    scan = step.scan
+  }
+  throw new Error('read 10,000 pages without an end')
+}
+
+describe('a scan', () => {
+  it('is complete at the last page, and counts what it saw', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat({ max: 5 }), { minLength: 1, maxLength: 40 }), (unseen) => {
+        let scan = buildScan()
+        for (const [index, found] of unseen.entries()) {
+          const more = index + 1 < unseen.length
+          const facts = buildFacts({
+            cursor: scan.cursor,
+            next: more ? cursorAt(index) : null,
+            more,
+            unseen: found,
+          })
+          const step = advanceScan(scan, facts, noTest)
+          expect(step.end).toBe(more ? 'none' : 'complete')
+          scan = step.scan
+        }
+        const found = unseen.reduce((left, right) => left + right, 0)
+        expect(scan).toMatchObject({ pages: unseen.length, found, tookMs: unseen.length * 100 })
+      }),
+    )
+  })
+
+  it('finds every circle of cursors, within three times its way into it and round it', () => {
+    fc.assert(
+      fc.property(fc.nat({ max: 300 }), fc.integer({ min: 1, max: 300 }), (way, round) => {
+        const step = readAll((_, pages) =>
+          cursorAt(pages < way ? `way ${pages}` : `round ${(pages - way) % round}`),
+        )
+        expect(step.end).toBe(round === 1 ? 'cursor_repeated' : 'cursor_cycle')
+        expect(step.scan.pages).toBeLessThanOrEqual(3 * Math.max(way + 1, round) + 2)
+      }),
+    )
+  })
+
+  it('remembers what it needs to see a circle in the scan itself, so that it may go from pump to pump', () => {
+    const step = readAll((_, pages) => cursorAt(pages % 7))
+    const stored: unknown = JSON.parse(JSON.stringify(step.scan))
+    expect(stored).toEqual(step.scan)
+  })
+
+  it('ends where more is said to come and nobody says where', () => {
+    expect(readAll((_, pages) => (pages < 5 ? cursorAt(pages) : null)).end).toBe('cursor_missing')
+  })
+
+  it('takes some empty pages in a row, and no endless row of them', () => {
+    const steps: string[] = []
+    let scan = buildScan()
+    for (let page = 0; page <= maxEmptyPages + 1; page++) {
+      const facts = buildFacts({ cursor: scan.cursor, next: cursorAt(page), events: page === 0 ? 1 : 0 })
+      const step = advanceScan(scan, facts, noTest)
+      steps.push(step.end)
+      scan = step.scan
+    }
+    expect(steps).toEqual([...Array.from({ length: maxEmptyPages + 1 }, () => 'none'), 'empty_pages'])
+  })
+
+  describe('of a newest-first listing', () => {
+    const overlapStartMs = at(10)
+    const incremental = buildScan({ kind: 'incremental', overlapStartMs })
+    const newestFirst = { order: 'newest-first', polled: null } as const
+    const old = { latestMs: overlapStartMs - 1, oldestMs: at(9), newestMs: overlapStartMs - 1 }
+
+    it('ends after the mark was met, at a page that holds nothing new and nothing recent', () => {
+      const mark = advanceScan(incremental, buildFacts({ markMet: true, latestMs: at(11) }), newestFirst)
+      expect(mark.end).toBe('none')
+      const cursor = mark.scan.cursor
+      expect(advanceScan(mark.scan, buildFacts({ ...old, cursor, next: cursorAt(2) }), newestFirst).end).toBe(
+        'complete',
+      )
+    })
+
+    it.each([
+      ['before the mark was met', { ...old }, false],
+      ['at a page with something new', { ...old, unseen: 1 }, true],
+      ['at a page within the overlap', { ...old, latestMs: overlapStartMs }, true],
+      ['at a page that nobody can date', { latestMs: null }, true],
+    ])('goes on %s', (_, facts, markMet) => {
+      expect(advanceScan(incremental, buildFacts({ ...facts, markMet }), newestFirst).end).toBe('none')
+    })
+
+    it('reads a full scan to its end all the same', () => {
+      const full = buildScan({ overlapStartMs })
+      expect(advanceScan(full, buildFacts({ ...old, markMet: true }), newestFirst).end).toBe('none')
+    })
+  })
+
+  it('counts what lies where incremental scans would have looked', () => {
+    const page = fc.record({
+      unseen: fc.nat({ max: 3 }),
+      minutes: fc.option(fc.integer({ min: -120, max: 120 })),
+      markMet: fc.boolean(),
+    })
+    fc.assert(
+      fc.property(fc.array(page, { minLength: 1, maxLength: 20 }), (pages) => {
+        const overlapStartMs = at(12)
+        const isOld = (minutes: number | null) => minutes !== null && minutes < 0
+        let scan = buildScan({ overlapStartMs })
+        for (const [index, { unseen, minutes, markMet }] of pages.entries()) {
+          const latestMs = minutes === null ? null : overlapStartMs + minutes * minuteMs
+          const facts = { cursor: scan.cursor, next: cursorAt(index), unseen, latestMs, markMet }
+          scan = advanceScan(scan, buildFacts(facts), noTest).scan
+        }
+        const sum = (some: typeof pages) => some.map(({ unseen }) => unseen).reduce((a, b) => a + b, 0)
+        const tailFrom = Math.max(
+          0,
+          pages.findLastIndex(({ minutes }) => isOld(minutes)),
+        )
+        const met = pages.findIndex(({ markMet }) => markMet)
+        const past = pages.findIndex(
+          ({ unseen, minutes }, index) => met !== -1 && index >= met && unseen === 0 && isOld(minutes),
+        )
+        expect(scan.foundAtTail).toBe(sum(pages.slice(tailFrom)))
+        expect(scan.foundAtHead).toBe(sum(past === -1 ? pages : pages.slice(0, past)))
+      }),
+    )
+  })
+})

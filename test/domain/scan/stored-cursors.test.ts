@@ -1,0 +1,96 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { StoredCursor } from '../../../src/domain/checkpoint.ts'
+import { cursorBefore, rememberCursor } from '../../../src/domain/scan/stored-cursors.ts'
+import { cursorAt, minuteMs } from '../builders.ts'
+
+/** A listing in the order of time: its pages, each with the times of its events in ms. */
+const listing = fc
+  .array(fc.nat({ max: 24 * 60 * minuteMs }), { minLength: 1, maxLength: 400 })
+  .map((times) => times.toSorted((left, right) => left - right))
+
+function pagesOf(times: readonly number[], size: number): number[][] {
+  const pages: number[][] = []
+  for (let from = 0; from < times.length; from += size) pages.push(times.slice(from, from + size))
+  return pages
+}
+
+function readListing(
+  pages: readonly number[][],
+  overlapMs: number,
+  before: readonly StoredCursor[] = [],
+): readonly StoredCursor[] {
+  let stored = before
+  for (const [index, page] of pages.entries()) {
+    const cursor = index === 0 ? null : cursorAt(index)
+    stored = rememberCursor(stored, { cursor, newestMs: page.at(-1) ?? null }, overlapMs)
+  }
+  return stored
+}
+
+describe('stored cursors', () => {
+  it('are at most 24, in order, and a minute apart at least', () => {
+    fc.assert(
+      fc.property(
+        listing,
+        fc.integer({ min: 1, max: 20 }),
+        fc.nat({ max: 3_600_000 }),
+        (times, size, overlapMs) => {
+          const stored = readListing(pagesOf(times, size), overlapMs)
+          expect(stored.length).toBeLessThanOrEqual(24)
+          const slots = stored.map(({ newestMs }) => Math.floor(newestMs / minuteMs))
+          expect(new Set(slots).size).toBe(slots.length)
+          expect(slots).toEqual(slots.toSorted((left, right) => left - right))
+        },
+      ),
+    )
+  })
+
+  it('are safe to start from: nothing within the overlap comes before them', () => {
+    fc.assert(
+      fc.property(
+        listing,
+        fc.integer({ min: 1, max: 20 }),
+        fc.nat({ max: 24 * 60 * minuteMs }),
+        fc.nat({ max: 3_600_000 }),
+        (times, size, overlapStartMs, overlapMs) => {
+          const pages = pagesOf(times, size)
+          const cursor = cursorBefore(readListing(pages, overlapMs), overlapStartMs)
+          const skipped = cursor === null ? [] : pages.slice(0, Number(cursor)).flat()
+          expect(skipped.filter((time) => time >= overlapStartMs)).toEqual([])
+        },
+      ),
+    )
+  })
+
+  it('start a stream that flows within two minutes of the overlap, whatever the day holds', () => {
+    const pages = pagesOf(
+      Array.from({ length: 14_400 }, (_, index) => index * 6_000),
+      20,
+    )
+    const newestMs = 14_399 * 6_000
+    const cursor = cursorBefore(readListing(pages, 10 * minuteMs), newestMs - 10 * minuteMs)
+    const skipped = pages.slice(0, Number(cursor)).flat()
+    expect(newestMs - 10 * minuteMs - skipped.at(-1)!).toBeLessThanOrEqual(4 * minuteMs)
+  })
+
+  it('follow a listing that is read again with other pages', () => {
+    fc.assert(
+      fc.property(
+        listing,
+        fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 4 }),
+        (times, sizes) => {
+          let stored: readonly StoredCursor[] = []
+          for (const size of sizes) stored = readListing(pagesOf(times, size), 0, stored)
+          expect(stored.length).toBeLessThanOrEqual(24)
+        },
+      ),
+    )
+  })
+
+  it('are none of a first page, nor of one that nobody can date', () => {
+    expect(rememberCursor([], { cursor: null, newestMs: 1 }, 0)).toEqual([])
+    expect(rememberCursor([], { cursor: cursorAt(1), newestMs: null }, 0)).toEqual([])
+    expect(cursorBefore([{ cursor: cursorAt(1), newestMs: 5 }], null)).toBeNull()
+  })
+})

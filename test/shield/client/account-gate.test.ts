@@ -1,0 +1,175 @@
+import { describe, expect, it } from 'vitest'
+import { isFailure } from '../../../src/domain/failure.ts'
+import { createAccountGate } from '../../../src/shield/client/account-gate.ts'
+import { createFakeClock } from '../../fakes/fake-clock.ts'
+
+const never = new AbortController().signal
+
+function gated(maxRequestsPerSecond: number | null = null) {
+  const clock = createFakeClock()
+  return { clock, gate: createAccountGate({ account: 'main', maxRequestsPerSecond }, clock) }
+}
+
+describe('a pause', () => {
+  it('holds every request, and lets all through at its end', async () => {
+    const { clock, gate } = gated()
+    const until = clock.now() + 1500
+    await gate.pauseUntil(until)
+    expect(gate.throttledUntilMs).toBe(until)
+    const passedAt: number[] = []
+    const entering = [1, 2, 3].map(async () => {
+      await gate.enter(never, 'live')
+      passedAt.push(clock.now())
+    })
+    await clock.advance(1499)
+    expect(passedAt).toEqual([])
+    await clock.advance(1)
+    await Promise.all(entering)
+    expect(passedAt).toEqual([until, until, until])
+    expect(gate.throttledUntilMs).toBeUndefined()
+  })
+
+  it('sends away whoever would wait for long, with its end', async () => {
+    const { clock, gate } = gated()
+    const until = clock.now() + 2001
+    await gate.pauseUntil(until)
+    await expect(gate.enter(never, 'live')).rejects.toMatchObject({
+      kind: 'wait',
+      code: 'throttled',
+      details: { retryAt: until },
+    })
+  })
+
+  it('is never shortened, and prolonged also for those who wait', async () => {
+    const { clock, gate } = gated()
+    const start = clock.now()
+    await gate.pauseUntil(start + 1000)
+    await gate.pauseUntil(start + 10)
+    const entering = gate.enter(never, 'live')
+    await clock.advance(500)
+    await gate.pauseUntil(start + 60_000)
+    const thrown = entering.catch((error: unknown) => error)
+    await clock.advance(500)
+    expect(await thrown).toMatchObject({ code: 'throttled', details: { retryAt: start + 60_000 } })
+  })
+
+  it('is left at once when told to stop', async () => {
+    const { clock, gate } = gated()
+    await gate.pauseUntil(clock.now() + 1000)
+    const stop = new AbortController()
+    const entering = gate.enter(stop.signal, 'live')
+    await clock.untilSleeping()
+    stop.abort()
+    await expect(entering).rejects.toMatchObject({ kind: 'cancelled' })
+    expect(clock.sleeping()).toBe(0)
+    await expect(gate.enter(AbortSignal.abort(), 'live')).rejects.toMatchObject({ kind: 'cancelled' })
+  })
+})
+
+describe('a rate', () => {
+  it('spaces requests evenly', async () => {
+    const { clock, gate } = gated(4)
+    const start = clock.now()
+    const passedAt: number[] = []
+    const entering = [1, 2, 3, 4, 5].map(async () => {
+      await gate.enter(never, 'live')
+      passedAt.push(clock.now() - start)
+    })
+    await clock.advance(2000)
+    await Promise.all(entering)
+    expect(passedAt).toEqual([0, 250, 500, 750, 1000])
+    await clock.advance(10_000)
+    const later = clock.now()
+    await gate.enter(never, 'live')
+    expect(clock.now()).toBe(later)
+  })
+
+  it('tells those it sends away different instants', async () => {
+    const { clock, gate } = gated(2)
+    const start = clock.now()
+    const outcomes = Array.from({ length: 10 }, () =>
+      gate.enter(never, 'live').then(
+        () => 'in',
+        (error: unknown) => (isFailure(error, 'throttled') ? (error.details.retryAt ?? 0) - start : error),
+      ),
+    )
+    await clock.advance(3000)
+    expect(await Promise.all(outcomes)).toEqual(['in', 'in', 'in', 'in', 'in', 2500, 3000, 3500, 4000, 4500])
+  })
+
+  it('never sends anybody far away, however many come', async () => {
+    const { clock, gate } = gated(1)
+    const start = clock.now()
+    const waiting = Array.from({ length: 3 }, () => gate.enter(never, 'live'))
+    for (let index = 0; index < 500; index++) {
+      const error: unknown = await gate.enter(never, 'live').catch((thrown: unknown) => thrown)
+      expect(isFailure(error, 'throttled') && (error.details.retryAt ?? 0) - start).toBeLessThanOrEqual(
+        62_000,
+      )
+    }
+    await clock.advance(3000)
+    await Promise.all(waiting)
+  })
+})
+
+describe('live before backfill', () => {
+  const due = (entries: Readonly<Record<string, number>>) => new Map(Object.entries(entries))
+
+  it('holds backfills from when a live stream is due until it has begun, and live requests never', async () => {
+    const { clock, gate } = gated()
+    await gate.expectLive(due({ soon: 500, later: 1_500 }))
+    expect(await gate.liveWaits()).toBe(false)
+    await gate.enter(never, 'backfill')
+    await clock.advance(500)
+    expect(await gate.liveWaits()).toBe(true)
+    const passed: string[] = []
+    const entering = gate.enter(never, 'backfill').then(() => passed.push('backfill'))
+    await gate.enter(never, 'live')
+    await gate.enter(never, 'live', 'other')
+    await clock.advance(300)
+    expect(passed).toEqual([])
+    await gate.enter(never, 'live', 'soon')
+    await clock.advance(50)
+    await entering
+    expect(passed).toEqual(['backfill'])
+  })
+
+  it('sends a backfill away that would wait for long, so that it holds nothing meanwhile', async () => {
+    const { clock, gate } = gated()
+    await gate.expectLive(due({ now: -1 }))
+    const thrown = gate.enter(never, 'backfill').catch((error: unknown) => error)
+    await clock.advance(2_000)
+    expect(await thrown).toMatchObject({ kind: 'cancelled', code: 'gave_way' })
+    expect(clock.sleeping()).toBe(0)
+  })
+
+  it('holds them again for a stream that wants to go on, and forgets what nobody names any more', async () => {
+    const { clock, gate } = gated()
+    await gate.expectLive(due({ stream: 0 }))
+    await gate.enter(never, 'live', 'stream')
+    expect(await gate.liveWaits()).toBe(false)
+    await gate.expectAgain('stream')
+    expect(await gate.liveWaits()).toBe(true)
+    await clock.advance(15_000)
+    expect(await gate.liveWaits()).toBe(false)
+    await gate.expectLive(due({ other: 0 }))
+    await gate.expectLive(due({}))
+    expect(await gate.liveWaits()).toBe(false)
+  })
+
+  it('gives live requests the places of a rate first', async () => {
+    const { clock, gate } = gated(2)
+    const start = clock.now()
+    const passed: string[] = []
+    const enter = async (priority: 'live' | 'backfill') => {
+      await gate.enter(never, priority)
+      passed.push(`${priority} at ${clock.now() - start}`)
+    }
+    const backfills = [enter('backfill'), enter('backfill')]
+    await clock.advance(100)
+    const lives = [enter('live'), enter('live')]
+    await clock.advance(1_900)
+    await Promise.all([...lives, ...backfills])
+    expect(passed).toEqual(['backfill at 0', 'live at 500', 'live at 1000', 'backfill at 1500'])
+  })
+})

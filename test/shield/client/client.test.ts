@@ -1,0 +1,259 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { Failure } from '../../../src/domain/failure.ts'
+import { Secret } from '../../../src/domain/text/secret.ts'
+import type { Call } from '../../../src/shield/client/client.ts'
+import { createPageBudget } from '../../../src/shield/client/page-budget.ts'
+import { systemClock } from '../../../src/clock.ts'
+import { createFakeClock } from '../../fakes/fake-clock.ts'
+import { named } from '../../sinks/internal-events.ts'
+import { listenTls, pem } from '../../transport/listening.ts'
+import { answer, emptyPage, type Reply, type ShieldApi, startShieldApi } from '../shield-api.ts'
+
+const never = new AbortController().signal
+const call: Call<unknown> = { operation: 'event_logs', method: 'GET', path: '/x', read: (body) => body }
+const change: Call<unknown> = { ...call, operation: 'rate_limit', method: 'PATCH', body: '{}' }
+const cut: Reply = (response) => response.socket?.destroy()
+const closers: (() => Promise<unknown>)[] = []
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close()
+})
+
+async function started(...options: Parameters<typeof startShieldApi>): Promise<ShieldApi> {
+  const api = await startShieldApi(...options)
+  closers.push(() => api.close())
+  return api
+}
+
+const outcomes = ({ internalEvents }: ShieldApi) =>
+  named(internalEvents, 'ApiAnswered').map(({ outcome }) => outcome)
+
+describe('a request', () => {
+  it('carries the key and says who asks', async () => {
+    const api = await started()
+    api.reply(answer(200, emptyPage))
+    const { value, bytes } = await api.client.send({ ...call, path: '/a/%2E%2E/%2F?b=c' }, never)
+    expect(value).toEqual(emptyPage)
+    expect(bytes).toBe(JSON.stringify(emptyPage).length)
+    expect(api.requests[0]?.url).toBe('/a/%2E%2E/%2F?b=c')
+    expect(api.requests[0]?.headers).toMatchObject({
+      accesskey: 'k-hunter2',
+      accept: 'application/json',
+      'accept-encoding': 'gzip, br, zstd',
+      'user-agent': 'shieldlog/1.2.3',
+    })
+    expect(named(api.internalEvents, 'ApiAnswered')).toMatchObject([
+      { account: 'main', operation: 'event_logs', outcome: 'ok' },
+    ])
+  })
+
+  it('goes below the path of the base address', async () => {
+    const api = await started()
+    const below = await started({ baseUrl: `${api.server.url}/gate/` })
+    api.reply(answer(200, emptyPage))
+    await below.client.send(call, never)
+    expect(api.requests[0]?.url).toBe('/gate/x')
+  })
+
+  it('is never sent with a key that no header takes', async () => {
+    for (const key of ['', 'two words', 'a\nb', 'clé']) {
+      const api = await started({ accessKey: new Secret(key) })
+      await expect(api.client.send(call, never)).rejects.toMatchObject({ kind: 'stop', code: 'unauthorised' })
+      expect(api.requests).toEqual([])
+    }
+  })
+
+  it('reads compressed answers, and none beyond the limit', async () => {
+    const api = await started()
+    api.reply(answer(200, gzipSync(JSON.stringify(emptyPage)), { 'content-encoding': 'gzip' }))
+    expect((await api.client.send(call, never)).value).toEqual(emptyPage)
+    api.reply(answer(200, gzipSync(Buffer.alloc(5_000_000)), { 'content-encoding': 'gzip' }))
+    await expect(api.client.send(call, never)).rejects.toMatchObject({
+      kind: 'refuse',
+      code: 'page_too_large',
+    })
+    expect(api.requests.length).toBe(2)
+  })
+
+  it('never follows a redirect', async () => {
+    const api = await started()
+    api.reply(answer(302, '', { location: `${api.server.url}/elsewhere` }))
+    await expect(api.client.send(call, never)).rejects.toMatchObject({ code: 'rejected' })
+    expect(api.requests.length).toBe(1)
+  })
+
+  it('goes over TLS with a CA and a certificate of its own', async () => {
+    const server = await listenTls((_, response) => answer(200, emptyPage)(response, _), true)
+    closers.push(server.close)
+    const tls = { ca: pem('ca.pem'), cert: pem('client.pem'), key: pem('client.key') }
+    const api = await started({ baseUrl: server.url, tls })
+    expect((await api.client.send(call, never)).value).toEqual(emptyPage)
+    const stranger = await started({ baseUrl: server.url })
+    await expect(stranger.client.send(call, never)).rejects.toMatchObject({ kind: 'retry', code: 'tls' })
+    expect(outcomes(stranger)).toEqual(['network'])
+  })
+})
+
+describe('tries', () => {
+  it.each([
+    ['a status of 500', answer(500), 'server_error'],
+    ['a status of 503 with a page of HTML', answer(503, '<html>'), 'server_error'],
+    ['a status of 408', answer(408), 'timeout'],
+    ['a cut connection', cut, 'network'],
+    ['a body that is no JSON', answer(200, '{"logs":['), 'bad_body'],
+    ['a body that does not unpack', answer(200, 'x', { 'content-encoding': 'gzip' }), 'bad_body'],
+  ])('go on after %s, three in all', async (_, reply, outcome) => {
+    const api = await started()
+    const strict: Call<unknown> = {
+      ...call,
+      read: (body) => {
+        if (body === undefined) throw new Failure('retry', 'bad_body', 'no JSON')
+        return body
+      },
+    }
+    api.reply(reply, reply, answer(200, emptyPage))
+    expect((await api.client.send(strict, never)).value).toEqual(emptyPage)
+    expect(outcomes(api)).toEqual([outcome, outcome, 'ok'])
+    api.reply(reply)
+    await expect(api.client.send(strict, never)).rejects.toMatchObject({ kind: 'retry', code: outcome })
+    expect(api.requests.length).toBe(6)
+    expect(api.budget.heldBytes).toBe(4 * JSON.stringify(emptyPage).length)
+  })
+
+  it('are never repeated where they change something', async () => {
+    for (const reply of [answer(500), cut, answer(429, '', { 'retry-after': '0' })]) {
+      const api = await started()
+      api.reply(reply)
+      await expect(api.client.send(change, never)).rejects.toThrow()
+      expect(api.requests.length).toBe(1)
+    }
+  })
+
+  it('end at once for what will not change', async () => {
+    for (const status of [400, 401, 403, 404, 302]) {
+      const api = await started()
+      api.reply(answer(status))
+      await expect(api.client.send(call, never)).rejects.toThrow()
+      expect(api.requests.length).toBe(1)
+    }
+  })
+
+  it('use a key that was replaced in its file', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'shieldlog-key-'))
+    closers.push(() => rm(folder, { recursive: true }))
+    const file = join(folder, 'key')
+    writeFileSync(file, 'new')
+    const api = await started({ accessKey: new Secret('old', () => readFileSync(file, 'utf8')) })
+    api.reply((response, request) =>
+      answer(request.headers['accesskey'] === 'new' ? 200 : 401, emptyPage)(response, request),
+    )
+    expect((await api.client.send(call, never)).value).toEqual(emptyPage)
+    expect(outcomes(api)).toEqual(['unauthorised', 'ok'])
+    writeFileSync(file, 'newer')
+    api.reply((response, request) =>
+      answer(request.headers['accesskey'] === 'newer' ? 200 : 401, emptyPage)(response, request),
+    )
+    await Promise.all(Array.from({ length: 6 }, () => api.client.send(call, never)))
+    api.reply(answer(401))
+    await expect(api.client.send(call, never)).rejects.toMatchObject({ kind: 'stop', code: 'unauthorised' })
+  })
+
+  it('ends when its time is over by the Clock, not by the timers of the host', async () => {
+    const clock = createFakeClock()
+    const api = await started({ requestTimeoutMs: 30_000, clock })
+    api.reply(() => undefined)
+    const failed = api.client.send(change, never).catch((error: unknown) => error)
+    await vi.waitFor(() => expect(api.requests).toHaveLength(1))
+    await clock.advance(30_000)
+    expect(await failed).toMatchObject({ code: 'timeout' })
+  })
+
+  it('share one time limit each, whatever drips in', async () => {
+    const api = await started({ requestTimeoutMs: 150, clock: systemClock })
+    const timers = new Set<NodeJS.Timeout>()
+    api.reply((response) => timers.add(setInterval(() => response.write(' '), 10)))
+    await expect(api.client.send(call, never)).rejects.toMatchObject({ code: 'timeout', kind: 'retry' })
+    for (const timer of timers) clearInterval(timer)
+    expect(outcomes(api)).toEqual(['timeout', 'timeout', 'timeout'])
+    expect(api.budget.heldBytes).toBe(0)
+  })
+})
+
+describe('a stop', () => {
+  it.each([
+    ['before the answer', () => {}],
+    ['in the middle of it', (response: Parameters<Reply>[0]) => void response.write('{"logs":')],
+  ])('ends a request %s', async (_, reply: Reply) => {
+    const api = await started()
+    api.reply(reply)
+    const stop = new AbortController()
+    const sending = api.client.send(call, stop.signal)
+    await vi.waitFor(() => expect(api.requests.length).toBe(1))
+    stop.abort()
+    await expect(sending).rejects.toMatchObject({ kind: 'cancelled' })
+    expect(outcomes(api)).toEqual([])
+    expect(api.budget.heldBytes).toBe(0)
+  })
+
+  it('ends the waits between tries, for the budget of the account, and for room', async () => {
+    const budget = createPageBudget(10)
+    const api = await started({ budget })
+    api.clock.autoAdvance(false)
+    const stop = new AbortController()
+    api.reply(answer(500))
+    const retrying = api.client.send(call, stop.signal)
+    await api.clock.untilSleeping()
+    stop.abort()
+    await expect(retrying).rejects.toMatchObject({ kind: 'cancelled' })
+    const held = await budget.reserve(() => 10, never)
+    const stopToo = new AbortController()
+    const waiting = api.client.send(call, stopToo.signal)
+    stopToo.abort()
+    await expect(waiting).rejects.toMatchObject({ kind: 'cancelled' })
+    held.release()
+    expect(budget.heldBytes).toBe(0)
+    expect(api.clock.sleeping()).toBe(0)
+  })
+})
+
+describe('the clock of the API', () => {
+  it('is told with each answer, errors included', async () => {
+    const api = await started()
+    api.reply(
+      answer(200, emptyPage),
+      answer(200, emptyPage, { date: new Date(api.clock.now() + 120_000).toUTCString() }),
+      answer(
+        401,
+        { errorResponse: { success: false, errorKey: 'invalid_datetime_window.x' } },
+        { date: 'Thu, 01 Oct 2026 00:00:00 GMT' },
+      ),
+    )
+    expect(Math.abs((await api.client.send(call, never)).clockOffsetMs ?? NaN)).toBeLessThan(2000)
+    const { clockOffsetMs } = await api.client.send(call, never)
+    expect(clockOffsetMs).toBeGreaterThan(118_000)
+    expect(clockOffsetMs).toBeLessThanOrEqual(120_000)
+    await expect(api.client.send(call, never)).rejects.toMatchObject({
+      code: 'window_closed',
+      details: { serverDate: Date.parse('2026-10-01T00:00:00Z') },
+    })
+    expect(named(api.internalEvents, 'ClockSkewMeasured').length).toBe(3)
+  })
+})
+
+describe('what is told about a failure', () => {
+  it('holds neither key nor token, but the request id', async () => {
+    const api = await started()
+    const told = { Message: 'no key k-hunter2 for token abc/def and abc%2Fdef' }
+    api.reply(answer(400, told, { 'cdn-requestid': 'req-7' }))
+    const error: unknown = await api.client
+      .send({ ...call, token: 'abc/def' }, never)
+      .catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ code: 'cursor_expired', details: { requestId: 'req-7' } })
+    expect(String(error)).not.toMatch(/k-hunter2|abc/)
+  })
+})

@@ -1,0 +1,192 @@
+import * as fc from 'fast-check'
+import { setImmediate as turn } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import {
+  createPageBudget,
+  createPageEstimate,
+  type Reservation,
+} from '../../../src/shield/client/page-budget.ts'
+
+const never = new AbortController().signal
+
+async function settledOf(promise: Promise<unknown>): Promise<boolean> {
+  let settled = false
+  void promise.then(
+    () => (settled = true),
+    () => (settled = true),
+  )
+  await turn()
+  return settled
+}
+
+describe('the budget of pages', () => {
+  it('admits what fits, the rest as soon as it does', async () => {
+    const budget = createPageBudget(100)
+    const first = await budget.reserve(() => 60, never)
+    const second = budget.reserve(() => 60, never)
+    expect(await settledOf(second)).toBe(false)
+    first.resize(40)
+    expect(await settledOf(second)).toBe(true)
+    first.release()
+    first.release()
+    ;(await second).release()
+    expect(budget.heldBytes).toBe(0)
+  })
+
+  it('lets one page pass that is larger than all of it', async () => {
+    const budget = createPageBudget(100)
+    const large = await budget.reserve(() => 1000, never)
+    const next = budget.reserve(() => 1, never)
+    expect(await settledOf(next)).toBe(false)
+    large.release()
+    ;(await next).release()
+  })
+
+  it('holds the large one only until nothing else is held, and nobody overtakes it', async () => {
+    const budget = createPageBudget(100)
+    const small = await budget.reserve(() => 10, never)
+    const large = budget.reserve(() => 1000, never)
+    const behind = budget.reserve(() => 10, never)
+    expect(await settledOf(behind)).toBe(false)
+    small.release()
+    ;(await large).release()
+    ;(await behind).release()
+    expect(budget.heldBytes).toBe(0)
+  })
+
+  it('counts a page that came out larger, and one of no size', async () => {
+    const budget = createPageBudget(100)
+    const page = await budget.reserve(() => 10, never)
+    page.resize(0)
+    const large = budget.reserve(() => 1000, never)
+    expect(await settledOf(large)).toBe(false)
+    page.resize(500)
+    expect(budget.heldBytes).toBe(500)
+    page.release()
+    page.resize(9)
+    ;(await large).release()
+    expect(budget.heldBytes).toBe(0)
+  })
+
+  it('asks those in line anew, since they may have become smaller', async () => {
+    const budget = createPageBudget(100)
+    let bytes = 1000
+    const first = await budget.reserve(() => bytes, never)
+    const others = [budget.reserve(() => bytes, never), budget.reserve(() => bytes, never)]
+    bytes = 30
+    first.resize(30)
+    expect(await settledOf(Promise.all(others))).toBe(true)
+    expect(budget.heldBytes).toBe(90)
+  })
+
+  it('is left at once when told to stop, and makes room for those behind', async () => {
+    const budget = createPageBudget(100)
+    const held = await budget.reserve(() => 50, never)
+    const stop = new AbortController()
+    const large = budget.reserve(() => 80, stop.signal)
+    const small = budget.reserve(() => 50, never)
+    stop.abort()
+    await expect(large).rejects.toMatchObject({ kind: 'cancelled' })
+    ;(await small).release()
+    held.release()
+    await expect(budget.reserve(() => 1, AbortSignal.abort())).rejects.toMatchObject({ kind: 'cancelled' })
+    expect(budget.heldBytes).toBe(0)
+  })
+
+  it('moves on while every pump holds a page that fills it and asks for the next', async () => {
+    const budget = createPageBudget(100)
+    let most = 0
+    const pump = async () => {
+      let ahead = budget.reserve(() => 100, never)
+      for (let page = 0; page < 20; page++) {
+        const held = await ahead
+        most = Math.max(most, budget.heldBytes)
+        ahead = budget.reserve(() => 100, never)
+        await turn()
+        held.release()
+      }
+      ;(await ahead).release()
+    }
+    await Promise.all(Array.from({ length: 8 }, pump))
+    expect(most).toBe(100)
+    expect(budget.heldBytes).toBe(0)
+  })
+
+  it('keeps a quarter for the other sinks where one hangs, whose pages nobody waits for', async () => {
+    const budget = createPageBudget(100)
+    ;(await budget.reserve(() => 20, never, 'healthy')).release()
+    const hung = Array.from({ length: 6 }, () => budget.reserve(() => 20, never, 'hung'))
+    await turn()
+    expect(budget.heldBytes).toBe(60)
+    const one = await budget.reserve(() => 20, never, 'healthy')
+    const other = await budget.reserve(() => 20, never, 'healthy')
+    expect(budget.heldBytes).toBe(100)
+    one.release()
+    other.release()
+    expect(await settledOf(hung[3]!)).toBe(false)
+    ;(await hung[0]!).release()
+    expect(await settledOf(hung[3]!)).toBe(true)
+  })
+
+  it('lets each sink that holds no page pass, whatever the others hold', async () => {
+    const budget = createPageBudget(100)
+    const first = await budget.reserve(() => 1000, never, 'hung')
+    const second = await budget.reserve(() => 1000, never, 'healthy')
+    const none = await budget.reserve(() => 1000, never)
+    const more = budget.reserve(() => 1, never, 'healthy')
+    expect(await settledOf(more)).toBe(false)
+    second.release()
+    ;(await more).release()
+    first.release()
+    none.release()
+    expect(budget.heldBytes).toBe(0)
+  })
+
+  it('serves everybody in turn, whatever sizes, stops and estimates come', async () => {
+    const ask = {
+      estimate: fc.nat({ max: 300 }),
+      size: fc.nat({ max: 300 }),
+      stops: fc.boolean(),
+      sink: fc.constantFrom(undefined, 'a', 'b', 'c'),
+    }
+    const asks = fc.array(fc.record(ask), { maxLength: 40 })
+    await fc.assert(
+      fc.asyncProperty(asks, async (wanted) => {
+        const budget = createPageBudget(100)
+        const held: Reservation[] = []
+        const done = wanted.map(async ({ estimate, size, stops, sink }) => {
+          const stop = new AbortController()
+          const reserving = budget.reserve(() => estimate, stop.signal, sink)
+          if (stops) stop.abort()
+          const reservation = await reserving.catch(() => undefined)
+          reservation?.resize(size)
+          if (reservation !== undefined) held.push(reservation)
+        })
+        const all = Promise.all(done)
+        for (let step = 0; step < wanted.length * 2 + 2; step++) {
+          await turn()
+          held.shift()?.release()
+        }
+        await all
+        for (const reservation of held) reservation.release()
+        expect(budget.heldBytes).toBe(0)
+      }),
+      { numRuns: 100 },
+    )
+  })
+})
+
+describe('the estimate of a page', () => {
+  it('is the largest page until one was seen, then a quarter more than the largest of the last', () => {
+    const estimate = createPageEstimate(1_000_000)
+    expect(estimate.next()).toBe(4_000_000)
+    estimate.saw(100_000)
+    estimate.saw(80_000)
+    expect(estimate.next()).toBe(500_000)
+    expect(estimate.heldBy(80_000)).toBe(320_000)
+    for (let page = 0; page < 16; page++) estimate.saw(100)
+    expect(estimate.next()).toBe(81_920)
+    estimate.saw(999_999)
+    expect(estimate.next()).toBe(4_000_000)
+  })
+})

@@ -1,0 +1,135 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Json } from '../../../src/domain/event/event.ts'
+import { formats, madeAgainOf, type FormatName } from '../../../src/formats/registry.ts'
+import { eventOfLine } from '../../../src/shield/entries/event-of-line.ts'
+import { createRedactor, type Redaction } from '../../../src/shield/redaction/redact.ts'
+import { toEvent } from '../../../src/shield/entries/to-event.ts'
+
+const zone = { id: 101, name: 'shop' }
+const strict: Redaction = {
+  headers: ['cookie', 'authorization'],
+  query: ['token'],
+  body: 'drop',
+  addresses: 'mask',
+}
+const redactions: readonly Redaction[] = ['off', strict, { ...strict, addresses: 'drop' }]
+
+const text = fc.oneof(
+  fc.string({ minLength: 1 }),
+  fc.constantFrom('\ud800', 'a\udfffb', '\\\ud800', '\u2028', 'line\nbreak', ' ', '\0', '😀', '{"a":1}', '{'),
+)
+const object = fc.dictionary(fc.oneof(text, fc.constantFrom('__proto__', 'text')), fc.jsonValue())
+const log = fc.record(
+  {
+    Message: text,
+    Url: fc.constantFrom('https://x.example/?token=s3cr3t-s3cr3t&a=1', 'https://x.example/'),
+    RemoteIp: fc.constantFrom('203.0.113.7', '2001:db8::1', '1.2.3.*', 'unknown'),
+    UrlEncodedBody: fc.constantFrom(null, 'password=hunter2hunter2'),
+    Headers: fc.oneof(
+      fc.constantFrom([], ['Authorization: Bearer abcdefgh'], { 'user-agent': 'x', 'CDN-RequestId': 'r1' }),
+      text.map((value) => [
+        { Name: 'Cookie', Value: 'session=abcdefgh' },
+        { Name: 'User-Agent', Value: value },
+      ]),
+    ),
+    TriggerMatch: fc.constantFrom(null, { Key: 'PMF', Value: '.env' }, 'x'),
+  },
+  { requiredKeys: [] },
+)
+const labels = fc.record(
+  {
+    status: fc.oneof(text, fc.constantFrom('Blocked', '403', '')),
+    severity: fc.oneof(text, fc.constant('CRITICAL')),
+    asn: fc.constantFrom('64500', 'AS64500', '', 7),
+    country: fc.constantFrom('bg', 'Bulgaria', ''),
+    ruleId: text,
+    method: text,
+    serverZone: text,
+  },
+  { requiredKeys: [] },
+)
+const entry = fc
+  .oneof(
+    {
+      weight: 8,
+      arbitrary: fc.record(
+        {
+          logId: fc.oneof(fc.uuid(), text, fc.constantFrom('', 12)),
+          timestamp: fc.constantFrom(1_795_132_800_123, 1_795_132_800, 1_795_132_800_123_456, 'soon', null),
+          labels: fc.oneof(labels, object, fc.constant(null)),
+          log: fc.oneof(
+            log.map((each) => JSON.stringify(each)),
+            log,
+            object,
+            object.map((each) => JSON.stringify(each)),
+            text,
+            fc.constantFrom(null, '', 7, [1], { text: '' }, { text: 'x' }, { text: '{"a":1}' }),
+          ),
+          more: fc.jsonValue(),
+        },
+        { requiredKeys: [] },
+      ),
+    },
+    { weight: 1, arbitrary: text },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom({ text: 'x' }, {}, [1], null, { text: 'x', log: { text: 'x' } }),
+    },
+    // As over the wire: nothing but what JSON has.
+  )
+  .map((value) => JSON.parse(JSON.stringify(value)) as Json)
+
+const routes = (Object.keys(formats) as FormatName[]).flatMap((to) =>
+  madeAgainOf[to].map((from) => ({ from, to })),
+)
+
+describe.each(routes)('an event of a $from line', ({ from, to }) => {
+  const [source, target] = [formats[from](), formats[to]()]
+
+  it(`has the same id, time and ${to} line as the API would give`, () => {
+    fc.assert(
+      fc.property(entry, fc.constantFrom(...redactions), (received, redaction) => {
+        const redactor = createRedactor(redaction)
+        const first = toEvent(received, zone, redactor)
+        const kept = source.readBack!(source.encode(first))!
+        expect(kept.zone).toBe(101)
+        const again = eventOfLine(kept, zone, redactor)
+        // A lone surrogate is no text for readers; the hash of an id knows no difference.
+        expect([again.id, again.time, again.timeMs, again.fingerprint]).toEqual([
+          first.id.toWellFormed(),
+          first.time,
+          first.timeMs,
+          first.fingerprint,
+        ])
+        expect(target.encode(again)).toBe(target.encode(first))
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
+it('is redacted as it would be now, also where the log is plain text', () => {
+  const redactor = createRedactor(strict)
+  const received = { logId: 'a', log: 'Cookie: session=abcdefgh', labels: {} }
+  for (const format of [formats.native(), formats.raw()]) {
+    const open = format.readBack!(format.encode(toEvent(received, zone, createRedactor('off'))))!
+    const line = format.encode(eventOfLine(open, zone, redactor))
+    expect(line).not.toContain('abcdefgh')
+    expect(line).toBe(format.encode(toEvent(received, zone, redactor)))
+  }
+})
+
+it('is not made of other text', () => {
+  const { native, raw } = { native: formats.native(), raw: formats.raw() }
+  for (const line of [
+    '',
+    '{',
+    '[]',
+    '{"v":1,"id":"x"}',
+    '{"v":1,"id":"x","zone":{"id":1},"labels":{},"log":"x"}',
+  ])
+    expect(native.readBack!(line)).toBeUndefined()
+  for (const line of ['', '{"logId":"x"}', '{"shieldZoneId":1}', '{"logId":"x","shieldZoneId":"1"}'])
+    expect(raw.readBack!(line)).toBeUndefined()
+})

@@ -1,0 +1,280 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Json } from '../../../src/domain/event/event.ts'
+import { fingerprintOf } from '../../../src/domain/event/fingerprint.ts'
+import { jsonText } from '../../../src/domain/text/json-text.ts'
+import { createRedactor } from '../../../src/shield/redaction/redact.ts'
+import { toEvent } from '../../../src/shield/entries/to-event.ts'
+import { defaults, entry, log, zone } from '../samples.ts'
+
+const off = createRedactor('off')
+const on = createRedactor(defaults)
+const all = createRedactor({ ...defaults, query: ['q', 'a'], addresses: 'mask' })
+const labelled = (labels: Json) => toEvent(entry({ labels }), zone, off)
+const logged = (value: Json) => toEvent(entry({ log: value }), zone, off)
+
+describe('an entry as the vendor prints it', () => {
+  it('becomes an event', () => {
+    const { raw, fingerprint, ...rest } = toEvent(entry(), zone, on)
+    expect(rest).toEqual({
+      id: '5f0c1d9e-7a43-4c43-9d5e-0f6c6a0b1c2d',
+      time: '2025-11-20T12:00:00.123Z',
+      timeMs: 1_763_640_000_123,
+      zone,
+      action: 'Blocked',
+      rule: { id: '930130', message: 'Restricted File Access Attempt' },
+      request: {
+        id: '0a1b2c3d',
+        method: 'GET',
+        url: 'https://shop.example/.env?x=1',
+        userAgent: 'curl/8.0',
+      },
+      client: { address: '1.2.3.*', asn: 48090, country: 'BG' },
+      pop: 'SG',
+      match: { operator: 'PMF', value: '.env' },
+      labels: entry()['labels'],
+      log,
+    })
+    expect(fingerprint).toBe(fingerprintOf({ id: rest.id, time: rest.time ?? '' }))
+    expect(raw()).toEqual(entry())
+  })
+
+  it('keeps the text of a log that needs no redaction, to the last letter', () => {
+    const text = String.raw`{ "Message" : "\u003Cscript\u003E", "big": 12345678901234567890, "Message" : "twice" }`
+    expect(toEvent(entry({ log: text }), zone, on).raw()['log']).toBe(text)
+  })
+})
+
+describe('id', () => {
+  it.each([
+    ['a', 'a'],
+    [7, '7'],
+    [0, '0'],
+  ])('%j', (logId, id) => expect(toEvent(entry({ logId }), zone, off).id).toBe(id))
+
+  it.each([undefined, null, '', {}, [], true, 2 ** 53, 1.5, -1e300])(
+    '%j is none: the whole entry is',
+    (logId) => {
+      const first = toEvent(entry({ logId: logId as Json }), zone, off)
+      expect(first.id).toMatch(/^sha256:[\da-f]{32}$/)
+      const other = toEvent(entry({ logId: logId as Json, log: 'another' }), zone, off)
+      expect(other.id).not.toBe(first.id)
+    },
+  )
+
+  it('does not depend on the order of keys', () => {
+    const { logId: _, ...rest } = entry()
+    const turned = Object.fromEntries(Object.entries(rest).reverse())
+    expect(toEvent(turned, zone, off).id).toBe(toEvent(rest, zone, off).id)
+  })
+
+  it('does not depend on redaction', () => {
+    const secret = { Headers: [{ Name: 'Cookie', Value: 'sid=abcdefgh' }], UrlEncodedBody: 'p=1' }
+    const { logId: _, ...bare } = entry({ log: JSON.stringify(secret) })
+    const [kept, hidden] = [toEvent(bare, zone, off), toEvent(bare, zone, on)]
+    expect(hidden.log).not.toEqual(kept.log)
+    expect([hidden.id, hidden.fingerprint]).toEqual([kept.id, kept.fingerprint])
+  })
+})
+
+describe('labels', () => {
+  it.each(['100', '403', '599', 403])('status %j is a status', (status) => {
+    const event = labelled({ status })
+    expect(event.response).toEqual({ status: Number(status) })
+    expect(event.action).toBeUndefined()
+  })
+
+  it.each(['Blocked', 'LOGGED', '099', '600', '40 3', '4033'])('status %j is an action', (status) => {
+    const event = labelled({ status })
+    expect(event.action).toBe(status)
+    expect(event.response).toBeUndefined()
+  })
+
+  it.each([
+    ['48090', 48090],
+    ['AS48090', 48090],
+    ['as 1', 1],
+    [48090, 48090],
+    ['4294967295', 4294967295],
+    ['4294967296', undefined],
+    ['99999999999', undefined],
+    ['-1', undefined],
+    ['1.5', undefined],
+    ['', undefined],
+    ['AS', undefined],
+  ])('asn %j is %j', (asn, number) => expect(labelled({ asn }).client?.asn).toBe(number))
+
+  it('leaves out what is empty, and keeps the labels as received', () => {
+    const labels = {
+      asn: '',
+      country: ' ',
+      ruleId: null,
+      severity: '',
+      method: '',
+      ruleGroup: [],
+      status: '',
+    }
+    const event = toEvent({ logId: 'a', labels, log: null }, zone, on)
+    expect(Object.keys(event).sort()).toEqual(['fingerprint', 'id', 'labels', 'log', 'raw', 'zone'])
+    expect(event.labels).toEqual(labels)
+  })
+
+  it('turns severity to lower case and countries to upper case', () => {
+    expect(labelled({ severity: 'CRITICAL', country: 'bg' })).toMatchObject({
+      severity: 'critical',
+      client: { country: 'BG' },
+    })
+  })
+
+  it.each([null, undefined, [], 'text', 7])('labels that are %j are none', (labels) => {
+    expect(labelled(labels as Json).labels).toEqual({})
+  })
+})
+
+describe('log', () => {
+  it.each([
+    [null, {}],
+    [undefined, {}],
+    ['', {}],
+    ['plain text', { text: 'plain text' }],
+    ['{"cut', { text: '{"cut' }],
+    ['[1,2]', { text: '[1,2]' }],
+    ['null', { text: 'null' }],
+    ['  {"Message":"m"}', { Message: 'm' }],
+    [{ Message: 'm' }, { Message: 'm' }],
+    [[1, { a: 2 }], { text: '[1,{"a":2}]' }],
+    [42, { text: '42' }],
+    [false, { text: 'false' }],
+  ])('%j', (received, expected) => {
+    const event = logged(received as Json)
+    expect(event.log).toEqual(expected)
+    expect(event.raw()['log']).toEqual(received)
+  })
+
+  it.each([
+    ['1.2.3.4', '1.2.3.4'],
+    ['2001:db8::1', '2001:db8::1'],
+    ['1.2.3.*', undefined],
+    ['0.0.0.0', undefined],
+    ['::', undefined],
+    ['fe80::1%eth0', undefined],
+    ['1.2.3.256', undefined],
+    ['host', undefined],
+  ])('address %j has the ip %j', (RemoteIp, ip) => {
+    const { client } = logged({ RemoteIp })
+    expect(client?.address).toBe(RemoteIp)
+    expect(client?.ip).toBe(ip)
+  })
+
+  it('takes headers as a list or as an object, the first of a name, in any case', () => {
+    const list = [
+      null,
+      'x',
+      { Name: 5 },
+      { Name: 'USER-AGENT', Value: '' },
+      { name: 'user-agent', value: 'a' },
+    ]
+    expect(logged({ Headers: [...list, { Name: 'User-Agent', Value: 'b' }] }).request?.userAgent).toBe('a')
+    expect(logged({ Headers: { 'User-Agent': 'c' } }).request?.userAgent).toBe('c')
+  })
+
+  it('takes hostile keys for data', () => {
+    const text = '{"__proto__":{"Message":"m"},"constructor":1,"toString":"x","hasOwnProperty":0}'
+    const event = toEvent(
+      JSON.parse(`{"logId":"a","__proto__":{"b":1},"log":${JSON.stringify(text)}}`) as Json,
+      zone,
+      all,
+    )
+    expect(JSON.stringify(event.log)).toBe(text)
+    expect(event.rule).toBeUndefined()
+    expect(JSON.stringify(event.raw())).toContain('"__proto__":{"b":1}')
+    expect(Object.getPrototypeOf(event.log)).toBe(Object.prototype)
+  })
+})
+
+describe('what is no entry', () => {
+  it.each([null, 'text', 7, true, [1, 'a'], ''])('%j keeps its text', (value) => {
+    const event = toEvent(value, zone, on)
+    const text = typeof value === 'string' ? value : JSON.stringify(value)
+    expect(event.log).toEqual({ text })
+    expect(event.raw()).toEqual({ text })
+    expect(event.id).toMatch(/^sha256:/)
+  })
+})
+
+describe('any JSON whatever', () => {
+  const hostile = fc.oneof(fc.jsonValue(), fc.json(), fc.constantFrom('{', '{"a":', '\ud800', '__proto__'))
+  const labels = fc.oneof(
+    fc.jsonValue(),
+    fc.record({ status: hostile, asn: hostile, severity: hostile, country: hostile }, { requiredKeys: [] }),
+  )
+  const logs = fc.record(
+    {
+      Message: hostile,
+      Url: hostile,
+      RemoteIp: hostile,
+      Headers: hostile,
+      TriggerMatch: hostile,
+      Cookie: hostile,
+    },
+    { requiredKeys: [] },
+  )
+  const entries = fc.oneof(
+    fc.jsonValue(),
+    fc.record(
+      {
+        logId: hostile,
+        timestamp: hostile,
+        labels,
+        log: fc.oneof(
+          hostile,
+          logs,
+          logs.map((value) => JSON.stringify(value)),
+        ),
+      },
+      { requiredKeys: [] },
+    ),
+  )
+
+  it('becomes the same event each time, that can be written down, and is not changed by it', () => {
+    fc.assert(
+      fc.property(entries, (value) => {
+        const before = JSON.stringify(value)
+        const received = JSON.parse(before) as Json
+        for (const redactor of [off, on, all]) {
+          const event = toEvent(received, zone, redactor)
+          expect(JSON.stringify(received)).toBe(before)
+          const text = jsonText({ ...event, fingerprint: String(event.fingerprint), raw: event.raw() })
+          const again = toEvent(JSON.parse(before) as Json, zone, redactor)
+          expect(jsonText({ ...again, fingerprint: String(again.fingerprint), raw: again.raw() })).toBe(text)
+          expect(event.id).not.toBe('')
+          expect(event.fingerprint).toBe(fingerprintOf(event))
+          expect((event.time === undefined) === (event.timeMs === undefined)).toBe(true)
+          for (const held of [
+            event.action,
+            event.severity,
+            event.pop,
+            event.request?.url,
+            event.match?.value,
+          ])
+            expect(held ?? 'absent').toMatch(/\S/)
+        }
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it.each(['log', 'labels', 'logId', 'timestamp', 'more'])('survives 100,000 levels in %s', (key) => {
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+    for (const nested of [deep, JSON.stringify(`{"a":${deep}}`)]) {
+      const value = JSON.parse(`{"logId":null,"log":"x","${key}":${nested}}`) as Json
+      for (const redactor of [off, on, all]) {
+        const event = toEvent(value, zone, redactor)
+        expect(jsonText(event.log).length).toBeGreaterThan(1)
+        expect(jsonText(event.raw()).length).toBeGreaterThan(100_000)
+        expect(toEvent(value, zone, redactor).id).toBe(event.id)
+      }
+    }
+    expect(() => toEvent(JSON.parse(deep) as Json, zone, on)).not.toThrow()
+  })
+})

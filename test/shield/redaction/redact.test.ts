@@ -1,0 +1,294 @@
+import * as fc from 'fast-check'
+import { isIP } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import type { Event, Json, JsonObject } from '../../../src/domain/event/event.ts'
+import { maskAddress, replaceAddresses } from '../../../src/shield/redaction/mask-address.ts'
+import { createRedactor, type Redaction } from '../../../src/shield/redaction/redact.ts'
+import { toEvent } from '../../../src/shield/entries/to-event.ts'
+import { defaults, entry, log, zone } from '../samples.ts'
+
+const settings = (changes: object): Redaction => ({ ...defaults, ...changes })
+
+function eventOf(received: Json, redaction: Redaction = defaults, changes: Record<string, Json> = {}) {
+  return toEvent(entry({ log: received, ...changes }), zone, createRedactor(redaction))
+}
+
+function written(event: Event): string {
+  return JSON.stringify([{ ...event, fingerprint: String(event.fingerprint) }, event.raw()])
+}
+
+/** Everything that leaves the process of an event. */
+function shown(received: Json, redaction: Redaction = defaults, changes: Record<string, Json> = {}): string {
+  return written(eventOf(received, redaction, changes))
+}
+
+describe('headers', () => {
+  it.each(['Cookie', 'COOKIE', 'set-cookie', 'Authorization', ' Authorization ', 'AccessKey'])(
+    'masks %j',
+    (Name) => {
+      for (const received of [
+        { Headers: [{ Name, Value: 'hunter2' }] },
+        { Headers: [{ name: Name, value: 'hunter2' }] },
+        { Headers: { [Name]: 'hunter2' } },
+        { [Name]: 'hunter2' },
+        { Deep: { er: [{ [Name]: ['hunter2', { a: 'hunter2' }] }] } },
+        { Unknown: [{ Name, Value: { nested: 'hunter2' } }] },
+      ]) {
+        for (const form of [received, JSON.stringify(received)]) {
+          const text = shown(form)
+          expect(text).not.toContain('hunter2')
+          expect(text).toContain('[redacted]')
+        }
+      }
+    },
+  )
+
+  it('keeps the form the log came in', () => {
+    const received = { Headers: [{ Name: 'Cookie', Value: 'hunter2' }], Message: 'm' }
+    const clean = { Headers: [{ Name: 'Cookie', Value: '[redacted]' }], Message: 'm' }
+    expect(eventOf(received).raw()['log']).toEqual(clean)
+    expect(eventOf(JSON.stringify(received)).raw()['log']).toBe(JSON.stringify(clean))
+    expect(Object.keys(eventOf(JSON.stringify(received)).raw())).toEqual(Object.keys(entry()))
+  })
+
+  it('masks them beside the log, too', () => {
+    const headers = [{ Name: 'Cookie', Value: 'hunter2' }]
+    expect(
+      shown('{}', defaults, { headers, authorization: 'hunter3', labels: { cookie: 'hunter4' } }),
+    ).not.toMatch(/hunter\d/)
+  })
+
+  it('leaves empty values alone, and others in peace', () => {
+    const received = {
+      Headers: [
+        { Name: 'Cookie', Value: '' },
+        { Name: 'Host', Value: 'h' },
+      ],
+      Cookie: null,
+    }
+    expect(eventOf(received).log).toBe(received)
+  })
+})
+
+describe('a value that was masked in one place', () => {
+  const cookie = 'sid=abcdef123456; theme=dark; pre%3Dferred=%2Ftmp%2Fsecret'
+  const received = {
+    Headers: [
+      { Name: 'Cookie', Value: cookie },
+      { Name: 'Referer', Value: 'https://shop.example/?s=abcdef123456' },
+    ],
+    Message: 'session abcdef123456 is known',
+    Url: 'https://shop.example/a;sid=abcdef123456?f=/tmp/secret',
+    TriggerMatch: { Key: 'RX', Value: cookie },
+    More: ['abcdef123456'],
+  }
+
+  it('is masked wherever else it stands', () => {
+    for (const form of [received, JSON.stringify(received)]) {
+      const text = shown(form, defaults, { labels: { status: 'Blocked', method: 'abcdef123456' } })
+      expect(text).not.toContain('abcdef123456')
+      expect(text).not.toContain('/tmp/secret')
+    }
+    const event = eventOf(received)
+    expect(event.match).toEqual({ operator: 'RX', value: '[redacted]' })
+    expect(event.rule?.message).toBe('session [redacted] is known')
+    expect(event.request?.url).toBe('https://shop.example/a;[redacted]?f=[redacted]')
+  })
+
+  it('hides neither the action nor the rule nor the origin, whatever a cookie holds', () => {
+    const Value = 'a=Blocked; b=930130; c=203.0.113.9; d=User-Agent; e=curl/8.0; f=redacted'
+    const event = eventOf(
+      {
+        ...log,
+        RemoteIp: '203.0.113.9',
+        Headers: [{ Name: 'Cookie', Value }, ...(log['Headers'] as Json[])],
+      },
+      defaults,
+    )
+    expect(event.action).toBe('Blocked')
+    expect(event.rule?.id).toBe('930130')
+    expect(event.client?.ip).toBe('203.0.113.9')
+    expect(event.request?.userAgent).toBe('[redacted]')
+  })
+
+  it('is left alone where it is too short to be one', () => {
+    const event = eventOf({ Cookie: 'a=1; b=GET', Message: 'GET 1' })
+    expect(event.rule?.message).toBe('GET 1')
+  })
+
+  it('takes bounded time for thousands of cookies', () => {
+    const Value = Array.from({ length: 20_000 }, (_, n) => `cookie${n}=value-of-${n}`).join('; ')
+    const text = shown({ Headers: [{ Name: 'Cookie', Value }], Message: Value.repeat(3) })
+    expect(text).not.toContain('value-of-1;')
+  })
+})
+
+describe('bodies', () => {
+  it('go unless they are to be kept', () => {
+    const received = { UrlEncodedBody: 'password=hunter2' }
+    expect(eventOf(received).log).toEqual({ UrlEncodedBody: '[redacted]' })
+    expect(eventOf(received, settings({ body: 'keep' })).log).toBe(received)
+    expect(eventOf({ UrlEncodedBody: null }).log).toEqual({ UrlEncodedBody: null })
+  })
+})
+
+describe('query parameters', () => {
+  const query = settings({ query: ['Token', 'api_key'], body: 'keep' })
+
+  it.each([
+    ['https://h/?token=hunter2&a=1', 'https://h/?token=[redacted]&a=1'],
+    ['https://h/?a=1&TOKEN=hunter2#f', 'https://h/?a=1&TOKEN=[redacted]#f'],
+    ['https://h/?%74oken=hunter2', 'https://h/?%74oken=[redacted]'],
+    ['https://h/?api%5Fkey=hunter2', 'https://h/?api%5Fkey=[redacted]'],
+    ['https://h/?token[]=hunter2&token=hunter2', 'https://h/?token[]=[redacted]&token=[redacted]'],
+    ['https://h/?x=?token=hunter2', 'https://h/?x=?token=[redacted]'],
+    ['https://h/?mytoken=kept&token=&%=1', 'https://h/?mytoken=kept&token=&%=1'],
+  ])('%s', (Url, expected) => expect(eventOf({ Url }, query).request?.url).toBe(expected))
+
+  it('are masked in every text, and what they held everywhere', () => {
+    const received = {
+      UrlEncodedBody: 'token=hunter2&b=1',
+      Headers: [{ Name: 'Referer', Value: 'https://h/?api_key=hunter3' }],
+      Message: 'hunter2 and hunter3',
+    }
+    expect(shown(received, query)).not.toMatch(/hunter\d/)
+    expect(shown('GET /?token=hunter2 HTTP/1.1', query)).not.toContain('hunter2')
+  })
+})
+
+describe('plain text', () => {
+  it.each([
+    'Cookie: hunter2',
+    'line one\nAuthorization: Bearer hunter2\r\nline three',
+    'cookie = hunter2',
+    '{"Headers":[{"Name":"Cookie","Value":"hunter2"},{"Na',
+    '{"Cookie":"hunter2","Url":"https',
+    String.raw`{\"Cookie\":\"hunter2`,
+    "{'Cookie': 'hunter2'",
+    '{"UrlEncodedBody":"p=hunter2',
+    String.raw`{"Cookie":"a\"hunter2","x`,
+    '[{"Name":"Set-Cookie","Value":"hunter2"}]',
+    'request failed, set-cookie: a=hunter2; Path=/',
+  ])('%s', (text) => {
+    expect(shown(text)).not.toContain('hunter2')
+    expect(shown([text, { Cookie: 'hunter2' }])).toContain('[redacted]')
+    expect(written(toEvent(text, zone, createRedactor(defaults)))).not.toContain('hunter2')
+  })
+
+  it('keeps what stands around a value', () => {
+    expect(eventOf('a\nCookie: x\nb').log).toEqual({ text: 'a\nCookie: [redacted]\nb' })
+    expect(eventOf('{"Cookie":"x","Url":"u').log).toEqual({ text: '{"Cookie":"[redacted]","Url":"u' })
+    expect(eventOf('no cookies here').log).toEqual({ text: 'no cookies here' })
+  })
+
+  it('takes what is nested too deeply for text', () => {
+    const deep = `${'['.repeat(5000)}{"Cookie":"hunter2"}${']'.repeat(5000)}`
+    expect(
+      written(toEvent({ logId: 'a', log: JSON.parse(deep) as Json }, zone, createRedactor(defaults))),
+    ).not.toContain('hunter2')
+  })
+})
+
+describe('addresses', () => {
+  it.each([
+    ['1.2.3.4', '1.2.3.*'],
+    ['2001:db8:0:1:2:3:4:5', '2001:db8:0:1::*'],
+    ['2001:DB8::1', '2001:db8:0:0::*'],
+    ['::1', '0:0:0:0::*'],
+    ['::ffff:1.2.3.4', '::ffff:1.2.3.*'],
+    ['64:ff9b::1.2.3.4', '64:ff9b:0:0::*'],
+  ])('%s is shown as %s', (address, masked) => {
+    expect(maskAddress(address)).toBe(masked)
+    // An event that was kept is redacted once more.
+    expect(replaceAddresses(`from ${masked}`, maskAddress)).toBe(`from ${masked}`)
+  })
+
+  it('are masked also where a star follows them', () => {
+    const text = 'from 2001:db8:0:1:2::3* and 2001:db8::1* and 203.0.113.9*'
+    expect(replaceAddresses(text, () => 'x')).toBe('from x* and x* and x*')
+  })
+
+  it('are found in text, and nothing else is', () => {
+    const text =
+      'from 1.2.3.4:80, ip:5.6.7.8; [2001:db8::1]:443 at 12:34:56 v1.2.3.4.5 1.2.3.999 a:b::c x::y 10.0.0.1.'
+    expect(replaceAddresses(text, () => '#')).toBe(
+      'from #:80, ip:#; [#]:443 at 12:34:56 v1.2.3.4.5 1.2.3.999 # x::y #.',
+    )
+  })
+
+  const received: JsonObject = {
+    RemoteIp: '203.0.113.9',
+    Message: 'client 203.0.113.9 seen',
+    Url: 'https://h/?ip=203.0.113.9',
+    Headers: [{ Name: 'X-Forwarded-For', Value: '203.0.113.9, 2001:db8:1:2:3::4' }],
+  }
+
+  it('lose their last part', () => {
+    const event = eventOf(received, settings({ addresses: 'mask' }))
+    expect(event.client?.address).toBe('203.0.113.*')
+    expect(event.client?.ip).toBeUndefined()
+    expect(event.rule?.message).toBe('client 203.0.113.* seen')
+    expect(shown(received, settings({ addresses: 'mask' }))).not.toMatch(/203\.0\.113\.9|:3::4/)
+    expect(eventOf({ RemoteIp: '1.2.3.*' }, settings({ addresses: 'mask' })).client?.address).toBe('1.2.3.*')
+    expect(shown('from 1.2.3.4', settings({ addresses: 'mask' }))).toContain('from 1.2.3.*')
+  })
+
+  it('go altogether', () => {
+    const drop = settings({ addresses: 'drop' })
+    expect(eventOf(received, drop).client?.address).toBe('[redacted]')
+    expect(shown(received, drop)).not.toMatch(/203\.0\.113|2001:db8/)
+    expect(eventOf({ RemoteIp: '1.2.3.*' }, drop).client?.address).toBe('[redacted]')
+  })
+
+  it('stay unless told otherwise', () => {
+    expect(eventOf(received).client).toMatchObject({ address: '203.0.113.9', ip: '203.0.113.9' })
+  })
+
+  it('never show their last octet or groups, however they are written', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), (address) => {
+        expect(isIP(address)).not.toBe(0)
+        const masked = maskAddress(address)
+        expect(masked).toMatch(/\*$/)
+        expect(isIP(masked)).toBe(0)
+      }),
+    )
+  })
+})
+
+describe('no redaction', () => {
+  it('changes nothing', () => {
+    const received = { Cookie: 'a', UrlEncodedBody: 'b', RemoteIp: '1.2.3.4' }
+    expect(eventOf(received, 'off').log).toBe(received)
+  })
+})
+
+describe('any secret in any place', () => {
+  it('never leaves the process', () => {
+    const secret = 'Zq7-hunter2-Zq7'
+    const nested = fc.letrec((tie) => ({
+      node: fc.oneof(
+        { depthSize: 'small' },
+        fc.constantFrom(secret, `a ${secret} b`, `x=${secret}`, 'plain', 7, null),
+        fc.array(tie('node'), { maxLength: 3 }),
+        fc.dictionary(
+          fc.constantFrom('Url', 'Message', 'cookie', 'Name', 'Value', '__proto__', 'a'),
+          tie('node'),
+          { maxKeys: 4 },
+        ),
+      ),
+    })).node
+    fc.assert(
+      fc.property(nested, (node) => {
+        const received = {
+          Headers: [{ Name: 'Cookie', Value: `sid=${secret}` }],
+          Url: `https://h/${secret}`,
+          Any: node,
+        }
+        const text = shown(JSON.stringify(received))
+        const names = /"Name":"[^"]*Zq7-hunter2/.test(text)
+        expect(names || !text.includes(secret)).toBe(true)
+      }),
+    )
+  })
+})

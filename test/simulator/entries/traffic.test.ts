@@ -1,0 +1,188 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { idsOf, startAsking, today } from '../asking.ts'
+import { entryJson, type EntryShape } from '../../../src/simulator/entries/entry.ts'
+import type { SimulatorOptions, WireEntry } from '../../../src/simulator/simulator.ts'
+
+const noon = Date.parse(`${today}T12:00:00.000Z`)
+const tomorrow = '2026-11-21'
+
+describe('traffic', () => {
+  test('days are filled evenly up to now, and the same seed fills them the same', async () => {
+    const one = await startAsking({ days: 12 })
+    const times = one.simulator.entries(101, today).map((entry) => entry.timestamp)
+    expect(times).toEqual(Array.from({ length: 12 }, (_, hour) => noon - (12 - hour) * 3_600_000))
+    expect(one.simulator.count(102, '2026-11-18')).toBe(12)
+    expect(one.simulator.count(101, '2026-11-17')).toBe(0)
+    const same = await startAsking({ days: { [today]: 12 } })
+    expect(same.simulator.entries(101, today)).toEqual(one.simulator.entries(101, today))
+    expect(same.simulator.count(101, '2026-11-19')).toBe(0)
+    const other = await startAsking({ days: 12, seed: 2 })
+    const ids = new Set(one.simulator.entries(101, today).map((entry) => entry.logId))
+    expect(other.simulator.entries(101, today).some((entry) => ids.has(entry.logId))).toBe(false)
+  })
+
+  test('steady traffic follows the clock, over midnight too, whoever looks when', async () => {
+    const { simulator, clock, scan } = await startAsking({ live: { ratePerSecond: 0.5 } })
+    await clock.advance(100_000)
+    expect(simulator.count(101, today)).toBe(50)
+    await clock.advance(43_200_000)
+    expect(simulator.count(101, today)).toBe(21_600)
+    expect(simulator.count(101, tomorrow)).toBe(50)
+    expect(simulator.count(102, tomorrow)).toBe(50)
+    const entries = simulator.entries(102, tomorrow)
+    for (const { timestamp } of entries) expect(new Date(timestamp).toISOString().slice(0, 10)).toBe(tomorrow)
+    expect(idsOf(await scan(null, { zone: 102, day: tomorrow }))).toEqual(entries.map((entry) => entry.logId))
+  })
+
+  test('a change of the rate or the shape leaves what arrived as it was', async () => {
+    const { simulator, clock } = await startAsking({ live: { ratePerSecond: 1 } })
+    await clock.advance(10_000)
+    simulator.set({ latencyMs: 0, pageSize: 10 })
+    await clock.advance(10_000)
+    const before = simulator.entries(101, today)
+    expect(before).toHaveLength(20)
+    simulator.set({ live: { ratePerSecond: 10 }, entry: { logAs: 'null' } })
+    await clock.advance(10_000)
+    const after = simulator.entries(101, today)
+    expect(after).toHaveLength(120)
+    expect(after.slice(0, 20)).toEqual(before)
+    expect(after.slice(20).every((entry) => entry.log === null)).toBe(true)
+    // Nobody looked at this zone while the first rate held.
+    expect(simulator.count(102, today)).toBe(120)
+    simulator.set({ live: { ratePerSecond: 0 } })
+    await clock.advance(10_000)
+    expect(simulator.count(101, today)).toBe(120)
+  })
+
+  test('entries are appended between the steady ones, and come back as they were given', async () => {
+    const { simulator, clock, scan } = await startAsking({ live: { ratePerSecond: 1 } })
+    await clock.advance(3000)
+    const own: WireEntry = {
+      logId: 'mine',
+      timestamp: noon + 500,
+      // Three bytes a deadLetter: more than the page was expected to take.
+      log: { text: '火墙'.repeat(20_000) },
+      labels: { status: 'Odd' },
+    }
+    expect(simulator.append(101, today, [own])).toEqual([own])
+    const late = simulator.append(101, today, 2, { timestampMs: (index) => noon - index })
+    await clock.advance(3000)
+    expect(simulator.count(101, today)).toBe(9)
+    const pages = await scan(null)
+    expect(idsOf(pages).slice(0, 2)).toEqual(late.toReversed().map((entry) => entry.logId))
+    expect(pages[0]?.logs).toContainEqual(own)
+    expect(new Set(idsOf(pages)).size).toBe(9)
+    expect(simulator.append(101, '2026-11-19', 1)[0]?.timestamp).toBe(Date.parse(`${today}T00:00:00Z`) - 1)
+  })
+
+  test('what cannot be is refused by name', async () => {
+    const { simulator } = await startAsking()
+    expect(() => simulator.append(101, '11-20-2026', 1)).toThrow(/day is 11-20-2026.*YYYY-MM-DD/)
+    const wrong: SimulatorOptions[] = [{ pageSize: 0 }, { days: { '11-20-2026': 1 } }, { zones: [1.5] }]
+    for (const options of [
+      ...wrong,
+      { days: -1 },
+      { live: { ratePerSecond: Number.NaN } },
+      { readableDays: 0 },
+    ]) {
+      expect(() => simulator.set(options)).toThrow(RangeError)
+    }
+  })
+})
+
+describe('entries', () => {
+  const shape: EntryShape = { seed: 1, logAs: 'text', timestampUnit: 'ms', bytes: 525 }
+
+  function textsOf(own: Partial<EntryShape>, count = 2000): string[] {
+    const place = (seq: number) => ({ zone: 101, dayNumber: 20_777, seq })
+    return Array.from({ length: count }, (_, seq) => entryJson({ ...shape, ...own }, place(seq), noon + seq))
+  }
+
+  test.each([525, 1000, 8000])('have %i bytes on average', (bytes) => {
+    const texts = textsOf({ bytes })
+    const mean = texts.join('').length / texts.length
+    expect(Math.abs(mean / bytes - 1)).toBeLessThan(0.02)
+  })
+
+  test('differ in id, by zone and day too', () => {
+    const ids = new Set<string>()
+    for (const zone of [1, 2, 3]) {
+      for (const dayNumber of [1, 2, 3]) {
+        for (let seq = 0; seq < 5000; seq++) {
+          ids.add((JSON.parse(entryJson(shape, { zone, dayNumber, seq }, 0)) as WireEntry).logId)
+        }
+      }
+    }
+    expect(ids.size).toBe(45_000)
+  })
+
+  test('show what a shipper has to deal with', () => {
+    const text = textsOf({}).join('\n')
+    const shown = [
+      '198.18.',
+      '.*',
+      '2001:db8:',
+      'Cookie',
+      'Authorization',
+      'CDN-RequestId',
+      'User-Agent',
+      '\\\\u003C',
+    ]
+    for (const part of [
+      ...shown,
+      '"severity":""',
+      '"WARNING"',
+      '"CRITICAL"',
+      '"ruleGroup":""',
+      'hunter2',
+      '"Logged"',
+    ]) {
+      expect(text).toContain(part)
+    }
+  })
+
+  test('take the asked form of log and time', () => {
+    const parsed = (own: Partial<EntryShape>) => textsOf(own, 64).map((text) => JSON.parse(text) as WireEntry)
+    const isJson = (log: unknown) => typeof log === 'string' && log.startsWith('{')
+    expect(parsed({}).every(({ log }) => isJson(log))).toBe(true)
+    expect(parsed({ logAs: 'object' }).every(({ log }) => typeof log === 'object' && log !== null)).toBe(true)
+    expect(parsed({ logAs: 'plain' }).every(({ log }) => typeof log === 'string' && !isJson(log))).toBe(true)
+    expect(parsed({ logAs: 'null' }).every(({ log }) => log === null)).toBe(true)
+    expect(
+      new Set(parsed({ logAs: 'mixed' }).map(({ log }) => (isJson(log) ? 'text' : typeof log))).size,
+    ).toBe(3)
+    for (const [timestampUnit, digits] of [
+      ['s', 10],
+      ['ms', 13],
+      ['us', 16],
+      ['ns', 19],
+    ] as const) {
+      for (const text of textsOf({ timestampUnit }, 4))
+        expect(/"timestamp":(\d+)/.exec(text)?.[1]).toHaveLength(digits)
+    }
+    const mixed = textsOf({ timestampUnit: 'mixed' }, 4).map(
+      (text) => /"timestamp":(\d+)/.exec(text)?.[1]?.length,
+    )
+    expect(new Set(mixed)).toEqual(new Set([10, 13, 16, 19]))
+  })
+
+  test('are JSON whatever the place and shape', () => {
+    const places = fc.record({ zone: fc.nat(), dayNumber: fc.nat(40_000), seq: fc.nat() })
+    const shapes = fc.record({
+      seed: fc.integer(),
+      logAs: fc.constantFrom('text', 'object', 'plain', 'null', 'mixed'),
+      timestampUnit: fc.constantFrom('s', 'ms', 'us', 'ns', 'mixed'),
+      bytes: fc.integer({ min: 1, max: 2000 }),
+    } satisfies { [Key in keyof EntryShape]: fc.Arbitrary<EntryShape[Key]> })
+    fc.assert(
+      fc.property(places, shapes, (place, own) => {
+        const entry = JSON.parse(entryJson(own, place, noon)) as WireEntry
+        expect(entry.logId).toMatch(/^[0-9a-f-]{36}$/)
+        if (typeof entry.log === 'string' && entry.log.startsWith('{')) JSON.parse(entry.log)
+        expect(JSON.stringify(entry)).not.toMatch(/@ADDRESS@|@REQUEST@|undefined/)
+      }),
+      { numRuns: 40 },
+    )
+  })
+})

@@ -1,0 +1,121 @@
+import { appendFile, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { TransactionalSink } from '../../../src/ports/sink.ts'
+import { compareParts } from '../../../src/sinks/file/reconcile/compare-parts.ts'
+import { buildEvents, never, streamOf, StreamLedger } from './samples.ts'
+import { createWorkbench, type Workbench } from './workbench.ts'
+
+let bench: Workbench
+let sink: TransactionalSink
+let ledger: StreamLedger
+
+beforeEach(async () => {
+  bench = await createWorkbench()
+  sink = bench.sink()
+  ledger = new StreamLedger(streamOf(sink, 101))
+})
+afterEach(() => bench.dispose())
+
+function part(): string {
+  return join(bench.folder(), [...ledger.committed.keys()][0]!)
+}
+
+/** What a backup of the store would have held at this moment. */
+function backup(): () => void {
+  const copy = new Map(ledger.committed)
+  return () => {
+    ledger.committed.clear()
+    ledger.commit([...copy.values()])
+  }
+}
+
+async function reopen(readable = true): Promise<void> {
+  await (await ledger.open(sink, readable)).close()
+}
+
+it('keeps the whole lines of a day that can no longer be read, and cuts only the torn one', async () => {
+  await ledger.ship(sink, buildEvents(1, 'a'))
+  const opened = await ledger.open(sink)
+  await opened.deliver(buildEvents(3, 'b'), never())
+  await opened.close()
+  await appendFile(part(), 'no line of this format\n{"id":"torn')
+  const late = await ledger.open(sink, false)
+  expect(ledger.kept).toEqual([['b-0', 'b-1', 'b-2']])
+  expect([...ledger.committed.values()]).toMatchObject([{ lines: 5 }])
+  ledger.commit((await late.deliver(buildEvents(1, 'c'), never())).committed)
+  await late.close()
+  expect((await readFile(part(), 'utf8')).split('\n')).toHaveLength(7)
+  expect(await compareParts(bench.path, ledger.stream, ledger.known())).toEqual([])
+  await reopen(false)
+  expect(ledger.kept).toHaveLength(1)
+})
+
+it('keeps a whole part without committed length on such a day', async () => {
+  const opened = await ledger.open(sink)
+  await opened.deliver(buildEvents(2, 'a'), never())
+  await opened.close()
+  await reopen(false)
+  expect([...ledger.committed.values()]).toMatchObject([{ lines: 2 }])
+  expect(await bench.ids()).toEqual(['a-0', 'a-1'])
+})
+
+it('cuts lines of such a day whose events all were shipped elsewhere, and keeps all where one was not', async () => {
+  await ledger.ship(sink, buildEvents(1, 'a'))
+  const restore = backup()
+  const opened = await ledger.open(sink)
+  await opened.deliver(buildEvents(3, 'b'), never())
+  await opened.close()
+  ledger.shipped.add('b-0').add('b-1')
+  await reopen(false)
+  expect(ledger.kept).toEqual([['b-0', 'b-1', 'b-2']])
+
+  restore()
+  await reopen(false)
+  expect(ledger.kept).toHaveLength(1)
+  expect(await bench.ids()).toEqual(['a-0'])
+})
+
+/** Lines of about a megabyte that were never committed. */
+async function leaveMany(): Promise<string[]> {
+  const opened = await ledger.open(sink)
+  const events = buildEvents(10_000, 'many')
+  await opened.deliver(events, never())
+  await opened.close()
+  return events.map(({ id }) => id)
+}
+
+it('asks about lines of such a day, and keeps them, in bounded batches', async () => {
+  const ids = await leaveMany()
+  const lineBytes = Math.floor(
+    (await readFile(join(bench.folder(), (await bench.files())[0]!))).length / 10_000,
+  )
+  const most = 262_144 / lineBytes + 100
+  for (const id of ids.slice(0, 9000)) ledger.shipped.add(id)
+  await reopen(false)
+  expect(ledger.asked.length).toBeGreaterThan(2)
+  expect(ledger.asked.flat()).toEqual(ids.slice(0, ledger.asked.flat().length))
+  expect(ledger.kept.flat()).toEqual(ids)
+  for (const batch of [...ledger.asked, ...ledger.kept]) expect(batch.length).toBeLessThan(most)
+})
+
+it('asks no further once one line stands nowhere else', async () => {
+  await leaveMany()
+  await reopen(false)
+  expect(ledger.asked).toHaveLength(1)
+})
+
+it('goes on after the batch that was committed last, when it died while it kept', async () => {
+  const ids = await leaveMany()
+  let left = 2
+  ledger.beforeAdoption = () => (left-- > 0 ? Promise.resolve() : Promise.reject(new Error('died')))
+  await expect(ledger.open(sink, false)).rejects.toThrow('died')
+  expect(ledger.kept).toHaveLength(2)
+  ledger.beforeAdoption = () => Promise.resolve()
+  await sink.close()
+  sink = bench.sink()
+  await reopen(false)
+  expect(ledger.kept.flat()).toEqual(ids)
+  expect(await bench.ids()).toEqual(ids)
+  expect(await compareParts(bench.path, ledger.stream, ledger.known())).toEqual([])
+})
