@@ -1,6 +1,6 @@
-import type { Backfill, Backfilled } from '../domain/plan/backfill.ts'
+import type { Backfill } from '../domain/plan/backfill.ts'
 
-/** Past days that people asked for. */
+/** Past days that people asked for. A commit that answers the read request of a backfill settles its stream there. */
 export interface Backfills {
   /** Remembers a new backfill. */
   add(backfill: Backfill): Promise<void>
@@ -11,6 +11,4 @@ export interface Backfills {
   list(): Promise<Backfill[]>
   /** Pauses, resumes or cancels one. False when there is none of that id, or it is done or cancelled already. */
   setState(id: string, state: 'running' | 'paused' | 'cancelled'): Promise<boolean>
-  /** Settles one stream of a backfill; a stream that is settled already stays as it is. */
-  settle(id: string, settled: Backfilled): Promise<void>
 }

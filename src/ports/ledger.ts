@@ -23,7 +23,8 @@ export interface Ledger {
   /** Lets go of a stream, so that the next pump need not wait. Ignored under a lost fence. */
   release(stream: Stream, fence: number): Promise<void>
   /**
-   * Writes everything of the commit, or nothing. `done` also when this very commit was written before (a repeated call
+   * Writes everything of the commit, or nothing. A backfill of the id of `next.lastRequest` has the stream settled in the
+   * same step, as that answer says, unless it is settled there already. `done` also when this very commit was written before (a repeated call
    * after a lost answer); `refused` unless fence and `basedOn` are what the store holds. Throws `dead_letters_full`
    * (stop) when the dead letters would pass their limit; then nothing is written.
    */

@@ -8,8 +8,8 @@ const moments = [
   'amid:backfill:1',
   'amid:write:1',
   'before:commit@archive:1',
-  // One of its streams is settled.
-  'after:backfill:1',
+  // One of its streams may be settled.
+  'after:commit@archive:1',
 ]
 
 async function backfills({ place }: CrashWorld): Promise<readonly BackfillStatus[]> {

@@ -65,11 +65,6 @@ export function wrapStore(store: Store, pass: Passing): void {
     await add(backfill)
     pass('amid', 'backfill')
   }
-  const settle = store.backfills.settle.bind(store.backfills)
-  store.backfills.settle = async (id, settled) => {
-    await settle(id, settled)
-    pass('after', 'backfill')
-  }
 }
 
 /** What is no port: what becomes of files, requests and transactions. */

@@ -8,7 +8,6 @@ import { createHousekeeping } from '../../maintenance/housekeeping/housekeep.ts'
 import { observe } from '../../status/observe.ts'
 import { isOfSink } from '../../maintenance/housekeeping/reconcile-sinks.ts'
 import { planOne } from '../../plan/plan-one.ts'
-import { recordAnswer, recordAnswers } from '../../maintenance/backfill/record-answers.ts'
 import { whileRequested } from '../../maintenance/backfill/while-requested.ts'
 import type { Status } from '../../domain/plan/status.ts'
 import { statusOf } from '../../status/status.ts'
@@ -59,7 +58,6 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
       const failure = await whileRequested(planned, { store, clock }, (isRequested) =>
         shipping.pump(planned, isRequested, signal),
       )
-      await recordAnswer(store, planned)
       if (isFailure(failure, 'sink_gone')) sinkGone(failure)
       return failure
     } finally {
@@ -77,9 +75,7 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
     gateOf: shipping.reading.gateOf,
     async plan() {
       await planner.remember()
-      const planned = await planner.plan()
-      await recordAnswers(store, planned)
-      return planned
+      return planner.plan()
     },
     planned: (stream, priority) => planOne({ store, apiClock, settings: () => settings }, stream, priority),
     housekeep: keepHouse,

@@ -52,7 +52,7 @@ export function archiveServes(source: FormatName): FormatName[] {
  */
 export async function backfillFromArchive(
   config: Config,
-  readRequest: ArchiveRequest,
+  request: ArchiveRequest,
   told: ArchiveTold,
   signal: AbortSignal,
 ): Promise<void> {
@@ -62,10 +62,10 @@ export async function backfillFromArchive(
   const holder = createHolder(false)
   const shipping = createShipping(config, ground, { store, holder })
   try {
-    await setClocks(store, readRequest.zones, shipping)
+    await setClocks(store, request.zones, shipping)
     await withHeartbeat({ store, clock, holder }, async () => {
-      for (const sink of readRequest.sinks)
-        await shipToSink(sink, { config, readRequest, store, shipping, told }, signal)
+      for (const sink of request.sinks)
+        await shipToSink(sink, { config, request, store, shipping, told }, signal)
     })
   } finally {
     await shipping.close()
@@ -75,30 +75,30 @@ export async function backfillFromArchive(
 
 interface Work {
   readonly config: Config
-  readonly readRequest: ArchiveRequest
+  readonly request: ArchiveRequest
   readonly store: Store
   readonly shipping: Shipping
   readonly told: ArchiveTold
 }
 
 async function shipToSink(sink: SinkConfig, work: Work, signal: AbortSignal): Promise<void> {
-  const { config, readRequest, store, shipping, told } = work
+  const { config, request, store, shipping, told } = work
   const redactor = createRedactor(config.redact)
-  for (const day of daysFrom(readRequest.from, readRequest.to))
-    for (const zone of readRequest.zones) {
+  for (const day of daysFrom(request.from, request.to))
+    for (const zone of request.zones) {
       const stream: Stream = { zone: zone.id, day, sink: sink.name }
       const job = {
         request: randomUUID(),
         stream,
         zone,
         sink: shipping.sinks.get(sink.name)!,
-        read: () => piecesOf(readRequest.source, sink.format, stream, zone, redactor),
+        read: () => piecesOf(request.source, sink.format, stream, zone, redactor),
         progressed: (shipped: number, present: number) => told.progressed(stream, shipped, present),
       }
       try {
-        if (!(await isArchived(readRequest.source, stream))) {
+        if (!(await isArchived(request.source, stream))) {
           told.settled(stream, {
-            as: (await wasEmpty(store, readRequest.source, stream)) ? 'empty' : 'absent',
+            as: (await wasEmpty(store, request.source, stream)) ? 'empty' : 'absent',
           })
           continue
         }

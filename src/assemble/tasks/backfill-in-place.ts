@@ -5,7 +5,6 @@ import { plan, type PlannedStream } from '../../domain/plan/plan.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Holder } from '../../ports/ledger.ts'
 import type { Store } from '../../ports/store.ts'
-import { recordAnswer, recordAnswers } from '../../maintenance/backfill/record-answers.ts'
 import { drain, type GivenUp } from '../../schedule/local/drain.ts'
 import { createHolder, type Ground } from '../ground.ts'
 import { createLock } from '../state.ts'
@@ -67,16 +66,13 @@ async function drainBackfills(
       others.has(each.id) && each.state === 'running' ? { ...each, state: 'paused' as const } : each,
     )
     const next = await planBackfills(backfills, store, shipping, apiClock.now)
-    await recordAnswers(store, next)
     requested = new Set(next.map(readRequestKey))
     return next
   }
 
-  async function pump(planned: PlannedStream, abort: AbortSignal): Promise<Failure | undefined> {
+  function pump(planned: PlannedStream, abort: AbortSignal): Promise<Failure | undefined> {
     // A backfill that was paused or cancelled is no longer planned: it ends with the page.
-    const failure = await shipping.pump(planned, () => requested.has(readRequestKey(planned)), abort)
-    await recordAnswer(store, planned)
-    return failure
+    return shipping.pump(planned, () => requested.has(readRequestKey(planned)), abort)
   }
 
   return drain(

@@ -35,7 +35,7 @@ export interface BackfillLook {
 /** What a person does with backfills, on the store of a configuration. All methods may throw the Failures of a store. */
 export interface BackfillDesk {
   /** Says what of the days can be read; asks the API where that is not sure. Throws `cancelled`. */
-  plan(readRequest: BackfillRequest, signal: AbortSignal): Promise<BackfillPlan>
+  plan(request: BackfillRequest, signal: AbortSignal): Promise<BackfillPlan>
   /** Makes a backfill of a plan. A process that works on the store takes it with its next plan. */
   add(plan: BackfillPlan): Promise<Backfill>
   /** All that are remembered, the oldest first. */
@@ -55,13 +55,13 @@ export async function openBackfillDesk(config: Config, options: GroundOptions): 
   const clock = systemClock
   let store = await openExistingStore(config, clock)
   return {
-    async plan(readRequest, signal) {
+    async plan(request, signal) {
       const ground = createGround(config, { ...options, logLevel: 'silent' })
       const reading = createReading(config, ground)
       const { apiClock } = ground
       const deps = { source: reading.source, store, clock, apiClock, policy: policyOf(config) }
       try {
-        return await planBackfill(readRequest, deps, signal)
+        return await planBackfill(request, deps, signal)
       } finally {
         await reading.close()
       }

@@ -82,10 +82,10 @@ interface Sums {
 }
 
 /** Ships here and now, beside whoever works on the state. Returns the exit code: 1 where something was not shipped. */
-export async function runFromArchive(config: Config, readRequest: ArchiveRequest, io: Io): Promise<number> {
+export async function runFromArchive(config: Config, request: ArchiveRequest, io: Io): Promise<number> {
   const { bad } = paintFor(io.stderr)
   const say = (text: string) => void io.stderr.write(`${text}\n`)
-  const { source, sinks, zones, from, to } = readRequest
+  const { source, sinks, zones, from, to } = request
   const range = `${counted(daysBetween(from, to) + 1, 'day')} × ${counted(zones.length, 'zone')}`
   const names = sinks.map(({ name }) => name).join(', ')
   say(`backfill of ${range} from the files of ${source.name} (${printable(source.path)}) to ${names}`)
@@ -105,7 +105,7 @@ export async function runFromArchive(config: Config, readRequest: ArchiveRequest
   }
   let isStopped = false
   try {
-    await backfillFromArchive(config, readRequest, told, io.signal)
+    await backfillFromArchive(config, request, told, io.signal)
   } catch (error) {
     if (!isFailure(error) || !io.signal.aborted) throw error
     isStopped = true

@@ -52,20 +52,18 @@ export function registerBackfill(registration: Registration): void {
     .action(async (options: BackfillOptions, command: Command) => {
       const { source } = options
       const { config } = load(command)
-      const readRequest = readRequestOf(config, options)
+      const request = requestOf(config, options)
       if (source !== undefined) {
-        exit(await runFromArchive(config, archiveRequestOf(config, source, readRequest, options), io))
+        exit(await runFromArchive(config, archiveRequestOf(config, source, request, options), io))
         return
       }
-      exit(
-        await withDesk(config, io, (desk, view) => start({ config, readRequest, desk, view, io }, options)),
-      )
+      exit(await withDesk(config, io, (desk, view) => start({ config, request, desk, view, io }, options)))
     })
   registerBackfillChanges(backfill, registration)
 }
 
 /** Throws UsageError. */
-function readRequestOf(config: Config, { from, to, zone, sink }: BackfillOptions): BackfillRequest {
+function requestOf(config: Config, { from, to, zone, sink }: BackfillOptions): BackfillRequest {
   if (from === undefined || to === undefined) {
     const missing = from === undefined ? '--from <day>' : '--to <day>'
     throw new UsageError(`required option '${missing}' not specified`)
@@ -83,17 +81,17 @@ function readRequestOf(config: Config, { from, to, zone, sink }: BackfillOptions
 
 interface Start {
   readonly config: Config
-  readonly readRequest: BackfillRequest
+  readonly request: BackfillRequest
   readonly desk: BackfillDesk
   readonly view: BackfillView
   readonly io: Io
 }
 
 async function start(
-  { config, readRequest, desk, view, io }: Start,
+  { config, request, desk, view, io }: Start,
   { watch = false }: BackfillOptions,
 ): Promise<number> {
-  const plan = await desk.plan(readRequest, io.signal)
+  const plan = await desk.plan(request, io.signal)
   for (const line of planLines(plan, paintFor(io.stderr))) view.say(line)
   if (plan.streams.every(({ state }) => state === 'left_out')) {
     view.say('nothing of it can be read')

@@ -48,25 +48,25 @@ const notBegun = 'the day has not begun yet'
  * Throws `cancelled`, and the Failures of a store.
  */
 export async function planBackfill(
-  readRequest: BackfillRequest,
+  request: BackfillRequest,
   deps: BackfillPlanDeps,
   signal: AbortSignal,
 ): Promise<BackfillPlan> {
   const checkpoints = (await deps.store?.catalogue.checkpoints()) ?? []
   for (const { stream, lastCommitAtMs } of checkpoints) {
-    const account = readRequest.zones.find(({ id }) => id === stream.zone)?.account
+    const account = request.zones.find(({ id }) => id === stream.zone)?.account
     if (account !== undefined && !deps.apiClock.isConfirmed(account))
       deps.apiClock.notBefore(account, lastCommitAtMs)
   }
   const byKey = new Map(checkpoints.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
-  const waiting = [...readRequest.zones]
+  const waiting = [...request.zones]
   const streams: Backfilled[] = []
   async function planNext(): Promise<void> {
     for (let zone = waiting.shift(); zone !== undefined; zone = waiting.shift())
-      streams.push(...(await planZone(zone, readRequest, byKey, deps, signal)))
+      streams.push(...(await planZone(zone, request, byKey, deps, signal)))
   }
   await Promise.all(Array.from({ length: askedAtOnce }, planNext))
-  return { ...readRequest, streams: streams.sort(byDayAndZone), estimate: createPageEstimate(checkpoints) }
+  return { ...request, streams: streams.sort(byDayAndZone), estimate: createPageEstimate(checkpoints) }
 }
 
 async function planZone(

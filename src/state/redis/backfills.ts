@@ -38,20 +38,17 @@ export function createBackfills(link: Link, keys: Keys): BackfillsInRedis {
     return backfills.sort((a, b) => a.createdAtMs - b.createdAtMs || compare(a.id, b.id))
   }
 
-  const own = (id: string) => [keys.meta, keys.backfills, keys.backfill(id)]
   return {
     async add({ id, createdAtMs, from, to, state, streams }) {
       const queued = streams.filter((each) => each.state === 'queued').length
-      const fields = streams.flatMap((each) => [streamKey(each.stream), textOf(each)])
+      const fields = streams.flatMap((each) => [streamKey(each.stream), backfilledText(each)])
       const head = [state, queued, createdAtMs, from, to].join(' ')
-      await link.script('add-backfill', own(id), [id, head, ...fields])
+      const own = [keys.meta, keys.backfills, keys.backfill(id)]
+      await link.script('add-backfill', own, [id, head, ...fields])
     },
     list,
     async setState(id, state) {
       return numberOf(await link.script('set-backfill', [keys.meta, keys.backfills], [id, state])) === 1
-    },
-    async settle(id, settled) {
-      await link.script('settle-backfilled', own(id), [id, streamKey(settled.stream), textOf(settled)])
     },
     async prune(madeBefore) {
       for (const { id, createdAtMs, state } of await list()) {
@@ -63,7 +60,8 @@ export function createBackfills(link: Link, keys: Keys): BackfillsInRedis {
   }
 }
 
-function textOf({ state, reason }: Backfilled): string {
+/** What the hash of a backfill keeps of one stream. */
+export function backfilledText({ state, reason }: Pick<Backfilled, 'state' | 'reason'>): string {
   return reason === undefined ? state : `${state} ${reason}`
 }
 

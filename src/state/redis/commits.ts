@@ -1,7 +1,9 @@
+import type { Checkpoint } from '../../domain/checkpoint.ts'
 import { dayMs } from '../../domain/day.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Commit } from '../../ports/ledger.ts'
 import { hashOf, deadLettersFull, refuseImpossible } from '../commit-checks.ts'
+import { backfilledText } from './backfills.ts'
 import { listOf, numberOf, textOf } from './answer.ts'
 import { deadLetterArguments, deadLetterField } from './dead-letters.ts'
 import { gapArguments } from './gaps.ts'
@@ -32,15 +34,24 @@ const hashLength = 20
 export function createCommits(limits: CommitLimits, link: Link, keys: Keys, instant: Instant) {
   return async function commit(commit: Commit): Promise<'done' | 'refused'> {
     refuseImpossible(commit)
-    const { head, checkpoint, seen, ledger, deadLetters } = keys.of(commit.next.stream)
+    const { stream, lastRequest } = commit.next
+    const { head, checkpoint, seen, ledger, deadLetters } = keys.of(stream)
     const shared = [keys.meta, keys.streams, keys.holders, keys.deadLetters, keys.gaps]
-    const all = [...shared, head, checkpoint, seen, ledger, deadLetters]
+    const asked = [keys.backfills, keys.backfill(lastRequest?.id ?? '')]
+    const all = [...shared, head, checkpoint, seen, ledger, deadLetters, ...asked]
     const args = argumentsOf(commit, limits, instant())
     const answer = listOf(await link.script('commit-page', all, args))
     const word = textOf(answer[0])
     if (word === 'full') throw deadLettersFull(numberOf(answer[1]), limits.deadLetterMaxBytes)
     return word === 'done' ? 'done' : 'refused'
   }
+}
+
+/** The backfill whose read request the stream has answered, and what that one keeps of it; empty without an answer. */
+function answerArguments({ lastRequest }: Checkpoint): Argument[] {
+  if (lastRequest === undefined) return ['', '']
+  const { id, outcome, reason } = lastRequest
+  return [id, backfilledText({ state: outcome, ...(reason !== undefined && { reason }) })]
 }
 
 function argumentsOf(commit: Commit, limits: CommitLimits, now: string): Argument[] {
@@ -60,6 +71,7 @@ function argumentsOf(commit: Commit, limits: CommitLimits, now: string): Argumen
     limits.deadLetterMaxBytes,
     chunkBytes,
     bucketBytes,
+    ...answerArguments(next),
     ...seenArguments(next.stream.day, seen),
     ...takenOut,
     deadLetters.length,

@@ -14,7 +14,6 @@ const names = [
   'remove-dead-letters',
   'rename-sink',
   'set-backfill',
-  'settle-backfilled',
   'take-stream',
 ] as const
 

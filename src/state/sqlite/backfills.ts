@@ -1,4 +1,5 @@
 import { stateAfter, type Backfill, type Backfilled, type BackfillState } from '../../domain/plan/backfill.ts'
+import type { Checkpoint } from '../../domain/checkpoint.ts'
 import type { Day } from '../../domain/day.ts'
 import type { Backfills } from '../../ports/backfills.ts'
 import { freeze } from '../freeze.ts'
@@ -51,14 +52,20 @@ export function createBackfills(database: Database): Backfills {
         noteChange(database, id)
         return true
       }),
-    settle: (id, { stream, state, reason }) =>
-      database.write(() => {
-        const sql = `UPDATE backfilled SET state = ?, reason = ?
-          WHERE backfill = ? AND zone = ? AND day = ? AND sink = ? AND state = 'queued'`
-        const { zone, day, sink } = stream
-        if (database.run(sql, state, reason ?? null, id, zone, day, sink) > 0) noteChange(database, id)
-      }),
   }
+}
+
+/** Settles the stream in the backfill that asked, if it is queued there. Inside of a write. */
+export function settleBackfilled(
+  database: Database,
+  { stream, lastRequest }: Pick<Checkpoint, 'stream' | 'lastRequest'>,
+): void {
+  if (lastRequest === undefined) return
+  const { id, outcome, reason } = lastRequest
+  const { zone, day, sink } = stream
+  const sql = `UPDATE backfilled SET state = ?, reason = ?
+    WHERE backfill = ? AND zone = ? AND day = ? AND sink = ? AND state = 'queued'`
+  if (database.run(sql, outcome, reason ?? null, id, zone, day, sink) > 0) noteChange(database, id)
 }
 
 interface Known {

@@ -1,6 +1,7 @@
 import type { Clock } from '../../ports/clock.ts'
 import type { Commit } from '../../ports/ledger.ts'
 import { hashOf, deadLettersFull, refuseImpossible } from '../commit-checks.ts'
+import { settleBackfilled } from './backfills.ts'
 import { nextChange } from './changes.ts'
 import type { Database } from './database/database.ts'
 import { addDeadLetters, allDeadLetterBytes, removeDeadLetter } from './dead-letters.ts'
@@ -26,6 +27,7 @@ export function createCommits({ deadLetterMaxBytes }: CommitLimits, database: Da
       removeSeen(database, row, commit.unsee ?? new Map())
       addSeen(database, row, commit.seen)
       insertGaps(database, commit.gaps)
+      settleBackfilled(database, next)
       const { stream: _, ...body } = next
       database.run('INSERT OR REPLACE INTO checkpoint VALUES (?, ?)', row.id, JSON.stringify(body))
       const sql =

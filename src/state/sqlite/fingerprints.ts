@@ -1,4 +1,9 @@
-import { countMinute, packFingerprints, unpackFingerprints, type MinuteCount } from '../../domain/event/seen.ts'
+import {
+  countMinute,
+  packFingerprints,
+  unpackFingerprints,
+  type MinuteCount,
+} from '../../domain/event/seen.ts'
 import type { Ledger } from '../../ports/ledger.ts'
 import type { Upkeep } from '../../ports/upkeep.ts'
 import type { Database } from './database/database.ts'

@@ -1,11 +1,18 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { Backfill } from '../../../src/domain/plan/backfill.ts'
+import type { Backfill, Backfilled } from '../../../src/domain/plan/backfill.ts'
+import type { RequestAnswer } from '../../../src/domain/read-request.ts'
 import type { Store } from '../../../src/ports/store.ts'
-import { buildStream, dayAt } from './builders.ts'
+import type { Stream } from '../../../src/domain/stream.ts'
+import { buildCheckpoint, buildCommit, buildHolder, buildStream, dayAt } from './builders.ts'
 import type { OpenedStore } from './opened-store.ts'
 
 const day = buildStream()
 const other = buildStream({ zone: 102 })
+const third = buildStream({ zone: 103 })
+
+function queuedOf(stream: Stream): Backfilled {
+  return { stream, state: 'queued' }
+}
 
 function buildBackfill(change: Partial<Backfill> = {}): Backfill {
   return {
@@ -38,13 +45,39 @@ export function backfillsContract(opened: () => OpenedStore): void {
       expect(await (await opened().reopen()).backfills.list()).toEqual([buildBackfill(), later])
     })
 
-    it('are done once no stream is queued; a settled stream stays as it is', async () => {
+    it('have a stream settled by the commit that answers their read request, once', async () => {
+      await store.backfills.add(buildBackfill({ streams: [day, third].map(queuedOf) }))
+      await store.backfills.add(buildBackfill({ id: 'b2', streams: [queuedOf(day)] }))
+      const { fence } = await store.ledger.take(day, buildHolder('h1'))
+      const answered = (basedOn: number, answer: RequestAnswer) =>
+        store.ledger.commit(
+          buildCommit(day, fence, basedOn, {
+            next: buildCheckpoint(day, basedOn + 1, { lastRequest: answer }),
+          }),
+        )
+      expect(await answered(0, { id: 'b1', outcome: 'left_out', reason: 'gone for good' })).toBe('done')
+      const settled = { stream: day, state: 'left_out', reason: 'gone for good' }
+      const [first, second] = await store.backfills.list()
+      expect(first).toMatchObject({ state: 'running', streams: [settled, queuedOf(third)] })
+      expect(second).toMatchObject({ state: 'running', streams: [queuedOf(day)] })
+
+      expect(await answered(1, { id: 'b1', outcome: 'done' })).toBe('done')
+      expect((await store.backfills.list())[0]?.streams).toContainEqual(settled)
+
+      expect(await answered(2, { id: 'b2', outcome: 'done' })).toBe('done')
+      // No backfill has this id.
+      expect(await answered(3, { id: 'once', outcome: 'done' })).toBe('done')
+      const expected = [{ state: 'running' }, { state: 'done', streams: [{ stream: day, state: 'done' }] }]
+      expect(await store.backfills.list()).toMatchObject(expected)
+      expect(await (await opened().reopen()).backfills.list()).toMatchObject(expected)
+    })
+
+    it('stay as they are when the commit is refused', async () => {
       await store.backfills.add(buildBackfill())
-      await store.backfills.settle('b1', { stream: day, state: 'left_out', reason: 'gone' })
-      await store.backfills.settle('b1', { stream: day, state: 'done' })
-      const [found] = await store.backfills.list()
-      expect(found).toMatchObject({ state: 'done' })
-      expect(found?.streams).toContainEqual({ stream: day, state: 'left_out', reason: 'gone' })
+      const { fence } = await store.ledger.take(day, buildHolder('h1'))
+      const next = buildCheckpoint(day, 1, { lastRequest: { id: 'b1', outcome: 'done' } })
+      expect(await store.ledger.commit(buildCommit(day, fence + 1, 0, { next }))).toBe('refused')
+      expect(await store.backfills.list()).toEqual([buildBackfill()])
     })
 
     it('are paused, resumed and cancelled until they have ended', async () => {

@@ -13,6 +13,8 @@
              minute -> number of full chunks (4) and the open chunk; "minute.n" -> full chunk n
     KEYS[9]  ledger of forgotten fingerprints
     KEYS[10] dead letters: event -> "bytes reason\n" and the dead letter
+    KEYS[11] backfills: id -> "change state queued …"
+    KEYS[12] streams of the backfill whose read request the stream has answered: stream -> state, and a reason
     ARGV[1]  stream
     ARGV[2]  fence
     ARGV[3]  number of the commit that this one builds on
@@ -26,8 +28,10 @@
     ARGV[11] bytes that all dead letters may take
     ARGV[12] bytes of a full chunk of seen
     ARGV[13] bytes of a full bucket of seen
-    ARGV[14] number of buckets that a minute may lie in
-    ARGV[15] number of minutes; for each: minute, fingerprints, and for each bucket: bucket, minute of the bucket
+    ARGV[14] id of that backfill; empty: no read request was answered
+    ARGV[15] what KEYS[12] keeps of the stream from then on
+    ARGV[16] number of buckets that a minute may lie in
+    ARGV[17] number of minutes; for each: minute, fingerprints, and for each bucket: bucket, minute of the bucket
              number of minutes to take out of, and these, in the same form
              number of dead letters; for each: event, reason, bytes, deadLetter
              number of gaps; for each: gap, its value
@@ -41,7 +45,7 @@ local head = redis.call('HMGET', KEYS[6], 'fence', 'commit', 'hash', 'holder')
 if head[3] == ARGV[5] then return {'done'} end
 if head[1] ~= ARGV[2] or head[2] ~= ARGV[3] then return {'refused'} end
 
-local at = 15
+local at = 17
 local function each(width, work)
   local count = tonumber(ARGV[at])
   at = at + 1
@@ -52,7 +56,7 @@ local function each(width, work)
 end
 
 -- What may be refused comes first: a script that has written cannot take it back.
-local width = 2 + 2 * tonumber(ARGV[14])
+local width = 2 + 2 * tonumber(ARGV[16])
 local seen_at = at
 each(width, function() end)
 local unseen_at = at
@@ -178,6 +182,16 @@ for name in pairs(changed) do redis.call('HSET', KEYS[8], name, buckets[name]) e
 
 at = gaps_at
 each(2, function(index) redis.call('HSETNX', KEYS[5], ARGV[index], ARGV[index + 1]) end)
+
+if ARGV[14] ~= '' and redis.call('HGET', KEYS[12], ARGV[1]) == 'queued' then
+  redis.call('HSET', KEYS[12], ARGV[1], ARGV[15])
+  local known = redis.call('HGET', KEYS[11], ARGV[14])
+  if known then
+    local state, queued, rest = string.match(known, '^%d+ (%S+) (%d+)(.*)$')
+    local change = redis.call('HINCRBY', KEYS[1], 'changes', 1)
+    redis.call('HSET', KEYS[11], ARGV[14], change .. ' ' .. state .. ' ' .. whole(tonumber(queued) - 1) .. rest)
+  end
+end
 
 redis.call('HSET', KEYS[6], 'commit', ARGV[4], 'hash', ARGV[5], 'ended', ARGV[6])
 redis.call('SET', KEYS[7], ARGV[7])
