@@ -47,7 +47,8 @@ export interface ScheduleDeps {
   readonly fail: (planned: PlannedStream, failure: Failure) => Promise<void>
   /** The gate of an account: the schedule tells it which live streams are to begin. */
   readonly gateOf: (account: string) => AccountGate
-  readonly housekeep: (signal: AbortSignal) => Promise<void>
+  /** False where it is too early for it. */
+  readonly housekeep: (signal: AbortSignal) => Promise<boolean>
   /** Takes back what stands in the sinks beyond the last commit; for processes that pump. */
   readonly reconciler: SinkReconciler
   /** Called at each turn of a loop that must keep turning. */

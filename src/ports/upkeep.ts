@@ -6,6 +6,9 @@ export interface Upkeep {
   forgetFingerprints(stream: Stream): Promise<void>
   /** Moves checkpoints, gaps and dead letters to another sink name. Throws Failure when the new name is taken. */
   renameSink(from: string, to: string): Promise<number>
-  /** Drops checkpoints that ended before `checkpointsBefore`; gaps and ended backfills made before `gapsBefore`. */
-  prune(checkpointsBefore: number, gapsBefore: number): Promise<void>
+  /**
+   * Drops checkpoints that ended before `checkpointsBefore`, and those of the streams that nobody asks for any more; gaps
+   * and ended backfills made before `gapsBefore`.
+   */
+  prune(checkpointsBefore: number, gapsBefore: number, abandoned?: readonly Stream[]): Promise<void>
 }

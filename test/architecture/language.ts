@@ -124,7 +124,8 @@ export const language: readonly Rule[] = [
     name: 'no default export',
     remedy: 'export it by its one name; only tool configuration may export a default',
     covers: (path) => inSourceOrTest(path) && !path.endsWith('.config.ts'),
-    problemsOf: ({ defaultExports }) => defaultExports.map(({ line }) => ({ what: 'exports a default', line })),
+    problemsOf: ({ defaultExports }) =>
+      defaultExports.map(({ line }) => ({ what: 'exports a default', line })),
     refuses: [
       { path: 'src/domain/x.ts', text: 'export default function x() {}' },
       { path: 'src/domain/x.ts', text: 'const x = 1\nexport { x as default }' },

@@ -2,7 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { cancelled } from '../../src/domain/failure.ts'
 import { Secret } from '../../src/domain/text/secret.ts'
 import type { Clock } from '../../src/ports/clock.ts'
-import { createShieldClient, type ShieldClient, type ShieldClientOptions } from '../../src/shield/client/client.ts'
+import {
+  createShieldClient,
+  type ShieldClient,
+  type ShieldClientOptions,
+} from '../../src/shield/client/client.ts'
 import { createPageBudget, type PageBudget } from '../../src/shield/client/page-budget.ts'
 import { createFakeClock, type FakeClock } from '../fakes/fake-clock.ts'
 import { keepInternalEvents } from '../sinks/internal-events.ts'

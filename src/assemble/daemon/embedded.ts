@@ -38,8 +38,9 @@ export async function openEmbedded(config: Config, { clock, telemetry }: Ground)
     workers: () => workersOf(lock),
     gateOf: () => undefined,
     storeTrouble: () => undefined,
-    createSchedule: ({ config: now, plan, pump, gateOf, housekeep, reconciler, turned, now: nowOf, ticks }) =>
-      createLocalSchedule({
+    createSchedule({ config: now, plan, pump, gateOf, housekeep, reconciler, turned, now: nowOf, ticks }) {
+      let isReconciled = false
+      return createLocalSchedule({
         clock,
         telemetry,
         plan: () => ticks.tick(plan),
@@ -49,12 +50,16 @@ export async function openEmbedded(config: Config, { clock, telemetry }: Ground)
         backfillStreams: () => now.workers.backfillStreams,
         heartbeat: () => store.ledger.heartbeat(holder),
         async housekeep(signal) {
-          await reconciler.reconcileAll(signal)
-          await housekeep(signal)
+          // Not once more where only the rest has to be asked again.
+          if (!isReconciled) await reconciler.reconcileAll(signal)
+          const isDone = await housekeep(signal)
+          isReconciled = !isDone
+          return isDone
         },
         turned: () => turned('schedule'),
         now: nowOf,
-      }),
+      })
+    },
     async close() {
       await closeInOrder(
         () => lock.release(),

@@ -2,6 +2,7 @@ import type { Config } from '../../config/schema/schema.ts'
 import type { RedisStateConfig } from '../../config/schema/state.ts'
 import { messageOf } from '../../domain/failure.ts'
 import { within } from '../../domain/within.ts'
+import { knownSinks } from '../../maintenance/housekeeping/rename-sink.ts'
 import { connectRedis, onConnected } from '../../redis/connection.ts'
 import { createSharedAccountGate } from '../../redis/account-gate.ts'
 import { livingProcesses, ProcessRecord } from '../../redis/process-record.ts'
@@ -85,6 +86,7 @@ export async function openFleet(
           now: deps.now,
           heartbeat: () => beat(accounts),
           housekeep: deps.housekeep,
+          removedSinks: async () => (await knownSinks(store)).filter((name) => !sinks.includes(name)),
           async settle(signal) {
             if (clock.monotonic() < reconcileAllAtMs) return await reconciler.reconcileFailed(signal)
             reconcileAllAtMs = clock.monotonic() + reconcileAllEveryMs

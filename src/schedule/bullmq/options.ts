@@ -44,8 +44,13 @@ export interface BullmqScheduleDeps {
   readonly gateOf: (account: string) => AccountGate
   /** Tells that this process lives; called every 5 s. */
   readonly heartbeat: () => Promise<void>
-  /** Work that is due now and then; called every ten minutes by the roles `scheduler` and `all`. */
-  readonly housekeep: (signal: AbortSignal) => Promise<void>
+  /**
+   * Work that is due now and then; called every ten minutes by the roles `scheduler` and `all`, and soon again where it
+   * resolves with false.
+   */
+  readonly housekeep: (signal: AbortSignal) => Promise<boolean>
+  /** Sinks that the store knows and the configuration does not name: nobody takes their jobs any more. */
+  readonly removedSinks: () => Promise<readonly string[]>
   /** Takes back what stands in the sinks beyond the last commit; called every few seconds by the roles that pump. */
   readonly settle: (signal: AbortSignal) => Promise<void>
   /** Called while ticks and streams are taken out of their queues, while Redis is away too. For `/healthz`. */

@@ -45,9 +45,10 @@ export interface QueuesOptions {
 export class Queues {
   readonly tick: Queue
   readonly #queues = new Map<string, Queue>()
+  readonly #open: (name: string) => Queue
 
   constructor({ client, keyPrefix, sinks, voice }: QueuesOptions) {
-    const open = (name: string) => {
+    this.#open = (name) => {
       const queue = new Queue(name, {
         connection: client,
         prefix: queuePrefix(keyPrefix),
@@ -57,9 +58,8 @@ export class Queues {
       queue.on('error', voice)
       return queue
     }
-    this.tick = open(tickQueue)
-    for (const name of priorities.flatMap((priority) => sinks.map((sink) => queueOf(priority, sink))))
-      this.#queues.set(name, open(name))
+    this.tick = this.#open(tickQueue)
+    for (const name of namesOf(sinks)) this.#queues.set(name, this.#open(name))
   }
 
   of(priority: Priority, sink: string): Queue {
@@ -83,6 +83,21 @@ export class Queues {
       opts: { ...jobOptions, jobId: streamKey(stream) },
     }))
     await this.of(priority, sink).addBulk(jobs)
+  }
+
+  /**
+   * Drops the jobs that wait for sinks which nobody ships to any more. A process whose configuration still names such a
+   * sink queues its streams again with its next tick. Not by `obliterate`: that pauses the queue of such a process.
+   */
+  async empty(sinks: readonly string[]): Promise<void> {
+    for (const name of namesOf(sinks)) {
+      const queue = this.#open(name)
+      try {
+        await queue.drain()
+      } finally {
+        await queue.close()
+      }
+    }
   }
 
   /** The streams (`streamKey`) that wait and that are worked on. */
@@ -110,4 +125,8 @@ export class Queues {
   async close(): Promise<void> {
     await Promise.all([this.tick, ...this.#queues.values()].map((queue) => queue.close()))
   }
+}
+
+function namesOf(sinks: readonly string[]): string[] {
+  return priorities.flatMap((priority) => sinks.map((sink) => queueOf(priority, sink)))
 }

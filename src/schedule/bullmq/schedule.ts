@@ -93,7 +93,7 @@ class Running {
   }
 
   #tick(): void {
-    const { plan, housekeep, tracing } = this.#deps
+    const { plan, housekeep, removedSinks, tracing } = this.#deps
     const trace = () => tracing?.inject()
     const ticks = new Ticks(this.#options.tickMs, {
       ...this.#deps,
@@ -118,7 +118,10 @@ class Running {
     )
     this.#workers.push({ loop: 'tick', worker })
     this.#repeat(everyMs, () => ticks.schedule())
-    this.#repeat(housekeepMs, () => housekeep(this.#signal))
+    this.#repeat(housekeepMs, async () => {
+      await this.queues.empty(await removedSinks())
+      return housekeep(this.#signal)
+    })
   }
 
   #pump(): void {
@@ -162,11 +165,12 @@ class Running {
     }
   }
 
-  #repeat(ms: number, step: () => Promise<void>): void {
+  /** A step that resolves with false is repeated soon. */
+  #repeat(ms: number, step: () => Promise<unknown>): void {
     const turn = async () => {
       while (!this.#signal.aborted) {
-        await step().catch(this.#voice)
-        await this.#deps.clock.sleep(ms, this.#signal).catch(() => undefined)
+        const isDone = await step().catch(this.#voice)
+        await this.#deps.clock.sleep(isDone === false ? everyMs : ms, this.#signal).catch(() => undefined)
       }
     }
     this.#loops.push(turn())

@@ -25,8 +25,8 @@ export interface LocalScheduleDeps {
   readonly gateOf: (account: string) => AccountGate
   /** Tells the store that this process lives. */
   readonly heartbeat: () => Promise<void>
-  /** Work that is due now and then; called every ten minutes. */
-  readonly housekeep: (signal: AbortSignal) => Promise<void>
+  /** Work that is due now and then; called every ten minutes, and soon again where it resolves with false. */
+  readonly housekeep: (signal: AbortSignal) => Promise<boolean>
   /** Called at each turn of the loop, for `/healthz`. */
   readonly turned: () => void
   readonly now: (planned: PlannedStream) => number
@@ -38,6 +38,7 @@ const shortestTurnMs = 250
 const longestTurnMs = 5_000
 const heartbeatMs = 5_000
 const housekeepMs = 600_000
+const housekeepSoonMs = 5_000
 /** After a step that failed, so that an unreachable store is no busy loop. */
 const failedMs = 1_000
 
@@ -195,12 +196,14 @@ class LocalSchedule implements Schedule {
     for (const key of this.#tried) if (!keys.has(key)) this.#tried.delete(key)
   }
 
-  async #repeat(loop: Loop, everyMs: number, step: () => Promise<void>): Promise<void> {
+  /** A step that resolves with false is repeated soon. */
+  async #repeat(loop: Loop, everyMs: number, step: () => Promise<unknown>): Promise<void> {
     const { clock, telemetry } = this.#deps
     const { signal } = this.#abort
     while (!signal.aborted) {
+      let pauseMs = everyMs
       try {
-        await step()
+        if ((await step()) === false) pauseMs = housekeepSoonMs
       } catch (error) {
         if (signal.aborted) return
         telemetry.emit(
@@ -208,7 +211,7 @@ class LocalSchedule implements Schedule {
         )
         await clock.sleep(failedMs, signal).catch(() => undefined)
       }
-      if (everyMs > 0) await clock.sleep(everyMs, signal).catch(() => undefined)
+      if (pauseMs > 0) await clock.sleep(pauseMs, signal).catch(() => undefined)
     }
   }
 }

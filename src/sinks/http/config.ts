@@ -1,5 +1,14 @@
 import * as z from 'zod'
-import { addIssue, bytes, count, duration, format, headerSecret, httpUrl, name } from '../../config/schema/fields.ts'
+import {
+  addIssue,
+  bytes,
+  count,
+  duration,
+  format,
+  headerSecret,
+  httpUrl,
+  name,
+} from '../../config/schema/fields.ts'
 import { TlsConfig } from '../../config/schema/tls.ts'
 import { headerNameError, insteadOfCredentials } from './rules.ts'
 

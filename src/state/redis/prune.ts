@@ -1,4 +1,5 @@
 import { dayOf } from '../../domain/day.ts'
+import { streamKey } from '../../domain/stream.ts'
 import type { Upkeep } from '../../ports/upkeep.ts'
 import { heardWithinMs, holderKeptMs } from '../held.ts'
 import type { BackfillsInRedis } from './backfills.ts'
@@ -27,13 +28,13 @@ export function createPruning(deps: PruneDeps): Upkeep['prune'] {
   const { link, keys, gaps, backfills, instant } = deps
 
   /** An ended stream is told by its end, one that never had a commit, or is gone, by its day. */
-  async function oldOf(stream: string, before: number): Promise<Old[]> {
+  async function oldOf(stream: string, before: number, abandoned: ReadonlySet<string>): Promise<Old[]> {
     const { head } = keys.of(streamOf(stream))
     const fields = await link.run((client) => client.hmget(head, 'fence', 'commit', 'ended'))
     const [fence, commit, ended] = fields
     const isEnded = ended !== null && ended !== undefined && Number(ended) < before
     const isForgotten = Number(commit ?? 0) === 0 && streamOf(stream).day < dayOf(before)
-    return isEnded || isForgotten ? [{ stream, fence: fence ?? '0' }] : []
+    return isEnded || isForgotten || abandoned.has(stream) ? [{ stream, fence: fence ?? '0' }] : []
   }
 
   async function drop(old: readonly Old[]): Promise<void> {
@@ -46,11 +47,14 @@ export function createPruning(deps: PruneDeps): Upkeep['prune'] {
     await link.script('drop-streams', all, [instant(), heardWithinMs, ...args])
   }
 
-  return async function prune(checkpointsBefore, gapsBefore) {
+  return async function prune(checkpointsBefore, gapsBefore, abandoned = []) {
+    const abandonedKeys = new Set(abandoned.map(streamKey))
     const streams = await link.run((client) => client.zrange(keys.streams, '0', '-1'))
     for (let from = 0; from < streams.length; from += atOnce) {
       const some = streams.slice(from, from + atOnce)
-      const old = (await Promise.all(some.map((stream) => oldOf(stream, checkpointsBefore)))).flat()
+      const old = (
+        await Promise.all(some.map((stream) => oldOf(stream, checkpointsBefore, abandonedKeys)))
+      ).flat()
       if (old.length > 0) await drop(old)
     }
     await gaps.prune(gapsBefore)

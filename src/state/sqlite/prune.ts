@@ -6,7 +6,7 @@ import { holderKeptMs } from '../held.ts'
 import { dropBackfills } from './backfills.ts'
 import { countRemoval } from './changes.ts'
 import type { Database } from './database/database.ts'
-import { keptUntil } from './streams.ts'
+import { findStream, keptUntil, type StreamRow } from './streams.ts'
 
 /** Each transaction stays small: the event loop turns between them. */
 const streamsAtOnce = 20
@@ -28,7 +28,14 @@ export function createPruning(database: Database, clock: Clock): Pruning {
     while (await database.write(() => shrink(database))) await setImmediate()
   }
   return {
-    async prune(checkpointsBefore, gapsBefore) {
+    async prune(checkpointsBefore, gapsBefore, abandoned = []) {
+      for (let from = 0; from < abandoned.length; from += streamsAtOnce) {
+        const some = abandoned.slice(from, from + streamsAtOnce)
+        await database.write(() => {
+          for (const stream of some) dropStream(database, findStream(database, stream), clock.now())
+        })
+        await setImmediate()
+      }
       let after: number | undefined = 0
       while (after !== undefined) {
         const from: number = after
@@ -46,12 +53,7 @@ export function createPruning(database: Database, clock: Clock): Pruning {
   }
 }
 
-interface OldStream {
-  id: number
-  fence: number
-  seen: number
-  holder: string | null
-}
+type OldStream = Pick<StreamRow, 'id' | 'fence' | 'seen' | 'holder'>
 
 /** Where to go on, or undefined when there is nothing left. */
 function dropStreams(database: Database, before: number, after: number, nowMs: number): number | undefined {
@@ -59,16 +61,20 @@ function dropStreams(database: Database, before: number, after: number, nowMs: n
   const sql = `SELECT id, fence, seen, holder FROM stream
     WHERE id > ? AND (ended_at < ? OR (commit_number = 0 AND day < ?)) ORDER BY id LIMIT ?`
   const rows = database.all<OldStream>(sql, after, before, dayOf(before), streamsAtOnce)
-  for (const row of rows) {
-    if (row.holder !== null && keptUntil(database, row.holder, nowMs) !== undefined) continue
-    database.run('UPDATE store SET fence_floor = max(fence_floor, ?)', row.fence)
-    database.run('INSERT INTO dropped (seen) VALUES (?)', row.seen)
-    countRemoval(database)
-    database.run('DELETE FROM minute WHERE stream = ?', row.id)
-    database.run('DELETE FROM checkpoint WHERE stream = ?', row.id)
-    database.run('DELETE FROM stream WHERE id = ?', row.id)
-  }
+  for (const row of rows) dropStream(database, row, nowMs)
   return rows.length < streamsAtOnce ? undefined : rows.at(-1)?.id
+}
+
+/** Nothing while a live holder has it. Inside of a write. */
+function dropStream(database: Database, row: OldStream | undefined, nowMs: number): void {
+  if (row === undefined) return
+  if (row.holder !== null && keptUntil(database, row.holder, nowMs) !== undefined) return
+  database.run('UPDATE store SET fence_floor = max(fence_floor, ?)', row.fence)
+  database.run('INSERT INTO dropped (seen) VALUES (?)', row.seen)
+  countRemoval(database)
+  database.run('DELETE FROM minute WHERE stream = ?', row.id)
+  database.run('DELETE FROM checkpoint WHERE stream = ?', row.id)
+  database.run('DELETE FROM stream WHERE id = ?', row.id)
 }
 
 /** False when there is nothing left to clear. */

@@ -72,6 +72,17 @@ export function pruningContract(opened: () => OpenedStore): void {
       expect(await store.catalogue.routes()).toHaveLength(1)
     })
 
+    it('drops streams that nobody asks for any more although they never ended', async () => {
+      const { fence } = await store.ledger.take(stream, one)
+      await store.ledger.commit(buildCommit(stream, fence, 0))
+      await store.upkeep.prune(0, 0, [stream, { ...stream, zone: 9 }])
+      expect(await store.catalogue.checkpoints()).toHaveLength(1)
+      await store.ledger.release(stream, fence)
+      await store.upkeep.prune(0, 0, [stream, { ...stream, zone: 9 }])
+      expect(await store.catalogue.checkpoints()).toEqual([])
+      expect((await store.ledger.take(stream, two)).fence).toBeGreaterThan(fence)
+    })
+
     it('shuts out a pump that held a dropped stream', async () => {
       const { ended, fence } = await end(1, 5)
       await store.upkeep.prune(1_000, 0)

@@ -23,7 +23,7 @@ export interface ScheduleParts {
   readonly planned: (stream: Stream, priority: Priority) => Promise<PlannedStream | undefined>
   readonly pump: Work
   readonly heartbeat: () => Promise<void>
-  readonly housekeep: (signal: AbortSignal) => Promise<void>
+  readonly housekeep: (signal: AbortSignal) => Promise<boolean>
   readonly turned: () => void
   readonly now: () => number
 }
@@ -96,7 +96,7 @@ export class World {
         this.planned().find((each) => keyOf(each.stream, each.priority) === keyOf(stream, priority)),
       pump: (planned, signal) => this.pump(planned, signal),
       heartbeat: async () => void this.heartbeats++,
-      housekeep: async () => undefined,
+      housekeep: async () => true,
       turned: () => void this.turns++,
       now: () => Date.now(),
     }

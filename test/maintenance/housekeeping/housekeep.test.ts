@@ -37,8 +37,12 @@ async function createHouse(accounts: readonly string[]) {
     apiClock,
     forgets: () => forgets,
     keep: createHousekeeping({ store: counting, apiClock, settings, keepDays: 14 }),
-    async add(daysAgo: number, isEnded = true, more: Pick<Checkpoint, 'archives'> = {}) {
-      const stream = { zone: 1, day: shiftDay(today, -daysAgo), sink: 'archive' }
+    async add(
+      daysAgo: number,
+      isEnded = true,
+      { zone = 1, sink = 'archive', ...more }: Pick<Checkpoint, 'archives'> & Partial<Stream> = {},
+    ) {
+      const stream = { zone, day: shiftDay(today, -daysAgo), sink }
       const { fence } = await store.ledger.take(stream, holder)
       const ended = { as: 'complete', atMs: at(2) - daysAgo * 24 * hourMs } as const
       const next = buildCheckpoint({ stream, commit: 1, ...more, ...(isEnded && { ended }) })
@@ -91,5 +95,49 @@ describe('housekeeping', () => {
     await house.keep(never)
     const left = (await house.store.catalogue.checkpoints()).map(({ stream }) => stream.day)
     expect(left.sort()).toEqual(kept.map(({ day }) => day).sort())
+  })
+
+  it('lets go of streams whose zone or sink left the configuration, keepDays after their day was over', async () => {
+    const house = await createHouse(['a'])
+    await house.add(18, false, { zone: 9 })
+    await house.add(18, false, { sink: 'siem' })
+    const forgotten = await house.add(8, true, { zone: 9 })
+    // Its day could be read until fourteen days ago at least.
+    await house.add(16, false, { zone: 9 })
+    house.apiClock.learn('a', 0)
+    expect(await house.keep(never)).toBe(true)
+    const left = (await house.store.catalogue.checkpoints()).map(({ stream }) => stream.day)
+    expect(left.sort()).toEqual([shiftDay(today, -16), shiftDay(today, -8)])
+    expect((await house.store.ledger.loadSeen(forgotten, [7])).size).toBe(0)
+  })
+
+  it('keeps a stream of a removed sink that a backfill is about to read', async () => {
+    const house = await createHouse(['a'])
+    const stream = await house.add(18, false, { sink: 'siem' })
+    const backfill = {
+      id: 'x',
+      createdAtMs: at(2),
+      from: stream.day,
+      to: stream.day,
+      state: 'paused',
+    } as const
+    await house.store.backfills.add({ ...backfill, streams: [{ stream, state: 'queued' }] })
+    house.apiClock.learn('a', 0)
+    await house.keep(never)
+    expect(await house.store.catalogue.checkpoints()).toHaveLength(1)
+  })
+
+  it('waits until the days that went by unread were named, which takes the checkpoints', async () => {
+    const house = await createHouse(['a'])
+    await house.add(20)
+    const route = { zone: 1, sink: 'archive', firstDay: shiftDay(today, -30) }
+    await house.store.catalogue.rememberRoutes([{ ...route, plannedAtMs: at(2) - 20 * 24 * hourMs }])
+    expect(await house.keep(never)).toBe(false)
+    house.apiClock.learn('a', 0)
+    expect(await house.keep(never)).toBe(false)
+    expect(await house.store.catalogue.checkpoints()).toHaveLength(1)
+    await house.store.catalogue.rememberRoutes([{ ...route, plannedAtMs: at(2) }])
+    expect(await house.keep(never)).toBe(true)
+    expect(await house.store.catalogue.checkpoints()).toEqual([])
   })
 })

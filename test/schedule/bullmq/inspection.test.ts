@@ -49,7 +49,8 @@ async function started(
       },
       now: () => Date.now(),
       heartbeat: async () => undefined,
-      housekeep: async () => undefined,
+      housekeep: async () => true,
+      removedSinks: async () => [],
       settle: async () => undefined,
       turned: noProblem,
       ...deps,
@@ -89,6 +90,26 @@ describe.skipIf(!redisAvailable())('what can be seen of a fleet', () => {
     await started(redis, { role: 'scheduler' }, { tracing })
     await waitFor(() => carried.length >= 2, { what: 'both pumps' })
     expect(carried).toContainEqual({ traceparent })
+  })
+
+  it('drops the jobs of sinks that left the configuration', async () => {
+    const redis = await useRedis()
+    const { keyPrefix } = redis
+    const client = connected(redis.url)
+    const queues = new Queues({ client, keyPrefix, sinks: ['siem', 'old'], voice: noProblem })
+    const stream = { ...streamOf(1), sink: 'old' }
+    await queues.add('live', 'siem', [{ stream: { ...stream, sink: 'siem' }, reason: 'due' }])
+    await queues.add('live', 'old', [{ stream, reason: 'due' }])
+    await queues.add('backfill', 'old', [{ stream, reason: 'due' }])
+    await started(redis, { role: 'scheduler' }, { removedSinks: async () => ['old'] })
+    const waiting = async (priority: 'live' | 'backfill') =>
+      (await queues.idsOf(priority, 'old')).waiting.size
+    await waitFor(async () => (await waiting('live')) + (await waiting('backfill')) === 0, {
+      what: 'the jobs to go',
+    })
+    expect(await queues.of('live', 'old').isPaused()).toBe(false)
+    expect((await queues.idsOf('live', 'siem')).waiting.size).toBe(1)
+    await queues.close()
   })
 
   it('drops jobs that hold nonsense or name what is not planned, with a line, and works on', async () => {

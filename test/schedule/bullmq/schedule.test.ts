@@ -13,7 +13,7 @@ describe.skipIf(!redisAvailable())('with a Redis', () => {
     parts.useGates(sharedGates(connected(url), keyPrefix))
     return new BullmqSchedule(
       { connection: serversAt(url), keyPrefix, role: 'all', sinks, streams, backfillStreams, tickMs: 500 },
-      { ...parts, settle: async () => undefined, fail: async () => undefined },
+      { ...parts, removedSinks: async () => [], settle: async () => undefined, fail: async () => undefined },
     )
   })
 })

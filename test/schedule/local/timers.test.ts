@@ -10,11 +10,19 @@ interface Watched {
   turns: number
   heartbeats: number
   housekeeps: number
+  /** Housekeeping is to be asked again. */
+  isTooEarly: boolean
   heartbeat: () => Promise<void>
 }
 
 function createWatched(workshop: Workshop, streams = 3, backfillStreams = 1) {
-  const watched: Watched = { turns: 0, heartbeats: 0, housekeeps: 0, heartbeat: async () => undefined }
+  const watched: Watched = {
+    turns: 0,
+    heartbeats: 0,
+    housekeeps: 0,
+    isTooEarly: false,
+    heartbeat: async () => undefined,
+  }
   const gate = createAccountGate({ account: 'main', maxRequestsPerSecond: null }, workshop.clock)
   const schedule = createLocalSchedule({
     clock: workshop.clock,
@@ -28,7 +36,10 @@ function createWatched(workshop: Workshop, streams = 3, backfillStreams = 1) {
       watched.heartbeats++
       await watched.heartbeat()
     },
-    housekeep: async () => void watched.housekeeps++,
+    housekeep: async () => {
+      watched.housekeeps++
+      return !watched.isTooEarly
+    },
     turned: () => void watched.turns++,
     now: () => workshop.clock.now(),
   })
@@ -89,6 +100,21 @@ describe('the timers of the local schedule', () => {
     expect(watched.turns).toBeGreaterThan(30)
     expect(watched.heartbeats).toBeGreaterThan(10)
     expect(workshop.begun).toEqual(['1', '2', '3'])
+    await schedule.stop()
+  })
+
+  it('ask for housekeeping again soon where it was too early for it, else every ten minutes', async () => {
+    const workshop = createWorkshop()
+    const { schedule, watched } = createWatched(workshop)
+    watched.isTooEarly = true
+    await schedule.start()
+    await passTime(workshop, 20_000)
+    expect(watched.housekeeps).toBeGreaterThan(2)
+    watched.isTooEarly = false
+    await passTime(workshop, 10_000)
+    const before = watched.housekeeps
+    await passTime(workshop, 60_000)
+    expect(watched.housekeeps).toBe(before)
     await schedule.stop()
   })
 
