@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { Failure } from '../../src/domain/failure.ts'
 import type { Schedule } from '../../src/ports/schedule.ts'
 import { systemClock } from '../../src/clock.ts'
@@ -7,9 +7,9 @@ import { fairnessContract } from './schedule/fairness.contract.ts'
 import { untilAborted } from './schedule/until-aborted.ts'
 import { World, type ScheduleParts } from './schedule/world.ts'
 
-/** What every schedule owes to the streams and to whoever stops it. */
+/** What every schedule owes to the streams and to whoever stops it. The tests mostly wait, so they wait side by side. */
 export function scheduleContract(name: string, create: (parts: ScheduleParts) => Promise<Schedule>): void {
-  describe(`a schedule: ${name}`, () => {
+  describe(`a schedule: ${name}`, { concurrent: true }, () => {
     const world = (): World => new World()
     const opened: Schedule[] = []
 
@@ -19,8 +19,8 @@ export function scheduleContract(name: string, create: (parts: ScheduleParts) =>
       await schedule.start()
       return schedule
     }
-    afterEach(async () => {
-      for (const schedule of opened.splice(0)) await schedule.stop()
+    afterAll(async () => {
+      await Promise.all(opened.map((schedule) => schedule.stop()))
     })
 
     it('pumps what is due, and leaves alone what is not', async () => {
@@ -54,7 +54,7 @@ export function scheduleContract(name: string, create: (parts: ScheduleParts) =>
         return undefined
       }
       await started(of, 3)
-      await waitFor(() => of.ended.length > 40, { what: 'forty pumps', timeoutMs: 20_000 })
+      await waitFor(() => of.ended.length > 40, { what: 'forty pumps' })
       expect(of.mostAtOnce).toBe(3)
       expect(of.mostOfOne).toBe(1)
       // Fair: no stream has waited while another one was pumped again and again.
@@ -88,7 +88,6 @@ export function scheduleContract(name: string, create: (parts: ScheduleParts) =>
       await started(of)
       await waitFor(() => of.ended.filter((key) => key === 'live 1').length === 2, {
         what: 'a second try',
-        timeoutMs: 20_000,
       })
       expect(of.ended).toEqual(expect.arrayContaining(['live 2', 'live 3']))
       expect(of.internalEvents).toContainEqual(
@@ -105,7 +104,7 @@ export function scheduleContract(name: string, create: (parts: ScheduleParts) =>
       await waitFor(() => of.internalEvents.some(({ name }) => name === 'TickFailed'), { what: 'the line' })
       expect(of.begun).toEqual([])
       of.planFails = false
-      await waitFor(() => of.ended.length === 1, { what: 'the pump', timeoutMs: 20_000 })
+      await waitFor(() => of.ended.length === 1, { what: 'the pump' })
     })
 
     fairnessContract(started)
@@ -132,7 +131,7 @@ export function scheduleContract(name: string, create: (parts: ScheduleParts) =>
       await started(of)
       await waitFor(() => of.heartbeats > 0 && of.turns > 1, { what: 'turns' })
       const turns = of.turns
-      await waitFor(() => of.turns > turns, { what: 'another turn', timeoutMs: 15_000 })
+      await waitFor(() => of.turns > turns, { what: 'another turn' })
     })
 
     it('ends what runs when it is stopped, and begins nothing more', async () => {

@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { Failure } from '../../../src/domain/failure.ts'
 import type { Schedule } from '../../../src/ports/schedule.ts'
@@ -13,7 +13,7 @@ type Start = (of: World, streams?: number, backfillStreams?: number) => Promise<
 export function fairnessContract(started: Start): void {
   const world = (): World => new World()
 
-  it('keeps places for backfills, which hold up nothing live', async () => {
+  it('keeps places for backfills, which hold up nothing live', async ({ onTestFinished }) => {
     const of = world()
     of.add('backfill', [11, 12, 13, 14, 15])
     const stop = new AbortController()
@@ -38,7 +38,7 @@ export function fairnessContract(started: Start): void {
     const gaveWay: unknown[] = []
     of.work = async (planned, signal) => {
       const { stream, priority } = planned
-      if (priority === 'live') await systemClock.sleep(4_000, signal)
+      if (priority === 'live') await waitFor(() => gaveWay.length > 0, { what: 'the backfill to give way' })
       else
         for (;;) {
           await of.enter(planned, signal).catch((error: unknown) => {
@@ -54,13 +54,13 @@ export function fairnessContract(started: Start): void {
     await started(of, 1, 1)
     await waitFor(() => of.begun.length === 1, { what: 'the backfill' })
     of.add('live', [1, 2])
-    await waitFor(() => gaveWay.length > 0, { what: 'the backfill to give way', timeoutMs: 15_000 })
+    await waitFor(() => gaveWay.length > 0, { what: 'the backfill to give way' })
     expect(gaveWay).toMatchObject([{ kind: 'cancelled', code: 'gave_way' }])
-    await waitFor(() => of.ended.length === 3, { what: 'all', timeoutMs: 20_000 })
+    await waitFor(() => of.ended.length === 3, { what: 'all' })
     expect(of.internalEvents).toEqual([])
   })
 
-  it('leaves places to the others where a sink hangs, in both priorities', async () => {
+  it('leaves places to the others where a sink hangs, in both priorities', async ({ onTestFinished }) => {
     const of = world()
     of.sinkOf = (zone) => (zone > 100 ? 'slow' : 'archive')
     of.sinks = ['archive', 'slow']
@@ -85,7 +85,6 @@ export function fairnessContract(started: Start): void {
       of.begun.filter((key) => new RegExp(`^${priority} 1..$`).test(key)).length
     await waitFor(() => of.ended.length >= 20, {
       what: 'twenty pumps of the other sink',
-      timeoutMs: 20_000,
     })
     expect(slow('live')).toBe(2)
     expect(new Set(of.ended).size).toBe(6)
@@ -128,7 +127,6 @@ export function fairnessContract(started: Start): void {
     await started(of, 4, 2)
     await waitFor(() => of.ended.filter((key) => key.startsWith('backfill')).length === 4, {
       what: 'the backfills',
-      timeoutMs: 20_000,
     })
     expect(new Set(of.begun.filter((key) => key.startsWith('live'))).size).toBe(2)
   })
@@ -141,7 +139,7 @@ export function fairnessContract(started: Start): void {
       return stream.zone === 1 ? new Failure('retry', 'network', 'written down') : undefined
     }
     await started(of, 2)
-    await waitFor(() => of.ended.length > 20, { what: 'the others', timeoutMs: 20_000 })
+    await waitFor(() => of.ended.length > 8, { what: 'the others' })
     expect(of.ended.filter((key) => key === 'live 1')).toHaveLength(1)
   })
 
@@ -194,7 +192,7 @@ export function fairnessContract(started: Start): void {
       return undefined
     }
     await started(of, 2, 2)
-    await waitFor(() => of.ended.length > 8 && pages.main > 20, { what: 'both', timeoutMs: 20_000 })
+    await waitFor(() => of.ended.length > 8 && pages.main > 20, { what: 'both' })
     expect(pages.busy).toBe(0)
   })
 }

@@ -56,11 +56,7 @@ const schedule = new BullmqSchedule(
   },
 )
 process.once('SIGTERM', () => {
-  const began = performance.now()
-  void schedule.stop().then(() => {
-    say(`stopped after ${Math.round(performance.now() - began)} ms`)
-    process.exit(0)
-  })
+  void schedule.stop().then(() => process.exit(0))
 })
 await schedule.start()
 say('started')

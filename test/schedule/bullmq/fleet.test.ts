@@ -19,7 +19,7 @@ describe.skipIf(!redisAvailable())('a fleet of processes', () => {
         const entries = await fleet.world.log()
         return entries.filter(({ what }) => what === 'end').length >= 150 && entries
       },
-      { what: '150 pumps', timeoutMs: 40_000 },
+      { what: '150 pumps' },
     )
     expect(overlaps(log)).toEqual([])
     expect(new Set(log.map(({ zone }) => zone)).size).toBe(20)
@@ -30,8 +30,9 @@ describe.skipIf(!redisAvailable())('a fleet of processes', () => {
     for (const child of children) expect(child.stdout()).not.toMatch(/(Tick|Pump|Queue|Upkeep)Failed/)
   })
 
-  it('hands the work of a stopped worker to another one at once, within seconds also where a pump hangs', async () => {
-    const fleet = fleetAt(await useRedis(), { pages: 1_000, pageMs: 20, streams: 2 })
+  it('hands the work of a stopped worker to another one at once, also where a pump hangs', async () => {
+    // No lock runs out meanwhile.
+    const fleet = fleetAt(await useRedis(), { pages: 1_000, pageMs: 20, streams: 2, lockMs: 3_600_000 })
     await fleet.world.add('live', [1, 2])
     await fleet.start({ role: 'scheduler' })
     const first = await fleet.start({ hanging: [2] })
@@ -43,10 +44,7 @@ describe.skipIf(!redisAvailable())('a fleet of processes', () => {
     const second = await fleet.start()
     const exit = await first.kill('SIGTERM')
     expect(exit?.code).toBe(0)
-    const [, ms] = await first.waitForLine(/^stopped after (\d+) ms$/)
-    expect(Number(ms)).toBeLessThan(5_000)
-    // Long before any lock runs out.
-    await waitFor(() => begun(second.pid), { what: 'both pumps in the other worker', timeoutMs: 8_000 })
+    await waitFor(() => begun(second.pid), { what: 'both pumps in the other worker' })
     expect(overlaps(await fleet.world.log(), [first.pid])).toEqual([])
     await second.kill('SIGTERM')
   })

@@ -7,14 +7,18 @@ import { overlaps, type Entry } from './fleet-world.ts'
 const pagesOf = (log: readonly Entry[], pid: number) =>
   log.filter((entry) => entry.pid === pid && entry.what === 'page').length
 
-function untilPages(fleet: Fleet, pid: number, timeoutMs = 10_000): Promise<unknown> {
+/** What the product promises; a bound of its own. */
+const takeoverMs = 60_000
+
+function untilPages(fleet: Fleet, pid: number, timeoutMs?: number): Promise<unknown> {
   const what = `pages of process ${pid}`
-  return waitFor(async () => pagesOf(await fleet.world.log(), pid) > 3, { what, timeoutMs })
+  const bound = timeoutMs === undefined ? {} : { timeoutMs }
+  return waitFor(async () => pagesOf(await fleet.world.log(), pid) > 3, { what, ...bound })
 }
 
 // Each has keys of its own, and mostly waits.
 describe.skipIf(!redisAvailable())('a worker', { concurrent: true }, () => {
-  it('that is killed is taken over within a minute', { timeout: 120_000 }, async () => {
+  it('that is killed is taken over within a minute', async () => {
     // Under the locks that ship, not under shorter ones.
     const fleet = fleetAt(await useRedis(), { pages: 100_000, pageMs: 100 })
     await fleet.world.add('live', [1, 2])
@@ -23,7 +27,7 @@ describe.skipIf(!redisAvailable())('a worker', { concurrent: true }, () => {
     await untilPages(fleet, first.pid)
     const second = await fleet.start()
     await first.kill('SIGKILL')
-    await untilPages(fleet, second.pid, 60_000)
+    await untilPages(fleet, second.pid, takeoverMs)
     expect(overlaps(await fleet.world.log(), [first.pid])).toEqual([])
     await Promise.all([second.kill('SIGTERM'), scheduler.kill('SIGTERM')])
   })
@@ -36,7 +40,7 @@ describe.skipIf(!redisAvailable())('a worker', { concurrent: true }, () => {
     await untilPages(fleet, first.pid)
     const second = await fleet.start()
     await first.kill('SIGSTOP')
-    await untilPages(fleet, second.pid, 20_000)
+    await untilPages(fleet, second.pid)
     const before = pagesOf(await fleet.world.log(), first.pid)
     await first.kill('SIGCONT')
     await waitFor(
@@ -70,7 +74,7 @@ describe.skipIf(!redisAvailable())('a worker', { concurrent: true }, () => {
         const later = (await fleet.world.log()).slice(before)
         return new Set(later.filter(({ what }) => what === 'end').map(({ zone }) => zone)).size === 3
       },
-      { what: 'pumps of all streams', timeoutMs: 20_000 },
+      { what: 'pumps of all streams' },
     )
     await second.kill('SIGTERM')
   })
@@ -86,11 +90,11 @@ describe.skipIf(!redisAvailable())('a stream whose page kills its process', () =
       (await fleet.world.log()).some((entry) => entry.pid === pid && entry.zone === 13)
     for (let worker = 0; worker < 2; worker++) {
       const { pid } = await fleet.start()
-      await waitFor(died(pid), { what: `the end of worker ${worker}`, timeoutMs: 20_000 })
+      await waitFor(died(pid), { what: `the end of worker ${worker}` })
     }
     // The stream is told, and is not begun by this one.
     const third = await fleet.start({ restMs: 3_600_000 })
-    await third.waitForLine(/^failed 13 crashed$/, 20_000)
+    await third.waitForLine(/^failed 13 crashed$/)
     await fleet.world.add('live', [1, 2, 3])
     const ended = async () => (await fleet.world.log()).filter(({ what }) => what === 'end')
     await waitFor(async () => (await ended()).length === 3, { what: 'the other streams' })

@@ -104,7 +104,6 @@ describe('the stdout sink', () => {
     const results = deliveries.map((opened) => opened.deliver(events, stop.signal))
     await expect.poll(() => stalled.stdin.writableLength).toBeGreaterThan(0)
     expect(stalled.stdin.writableLength).toBeLessThan(1_100_000)
-    const startedMs = performance.now()
     stop.abort()
     for (const result of results) await expect(result).rejects.toMatchObject({ kind: 'cancelled' })
     const again = new AbortController()
@@ -112,9 +111,9 @@ describe('the stdout sink', () => {
     again.abort()
     await expect(after).rejects.toMatchObject({ kind: 'cancelled' })
     expect(stalled.stdin.writableLength).toBeLessThan(1_100_000)
+    // The reader never reads on, so nothing of this waits for it.
     await sink.close()
     await sink.close()
-    expect(performance.now() - startedMs).toBeLessThan(5_000)
   })
 
   it('tears no line when a waiting delivery is aborted', async () => {
