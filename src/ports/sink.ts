@@ -77,6 +77,6 @@ export interface OpenStream {
    * sinks, which take it back first.
    */
   deliver(events: readonly Event[], signal: AbortSignal): Promise<Delivery>
-  /** Lets go of the stream. Safe twice. */
+  /** Lets go of the stream. Safe twice; never rejects. */
   close(): Promise<void>
 }

@@ -1,3 +1,5 @@
+import { answerRequest } from '../domain/answer-request.ts'
+import { Failure } from '../domain/failure.ts'
 import type { Stream } from '../domain/stream.ts'
 import type { Ledger } from '../ports/ledger.ts'
 import type { Session } from './session.ts'
@@ -8,6 +10,20 @@ export const shippedUnknown =
 /** Only streams that have ended lose their deduplication index. */
 export async function isIndexDropped({ job, deps, checkpoint }: Session): Promise<boolean> {
   return checkpoint().ended !== undefined && (await isForgotten(job.stream, deps.store.ledger))
+}
+
+/**
+ * Refuses to scan a stream, whoever asks: the scan would deliver again what was delivered. A read request is answered
+ * so. Resolves with the failure.
+ */
+export async function refuseScan({ job, checkpoint, commit }: Session): Promise<Failure | undefined> {
+  const { readRequest, priority } = job
+  const failure = new Failure('refuse', 'index_dropped', shippedUnknown)
+  if (readRequest === undefined) return failure
+  const answer = { id: readRequest.id, outcome: 'left_out', reason: shippedUnknown } as const
+  await commit(answerRequest(checkpoint(), answer))
+  // `run --once` asks for all planned days, and this one was read to its end.
+  return priority === 'live' ? undefined : failure
 }
 
 /** Fingerprints of a day go when it should no longer be readable; counts stay. All go at once, so one minute tells. */

@@ -52,6 +52,7 @@ export interface Session<Job = PumpJob> {
   /** Where pages come from, each one in a span. */
   readonly source: Source
   readonly checkpoint: () => Checkpoint
+  readonly storeId: string
   /** The API's clock for the stream's account. */
   readonly now: () => number
   /** Rejects with `fence_lost` when another pump took the stream over. */
@@ -71,7 +72,7 @@ export interface CommitExtras {
 export function createSession<Job extends Omit<PumpJob, 'sink'>>(
   job: Job,
   deps: PumpDeps,
-  taken: { fence: number; checkpoint: Checkpoint },
+  taken: { fence: number; storeId: string; checkpoint: Checkpoint },
 ): Session<Job> {
   let held = taken.checkpoint
   const facts = spanFacts(job)
@@ -82,6 +83,7 @@ export function createSession<Job extends Omit<PumpJob, 'sink'>>(
     policy: deps.policy(),
     source: tracedSource(facts, deps),
     checkpoint: () => held,
+    storeId: taken.storeId,
     now,
     async confirm() {
       if (!(await deps.store.ledger.holds(job.stream, taken.fence))) throw fenceLost()

@@ -3,6 +3,7 @@ import { dayOf, endOf as endOfDay, shiftDay, startOf } from '../../src/domain/da
 import { clockArguments } from '../entry/shifted-clock.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { stores, zone, type CrashWorld } from './crash-world.ts'
+import { thaw } from './thaw.ts'
 import { logged } from './workplace.ts'
 
 const today = dayOf(Date.now())
@@ -11,6 +12,7 @@ const tomorrow = shiftDay(today, 1)
 /** One process at that offset to this host's clock, ended or held as told. Returns what it said. */
 async function ship(world: CrashWorld, offsetMs: number, ...args: readonly string[]): Promise<string> {
   const child = world.start(['--once', ...args, ...clockArguments({ offsetMs })])
+  await waitFor(() => !child.isRunning(), { what: () => `its end: ${child.stderr().slice(-2000)}` })
   const end = await child.exited
   const expected = args.includes('--kill') ? { code: null, signal: 'SIGKILL' } : { code: 0, signal: null }
   expect(end, child.stderr().slice(-2000)).toEqual(expected)
@@ -42,9 +44,11 @@ describe.for(stores.filter(({ isThere }) => isThere))('around midnight over $sto
     days.push(tomorrow)
     world.append([tomorrow])
     appendLate()
-    await frozen.kill('SIGCONT')
+    await thaw(frozen)
     // The oldest day became unreadable meanwhile; there was nothing new in it.
-    await frozen.exited
+    await waitFor(() => !frozen.isRunning(), {
+      what: () => `the end of what was frozen: ${frozen.stderr().slice(-2000)}`,
+    })
     await world.bury()
     const afterMs = startOf(tomorrow) + 2_000 - begunMs
     for (const moment of ['before:rotation:1', 'before:commit@archive:1', 'amid:commit@siem:1']) {

@@ -3,6 +3,7 @@ import { waitFor } from '../setup/wait-for.ts'
 import { redisServerAvailable } from '../setup/redis.ts'
 import type { TestProcess } from '../setup/processes.ts'
 import { drained, endAt, isLong, killed, nextRound, stopped } from './crash-matrix.ts'
+import { thaw } from './thaw.ts'
 import { redisWorld } from './crash-world.ts'
 
 const timeout = 600_000
@@ -46,7 +47,7 @@ describe.skipIf(!redisServerAvailable())('over Redis', () => {
       const other = world.start(['--once'])
       expect(await other.exited, other.stderr()).toEqual({ code: 0, signal: null })
       repeated += world.repeated()
-      await child.kill('SIGCONT')
+      await thaw(child)
       // It has lost the streams that it was on, says so, and leaves what it wrote for the next one to take back.
       await waitFor(() => isThrough(child), {
         what: () => `the end of its round: ${child.stderr().slice(-2000)}`,

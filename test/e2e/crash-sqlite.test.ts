@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { waitFor } from '../setup/wait-for.ts'
 import { drained, endAt, isLong, killed, nextRound, stopped } from './crash-matrix.ts'
+import { thaw } from './thaw.ts'
 import { crashWorld } from './crash-world.ts'
 
 const timeout = 600_000
@@ -18,7 +19,7 @@ test('stopped at steps, and frozen and thawed there: the same', { timeout }, asy
     const child = world.start(['--rounds', '--freeze', moment])
     await nextRound(world, child, 'stops')
     await child.waitForLine(/^frozen$/)
-    await child.kill('SIGCONT')
+    await thaw(child)
     const rounds = () => child.stderr().match(/^drained$/gm)?.length
     await waitFor(() => rounds() === 2, { what: () => `the second round: ${child.stderr().slice(-2000)}` })
     world.expectWhole(`frozen ${moment}`)

@@ -16,6 +16,7 @@ import {
   type Fleet,
   type Member,
 } from './fleet.ts'
+import { thaw } from './thaw.ts'
 import { partsBelow } from './shipped.ts'
 
 /** Who asked last for each stream that was not read to its end yet. */
@@ -118,7 +119,7 @@ describe.skipIf(!redisServerAvailable())('of a scheduler and some workers', { co
     for (const { committed } of await all.checkpoints())
       for (const committedPart of committed) committedBytes += committedPart.bytes
     expect(bytes).toBeGreaterThan(committedBytes)
-    await frozen.kill('SIGCONT')
+    await thaw(frozen)
     await untilWhole(all)
     await frozen.kill('SIGTERM')
     await stopAll(all)

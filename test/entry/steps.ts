@@ -57,13 +57,14 @@ export function failAt(deadline: Deadline | undefined, code: string): Passing {
   }
 }
 
-/** Holds the whole process still at the deadline, until somebody sends it SIGCONT. */
+/** Holds the whole process still at the deadline, until `thaw` sends it SIGCONT. */
 export function freezeAt(deadline: Deadline | undefined): Passing {
   return atDeadline(deadline, () => {
     process.stderr.write('frozen\n')
     process.kill(process.pid, 'SIGSTOP')
     // Threads stop a moment later than they are told; what follows the step is to come after the thaw.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)
+    process.stderr.write('thawed\n')
   })
 }
 

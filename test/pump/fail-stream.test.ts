@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { Failure } from '../../src/domain/failure.ts'
 import { unknownOrdering } from '../../src/domain/scan/ordering.ts'
-import { failStream } from '../../src/pump/pump-stream.ts'
+import { failStream } from '../../src/pump/write-failure.ts'
 import { stream } from '../domain/builders.ts'
 import { createStage, eventAt, listingOf, zone } from './stage.ts'
 

@@ -7,9 +7,9 @@ import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import type { AnySink } from '../../ports/sink.ts'
 import { ArchiveSource, pagesOf, type ArchivedPiece, type Unreadable } from './archive-source.ts'
 import { beginAnew } from '../begin-anew.ts'
-import { withStream } from '../../pump/hold-stream.ts'
+import { takeStream } from '../../pump/take-stream.ts'
 import { isIndexDropped, shippedUnknown } from '../../pump/index-dropped.ts'
-import { patiently } from '../../pump/retry-while-held.ts'
+import { patiently } from '../retry-while-held.ts'
 import { pumpStream } from '../../pump/pump-stream.ts'
 import { createSeenWindow } from '../../pump/seen-window.ts'
 import { serveRequest } from '../serve-request.ts'
@@ -54,7 +54,10 @@ export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: Abo
     readRequest,
     mayGoOn: () => false,
   }
-  const prepare = () => withStream(held, deps, (session) => begin(session, readRequest.id))
+  async function prepare(): ReturnType<typeof begin> {
+    await using session = await takeStream(held, deps)
+    return await begin(session, readRequest.id)
+  }
   if ((await patiently(prepare, deps, signal)) === 'index dropped') return compareCounts(job, deps)
   const source = new ArchiveSource(job.read, deps.clock)
   const tally = createTally()

@@ -8,8 +8,8 @@ import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import type { FilesLooked } from './audit-files.ts'
 import type { PartReport } from './audit-report.ts'
 import type { DayListing } from './day-listing.ts'
-import { withStream } from '../../pump/hold-stream.ts'
-import { patiently } from '../../pump/retry-while-held.ts'
+import { takeStream } from '../../pump/take-stream.ts'
+import { patiently } from '../retry-while-held.ts'
 import { createSeenWindow, type Sighting } from '../../pump/seen-window.ts'
 import type { PumpDeps, Session } from '../../pump/session.ts'
 
@@ -39,8 +39,11 @@ export function repairFiles(
   signal: AbortSignal,
 ): Promise<FilesRepaired> {
   const job = { stream, zone, priority: 'backfill', ordering: unknownOrdering, mayGoOn: () => false } as const
-  const correct = (session: Session<unknown>) => correctStream(session, stream, looked, listing)
-  return patiently(() => withStream(job, deps, correct), deps, signal)
+  async function repair(): Promise<FilesRepaired> {
+    await using session = await takeStream(job, deps)
+    return await correctStream(session, stream, looked, listing)
+  }
+  return patiently(repair, deps, signal)
 }
 
 async function correctStream(

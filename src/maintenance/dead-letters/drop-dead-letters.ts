@@ -4,10 +4,10 @@ import { cancelled } from '../../domain/failure.ts'
 import { settleDeadLetters } from '../../domain/scan/progress.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
 import { unknownOrdering } from '../../domain/scan/ordering.ts'
-import { withStream } from '../../pump/hold-stream.ts'
-import { patiently } from '../../pump/retry-while-held.ts'
+import { takeStream, type TakeJob } from '../../pump/take-stream.ts'
+import { patiently } from '../retry-while-held.ts'
 import { keyOf } from './replay-page.ts'
-import type { PumpDeps, Session } from '../../pump/session.ts'
+import type { PumpDeps } from '../../pump/session.ts'
 
 export type DroppedCounts = Map<RefusalReason, number>
 
@@ -33,23 +33,18 @@ export async function dropDeadLetters(
   for (let from = 0; from < keys.length; from += deadLettersAtOnce) {
     if (signal.aborted) throw cancelled(signal.reason)
     const some = keys.slice(from, from + deadLettersAtOnce)
-    const drop = isKnown
-      ? () => withStream(job, deps, (session) => dropSome(session, some))
-      : () => removeSome(stream, some, deps)
+    const drop = () => (isKnown ? dropSome(job, some, deps) : removeSome(stream, some, deps))
     const counts = await patiently(drop, deps, signal)
     for (const [reason, count] of counts) dropped.set(reason, (dropped.get(reason) ?? 0) + count)
   }
   return dropped
 }
 
-async function dropSome(
-  session: Session<{ readonly stream: Stream }>,
-  keys: readonly Identity[],
-): Promise<DroppedCounts> {
-  const { deps, job, checkpoint } = session
+async function dropSome(job: TakeJob, keys: readonly Identity[], deps: PumpDeps): Promise<DroppedCounts> {
+  await using session = await takeStream(job, deps)
   const deadLetters = await deps.store.deadLetters.read(job.stream, keys)
   if (deadLetters.length === 0) return countsOf(deadLetters)
-  await session.commit(settleDeadLetters(checkpoint(), { dropped: deadLetters.length }), {
+  await session.commit(settleDeadLetters(session.checkpoint(), { dropped: deadLetters.length }), {
     removedDeadLetters: deadLetters.map(keyOf),
   })
   return countsOf(deadLetters)

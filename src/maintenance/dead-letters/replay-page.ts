@@ -6,7 +6,7 @@ import { mergeCommitted } from '../../domain/event/committed-parts.ts'
 import { restoreEvent } from '../../domain/event/stored-event.ts'
 import { commitDelivery, type Change, type Outcome } from '../../pump/commit-delivery.ts'
 import type { Session } from '../../pump/session.ts'
-import type { SinkTarget } from '../../pump/hold-stream.ts'
+import type { SinkTarget } from '../../pump/open-sink.ts'
 
 /** What became of one page of dead letters. */
 export interface ReplayedPage {

@@ -5,8 +5,9 @@ import { isReadable } from '../../domain/plan/stream-state.ts'
 import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import type { AnySink } from '../../ports/sink.ts'
 import { beginAnew } from '../begin-anew.ts'
-import { withSink, withStream } from '../../pump/hold-stream.ts'
-import { patiently } from '../../pump/retry-while-held.ts'
+import { openSink } from '../../pump/open-sink.ts'
+import { takeStream } from '../../pump/take-stream.ts'
+import { patiently } from '../retry-while-held.ts'
 import { replayPage, type ReplayedPage } from './replay-page.ts'
 import type { PumpDeps, PumpJob } from '../../pump/session.ts'
 
@@ -45,14 +46,13 @@ export async function replayStream(job: ReplayJob, deps: PumpDeps, signal: Abort
     if (signal.aborted) throw cancelled(signal.reason)
     const rest = keys.slice(from)
     const page = await patiently(
-      () =>
-        withStream(held, deps, async (session, storeId) => {
-          await beginAnew(session, { isOver: !isReadable(stream.day, session.now(), session.policy) })
-          // What is refused once more stays a dead letter, whatever the sink has taken before.
-          const work = (target: Parameters<typeof replayPage>[1]) =>
-            replayPage(session, target, rest, redo, signal)
-          return withSink(session, storeId, signal, work, { hasTaken: () => Promise.resolve(true) })
-        }),
+      async () => {
+        await using session = await takeStream(held, deps)
+        await beginAnew(session, { isOver: !isReadable(stream.day, session.now(), session.policy) })
+        // What is refused once more stays a dead letter, whatever the sink has taken before.
+        await using target = await openSink(session, signal, { hasTaken: () => Promise.resolve(true) })
+        return await replayPage(session, target, rest, redo, signal)
+      },
       deps,
       signal,
     )

@@ -1,9 +1,9 @@
 import { isFailure } from '../../domain/failure.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { unknownOrdering } from '../../domain/scan/ordering.ts'
-import { withStream } from '../../pump/hold-stream.ts'
-import { patiently } from '../../pump/retry-while-held.ts'
-import type { PumpDeps, Session } from '../../pump/session.ts'
+import { takeStream, type TakeJob } from '../../pump/take-stream.ts'
+import { patiently } from '../retry-while-held.ts'
+import type { PumpDeps } from '../../pump/session.ts'
 
 /** Somebody who has a stream for longer tries it soon. */
 const patienceMs = 2_000
@@ -24,14 +24,15 @@ export async function wakeFullStreams(
       mayGoOn: () => false,
     } as const
     try {
-      await patiently(() => withStream(job, deps, wake), { ...deps, patienceMs }, signal)
+      await patiently(() => wake(job, deps), { ...deps, patienceMs }, signal)
     } catch (error) {
       if (!isFailure(error, 'held')) throw error
     }
   }
 }
 
-async function wake(session: Session<unknown>): Promise<void> {
+async function wake(job: TakeJob, deps: PumpDeps): Promise<void> {
+  await using session = await takeStream(job, deps)
   const before = session.checkpoint()
   if (before.trouble?.code !== 'dead_letters_full') return
   await session.commit({ ...before, trouble: { ...before.trouble, retryAtMs: before.trouble.atMs } })

@@ -4,7 +4,8 @@ import { todayOf } from '../../domain/plan/stream-state.ts'
 import { streamKey, type Stream, type Zone } from '../../domain/stream.ts'
 import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import type { AnySink } from '../../ports/sink.ts'
-import { reconcileStream } from '../../pump/pump-stream.ts'
+import { openSink } from '../../pump/open-sink.ts'
+import { takeStream } from '../../pump/take-stream.ts'
 import type { PumpDeps } from '../../pump/session.ts'
 
 export interface ReconcilerDeps extends PumpDeps {
@@ -110,7 +111,9 @@ async function reconcileOne(
       ordering: unknownOrdering,
       mayGoOn: () => false,
     } as const
-    await reconcileStream(job, deps, signal)
+    await using session = await takeStream(job, deps)
+    const { open } = await openSink(session, signal)
+    await open.close()
     return true
   } catch (error) {
     if (isFailure(error, 'held') || isFailure(error, 'fence_lost')) return false

@@ -6,7 +6,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Holder } from '../../ports/ledger.ts'
 import type { Store } from '../../ports/store.ts'
 import type { AnySink } from '../../ports/sink.ts'
-import { patiently } from '../../pump/retry-while-held.ts'
+import { patiently } from '../retry-while-held.ts'
 
 export interface RenameDeps {
   readonly store: Store

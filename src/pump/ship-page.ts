@@ -6,7 +6,7 @@ import type { Scan, ScanStep } from '../domain/scan/scan.ts'
 import type { OpenStream } from '../ports/sink.ts'
 import { fetchAhead, fetchTimed, type FetchedPage, type PageAhead } from './page-ahead.ts'
 import { commitPage } from './page-commit.ts'
-import type { SinkTarget } from './hold-stream.ts'
+import type { SinkTarget } from './open-sink.ts'
 import { spanFacts, type Session } from './session.ts'
 import { tellRepeatedIds } from './tell.ts'
 
@@ -26,7 +26,7 @@ export interface PageTurn {
  * One page: fetch, drop what was seen, deliver the rest, commit. Returns the page that is being fetched ahead, if the
  * scan goes on; the checkpoint has moved by then, and only then.
  */
-export async function pumpPage(
+export async function shipPage(
   session: Session,
   target: SinkTarget,
   { scan, ahead, sinkMoves }: PageTurn,

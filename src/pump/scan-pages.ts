@@ -8,8 +8,8 @@ import { dropStoredCursors, dropScans, scanFor } from '../domain/scan/progress.t
 import type { Scan, ScanStep } from '../domain/scan/scan.ts'
 import type { PageAhead } from './page-ahead.ts'
 import { endAsExpired, endsBy, noLongerKept } from './end-stream.ts'
-import type { SinkTarget } from './hold-stream.ts'
-import { pumpPage } from './page-round.ts'
+import type { SinkTarget } from './open-sink.ts'
+import { shipPage } from './ship-page.ts'
 import type { Session } from './session.ts'
 
 /** What a pump remembers from page to page, besides its checkpoint. */
@@ -26,7 +26,7 @@ interface Going {
  * urgent work wants the place, or stop is asked. Resolves with a failure only where a person's read request for the day can
  * never be served.
  */
-export async function pumpPages(
+export async function scanPages(
   session: Session,
   target: SinkTarget,
   signal: AbortSignal,
@@ -35,7 +35,7 @@ export async function pumpPages(
   const going: Going = { ahead: undefined, sinkMoves: false, hasRestarted: false }
   try {
     do {
-      const ended = await pumpNextPage(session, target, going, signal)
+      const ended = await shipNextPage(session, target, going, signal)
       if (ended !== undefined) return ended.failure
     } while (!signal.aborted && goesOn(session, beganMs))
     return undefined
@@ -56,7 +56,7 @@ function goesOn(session: Session, beganMs: number): boolean {
 }
 
 /** Resolves with a value where the stream has ended. */
-async function pumpNextPage(
+async function shipNextPage(
   session: Session,
   target: SinkTarget,
   going: Going,
@@ -68,7 +68,7 @@ async function pumpNextPage(
   going.ahead = undefined
   try {
     const { sinkMoves } = going
-    const round = await pumpPage(session, target, { scan, ahead, sinkMoves }, signal)
+    const round = await shipPage(session, target, { scan, ahead, sinkMoves }, signal)
     going.ahead = round.ahead
     going.sinkMoves = round.sinkMoves
     failAtGuard(round.step)

@@ -1,0 +1,61 @@
+import type { Checkpoint, Trouble } from '../domain/checkpoint.ts'
+import { isFailure, type Failure } from '../domain/failure.ts'
+import { troubleOf } from '../domain/plan/plan.ts'
+import { isListingTrouble, troubleAfter } from '../domain/plan/trouble.ts'
+import { dropFullScan, dropScans } from '../domain/scan/progress.ts'
+import type { PumpDeps, Session } from './session.ts'
+import { takeStream, type TakeJob } from './take-stream.ts'
+
+/** Failures of the store and of the pump's own life cannot be committed, or must not be. A bug is no failure. */
+export function canBeWrittenDown(error: unknown): error is Failure {
+  return (
+    isFailure(error) &&
+    error.kind !== 'cancelled' &&
+    error.code !== 'store_unavailable' &&
+    error.code !== 'store_refuses'
+  )
+}
+
+/** Writes into the checkpoint why a pump failed and when the stream may be tried again; tells of it. */
+export async function writeFailure(session: Session<TakeJob>, failure: Failure): Promise<Failure> {
+  const { job, deps } = session
+  const before = session.checkpoint()
+  const { retryAt } = failure.details
+  // Failures name times by this host's clock, checkpoints by the API's.
+  const notBeforeMs = retryAt === undefined ? undefined : retryAt + deps.apiClock.offsetOf(job.zone.account)
+  const trouble = troubleAfter(
+    troubleOf(job, before),
+    failure,
+    { nowMs: session.now(), notBeforeMs },
+    deps.random,
+  )
+  await session.commit(withTrouble(session, before, trouble))
+  const { retryAtMs, count } = trouble
+  const { stream, priority } = job
+  deps.telemetry.emit({ name: 'StreamFailed', stream, priority, failure, retryAtMs, count })
+  return failure
+}
+
+/** Writes down a failure that no pump lived to write down, so that the stream backs off. Throws the Failures of a store. */
+export async function failStream(job: TakeJob, deps: PumpDeps, failure: Failure): Promise<Failure> {
+  await using session = await takeStream(job, deps)
+  return await writeFailure(session, failure)
+}
+
+/**
+ * A scan cannot get past a page that is too large, nor past a cursor that keeps expiring: it begins anew. A failed
+ * request backs off alone: the live stream, its lag and its readiness know nothing of it.
+ */
+function withTrouble(
+  { job: { priority, readRequest } }: Session<TakeJob>,
+  before: Checkpoint,
+  trouble: Trouble,
+): Checkpoint {
+  const restarts = isListingTrouble(trouble)
+  if (priority === 'live' || readRequest === undefined)
+    return { ...(restarts ? dropScans(before) : before), trouble }
+  return {
+    ...(restarts ? dropFullScan(before) : before),
+    requestTrouble: { ...trouble, request: readRequest.id },
+  }
+}
