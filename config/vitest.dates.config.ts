@@ -20,7 +20,7 @@ const dates = [
   { name: 'clocks back', at: '2026-11-01T05:59:50Z', zone: 'America/New_York' },
 ]
 
-const { include: _all, ...rest } = base.test ?? {}
+const { projects: _all, ...rest } = base.test ?? {}
 
 export default defineConfig({
   ...base,

@@ -4,7 +4,7 @@ import { createSharedAccountGate } from '../../src/redis/account-gate.ts'
 import type { AccountGate } from '../../src/ports/account-gate.ts'
 import { createAccountGate } from '../../src/shield/client/account-gate.ts'
 import { redisAvailable, redisServerAvailable, startRedis, useRedis, type TestRedis } from '../setup/redis.ts'
-import { waitFor } from '../setup/wait-for.ts'
+import { patienceMs, waitFor } from '../setup/wait-for.ts'
 import { connected } from './connected.ts'
 
 const never = new AbortController().signal
@@ -75,7 +75,7 @@ describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
         const { details } = refused as { details: { retryAt: number } }
         expect(details.retryAt).toBeGreaterThan(Date.now() + 50_000)
       },
-      { timeout: 20_000, interval: 1_100 },
+      { timeout: patienceMs, interval: 1_100 },
     )
   })
 

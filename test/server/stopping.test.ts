@@ -54,7 +54,7 @@ describe('stopping', () => {
     const status = vi.fn(() => new Promise<unknown>((resolve) => (finish = resolve)))
     const { server, get } = await serve({ status }, clock)
     const answered = get('/status')
-    await vi.waitFor(() => expect(status).toHaveBeenCalled())
+    await expect.poll(() => status).toHaveBeenCalled()
     const stopped = server.stop()
     finish({ fine: true })
     expect((await answered).body).toBe('{"fine":true}\n')
@@ -62,7 +62,7 @@ describe('stopping', () => {
 
     const again = await serve({ status }, clock)
     const cut = again.get('/status').catch((error: unknown) => error)
-    await vi.waitFor(() => expect(status).toHaveBeenCalledTimes(2))
+    await expect.poll(() => status).toHaveBeenCalledTimes(2)
     const ended = again.server.stop()
     await clock.untilSleeping(2)
     await clock.advance(500)

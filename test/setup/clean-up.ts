@@ -2,8 +2,10 @@
 import { afterAll, afterEach } from 'vitest'
 import { removeLeftovers } from './leftovers.ts'
 
-// A worker whose run was ended by a signal would go on with its test for as long as that takes.
-process.once('disconnect', () => process.exit(1))
+// A worker whose run was ended by a signal would go on with its test for as long as that takes. It may take many files.
+const isTold = Symbol.for('shieldlog: ends with its run')
+if (!Reflect.has(process, isTold)) process.once('disconnect', () => process.exit(1))
+Reflect.set(process, isTold, true)
 
 afterEach(async ({ task }) => {
   const faults = await removeLeftovers(task.id)

@@ -1,4 +1,4 @@
-import { afterEach, expect, it, vi } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import { dayOf } from '../../src/domain/day.ts'
 import { cancelled } from '../../src/domain/failure.ts'
 import { fetchAhead } from '../../src/pump/page-ahead.ts'
@@ -45,7 +45,7 @@ it('six streams of a sink that hangs leave room for the pages of another one', a
       fetchAhead(source, clock, { ...request, sink: 'hung' }, stop.signal)
     }),
   )
-  await vi.waitFor(() => expect(held).toBeGreaterThanOrEqual(3), { timeout: 30_000 })
+  await expect.poll(() => held).toBeGreaterThanOrEqual(3)
   for (let pages = 0; pages < 3; pages++) {
     const page = await fetchFor('healthy')
     expect(page.bytes).toBeGreaterThan(3_000_000)

@@ -26,8 +26,8 @@ async function ahead(signal: AbortSignal, ...replies: Reply[]) {
   return { fetched: fetchAhead(source, api.clock, request, signal), read, api }
 }
 
-const answered = (started: ShieldApi) =>
-  vi.waitFor(() => expect(started.budget.heldBytes).toBe(4 * JSON.stringify(page).length))
+const answered = async (started: ShieldApi) =>
+  await expect.poll(() => started.budget.heldBytes).toBe(4 * JSON.stringify(page).length)
 
 describe('a page that is fetched ahead', () => {
   const never = new AbortController().signal
@@ -61,7 +61,7 @@ describe('a page that is fetched ahead', () => {
       answer(200, JSON.stringify(page).slice(0, -1)),
       answer(200, page),
     )
-    await vi.waitFor(() => expect(api.budget.heldBytes).toBe(4 * (JSON.stringify(page).length - 1)))
+    await expect.poll(() => api.budget.heldBytes).toBe(4 * (JSON.stringify(page).length - 1))
     expect((await fetched.take()).page.events).toHaveLength(1)
     expect(api.requests).toHaveLength(2)
   })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { Failure } from '../../../src/domain/failure.ts'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import type { Call } from '../../../src/shield/client/client.ts'
@@ -168,7 +168,7 @@ describe('tries', () => {
     const api = await started({ requestTimeoutMs: 30_000, clock })
     api.reply(() => undefined)
     const failed = api.client.send(change, never).catch((error: unknown) => error)
-    await vi.waitFor(() => expect(api.requests).toHaveLength(1))
+    await expect.poll(() => api.requests).toHaveLength(1)
     await clock.advance(30_000)
     expect(await failed).toMatchObject({ code: 'timeout' })
   })
@@ -193,7 +193,7 @@ describe('a stop', () => {
     api.reply(reply)
     const stop = new AbortController()
     const sending = api.client.send(call, stop.signal)
-    await vi.waitFor(() => expect(api.requests.length).toBe(1))
+    await expect.poll(() => api.requests.length).toBe(1)
     stop.abort()
     await expect(sending).rejects.toMatchObject({ kind: 'cancelled' })
     expect(outcomes(api)).toEqual([])

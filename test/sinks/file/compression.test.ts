@@ -1,7 +1,7 @@
 import { copyFile, mkdir, open, readFile, writeFile, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync, zstdDecompressSync } from 'node:zlib'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { TransactionalSink } from '../../../src/ports/sink.ts'
 import { compareParts } from '../../../src/sinks/file/reconcile/compare-parts.ts'
 import type { FileSinkSettings } from '../../../src/sinks/file/settings.ts'
@@ -31,7 +31,7 @@ async function shipTwoParts(sink: TransactionalSink): Promise<void> {
 }
 
 async function compressed(count = 1): Promise<void> {
-  await vi.waitFor(() => expect(bench.named('PartCompressed')).toHaveLength(count), { timeout: 5000 })
+  await expect.poll(() => bench.named('PartCompressed')).toHaveLength(count)
 }
 
 const all = [...buildEvents(10, 'a'), ...buildEvents(10, 'b')].map(({ id }) => id)
@@ -69,7 +69,7 @@ it('says which part cannot be compressed, as no failure of the schedule', async 
   const [first] = await bench.files()
   await mkdir(join(bench.folder(), `${first}.gz`))
   clock.advance(120_000)
-  await vi.waitFor(() => expect(bench.named('CompressionFailed')).toHaveLength(1), { timeout: 5000 })
+  await expect.poll(() => bench.named('CompressionFailed')).toHaveLength(1)
   expect(bench.named('CompressionFailed')[0]).toMatchObject({ part: join(bench.folder(), first!) })
   expect(bench.named('TickFailed')).toEqual([])
 })
@@ -186,7 +186,7 @@ it.each(['gzip', 'zstd'] as const)(
     await ledger.ship(sink, buildEvents(10, 'a'))
     await (await ledger.open(sink)).close()
     clock.advance(120_000)
-    await vi.waitFor(() => expect(bench.named('CompressionFailed')).toHaveLength(1), { timeout: 5000 })
+    await expect.poll(() => bench.named('CompressionFailed')).toHaveLength(1)
     expect(await bench.files()).toEqual([expect.stringMatching(/ndjson$/)])
     expect(await bench.ids()).toEqual(buildEvents(10, 'a').map(({ id }) => id))
   },
