@@ -2,7 +2,7 @@ import type { Config } from '../config/schema/schema.ts'
 import type { AccountGate } from '../ports/account-gate.ts'
 import type { Source } from '../ports/source.ts'
 import { createAccountGate } from '../shield/client/account-gate.ts'
-import { createShieldClient, type ShieldClient } from '../shield/client/client.ts'
+import { ShieldClient } from '../shield/client/client.ts'
 import { createEventLogSource } from '../shield/event-logs.ts'
 import { createPageBudget } from '../shield/client/page-budget.ts'
 import { createRedactor } from '../shield/redaction/redact.ts'
@@ -37,7 +37,7 @@ export function createReading(
   )
   const clients = new Map(
     config.accounts.map((account) => {
-      const client = createShieldClient({
+      const client = new ShieldClient({
         baseUrl: api.baseUrl,
         accessKey: account.accessKey,
         account: account.name,

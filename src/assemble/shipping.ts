@@ -6,7 +6,7 @@ import { formats } from '../formats/registry.ts'
 import type { Holder } from '../ports/ledger.ts'
 import type { Store } from '../ports/store.ts'
 import type { AnySink, Sink } from '../ports/sink.ts'
-import { createPlanner, type Planner, type PlanSettings } from '../plan/planner.ts'
+import { Planner, type PlanSettings } from '../plan/planner.ts'
 import { pumpStream } from '../pump/pump-stream.ts'
 import { failStream } from '../pump/write-failure.ts'
 import { createSinkReconciler, type SinkReconciler } from '../maintenance/housekeeping/reconcile-sinks.ts'
@@ -87,7 +87,7 @@ export function createShipping(
     settings,
     reconciler,
     reading,
-    planner: createPlanner({ store, clock, apiClock, telemetry, settings: () => settings }),
+    planner: new Planner({ store, clock, apiClock, telemetry, settings: () => settings }),
     sinks,
     deps,
     pump({ stream, zone, priority, readRequest, ordering }, mayGoOn, signal) {

@@ -19,16 +19,6 @@ export interface PlanSettings {
   readonly policy: Policy
 }
 
-export interface Planner {
-  /** All planned streams, the most urgent first. Only reads. */
-  plan(readRequest?: ReadRequest): Promise<PlannedStream[]>
-  /**
-   * Tells the store which routes are planned, and names the days that went by unread: to be called before each plan by
-   * whoever runs the schedule, and by nobody else.
-   */
-  remember(): Promise<void>
-}
-
 interface PlannerDeps {
   readonly store: Store
   readonly clock: Clock
@@ -42,18 +32,43 @@ const rememberEveryMs = 60_000
 /** A route that was planned so recently was not left alone meanwhile. */
 const leftAloneMs = 600_000
 
-export function createPlanner({ store, clock, apiClock, telemetry, settings }: PlannerDeps): Planner {
-  let rememberedAtMs = -Infinity
-  let remembered = ''
+/** Names what is due, and remembers which routes are planned. */
+export class Planner {
+  readonly #deps: PlannerDeps
+  #rememberedAtMs = -Infinity
+  #remembered = ''
+
+  constructor(deps: PlannerDeps) {
+    this.#deps = deps
+  }
+
+  /** All planned streams, the most urgent first. Only reads. */
+  async plan(readRequest?: ReadRequest): Promise<PlannedStream[]> {
+    const { store, apiClock } = this.#deps
+    const now = this.#deps.settings()
+    const [checkpoints, routes, backfills] = await Promise.all([
+      store.catalogue.checkpoints(),
+      store.catalogue.routes(),
+      store.backfills.list(),
+    ])
+    this.#setClocks(checkpoints, now.zones)
+    const input = { nowOf: apiClock.now, ...now, checkpoints, routes, backfills }
+    return plan(readRequest === undefined ? input : { ...input, readRequest })
+  }
 
   /**
+   * Tells the store which routes are planned, and records the days that went by unread as gaps. Only the process that
+   * runs the schedule calls it, before each plan.
+   *
    * Only routes of accounts whose API has told its time: the first planned day is kept for good, and a wrong clock would
    * hide days for good.
    */
-  async function rememberRoutes({ zones, sinks, policy }: PlanSettings): Promise<void> {
+  async remember(): Promise<void> {
+    const { store, clock, apiClock } = this.#deps
+    const { zones, sinks, policy } = this.#deps.settings()
     const sure = zones.filter(({ account }) => apiClock.isConfirmed(account))
     const keys = sure.flatMap(({ id }) => sinks.map((sink) => routeKey(id, sink))).join()
-    if (keys === remembered && clock.monotonic() - rememberedAtMs < rememberEveryMs) return
+    if (keys === this.#remembered && clock.monotonic() - this.#rememberedAtMs < rememberEveryMs) return
     const known = await store.catalogue.routes()
     const byKey = new Map(known.map((route) => [routeKey(route.zone, route.sink), route]))
     const next: Route[] = []
@@ -61,30 +76,32 @@ export function createPlanner({ store, clock, apiClock, telemetry, settings }: P
       const nowMs = apiClock.now(account)
       for (const sink of sinks) {
         const before = byKey.get(routeKey(id, sink))
-        if (before === undefined) tellSkippedDays(id, sink, nowMs, policy)
+        if (before === undefined) this.#tellSkippedDays(id, sink, nowMs, policy)
         const firstDay = before?.firstDay ?? firstPlannedDay(nowMs, policy)
         next.push({ zone: id, sink, firstDay, plannedAtMs: nowMs })
       }
     }
     // Before they are planned anew: what they missed counts from when they were planned last.
-    await nameMissedDays(next, byKey, policy)
+    await this.#recordMissedDays(next, byKey, policy)
     await store.catalogue.rememberRoutes(next)
-    remembered = keys
-    rememberedAtMs = clock.monotonic()
+    this.#remembered = keys
+    this.#rememberedAtMs = clock.monotonic()
   }
 
-  function tellSkippedDays(zone: number, sink: string, nowMs: number, policy: Policy): void {
+  #tellSkippedDays(zone: number, sink: string, nowMs: number, policy: Policy): void {
     if (policy.firstRunDays >= policy.readableDays) return
     const today = todayOf(nowMs)
     const from = shiftDay(today, 1 - policy.readableDays)
-    telemetry.emit({ name: 'DaysSkipped', zone, sink, from, to: shiftDay(today, -policy.firstRunDays) })
+    const to = shiftDay(today, -policy.firstRunDays)
+    this.#deps.telemetry.emit({ name: 'DaysSkipped', zone, sink, from, to })
   }
 
-  async function nameMissedDays(
+  async #recordMissedDays(
     planned: readonly Route[],
     known: ReadonlyMap<string, Route>,
     policy: Policy,
   ): Promise<void> {
+    const { store, telemetry } = this.#deps
     const before = planned.flatMap(({ zone, sink, plannedAtMs }) => {
       const route = known.get(routeKey(zone, sink))
       return route === undefined || missedDays(route, [], plannedAtMs, policy).length === 0
@@ -105,28 +122,14 @@ export function createPlanner({ store, clock, apiClock, telemetry, settings }: P
     }
   }
 
-  /** After a restart the store knows how late it is at least. */
-  function setClocks(checkpoints: readonly Checkpoint[], zones: readonly Zone[]): void {
+  /** After a restart the store tells how late it is at least. */
+  #setClocks(checkpoints: readonly Checkpoint[], zones: readonly Zone[]): void {
+    const { apiClock } = this.#deps
     const accounts = new Map(zones.map(({ id, account }) => [id, account]))
     for (const { stream, lastCommitAtMs } of checkpoints) {
       const account = accounts.get(stream.zone)
       if (account !== undefined && !apiClock.isConfirmed(account)) apiClock.notBefore(account, lastCommitAtMs)
     }
-  }
-
-  return {
-    async plan(readRequest) {
-      const now = settings()
-      const [checkpoints, routes, backfills] = await Promise.all([
-        store.catalogue.checkpoints(),
-        store.catalogue.routes(),
-        store.backfills.list(),
-      ])
-      setClocks(checkpoints, now.zones)
-      const input = { nowOf: apiClock.now, ...now, checkpoints, routes, backfills }
-      return plan(readRequest === undefined ? input : { ...input, readRequest })
-    },
-    remember: () => rememberRoutes(settings()),
   }
 }
 

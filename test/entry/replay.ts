@@ -1,7 +1,7 @@
 // Replays all dead letters as the command does, on a clock that may be shifted or faster, ended by SIGKILL at a named step.
 //   node test/entry/replay.ts -c FILE [--kill before:commit:3] [--offset-ms N] [--rate N] [--origin-ms N]
 import { parseArgs } from 'node:util'
-import { createDeadLetterDesk } from '../../src/assemble/tasks/dead-letters.ts'
+import { StoreDesk } from '../../src/assemble/tasks/store-desk.ts'
 import { openExistingStore } from '../../src/assemble/tasks/existing-store.ts'
 import { loadConfig } from '../../src/config/load/load.ts'
 import { createShiftedClock } from './shifted-clock.ts'
@@ -30,7 +30,7 @@ const store = await openExistingStore(config, clock)
 if (store === undefined) throw new Error('there is no store')
 await wrapSystem(pass)
 wrapStore(store, pass)
-const desk = createDeadLetterDesk(config, store, clock)
+const desk = new StoreDesk(config, store, clock)
 const groups = await desk.groups(await desk.counts())
 const results = await desk.replay(groups, () => undefined, new AbortController().signal)
 for (const { sink, delivered, left, error } of results)

@@ -3,7 +3,7 @@ import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import { shiftDay } from '../../src/domain/day.ts'
 import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import { createApiClock } from '../../src/pump/api-clock.ts'
-import { createPlanner } from '../../src/plan/planner.ts'
+import { Planner } from '../../src/plan/planner.ts'
 import { openSqliteStore } from '../../src/state/sqlite/store.ts'
 import { at, buildCheckpoint, hourMs, policy, today } from '../domain/builders.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
@@ -25,7 +25,7 @@ async function createOffice() {
     const telemetry = { emit: (internalEvent: InternalEvent) => void internalEvents.push(internalEvent) }
     return {
       apiClock,
-      planner: createPlanner({ store, clock, apiClock, telemetry, settings: () => settings }),
+      planner: new Planner({ store, clock, apiClock, telemetry, settings: () => settings }),
     }
   }
   return {

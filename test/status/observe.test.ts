@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { shiftDay } from '../../src/domain/day.ts'
 import { observe } from '../../src/status/observe.ts'
-import { createPlanner } from '../../src/plan/planner.ts'
+import { Planner } from '../../src/plan/planner.ts'
 import { at, hourMs, policy, stream, today } from '../domain/builders.ts'
 import { createStage, eventAt, listingOf, zone } from '../pump/stage.ts'
 import { Failure } from '../../src/domain/failure.ts'
@@ -15,7 +15,7 @@ async function observed() {
     policy: { ...policy, firstRunDays: 1 },
   })
   const { store, clock, apiClock, deps } = stage
-  const planner = createPlanner({ store, clock, apiClock, telemetry: deps.telemetry, settings })
+  const planner = new Planner({ store, clock, apiClock, telemetry: deps.telemetry, settings })
   return {
     stage,
     look: (active = 0) =>

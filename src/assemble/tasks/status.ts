@@ -3,7 +3,7 @@ import type { Loaded } from '../../config/load/load.ts'
 import type { Status } from '../../domain/plan/status.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Store } from '../../ports/store.ts'
-import { createPlanner } from '../../plan/planner.ts'
+import { Planner } from '../../plan/planner.ts'
 import { statusOf } from '../../status/status.ts'
 import { openExistingStore, stateName } from './existing-store.ts'
 import { createGround, zonesOf } from '../ground.ts'
@@ -29,7 +29,7 @@ export async function readStatus({ config }: Loaded): Promise<StatusReading> {
       sinks: config.sinks.map(({ name }) => name),
       policy: policyOf(config),
     }
-    const planner = createPlanner({ store, clock, apiClock, telemetry, settings: () => settings })
+    const planner = new Planner({ store, clock, apiClock, telemetry, settings: () => settings })
     const workers = () => workersOn(config, clock)
     const deps = { store, clock, apiClock, planner, settings: () => settings, active: () => 0, workers }
     const hasStore = existing !== undefined

@@ -1,9 +1,7 @@
 import type { Command } from 'commander'
-import {
-  withDeadLetterDesk,
-  type DeadLetterCount,
-  type DeadLetterDesk,
-} from '../../assemble/tasks/dead-letters.ts'
+import type { DeadLetterDesk } from '../../assemble/tasks/dead-letter-desk.ts'
+import { withDeadLetterDesk } from '../../assemble/tasks/dead-letters.ts'
+import type { DeadLetterCount } from '../../domain/event/dead-letter-count.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import type { DeadLetter } from '../../domain/event/delivery.ts'
 import { collectNames, dayArgument } from '../arguments.ts'

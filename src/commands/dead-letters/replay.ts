@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { SinkReplay } from '../../assemble/tasks/dead-letters.ts'
+import type { SinkReplay } from '../../assemble/tasks/dead-letter-desk.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { systemClock } from '../../clock.ts'
 import {

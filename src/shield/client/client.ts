@@ -12,8 +12,9 @@ import { createAccountGate } from './account-gate.ts'
 import { clockOffsetOf } from './clock-offset.ts'
 import { failureOf, parseBody } from './envelope.ts'
 import { type Exchange, exchange } from './exchange.ts'
-import { createPageEstimate, type PageBudget, type Reservation } from './page-budget.ts'
-import { createRetryPlans, outcomeOf } from './retry-plan.ts'
+import type { PageBudget, Reservation } from './page-budget.ts'
+import { createPageSizes, type PageSizes } from './page-sizes.ts'
+import { createRetryPlans, outcomeOf, type RetryPlans } from './retry-plan.ts'
 
 export interface ShieldClientOptions {
   readonly baseUrl: string
@@ -71,71 +72,100 @@ export interface Answer<T> {
   readonly release: () => void
 }
 
-/** The API under one account's key. Every answer is judged here; whoever calls sees values or Failures. */
-export interface ShieldClient {
+/** The API under one account's key. Judges every answer: callers see values or Failures. */
+export class ShieldClient {
   readonly account: string
   readonly firstPage: string
+  readonly #options: ShieldClientOptions
+  readonly #dispatcher: Dispatcher
+  readonly #gate: AccountGate
+  readonly #sizes: PageSizes
+  readonly #plans: RetryPlans
+
+  constructor(options: ShieldClientOptions) {
+    const { account, clock, telemetry, random = Math.random } = options
+    this.account = account
+    this.firstPage = options.firstPage
+    this.#options = options
+    this.#dispatcher = createDispatcher(options)
+    this.#gate = options.gate ?? createAccountGate(options, clock)
+    this.#sizes = createPageSizes(options.maxPageBytes)
+    this.#plans = createRetryPlans({ account, gate: this.#gate, clock, telemetry, random })
+  }
+
+  /** End of the pause that the API asked this account for, ms since the epoch. */
+  get throttledUntilMs(): number | undefined {
+    return this.#gate.throttledUntilMs
+  }
+
   /**
    * Sends one request; a GET up to three times within ten seconds. Waits for the account's budget and for room among the
    * pages in flight. Throws only Failure, among them `throttled` (wait) as soon as the API or the budget asks for more
    * patience than is left.
    */
-  send<T>(call: Call<T>, signal: AbortSignal): Promise<Answer<T>>
-  /** End of the pause that the API asked this account for, ms since the epoch. */
-  readonly throttledUntilMs: number | undefined
-  close(): Promise<void>
-}
+  async send<T>(call: Call<T>, signal: AbortSignal): Promise<Answer<T>> {
+    try {
+      return await this.#sendPatiently(call, signal)
+    } catch (error) {
+      throw networkFailure(error, this.#what(call), signal)
+    }
+  }
 
-export function createShieldClient(options: ShieldClientOptions): ShieldClient {
-  const { account, accessKey, budget, clock, telemetry } = options
-  const dispatcher: Dispatcher = createDispatcher(options)
-  const gate = options.gate ?? createAccountGate(options, clock)
-  const estimate = createPageEstimate(options.maxPageBytes)
-  const plans = createRetryPlans({ account, gate, clock, telemetry, random: options.random ?? Math.random })
+  close(): Promise<void> {
+    return this.#dispatcher.destroy()
+  }
 
-  async function send<T>(call: Call<T>, signal: AbortSignal): Promise<Answer<T>> {
-    const plan = plans.begin(call.method === 'GET')
+  #what({ operation }: Call<unknown>): string {
+    return `${operation} of account ${this.account}`
+  }
+
+  async #sendPatiently<T>(call: Call<T>, signal: AbortSignal): Promise<Answer<T>> {
+    const plan = this.#plans.begin(call.method === 'GET')
     for (;;) {
-      const key = accessKey.reveal()
+      const key = this.#options.accessKey.reveal()
       try {
-        const answer = await tryOnce(call, key, signal)
-        plans.succeeded()
+        const answer = await this.#tryOnce(call, key, signal)
+        this.#plans.succeeded()
         return answer
       } catch (error) {
         if (!isFailure(error)) throw error
-        if (error.code === 'unauthorised' && hasOtherKey(key) && plan.mayRepeat()) continue
+        if (error.code === 'unauthorised' && this.#hasOtherKey(key) && plan.mayRepeat()) continue
         await plan.waitAfter(error, signal)
       }
     }
   }
 
   /** A key that was replaced in its file is worth one more try; another request may have read it already. */
-  function hasOtherKey(refused: string): boolean {
+  #hasOtherKey(refused: string): boolean {
+    const { accessKey } = this.#options
     accessKey.reread()
     return accessKey.reveal() !== refused
   }
 
-  async function tryOnce<T>(call: Call<T>, key: string, signal: AbortSignal): Promise<Answer<T>> {
+  async #tryOnce<T>(call: Call<T>, key: string, signal: AbortSignal): Promise<Answer<T>> {
     const { priority = 'live', stream } = call
     // Live requests wait for the memory of no backfill that waits for them.
-    if (priority === 'backfill') await gate.enter(signal, priority)
-    const reservation = await budget.reserve(estimate.next, signal, call.sink)
+    if (priority === 'backfill') await this.#gate.enter(signal, priority)
+    const reservation = await this.#options.budget.reserve(this.#sizes.next, signal, call.sink)
     try {
-      if (priority === 'live') await gate.enter(signal, priority, stream)
-      return await measured(call.operation, (answered) => ask(call, key, reservation, answered, signal))
+      if (priority === 'live') await this.#gate.enter(signal, priority, stream)
+      return await this.#measured(call.operation, (answered) =>
+        this.#ask(call, key, { reservation, answered }, signal),
+      )
     } catch (error) {
       reservation.release()
       throw error
     }
   }
 
-  /** Up to the answer: how long it is kept unread says nothing of the API. */
-  async function measured<T>(operation: Operation, work: (answered: () => void) => Promise<T>): Promise<T> {
+  /** Counts and times a request up to its answer; how long the answer is kept unread is not the API's time. */
+  async #measured<T>(operation: Operation, work: (answered: () => void) => Promise<T>): Promise<T> {
+    const { clock, telemetry } = this.#options
     const beganMs = clock.monotonic()
     let seconds: number | undefined
     const answered = () => (seconds ??= (clock.monotonic() - beganMs) / 1000)
     const tell = (outcome: RequestOutcome) =>
-      telemetry.emit({ name: 'ApiAnswered', account, operation, outcome, seconds: answered() })
+      telemetry.emit({ name: 'ApiAnswered', account: this.account, operation, outcome, seconds: answered() })
     try {
       const value = await work(answered)
       tell('ok')
@@ -146,23 +176,23 @@ export function createShieldClient(options: ShieldClientOptions): ShieldClient {
     }
   }
 
-  async function ask<T>(
+  async #ask<T>(
     call: Call<T>,
     key: string,
-    reservation: Reservation,
-    answered: () => void,
+    { reservation, answered }: { readonly reservation: Reservation; readonly answered: () => void },
     signal: AbortSignal,
   ): Promise<Answer<T>> {
+    const { clock } = this.#options
     const requestedAt = clock.now()
-    const answer = await exchange({ ...options, dispatcher, key }, call, signal)
+    const answer = await exchange({ ...this.#options, dispatcher: this.#dispatcher, key }, call, signal)
     answered()
-    reservation.resize(estimate.heldBy(answer.body.length))
-    const clockOffsetMs = learnOffset(answer, requestedAt)
+    reservation.resize(this.#sizes.heldBy(answer.body.length))
+    const clockOffsetMs = this.#learnOffset(answer, requestedAt)
     if (answer.status >= 200 && answer.status < 300) await call.whenWanted?.()
     signal.throwIfAborted()
     const body = parseBody(answer.body)
     const failure = failureOf(answer.status, body, {
-      what: `${call.operation} of account ${account}`,
+      what: this.#what(call),
       hasCursor: call.token !== undefined,
       hidden: call.token === undefined ? [key] : [key, call.token],
       serverDate: answer.serverDate,
@@ -172,9 +202,9 @@ export function createShieldClient(options: ShieldClientOptions): ShieldClient {
     if (failure !== undefined) throw failure
     const value = call.read(body, answer.status)
     if (call.operation === 'event_logs') {
-      estimate.saw(answer.body.length)
-      // Told once more: those in line are smaller now than they were thought to be.
-      reservation.resize(estimate.heldBy(answer.body.length))
+      this.#sizes.saw(answer.body.length)
+      // Resized once more: requests that wait for room are estimated smaller now.
+      reservation.resize(this.#sizes.heldBy(answer.body.length))
     }
     return {
       value,
@@ -185,26 +215,11 @@ export function createShieldClient(options: ShieldClientOptions): ShieldClient {
     }
   }
 
-  function learnOffset({ serverDate }: Exchange, requestedAt: number): number | undefined {
+  #learnOffset({ serverDate }: Exchange, requestedAt: number): number | undefined {
     if (serverDate === undefined) return undefined
+    const { clock, telemetry } = this.#options
     const offsetMs = clockOffsetOf(serverDate, requestedAt, clock.now())
-    telemetry.emit({ name: 'ClockSkewMeasured', account, offsetMs })
+    telemetry.emit({ name: 'ClockSkewMeasured', account: this.account, offsetMs })
     return offsetMs
-  }
-
-  return {
-    account,
-    firstPage: options.firstPage,
-    get throttledUntilMs() {
-      return gate.throttledUntilMs
-    },
-    async send(call, signal) {
-      try {
-        return await send(call, signal)
-      } catch (error) {
-        throw networkFailure(error, `${call.operation} of account ${account}`, signal)
-      }
-    },
-    close: () => dispatcher.destroy(),
   }
 }

@@ -42,123 +42,92 @@ function shareOf(maxBytes: number, sinks: number): number {
 }
 
 export function createPageBudget(maxBytes: number): PageBudget {
-  const line = new Set<Waiter>()
-  /** Every sink that ever asked. */
-  const heldBySink = new Map<string | undefined, Held>()
-  let heldBytes = 0
+  return new LimitedPages(maxBytes)
+}
 
-  function heldBy(sink: string | undefined): Held {
-    const held = heldBySink.get(sink) ?? { bytes: 0, pages: 0 }
-    heldBySink.set(sink, held)
+class LimitedPages implements PageBudget {
+  readonly #maxBytes: number
+  readonly #waiters = new Set<Waiter>()
+  /** Every sink that ever asked. */
+  readonly #heldBySink = new Map<string | undefined, Held>()
+  #heldBytes = 0
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  get heldBytes(): number {
+    return this.#heldBytes
+  }
+
+  reserve(estimate: () => number, signal: AbortSignal, sink?: string): Promise<Reservation> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(cancelled(signal.reason))
+      const leave = (): void => {
+        this.#waiters.delete(waiter)
+        reject(cancelled(signal.reason))
+        // One that waited behind a large page may fit now.
+        this.#admitNext()
+      }
+      const admit = (reservation: Reservation): void => {
+        signal.removeEventListener('abort', leave)
+        resolve(reservation)
+      }
+      const waiter: Waiter = { sink, estimate, admit }
+      signal.addEventListener('abort', leave, { once: true })
+      this.#waiters.add(waiter)
+      this.#admitNext()
+    })
+  }
+
+  #heldBy(sink: string | undefined): Held {
+    const held = this.#heldBySink.get(sink) ?? { bytes: 0, pages: 0 }
+    this.#heldBySink.set(sink, held)
     return held
   }
 
-  function fits(bytes: number, { bytes: own, pages }: Held): boolean {
+  #fits(bytes: number, { bytes: own, pages }: Held): boolean {
     if (pages === 0) return true
-    const sinks = [...heldBySink.keys()].filter((sink) => sink !== undefined).length
-    return heldBytes + bytes <= maxBytes && own + bytes <= shareOf(maxBytes, sinks)
+    const sinks = [...this.#heldBySink.keys()].filter((sink) => sink !== undefined).length
+    return this.#heldBytes + bytes <= this.#maxBytes && own + bytes <= shareOf(this.#maxBytes, sinks)
   }
 
-  function admitNext(): void {
+  #admitNext(): void {
     const waiting = new Set<string | undefined>()
-    for (const waiter of line) {
+    for (const waiter of this.#waiters) {
       if (waiting.has(waiter.sink)) continue
       const bytes = waiter.estimate()
-      const held = heldBy(waiter.sink)
-      if (fits(bytes, held)) {
-        line.delete(waiter)
-        waiter.admit(hold(bytes, held))
+      const held = this.#heldBy(waiter.sink)
+      if (this.#fits(bytes, held)) {
+        this.#waiters.delete(waiter)
+        waiter.admit(this.#hold(bytes, held))
       } else waiting.add(waiter.sink)
     }
   }
 
-  function hold(bytes: number, held: Held): Reservation {
+  #hold(bytes: number, held: Held): Reservation {
     let own = 0
     let isReleased = false
-    function resize(next: number): void {
+    const resize = (next: number): void => {
       held.bytes += next - own
-      heldBytes += next - own
+      this.#heldBytes += next - own
       own = next
     }
     held.pages++
     resize(bytes)
     return {
-      resize(next) {
+      resize: (next) => {
         if (isReleased) return
         resize(next)
-        admitNext()
+        this.#admitNext()
       },
-      release() {
+      release: () => {
         if (isReleased) return
         isReleased = true
         held.pages--
         resize(0)
-        admitNext()
+        this.#admitNext()
       },
     }
-  }
-
-  return {
-    get heldBytes() {
-      return heldBytes
-    },
-    reserve(estimate, signal, sink) {
-      return new Promise((resolve, reject) => {
-        if (signal.aborted) return reject(cancelled(signal.reason))
-        const waiter: Waiter = {
-          sink,
-          estimate,
-          admit(reservation) {
-            signal.removeEventListener('abort', leave)
-            resolve(reservation)
-          },
-        }
-        function leave(): void {
-          line.delete(waiter)
-          reject(cancelled(signal.reason))
-          // Whoever stood behind a large one may fit now.
-          admitNext()
-        }
-        signal.addEventListener('abort', leave, { once: true })
-        line.add(waiter)
-        admitNext()
-      })
-    },
-  }
-}
-
-/**
- * What a page holds in memory for each byte of its decoded body, as measured: its entries 1.6 times, and the bytes and
- * the text that they were read from, which stay until the collector comes by.
- */
-const heldPerByte = 4
-
-/** Pages differ little from one to the next; this is how much larger one may be before it counts only on arrival. */
-const margin = 1.25
-const remembered = 16
-const leastBytes = 16_384
-
-/** What the pages of one account hold. */
-export interface PageEstimate {
-  /** What the next page will need: the largest page until one was seen, then somewhat more than the last ones. */
-  next(): number
-  /** What a body of that many bytes holds, once its entries are events. */
-  heldBy(bytes: number): number
-  saw(bytes: number): void
-}
-
-export function createPageEstimate(maxPageBytes: number): PageEstimate {
-  const sizes: number[] = []
-  const heldBy = (bytes: number) => bytes * heldPerByte
-  return {
-    next() {
-      if (sizes.length === 0) return heldBy(maxPageBytes)
-      return heldBy(Math.min(maxPageBytes, Math.max(leastBytes, ...sizes) * margin))
-    },
-    heldBy,
-    saw(bytes) {
-      sizes.push(bytes)
-      if (sizes.length > remembered) sizes.shift()
-    },
   }
 }

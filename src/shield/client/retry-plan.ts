@@ -21,6 +21,12 @@ export interface RetryPlan {
   waitAfter(failure: Failure, signal: AbortSignal): Promise<void>
 }
 
+export interface RetryPlans {
+  begin(isRepeatable: boolean): RetryPlan
+  /** A request went through: the next 429 counts as the first one again. */
+  succeeded(): void
+}
+
 const mostTries = 3
 const longestMs = 10_000
 const backoff = { baseMs: 500, maxMs: 4_000 }
@@ -31,10 +37,7 @@ const pause = { baseMs: 1_000, maxMs: 60_000 }
  * Tries of one request after another: at most three, all begun within ten seconds, only for requests that may be
  * repeated. A 429 pauses the whole account, so that no other request runs into the same wall.
  */
-export function createRetryPlans({ account, gate, clock, telemetry, random }: RetryDeps): {
-  begin(isRepeatable: boolean): RetryPlan
-  succeeded(): void
-} {
+export function createRetryPlans({ account, gate, clock, telemetry, random }: RetryDeps): RetryPlans {
   let throttledInRow = 0
 
   async function pauseAccount({ message, details }: Failure): Promise<Failure> {

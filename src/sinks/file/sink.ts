@@ -10,7 +10,7 @@ import { placeOf } from './part.ts'
 import { probe } from './probe.ts'
 import { reconcile } from './reconcile/reconcile.ts'
 import type { FileSinkDeps, FileSinkSettings } from './settings.ts'
-import { createStreamWriter, type StreamWriter } from './stream-writer.ts'
+import { StreamWriter } from './stream-writer.ts'
 import { createWriters } from './writer.ts'
 
 /** After an abort: for a delivery to take back what it wrote, and for the sink to close. Together well under 5 s. */
@@ -43,7 +43,7 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
       throw await fileFailure(error, `${writer.root}/${place.relative}`)
     })
     if (isClosed) throw cancelled()
-    const opened = createStreamWriter(writer, place, start)
+    const opened = new StreamWriter(writer, place, start)
     open.set(key, opened)
     return opened
   }

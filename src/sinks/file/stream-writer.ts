@@ -2,7 +2,7 @@ import { Failure, cancelled } from '../../domain/failure.ts'
 import type { Delivery, CommittedPart, Refusal } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { makeFolders } from './directory.ts'
-import { createEncoder } from './encode.ts'
+import { createEncoder, type Encoder } from './encode.ts'
 import { fileFailure } from './file-failure.ts'
 import { throwIfAborted } from './keyed-mutex.ts'
 import { writeAll } from './copy.ts'
@@ -10,14 +10,6 @@ import { continuePart, createPart, cutBack, whyChanged, type OpenPart } from './
 import type { PartName, Place } from './part.ts'
 import { isFull } from './settings.ts'
 import type { Writer } from './writer.ts'
-
-/** Appends the deliveries of one pump. Its callers see to it that one call runs at a time. */
-export interface StreamWriter {
-  append(events: readonly Event[], signal: AbortSignal): Promise<Delivery>
-  /** Takes the stream away: another pump has it. What runs takes back what it wrote. */
-  revoke(): void
-  close(): Promise<void>
-}
 
 /** What a stream's folder offers to its next writer. */
 export interface Continuation {
@@ -27,68 +19,35 @@ export interface Continuation {
   readonly nextNumber: number
 }
 
-export function createStreamWriter(writer: Writer, place: Place, start: Continuation): StreamWriter {
-  const encode = createEncoder(writer.format)
-  let continued = start.part
-  let { nextNumber } = start
-  let current: OpenPart | undefined
-  let revoked = false
+/** Appends the deliveries of one pump. Its callers run one call at a time. */
+export class StreamWriter {
+  readonly #writer: Writer
+  readonly #place: Place
+  readonly #encode: Encoder
+  #continued: Continuation['part']
+  #nextNumber: number
+  #current: OpenPart | undefined
+  #isRevoked = false
 
-  const folder = () => makeFolders(writer.root, place.folders, writer.settings.dirMode)
-
-  const leave = async (part: OpenPart) => {
-    current = undefined
-    await part.handle.close().catch(() => undefined)
+  constructor(writer: Writer, place: Place, start: Continuation) {
+    this.#writer = writer
+    this.#place = place
+    this.#encode = createEncoder(writer.format)
+    this.#continued = start.part
+    this.#nextNumber = start.nextNumber
   }
 
-  const replaced = async (part: OpenPart, why: string) => {
-    await leave(part)
-    writer.emit({ name: 'FileReplaced', sink: writer.settings.name, part: pathOf(place, part.parsed), why })
-  }
-
-  /** The part for the next delivery. Only here, where its length is its committed length, one part follows another. */
-  const nextPart = async (): Promise<OpenPart> => {
-    if (current === undefined && continued !== undefined) {
-      current = await continuePart(writer, await folder(), continued)
-      continued = undefined
-    }
-    if (current !== undefined) {
-      const { parsed, bytes } = current
-      const why = await whyChanged(current, bytes)
-      if (why !== undefined) await replaced(current, why)
-      else if (isFull(writer.settings, { bytes, openedAtMs: parsed.openedAtMs }, writer.clock.now())) {
-        writer.compressor.add({ place, parsed, bytes })
-        await leave(current)
-      }
-    }
-    if (current === undefined) {
-      current = await createPart(writer, await folder(), nextNumber)
-      nextNumber = current.parsed.number + 1
-    }
-    return current
-  }
-
-  const takeBack = async (part: OpenPart, isSyncFailure: boolean) => {
-    const isCut = await cutBack(part)
-    // After a failed sync nobody knows what the disk holds of the pages behind the cut.
-    if (!isCut || isSyncFailure) await leave(part)
-  }
-
-  const append = async (events: readonly Event[], signal: AbortSignal): Promise<Delivery> => {
+  async append(events: readonly Event[], signal: AbortSignal): Promise<Delivery> {
     const refusals: Refusal[] = []
     let part: OpenPart | undefined
     let bytes = 0
     let lines = 0
     let isSyncFailure = false
-    const throwIfStopped = () => {
-      if (revoked) throw cancelled()
-      throwIfAborted(signal)
-    }
     try {
-      throwIfStopped()
-      for (const chunk of encode(events, refusals)) {
-        part ??= await nextPart()
-        throwIfStopped()
+      this.#throwIfStopped(signal)
+      for (const chunk of this.#encode(events, refusals)) {
+        part ??= await this.#nextPart()
+        this.#throwIfStopped(signal)
         await writeAll(part.handle, chunk.bytes, part.path)
         bytes += chunk.bytes.length
         lines += chunk.lines
@@ -102,21 +61,75 @@ export function createStreamWriter(writer: Writer, place: Place, start: Continua
       isSyncFailure = synced.status === 'rejected'
       if (synced.status === 'rejected') throw synced.reason
       if (looked.status === 'rejected') throw looked.reason
-      throwIfStopped()
-      const why = looked.value
-      if (why !== undefined) throw await failReplaced(part, why)
+      this.#throwIfStopped(signal)
+      if (looked.value !== undefined) throw await this.#failReplaced(part, looked.value)
     } catch (error) {
-      if (part !== undefined && part === current) await takeBack(part, isSyncFailure)
-      throw await fileFailure(error, part?.path ?? `${writer.root}/${place.relative}`)
+      if (part !== undefined && part === this.#current) await this.#takeBack(part, isSyncFailure)
+      throw await fileFailure(error, part?.path ?? `${this.#writer.root}/${this.#place.relative}`)
     }
     part.bytes += bytes
     part.lines += lines
     return { refusals, committed: [committedOf(part)], bytes }
   }
 
-  const failReplaced = async (part: OpenPart, why: string): Promise<Failure> => {
+  /** Takes the stream away: another pump has it. A delivery that is under way takes back what it wrote. */
+  revoke(): void {
+    this.#isRevoked = true
+  }
+
+  async close(): Promise<void> {
+    this.#isRevoked = true
+    if (this.#current !== undefined) await this.#leave(this.#current)
+  }
+
+  #throwIfStopped(signal: AbortSignal): void {
+    if (this.#isRevoked) throw cancelled()
+    throwIfAborted(signal)
+  }
+
+  /** The part for the next delivery. Only here, where its length is its committed length, one part follows another. */
+  async #nextPart(): Promise<OpenPart> {
+    const writer = this.#writer
+    if (this.#current === undefined && this.#continued !== undefined) {
+      this.#current = await continuePart(writer, await this.#folder(), this.#continued)
+      this.#continued = undefined
+    }
+    if (this.#current !== undefined) await this.#leaveChangedOrFull(this.#current)
+    if (this.#current === undefined) {
+      this.#current = await createPart(writer, await this.#folder(), this.#nextNumber)
+      this.#nextNumber = this.#current.parsed.number + 1
+    }
+    return this.#current
+  }
+
+  async #leaveChangedOrFull(part: OpenPart): Promise<void> {
+    const { settings, clock, compressor } = this.#writer
+    const { parsed, bytes } = part
+    const why = await whyChanged(part, bytes)
+    if (why !== undefined) return this.#replaced(part, why)
+    if (!isFull(settings, { bytes, openedAtMs: parsed.openedAtMs }, clock.now())) return
+    compressor.add({ place: this.#place, parsed, bytes })
+    await this.#leave(part)
+  }
+
+  #folder() {
+    return makeFolders(this.#writer.root, this.#place.folders, this.#writer.settings.dirMode)
+  }
+
+  async #leave(part: OpenPart): Promise<void> {
+    this.#current = undefined
+    await part.handle.close().catch(() => undefined)
+  }
+
+  async #takeBack(part: OpenPart, isSyncFailure: boolean): Promise<void> {
+    const isCut = await cutBack(part)
+    // After a failed sync nobody knows what the disk holds of the pages behind the cut.
+    if (!isCut || isSyncFailure) await this.#leave(part)
+  }
+
+  async #failReplaced(part: OpenPart, why: string): Promise<Failure> {
     await cutBack(part)
-    await replaced(part, why)
+    await this.#replaced(part, why)
     return new Failure(
       'retry',
       'unwritable',
@@ -124,15 +137,10 @@ export function createStreamWriter(writer: Writer, place: Place, start: Continua
     )
   }
 
-  return {
-    append,
-    revoke() {
-      revoked = true
-    },
-    async close() {
-      revoked = true
-      if (current !== undefined) await leave(current)
-    },
+  async #replaced(part: OpenPart, why: string): Promise<void> {
+    await this.#leave(part)
+    const { emit, settings } = this.#writer
+    emit({ name: 'FileReplaced', sink: settings.name, part: pathOf(this.#place, part.parsed), why })
   }
 }
 

@@ -5,7 +5,7 @@ import type { PageRequest } from '../../../src/ports/source.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import type { AnySink } from '../../../src/ports/sink.ts'
 import { createApiClock, type ApiClock } from '../../../src/pump/api-clock.ts'
-import { createPlanner, type Planner } from '../../../src/plan/planner.ts'
+import { Planner } from '../../../src/plan/planner.ts'
 import { pumpStream } from '../../../src/pump/pump-stream.ts'
 import { noTracer } from '../../fakes/no-tracer.ts'
 import type { PumpEnd } from './faults.ts'
@@ -58,7 +58,7 @@ export function createWorker(run: Run): Worker {
     [receiverName, run.receiver.sink(receiverName, life)],
   ])
   return {
-    planner: createPlanner({ store: planStore(real), clock, apiClock, telemetry, settings: () => settings }),
+    planner: new Planner({ store: planStore(real), clock, apiClock, telemetry, settings: () => settings }),
     apiClock,
     async pump({ stream, zone, ordering }, readRequest) {
       const job = {

@@ -1,11 +1,8 @@
 import * as fc from 'fast-check'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import {
-  createPageBudget,
-  createPageEstimate,
-  type Reservation,
-} from '../../../src/shield/client/page-budget.ts'
+import { createPageBudget, type Reservation } from '../../../src/shield/client/page-budget.ts'
+import { createPageSizes } from '../../../src/shield/client/page-sizes.ts'
 
 const never = new AbortController().signal
 
@@ -178,7 +175,7 @@ describe('the budget of pages', () => {
 
 describe('the estimate of a page', () => {
   it('is the largest page until one was seen, then a quarter more than the largest of the last', () => {
-    const estimate = createPageEstimate(1_000_000)
+    const estimate = createPageSizes(1_000_000)
     expect(estimate.next()).toBe(4_000_000)
     estimate.saw(100_000)
     estimate.saw(80_000)
