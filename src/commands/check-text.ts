@@ -6,6 +6,8 @@ import type { Config } from '../config/schema/schema.ts'
 import type { FailureCode } from '../domain/failure.ts'
 import type { Zone } from '../domain/stream.ts'
 import { durationText } from './terminal/duration.ts'
+import { counted } from './terminal/progress-text.ts'
+import { zoneText } from './terminal/zone-text.ts'
 
 const mostZones = 20
 const toleratedOffsetMs = 30_000
@@ -13,14 +15,14 @@ const toleratedOffsetMs = 30_000
 export function configurationLine({ config, file }: Loaded): string {
   const zones = zonesOf(config).length
   const from = file === undefined ? 'flags and environment' : printable(file)
-  return `configuration: good (${from}; ${count(zones, 'zone')}, ${count(config.sinks.length, 'sink')})`
+  return `configuration: good (${from}; ${counted(zones, 'zone')}, ${counted(config.sinks.length, 'sink')})`
 }
 
 /** What is fine, a line each. */
 export function checkSummary(config: Config, checked: Checked): string[] {
   const lines: string[] = []
   if (checked.zonesWell > 0)
-    lines.push(`API: ${checked.zonesWell} of ${count(zonesOf(config).length, 'zone')} can be read`)
+    lines.push(`API: ${checked.zonesWell} of ${counted(zonesOf(config).length, 'zone')} can be read`)
   const ill = new Set(checked.sinkProblems.map(({ sink }) => sink.name))
   for (const { name, type } of config.sinks) if (!ill.has(name)) lines.push(`sink ${name} (${type}): good`)
   if (checked.stateProblem === undefined) lines.push(`state: ${printable(stateName(config))} can be written`)
@@ -75,17 +77,11 @@ function remedyOf(code: FailureCode, account: string, isWhole: boolean): string 
 }
 
 function zoneNames(zones: readonly Zone[]): string {
-  const shown = zones
-    .slice(0, mostZones)
-    .map(({ id, name }) => (name === String(id) ? String(id) : `${id} (${printable(name)})`))
+  const shown = zones.slice(0, mostZones).map(({ id, name }) => zoneText(id, name))
   const more = zones.length > mostZones ? ` and ${zones.length - mostZones} more` : ''
   return `${zones.length === 1 ? 'zone' : 'zones'} ${shown.join(', ')}${more}`
 }
 
 function zonesOf({ accounts }: Config): Zone[] {
   return accounts.flatMap(({ zones }) => zones)
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? '' : 's'}`
 }

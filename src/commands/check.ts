@@ -8,7 +8,7 @@ import type { Registration } from './registration.ts'
 export function registerCheck({ program, io, exit, load }: Registration): void {
   program
     .command('check')
-    .description('try the configuration, then the API, the sinks and the state; all problems at once')
+    .description('try configuration, API, sinks and state, and name all problems at once')
     .option('--offline', 'the configuration only')
     .addHelpText('after', '\nExample:\n  shieldlog check -c shieldlog.yaml\n')
     .action(async ({ offline }: { offline?: boolean }, command: Command) => {

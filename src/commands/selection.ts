@@ -3,8 +3,11 @@ import type { AccountConfig, Config, SinkConfig } from '../config/schema/schema.
 import { nearest } from '../config/load/nearest.ts'
 import type { Zone } from '../domain/stream.ts'
 import { UsageError } from './registration.ts'
+import { zoneText } from './terminal/zone-text.ts'
 
 const mostListed = 20
+
+const shown = ({ id, name }: Zone) => zoneText(id, name)
 
 /** The zones that ids or names mean, each once; all where none is named. Throws UsageError. */
 export function chooseZones({ accounts }: Config, names: readonly string[] = []): Zone[] {
@@ -22,10 +25,6 @@ function zoneOf(name: string, zones: readonly Zone[]): Zone {
     throw new UsageError(`--zone ${printable(name)}: ${named.map(shown).join(' and ')} bear it; name the id`)
   const known = zones.flatMap((zone) => [String(zone.id), zone.name])
   throw unknown('--zone', name, 'is not configured', known, zones.map(shown))
-}
-
-function shown({ id, name }: Zone): string {
-  return name === String(id) ? String(id) : `${id} (${name})`
 }
 
 /** The sinks of these names, each once; all where none is named. Throws UsageError. */

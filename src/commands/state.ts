@@ -4,6 +4,7 @@ import { renameSinkInStore } from '../assemble/tasks/rename-sink.ts'
 import { sinkNameArgument } from './arguments.ts'
 import { UsageError, type Registration } from './registration.ts'
 import { unknown } from './selection.ts'
+import { counted } from './terminal/progress-text.ts'
 
 export function registerState({ program, io, load }: Registration): void {
   const state = program
@@ -23,7 +24,7 @@ export function registerState({ program, io, load }: Registration): void {
       if (renamed.outcome === 'unknown')
         throw unknown('sink', from, 'is not in the store', renamed.known, renamed.known)
       const { streams } = renamed
-      io.stdout.write(`${streams} ${streams === 1 ? 'stream' : 'streams'} moved from ${from} to ${to}\n`)
+      io.stdout.write(`${counted(streams, 'stream')} moved from ${from} to ${to}\n`)
       const names = config.sinks.map(({ name }) => name)
       if (!names.includes(to))
         io.stderr.write(`now name the sink ${to} in the configuration too, before the next run\n`)

@@ -4,6 +4,7 @@ import { backfillLines } from './backfill/text.ts'
 import { durationText, secondText } from './terminal/duration.ts'
 import { cut, tableLines, wrap } from './terminal/table.ts'
 import type { Paint } from './terminal/terminal.ts'
+import { zoneText } from './terminal/zone-text.ts'
 
 /** Lag from which on a zone and sink is no longer called well; events are polled for twice a minute as a rule. */
 const longLagSeconds = 900
@@ -25,13 +26,14 @@ function workersText({ workers }: Status): string {
 
 function routeLines(route: RouteStatus, paint: Paint): string[] {
   const { width } = paint
-  const name = printable(route.name)
-  const zone = name === String(route.zone) ? `zone ${route.zone}` : `zone ${route.zone} (${name})`
   const facts = [`lag ${durationText(route.lagSeconds)}`]
   if (route.newestEventAt !== undefined) facts.push(`newest event ${secondText(route.newestEventAt)}`)
   if (route.timeToLossSeconds !== undefined)
     facts.push(`loses events in ${durationText(route.timeToLossSeconds)}`)
-  const head = cut(`${zone} → ${printable(route.sink)}: ${stateOf(route)}`, width)
+  const head = cut(
+    `zone ${zoneText(route.zone, route.name)} → ${printable(route.sink)}: ${stateOf(route)}`,
+    width,
+  )
   return [
     isWell(route) ? paint.good(head) : paint.bad(head),
     ...wrap(facts.join(', '), '  ', width),

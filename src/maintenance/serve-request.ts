@@ -1,10 +1,12 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import { isAnswered } from '../domain/answer-request.ts'
 import type { ReadRequest, RequestAnswer } from '../domain/read-request.ts'
-import { isFailure, type Failure } from '../domain/failure.ts'
+import type { Failure } from '../domain/failure.ts'
+import { shortRetryMs } from '../domain/plan/short-retry.ts'
 import type { Stream } from '../domain/stream.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Store } from '../ports/store.ts'
+import { patiently } from './retry-while-held.ts'
 
 export interface ServeDeps {
   readonly store: Store
@@ -21,10 +23,6 @@ export interface Served extends RequestAnswer {
   readonly deadLetters: number
 }
 
-const heldRetryMs = 250
-const heldPatienceMs = 60_000
-const mostFailures = 4
-const longestWaitMs = 60_000
 /** Between two pages, so that a running process gets at the stream. */
 const betweenMs = 20
 
@@ -39,33 +37,23 @@ export async function serveRequest(
   { store, clock, pump, now }: ServeDeps,
   signal: AbortSignal,
 ): Promise<Served> {
-  const before = await store.ledger.read(stream)
-  let heldSinceMs: number | undefined
+  const read = () => store.ledger.read(stream)
+  const before = await read()
   let failures = 0
   for (;;) {
-    const checkpoint = await store.ledger.read(stream)
+    const checkpoint = await read()
     if (isAnswered(checkpoint, request)) return { ...checkpoint!.lastRequest!, ...gainOf(before, checkpoint) }
-    try {
-      const failure = await pump(signal)
-      heldSinceMs = undefined
-      if (failure === undefined) failures = 0
-      else if (!isAnswered(await store.ledger.read(stream), request))
-        await clock.sleep(waitAfter(failure, ++failures, now()), signal)
-      await clock.sleep(betweenMs, signal)
-    } catch (error) {
-      if (!isFailure(error, 'held') && !isFailure(error, 'fence_lost')) throw error
-      heldSinceMs ??= clock.monotonic()
-      if (clock.monotonic() - heldSinceMs >= heldPatienceMs) throw error
-      await clock.sleep(heldRetryMs, signal)
+    // Another process may have answered it by the time that the stream is free.
+    const pumpOnce = async () => (isAnswered(await read(), request) ? undefined : pump(signal))
+    const failure = await patiently(pumpOnce, { clock }, signal)
+    if (failure === undefined) failures = 0
+    else if (!isAnswered(await read(), request)) {
+      const waitMs = shortRetryMs(failure, ++failures, now())
+      if (waitMs === undefined) throw failure
+      await clock.sleep(waitMs, signal)
     }
+    await clock.sleep(betweenMs, signal)
   }
-}
-
-function waitAfter(failure: Failure, failures: number, nowMs: number): number {
-  const isPassing = failure.kind === 'retry' || failure.kind === 'wait' || failure.code === 'cursor_expired'
-  const waitMs = Math.max((failure.details.retryAt ?? 0) - nowMs, 500 * 2 ** failures)
-  if (!isPassing || failures >= mostFailures || waitMs > longestWaitMs) throw failure
-  return waitMs
 }
 
 function gainOf(

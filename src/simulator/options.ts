@@ -18,8 +18,6 @@ export interface SimulatorOptions {
   pageSize?: number
   /** `unordered` is a fixed shuffle: new entries land anywhere. */
   order?: ListingOrder
-  /** Shorthand where `tokens` is not given: `shifting` = position, `stable` = anchor. */
-  pages?: 'shifting' | 'stable'
   /**
    * What a token names: `position` a number of entries to skip in the listing as it is then; `anchor` the entry after
    * which the page begins; `snapshot` a place in the listing as it was when the first page was asked for.
@@ -55,8 +53,7 @@ export interface SimulatorOptions {
 }
 
 /** Every option with a value. */
-export type Settings = Readonly<Required<Omit<SimulatorOptions, 'entry' | 'pages' | 'live'>>> & {
-  readonly pages: 'shifting' | 'stable'
+export type Settings = Readonly<Required<Omit<SimulatorOptions, 'entry' | 'live'>>> & {
   readonly entry: EntryShape
   readonly live: { readonly ratePerSecond: number }
 }
@@ -68,7 +65,7 @@ const defaults = {
   zones: [101, 102],
   pageSize: 1000,
   order: 'oldest-first',
-  pages: 'shifting',
+  tokens: 'position',
   firstPage: 'omit',
   lastToken: 'empty',
   tokenStyle: 'plain',
@@ -84,12 +81,12 @@ const defaults = {
   live: { ratePerSecond: 0 },
   days: 0,
   volumesPageSize: 1000,
-} satisfies Omit<SimulatorOptions, 'clock' | 'tokens' | 'entry'>
+} satisfies Omit<SimulatorOptions, 'clock' | 'entry'>
 
 /** Throws a RangeError that names the option, its value and what it may be. */
 export function settingsOf(options: SimulatorOptions): Settings {
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
-  const merged: Omit<Required<SimulatorOptions>, 'tokens' | 'entry' | 'clock'> = { ...defaults, ...given }
+  const merged: Omit<Required<SimulatorOptions>, 'entry' | 'clock'> = { ...defaults, ...given }
   checkNumbers(merged)
   if (typeof merged.days === 'object') {
     for (const [day, count] of Object.entries(merged.days)) {
@@ -102,7 +99,6 @@ export function settingsOf(options: SimulatorOptions): Settings {
   return {
     ...merged,
     clock: options.clock ?? systemClock,
-    tokens: options.tokens ?? (merged.pages === 'stable' ? 'anchor' : 'position'),
     entry: {
       seed: merged.seed,
       logAs: options.entry?.logAs ?? 'text',
@@ -117,7 +113,7 @@ export function tokenSeal(settings: Settings): number {
   return hashOf(`seal ${settings.seed}`)
 }
 
-function checkNumbers(options: Omit<Required<SimulatorOptions>, 'tokens' | 'entry' | 'clock'>): void {
+function checkNumbers(options: Omit<Required<SimulatorOptions>, 'entry' | 'clock'>): void {
   checkNumber('port', options.port, 0, true)
   checkNumber('pageSize', options.pageSize, 1, true)
   checkNumber('readableDays', options.readableDays, 1, true)

@@ -11,7 +11,7 @@ import { routeOf, type Operation, type Route } from './route.ts'
 import { settingsOf, type SimulatorOptions } from './options.ts'
 import { listen } from './listen.ts'
 import type { FaultKind, FaultRule } from './faults/fault.ts'
-import type { RateLimitRule, UploadScanningData, VolumeTemplate, WireEntry } from './wire.ts'
+import type { RateLimitRule, VolumeTemplate, WireEntry } from './wire.ts'
 
 export type { Fault, FaultMatch, FaultRule } from './faults/fault.ts'
 export type { SimulatorOptions } from './options.ts'
@@ -63,7 +63,6 @@ export interface Simulator {
   setRateLimitRule(rule: RateLimitRule): void
   /** Null: the app becomes unknown. */
   setVolumes(appId: string, templates: readonly VolumeTemplate[] | null): void
-  setUploadScanning(zone: number, data: UploadScanningData): void
   /** Ends open connections too. Safe twice. */
   close(): Promise<void>
 }
@@ -205,7 +204,6 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     rateLimitRule: (id) => operations.rateLimits.rule(id),
     setRateLimitRule: (rule) => operations.rateLimits.setRule(rule),
     setVolumes: (appId, templates) => operations.volumes.setTemplates(appId, templates),
-    setUploadScanning: (zone, data) => operations.uploadScanning.setData(zone, data),
     close: () => (closing ??= shutDown()),
   }
 }

@@ -19,8 +19,8 @@ export interface Report {
   readonly fields?: Fields
   /** Of this report; on the first line only. */
   readonly details?: Fields
-  /** Somebody will report its end. */
-  readonly hasEnd: boolean
+  /** Somebody will report its end; no when absent. */
+  readonly hasEnd?: boolean
   /** A member that is silent for so long has it no longer; ten minutes when absent. */
   readonly fadesAfterMs?: number
   /** For so long nobody's word ends it, since answers that were on their way say nothing about it. */
@@ -89,13 +89,13 @@ export class Condition {
   leave(member: string, nowMs: number, how = 'over'): void {
     if (!this.members.delete(member) || this.members.size > 0) return
     // Where the latest line said that it is over, that is true again.
-    if (this.#latest.hasEnd && this.#phase !== 'ends')
+    if (this.#latest.hasEnd === true && this.#phase !== 'ends')
       this.#say('ends', `${how}: ${this.#summary(nowMs)}`, nowMs)
   }
 
   /** Tells what is due. */
   turn(nowMs: number): void {
-    const { hasEnd, once = false } = this.#latest
+    const { hasEnd = false, once = false } = this.#latest
     const stands = this.members.size > 0
     const isDue = this.#untold > 0 || (stands && hasEnd)
     if (once || !isDue || nowMs - this.#toldAtMs < tenMinutesMs) return
@@ -119,7 +119,7 @@ export class Condition {
   }
 
   #say(phase: Phase, message: string, nowMs: number): void {
-    const { event, hasEnd, fields, details, level } = this.#latest
+    const { event, hasEnd = false, fields, details, level } = this.#latest
     this.#toldAtMs = nowMs
     this.#untold = 0
     this.#phase = phase

@@ -48,7 +48,7 @@ const table: readonly (readonly [args: string, code: number, firstLine: RegExp])
   ['volumes --app a --account b', 2, /^error: --account b is not configured; there is default$/],
 ]
 
-const gone = ['check -c gone.yaml', 78, /^the configuration has a fault:/] as const
+const gone = ['check -c gone.yaml', 78, /^the configuration has an error:/] as const
 
 test('says in its first line what is wrong with the usage', async () => {
   const workshop = openWorkshop()

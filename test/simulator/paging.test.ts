@@ -106,17 +106,6 @@ test.each(['position', 'anchor'] as const)(
   },
 )
 
-test('the shorthand for pages chooses the tokens', async () => {
-  for (const [pages, kind] of [
-    ['shifting', '|p|'],
-    ['stable', '|a|'],
-  ] as const) {
-    const { page } = await startAsking({ pages, pageSize: 1, days: 2 })
-    const { continuationToken } = await page(null)
-    expect(Buffer.from(continuationToken ?? '', 'base64url').toString()).toContain(kind)
-  }
-})
-
 test('only the wanted form asks for the first page', async () => {
   const { ask, simulator } = await startAsking()
   const forms = { omit: null, empty: '', start: 'start', other: 'other' }

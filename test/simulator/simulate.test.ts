@@ -6,10 +6,32 @@ import { scenarios } from '../../src/simulator/faults/scenarios.ts'
 import { simulate, type SimulateOptions } from '../../src/commands/try/simulate.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
 
-async function run(options: SimulateOptions) {
+const simulateDefaults = {
+  host: '127.0.0.1',
+  port: 0,
+  zones: [101, 102],
+  days: 3,
+  entries: 1000,
+  rate: 1,
+  pageSize: 1000,
+  order: 'oldest-first',
+  firstPage: 'omit',
+  lastToken: 'empty',
+  accessKey: 'simulator',
+  seed: 1,
+  latencyMs: 0,
+  faults: [],
+} satisfies SimulateOptions
+
+async function run(options: Partial<SimulateOptions>) {
   const lines: string[] = []
   const stop = new AbortController()
-  const done = simulate(options, { write: (line) => lines.push(line) }, createFakeClock(), stop.signal)
+  const done = simulate(
+    { ...simulateDefaults, ...options },
+    { write: (line) => lines.push(line) },
+    createFakeClock(),
+    stop.signal,
+  )
   onTestFinished(async () => {
     stop.abort()
     await done
@@ -59,7 +81,7 @@ test('serves until it is stopped, and says how to ship from it', async () => {
 test('says what is wrong and ends', async () => {
   const other = await startSimulator()
   onTestFinished(() => other.close())
-  const cases: [SimulateOptions, number, RegExp][] = [
+  const cases: [Partial<SimulateOptions>, number, RegExp][] = [
     [{ faults: ['throttled', 'nope'] }, 2, /there is no nope; there are throttled,/],
     [{ faults: ['constructor'] }, 2, /there is no constructor/],
     [{ zones: [] }, 2, /at least one zone/],
@@ -80,7 +102,7 @@ test('says what is wrong and ends', async () => {
 test('is stopped before it began', async () => {
   const stop = new AbortController()
   stop.abort()
-  expect(await simulate({}, { write: () => {} }, createFakeClock(), stop.signal)).toBe(0)
+  expect(await simulate(simulateDefaults, { write: () => {} }, createFakeClock(), stop.signal)).toBe(0)
 })
 
 test.each(Object.keys(scenarios))('under %s every entry can still be read', async (name) => {

@@ -19,3 +19,20 @@ export async function openExistingStore(config: Config, clock: Clock): Promise<S
     throw error
   })
 }
+
+/** The store that is there, or an empty one that ends with this process; closed when the work is done. */
+export async function withStoreToLook<Result>(
+  config: Config,
+  clock: Clock,
+  work: (store: Store, isThere: boolean) => Promise<Result>,
+): Promise<Result> {
+  const existing = await openExistingStore(config, clock)
+  const { keepDays } = config.state
+  const store =
+    existing ?? (await openStore({ ...config, state: { kind: 'sqlite', path: ':memory:', keepDays } }, clock))
+  try {
+    return await work(store, existing !== undefined)
+  } finally {
+    await store.close()
+  }
+}

@@ -1,13 +1,10 @@
-import type { Config } from '../../config/schema/schema.ts'
 import type { Loaded } from '../../config/load/load.ts'
 import type { Status } from '../../domain/plan/status.ts'
-import type { Clock } from '../../ports/clock.ts'
-import type { Store } from '../../ports/store.ts'
 import { Planner } from '../../plan/planner.ts'
 import { statusOf } from '../../status/status.ts'
-import { openExistingStore, stateName } from './existing-store.ts'
+import { stateName, withStoreToLook } from './existing-store.ts'
 import { createGround, zonesOf } from '../ground.ts'
-import { openStore, workersOn } from '../state.ts'
+import { workersOn } from '../state.ts'
 import { policyOf } from '../shipping.ts'
 
 export interface StatusReading {
@@ -21,9 +18,7 @@ export interface StatusReading {
 /** What the store says, read beside a running process or without one. Makes nothing. Throws Failure. */
 export async function readStatus({ config }: Loaded): Promise<StatusReading> {
   const { clock, apiClock, telemetry } = createGround(config, { logLevel: 'warn' })
-  const existing = await openExistingStore(config, clock)
-  const store = existing ?? (await openNothing(config, clock))
-  try {
+  return withStoreToLook(config, clock, async (store, hasStore) => {
     const settings = {
       zones: zonesOf(config),
       sinks: config.sinks.map(({ name }) => name),
@@ -32,15 +27,6 @@ export async function readStatus({ config }: Loaded): Promise<StatusReading> {
     const planner = new Planner({ store, clock, apiClock, telemetry, settings: () => settings })
     const workers = () => workersOn(config, clock)
     const deps = { store, clock, apiClock, planner, settings: () => settings, active: () => 0, workers }
-    const hasStore = existing !== undefined
     return { status: await statusOf(deps), state: stateName(config), hasStore }
-  } finally {
-    await store.close()
-  }
-}
-
-/** A store that ends with this process. */
-function openNothing(config: Config, clock: Clock): Promise<Store> {
-  const { keepDays } = config.state
-  return openStore({ ...config, state: { kind: 'sqlite', path: ':memory:', keepDays } }, clock)
+  })
 }

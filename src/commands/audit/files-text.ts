@@ -2,6 +2,7 @@ import type { FileAudit } from '../../assemble/tasks/audit.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { tableLines, wrap } from '../terminal/table.ts'
 import type { Paint } from '../terminal/terminal.ts'
+import { zoneText } from '../terminal/zone-text.ts'
 
 const mostMinutes = 60
 const mostProblems = 60
@@ -11,7 +12,7 @@ export function fileLines(file: FileAudit, paint: Paint): string[] {
   const { day, sink, isEqual, lines, ledger } = file
   const verdict = isEqual ? paint.good('equal') : paint.bad('differ')
   return [
-    `files of zone ${zoneText(file)} on ${day} → ${printable(sink)}: ${verdict}`,
+    `files of zone ${zoneText(file.zone, file.name)} on ${day} → ${printable(sink)}: ${verdict}`,
     `  the parts hold ${lines} lines, the ledger has ${ledger} events`,
     ...factLines(file),
     ...minuteLines(file, paint),
@@ -40,19 +41,29 @@ function factLines({
   return lines
 }
 
-function minuteLines({ minutes }: FileAudit, { width }: Paint): string[] {
+function minuteLines({ minutes }: FileAudit, paint: Paint): string[] {
+  const header = ['ledger', 'lines', 'missing', 'extra']
+  const rows = minutes.map(
+    (each) => [each.minute, [each.ledger, each.lines, each.missing, each.extra]] as const,
+  )
+  return minuteTable(header, rows, paint)
+}
+
+/** Minutes that differ, with their counts. */
+export function minuteTable(
+  counts: readonly string[],
+  minutes: readonly (readonly [minute: string | null, counts: readonly number[]])[],
+  { width }: Paint,
+): string[] {
   if (minutes.length === 0) return []
-  const header = ['minute', 'ledger', 'lines', 'missing', 'extra']
   const rows = minutes
     .slice(0, mostMinutes)
-    .map(({ minute, ledger, lines, missing, extra }) => [
+    .map(([minute, told]) => [
       minute === null ? 'without time' : `${minute.slice(0, 16)}Z`,
-      ...[ledger, lines, missing, extra].map(String),
+      ...told.map(String),
     ])
-  return [
-    ...tableLines(header, rows, { indent: '  ', width }),
-    ...more(minutes.length - mostMinutes, 'minutes'),
-  ]
+  const table = tableLines(['minute', ...counts], rows, { indent: '  ', width })
+  return [...table, ...more(minutes.length - mostMinutes, 'minutes')]
 }
 
 function problemLines({ badLines }: FileAudit, { width }: Paint): string[] {
@@ -63,10 +74,6 @@ function problemLines({ badLines }: FileAudit, { width }: Paint): string[] {
     return wrap(`part ${printable(part)} line ${line} is ${problem}${event}${reason}`, '  ', width)
   })
   return [...told, ...more(badLines.length - mostProblems, 'lines')]
-}
-
-export function zoneText({ zone, name }: { readonly zone: number; readonly name: string }): string {
-  return printable(name) === String(zone) ? `${zone}` : `${zone} (${printable(name)})`
 }
 
 export function more(count: number, what: string): string[] {

@@ -1,12 +1,12 @@
 import type { DaysAudit, FileAudit, StreamAudit } from '../../assemble/tasks/audit.ts'
 import { printable } from '../../domain/text/printable.ts'
-import { fileLines, more, zoneText } from './files-text.ts'
+import { fileLines, minuteTable, more } from './files-text.ts'
 import { secondText } from '../terminal/duration.ts'
 import { jsonResult } from '../terminal/json-result.ts'
-import { tableLines, wrap } from '../terminal/table.ts'
+import { wrap } from '../terminal/table.ts'
 import type { Paint } from '../terminal/terminal.ts'
+import { zoneText } from '../terminal/zone-text.ts'
 
-const mostMinutes = 60
 const mostEvents = 20
 
 export function auditJson(day: string, { streams, files }: Pick<DaysAudit, 'streams' | 'files'>): string {
@@ -40,7 +40,7 @@ function streamLines(stream: StreamAudit, paint: Paint): string[] {
   const { day, sink, isEqual, listed, ledger } = stream
   const verdict = isEqual ? paint.good('equal') : paint.bad('differs')
   return [
-    `zone ${zoneText(stream)} on ${day} → ${printable(sink)}: ${verdict}`,
+    `zone ${zoneText(stream.zone, stream.name)} on ${day} → ${printable(sink)}: ${verdict}`,
     `  the API lists ${listed} events, the ledger has ${ledger}`,
     ...factLines(stream),
     ...minuteLines(stream, paint),
@@ -65,19 +65,13 @@ function factLines(stream: StreamAudit): string[] {
   return lines
 }
 
-function minuteLines({ minutes }: StreamAudit, { width }: Paint): string[] {
-  if (minutes.length === 0) return []
-  const header = ['minute', 'API', 'ledger', 'missing', 'extra', 'not yet due']
-  const rows = minutes
-    .slice(0, mostMinutes)
-    .map(({ minute, listed, ledger, missing, extra, notYetDue }) => [
-      minute === null ? 'without time' : `${minute.slice(0, 16)}Z`,
-      ...[listed, ledger, missing, extra, notYetDue].map(String),
-    ])
-  return [
-    ...tableLines(header, rows, { indent: '  ', width }),
-    ...more(minutes.length - mostMinutes, 'minutes'),
-  ]
+function minuteLines({ minutes }: StreamAudit, paint: Paint): string[] {
+  const header = ['API', 'ledger', 'missing', 'extra', 'not yet due']
+  const rows = minutes.map(
+    ({ minute, listed, ledger, missing, extra, notYetDue }) =>
+      [minute, [listed, ledger, missing, extra, notYetDue]] as const,
+  )
+  return minuteTable(header, rows, paint)
 }
 
 function eventLines({ missingEvents }: StreamAudit): string[] {

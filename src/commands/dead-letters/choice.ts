@@ -104,8 +104,3 @@ export function totalOf(counts: readonly { readonly count: number }[]): number {
   for (const { count } of counts) total += count
   return total
 }
-
-/** `1 dead letter`, `12 dead letters`. */
-export function deadLettersText(count: number): string {
-  return `${count} dead ${count === 1 ? 'letter' : 'letters'}`
-}

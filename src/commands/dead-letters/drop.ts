@@ -2,12 +2,12 @@ import type { Command } from 'commander'
 import { printable } from '../../domain/text/printable.ts'
 import {
   countLines,
-  deadLettersText,
   totalOf,
   workOnDeadLetters,
   type DeadLetterChoice,
   type DeadLetterWork,
 } from './choice.ts'
+import { counted } from '../terminal/progress-text.ts'
 import { exitCodes } from '../io.ts'
 import { jsonResult } from '../terminal/json-result.ts'
 import { UsageError, type Registration } from '../registration.ts'
@@ -54,7 +54,7 @@ async function drop(on: DeadLetterWork<Options>): Promise<number> {
 async function isAgreed({ chosen, options, io }: DeadLetterWork<Options>): Promise<boolean> {
   if (options.yes === true || options.sink !== undefined) return true
   const lines = countLines(chosen).map((line) => printable(line))
-  const what = `${deadLettersText(totalOf(chosen))} (${lines.join('; ')})`
+  const what = `${counted(totalOf(chosen), 'dead letter')} (${lines.join('; ')})`
   if (io.ask === undefined)
     throw new UsageError(`this would drop ${what}: name the sink with --sink, or say --yes`)
   const answer = await io.ask(`drop ${what} for good? [y/N] `)

@@ -2,13 +2,8 @@ import type { Command } from 'commander'
 import type { SinkReplay } from '../../assemble/tasks/dead-letter-desk.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { systemClock } from '../../clock.ts'
-import {
-  deadLettersText,
-  totalOf,
-  workOnDeadLetters,
-  type DeadLetterChoice,
-  type DeadLetterWork,
-} from './choice.ts'
+import { totalOf, workOnDeadLetters, type DeadLetterChoice, type DeadLetterWork } from './choice.ts'
+import { counted } from '../terminal/progress-text.ts'
 import { exitCodes } from '../io.ts'
 import { jsonResult } from '../terminal/json-result.ts'
 import type { Registration } from '../registration.ts'
@@ -42,7 +37,7 @@ async function replay({
   io,
 }: DeadLetterWork<DeadLetterChoice>): Promise<number> {
   const total = totalOf(chosen)
-  if (total > 0) io.stderr.write(`replaying ${deadLettersText(total)}\n`)
+  if (total > 0) io.stderr.write(`replaying ${counted(total, 'dead letter')}\n`)
   let [done, toldAtMs] = [0, systemClock.monotonic()]
   const progressed = (_sink: string, tried: number) => {
     done += tried

@@ -1,6 +1,7 @@
 import type { Config } from '../../config/schema/schema.ts'
 import type { InternalEvent } from '../../domain/internal-event.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
+import { zoneText } from './zone-text.ts'
 
 /** What was shipped of one zone to one sink since the start. */
 export interface RouteTally {
@@ -27,7 +28,7 @@ export function createTally(config: Config): Tally {
   const routes = new Map<string, Counted>()
   for (const { zones } of config.accounts) {
     for (const { id, name } of zones) {
-      const title = name === '' || name === String(id) ? String(id) : `${id} (${name})`
+      const title = zoneText(id, name)
       for (const { name: sink } of config.sinks)
         routes.set(keyOf({ zone: id, sink }), { zone: id, title, sink, pages: 0, delivered: 0 })
     }

@@ -10,25 +10,25 @@ import type { Registration } from '../registration.ts'
 
 export interface SimulateOptions {
   /** Address to listen on. */
-  readonly host?: string
+  readonly host: string
   /** 0 takes a free one. */
-  readonly port?: number
-  readonly zones?: readonly number[]
+  readonly port: number
+  readonly zones: readonly number[]
   /** How many days back from today, today included, hold entries. */
-  readonly days?: number
+  readonly days: number
   /** Entries that each zone holds on each of these days from the start. */
-  readonly entries?: number
+  readonly entries: number
   /** New entries per second and zone. */
-  readonly rate?: number
-  readonly pageSize?: number
-  readonly order?: NonNullable<SimulatorOptions['order']>
-  readonly firstPage?: string
-  readonly lastToken?: NonNullable<SimulatorOptions['lastToken']>
-  readonly accessKey?: string
-  readonly seed?: number
-  readonly latencyMs?: number
+  readonly rate: number
+  readonly pageSize: number
+  readonly order: NonNullable<SimulatorOptions['order']>
+  readonly firstPage: string
+  readonly lastToken: NonNullable<SimulatorOptions['lastToken']>
+  readonly accessKey: string
+  readonly seed: number
+  readonly latencyMs: number
   /** Names of scenarios. */
-  readonly faults?: readonly string[]
+  readonly faults: readonly string[]
 }
 
 export function registerSimulate({ program, io, exit }: Registration): void {
@@ -64,23 +64,6 @@ export function registerSimulate({ program, io, exit }: Registration): void {
     })
 }
 
-const defaults = {
-  host: '127.0.0.1',
-  port: 0,
-  zones: [101, 102],
-  days: 3,
-  entries: 1000,
-  rate: 1,
-  pageSize: 1000,
-  order: 'oldest-first',
-  firstPage: 'omit',
-  lastToken: 'empty',
-  accessKey: 'simulator',
-  seed: 1,
-  latencyMs: 0,
-  faults: [],
-} satisfies Required<SimulateOptions>
-
 const usualReadableDays = 3
 
 /** Serves until the signal aborts. Resolves with the exit code: 0, 1 when it cannot listen, 2 for a wrong option. */
@@ -90,29 +73,28 @@ export async function simulate(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<number> {
-  const chosen: Required<SimulateOptions> = { ...defaults, ...options }
-  const fault = faultOf(chosen)
+  const fault = faultOf(options)
   if (fault !== undefined) {
     output.write(fault)
     return 2
   }
   let simulator: Simulator
   try {
-    simulator = await startSimulator(simulatorOptions(chosen, clock))
+    simulator = await startSimulator(simulatorOptions(options, clock))
   } catch (error) {
     output.write(messageOf(error))
     return error instanceof RangeError ? 2 : 1
   }
-  for (const name of chosen.faults) {
+  for (const name of options.faults) {
     for (const rule of scenarios[name] ?? []) simulator.fail(rule)
   }
-  for (const line of greeting(simulator.url, chosen)) output.write(line)
+  for (const line of greeting(simulator.url, options)) output.write(line)
   await aborted(signal)
   await simulator.close()
   return 0
 }
 
-function faultOf(options: Required<SimulateOptions>): string | undefined {
+function faultOf(options: SimulateOptions): string | undefined {
   const unknown = options.faults.find((name) => !Object.hasOwn(scenarios, name))
   if (unknown !== undefined) {
     return `faults: there is no ${unknown}; there are ${Object.keys(scenarios).join(', ')}`
@@ -124,7 +106,7 @@ function faultOf(options: Required<SimulateOptions>): string | undefined {
   return undefined
 }
 
-function simulatorOptions(options: Required<SimulateOptions>, clock: Clock): SimulatorOptions {
+function simulatorOptions(options: SimulateOptions, clock: Clock): SimulatorOptions {
   const { days, entries, rate, faults: _, ...same } = options
   const today = dayOf(clock.now())
   const filled = daysFrom(firstReadable(today, days), today).map((day) => [day, entries])
@@ -137,7 +119,7 @@ function simulatorOptions(options: Required<SimulateOptions>, clock: Clock): Sim
   }
 }
 
-function greeting(url: string, options: Required<SimulateOptions>): readonly string[] {
+function greeting(url: string, options: SimulateOptions): readonly string[] {
   const { zones, days, entries, rate, pageSize, order, accessKey, firstPage, faults } = options
   const settings: readonly (readonly [name: string, value: string, isDefault: boolean])[] = [
     ['SHIELDLOG_API_BASE_URL', url, false],

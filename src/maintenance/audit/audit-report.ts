@@ -1,15 +1,5 @@
 import type { Day } from '../../domain/day.ts'
-
-/** A part of a file sink that is not as its committed lengths say. */
-export interface PartReport {
-  readonly part: string
-  readonly problem: 'missing' | 'short' | 'longer' | 'unknown' | 'foreign'
-  readonly expectedBytes?: number
-  readonly foundBytes?: number
-  readonly why: string
-  /** Nothing on this path knows its writer: it may lie on the disk of another host. */
-  readonly isElsewhere?: boolean
-}
+import type { PartReport } from '../../domain/part-report.ts'
 
 /** Counts are events. */
 export interface MinuteReport {

@@ -1,26 +1,16 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
 import type { CommittedPart } from '../../domain/event/delivery.ts'
 import type { Identity } from '../../domain/event/event.ts'
+import type { PartEnd, PartReport } from '../../domain/part-report.ts'
 import type { Stream } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Store } from '../../ports/store.ts'
-import type { PartReport } from './audit-report.ts'
 
 /** Lines of a part in order; one that no format knows has no identity. */
 export interface PartLines {
   readonly part: string
   readonly from: number
   readonly identities: readonly (Identity | undefined)[]
-}
-
-/** Where the reading of a part ended. */
-export interface PartEnd {
-  readonly part: string
-  readonly wholeLines: number
-  readonly wholeBytes: number
-  readonly isTorn: boolean
-  readonly isCompressed: boolean
-  readonly damage?: string
 }
 
 export interface AuditedSink {

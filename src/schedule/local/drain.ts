@@ -1,5 +1,6 @@
-import { cancelled, isFailure, messageOf, type Failure } from '../../domain/failure.ts'
+import { cancelled, messageOf, type Failure } from '../../domain/failure.ts'
 import type { PlannedStream } from '../../domain/plan/plan.ts'
+import { shortRetryMs } from '../../domain/plan/short-retry.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { sharesOf, sinksOf } from '../fair-share.ts'
@@ -23,10 +24,6 @@ export interface GivenUp {
   readonly reason: string
 }
 
-/** A passing failure of one stream, or of the store, is tried again this often; what a person must fix is not. */
-const maxFailures = 4
-/** A destination that asks for a longer wait than this is asked again by the next run. */
-const longestWaitMs = 60_000
 const heartbeatMs = 5_000
 /** Streams are planned anew this often at least, and this often at most. */
 const roundMs = 1_000
@@ -77,9 +74,9 @@ export async function drain(deps: DrainDeps, signal: AbortSignal): Promise<Given
         if (!(await round())) return attempts.givenUp()
         failures = 0
       } catch (error) {
-        failures++
-        if (signal.aborted || !isPassing(error) || failures >= maxFailures) throw error
-        await clock.sleep(500 * 2 ** failures, signal)
+        const waitMs = shortRetryMs(error, ++failures, clock.now())
+        if (signal.aborted || waitMs === undefined) throw error
+        await clock.sleep(waitMs, signal)
       }
     }
   } catch (error) {
@@ -113,19 +110,10 @@ function createAttempts(clock: Clock) {
       const key = streamKey(planned.stream)
       const count = (failures.get(key) ?? 0) + 1
       failures.set(key, count)
-      const waitMs = Math.max(retryIn(failure, clock.now()), 500 * 2 ** count)
-      if (isPassing(failure) && count < maxFailures && waitMs <= longestWaitMs)
-        waitUntil.set(key, clock.monotonic() + waitMs)
+      const waitMs = shortRetryMs(failure, count, clock.now())
+      if (waitMs !== undefined) waitUntil.set(key, clock.monotonic() + waitMs)
       else givenUp.set(key, { planned, reason: messageOf(failure) })
     },
     givenUp: () => [...givenUp.values()],
   }
-}
-
-function isPassing(failure: unknown): boolean {
-  return isFailure(failure) && (failure.kind === 'retry' || failure.kind === 'wait')
-}
-
-function retryIn(failure: unknown, nowMs: number): number {
-  return isFailure(failure) && failure.details.retryAt !== undefined ? failure.details.retryAt - nowMs : 0
 }

@@ -8,13 +8,11 @@ import type { UploadScanningData, WireError } from '../wire.ts'
 
 export interface UploadScanning {
   answer(route: Route): Answer
-  setData(zone: number, data: UploadScanningData): void
 }
 
 const pastDays = 28
 
 export function createUploadScanning(settings: () => Settings): UploadScanning {
-  const own = new Map<number, UploadScanningData>()
   return {
     answer: (route) => {
       const { zone } = route
@@ -23,11 +21,8 @@ export function createUploadScanning(settings: () => Settings): UploadScanning {
         return failedMetrics(202, 'not_found_or_unauthorised_access.shieldzone', 'Shield zone was not found.')
       }
       const { errorResponse } = goodError(settings().emptyError)
-      const data = own.get(zone) ?? generated(zone, settings())
+      const data = generated(zone, settings())
       return jsonAnswer(200, errorResponse === undefined ? { data } : { error: errorResponse, data })
-    },
-    setData: (zone, data) => {
-      own.set(zone, data)
     },
   }
 }

@@ -71,6 +71,5 @@ function matches(rule: FaultRule, route: Route, firstPage: string): boolean {
   if (match.day !== undefined && match.day !== route.day) return false
   const form = formOf(route, firstPage)
   if (match.firstPage !== undefined && match.firstPage !== (form === 'first')) return false
-  const { withToken = rule.fault.kind === 'expiredToken' ? true : undefined } = match
-  return withToken === undefined || withToken === (form === 'token')
+  return rule.fault.kind !== 'expiredToken' || form === 'token'
 }

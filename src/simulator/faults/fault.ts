@@ -76,7 +76,6 @@ export interface FaultMatch {
   /** `YYYY-MM-DD`. */
   readonly day?: string
   readonly firstPage?: boolean
-  readonly withToken?: boolean
 }
 
 export interface FaultRule {

@@ -12,7 +12,6 @@ import { sameTarget, type Target, type TargetSource } from './target.ts'
 export interface SendOptions {
   /** How failures name the sink. */
   readonly what: string
-  readonly method: string
   readonly compression: Compression
 }
 
@@ -81,7 +80,7 @@ export function createSend(options: SendOptions, deps: SendDeps): Send {
 
   /** One try; a second one at once where credentials were refused that have changed since they were read. */
   async function attempt(pieces: readonly Piece[], body: Body, signal: AbortSignal): Promise<Sent | Failure> {
-    const request = { method: options.method, body, pieces }
+    const request = { method: 'POST', body, pieces }
     const read = (answer: Answer) => preset.read(answer, pieces)
     const exchange = (target: Target) =>
       deps.exchange({ ...request, url: target.url, headers: headersOf(target, body), read }, signal)

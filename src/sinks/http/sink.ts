@@ -25,8 +25,6 @@ export interface HttpSinkOptions {
   readonly name: string
   readonly preset: PresetName
   readonly url: string | Secret
-  /** POST where none is given. */
-  readonly method?: 'POST' | 'PUT'
   readonly headers: Readonly<Record<string, Secret | string>>
   readonly compression: Compression
   readonly timeoutSeconds: number
@@ -74,9 +72,8 @@ export function createHttpSink(options: HttpSinkOptions, deps: HttpSinkDeps): Si
     telemetry,
     timeoutMs: options.timeoutSeconds * 1000,
   })
-  const method = options.method ?? 'POST'
   const send = createSend(
-    { what, method, compression: options.compression },
+    { what, compression: options.compression },
     { exchange, targets, preset, format, clock, random },
   )
   const tally = createTally()

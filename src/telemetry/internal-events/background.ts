@@ -1,5 +1,6 @@
 import { isFailure, messageOf } from '../../domain/failure.ts'
-import type { Definitions } from '../definition.ts'
+import type { Report } from '../condition.ts'
+import type { Definitions, Voice } from '../definition.ts'
 import type { Fields } from '../logger.ts'
 
 function codeOf(error: unknown): string {
@@ -11,6 +12,25 @@ function stackOf(error: unknown): Fields {
   if (!(error instanceof Error) || isFailure(error) || error.stack === undefined) return {}
   const lines = error.stack.split('\n').slice(1, 9)
   return { stack: lines.map((line) => line.trim()) }
+}
+
+/** Reports of one code are one condition. */
+function tellError(
+  voice: Voice,
+  error: unknown,
+  what: string,
+  more: (code: string) => Partial<Omit<Report, 'event'>> = () => ({}),
+): void {
+  const code = codeOf(error)
+  voice.report({
+    group: code,
+    level: 'error',
+    message: `${what}: ${code}: ${messageOf(error)}`,
+    about: `${what}: ${code}`,
+    fields: { code },
+    details: stackOf(error),
+    ...more(code),
+  })
 }
 
 /** What failed outside a stream's checkpoint; a stack in the line means a bug. */
@@ -25,16 +45,7 @@ export const backgroundInternalEvents: Definitions<
       metrics.count('tickFailures', {})
     },
     tell({ error }, voice) {
-      const code = codeOf(error)
-      voice.report({
-        group: code,
-        level: 'error',
-        message: `a turn of the schedule failed: ${code}: ${messageOf(error)}`,
-        about: `turns of the schedule that failed: ${code}`,
-        fields: { code },
-        details: stackOf(error),
-        hasEnd: false,
-      })
+      tellError(voice, error, 'a turn of the schedule failed')
     },
   },
   PumpFailed: {
@@ -42,18 +53,12 @@ export const backgroundInternalEvents: Definitions<
     meaning:
       'Work on a stream failed and its checkpoint could not tell: the store failed, or a bug (with a stack). The stream is tried again after a few seconds.',
     tell({ stream, error }, voice) {
-      const code = codeOf(error)
-      voice.report({
-        group: code,
-        level: 'error',
+      tellError(voice, error, voice.stream(stream), (code) => ({
         zone: stream.zone,
         sink: stream.sink,
-        message: `${voice.stream(stream)}: ${code}: ${messageOf(error)}`,
         about: `work on streams that failed: ${code}`,
-        fields: { code },
         details: { ...stream, ...stackOf(error) },
-        hasEnd: false,
-      })
+      }))
     },
   },
   UpkeepFailed: {
@@ -61,16 +66,10 @@ export const backgroundInternalEvents: Definitions<
     meaning:
       'Work beside the schedule (heartbeat, housekeeping, reconciliation of the files with their committed lengths) failed; it is tried again. With a stack it is a bug.',
     tell({ task, error }, voice) {
-      const code = codeOf(error)
-      voice.report({
+      tellError(voice, error, `${task} failed`, (code) => ({
         group: `${task} ${code}`,
-        level: 'error',
-        message: `${task} failed: ${code}: ${messageOf(error)}`,
-        about: `${task} failed: ${code}`,
         fields: { task, code },
-        details: stackOf(error),
-        hasEnd: false,
-      })
+      }))
     },
   },
   QueueFailed: {
@@ -78,16 +77,7 @@ export const backgroundInternalEvents: Definitions<
     meaning:
       'The queue in Redis failed: mostly its connection, which is made again. Streams wait until Redis answers; their checkpoints tell where they go on. With a stack it is a bug.',
     tell({ error }, voice) {
-      const code = codeOf(error)
-      voice.report({
-        group: code,
-        level: 'error',
-        message: `the queue failed: ${code}: ${messageOf(error)}`,
-        about: `the queue failed: ${code}`,
-        fields: { code },
-        details: stackOf(error),
-        hasEnd: false,
-      })
+      tellError(voice, error, 'the queue failed')
     },
   },
 }

@@ -21,7 +21,6 @@ export const fileInternalEvents: Definitions<
         about: `sink ${sink}: parts cut back to their committed lengths`,
         fields: { sink, keptAside },
         details: { part, bytes },
-        hasEnd: false,
       })
     },
   },
@@ -41,7 +40,6 @@ export const fileInternalEvents: Definitions<
         about: `sink ${sink}: parts shorter than their committed`,
         fields: { sink },
         details: { part, expected, found },
-        hasEnd: false,
       })
     },
   },
@@ -60,7 +58,6 @@ export const fileInternalEvents: Definitions<
         about: `sink ${sink}: parts continued in new ones`,
         fields: { sink },
         details: { part, why },
-        hasEnd: false,
       })
     },
   },
@@ -87,7 +84,6 @@ export const fileInternalEvents: Definitions<
         about: `sink ${sink}: parts that cannot be compressed`,
         fields: { sink },
         details: { part },
-        hasEnd: false,
       })
     },
   },
@@ -104,7 +100,6 @@ export const fileInternalEvents: Definitions<
         about: `sink ${sink}: parts of another store`,
         fields: { sink },
         details: { parts, why },
-        hasEnd: false,
       })
     },
   },

@@ -77,7 +77,6 @@ export const processInternalEvents: Definitions<
         message: `${about}: ${text}`,
         about: `${about}: ${text}`,
         fields: { about },
-        hasEnd: false,
       })
     },
   },

@@ -49,7 +49,6 @@ export const pumpInternalEvents: Definitions<
           about: `sink ${stream.sink}: dead letters (${reason})`,
           fields: { sink: stream.sink, reason },
           details: { zone: stream.zone, day: stream.day, id },
-          hasEnd: false,
         })
       voice.detail(() => [
         `${voice.stream(stream)}: delivered ${countPhrase(delivered, 'event')}`,
@@ -92,7 +91,6 @@ export const pumpInternalEvents: Definitions<
         about: `sink ${sink}: gaps (${reason})`,
         fields: { sink, reason },
         details: { zone, day, from: instantPhrase(gap.from), to: instantPhrase(gap.to) },
-        hasEnd: false,
       })
     },
   },
@@ -110,7 +108,6 @@ export const pumpInternalEvents: Definitions<
         about: `sink ${sink}: days skipped at the first run, ${from} to ${to}`,
         fields: { sink, from, to },
         details: { zone },
-        hasEnd: false,
       })
     },
   },
@@ -126,7 +123,6 @@ export const pumpInternalEvents: Definitions<
         message: `${voice.stream(stream)}: the API used one log id for events of different times; both are delivered, further ones are only counted`,
         about: 'log ids used twice with different times',
         details: { ...stream, id },
-        hasEnd: false,
         fadesAfterMs: Number.POSITIVE_INFINITY,
         once: true,
       })

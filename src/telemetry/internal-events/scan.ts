@@ -60,7 +60,6 @@ export const scanInternalEvents: Definitions<
         about: `account ${account}: scans restarted by expired cursors`,
         fields: { account },
         details: { ...stream, restarts },
-        hasEnd: false,
       })
     },
   },
@@ -85,7 +84,6 @@ export const scanInternalEvents: Definitions<
         about: `account ${account}: listings that are no longer confirmed`,
         fields: { account },
         details: { ...stream, from, to, why },
-        hasEnd: false,
       })
     },
   },

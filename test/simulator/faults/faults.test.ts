@@ -161,7 +161,7 @@ describe('rules', () => {
     const { simulator, ask, page } = await startAsking({ days: 20, pageSize: 10 })
     const status = async (token: string | null, at = {}) => (await ask(pathOf(token, at))).status
     const { continuationToken } = await page(null)
-    simulator.fail({ match: { withToken: true }, fault: { kind: 'status', status: 501 } })
+    simulator.fail({ match: { firstPage: false }, fault: { kind: 'status', status: 501 } })
     simulator.fail({
       match: { zone: 102, firstPage: true },
       times: 2,

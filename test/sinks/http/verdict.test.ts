@@ -30,7 +30,7 @@ async function createParts(respond: Respond, verdict: Verdict, internalEvents = 
   const slots = createSlots(2)
   const exchange: Exchange = createExchange({ ...base, dispatcher, slots, clock: systemClock })
   const send = createSend(
-    { what: 'sink siem', method: 'POST', compression: 'none' },
+    { what: 'sink siem', compression: 'none' },
     { exchange, targets, preset, format, clock: systemClock, random: () => 0 },
   )
   const check = () => probe({ what: 'sink siem', exchange, targets, preset, clock: systemClock }, never)

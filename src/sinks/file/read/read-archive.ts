@@ -1,9 +1,10 @@
+import type { PartEnd } from '../../../domain/part-report.ts'
 import type { Stream } from '../../../domain/stream.ts'
 import { findFolder, findRoot } from '../directory.ts'
 import { fileFailure } from '../file-failure.ts'
 import { listParts, type PartOnDisk } from './listing.ts'
 import { placeOf } from '../part.ts'
-import { readCommitted, type CommittedEnd, type CommittedLines } from './read-committed.ts'
+import { readCommitted, type CommittedLines } from './read-committed.ts'
 
 /**
  * All whole lines of a zone's day below a sink's path, whoever wrote them, part by part and a piece at a time; after
@@ -13,7 +14,7 @@ import { readCommitted, type CommittedEnd, type CommittedLines } from './read-co
 export async function* readArchive(
   path: string,
   stream: Pick<Stream, 'zone' | 'day'>,
-): AsyncGenerator<CommittedLines | CommittedEnd> {
+): AsyncGenerator<CommittedLines | PartEnd> {
   const parts = await partsOf(path, stream).catch(async (error: unknown) => {
     throw await fileFailure(error, `${path}/${placeOf(stream).relative}`)
   })

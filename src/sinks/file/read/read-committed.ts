@@ -1,5 +1,6 @@
 import type { CommittedPart } from '../../../domain/event/delivery.ts'
 import { messageOf } from '../../../domain/failure.ts'
+import type { PartEnd } from '../../../domain/part-report.ts'
 import type { Stream } from '../../../domain/stream.ts'
 import { findFolder, findRoot } from '../directory.ts'
 import { hasCode } from '../file-failure.ts'
@@ -15,19 +16,6 @@ export interface CommittedLines {
   readonly lines: readonly string[]
 }
 
-/** Said once a part was read as far as it is committed, or as far as it goes. */
-export interface CommittedEnd {
-  readonly part: string
-  /** Whole lines, and the uncompressed bytes that they take. */
-  readonly wholeLines: number
-  readonly wholeBytes: number
-  /** What comes after them ends within a line. */
-  readonly isTorn: boolean
-  readonly isCompressed: boolean
-  /** Why it could not be read to its end. */
-  readonly damage?: string
-}
-
 /**
  * The lines of a stream's parts up to their committed lengths, whichever form a part has, a piece at a time. Parts that
  * are not there are passed over: `compareParts` names them. Changes nothing and takes no lock.
@@ -36,7 +24,7 @@ export async function* readCommitted(
   path: string,
   stream: Pick<Stream, 'zone' | 'day'>,
   committed: readonly CommittedPart[],
-): AsyncGenerator<CommittedLines | CommittedEnd> {
+): AsyncGenerator<CommittedLines | PartEnd> {
   const root = await findRoot(path)
   const folder = root === undefined ? undefined : await findFolder(root, placeOf(stream).folders)
   if (folder === undefined) return
@@ -54,7 +42,7 @@ async function* readPart(
   folder: string,
   file: string,
   committedPart: CommittedPart,
-): AsyncGenerator<CommittedLines | CommittedEnd> {
+): AsyncGenerator<CommittedLines | PartEnd> {
   const { part } = committedPart
   let [wholeLines, wholeBytes, isTorn] = [0, 0, false]
   let damage: string | undefined

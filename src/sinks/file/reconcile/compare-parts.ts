@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { CommittedPart } from '../../../domain/event/delivery.ts'
+import type { PartReport } from '../../../domain/part-report.ts'
 import type { Stream } from '../../../domain/stream.ts'
 import { compressedLength, isLengthOf } from '../compress/compressed-length.ts'
 import { findFolder, findRoot, ownFolder } from '../directory.ts'
@@ -8,34 +9,12 @@ import { listParts, type PartOnDisk } from '../read/listing.ts'
 import { whyForeign } from '../ownership.ts'
 import { placeOf } from '../part.ts'
 
-/**
- * How a part differs from what the store knows:
- * - `missing`: a committed length, and no file; on another host's disk when nothing here knows its writer.
- * - `short`: committed lines are gone.
- * - `longer`: lines beyond the committed length, which the stream's next pump would cut.
- * - `unknown`: a part of this sink without a committed length.
- * - `foreign`: left alone; `why` tells.
- */
-export type PartProblem = 'missing' | 'short' | 'longer' | 'unknown' | 'foreign'
-
-export interface PartDifference {
-  readonly part: string
-  readonly problem: PartProblem
-  /** Committed length; absent where nothing was committed. */
-  readonly expectedBytes?: number
-  /** Uncompressed length; absent where there is no file or it does not tell. */
-  readonly foundBytes?: number
-  readonly why: string
-  /** Nothing on this path knows its writer: it may lie on the disk of another host. */
-  readonly isElsewhere?: boolean
-}
-
 /** Parts of a stream that are not as its committed lengths say, by name; empty when all is well. Changes nothing. */
 export async function compareParts(
   path: string,
   stream: Stream,
   known: { readonly storeId: string; readonly committed: readonly CommittedPart[] },
-): Promise<PartDifference[]> {
+): Promise<PartReport[]> {
   const { folders } = placeOf(stream)
   const root = await findRoot(path)
   const folder = root === undefined ? undefined : await findFolder(root, folders)
@@ -44,7 +23,7 @@ export async function compareParts(
     (folder === undefined ? [] : await listParts(folder)).map((part) => [part.name, part]),
   )
   const committed = new Map(known.committed.map((committedPart) => [committedPart.part, committedPart]))
-  const differences: PartDifference[] = []
+  const differences: PartReport[] = []
   for (const name of [...new Set([...parts.keys(), ...committed.keys()])].sort()) {
     const committedPart = committed.get(name)
     const part = parts.get(name)
@@ -60,7 +39,7 @@ export async function compareParts(
   return differences
 }
 
-function missing(committedPart: CommittedPart, isWriterKnown: boolean): PartDifference {
+function missing(committedPart: CommittedPart, isWriterKnown: boolean): PartReport {
   const why = isWriterKnown
     ? 'the file is gone'
     : 'the file is gone, or its writer uses a disk of another host'
@@ -74,7 +53,7 @@ function missing(committedPart: CommittedPart, isWriterKnown: boolean): PartDiff
   }
 }
 
-function foreign(part: PartOnDisk, committedPart: CommittedPart | undefined, why: string): PartDifference {
+function foreign(part: PartOnDisk, committedPart: CommittedPart | undefined, why: string): PartReport {
   const expected = committedPart === undefined ? {} : { expectedBytes: committedPart.bytes }
   const found = part.plain === undefined ? {} : { foundBytes: part.plain.size }
   return { part: part.name, problem: 'foreign', ...expected, ...found, why }
@@ -83,7 +62,7 @@ function foreign(part: PartOnDisk, committedPart: CommittedPart | undefined, why
 async function compare(
   part: PartOnDisk,
   committedPart: CommittedPart | undefined,
-): Promise<PartDifference | undefined> {
+): Promise<PartReport | undefined> {
   // What is left of a compression that never ended holds no lines of its own.
   if (part.plain === undefined && part.compressed === undefined)
     return committedPart === undefined ? undefined : missing(committedPart, true)
