@@ -3,7 +3,7 @@ import type { InternalEvent } from '../../domain/internal-event.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Format } from '../../ports/format.ts'
 import { dropOldCopies } from './reconcile/old-copies.ts'
-import { createCompressor, type Compressor } from './compress/compressor.ts'
+import { Compressor } from './compress/compressor.ts'
 import { makeFolders, makeRoot, ownFolder } from './directory.ts'
 import { fileFailure } from './file-failure.ts'
 import { holdIdentity, ownerOf, takeIdentity, type HeldIdentity, type Owner } from './identity.ts'
@@ -66,7 +66,7 @@ export function createWriters(settings: FileSinkSettings, deps: FileSinkDeps, mu
       hold,
       emit,
       emitOnce,
-      compressor: createCompressor(settings, { root, clock, openFile, hold, alone, emit }),
+      compressor: new Compressor(settings, { root, clock, openFile, hold, alone, emit }),
       ownerOf: rememberOwners(folder, identity.id, owner),
     }
   }

@@ -44,67 +44,98 @@ const witnesses = 32
  */
 export async function settleBatch(
   batch: readonly Piece[],
-  { what, send, tally, pause }: SettleDeps,
+  deps: SettleDeps,
   settled: Settled,
   signal: AbortSignal,
 ): Promise<void> {
-  const open: Part[] = [{ pieces: batch, again: 0 }]
-  let setAside: readonly Piece[] = []
-  let doubted: string | undefined
+  await new UnsettledBatch(batch, deps, settled).settle(signal)
+}
 
-  function take(pieces: readonly Piece[]): void {
-    if (pieces.length > 0) tally.tookOne()
+class UnsettledBatch {
+  readonly #deps: SettleDeps
+  readonly #settled: Settled
+  /** Still to be sent, the last one first. */
+  readonly #open: Part[]
+  #setAside: readonly Piece[] = []
+  /** The answer of the destination that made its refusals doubtful. */
+  #doubted: string | undefined
+
+  constructor(batch: readonly Piece[], deps: SettleDeps, settled: Settled) {
+    this.#deps = deps
+    this.#settled = settled
+    this.#open = [{ pieces: batch, again: 0 }]
+  }
+
+  async settle(signal: AbortSignal): Promise<void> {
+    const { send, what } = this.#deps
+    for (let part = this.#next(); part !== undefined; part = this.#next())
+      await this.#apply(part, await send(part.pieces, signal), signal)
+    if (this.#doubted === undefined) return
+    throw new Failure(
+      'stop',
+      'sink_refuses',
+      `${what} refuses every event and has taken none yet${excerptOf(this.#doubted)}: check preset, format and url`,
+    )
+  }
+
+  /** An event that was taken, by any stream, ends the doubt: what was set aside goes on after the rest. */
+  #next(): Part | undefined {
+    if (this.#doubted !== undefined && this.#deps.tally.everTaken) {
+      this.#doubted = undefined
+      if (this.#setAside.length > 0) this.#open.unshift({ pieces: this.#setAside, again: 0 })
+    }
+    return this.#open.pop()
+  }
+
+  async #apply(part: Part, sent: Sent, signal: AbortSignal): Promise<void> {
+    if (sent.kind === 'accepted') this.#take(part.pieces)
+    else if (sent.kind === 'each') await this.#sortOut(part, sent.outcomes, sent.text, signal)
+    else if (part.pieces.length === 1) await this.#refuse(part.pieces[0]!, sent.reason, sent.text)
+    else this.#halve(part)
+  }
+
+  #take(pieces: readonly Piece[]): void {
+    if (pieces.length > 0) this.#deps.tally.tookOne()
     for (const { event, bytes } of pieces) {
-      settled.taken.push(event)
-      settled.bytes += bytes
+      this.#settled.taken.push(event)
+      this.#settled.bytes += bytes
     }
   }
 
-  async function refuse({ event }: Piece, reason: RefusalReason, answer: string): Promise<void> {
+  async #refuse({ event }: Piece, reason: RefusalReason, answer: string): Promise<void> {
     const refusal = { event, reason, answer }
-    settled.refusals.push(refusal)
-    if ((await tally.refusedOne(refusal)) && doubted === undefined) doubt(answer)
+    this.#settled.refusals.push(refusal)
+    if ((await this.#deps.tally.refusedOne(refusal)) && this.#doubted === undefined) this.#doubt(answer)
   }
 
-  function doubt(answer: string): void {
-    doubted = answer
-    const left = open
+  #doubt(answer: string): void {
+    this.#doubted = answer
+    const left = this.#open
       .splice(0)
       .reverse()
       .flatMap(({ pieces }) => pieces)
     const step = Math.ceil(left.length / witnesses)
-    setAside = left.filter((_, index) => index % step !== 0)
+    this.#setAside = left.filter((_, index) => index % step !== 0)
     for (const piece of left.filter((_, index) => index % step === 0).reverse())
-      open.push({ pieces: [piece], again: 0 })
+      this.#open.push({ pieces: [piece], again: 0 })
   }
 
-  /** An event that was taken, by whichever stream, settles the doubt: what was set aside goes on after the rest. */
-  function next(): Part | undefined {
-    if (doubted !== undefined && tally.everTaken) {
-      doubted = undefined
-      if (setAside.length > 0) open.unshift({ pieces: setAside, again: 0 })
-    }
-    return open.pop()
+  #halve({ pieces }: Part): void {
+    const middle = Math.ceil(pieces.length / 2)
+    this.#open.push({ pieces: pieces.slice(middle), again: 0 }, { pieces: pieces.slice(0, middle), again: 0 })
   }
 
-  function halve(part: Part): void {
-    const middle = Math.ceil(part.pieces.length / 2)
-    open.push(
-      { pieces: part.pieces.slice(middle), again: 0 },
-      { pieces: part.pieces.slice(0, middle), again: 0 },
-    )
-  }
-
-  async function sortOut(part: Part, outcomes: readonly Outcome[], text: string): Promise<void> {
+  async #sortOut(part: Part, outcomes: readonly Outcome[], text: string, signal: AbortSignal): Promise<void> {
     // An answer that is too short says nothing of the rest.
     const outcomeOf = (index: number) => outcomes[index] ?? 'retry'
-    take(part.pieces.filter((_, index) => outcomeOf(index) === 'accepted'))
+    this.#take(part.pieces.filter((_, index) => outcomeOf(index) === 'accepted'))
     const back = part.pieces.filter((_, index) => outcomeOf(index) === 'retry')
     for (const [index, piece] of part.pieces.entries()) {
       const outcome = outcomeOf(index)
-      if (typeof outcome === 'object') await refuse(piece, outcome.refused, outcome.answer)
+      if (typeof outcome === 'object') await this.#refuse(piece, outcome.refused, outcome.answer)
     }
     if (back.length === 0) return
+    const { what, pause } = this.#deps
     if (part.again + 1 >= maxAgain)
       throw new Failure(
         'retry',
@@ -112,22 +143,6 @@ export async function settleBatch(
         `${what} did not take ${back.length} events${excerptOf(text)}`,
       )
     await pause(part.again, signal)
-    open.push({ pieces: back, again: part.again + 1 })
+    this.#open.push({ pieces: back, again: part.again + 1 })
   }
-
-  async function apply(part: Part, sent: Sent): Promise<void> {
-    if (sent.kind === 'accepted') take(part.pieces)
-    else if (sent.kind === 'each') await sortOut(part, sent.outcomes, sent.text)
-    else if (part.pieces.length === 1) await refuse(part.pieces[0]!, sent.reason, sent.text)
-    else halve(part)
-  }
-
-  for (let part = next(); part !== undefined; part = next())
-    await apply(part, await send(part.pieces, signal))
-  if (doubted === undefined) return
-  throw new Failure(
-    'stop',
-    'sink_refuses',
-    `${what} refuses every event and has taken none yet${excerptOf(doubted)}: check preset, format and url`,
-  )
 }

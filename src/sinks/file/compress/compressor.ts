@@ -18,16 +18,6 @@ export interface ClosedPart {
   readonly bytes: number
 }
 
-/** Compresses closed parts, one at a time, in the background. Forgets everything with its process: streams tell again. */
-export interface Compressor {
-  /** Remembers a part for the time when it is closed; what has another length by then is left alone. */
-  add(part: ClosedPart): void
-  /** Leaves a part alone from now on: it is about to be cut. */
-  revoke(path: string): void
-  isActive(path: string): boolean
-  close(): Promise<void>
-}
-
 export interface CompressorDeps {
   readonly root: string
   readonly clock: Clock
@@ -43,64 +33,102 @@ export interface CompressorDeps {
 const graceMs = 60_000
 const retryMs = 600_000
 
-interface Entry {
+interface WaitingPart {
   readonly part: ClosedPart
   readonly path: string
   readonly dueAtMs: number
 }
 
-export function createCompressor(settings: FileSinkSettings, deps: CompressorDeps): Compressor {
-  const entries = new Map<string, Entry>()
-  const closing = new AbortController()
-  let active: { readonly path: string; readonly stop: AbortController } | undefined
-  let loop: Promise<void> | undefined
+/** Compresses closed parts, one at a time, in the background. Keeps nothing: after a restart streams add their parts again. */
+export class Compressor {
+  readonly #settings: FileSinkSettings
+  readonly #deps: CompressorDeps
+  readonly #waiting = new Map<string, WaitingPart>()
+  readonly #closing = new AbortController()
+  #active: { readonly path: string; readonly stop: AbortController } | undefined
+  #loop: Promise<void> | undefined
 
-  const run = async () => {
+  constructor(settings: FileSinkSettings, deps: CompressorDeps) {
+    this.#settings = settings
+    this.#deps = deps
+  }
+
+  /** Remembers a part for the time when it is closed; what has another length by then is left alone. */
+  add(part: ClosedPart): void {
+    if (this.#settings.compress === 'none' || this.#closing.signal.aborted) return
+    const path = join(this.#deps.root, ...part.place.folders, part.parsed.name)
+    if (this.isActive(path) || this.#waiting.get(path)?.part.bytes === part.bytes) return
+    const now = this.#deps.clock.now()
+    const { openedAtMs } = part.parsed
+    const isClosed = isFull(this.#settings, { bytes: part.bytes, openedAtMs }, now)
+    const closedAtMs = isClosed ? now : fullAt(this.#settings, openedAtMs)
+    this.#waiting.set(path, { part, path, dueAtMs: closedAtMs + graceMs })
+    this.#loop ??= this.#run()
+  }
+
+  /** Leaves a part alone from now on: it is about to be cut. */
+  revoke(path: string): void {
+    this.#waiting.delete(path)
+    if (this.#active?.path === path) this.#active.stop.abort()
+  }
+
+  isActive(path: string): boolean {
+    return this.#active?.path === path
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await this.#loop
+  }
+
+  async #run(): Promise<void> {
+    const { clock, emit } = this.#deps
+    const { signal } = this.#closing
     try {
-      while (entries.size > 0 && !closing.signal.aborted) {
-        const now = deps.clock.now()
-        for (const entry of [...entries.values()].filter((entry) => entry.dueAtMs <= now))
-          await compress(entry)
+      while (this.#waiting.size > 0 && !signal.aborted) {
+        const now = clock.now()
+        const due = [...this.#waiting.values()].filter(({ dueAtMs }) => dueAtMs <= now)
+        for (const each of due) await this.#compress(each)
         // Nothing is ever added that is due sooner.
-        await deps.clock.sleep(graceMs, closing.signal)
+        await clock.sleep(graceMs, signal)
       }
     } catch (error) {
-      if (!isFailure(error, 'cancelled')) deps.emit({ name: 'CompressionFailed', sink: settings.name, error })
+      if (!isFailure(error, 'cancelled'))
+        emit({ name: 'CompressionFailed', sink: this.#settings.name, error })
     } finally {
-      loop = undefined
+      this.#loop = undefined
     }
   }
 
-  const compress = async (entry: Entry) => {
-    if (closing.signal.aborted) return
-    entries.delete(entry.path)
+  async #compress(waiting: WaitingPart): Promise<void> {
+    if (this.#closing.signal.aborted) return
+    const { path, part } = waiting
+    const { clock, emit, hold } = this.#deps
+    this.#waiting.delete(path)
     const stop = new AbortController()
-    active = { path: entry.path, stop }
-    const signal = AbortSignal.any([closing.signal, stop.signal])
+    this.#active = { path, stop }
+    const signal = AbortSignal.any([this.#closing.signal, stop.signal])
     let lock: HeldIdentity | undefined
     try {
-      lock = deps.hold(entry.part.parsed.writer)
-      if (lock !== undefined) await compressHeld(entry, signal)
+      lock = hold(part.parsed.writer)
+      if (lock !== undefined) await this.#compressHeld(waiting, signal)
     } catch (error) {
       if (signal.aborted) return
-      entries.set(entry.path, { ...entry, dueAtMs: deps.clock.now() + retryMs })
-      deps.emit({ name: 'CompressionFailed', sink: settings.name, part: entry.path, error })
+      this.#waiting.set(path, { ...waiting, dueAtMs: clock.now() + retryMs })
+      emit({ name: 'CompressionFailed', sink: this.#settings.name, part: path, error })
     } finally {
       lock?.release()
-      active = undefined
+      this.#active = undefined
     }
   }
 
-  const compressHeld = async ({ part, path }: Entry, signal: AbortSignal) => {
-    const folder = await findFolder(deps.root, part.place.folders)
+  async #compressHeld({ part, path }: WaitingPart, signal: AbortSignal): Promise<void> {
+    const { root, openFile, alone, emit } = this.#deps
+    const folder = await findFolder(root, part.place.folders)
     if (folder === undefined || part.bytes === 0) return
     if (!isUntouched(await lookAtPart(folder, part.parsed.name), part.bytes)) return
-    const compressed = await compressPart(
-      settings,
-      { path, bytes: part.bytes, openFile: deps.openFile },
-      signal,
-    )
-    const isReplaced = await deps.alone(part.place.relative, async () => {
+    const compressed = await compressPart(this.#settings, { path, bytes: part.bytes, openFile }, signal)
+    const isReplaced = await alone(part.place.relative, async () => {
       const isSame = isUntouched(await lookAtPart(folder, part.parsed.name), part.bytes)
       if (isSame && !signal.aborted) await compressed.replace()
       else await compressed.discard()
@@ -109,29 +137,6 @@ export function createCompressor(settings: FileSinkSettings, deps: CompressorDep
     if (!isReplaced) return
     const sizes = { bytes: part.bytes, compressedBytes: compressed.bytes }
     const about = `${part.place.relative}/${part.parsed.name}`
-    deps.emit({ name: 'PartCompressed', sink: settings.name, part: about, ...sizes })
-  }
-
-  return {
-    add(part) {
-      if (settings.compress === 'none' || closing.signal.aborted) return
-      const path = join(deps.root, ...part.place.folders, part.parsed.name)
-      const known = entries.get(path)
-      if (active?.path === path || known?.part.bytes === part.bytes) return
-      const now = deps.clock.now()
-      const isClosed = isFull(settings, { bytes: part.bytes, openedAtMs: part.parsed.openedAtMs }, now)
-      const closedAtMs = isClosed ? now : fullAt(settings, part.parsed.openedAtMs)
-      entries.set(path, { part, path, dueAtMs: closedAtMs + graceMs })
-      loop ??= run()
-    },
-    revoke(path) {
-      entries.delete(path)
-      if (active?.path === path) active.stop.abort()
-    },
-    isActive: (path) => active?.path === path,
-    async close() {
-      closing.abort()
-      await loop
-    },
+    emit({ name: 'PartCompressed', sink: this.#settings.name, part: about, ...sizes })
   }
 }
