@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Nothing is imported before the version is known: an older Node would fail on an import, with words that help nobody.
+// The version check comes before any import: an older Node would fail on an import with an unclear syntax error.
 const [major = 0] = process.versions.node.split('.').map(Number)
 if (major < 24) {
   process.stderr.write(
@@ -13,14 +13,14 @@ if (major < 24) {
   }
   const { keepCompiled } = await import('./commands/process/keep-compiled.ts')
   keepCompiled()
-  // Loading takes a moment. Nothing has begun by then, so a stop is done at once. The listeners stay: a signal that came
-  // while they are the only ones would be lost with them.
+  // Nothing has started while the modules load, so a signal ends the process at once. The listeners stay registered:
+  // removing them before `main` adds its own would let a signal in between kill the process.
   let isLoading = true
   for (const name of ['SIGINT', 'SIGTERM']) process.on(name, () => isLoading && process.exit(0))
   const { main } = await import('./commands/main.ts')
   isLoading = false
   process.exitCode = await main(process.argv.slice(2), (code) => process.exit(code))
-  // What a library left open must not keep a finished command alive; by now stdout has been written to its end, or its
-  // reader was given up.
+  // A handle that a library left open must not keep a finished command alive. By now stdout is flushed, or its reader
+  // is gone.
   process.exit()
 }

@@ -2,18 +2,18 @@ import { setTimeout as sleepFor } from 'node:timers/promises'
 import { cancelled } from './domain/failure.ts'
 import type { Clock } from './ports/clock.ts'
 
-/** The longest wait that one timer can hold: Node turns anything longer into 1 ms. */
+/** The longest delay of one timer: Node shortens any longer one to 1 ms. */
 const longestTimerMs = 2 ** 31 - 1
 
-/** The time of this host. */
+/** The clock of this host. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   async sleep(ms, signal) {
     const until = performance.now() + ms
     try {
-      // One timer at least, so that a loop of sleeps of nothing still lets the process breathe; more of them where one
-      // fires early against the monotonic clock or cannot hold the whole time.
+      // At least one timer, so that a loop of zero-length sleeps still yields to the event loop; more where a timer
+      // fires early by the monotonic clock or cannot cover the whole time.
       let left = ms > 0 ? ms : 0
       do {
         await sleepFor(Math.min(Math.ceil(left), longestTimerMs), undefined, { signal })

@@ -3,9 +3,9 @@ import { isObject } from '../domain/text/is-object.ts'
 import { jsonText, oneLineJson } from '../domain/text/json-text.ts'
 
 /**
- * One value as one line of JSON that every reader takes. JSON.stringify writes a lone surrogate as an escape that
- * strict readers refuse together with the rest of the request, so it becomes U+FFFD. Two backslashes are matched
- * first: after an escaped backslash the same letters are plain text.
+ * Encodes one value as one line of JSON that every reader accepts. JSON.stringify escapes a lone surrogate, and strict
+ * readers then refuse the whole request, so it becomes U+FFFD. The pattern matches two backslashes first: after an
+ * escaped backslash the same letters are plain text.
  */
 export function jsonLine(value: unknown): string {
   const line = oneLineJson(jsonText(value))
@@ -13,7 +13,7 @@ export function jsonLine(value: unknown): string {
   return line.replace(/\\(?:\\|ud[89a-f][\da-f]{2})/g, (found) => (found === '\\\\' ? found : '\ufffd'))
 }
 
-/** The object that a line holds; undefined for a torn line and for anything that is no JSON object. */
+/** Parses the object of a line; undefined for a torn line and for any other value. */
 export function readObject(line: string): JsonObject | undefined {
   if (!line.startsWith('{')) return undefined
   try {

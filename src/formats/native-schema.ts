@@ -1,8 +1,8 @@
 const text = { type: 'string', minLength: 1 }
 
 /**
- * JSON Schema of one native line. Open for further names: within a major version names are only added, and a reader
- * that checks lines with an older schema must not refuse them.
+ * JSON Schema of one native line. Additional names are allowed: a major version only ever adds names, and a reader with
+ * an older schema must not refuse the line.
  */
 export const nativeSchema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',

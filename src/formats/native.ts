@@ -4,12 +4,12 @@ import type { KeptEvent } from '../domain/event/kept-event.ts'
 import type { Format } from '../ports/format.ts'
 import { jsonLine, readObject } from './line.ts'
 
-/** The shipper's own format: `native-schema.ts` describes it. Keys always come in the order below. */
+/** The native format, described by `native-schema.ts`. The order of keys is fixed. */
 export function createNativeFormat(): Format {
   return { name: 'native', mediaType: 'application/x-ndjson', encode, identify, readBack }
 }
 
-/** One object literal and one JSON.stringify: faster than joining pieces by hand, and absent values drop out. */
+/** One object literal and one JSON.stringify: faster than joining strings, and omits undefined values. */
 function encode(event: Event): string {
   return jsonLine({
     v: 1,
@@ -63,7 +63,7 @@ function identify(line: string): Identity | undefined {
   return identityOf(readObject(line))
 }
 
-/** All other members are made of these two. */
+/** All other members derive from these two. */
 function readBack(line: string): KeptEvent | undefined {
   const read = readObject(line)
   const identity = identityOf(read)

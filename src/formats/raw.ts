@@ -5,9 +5,9 @@ import type { Format } from '../ports/format.ts'
 import { jsonLine, readObject } from './line.ts'
 
 /**
- * The entry as it was received, redacted, plus `shieldZoneId`. Where id and time of the event cannot be read back from
- * the entry by the plain rule below (an entry without id, a timestamp in microseconds …), the line also carries
- * `shieldlogId` and `shieldlogTime` (null for an event without a time): an audit must know each line again.
+ * The entry as received, redacted, plus `shieldZoneId`. Where the event's id and time cannot be read from the entry by
+ * the rule below (an entry without id, a timestamp in microseconds …), the line also carries `shieldlogId` and
+ * `shieldlogTime` (null for an event without a time), because an audit must identify each line.
  */
 export function createRawFormat(): Format {
   return { name: 'raw', mediaType: 'application/x-ndjson', encode, identify, readBack }
@@ -34,7 +34,7 @@ function readBack(line: string): KeptEvent | undefined {
   return { ...identity, zone: Number(shieldZoneId), of: { raw } }
 }
 
-/** Reads what the line carries for us first: an entry may hold such keys itself, and is then written over. */
+/** Reads shieldlog's own keys first: where an entry has keys of these names, the encoder overwrites them. */
 function identityOf(entry: JsonObject): Identity | undefined {
   const { logId, timestamp, shieldlogId, shieldlogTime } = entry
   if (shieldlogId !== undefined || shieldlogTime !== undefined)
@@ -46,7 +46,7 @@ function identity(id: string, time: unknown): Identity {
   return typeof time === 'string' ? { id, time } : { id }
 }
 
-/** Whole seconds and milliseconds, told apart by magnitude. */
+/** Whole seconds or milliseconds, told apart by magnitude. */
 function timeOf(timestamp: unknown): string | undefined {
   if (!Number.isInteger(timestamp)) return undefined
   const value = Number(timestamp)

@@ -2,7 +2,7 @@ import type { Format } from '../ports/format.ts'
 import { createNativeFormat } from './native.ts'
 import { createRawFormat } from './raw.ts'
 
-/** Every format by the name that the configuration uses. */
+/** Every format by its name in the configuration. */
 export const formats = {
   native: createNativeFormat,
   raw: createRawFormat,
@@ -11,8 +11,8 @@ export const formats = {
 export type FormatName = keyof typeof formats
 
 /**
- * For each format, of which formats' lines its own can be made again, the same. A native line does not keep the entry
- * in the form in which it was received, which is what a raw one shows.
+ * For each format, the formats whose lines suffice to produce its own lines again. A native line does not keep the
+ * entry in the form received, which the raw format requires.
  */
 export const madeAgainOf: Readonly<Record<FormatName, readonly FormatName[]>> = {
   native: ['native', 'raw'],

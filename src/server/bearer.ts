@@ -5,7 +5,7 @@ function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }
 
-/** True when the header carries the token. How long the answer takes tells nothing about the token or its length. */
+/** True when the header carries the token. Compares in constant time, whatever the token's length. */
 export function hasToken(header: string | undefined, token: Secret): boolean {
   const given = /^bearer +(\S+) *$/i.exec(header ?? '')?.[1] ?? ''
   const wanted = token.reveal()

@@ -1,7 +1,7 @@
-/** When a loop that must keep turning (tick, worker) last did, by the clock that never jumps, ms. */
+/** The last turn of a loop that must keep running (tick, worker), in ms of the monotonic clock. */
 export interface LoopTurn {
   readonly loop: string
-  /** Its start counts as a turn. */
+  /** The start of the loop counts as a turn. */
   readonly turnedAtMs: number
 }
 
@@ -18,8 +18,8 @@ const leastPatienceMs = 60_000
 const patienceTurns = 3
 
 /**
- * Healthy while every loop has turned lately. API, sinks and store have no say: a restart would not help them. That the
- * event loop answers is shown by the answer itself.
+ * Healthy while every loop has turned recently. The state of the API, the sinks and the store does not count: a restart
+ * would not fix them. The answer itself shows that the event loop runs.
  */
 export function healthOf(turns: readonly LoopTurn[], everySeconds: number, nowMs: number): HealthState {
   const patienceMs = Math.max(leastPatienceMs, patienceTurns * everySeconds * 1000)

@@ -14,7 +14,7 @@ export function jsonReply(status: number, value: unknown, headers?: Reply['heade
   return headers === undefined ? { status, type, body } : { status, type, body, headers }
 }
 
-/** Sends the reply; a HEAD gets its head alone, which Node sees to. */
+/** Sends the reply; Node omits the body for HEAD. */
 export function send(response: ServerResponse, reply: Reply): void {
   if (response.headersSent || response.destroyed) return
   response.writeHead(reply.status, {

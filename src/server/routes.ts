@@ -7,7 +7,7 @@ import type { Reply } from './reply.ts'
 
 export interface ReadyState {
   readonly ready: boolean
-  /** For people, why not; empty when ready. */
+  /** Why it is not ready, for people; empty when ready. */
   readonly reasons: readonly string[]
 }
 
@@ -22,17 +22,17 @@ export interface RouteDeps {
 export interface Route {
   /** Answers without a token, for probes. */
   readonly open: boolean
-  /** `trusted`: whoever asks has the token, or none is set. */
+  /** `trusted`: the client sent the token, or none is configured. */
   answer(trusted: boolean): Promise<Reply> | Reply
 }
 
-/** A probe waits a second or a few; whoever asks for `status` waits longer. */
+/** A probe times out after a few seconds; a client of `status` waits longer. */
 const readinessPatienceMs = 4000
 const patienceMs = 15_000
 
 /**
- * What `make` gives, or rejects when that takes longer than `ms`. Who asks meanwhile shares the question, so that a store
- * that hangs collects one a time-out.
+ * Returns the result of `make`, or rejects when that takes longer than `ms`. Concurrent callers share one call, so a
+ * store that hangs gets at most one call per time-out.
  */
 function shared<T>(clock: Clock, ms: number, make: () => Promise<T> | T): () => Promise<T> {
   let pending: Promise<T> | undefined
@@ -55,7 +55,7 @@ export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
   const readiness = shared(clock, readinessPatienceMs, deps.readiness)
   const status = shared(clock, patienceMs, deps.status)
 
-  /** The reasons name zones, sinks and accounts: they are for whoever has the token. */
+  /** The reasons name zones, sinks and accounts: only clients with the token get them. */
   async function readinessReply(trusted: boolean): Promise<Reply> {
     const { ready, reasons } = await readiness().catch((error: unknown) => ({
       ready: false,

@@ -14,9 +14,9 @@ import type { RouteDeps } from './routes.ts'
 
 export interface ServerOptions extends RouteDeps {
   readonly host: string
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number
-  /** Wanted as a bearer by everything but the probes. */
+  /** Bearer token for everything but the probes. */
   readonly token?: Secret
   readonly telemetry: Telemetry
 }
@@ -24,11 +24,11 @@ export interface ServerOptions extends RouteDeps {
 export interface Server {
   /** Listens, and resolves with the real address, `http://host:port`. Throws Failure `network` (stop). */
   start(): Promise<{ readonly address: string }>
-  /** Ends connections, those that wait for more at once and answers under way after a moment. Safe twice and before `start`. */
+  /** Closes idle connections at once, busy ones after half a second. Idempotent; safe before `start`. */
   stop(): Promise<void>
 }
 
-/** Nobody needs longer for a GET; who dribbles or does not read is cut off, and never holds more than its connections. */
+/** Enough for any GET; a slow client is disconnected and never holds more than its connections. */
 const limits = {
   headersTimeout: 5000,
   requestTimeout: 10_000,
@@ -67,7 +67,7 @@ export function createServer(options: ServerOptions): Server {
   server.maxConnections = maxConnections
   let listening: Promise<AddressInfo> | undefined
   let stopping: Promise<void> | undefined
-  /** Requests whose answers are not yet handed over. */
+  /** Requests whose answers are not fully sent. */
   let underWay = 0
 
   async function replyTo(request: IncomingMessage): Promise<Reply> {
@@ -82,7 +82,7 @@ export function createServer(options: ServerOptions): Server {
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // A connection that breaks under an answer is no error of this process.
+    // A connection that breaks during an answer is not an error of this process.
     response.on('error', () => undefined)
     underWay++
     response.once('close', () => underWay--)
@@ -111,7 +111,7 @@ export function createServer(options: ServerOptions): Server {
   }
 
   async function end(): Promise<void> {
-    // What is about to listen cannot be closed yet.
+    // A server that is about to listen cannot be closed yet.
     await listening?.catch(() => undefined)
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
     if (underWay > 0) {

@@ -9,7 +9,7 @@ import { eventsOf } from './entries/entry-event.ts'
 import { pathSegment } from './client/path-segment.ts'
 import type { Redactor } from './redaction/redact.ts'
 
-/** One answer of the event-log read, as far as it is used. */
+/** The fields of an event-log answer that shieldlog uses. */
 interface EventLogPage {
   readonly entries: readonly Json[]
   readonly hasMore: boolean
@@ -17,8 +17,8 @@ interface EventLogPage {
 }
 
 /**
- * The event logs of all accounts. `clientOf` gives the client of an account by name; `redactorOf` the redaction of this
- * moment, which may change while the process runs.
+ * The event logs of all accounts. `clientOf` returns the client of an account by name; `redactorOf` the current
+ * redactor, which may change while the process runs.
  */
 export function createEventLogSource(
   clientOf: (account: string) => ShieldClient,
@@ -66,7 +66,7 @@ function placeOf(cursor: Cursor | null, firstPage: string): string {
   return firstPage === 'empty' ? '/' : `/${pathSegment(firstPage)}`
 }
 
-/** Read by hand, since a page holds thousands of entries; what an entry holds is looked at later. */
+/** Parsed without a schema, since a page holds thousands of entries; the entries are checked later. */
 function readPage(body: unknown): EventLogPage {
   if (typeof body !== 'object' || body === null) throw badPage('it is no JSON object')
   const { logs, hasMoreData, continuationToken } = body as Readonly<Record<string, unknown>>

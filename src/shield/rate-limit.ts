@@ -4,14 +4,14 @@ import type { ShieldClient } from './client/client.ts'
 import { readAs } from './client/read-as.ts'
 import { AcceptedResult, RateLimitRule, RateLimitUpdate } from './schema.ts'
 
-/** `accepted`: the API took the request without saying what became of the rule; read it again before relying on it. */
+/** `accepted`: the API took the request without returning the rule; the caller must read the rule again. */
 export type RateLimitOutcome =
   | { readonly outcome: 'updated'; readonly rule: RateLimitRule }
   | { readonly outcome: 'accepted'; readonly answer: JsonObject }
 
 /**
- * Changes a rate limit rule. Sent once and never again by itself: a lost answer leaves it open whether the rule changed.
- * Throws Failure, `rejected` (refuse) for an id or a body that the API could not take, without asking it.
+ * Changes a rate limit rule. The request is sent once and never repeated: after a lost answer nobody knows whether the
+ * rule changed. Throws Failure `rejected` (refuse), without a request, for an id or a body that the API cannot take.
  */
 export async function updateRateLimit(
   client: ShieldClient,
@@ -35,7 +35,7 @@ export async function updateRateLimit(
   return value
 }
 
-/** The body of an update, checked. Throws Failure (refuse) that names every field, its value and what is allowed. */
+/** Validates the body of an update. Throws Failure (refuse) that names each wrong field and what is allowed. */
 export function parseRateLimitUpdate(update: unknown): RateLimitUpdate {
   const { success, data, error } = RateLimitUpdate.safeParse(update, { reportInput: true })
   if (success) return data
@@ -58,7 +58,7 @@ function refused(why: string): Failure {
   return new Failure('refuse', 'rejected', why)
 }
 
-/** A 202 with an error never comes this far. One without is believed only where it is clearly meant so. */
+/** The client throws for a 202 with an error; a 202 without one counts as accepted only with content. */
 function readOutcome(body: unknown, status: number): RateLimitOutcome {
   if (status !== 202) return { outcome: 'updated', rule: readAs(RateLimitRule, body, 'rate limit rule') }
   const { success, data } = AcceptedResult.safeParse(body)

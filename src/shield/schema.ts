@@ -1,8 +1,8 @@
 import * as z from 'zod'
 
 /**
- * What the API answers, as far as it is used: permissive, since fields come and go. What it is sent is strict: a field
- * with a wrong name would be ignored there, and the rule would not do what its author thinks.
+ * Schemas of answers hold the fields in use and are permissive, since the API adds and removes fields. Schemas of
+ * requests are strict: the API ignores a misspelled field, so the rule would not do what its author wants.
  */
 
 const int32 = z.int32()
@@ -99,7 +99,7 @@ export const AcceptedResult = z.strictObject({
   statusCode: z.number().nullish(),
 })
 
-/** Meaning of the map: one entry a day. Its keys and the content of an entry are kept as they come. */
+/** The map has one entry a day. Its keys and values are kept as received. */
 export const UploadScanningMetrics = z.looseObject({
   overviewPastTwentyEightDays: z.looseObject({}).nullish(),
   totalLoggedRequests: z.number().nullish(),

@@ -4,7 +4,7 @@ import type { ShieldClient } from './client/client.ts'
 import { readAs } from './client/read-as.ts'
 import { UploadScanningMetrics } from './schema.ts'
 
-/** The upload scanning figures of a zone. Throws Failure. */
+/** Reads the upload scanning figures of a zone. Throws Failure. */
 export async function readUploadScanning(
   client: ShieldClient,
   zone: number,

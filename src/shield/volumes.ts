@@ -5,18 +5,18 @@ import { VolumeList, type VolumeTemplate } from './schema.ts'
 
 export interface Volumes {
   readonly items: readonly VolumeTemplate[]
-  /** As the first page gives it. */
+  /** From the first page. */
   readonly summary: VolumeList['summary']
-  /** False when the listing was left before its end, or when it cannot be told whether that was the end. */
+  /** False when reading stopped before the end of the listing, or when nobody can tell whether it was the end. */
   readonly isWhole: boolean
 }
 
 const mostPages = 1_000
 
 /**
- * All volumes of an application. How a cursor is sent back is an assumption (query `nextCursor`, as the sibling lists
- * take it): where the API does not know it, the first page comes again, so items are taken once by id and a repeated
- * cursor ends the listing. Throws Failure.
+ * Reads all volumes of an application. That the next page is requested by the query `nextCursor` is an assumption,
+ * taken from the related lists. If the API ignores it, the first page comes again: items are therefore deduplicated by
+ * id, and a repeated cursor ends the reading. Throws Failure.
  */
 export async function listVolumes(
   client: ShieldClient,

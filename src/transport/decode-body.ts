@@ -24,17 +24,17 @@ const rawDeflate: Decoder = { now: inflateRawSync, later: promisify(inflateRaw) 
 const brotli: Decoder = { now: brotliDecompressSync, later: promisify(brotliDecompress) }
 const zstd: Decoder = { now: zstdDecompressSync, later: promisify(zstdDecompress) }
 
-/** What we can undo, in the form of an Accept-Encoding header. */
+/** The supported codings, as an Accept-Encoding header. */
 export const acceptedEncodings = 'gzip, br, zstd'
 
-/** Unpacking a small body at once costs less than the way to the thread pool and back. */
+/** Decoding a smaller body synchronously is cheaper than the thread pool. */
 const atOnceBytes = 1_048_576
-/** A list of codings is legal, but more than this many is an attack on our time. */
+/** A list of codings is legal; a longer one is an attempt to waste CPU time. */
 const maxCodings = 3
 
 /**
- * Undoes a Content-Encoding. Throws Failure: `page_too_large` (refuse) beyond `maxBytes`, `bad_body` (retry) for a
- * coding that is unknown or a body that does not unpack.
+ * Decodes a body by its Content-Encoding. Throws Failure: `page_too_large` (refuse) beyond `maxBytes`, `bad_body`
+ * (retry) for an unknown coding or a body that cannot be decoded.
  */
 export async function decodeBody(
   body: Buffer,
@@ -48,7 +48,7 @@ export async function decodeBody(
   if (codings.length > maxCodings) throw badBody('too many content codings')
   let decoded = body
   for (const coding of codings.reverse()) {
-    // An empty body is empty in any coding: servers label 204 and 500 answers so.
+    // An empty body is empty in any coding: servers send 204 and 500 answers with a coding.
     if (decoded.length === 0) return decoded
     decoded = await decodeOne(decoded, coding, maxBytes)
   }
@@ -76,7 +76,7 @@ function decoderOf(coding: string, body: Buffer): Decoder | undefined {
   return undefined
 }
 
-/** `deflate` means the zlib format, yet some servers send bare deflate; the first two bytes tell. */
+/** `deflate` means the zlib format, but some servers send raw deflate; the first two bytes tell which. */
 function isZlib(body: Buffer): boolean {
   if (body.length < 2) return true
   const [first, second] = [body[0]!, body[1]!]

@@ -2,7 +2,7 @@ import { createSecureContext } from 'node:tls'
 import { type Dispatcher, EnvHttpProxyAgent } from 'undici'
 import { Failure, messageOf } from '../domain/failure.ts'
 
-/** PEM texts, already read. `ca` takes the place of the usual roots, as it does for curl and most shippers. */
+/** PEM texts. `ca` replaces the default root certificates, as in curl and most shippers. */
 export interface TlsOptions {
   readonly ca?: string | undefined
   readonly cert?: string | undefined
@@ -16,15 +16,15 @@ export interface DispatcherOptions {
   readonly connectTimeoutMs?: number
 }
 
-/** Quiet streams are asked every 30 s; undici's own 4 s would open a connection for each poll. */
+/** An idle stream polls every 30 s; undici's default of 4 s would open a connection for each poll. */
 const keepAliveTimeoutMs = 60_000
-/** Connections are replaced after this time, so that a change of DNS is noticed. */
+/** Connections are replaced after this time, so that a DNS change takes effect. */
 const connectionLifeMs = 300_000
 
 /**
- * The connections to one destination. Honours HTTPS_PROXY, HTTP_PROXY and NO_PROXY (read by undici) and
- * NODE_EXTRA_CA_CERTS (read by node, where no `ca` is given). Speaks HTTP/1.1 only and follows no redirect.
- * Throws Failure (stop) for certificates or a proxy address that cannot be used.
+ * Creates the connection pool of one destination. Honours HTTPS_PROXY, HTTP_PROXY and NO_PROXY (read by undici) and
+ * NODE_EXTRA_CA_CERTS (read by Node, where no `ca` is set). Speaks HTTP/1.1 only and follows no redirect. Throws
+ * Failure (stop) for unusable certificates or an invalid proxy address.
  */
 export function createDispatcher({
   tls = {},
@@ -39,7 +39,7 @@ export function createDispatcher({
       keepAliveTimeout: keepAliveTimeoutMs,
       clientTtl: connectionLifeMs,
       connect: { ...secure, timeout: connectTimeoutMs },
-      // Through a proxy undici ignores `connect`: these two take its place for the tunnel and for the proxy itself.
+      // With a proxy undici ignores `connect`: these two replace it for the tunnel and for the proxy itself.
       requestTls: { ...secure, timeout: connectTimeoutMs },
       proxyTls: { timeout: connectTimeoutMs },
     })
@@ -53,7 +53,7 @@ export function createDispatcher({
   }
 }
 
-/** The certificates are tried here, since undici would only find them unusable at the first connection. */
+/** Validates the certificates now, since undici would report them only at the first connection. */
 function secureOptions({ ca, cert, key }: TlsOptions): { ca?: string; cert?: string; key?: string } {
   const options = {
     ...(ca === undefined ? {} : { ca }),

@@ -25,9 +25,9 @@ const words: Record<string, string> = {
 }
 
 /**
- * Translates what a request threw: `cancelled`, or kind retry with `timeout`, `tls` or `network`. The message is made of
- * `what` (which must hold no secret), our words and the code; never of the error's own text, which may hold a URL.
- * A value that is no error of the network is a bug and is thrown as it came.
+ * Converts what a request threw to a Failure: `cancelled`, or kind retry with `timeout`, `tls` or `network`. The
+ * message consists of `what` (which must hold no secret), our text and the error code; never the error's own text,
+ * which may hold a URL. An error that is not of the network is a bug and is rethrown.
  */
 export function networkFailure(error: unknown, what: string, signal?: AbortSignal): Failure {
   if (error instanceof Failure) return error
@@ -67,23 +67,23 @@ function isTimeout(error: unknown): boolean {
   return (error instanceof Error && error.name === 'TimeoutError') || timeoutCodes.has(codeOf(error))
 }
 
-/** UND_ERR_ABORTED is left out: undici uses it for tunnels that a proxy refused, too. */
+/** Without UND_ERR_ABORTED: undici also uses it for tunnels that a proxy refused. */
 function isAbort(error: unknown, code: string): boolean {
   if (closedCodes.has(code) || code === 'ABORT_ERR') return true
   return error instanceof Error && error.name === 'AbortError' && code !== 'UND_ERR_ABORTED'
 }
 
-/** The code of an error or of what caused it; undici wraps at most twice. */
+/** The code of an error or of its cause; undici wraps at most twice. */
 function codeOf(error: unknown, depth = 0): string {
   if (!(error instanceof Error) || depth > 3) return ''
   const code: unknown = Reflect.get(error, 'code')
-  // A DOMException has a number here, which says nothing that its name does not.
+  // The code of a DOMException is a number and adds nothing to its name.
   const own = typeof code === 'string' ? code : ''
   const inner = codeOf(error.cause, depth + 1)
   return own === '' || own === 'UND_ERR_PRX_CONN' ? inner || own : own
 }
 
-/** What undici says of a refused tunnel has no code of its own: it looks like an abort or like a bad argument. */
+/** undici has no code of its own for a refused tunnel: it reports an abort or an invalid argument. */
 function proxyStatusOf(error: unknown, code: string): string | undefined {
   if (!(error instanceof Error) || (code !== 'UND_ERR_ABORTED' && code !== 'UND_ERR_INVALID_ARG'))
     return undefined

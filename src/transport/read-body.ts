@@ -6,17 +6,17 @@ import { networkFailure } from './network-failure.ts'
 export interface BodyLimits {
   /** The Content-Encoding header as received. */
   readonly encoding: string | undefined
-  /** Of what comes over the wire. */
+  /** Limit before decoding. */
   readonly maxCompressedBytes: number
-  /** Of what it unpacks to. */
+  /** Limit after decoding. */
   readonly maxBytes: number
   readonly signal: AbortSignal
 }
 
 /**
- * Reads a whole body and undoes its Content-Encoding. The stream is read to its end or destroyed, so the connection is
- * never left blocked. Throws Failure: `page_too_large` (refuse) beyond a limit, `bad_body` (retry) when it does not
- * unpack, `network` or `timeout` when it ends early, `cancelled`.
+ * Reads a whole body and decodes it. The stream is read to its end or destroyed, so the connection never stays blocked.
+ * Throws Failure: `page_too_large` (refuse) beyond a limit, `bad_body` (retry) when it cannot be decoded, `network` or
+ * `timeout` when it ends early, `cancelled`.
  */
 export async function readBody(body: Readable, limits: BodyLimits): Promise<Buffer> {
   const raw = await collect(body, limits)
@@ -31,7 +31,7 @@ async function collect(body: Readable, limits: BodyLimits): Promise<Buffer> {
   let bytes = 0
   const stop = () => body.destroy()
   limits.signal.addEventListener('abort', stop, { once: true })
-  // A destroyed body reports its end as an error that nobody else waits for.
+  // A destroyed body emits an error that has no other listener.
   body.on('error', ignore)
   try {
     if (limits.signal.aborted) stop()

@@ -1,9 +1,9 @@
 import { httpDateOf } from './http-date.ts'
 
 /**
- * How long an answer asks to wait by its Retry-After header (seconds or an HTTP date), in ms, at most `maxMs`, so that
- * a server cannot put a stream to sleep for good. A date is judged by the answer's own Date header; by the host's clock
- * where it has none. Undefined for a header that is absent or means nothing.
+ * Delay requested by a Retry-After header (seconds or an HTTP date), in ms, at most `maxMs`, so that a server cannot
+ * stop a stream for ever. A date is compared with the answer's own Date header, or with the host's clock where there is
+ * none. Undefined for a header that is absent or invalid.
  */
 export function retryAfterMsOf(
   headers: { readonly retryAfter: string | undefined; readonly date: string | undefined },

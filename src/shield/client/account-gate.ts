@@ -14,7 +14,7 @@ const longestWaitMs = 2_000
 const lookAgainMs = 50
 const mostTurns = 100
 
-/** The gate of an account within this process. */
+/** An account gate for this process only. */
 export function createAccountGate(options: AccountGateOptions, clock: Clock): AccountGate {
   return new LocalAccountGate(options, clock)
 }
@@ -70,7 +70,7 @@ class LocalAccountGate implements AccountGate {
   }
 
   async #waitWhilePaused(deadlineMs: number, signal: AbortSignal): Promise<void> {
-    // A timer may fire a little early against this clock, and a pause may be prolonged meanwhile.
+    // A timer may fire slightly early by this clock, and another request may extend the pause meanwhile.
     for (let turn = 0; turn < mostTurns; turn++) {
       const leftMs = this.#pausedUntilMs - this.#clock.now()
       if (leftMs <= 0) return
@@ -80,7 +80,7 @@ class LocalAccountGate implements AccountGate {
     throw this.#throttled('the API asked for a pause', this.#pausedUntilMs)
   }
 
-  /** True where a place had to be waited for. */
+  /** Returns true when the request had to wait. */
   async #waitForPlace(priority: Priority, deadlineMs: number, signal: AbortSignal): Promise<boolean> {
     for (let hasWaited = false; ; hasWaited = true) {
       const nowMs = this.#clock.monotonic()

@@ -1,21 +1,21 @@
 import { isObject } from '../../domain/text/is-object.ts'
 
-/** What the body of an answer says went wrong. All texts may be empty. */
+/** The error that the body of an answer describes. Every text may be empty. */
 export interface ApiError {
   readonly message: string
   readonly errorKey: string
-  /** 400 to 599 where the body names one; it counts where the answer's own status claims success. */
+  /** The status that the body names, 400 to 599; used when the HTTP status claims success. */
   readonly status: number | undefined
-  /** The body says by itself that it is a failure, whatever the status. */
+  /** True when the body alone marks the answer as a failure, whatever its status. */
   readonly isDeclared: boolean
 }
 
 const none: ApiError = { message: '', errorKey: '', status: undefined, isDeclared: false }
 
 /**
- * Reads every shape of error that was seen: the envelopes `errorResponse` and `error`, the same as the whole body,
- * ProblemDetails, validation problems (a list, or a map of lists), a lone `Message`. An envelope that names neither a
- * message nor a key is an empty default and no failure.
+ * Reads every known error shape: the envelopes `errorResponse` and `error`, the same fields at top level,
+ * ProblemDetails, validation problems (a list, or a map of lists), a single `Message`. An envelope with neither a
+ * message nor a key is an empty default, not a failure.
  */
 export function apiErrorOf(body: unknown): ApiError {
   if (!isObject(body)) return none

@@ -21,7 +21,7 @@ export interface ShieldClientOptions {
   readonly accessKey: Secret
   /** Name of the account: a label in metrics and messages. */
   readonly account: string
-  /** `omit`, `empty`, or the literal that opens a listing. */
+  /** Token of the first page: `omit`, `empty`, or the literal to send. */
   readonly firstPage: string
   /** For one try, from sending to the last byte. */
   readonly requestTimeoutMs: number
@@ -33,9 +33,9 @@ export interface ShieldClientOptions {
   readonly clock: Clock
   readonly telemetry: Telemetry
   readonly version: string
-  /** Requests of this account at once. */
+  /** Concurrent requests of this account. */
   readonly connections: number
-  /** The budget that this account shares with other processes; one of this process alone where none is given. */
+  /** The gate that this account shares with other processes; without it the client creates one for this process. */
   readonly gate?: AccountGate
   readonly random?: () => number
 }
@@ -48,17 +48,17 @@ export interface Call<T> {
   /** Path below the base address, already encoded, with its query. */
   readonly path: string
   readonly body?: string
-  /** The token in the path, for requests that carry one. */
+  /** The page token in the path, for requests that carry one. */
   readonly token?: string
-  /** Takes what is wanted out of a good answer; throws Failure `bad_body` for one that is not what was asked for. */
+  /** Extracts the result from a successful answer; throws Failure `bad_body` when the body has another shape. */
   readonly read: (body: unknown, status: number) => T
-  /** The sink that the answer is for: sinks share the memory of pages. */
+  /** The sink that the page is for: sinks share the memory budget of pages. */
   readonly sink?: string | undefined
-  /** `live` where nothing is said. */
+  /** Default: `live`. */
   readonly priority?: Priority
   /** The live stream (`streamKey`) that the answer is for. */
   readonly stream?: string
-  /** A good answer is kept as bytes until this resolves. */
+  /** A successful answer is kept as raw bytes until this resolves. */
   readonly whenWanted?: (() => Promise<void>) | undefined
 }
 
@@ -68,7 +68,7 @@ export interface Answer<T> {
   readonly bytes: number
   readonly requestedAt: number
   readonly clockOffsetMs?: number
-  /** Gives the bytes back to the budget of pages. Safe twice. */
+  /** Releases the memory reservation. Idempotent. */
   readonly release: () => void
 }
 
@@ -93,15 +93,15 @@ export class ShieldClient {
     this.#plans = createRetryPlans({ account, gate: this.#gate, clock, telemetry, random })
   }
 
-  /** End of the pause that the API asked this account for, ms since the epoch. */
+  /** End of the pause that the API requested for this account, ms since the epoch. */
   get throttledUntilMs(): number | undefined {
     return this.#gate.throttledUntilMs
   }
 
   /**
-   * Sends one request; a GET up to three times within ten seconds. Waits for the account's budget and for room among the
-   * pages in flight. Throws only Failure, among them `throttled` (wait) as soon as the API or the budget asks for more
-   * patience than is left.
+   * Sends one request; a GET up to three times within ten seconds. Waits for the account's request budget and for room
+   * in the page budget. Throws only Failure, among them `throttled` (wait) as soon as the API or the request budget
+   * requires a longer wait than those limits leave.
    */
   async send<T>(call: Call<T>, signal: AbortSignal): Promise<Answer<T>> {
     try {
@@ -135,7 +135,7 @@ export class ShieldClient {
     }
   }
 
-  /** A key that was replaced in its file is worth one more try; another request may have read it already. */
+  /** A key that was replaced in its file justifies one more try; another request may have read the new key already. */
   #hasOtherKey(refused: string): boolean {
     const { accessKey } = this.#options
     accessKey.reread()
@@ -144,7 +144,7 @@ export class ShieldClient {
 
   async #tryOnce<T>(call: Call<T>, key: string, signal: AbortSignal): Promise<Answer<T>> {
     const { priority = 'live', stream } = call
-    // Live requests wait for the memory of no backfill that waits for them.
+    // A waiting backfill must not hold page memory that live requests need, so it enters the gate first.
     if (priority === 'backfill') await this.#gate.enter(signal, priority)
     const reservation = await this.#options.budget.reserve(this.#sizes.next, signal, call.sink)
     try {

@@ -1,7 +1,7 @@
 /**
- * How far the destination's clock is from ours, in ms. Its Date has whole seconds and was written somewhere between sending
- * and receiving, so a range of offsets would explain it: the one nearest to zero is taken, and clocks that agree give 0
- * instead of a different fraction of a second at each answer.
+ * Offset of the server's clock from ours, in ms. Its Date header has whole seconds and was written at some time between
+ * sending and receiving, so a range of offsets fits. This returns the one nearest to zero: clocks that agree give 0
+ * instead of a different fraction of a second for each answer.
  */
 export function clockOffsetOf(serverDate: number, sentAtMs: number, receivedAtMs: number): number {
   const lowest = serverDate - receivedAtMs

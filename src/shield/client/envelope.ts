@@ -1,13 +1,13 @@
 import { Failure, type FailureCode, type FailureDetails, type FailureKind } from '../../domain/failure.ts'
 import { type ApiError, apiErrorOf } from './api-error.ts'
 
-/** What an answer is judged by, apart from its status and body. */
+/** What classifies an answer, besides its status and body. */
 export interface AnswerContext {
-  /** Names the request for people, without token or secret. */
+  /** Describes the request in messages, without token or secret. */
   readonly what: string
-  /** The request carried a token of an earlier page. */
+  /** The request carried a page token. */
   readonly hasCursor: boolean
-  /** Texts that must not show: the access key, the token. Their form in a URL is hidden with them. */
+  /** Texts that must not appear in messages: the access key, the token. Their percent-encoded forms are masked too. */
   readonly hidden: readonly string[]
   readonly serverDate: number | undefined
   readonly requestId: string | undefined
@@ -16,14 +16,13 @@ export interface AnswerContext {
 
 const windowKey = /^invalid_datetime_window/i
 const zoneKey = /^not_found_or_unauthori[sz]ed_access\.shield_?zone/i
-/** Keys that say something about the account or the resource: another token would change nothing. */
+/** Error keys about the account or the resource: starting again with another token would not help. */
 const lastingKey = /^(?:not_found|invalid_plan_type|limit_reached|feature_not_available)/i
 const cursorKey = /continuation|cursor|page_?token/i
 
 /**
- * Whether an answer is a failure, and which one. The body decides before the status, and in it the error key: the API
- * answers with 202 where it means an error, and with 401 for a day that it no longer keeps.
- * Undefined for an answer whose content may be read.
+ * Classifies an answer as a failure; returns undefined for a success. The error key decides before the rest of the
+ * body, and the body before the status: the API answers errors with 202, and a day outside its window with 401.
  */
 export function failureOf(status: number, body: unknown, context: AnswerContext): Failure | undefined {
   const apiError = apiErrorOf(body)
@@ -74,12 +73,12 @@ const longestTold = 300
 
 function messageOf(why: string, { message, errorKey }: ApiError, { what, hidden }: AnswerContext): string {
   const told = masked([errorKey, message].filter((part) => part !== '').join(': '), hidden)
-  // What the destination says may hold anything, line breaks and terminal codes included.
+  // The server's text may hold anything, line breaks and terminal codes included.
   const plain = told.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, longestTold)
   return plain === '' ? `${what}: ${why}` : `${what}: ${why}: ${plain}`
 }
 
-/** Some services repeat what they were sent. */
+/** Some services repeat what they received. */
 function masked(told: string, hidden: readonly string[]): string {
   return hidden
     .filter((text) => text.length > 3)
@@ -87,7 +86,7 @@ function masked(told: string, hidden: readonly string[]): string {
     .reduce((left, text) => left.replaceAll(text, '***'), told)
 }
 
-/** A JSON body, or undefined where it is none. Bytes that are no UTF-8 become U+FFFD: better one character than a page. */
+/** Parses a JSON body; undefined for anything else. Invalid UTF-8 becomes U+FFFD, so one bad byte costs no page. */
 export function parseBody(body: Buffer): unknown {
   const text = body.toString('utf8')
   try {

@@ -23,7 +23,7 @@ export interface ExchangeOptions {
 export interface Exchange {
   readonly status: number
   readonly body: Buffer
-  /** The API's clock at the answer, ms since the epoch. */
+  /** The Date header of the answer, ms since the epoch. */
   readonly serverDate: number | undefined
   readonly requestId: string | undefined
   /** How long the answer asks to wait; at most an hour. */
@@ -31,7 +31,7 @@ export interface Exchange {
 }
 
 const longestRetryAfterMs = 3_600_000
-/** An error explains itself in less than this; the rest of a larger one is not worth its memory. */
+/** Error bodies are small; a larger one is not worth its memory. */
 const mostErrorBytes = 1_048_576
 
 /** Sends one request and reads the whole answer within the time for one try. Throws Failure. */
@@ -51,7 +51,7 @@ export async function exchange(
   const { origin, pathname } = new URL(options.baseUrl)
   return withDeadline(options.requestTimeoutMs, signal, clock, async (whole) => {
     try {
-      // The path is given apart from the origin: a URL object would take its dots for directions.
+      // The path is passed apart from the origin: a URL object would resolve its dots.
       const answer = await options.dispatcher.request({
         origin,
         path: pathname.replace(/\/+$/, '') + request.path,
@@ -64,7 +64,7 @@ export async function exchange(
           ...(request.body === undefined ? {} : { 'Content-Type': 'application/json' }),
         },
         ...(request.body === undefined ? {} : { body: request.body }),
-        // The whole request has one limit of its own.
+        // One time limit covers the whole request instead.
         headersTimeout: 0,
         bodyTimeout: 0,
         signal: whole,
@@ -96,7 +96,7 @@ async function bodyOf(
   try {
     return await readBody(body, { encoding, maxBytes, maxCompressedBytes: maxBytes, signal })
   } catch (error) {
-    // An error whose body cannot be read is still an error: its status says enough.
+    // An error whose body cannot be read is still an error: its status is enough.
     if (!isSuccess && (isFailure(error, 'page_too_large') || isFailure(error, 'bad_body')))
       return Buffer.alloc(0)
     throw error

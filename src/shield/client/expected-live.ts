@@ -1,7 +1,7 @@
-/** What nobody names again for so long is forgotten. */
+/** An expectation that nobody renews within this time expires. */
 const forgottenAfterMs = 15_000
 
-/** The live streams of an account that are to begin. Instants are ms by a clock that never jumps. */
+/** The live streams of an account that are about to begin. Times are ms of a monotonic clock. */
 export class ExpectedLive {
   #dueAtMs = new Map<string, number>()
   #untilMs = -Infinity

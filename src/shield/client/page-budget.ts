@@ -1,24 +1,24 @@
 import { cancelled } from '../../domain/failure.ts'
 
-/** Room for one page among those that this process may hold at once. */
+/** Memory reserved for one page, out of the budget of this process. */
 export interface Reservation {
-  /** Tells the real size once it is known. */
+  /** Replaces the estimate by the real size. */
   resize(bytes: number): void
-  /** Gives the room back. Safe twice. */
+  /** Releases the reservation. Idempotent. */
   release(): void
 }
 
 export interface PageBudget {
   /**
-   * Waits for room for a page of that sink; pages that are for no sink (an audit) share as one. A sink that holds no page
-   * passes, even with one that is larger than the whole budget; further pages pass within the budget and the sink's share
-   * of it, first come, first served for each sink. So a sink that hangs keeps its share, and the others go on. Throws
-   * Failure `cancelled` as soon as the signal aborts.
+   * Waits for memory for a page of that sink; pages for no sink (an audit) share one queue. A sink that holds no page
+   * is admitted at once, even with a page larger than the whole budget. Its further pages are admitted, first come,
+   * first served for each sink, while they fit the budget and the sink's share of it, so a sink that hangs does not
+   * block the others. Throws Failure `cancelled` as soon as the signal aborts.
    *
-   * A pump may hold a page while it waits here for the next one: it gives the first one back by delivering it, and
-   * delivering never waits for the next page, so every line moves on.
+   * A pump may hold a page while it waits here for the next one: it releases the first by delivering it, and delivering
+   * never waits for the next page, so no deadlock can occur.
    *
-   * The estimate in bytes is asked for anew whenever there may be room: pages that came meanwhile taught it.
+   * The estimate (bytes) is taken again whenever memory is released: pages that arrived meanwhile may have changed it.
    */
   reserve(estimate: () => number, signal: AbortSignal, sink?: string): Promise<Reservation>
   readonly heldBytes: number
@@ -32,11 +32,11 @@ interface Waiter {
 
 interface Held {
   bytes: number
-  /** Apart from the bytes: pages of no size are held, too. */
+  /** Counted apart from the bytes, because a page of size 0 counts as held, too. */
   pages: number
 }
 
-/** A quarter of the budget stays with the other sinks, even where all of them but one hang. */
+/** A quarter of the budget stays free for the last sink even when all others hang. */
 function shareOf(maxBytes: number, sinks: number): number {
   return sinks < 2 ? maxBytes : (maxBytes * 3) / 4 / (sinks - 1)
 }
@@ -48,7 +48,7 @@ export function createPageBudget(maxBytes: number): PageBudget {
 class LimitedPages implements PageBudget {
   readonly #maxBytes: number
   readonly #waiters = new Set<Waiter>()
-  /** Every sink that ever asked. */
+  /** Every sink that ever reserved memory. */
   readonly #heldBySink = new Map<string | undefined, Held>()
   #heldBytes = 0
 

@@ -1,6 +1,6 @@
 /**
- * Any text as one segment of a path. Dots that stand alone are encoded too, since `.` and `..` mean something else; what
- * is no valid Unicode has no encoding and is sent as U+FFFD.
+ * Encodes any text as one path segment. `.` and `..` are encoded too, since they have a meaning in paths; invalid
+ * Unicode, which has no encoding, becomes U+FFFD.
  */
 export function pathSegment(text: string): string {
   const encoded = encodeURIComponent(text.toWellFormed())

@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import { Failure } from '../../domain/failure.ts'
 
-/** The answer as the schema has it. Throws Failure `bad_body` (retry) that names the first thing wrong with it. */
+/** Parses an answer by a schema. Throws Failure `bad_body` (retry) that names the first thing wrong. */
 export function readAs<T>(schema: z.ZodType<T>, body: unknown, what: string): T {
   const { success, data, error } = schema.safeParse(body)
   if (success) return data

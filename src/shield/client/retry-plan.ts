@@ -15,9 +15,9 @@ export interface RetryDeps {
 
 /** The tries of one request. */
 export interface RetryPlan {
-  /** Counts one more try; false when there is none left. */
+  /** Counts one more try; false when none is left. */
   mayRepeat(): boolean
-  /** Waits until the next try, or throws what becomes of the failure when there is none. */
+  /** Waits until the next try; throws the final failure when none is left. */
   waitAfter(failure: Failure, signal: AbortSignal): Promise<void>
 }
 
@@ -30,12 +30,12 @@ export interface RetryPlans {
 const mostTries = 3
 const longestMs = 10_000
 const backoff = { baseMs: 500, maxMs: 4_000 }
-/** For a 429 that names no time: doubled with each one in a row. */
+/** Pause after a 429 without Retry-After: doubled with each consecutive one. */
 const pause = { baseMs: 1_000, maxMs: 60_000 }
 
 /**
- * Tries of one request after another: at most three, all begun within ten seconds, only for requests that may be
- * repeated. A 429 pauses the whole account, so that no other request runs into the same wall.
+ * Plans the tries of one request: at most three, all begun within ten seconds, only for requests that may be repeated.
+ * A 429 pauses the whole account, so that its other requests do not get the same answer.
  */
 export function createRetryPlans({ account, gate, clock, telemetry, random }: RetryDeps): RetryPlans {
   let throttledInRow = 0
@@ -58,7 +58,7 @@ export function createRetryPlans({ account, gate, clock, telemetry, random }: Re
       async waitAfter(failure, signal) {
         const isAnswer = failure.kind === 'retry' && failure.code === 'throttled'
         const met = isAnswer ? await pauseAccount(failure) : failure
-        // A apiError of certificates does not pass within seconds.
+        // A certificate error does not go away within seconds.
         const isPassing = isAnswer || (met.kind === 'retry' && met.code !== 'tls')
         if (!isPassing || !mayRepeat()) throw met
         const { retryAt } = met.details
@@ -89,7 +89,7 @@ const outcomes: Partial<Record<Failure['code'], RequestOutcome>> = {
   bad_body: 'bad_body',
 }
 
-/** Under which name a failed try is counted. */
+/** The outcome label under which metrics count a failed try. */
 export function outcomeOf({ code }: Failure): RequestOutcome {
   return outcomes[code] ?? 'rejected'
 }

@@ -1,9 +1,9 @@
 import { jsonText } from '../../domain/text/json-text.ts'
 
-/** Below this the order of keys is left as received; recursing on would end at the stack's own, changing limit. */
+/** Deeper keys keep the order received: further recursion would end at the stack limit, which varies. */
 const sortedLevels = 100
 
-/** JSON text with sorted keys: the same for two entries that differ in the order of their keys only. */
+/** JSON text with sorted keys: the same for two entries that differ only in the order of their keys. */
 export function canonicalJson(value: unknown, level = 0): string {
   if (typeof value !== 'object' || value === null || level === sortedLevels) return jsonText(value)
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item, level + 1)).join(',')}]`

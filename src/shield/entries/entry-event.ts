@@ -4,9 +4,9 @@ import type { Redactor } from '../redaction/redact.ts'
 import { toEvent } from './to-event.ts'
 
 /**
- * The entries of a page as events. Only who they are is worked out for all of them: most events of a re-read were seen
- * before, and a decoded entry takes three times the memory. The rest is worked out when somebody looks, and kept for
- * the event that was looked at last, since events are mapped one after the other.
+ * Turns the entries of a page into events. Only the identity is computed for all of them: most events of a re-read are
+ * duplicates, and a decoded entry takes three times the memory. The other members are decoded on access and cached for
+ * one event, since events are mapped one after the other.
  */
 export function eventsOf(entries: readonly Json[], zone: Event['zone'], redactor: Redactor): Event[] {
   let latest: EntryEvent | undefined
@@ -23,7 +23,7 @@ export function eventsOf(entries: readonly Json[], zone: Event['zone'], redactor
 
 type Decode = (event: EntryEvent, entry: Json) => Event
 
-/** What reading each member of an event gives. */
+/** The type that a read of each event member gives. */
 type Read = { readonly [Name in keyof Event]-?: Event[Name] | undefined }
 
 class EntryEvent implements Read {

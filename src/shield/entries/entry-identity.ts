@@ -5,7 +5,7 @@ import { isObject } from '../../domain/text/is-object.ts'
 import { canonicalJson } from './canonical-json.ts'
 import { entryTimeOf } from './entry-time.ts'
 
-/** All that is asked of an entry to tell whether it was seen. Taken of the entry as received, before redaction. */
+/** What deduplication needs to know of an entry. Computed from the entry as received, before redaction. */
 export interface EntryIdentity {
   readonly id: string
   readonly time?: string | undefined
@@ -27,7 +27,7 @@ function untimed(id: string): EntryIdentity {
   return { id, fingerprint: fingerprintOf({ id }) }
 }
 
-/** A number beyond 2^53 lost digits on the way, so that two ids may look like one: the whole entry is safer. */
+/** JSON parsing rounds a number beyond 2^53, so two ids may become equal: the hash of the whole entry is safer. */
 function idOf(entry: JsonObject): string {
   const logId = entry['logId']
   if (typeof logId === 'string' && logId !== '') return logId

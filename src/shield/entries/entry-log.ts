@@ -4,7 +4,7 @@ import { jsonText } from '../../domain/text/json-text.ts'
 
 const nothing: JsonObject = {}
 
-/** What an entry's `log` holds: the object behind JSON text of one, anything else as received. */
+/** Decodes the `log` of an entry: the object behind its JSON text; anything else as received. */
 export function decodeLog(received: Json | undefined): Json {
   if (typeof received !== 'string') return received ?? null
   if (!/^\s*\{/.test(received)) return received
@@ -15,27 +15,27 @@ export function decodeLog(received: Json | undefined): Json {
   }
 }
 
-/** The log as every event has it, an object: what is none stands in `text`. */
+/** The log of an event, always an object: any other value is put in `text`. */
 export function logObjectOf(log: Json): JsonObject {
   if (log === null || log === '') return nothing
   if (typeof log === 'string') return { text: log }
   return isObject(log) ? log : { text: jsonText(log) }
 }
 
-/** A text that says something: numbers count, blank text and anything else does not. */
+/** A non-blank text or a number as text; undefined for anything else. */
 export function textOf(value: Json | undefined): string | undefined {
   if (typeof value === 'string') return isPlain(value.charCodeAt(0)) || /\S/.test(value) ? value : undefined
   return typeof value === 'number' ? String(value) : undefined
 }
 
-/** Nearly all texts begin with such a letter, which spares looking for one. */
+/** Nearly all texts begin with such a character; this check avoids the regular expression for them. */
 function isPlain(code: number): boolean {
   return code > 0x20 && code < 0x7f
 }
 
 export type HeaderReader = (name: string) => string | undefined
 
-/** Reads headers by name (lower case): the first with a value, in a list of `{Name, Value}` or an object of names. */
+/** Reads headers by lower-case name from a list of `{Name, Value}` or an object: the first one with a value. */
 export function headersOf(log: JsonObject): HeaderReader {
   const held = log['Headers'] ?? log['headers']
   if (Array.isArray(held)) return (name) => inList(held as readonly Json[], name)
@@ -59,7 +59,7 @@ function inObject(headers: JsonObject, name: string): string | undefined {
   return undefined
 }
 
-/** The length first: it tells nearly all names apart without making a lower-case copy of each. */
+/** Compares the length first: it rules out nearly all names without a lower-case copy. */
 function isNamed(held: Json | undefined, name: string): boolean {
   return typeof held === 'string' && held.length === name.length && held.toLowerCase() === name
 }

@@ -5,9 +5,9 @@ export interface EntryTime {
 }
 
 /**
- * The time an entry names, in seconds, milliseconds, micro- or nanoseconds since the epoch: the four ranges from 1973
- * to 5138 do not meet, so the magnitude tells the unit. Text with a zone (ISO 8601) is read too. Anything else has no
- * time. Digits that a JSON number cannot hold are not made up: nanoseconds as a number keep 6 digits, as text 9.
+ * Parses the timestamp of an entry: seconds, milliseconds, micro- or nanoseconds since the epoch, told apart by
+ * magnitude (the four ranges from 1973 to 5138 do not overlap), or ISO 8601 text with a zone. Undefined for anything
+ * else. Digits beyond the precision of a JSON number are dropped: nanoseconds as a number keep 6 digits, as text 9.
  */
 export function entryTimeOf(timestamp: unknown): EntryTime | undefined {
   if (typeof timestamp === 'number') return timeOfNumber(timestamp)
@@ -53,7 +53,7 @@ function timeOfMs(timeMs: number): EntryTime | undefined {
 
 const latest = { minute: Number.NaN, text: '' }
 
-/** What `toISOString` gives for whole ms, four times faster where entries of one minute follow each other. */
+/** Same as `toISOString` for whole ms, four times faster for consecutive entries of the same minute. */
 function isoOf(timeMs: number): string {
   const minute = Math.floor(timeMs / 60_000)
   if (minute !== latest.minute) {

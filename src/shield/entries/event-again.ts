@@ -4,14 +4,14 @@ import type { Redactor } from '../redaction/redact.ts'
 import { toEvent } from './to-event.ts'
 
 /**
- * An event that was kept, redacted once more as the configuration now wants it. Who it is stays: an id that was made of
- * the whole entry cannot be made of what redaction has left of it.
+ * A stored event, redacted once more by the current configuration. It keeps its identity: an id that is a hash of the
+ * whole entry cannot be computed from the redacted entry.
  */
 export function eventAgain(event: Event, zone: Event['zone'], redactor: Redactor): Event {
   return toEvent(receivedOf(event), zone, redactor, event)
 }
 
-/** An entry that was no object is kept as one; only then is the log the same as the entry. */
+/** An entry that was no object is stored as `{ text }`; only then does its log equal the entry. */
 function receivedOf(event: Event): Json {
   const raw = event.raw()
   const { text } = raw

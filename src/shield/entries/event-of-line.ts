@@ -7,8 +7,8 @@ import type { Redactor } from '../redaction/redact.ts'
 import { toEvent } from './to-event.ts'
 
 /**
- * The event of a line that was kept, as the API would give it now: the same id and time, mapped as ever, and redacted
- * once more as the configuration now wants it. What redaction has hidden in the line stays hidden.
+ * Rebuilds the event of a stored line: the same id and time, mapped as usual, and redacted once more by the current
+ * configuration. What redaction has hidden in the line stays hidden.
  */
 export function eventOfLine(kept: KeptEvent, zone: Event['zone'], redactor: Redactor): Event {
   const identity = identityIn(kept)
@@ -27,14 +27,14 @@ function entryOf({ id, of }: KeptEvent, { timeMs }: EntryIdentity): Json {
   return { logId: id, ...(timeMs !== undefined && { timestamp: timeMs }), log: textLog(log) ?? log, labels }
 }
 
-/** An entry that was no object is kept as one with a text. One that was such an object has the id that this makes. */
+/** An entry that was no object is stored as `{ text }`; an entry received as `{ text }` has that object's id. */
 function textEntry(raw: JsonObject, id: string): string | undefined {
   const { text, ...others } = raw
   if (typeof text !== 'string' || Object.keys(others).length > 0) return undefined
   return identityOf(raw).id === id ? undefined : text
 }
 
-/** A log that was plain text is redacted as such; one that would be decoded now was an object. */
+/** A log that was plain text is redacted as text; if decoding changes the text, the log was an object. */
 function textLog(log: JsonObject): string | undefined {
   const { text, ...others } = log
   if (typeof text !== 'string' || text === '' || Object.keys(others).length > 0) return undefined

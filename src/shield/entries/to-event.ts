@@ -11,8 +11,8 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 const nothing: JsonObject = {}
 
 /**
- * One entry of a page as an event. Pure, and never throws: whatever an entry looks like, it becomes an event that
- * keeps all of it. Its identity is taken before redaction, so that a change of redaction never makes an event new.
+ * Converts one entry to an event. Pure, never throws: an event of any entry keeps all of its content. The identity is
+ * computed before redaction, so that a changed redaction never makes an old event look new.
  */
 export function toEvent(
   entry: Json,
@@ -113,7 +113,7 @@ function present<T extends object>(members: T): { [Key in keyof T]?: NonNullable
   return some ? kept : undefined
 }
 
-/** Masked and unspecified addresses are no IP that a SIEM could look up; neither is one with a scope of its host. */
+/** A SIEM cannot look up a masked or unspecified address, nor one with a host's scope: such text is not an IP. */
 function wholeIp(address: string): string | undefined {
   const text = address.trim()
   if (text === '0.0.0.0' || text === '::' || text.includes('%')) return undefined

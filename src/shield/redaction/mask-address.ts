@@ -4,8 +4,8 @@ const candidates =
   /(?<![\w.])(?:\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)|[\da-f]{0,4}(?::[\da-f]{0,4}){2,7}(?:\.\d{1,3}){0,3}(?![\w:])\*?)/gi
 
 /**
- * Every IP address in a text put through `replace`; what only looks like one (a time, a version) stays, and what was
- * masked before: a kept event is redacted a second time.
+ * Applies `replace` to every IP address in a text. Lookalikes (a time, a version) stay, and so do masked addresses,
+ * because a stored event is redacted a second time.
  */
 export function replaceAddresses(text: string, replace: (address: string) => string): string {
   return text.replace(candidates, (found) => {

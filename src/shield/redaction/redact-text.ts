@@ -2,17 +2,18 @@ import { percentDecoded, secretPieces } from './secret-pieces.ts'
 
 export const redacted = '[redacted]'
 
-/** Text that must not show elsewhere in the same entry → what stands for it. */
+/** Secret text, to mask everywhere in the same entry → its replacement. */
 export type Found = Map<string, string>
 
 export function remember(found: Found, value: string): void {
   for (const piece of secretPieces(value)) found.set(piece, redacted)
 }
 
-/** Masks the values of query parameters in any text, whichever way their names are encoded. */
+/** Masks the values of query parameters in any text, however their names are encoded. */
 export function redactQuery(text: string, names: ReadonlySet<string>, found: Found): string {
   if (names.size === 0 || !text.includes('=')) return text
-  // A value may hold further parameters (`?next=?token=…`), so only names are matched, and values taken where wanted.
+  // A value may hold further parameters (`?next=?token=…`): the pattern matches names only, and a listed name then
+  // takes the value after it.
   const named = /(?:^|[?&;\s"'(<])([^?&;\s"'(<>=#]+)=/g
   const valueEnd = /[&;\s"'<>#]/g
   const parts: string[] = []
@@ -37,8 +38,8 @@ function plainName(name: string): string {
 }
 
 /**
- * For text without structure: a pattern of `<name>: value` and its relatives (`name=value`, JSON cut short, a list of
- * `Name` and `Value`). A quoted value ends at its quote, any other one at the end of its line. Undefined without names.
+ * Matches `<name>: value` and similar forms (`name=value`, truncated JSON, a list of `Name` and `Value`) in
+ * unstructured text. A quoted value ends at its quote, any other at the end of its line. Undefined without names.
  */
 export function linePattern(names: Iterable<string>): RegExp | undefined {
   const alternatives = [...names].map((name) => name.trim().replace(/[^\w-]/g, String.raw`\$&`)).join('|')

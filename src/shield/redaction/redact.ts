@@ -5,7 +5,7 @@ import { maskAddress, replaceAddresses } from './mask-address.ts'
 import { type Found, linePattern, redacted, redactLines, redactQuery, remember } from './redact-text.ts'
 
 export interface RedactionSettings {
-  /** Names of headers, in any case; also matched as plain keys. */
+  /** Header names, in any case; also matched as plain keys. */
   readonly headers: readonly string[]
   /** Names of query parameters, in any case. */
   readonly query: readonly string[]
@@ -15,14 +15,14 @@ export interface RedactionSettings {
 export type Redaction = RedactionSettings | 'off'
 
 /**
- * Takes an entry and its decoded log apart from it, and gives both back without what must not be shown; the very same
- * objects where there is nothing to hide. A value that was redacted in one place is masked wherever else it stands.
+ * Redacts an entry (without its log) and its decoded log. Returns the same objects when there is nothing to hide. A
+ * value that is redacted in one place is masked wherever else it occurs in the entry.
  */
 export type Redactor = (rest: JsonObject, log: Json) => { readonly rest: JsonObject; readonly log: Json }
 
 type Rule = 'header' | 'body' | 'address'
 
-/** In text without structure `body` is too common a word to hide what follows it. */
+/** In unstructured text `body` is too common a word: what follows it is not hidden. */
 const bodyNames = ['urlencodedbody', 'requestbody']
 const bodyKeys = [...bodyNames, 'body']
 const addressKeys = ['remoteip', 'remoteaddr', 'clientip']
@@ -37,11 +37,11 @@ const forwardingHeaders = [
   'fastly-client-ip',
   'forwarded',
 ]
-/** Identity and time stay: without them nothing tells that two events are the same one. */
+/** Never redacted: identity and time are needed to recognise duplicates. */
 const identityKeys = new Set(['logId', 'timestamp', 'log'])
 /**
- * Never masked because of what stands elsewhere: an attacker could send a cookie that holds `Blocked`, or the own
- * address, and so hide the action, the rule or the origin of the attack.
+ * Never masked because of a value found elsewhere: an attacker could send a cookie with the value `Blocked`, or with
+ * the own address, and so hide the action, the rule or the origin of the attack.
  */
 const ownWords = new Set([
   'status',
@@ -55,7 +55,7 @@ const ownWords = new Set([
   'Key',
   'RemoteIp',
 ])
-/** What is nested deeper is treated as one text. */
+/** Anything nested deeper is redacted as one text. */
 const mostLevels = 100
 
 export function createRedactor(redaction: Redaction): Redactor {
@@ -119,7 +119,7 @@ export function createRedactor(redaction: Redaction): Redactor {
   }
 }
 
-/** Which rule a key or the name of a header falls under. Names repeat from entry to entry, so answers are kept. */
+/** Returns the rule for a key or header name. The same names occur in every entry, so results are cached. */
 function rulesOf(settings: RedactionSettings): (name: string) => Rule | undefined {
   const rules = new Map<string, Rule>()
   if (settings.addresses !== 'keep')
@@ -131,7 +131,7 @@ function rulesOf(settings: RedactionSettings): (name: string) => Rule | undefine
     const answer = known.get(name)
     if (answer !== undefined) return answer ?? undefined
     const rule = rules.get(name.trim().toLowerCase())
-    // Names come from requests; a bounded memory is all that an attacker gets.
+    // Attackers choose the names: the cache is bounded.
     if (known.size < 4096 && name.length < 100) known.set(name, rule ?? null)
     return rule
   }
@@ -151,7 +151,7 @@ function replaceAll(text: string, routes: readonly (readonly [string, string])[]
   return masked
 }
 
-/** The same array where no item changed. */
+/** Returns the same array when no item changed. */
 function mapItems(items: readonly Json[], map: (item: Json) => Json): readonly Json[] {
   let copy: Json[] | undefined
   for (let index = 0; index < items.length; index++) {
@@ -164,10 +164,10 @@ function mapItems(items: readonly Json[], map: (item: Json) => Json): readonly J
   return copy ?? items
 }
 
-/** The same object where no member changed. `__proto__` is a key like any other here, so nothing is assigned. */
+/** Returns the same object when no member changed. Assigns no member: `__proto__` may be one of the keys. */
 function mapMembers(members: JsonObject, map: (key: string, value: Json) => Json): JsonObject {
   let changed: Map<string, Json> | undefined
-  // Values from JSON inherit nothing to be listed, and their keys need no list of their own this way.
+  // Objects parsed from JSON inherit no enumerable keys; `for…in` avoids allocating a list of keys.
   for (const key in members) {
     const value = members[key]!
     const mapped = map(key, value)

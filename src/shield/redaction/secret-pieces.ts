@@ -1,14 +1,14 @@
 /** Shorter texts occur everywhere; masking them would make events unreadable and hide nothing. */
 const shortestSecret = 6
-/** A request can carry thousands of cookies, and each one is looked for in every text of its entry. */
+/** A request can carry thousands of cookies, and each piece is searched for in every text of its entry. */
 const mostPieces = 64
 
 const noSecrets = new Set(['bearer', 'digest', 'negotiate', 'httponly', 'secure', 'partitioned'])
 const attributes = new Set(['domain', 'path', 'expires', 'max-age', 'samesite', 'realm', 'algorithm'])
 
 /**
- * What must not show anywhere else once a value was redacted: the value itself, and what stands behind each name in a
- * list such as `sid=abc; theme=dark` or `Bearer abc`, also percent-decoded.
+ * Pieces of a redacted value to mask elsewhere: the value itself, and each value in a list such as `sid=abc;
+ * theme=dark` or `Bearer abc`, also percent-decoded.
  */
 export function secretPieces(value: string): string[] {
   const pieces = new Set<string>()
@@ -25,7 +25,7 @@ export function secretPieces(value: string): string[] {
 }
 
 function add(pieces: Set<string>, piece: string): void {
-  // What stands for a secret would be masked in turn.
+  // The replacement text itself must not be masked again.
   if (piece.length < shortestSecret || '[redacted]'.includes(piece)) return
   pieces.add(piece)
   const decoded = percentDecoded(piece)
