@@ -3,13 +3,13 @@ import type { Refusal } from '../domain/event/delivery.ts'
 import type { Event } from '../domain/event/event.ts'
 import type { Format } from '../ports/format.ts'
 
-/** An event with its line, or the refusal of an event that has no form in the format. */
+/** An event with its line, or the refusal of an event that the format cannot represent. */
 export type Mapped = { readonly event: Event; readonly line: string } | { readonly refusal: Refusal }
 
 export function mapEvent(event: Event, format: Format): Mapped {
   try {
     const line = format.encode(event)
-    // It would count as two lines, neither of which anybody can read.
+    // Readers would see two broken lines.
     if (line.includes('\n')) throw new Error('it made a line with a line break in it')
     return { event, line }
   } catch (error) {

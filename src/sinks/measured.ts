@@ -5,7 +5,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
 import type { AnySink, OpenStream } from '../ports/sink.ts'
 
-/** Failures of the sink itself. A lost fence, a stop or a store that fails says nothing about it. */
+/** Failures of the sink itself. A lost fence, a stop or a failing store is not one. */
 const outcomes: Partial<Record<FailureCode, RequestOutcome>> = {
   sink_gone: 'network',
   disk_full: 'server_error',
@@ -13,8 +13,8 @@ const outcomes: Partial<Record<FailureCode, RequestOutcome>> = {
 }
 
 /**
- * The sink, with each delivery told to telemetry as one request, and each try to open it that fails. For sinks that
- * write; an HTTP sink tells of each of its requests by itself.
+ * Wraps a sink that writes by itself: telemetry counts each delivery as one request, and each failed open. The HTTP
+ * sink reports each of its requests itself.
  */
 export function measured<Any extends AnySink>(
   sink: Any,

@@ -9,12 +9,12 @@ import { createHttpSink, type HttpSinkOptions } from './http/sink.ts'
 import { measured } from './measured.ts'
 import { createStdoutSink, type StdoutSinkOptions } from './stdout/sink.ts'
 
-/** What any sink may need; each takes its share. */
+/** Dependencies of all sinks; each sink uses a part of them. */
 export interface SinkDeps {
   readonly format: Format
   readonly clock: Clock
   readonly telemetry: Telemetry
-  /** Of shieldlog, for the User-Agent. */
+  /** Version of shieldlog, for the User-Agent. */
   readonly version: string
   /** Where the stdout sink writes. */
   readonly output: Writable
@@ -35,7 +35,7 @@ interface SinkByType {
 export type SinkType = keyof OptionsByType
 export type SinkOptions = { [T in SinkType]: { readonly type: T } & OptionsByType[T] }[SinkType]
 
-/** Every kind of sink by the `type` that the configuration uses. */
+/** Every kind of sink by its `type` in the configuration. */
 export const sinks: {
   readonly [T in SinkType]: (options: OptionsByType[T], deps: SinkDeps) => SinkByType[T]
 } = {
@@ -44,7 +44,7 @@ export const sinks: {
   http: createHttpSink,
 }
 
-/** Throws where the options cannot be used, naming the sink and the field. */
+/** Creates a sink. Throws an error that names the sink and the field when the options cannot be used. */
 export function createSink<T extends SinkType>(
   options: { readonly type: T } & OptionsByType[T],
   deps: SinkDeps,

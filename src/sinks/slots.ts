@@ -1,8 +1,8 @@
 import { orAborted } from '../domain/within.ts'
 
-/** So many at a time, first come first served. */
+/** A semaphore: a fixed number of slots, first come first served. */
 export interface Slots {
-  /** Resolves with a function that gives the slot back (safe twice); rejects with `cancelled` on abort. */
+  /** Resolves with a function that returns the slot (idempotent); rejects with `cancelled` on abort. */
   take(signal: AbortSignal): Promise<() => void>
 }
 
@@ -37,7 +37,7 @@ export function createSlots(count: number): Slots {
         await orAborted(turn, signal)
       } catch (error) {
         const place = waiting.indexOf(resolve)
-        // The turn may have come in the very step of the abort: then it is passed on.
+        // The slot may have been granted in the same step as the abort; then the next waiter gets it.
         if (place === -1) giveBack()
         else waiting.splice(place, 1)
         throw error

@@ -5,7 +5,7 @@ import { throwIfAborted } from './keyed-mutex.ts'
 
 const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants
 
-/** Writes all of it, however little the system takes at a time. */
+/** Writes all bytes, also when the system takes only a part of them per call. */
 export async function writeAll(to: FileHandle, bytes: Buffer, path: string): Promise<void> {
   let offset = 0
   while (offset < bytes.length) {
@@ -17,15 +17,15 @@ export async function writeAll(to: FileHandle, bytes: Buffer, path: string): Pro
 }
 
 export interface Copy {
-  /** Of the copy; what stands there goes. */
+  /** Path of the copy; an existing file is overwritten. */
   readonly path: string
   readonly mode: number
   readonly openFile?: typeof open
 }
 
 /**
- * Makes a file of what is read, durably, piece by piece; returns its size. Not by a write stream over the handle: one
- * that leaves it open for the sync afterwards keeps its hold on it, and closing the handle then waits for ever.
+ * Writes the source to a file piece by piece, syncs it, and returns its size. Does not use a write stream: with
+ * `autoClose` off it keeps a reference to the handle, and closing the handle would then wait for ever.
  */
 export async function copyTo(
   { path, mode, openFile = open }: Copy,

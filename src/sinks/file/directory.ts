@@ -4,10 +4,10 @@ import { dirname, join, resolve } from 'node:path'
 import { Failure } from '../../domain/failure.ts'
 import { hasCode } from './file-failure.ts'
 
-/** Folder below the sink's path with what the sink keeps for itself. */
+/** Folder below the sink's path for the sink's own files. */
 export const ownFolder = '.shieldlog'
 
-/** The sink's path with links resolved once: below it no link is followed. Undefined when there is nothing. */
+/** The sink's path with links resolved once; below it no link is followed. Undefined when the path does not exist. */
 export async function findRoot(path: string): Promise<string | undefined> {
   try {
     return await realpath(resolve(path))
@@ -17,7 +17,7 @@ export async function findRoot(path: string): Promise<string | undefined> {
   }
 }
 
-/** Makes the sink's path with all that is missing above it. Returns the real path and which folders are new. */
+/** Creates the sink's path and its missing parents. Returns the real path and the folders created. */
 export async function makeRoot(path: string, dirMode: number): Promise<{ root: string; made: string[] }> {
   const missing: string[] = []
   let existing = resolve(path)
@@ -32,7 +32,7 @@ export async function makeRoot(path: string, dirMode: number): Promise<{ root: s
   return { root, made: missing }
 }
 
-/** The folder below the root, made level by level where it is missing. Refuses anything that leads elsewhere. */
+/** Creates the folder below the root, level by level. Throws when a part of the path is a link or no folder. */
 export async function makeFolders(
   root: string,
   folders: readonly string[],
@@ -48,7 +48,7 @@ export async function makeFolders(
   return path
 }
 
-/** The folder below the root; undefined when it is not there. Refuses anything that leads elsewhere. */
+/** The folder below the root; undefined when it does not exist. Throws like `makeFolders`. */
 export async function findFolder(root: string, folders: readonly string[]): Promise<string | undefined> {
   let path = root
   for (const folder of folders) {
@@ -58,7 +58,7 @@ export async function findFolder(root: string, folders: readonly string[]): Prom
   return path
 }
 
-/** Without it a new name may be gone after the host went down, although the file's bytes were synced. */
+/** Syncs a folder: otherwise a crash of the host may lose a new file name although the file's bytes were synced. */
 export async function syncFolder(path: string): Promise<void> {
   const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY)
   try {
@@ -71,7 +71,7 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** What stands at the path itself, links not followed; undefined when nothing does. */
+/** Status of the path itself, without following links; undefined when nothing is there. */
 export async function lookAt(path: string): Promise<Stats | undefined> {
   try {
     return await lstat(path)

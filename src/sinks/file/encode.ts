@@ -3,28 +3,27 @@ import type { Event } from '../../domain/event/event.ts'
 import type { Format } from '../../ports/format.ts'
 import { mapEvent } from '../mapped.ts'
 
-/** Whole lines, ready to be written. */
+/** Whole lines, ready to write. */
 export interface Chunk {
-  /** Good until the next chunk is asked for. */
+  /** Valid until the next chunk is requested. */
   readonly bytes: Buffer
   readonly lines: number
 }
 
-/** Encodes as it is asked for more. Events without a form in the format go to `refusals`. */
+/** Encodes lazily, chunk by chunk. Events that the format cannot represent go to `refusals`. */
 export type Encoder = (events: readonly Event[], refusals: Refusal[]) => Generator<Chunk>
 
-/** Small enough to add little to a page's own memory, large enough for two writes a page as a rule. */
+/** Small next to a page's own memory, yet as a rule only two writes a page. */
 const chunkBytes = 524_288
-/** Room is kept from one delivery to the next, unless a line made it this large. */
+/** Buffer size kept between deliveries; a buffer that a long line made larger is dropped. */
 const keptBytes = 2 * chunkBytes
 const firstBytes = 65_536
 const mostBytesPerUnit = 3
 const lineBreak = 0x0a
 
 /**
- * Puts each line in its place as bytes, in a buffer that is used again: joining the texts of a page at once (`joinTexts`)
- * takes a quarter more of the processor and another buffer each time. One call of an encoder must end before the next
- * begins, since they share the buffer.
+ * Encodes lines straight into one reused buffer: joining the texts of a page (`joinTexts`) takes a quarter more CPU
+ * time and a new buffer for each page. The buffer is shared, so one run of an encoder must end before the next begins.
  */
 export function createEncoder(format: Format): Encoder {
   let room = Buffer.allocUnsafeSlow(firstBytes)

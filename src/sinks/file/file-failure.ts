@@ -6,7 +6,7 @@ export function hasCode(error: unknown, ...codes: string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code))
 }
 
-/** Turns what the file system threw into a Failure whose one line says what to do about it. */
+/** Converts a file system error to a Failure whose one-line message says how to fix it. */
 export async function fileFailure(error: unknown, path: string): Promise<Failure> {
   if (error instanceof Failure) return error
   const stop = (code: FailureCode, message: string) => new Failure('stop', code, message, { cause: error })

@@ -7,13 +7,13 @@ import { pathToFileURL } from 'node:url'
 import { Failure } from '../../domain/failure.ts'
 import { hasCode } from './file-failure.ts'
 
-/** Whose parts a writer's are. */
+/** The store and sink that a writer's parts belong to. */
 export interface Owner {
   readonly store: string
   readonly sink: string
 }
 
-/** A writer's identity that no other process has while this one lives and has not released it. */
+/** A writer identity that no other process can take before this one releases it or ends. */
 export interface HeldIdentity {
   readonly id: string
   release(): void
@@ -23,13 +23,13 @@ const suffix = '.writer'
 const maxTries = 1000
 
 /**
- * Takes a free identity of this owner, or makes one. Identities are kept, since parts are told apart by them, and taken
- * again: there are never more of one owner than processes that once ran at the same time.
+ * Takes a free identity of this owner, or creates one. Identity files are kept, because part names refer to them, and
+ * reused: an owner never has more of them than processes that once ran at the same time.
  */
 export async function takeIdentity(folder: string, owner: Owner, mode: number): Promise<HeldIdentity> {
   for (const id of await listIdentities(folder)) {
     const found = ownerOf(folder, id)
-    // A file without a row is nobody's: its parts, if there are any, may be another store's.
+    // A file without a row has no known owner: its parts, if any, may belong to another store.
     if (found === undefined || found.store !== owner.store || found.sink !== owner.sink) continue
     const held = hold(folder, id)
     if (held !== undefined) return held
@@ -42,14 +42,14 @@ export async function takeIdentity(folder: string, owner: Owner, mode: number): 
   throw new Failure('stop', 'unwritable', `no writer's file can be made and locked under ${folder}`)
 }
 
-/** Holds another writer's identity while its parts are cut; undefined while it lives, or when its file is missing. */
+/** Locks another writer's identity to cut its parts; undefined while it lives or when its file is gone. */
 export function holdIdentity(folder: string, id: string): HeldIdentity | undefined {
   return ownerOf(folder, id) === undefined ? undefined : hold(folder, id)
 }
 
 /**
- * Undefined when the file is missing or holds nothing (its maker died at once). Reads past the lock (`immutable`),
- * which is sound because the one row is written before the first part and never again.
+ * Undefined when the file is missing or empty (its creator died at once). Reads without the lock (`immutable`), which
+ * is safe because the single row is written before the first part and never changes.
  */
 export function ownerOf(folder: string, id: string): Owner | undefined {
   const url = pathToFileURL(join(folder, id + suffix))
@@ -91,17 +91,17 @@ async function makeIdentity(folder: string, mode: number): Promise<string | unde
 }
 
 /**
- * The lock is an exclusive transaction that stays open: the kernel drops it with its process, however that dies.
- * Undefined while another has it. A file just made gets its owner written.
+ * Locks an identity by an exclusive transaction that stays open: the kernel releases it when the process ends in any
+ * way. Undefined while another process holds it. Writes the owner into a new file.
  */
 function hold(folder: string, id: string, owner?: Owner): HeldIdentity | undefined {
   let database: DatabaseSync | undefined
   try {
     const url = pathToFileURL(join(folder, id + suffix))
-    // Without it a file that was deleted meanwhile would be made anew, empty.
+    // With the default mode SQLite would create a deleted file again, empty.
     url.searchParams.set('mode', 'rw')
     database = new DatabaseSync(url)
-    // The row is written once, before there is any part: no journal file need survive to bring it back.
+    // The row is written once, before any part exists, so no journal file is needed for recovery.
     database.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = FULL; BEGIN EXCLUSIVE')
     if (owner !== undefined) writeOwner(database, owner)
     return heldBy(database, id)
@@ -115,7 +115,7 @@ function hold(folder: string, id: string, owner?: Owner): HeldIdentity | undefin
 function writeOwner(database: DatabaseSync, owner: Owner): void {
   database.exec('CREATE TABLE writer (store TEXT NOT NULL, sink TEXT NOT NULL)')
   database.prepare('INSERT INTO writer (store, sink) VALUES (?, ?)').run(owner.store, owner.sink)
-  // Another process may take the lock in between: then it keeps this identity, and the caller makes another.
+  // Another process may take the lock in between; it then keeps this identity and the caller creates another.
   database.exec('COMMIT; BEGIN EXCLUSIVE')
 }
 
@@ -131,7 +131,7 @@ function heldBy(database: DatabaseSync, id: string): HeldIdentity {
   }
 }
 
-/** Locked by another, or (by SQLite's primary result code, the low byte) gone or damaged: not ours either way. */
+/** Locked by another process or (SQLite's primary result code, the low byte) gone or damaged: unusable. */
 function isTaken(error: unknown): boolean {
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return false
   const [busy, corrupt, cannotOpen, notADatabase] = [5, 11, 14, 26]

@@ -1,6 +1,6 @@
 import { cancelled } from '../../domain/failure.ts'
 
-/** Work on one stream's files, one job after another: a cut waits for the write before it, however that ends. */
+/** Runs the jobs on one stream's files one after another: a cut waits for the write before it, however that ends. */
 export interface KeyedMutex {
   run<T>(key: string, job: () => Promise<T>): Promise<T>
   /** Resolves when no job is left. */
@@ -13,7 +13,7 @@ export function createKeyedMutex(): KeyedMutex {
     async run(key, job) {
       const before = ends.get(key) ?? Promise.resolve()
       const work = before.then(job, job)
-      // The next job runs also after a failed one; the failure belongs to who asked for it.
+      // The next job also runs after a failed one; the failure goes to the caller of the failed job.
       const end = work.catch(() => undefined)
       ends.set(key, end)
       try {

@@ -9,7 +9,7 @@ import type { Writer } from './writer.ts'
 
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants
 
-/** A part that takes deliveries. Opened to append, so that a file cut by somebody else never gets a hole. */
+/** A part open for deliveries, in append mode: a file that another process has cut never gets a hole. */
 export interface OpenPart {
   readonly parsed: PartName
   readonly path: string
@@ -23,7 +23,7 @@ export interface OpenPart {
 
 const maxTries = 100
 
-/** Makes the next part of a stream and its name durable. `number` is the first that may be free. */
+/** Creates the next part of a stream and syncs its name. `number` is the first that may be free. */
 export async function createPart(writer: Writer, folder: string, number: number): Promise<OpenPart> {
   for (let tries = 0; tries < maxTries; tries++) {
     const parsed = partName(number + tries, writer.clock.now(), writer.identity.id)
@@ -50,7 +50,7 @@ export async function createPart(writer: Writer, folder: string, number: number)
   throw new Failure('retry', 'unwritable', `no free part name in ${folder} from ${number} on`)
 }
 
-/** Opens a part to continue it. Undefined when the file is no longer there. */
+/** Opens an existing part to append. Undefined when the file no longer exists. */
 export async function continuePart(
   writer: Writer,
   folder: string,
@@ -67,7 +67,7 @@ export async function continuePart(
   }
 }
 
-/** Why the file under the part's name is not the expected one any more; undefined when it is. */
+/** Why the file under the part's name is no longer the expected one; undefined when it is. */
 export async function whyChanged(part: OpenPart, bytes: number): Promise<string | undefined> {
   const found = await lookAt(part.path)
   if (found === undefined) return 'the file is gone'
@@ -78,7 +78,7 @@ export async function whyChanged(part: OpenPart, bytes: number): Promise<string 
   return undefined
 }
 
-/** Cuts the part back to its committed length. False when it cannot; a shorter file is left as it is, never padded. */
+/** Truncates the part to its committed length. Returns false when that fails; a shorter file is never padded. */
 export async function cutBack(part: OpenPart): Promise<boolean> {
   try {
     const { size } = await part.handle.stat()

@@ -3,8 +3,8 @@ import type { Owner } from './identity.ts'
 import type { PartOnDisk } from './read/listing.ts'
 
 /**
- * Why a part must be left alone; undefined when it is this stream's. A committed length makes a part of a sink with
- * another name its own: the store moved its checkpoints with the name.
+ * Why a part must not be changed; undefined when it belongs to this stream. A part with a committed length belongs to
+ * it even under another sink name: `state rename-sink` moved the checkpoints.
  */
 export function whyForeign(
   part: PartOnDisk,

@@ -4,7 +4,7 @@ import type { PartOnDisk } from './read/listing.ts'
 import type { Place } from './part.ts'
 import type { Writer } from './writer.ts'
 
-/** A stream's files while they are brought back to their committed lengths. */
+/** A stream's files during reconciliation. */
 export interface FilesAtHand {
   readonly writer: Writer
   readonly place: Place
@@ -15,11 +15,11 @@ export interface FilesAtHand {
 /** One part of them. */
 export interface PartAtHand extends FilesAtHand {
   readonly part: PartOnDisk
-  /** Absent for a part of which nothing was committed. */
+  /** Absent for a part without a committed length. */
   readonly committed?: CommittedPart
 }
 
-/** For people. */
+/** Name of the part in messages. */
 export function nameOf({ place, part }: Pick<PartAtHand, 'place' | 'part'>): string {
   return `${place.relative}/${part.name}`
 }

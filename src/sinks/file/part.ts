@@ -3,7 +3,7 @@ import { formatISO } from 'date-fns/formatISO'
 import { parseDay } from '../../domain/day.ts'
 import { Failure } from '../../domain/failure.ts'
 
-/** `<number>-<opened at>-<writer>.ndjson`: sorts by number, tells its age by the sink's clock and who may cut it. */
+/** `<number>-<opened at>-<writer>.ndjson`: sorts by number, and names its age (by the sink's clock) and its writer. */
 export interface PartName {
   readonly name: string
   /** Counts the parts of a stream, over all writers. */
@@ -24,7 +24,7 @@ export function partName(number: number, openedAtMs: number, writer: string): Pa
   return { name, number, openedAtMs: Math.floor(openedAtMs / 1000) * 1000, writer }
 }
 
-/** Undefined for a name that no writer of this sink gives. */
+/** Parses a part name; undefined for a name of another form. */
 export function parsePartName(name: string): PartName | undefined {
   const match = pattern.exec(name)
   if (match === null) return undefined
@@ -34,14 +34,14 @@ export function parsePartName(name: string): PartName | undefined {
   return { name, number: Number(number), openedAtMs, writer: writer! }
 }
 
-/** Where the parts of a zone's day lie, below the sink's path. */
+/** Where the parts of a zone's day are, below the sink's path. */
 export interface Place {
   readonly folders: readonly string[]
-  /** `zone=<id>/day=<YYYY-MM-DD>`, for people and as a key. */
+  /** `zone=<id>/day=<YYYY-MM-DD>`, used in messages and as a key. */
   readonly relative: string
 }
 
-/** The one way from a stream to a path. Whatever is not a whole number and a calendar day is a bug, and gets no path. */
+/** The only mapping from a stream to a path. Throws Failure (refuse) for an invalid zone or day: a bug. */
 export function placeOf(stream: { readonly zone: number; readonly day: string }): Place {
   if (!Number.isSafeInteger(stream.zone) || stream.zone < 0)
     throw new Failure('refuse', 'unwritable', `no folder for zone ${String(stream.zone)}: not a whole number`)

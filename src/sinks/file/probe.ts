@@ -8,10 +8,10 @@ import { fileFailure } from './file-failure.ts'
 import type { FileSinkSettings } from './settings.ts'
 
 const probeBytes = 4096
-/** Less than this takes not even one page. */
+/** Less free space than this does not hold one page. */
 const leastFreeBytes = 1_048_576
 
-/** Writes a file and removes it again, with all folders that had to be made for it. Throws Failure. */
+/** Writes a test file and removes it again, with all folders created for it. Throws Failure. */
 export async function probe(settings: FileSinkSettings): Promise<void> {
   try {
     const { root, made } = await makeRoot(settings.path, settings.dirMode)
@@ -19,7 +19,7 @@ export async function probe(settings: FileSinkSettings): Promise<void> {
       await probeFile(root, settings.mode)
       await probeSpace(root)
     } finally {
-      // A folder that somebody put to use meanwhile stays.
+      // A folder that another process started to use meanwhile is not empty and stays.
       for (const folder of made.reverse()) await rmdir(folder).catch(() => undefined)
     }
   } catch (error) {
@@ -42,7 +42,7 @@ async function probeFile(root: string, mode: number): Promise<void> {
 
 async function probeSpace(root: string): Promise<void> {
   const { bavail, blocks, bsize } = await statfs(root)
-  // Some file systems tell nothing.
+  // Some file systems report no free space at all.
   if (blocks === 0 || bavail * bsize >= leastFreeBytes) return
   throw new Failure(
     'stop',

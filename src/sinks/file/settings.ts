@@ -5,13 +5,13 @@ import type { Telemetry } from '../../ports/telemetry.ts'
 
 export interface FileSinkSettings {
   readonly name: string
-  /** Folder that holds the zones; made when it is missing. */
+  /** Folder that holds the zones; created when it is missing. */
   readonly path: string
-  /** Permission bits of files and folders, applied whatever the umask is. */
+  /** Permission bits of files and folders, applied regardless of the umask. */
   readonly mode: number
   readonly dirMode: number
   readonly rotate: { readonly maxBytes: number; readonly maxAgeMinutes: number }
-  /** What closed parts become. */
+  /** Compression of closed parts. */
   readonly compress: 'none' | 'gzip' | 'zstd'
 }
 
@@ -19,11 +19,11 @@ export interface FileSinkDeps {
   readonly format: Format
   readonly clock: Clock
   readonly telemetry: Telemetry
-  /** Opens the parts that are written; the one seam for disks that fail or hang. */
+  /** Opens the parts for writing; tests replace it to simulate disks that fail or hang. */
   readonly openFile?: typeof open
 }
 
-/** True for a part that takes no further delivery; the same for every process, so that it may be compressed. */
+/** True for a part that takes no further delivery. All processes agree, so it may be compressed. */
 export function isFull(
   settings: FileSinkSettings,
   { bytes, openedAtMs }: { readonly bytes: number; readonly openedAtMs: number },
@@ -32,7 +32,7 @@ export function isFull(
   return bytes >= settings.rotate.maxBytes || nowMs >= fullAt(settings, openedAtMs)
 }
 
-/** When a part is closed for its age alone. */
+/** Time at which a part is closed by its age. */
 export function fullAt(settings: FileSinkSettings, openedAtMs: number): number {
   return openedAtMs + settings.rotate.maxAgeMinutes * 60_000
 }

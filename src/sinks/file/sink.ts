@@ -13,11 +13,11 @@ import type { FileSinkDeps, FileSinkSettings } from './settings.ts'
 import { StreamWriter } from './stream-writer.ts'
 import { createWriters } from './writer.ts'
 
-/** After an abort: for a delivery to take back what it wrote, and for the sink to close. Together well under 5 s. */
+/** Time after an abort for a delivery to undo its write, and for the sink to close. Together well under 5 s. */
 const takeBackMs = 1500
 const closeMs = 1000
 
-/** Each event once in files below one path, also across `kill -9`; see README.md for what that takes. */
+/** Writes each event exactly once in files below one path, also across `kill -9`; README.md explains how. */
 export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): TransactionalSink {
   const mutex = createKeyedMutex()
   const writers = createWriters(settings, deps, mutex)
@@ -25,8 +25,8 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
   let isClosed = false
 
   /**
-   * The result of work on files, which nobody can cancel: a write hangs as long as its disk does. Once the signal aborts
-   * the work gets some time to take back what it wrote; then the caller goes on with `cancelled` and leaves it behind.
+   * Waits for file work, which cannot be cancelled: a write hangs as long as its disk does. Once the signal aborts, the
+   * work gets `ms` to undo its write; then the caller gets `cancelled` and the work continues unobserved.
    */
   const withGrace = <Result>(work: Promise<Result>, signal: AbortSignal, ms = takeBackMs) =>
     orAborted(work, signal, { ms, clock: deps.clock })
@@ -48,7 +48,7 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
     return opened
   }
 
-  /** Within the time of a take-back, even when the disk hangs: then the file is closed whenever it stops to. */
+  /** Waits for a bounded time even when the disk hangs; the file is then closed when the write returns. */
   const closeWriter = async (stream: Stream, streamWriter: StreamWriter) => {
     streamWriter.revoke()
     const closed = mutex.run(placeOf(stream).relative, async () => {
@@ -64,7 +64,8 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
 
     async reconcile(stream, known, signal): Promise<OpenStream> {
       if (isClosed) throw cancelled()
-      // Whoever had the stream in this process has lost it; its outstanding write ends before the job below begins.
+      // Another pump of this process may hold the stream: revoke it. Its write in progress ends before the job below
+      // begins.
       open.get(streamKey(stream))?.revoke()
       const alone = <Result>(job: () => Promise<Result>, signal: AbortSignal) =>
         withGrace(mutex.run(placeOf(stream).relative, job), signal)
@@ -88,13 +89,14 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
       const ended = (async () => {
         await writers.stop()
         await mutex.idle()
-        // Of a writer that was made meanwhile.
+        // Writers that were created meanwhile.
         await writers.stop()
         for (const streamWriter of open.values()) await streamWriter.close()
         open.clear()
         await writers.release()
       })()
-      // A write that still hangs keeps its identity: the lock must not be free before that write can no longer land.
+      // A write that still hangs keeps its identity: the lock must not be free while that write can still reach the
+      // disk.
       await withGrace(ended, AbortSignal.abort(), closeMs).catch(() => undefined)
     },
   }

@@ -11,11 +11,11 @@ import type { PartName, Place } from './part.ts'
 import { isFull } from './settings.ts'
 import type { Writer } from './writer.ts'
 
-/** What a stream's folder offers to its next writer. */
+/** What the next writer of a stream needs to continue. */
 export interface Continuation {
-  /** The writer's own latest part, as long as its committed length. */
+  /** The writer's own latest part, at its committed length. */
   readonly part?: { readonly parsed: PartName; readonly bytes: number; readonly lines: number }
-  /** First part number that was never given. */
+  /** First part number never used. */
   readonly nextNumber: number
 }
 
@@ -53,7 +53,7 @@ export class StreamWriter {
         lines += chunk.lines
       }
       if (part === undefined) return { refusals, committed: [], bytes: 0 }
-      // Side by side, and both waited for: nothing is outstanding when a failure cuts the part back.
+      // In parallel, and both awaited: nothing is in progress when a failure cuts the part back.
       const [synced, looked] = await Promise.allSettled([
         part.handle.datasync(),
         whyChanged(part, part.bytes + bytes),
@@ -87,7 +87,7 @@ export class StreamWriter {
     throwIfAborted(signal)
   }
 
-  /** The part for the next delivery. Only here, where its length is its committed length, one part follows another. */
+  /** The part for the next delivery. Parts rotate only here, where the length is the committed length. */
   async #nextPart(): Promise<OpenPart> {
     const writer = this.#writer
     if (this.#current === undefined && this.#continued !== undefined) {
@@ -123,7 +123,7 @@ export class StreamWriter {
 
   async #takeBack(part: OpenPart, isSyncFailure: boolean): Promise<void> {
     const isCut = await cutBack(part)
-    // After a failed sync nobody knows what the disk holds of the pages behind the cut.
+    // After a failed sync the state of the pages behind the cut is unknown.
     if (!isCut || isSyncFailure) await this.#leave(part)
   }
 

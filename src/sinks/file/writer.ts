@@ -10,7 +10,7 @@ import { holdIdentity, ownerOf, takeIdentity, type HeldIdentity, type Owner } fr
 import type { KeyedMutex } from './keyed-mutex.ts'
 import type { FileSinkDeps, FileSinkSettings } from './settings.ts'
 
-/** One store's writer on one path: made at the first stream that is opened for it, released when the sink closes. */
+/** One store's writer on one path: created for the first stream that is opened, released when the sink closes. */
 export interface Writer {
   readonly settings: FileSinkSettings
   readonly format: Format
@@ -20,24 +20,24 @@ export interface Writer {
   readonly owner: Owner
   readonly identity: HeldIdentity
   readonly compressor: Compressor
-  /** The right to change a writer's parts, held until it is released; undefined while that writer lives elsewhere. */
+  /** Locks a writer's parts until released; undefined while another process holds that writer. */
   hold(id: string): HeldIdentity | undefined
   ownerOf(id: string): Owner | undefined
   emit(internalEvent: InternalEvent): void
-  /** Says a lasting condition once in the life of the process. */
+  /** Reports a lasting condition once in the life of the process. */
   emitOnce(about: string, internalEvent: InternalEvent): void
 }
 
-/** The writers of one sink, one a store: as a rule one, two when the store was replaced while the process runs. */
+/** The writers of one sink, one per store: normally one, two when the store was replaced while the process runs. */
 export interface Writers {
   of(store: string): Promise<Writer>
-  /** Ends background work. */
+  /** Stops background work. */
   stop(): Promise<void>
-  /** Gives the identities back, so that another process may cut and continue their parts. */
+  /** Releases the identities, so that another process may cut and continue their parts. */
   release(): Promise<void>
 }
 
-/** More conditions than this are not remembered; then some are said again. */
+/** Limit of remembered conditions; beyond it a condition may be reported again. */
 const maxSaid = 10_000
 
 export function createWriters(settings: FileSinkSettings, deps: FileSinkDeps, mutex: KeyedMutex): Writers {
@@ -107,7 +107,7 @@ function onceEach(emit: Writer['emit']): Writer['emitOnce'] {
   }
 }
 
-/** Owners never change, so they are asked once; a writer's own holds even if its file was deleted under it. */
+/** Caches owners, which never change. The writer's own entry holds even if its file was deleted. */
 function rememberOwners(folder: string, id: string, owner: Owner): Writer['ownerOf'] {
   const owners = new Map([[id, owner]])
   return (id) => {

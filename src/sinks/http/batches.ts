@@ -6,13 +6,13 @@ import type { Piece, Preset } from './presets/preset.ts'
 
 export interface BatchLimits {
   readonly maxEvents: number
-  /** Of one body before compression. An event that is larger alone is sent alone: the destination decides. */
+  /** Limit of one body before compression. A larger event is sent alone; the destination decides. */
   readonly maxBytes: number
 }
 
 /**
- * Cuts events into batches, in their order and the same way each time. One batch is mapped at a time, so memory does
- * not grow with the delivery. Events without a form go to `refusals`.
+ * Cuts events into batches, in order and deterministically. Maps one batch at a time, so memory does not grow with the
+ * delivery. Events that the format cannot represent go to `refusals`.
  */
 export function* cutBatches(
   events: readonly Event[],

@@ -17,8 +17,8 @@ const gzipAsync = promisify(gzip)
 const zstdAsync = promisify(zstdCompress)
 
 /**
- * The lowest levels: a body of 0.93 MB of native lines shrinks to 95 kB in 3.4 ms by gzip 1 and to 79 kB in 6.4 ms by
- * gzip 6, to 83 kB in 1.5 ms by zstd 1 and to 88 kB in 2.4 ms by zstd 3.
+ * The lowest levels. A body of 0.93 MB of native lines: gzip 1 gives 95 kB in 3.4 ms, gzip 6 79 kB in 6.4 ms, zstd 1 83
+ * kB in 1.5 ms, zstd 3 88 kB in 2.4 ms.
  */
 const compressors = {
   none: (bytes: Buffer) => Promise.resolve(bytes),

@@ -12,7 +12,7 @@ import {
 import { TlsConfig } from '../../config/schema/tls.ts'
 import { headerNameError, insteadOfCredentials } from './rules.ts'
 
-/** Every dialect that the http sink speaks. */
+/** The presets of the http sink. */
 export const presetNames = ['ndjson', 'json'] as const
 export type PresetName = (typeof presetNames)[number]
 

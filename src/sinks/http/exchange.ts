@@ -9,11 +9,11 @@ import { post } from './post.ts'
 import type { Answer, Piece, Verdict } from './presets/preset.ts'
 
 export interface ExchangeDeps {
-  /** Name of the sink, and how failures name it. */
+  /** Name of the sink, and its description in failures. */
   readonly name: string
   readonly what: string
   readonly dispatcher: Dispatcher
-  /** One for each connection: waiting for one must not count against the time limit of a request. */
+  /** One per connection: waiting for a connection must not count against a request's time limit. */
   readonly slots: Slots
   readonly clock: Clock
   readonly telemetry: Telemetry
@@ -27,7 +27,7 @@ export interface ExchangeRequest {
   readonly body?: Body
   /** The events in the body; none in a check. */
   readonly pieces: readonly Piece[]
-  /** What the answer means for them. */
+  /** Interprets the answer for these events. */
   readonly read: (answer: Answer) => Verdict
 }
 
@@ -36,10 +36,10 @@ export interface ExchangeResult {
   readonly verdict: Verdict
 }
 
-/** Sends one request once, reads what the answer means, and tells telemetry of it. */
+/** Sends one request once, interprets the answer and reports it to telemetry. */
 export type Exchange = (request: ExchangeRequest, signal: AbortSignal) => Promise<ExchangeResult>
 
-/** Throws Failure: `network`, `timeout` (retry), `sink_refuses` (stop) where no trusted connection can be made. */
+/** Throws Failure: `network`, `timeout` (retry), `sink_refuses` (stop) where no trusted connection is possible. */
 export function createExchange(deps: ExchangeDeps): Exchange {
   const { name, slots, clock, telemetry } = deps
   return async ({ body, pieces, read, ...request }, signal) => {
@@ -72,7 +72,7 @@ function refusesOf(cause: Failure): Failure {
   return new Failure('stop', 'sink_refuses', `${cause.message}: check url, headers and tls`, { cause })
 }
 
-/** `ok` only where every event of the request was taken, whatever the status says. */
+/** `ok` only where the destination took every event of the request, whatever the status. */
 function outcomeOf(verdict: Verdict, pieces: readonly Piece[]): RequestOutcome {
   if (verdict.kind === 'accepted') return 'ok'
   if (verdict.kind === 'retry') return verdict.code

@@ -5,11 +5,11 @@ import { maskAnswer } from './mask.ts'
 import type { Answer, Verdict } from './presets/preset.ts'
 import type { Target } from './target.ts'
 
-/** A destination may put us to sleep for no longer. */
+/** The longest Retry-After that is honoured. */
 const maxRetryAfterMs = 3_600_000
 const excerptLength = 200
 
-/** An error of the sink, in one line that says what to do. `what` names the sink without secrets. */
+/** The failure for an error of the sink: one line that says how to fix it. `what` names the sink without secrets. */
 export function stopOf(
   verdict: Verdict & { kind: 'stop' },
   answer: Answer,
@@ -21,7 +21,7 @@ export function stopOf(
   return new Failure('stop', 'sink_refuses', `${what} answered ${answer.status}${said}: ${verdict.remedy}`)
 }
 
-/** A request that may be sent again: kind `wait` where the destination named a time that is still to come. */
+/** The failure for a request that may be repeated: kind `wait` where the destination named a time in the future. */
 export function retryOf(
   verdict: Verdict & { kind: 'retry' },
   answer: Answer,
@@ -52,7 +52,7 @@ function headerOf({ headers }: Answer, name: string): string | undefined {
   return Array.isArray(value) ? value[0] : value
 }
 
-/** The rest of a redirect's address may hold what the sink's own URL holds. */
+/** Only the origin: the rest of a redirect's address may repeat the secrets of the sink's URL. */
 function originOf(location: string | undefined, from: URL): string | undefined {
   return location === undefined ? undefined : URL.parse(location, from.href)?.origin
 }

@@ -1,10 +1,10 @@
-/** Shortest value, and part of a value, that counts as a secret; anything shorter would mask ordinary text. */
+/** Shortest value, and shortest part of a value, to mask; anything shorter would mask ordinary text. */
 const shortestSecret = 4
 const shortestPart = 6
 const schemes = /^(?:apikey|basic|bearer|digest|negotiate|splunk)$/i
-/** How much of an answer is kept. */
+/** Bytes of an answer that are kept. */
 const keptBytes = 4096
-/** How much of an answer is looked at. */
+/** Bytes of an answer that are searched. */
 const readBytes = 65_536
 
 /** Every form in which a destination might echo a secret, the longest first. */
@@ -23,7 +23,7 @@ export function formsOf(secrets: readonly string[]): string[] {
   return [...forms].sort((one, other) => other.length - one.length)
 }
 
-/** `Basic dXNlcjpwYXNz` holds a password that an answer may show in plain. */
+/** `Basic dXNlcjpwYXNz` holds a password that an answer may show in plain text. */
 function decoded(secret: string): string[] {
   const encoded = /^Basic\s+([A-Za-z\d+/=]+)$/i.exec(secret)?.[1]
   if (encoded === undefined) return []
@@ -36,13 +36,13 @@ export function maskAnswer(body: Buffer, forms: readonly string[]): string {
   return mask(body.toString('utf8', 0, readBytes), body.length > readBytes, forms)
 }
 
-/** The same for a text that a preset took out of an answer. */
+/** The same for a text that a preset took from an answer. */
 export function maskText(text: string, forms: readonly string[]): string {
   return mask(text.slice(0, readBytes), text.length > readBytes, forms)
 }
 
 function mask(beginning: string, isCut: boolean, forms: readonly string[]): string {
-  // A secret that the end of what is read cuts in two would not be found: drop as much as the longest may reach.
+  // A secret cut in two at the end would not be found: drop as much as the longest may reach.
   let text = isCut ? beginning.slice(0, -(forms[0]?.length ?? 0) || undefined) : beginning
   for (const form of forms) text = text.replaceAll(form, '***')
   return cut(text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim())
@@ -51,6 +51,6 @@ function mask(beginning: string, isCut: boolean, forms: readonly string[]): stri
 function cut(text: string): string {
   const bytes = Buffer.from(text)
   if (bytes.length <= keptBytes) return text
-  // The last character may be cut in the middle.
+  // The cut may split the last character.
   return bytes.toString('utf8', 0, keptBytes - 3).replace(/\ufffd+$/, '')
 }

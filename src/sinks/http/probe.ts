@@ -14,9 +14,9 @@ export interface ProbeDeps {
 }
 
 /**
- * Asks the destination without leaving anything there: a request without a body, by a method that changes nothing. It
- * finds a wrong name, port, certificate, address and, where the destination looks at them for this method too, wrong
- * credentials. It cannot tell whether events would be taken. Throws Failure like a delivery.
+ * Checks the destination without leaving anything there, by a request without a body and with a safe method. Detects a
+ * wrong name, port, certificate or address and, where the destination checks them for this method, wrong credentials.
+ * Cannot tell whether events would be taken. Throws Failure like a delivery.
  */
 export async function probe(deps: ProbeDeps, signal: AbortSignal): Promise<void> {
   const { what, preset, clock } = deps
@@ -33,15 +33,15 @@ export async function probe(deps: ProbeDeps, signal: AbortSignal): Promise<void>
   if (verdict.kind === 'retry') throw retryOf(verdict, answer, what, clock.now())
 }
 
-/** The address is known, but not for this method, or not without a body. */
+/** The address exists, but not for this method, or not without a body. */
 const knowsAddress = new Set([400, 405, 411, 415, 422, 501])
 
-/** A check holds no events, so a preset's reading of bodies does not apply to its answer. */
+/** A check has no events, so the preset's interpretation of bodies does not apply. */
 function readProbe({ status }: Answer): Verdict {
   return knowsAddress.has(status) ? { kind: 'accepted' } : readStatus(status)
 }
 
-/** Some frameworks answer 404 to a method that an address was not given: then they tell of it by OPTIONS alone. */
+/** Some frameworks answer 404 to a method without a handler; OPTIONS then tells whether the address exists. */
 async function secondOpinion(
   first: ExchangeResult,
   probeBy: (method: string) => Promise<ExchangeResult>,

@@ -4,7 +4,7 @@ import type { SettingError } from '../../domain/text/http-rules.ts'
 export const insteadOfCredentials =
   'move it to a header, for example headers: { Authorization: "Basic ${SIEM_BASIC}" }'
 
-/** What frames a request or is made by the sink for each body; a second value would break or forge requests. */
+/** Headers that frame a request or that the sink sets for each body; a second value would break or forge requests. */
 const ownHeaders = new Set([
   'connection',
   'content-encoding',
@@ -21,7 +21,7 @@ const ownHeaders = new Set([
 ])
 const headerName = /^[!#$%&'*+.^_`|~\dA-Za-z-]+$/
 
-/** Whether a header of the configuration can be sent; `before` are those that stand before it, in lower case. */
+/** The error of a configured header name; undefined for a valid one. `before` holds the earlier names in lower case. */
 export function headerNameError(header: string, before: ReadonlySet<string>): SettingError | undefined {
   if (!headerName.test(header)) return { problem: 'is no header name', remedy: 'use letters, digits and "-"' }
   const name = header.toLowerCase()

@@ -21,11 +21,11 @@ export interface SendDeps {
   readonly preset: Preset
   readonly format: Format
   readonly clock: Clock
-  /** [0, 1) */
+  /** Returns [0, 1). */
   readonly random: () => number
 }
 
-/** What an answer left to decide, with its texts, masked and cut. */
+/** A verdict that the caller must act on, with the answer's text, masked and cut. */
 export type Sent = Exclude<Verdict, { kind: 'retry' | 'stop' }> & { readonly text: string }
 
 /**
@@ -38,13 +38,13 @@ export type Send = (pieces: readonly Piece[], signal: AbortSignal) => Promise<Se
 const maxTries = 3
 const tryWindowMs = 10_000
 const backoff = { baseMs: 500, maxMs: 4_000 }
-/** A longer wait is the pump's: it holds no worker while a stream waits. */
+/** The pump handles a longer wait: a waiting stream then occupies no worker. */
 const maxRestMs = 2_000
 
 export function createSend(options: SendOptions, deps: SendDeps): Send {
   const { what } = options
   const { targets, preset, clock } = deps
-  /** When the destination wants to be asked again, by the monotonic clock. It holds for all streams of the sink. */
+  /** Earliest time of the next request, by the monotonic clock, for all streams of the sink. */
   let restUntilMs = 0
 
   function headersOf(target: Target, body: Body): Record<string, string> {
@@ -78,7 +78,7 @@ export function createSend(options: SendOptions, deps: SendDeps): Send {
     return failure
   }
 
-  /** One try; a second one at once where credentials were refused that have changed since they were read. */
+  /** One try, and a second at once when the refused credentials have changed since they were read. */
   async function attempt(pieces: readonly Piece[], body: Body, signal: AbortSignal): Promise<Sent | Failure> {
     const request = { method: 'POST', body, pieces }
     const read = (answer: Answer) => preset.read(answer, pieces)

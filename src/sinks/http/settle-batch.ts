@@ -6,17 +6,17 @@ import { excerptOf } from './failures.ts'
 import type { Send, Sent } from './send.ts'
 import type { Tally } from './tally.ts'
 
-/** A part of a batch that is still to be sent; `again` counts how often the destination gave it back. */
+/** A part of a batch still to be sent; `again` counts how often the destination returned it. */
 interface Part {
   readonly pieces: readonly Piece[]
   readonly again: number
 }
 
-/** What became of the events of a delivery so far. It stands also where the rest of the delivery fails. */
+/** Results of a delivery so far. They remain valid when the rest of the delivery fails. */
 export interface Settled {
   readonly taken: Event[]
   readonly refusals: Refusal[]
-  /** Of the events that were taken. */
+  /** Bytes of the events that were taken. */
   bytes: number
 }
 
@@ -25,21 +25,21 @@ export interface SettleDeps {
   readonly what: string
   readonly send: Send
   readonly tally: Tally
-  /** Waits before a part that the destination gave back is sent once more. */
+  /** Waits before a part that the destination returned is sent again. */
   readonly pause: (again: number, signal: AbortSignal) => Promise<void>
 }
 
 const maxAgain = 3
-/** How many events speak for a sink in doubt. */
+/** How many more events are tried alone before the sink itself is at fault. */
 const witnesses = 32
 
 /**
- * Sends a batch until each of its events is taken or refused. A refused batch is halved, the first half first: one
- * bad event among n costs about 2 log2 n requests, and n bad ones never more than 2n - 1.
+ * Sends a batch until each of its events is taken or refused. A refused batch is halved, the first half first: one bad
+ * event among n costs about 2 log2 n requests, and n bad ones never more than 2n - 1.
  *
- * Refusals count only for a sink that has taken an event at some time. When 8 in a row were refused by one that never
- * has, up to 32 others from all over the batch are sent alone: if none of them is taken either, the error is the sink's
- * and nothing is refused. Without these witnesses whoever can make 8 bad events in a row could stop a stream.
+ * A refusal counts only for a sink that has taken an event at some time. When one that never has refuses 8 in a row, up
+ * to 32 others from the whole batch are sent alone: if it takes none of them, the error is the sink's and nothing is
+ * refused. Without these samples an attacker could stop a stream with 8 bad events in a row.
  * Throws Failure like `Send`, and `sink_refuses` (stop).
  */
 export async function settleBatch(

@@ -37,19 +37,19 @@ export interface HttpSinkDeps {
   readonly clock: Clock
   readonly telemetry: Telemetry
   readonly version: string
-  /** [0, 1), for the jitter of waits. */
+  /** Returns [0, 1), for the jitter of waits. */
   readonly random?: () => number
 }
 
-/** Requests at a time, over all streams; a stream has one at most. */
+/** Concurrent requests over all streams; at most one per stream. */
 const connections = 10
 const pauseLimits = { baseMs: 500, maxMs: 4_000 }
 
 /**
- * Bodies of events to an HTTP endpoint, at least once: the same events give the same bytes and the same
- * `Idempotency-Key` on every try. 2xx, read as the preset says, is the acknowledgement. The batches of a delivery go
- * one after another, different streams side by side.
- * Throws for options that cannot be used, naming the field; Failure (stop) for certificates.
+ * Posts bodies of events to an HTTP endpoint, at least once: the same events give the same bytes and the same
+ * `Idempotency-Key` on every try. A 2xx, interpreted by the preset, is the acknowledgement. Batches of one delivery are
+ * sent in sequence, different streams in parallel. Throws an error that names the field for options that cannot be
+ * used; Failure (stop) for certificates.
  */
 export function createHttpSink(options: HttpSinkOptions, deps: HttpSinkDeps): Sink {
   const { name, batch } = options
@@ -99,7 +99,7 @@ export function createHttpSink(options: HttpSinkOptions, deps: HttpSinkDeps): Si
       for (const pieces of cutBatches(events, { format, preset }, batch, unmappable))
         await settleBatch(pieces, { what, send, tally: delivering, pause }, settled, signal)
     } catch (failure) {
-      // Before this sink has taken anything a refusal may be an error of its own.
+      // Before this sink has taken any event, a refusal may be the sink's own error.
       const isKept = delivering.everTaken && settled.taken.length + settled.refusals.length > 0
       if (!isFailure(failure) || !isKept) throw failure
       return { ...delivery(), partial: { taken: settled.taken, failure } }
@@ -135,8 +135,9 @@ function presetOf({ name, preset }: HttpSinkOptions, format: Format): Preset {
 }
 
 /**
- * Nothing but refusals, too few to blame the sink and no event ever taken to blame the events: nothing is given up.
- * The next event that this sink takes, of any stream, decides it. 413 to a single event says itself what is wrong.
+ * Throws when a delivery had only refusals, too few to blame the sink, and no event was ever taken that would blame the
+ * events: nothing becomes a dead letter. The next event that this sink takes, of any stream, decides. A 413 to a single
+ * event needs no such proof.
  */
 function assertDecided(what: string, refusals: readonly Refusal[]): void {
   const open = refusals.find(({ reason }) => reason !== 'too_large')

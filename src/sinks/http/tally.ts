@@ -1,21 +1,21 @@
 import type { Refusal } from '../../domain/event/delivery.ts'
 
-/** What a sink has shown of itself so far. */
+/** What is known about a sink so far. */
 export interface Tally {
-  /** True once any event was taken. From then on a refused event is the cause, not the sink. */
+  /** True once any event was taken. From then on a refusal is the fault of the event, not of the sink. */
   readonly everTaken: boolean
   tookOne(): void
-  /** Counts an event that was refused alone. True when so many in a row were that the sink itself is in doubt. */
+  /** Counts an event refused alone. Returns true when enough in a row were refused to doubt the sink. */
   refusedOne(refusal: Refusal): Promise<boolean>
 }
 
-/** So many events refused in a row, none ever taken, are an error of the sink. */
+/** This many refusals in a row, with no event ever taken, count as an error of the sink. */
 const doubtAfter = 8
 
-/** What all streams of a sink have seen of it in the life of this process. */
+/** The tally over all streams of a sink in this process. */
 export function createTally(): Tally {
   let everTaken = false
-  /** By id: the same event refused on each new try says no more than once. */
+  /** By id: repeated refusals of the same event count once. */
   const refused = new Set<string>()
   return {
     get everTaken() {
@@ -32,7 +32,7 @@ export function createTally(): Tally {
   }
 }
 
-/** The same for one delivery: `hasTaken` knows what was before this process, and is asked once, if at all. */
+/** The tally of one delivery. `hasTaken` tells whether the sink ever took an event; called at most once. */
 export function createDeliveryTally(tally: Tally, hasTaken: () => Promise<boolean>): Tally {
   let known: Promise<boolean> | undefined
   let tookBefore = false

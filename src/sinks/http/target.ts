@@ -4,11 +4,11 @@ import { Secret } from '../../domain/text/secret.ts'
 import { formsOf } from './mask.ts'
 import { headerNameError, insteadOfCredentials } from './rules.ts'
 
-/** Where requests go and with which headers, all secrets in plain: never to be printed. */
+/** URL and headers of requests, all secrets in plain text: never print it. */
 export interface Target {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
-  /** Every form of every secret, for masking what comes back. */
+  /** Every form of every secret, to mask answers. */
   readonly forms: readonly string[]
 }
 
@@ -16,13 +16,13 @@ export interface TargetOptions {
   readonly name: string
   readonly url: string | Secret
   readonly headers: Readonly<Record<string, string | Secret>>
-  /** Sent as User-Agent unless the headers name another. */
+  /** Sent as User-Agent unless the headers set another. */
   readonly userAgent: string
 }
 
-/** The target as its secrets stand now. */
+/** Builds the target from the current secrets. */
 export interface TargetSource {
-  /** Throws Failure `sink_refuses` (stop) where a secret that was read again cannot be sent. */
+  /** Throws Failure `sink_refuses` (stop) where a re-read secret cannot be sent. */
   current(): Target
   /** Reads all secrets again. */
   reread(): void
@@ -52,7 +52,7 @@ export function createTargetSource(options: TargetOptions): TargetSource {
     try {
       return build(options)
     } catch {
-      // A file of a secret may have been read while it was being written.
+      // The secret's file may have been half written when it was read.
       reread()
       return build(options)
     }
@@ -105,7 +105,7 @@ function reveal(value: string | Secret): string {
   return value instanceof Secret ? value.reveal() : value
 }
 
-/** Secrets are read again while the sink runs, so what the configuration checked is checked here once more. */
+/** Repeats the check of the configuration, because secrets are read again while the sink runs. */
 function assertUsable(sink: string, field: string, error: SettingError | undefined): void {
   if (error !== undefined) throw new Error(`sink ${sink}: ${field} ${error.problem}: ${error.remedy}`)
 }

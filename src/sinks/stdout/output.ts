@@ -2,13 +2,13 @@ import { fstatSync, write } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { promisify } from 'node:util'
 
-/** Takes bytes and tells when they are out of our hands. */
+/** Writes bytes and reports when the operating system has them. */
 export interface Output {
   /** Resolves when the operating system has every byte. Rejects with the system's error. */
   write(bytes: Buffer): Promise<void>
-  /** Why nothing can be written any more. */
+  /** Why nothing can be written any more; undefined while it can. */
   gone(): Error | undefined
-  /** Stops listening for errors. What is being written is not waited for. */
+  /** Stops listening for errors. Does not wait for a write in progress. */
   close(): void
 }
 
@@ -21,8 +21,8 @@ export function openOutput(stream: Writable): Output {
 }
 
 /**
- * For stdout that is redirected to a file Node writes once and does not look how much was taken: on a full disk the
- * rest would be lost and acknowledged. What a failed write left behind is ended by a line break before the next one.
+ * Writes to a stdout that is redirected to a file. Node itself would write once and ignore a partial write: on a full
+ * disk the rest would be lost yet acknowledged. After a failed write the next one begins with a line break.
  */
 function openFile(fd: number): Output {
   let torn = false
@@ -41,7 +41,7 @@ function openFile(fd: number): Output {
   }
 }
 
-/** A pipe, a terminal, a socket. An `error` that nobody listens for would end the process. */
+/** A pipe, a terminal or a socket. An `error` event without a listener would end the process. */
 function openStream(stream: Writable): Output {
   let failed: Error | undefined
   let closed = false
@@ -50,7 +50,7 @@ function openStream(stream: Writable): Output {
     failed ??= error
   }
   const settle = () => {
-    // The stream reports a failed write a second time, as an event: its listener then stays for good.
+    // The stream reports a failed write a second time, as an event: then its listener stays.
     if (closed && pending === 0 && failed === undefined) stream.off('error', onError)
   }
   stream.on('error', onError)

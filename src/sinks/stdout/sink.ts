@@ -18,7 +18,7 @@ export interface StdoutSinkOptions {
 
 export interface StdoutSinkDeps {
   readonly format: Format
-  /** `process.stdout`. It is never ended here. */
+  /** `process.stdout`. The sink never ends it. */
   readonly output: Writable
   readonly clock: Clock
 }
@@ -27,10 +27,10 @@ export interface StdoutSinkDeps {
 const closeWaitMs = 1_000
 
 /**
- * Lines to a stream, at least once up to the pipe: whoever reads it is responsible from there on. A delivery is one
- * write, and deliveries of all streams take turns, so lines never interleave and a reader that stops reading holds
- * back one write, not memory. Aborting gives up waiting: what was handed to the stream may still arrive.
- * Throws Failure `sink_gone` (stop) when the reader went away, `disk_full` (stop) where stdout is a file.
+ * Writes lines to a stream, at least once up to the pipe: the reader is responsible from there on. A delivery is one
+ * write, and deliveries of all streams are serialised, so lines never interleave and a stalled reader costs the memory
+ * of one write. An abort ends only the waiting: bytes handed to the stream may still arrive. Throws Failure `sink_gone`
+ * (stop) when the reader closed the pipe, `disk_full` (stop) where stdout is a file.
  */
 export function createStdoutSink(options: StdoutSinkOptions, deps: StdoutSinkDeps): Sink {
   const { name } = options
@@ -55,7 +55,7 @@ export function createStdoutSink(options: StdoutSinkOptions, deps: StdoutSinkDep
       giveBack()
       throw error
     }
-    // The turn ends with the write, not with the waiting for it: an abort must not let the next delivery pile up.
+    // The slot is held until the write ends, also after an abort, so that deliveries do not pile up in the stream.
     const written = output.write(bytes).finally(giveBack)
     writing = written.catch(() => undefined)
     try {
@@ -91,7 +91,7 @@ export function createStdoutSink(options: StdoutSinkOptions, deps: StdoutSinkDep
   }
 }
 
-/** Events hold what attackers sent: on a terminal it is shown, and does not act. The JSON of a line stays the same. */
+/** Escapes control characters for a terminal: attackers choose the content. The JSON value stays the same. */
 function inertFormat(format: Format): Format {
   return { ...format, encode: (event) => inertJson(format.encode(event)) }
 }

@@ -10,17 +10,17 @@ import { readBytes } from '../read/lines.ts'
 import { unfinishedName, type PartOnDisk } from '../read/listing.ts'
 import type { FileSinkSettings } from '../settings.ts'
 
-/** A finished compression under its dot-name, not yet in the place of the plain part. */
+/** A finished compression under its temporary name; the plain part still exists. */
 export interface Compressed {
   readonly bytes: number
-  /** Gives it its name, then removes the plain part. A crash in between leaves both; readers take the compressed one. */
+  /** Renames it, then removes the plain part. After a crash in between readers use the compressed one. */
   replace(): Promise<void>
   discard(): Promise<void>
 }
 
 /**
- * Writes the compressed form, durably, and reads it back: the plain part may go only when what would replace it decodes
- * to the same bytes. To be called under the lock of the part's writer.
+ * Compresses a part, syncs the file and reads it back: the plain part may be removed only when the compressed file
+ * decodes to the same bytes. The caller must hold the lock of the part's writer.
  */
 export async function compressPart(
   settings: FileSinkSettings,
@@ -53,7 +53,7 @@ export async function compressPart(
   }
 }
 
-/** With its length in the header (zstd) or trailer (gzip), by which it is told from another part's. */
+/** The compressed bytes; header (zstd) or trailer (gzip) names the uncompressed length. */
 async function encoded(
   settings: FileSinkSettings,
   { path, bytes, hash }: { path: string; bytes: number; hash: Hash },
@@ -65,12 +65,12 @@ async function encoded(
   const source = addAbortSignal(signal, await readBytes(path))
   source.on('data', (piece: Buffer) => void hash.update(piece))
   pipeline(source, encoder, () => {
-    // A source that breaks destroys the encoder, and the reader of that throws.
+    // A source that fails destroys the encoder, so that its reader gets the error.
   })
   return encoder
 }
 
-/** Throws unless the compressed file decodes to as many bytes with the same hash. */
+/** Throws unless the compressed file decodes to the expected length and hash. */
 async function verify(
   path: string,
   expected: { readonly bytes: number; readonly hash: string },
@@ -88,7 +88,7 @@ async function verify(
     throw new Error('what was compressed does not decode to what was written')
 }
 
-/** True while the part stands there alone in its plain form, as long as it was when it was closed. */
+/** True while only the plain form of the part exists, with the length it was closed at. */
 export function isUntouched(part: PartOnDisk | undefined, bytes: number): boolean {
   return part?.plain !== undefined && part.compressed === undefined && part.plain.size === bytes
 }

@@ -2,8 +2,8 @@ import { constants } from 'node:fs'
 import { open, type FileHandle } from 'node:fs/promises'
 
 /**
- * Uncompressed length that a compressed part names itself, without decoding it: gzip in its last four bytes (modulo
- * 2^32), zstd in its frame header (this sink always has it written). Undefined where the file does not tell.
+ * Uncompressed length of a compressed part without decoding it: gzip stores it in its last four bytes (modulo 2^32),
+ * zstd in its frame header (this sink always writes it). Undefined where the file does not have it.
  */
 export async function compressedLength(path: string): Promise<number | undefined> {
   const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
@@ -14,7 +14,7 @@ export async function compressedLength(path: string): Promise<number | undefined
   }
 }
 
-/** True when that length can be the one of a part with so many bytes. */
+/** True when that length matches a part of so many bytes. */
 export function isLengthOf(compressed: number | undefined, path: string, bytes: number): boolean {
   if (compressed === undefined) return false
   return path.endsWith('.gz') ? compressed === bytes % 2 ** 32 : compressed === bytes

@@ -11,7 +11,7 @@ import type { PartName, Place } from '../part.ts'
 import { fullAt, isFull, type FileSinkSettings } from '../settings.ts'
 import type { InternalEvent } from '../../../domain/internal-event.ts'
 
-/** A part of a committed length. */
+/** A closed part and its committed length. */
 export interface ClosedPart {
   readonly place: Place
   readonly parsed: PartName
@@ -22,14 +22,14 @@ export interface CompressorDeps {
   readonly root: string
   readonly clock: Clock
   readonly openFile: typeof open
-  /** The lock of a part's writer, undefined while that lives elsewhere. */
+  /** Locks a part's writer; undefined while another process holds it. */
   hold(writer: string): HeldIdentity | undefined
-  /** Runs a job while nobody else works on the files of a place, by its `relative`. */
+  /** Runs a job with exclusive access to the files of a place (its `relative` is the key). */
   readonly alone: KeyedMutex['run']
   emit(internalEvent: InternalEvent): void
 }
 
-/** Readers that follow a plain part get this long to reach its end. */
+/** Grace for readers that follow a plain part to reach its end. */
 const graceMs = 60_000
 const retryMs = 600_000
 

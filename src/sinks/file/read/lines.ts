@@ -5,19 +5,19 @@ import { createGunzip, createZstdDecompress } from 'node:zlib'
 
 const lineBreak = 0x0a
 const pieceBytes = 262_144
-/** Longer than any page that an event may come from: what has no line break for so long holds no lines. */
+/** Longer than any page, so longer than any event: bytes without a line break over this length hold no lines. */
 const mostLineBytes = 67_108_864
 
 /** Lines that end within one piece of a file. */
 export interface LineBatch {
   readonly lines: readonly string[]
-  /** Length of the uncompressed file up to and with the last of them. */
+  /** Length of the uncompressed file up to and including the last of them. */
   readonly end: number
   /** Only in a last batch, which has no lines: what follows ends within a line. */
   readonly isTorn?: true
 }
 
-/** The whole lines of a part in any form, between two offsets of its uncompressed bytes, a bounded piece at a time. */
+/** Yields a part's whole lines between two offsets of its uncompressed bytes, in bounded pieces. */
 export async function* readLines(path: string, from = 0, to = Infinity): AsyncGenerator<LineBatch> {
   let offset = isCompressed(path) ? 0 : from
   let end = from
@@ -40,7 +40,7 @@ export async function* readLines(path: string, from = 0, to = Infinity): AsyncGe
   if (begun.length > 0) yield { lines: [], end, isTorn: true }
 }
 
-/** Uncompressed bytes; `from` counts for a plain part only. Follows no link and waits for no pipe. */
+/** The uncompressed bytes; `from` applies to a plain part only. Follows no link and never blocks on a pipe. */
 export async function readBytes(path: string, from = 0): Promise<Readable> {
   const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   const start = isCompressed(path) ? 0 : from
@@ -56,6 +56,6 @@ function isCompressed(path: string): boolean {
 
 function decoded(source: Readable, decoder: Duplex): Readable {
   return pipeline(source, decoder, () => {
-    // A source that breaks destroys the decoder, and the reader of that throws.
+    // A source that fails destroys the decoder, so that its reader gets the error.
   })
 }

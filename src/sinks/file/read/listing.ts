@@ -10,17 +10,17 @@ import {
   type PartName,
 } from '../part.ts'
 
-/** The forms in which one part stands in its folder. */
+/** The files of one part in its folder. */
 export interface PartOnDisk {
   readonly name: string
   readonly path: string
-  /** Absent for a name that no writer of this sink gives. */
+  /** Absent for a name of another form. */
   readonly parsed?: PartName
   readonly plain?: Stats
   readonly compressed?: { readonly suffix: CompressedSuffix; readonly path: string; readonly stats: Stats }
-  /** Dot-names of compressions that did not end. */
+  /** Temporary files of unfinished compressions. */
   readonly unfinished: readonly string[]
-  /** Something of that name that is no regular file: never read, cut or written. */
+  /** An entry of that name is no regular file: never read, cut or written. */
   readonly irregular: boolean
 }
 
@@ -42,7 +42,7 @@ export async function listParts(folder: string): Promise<PartOnDisk[]> {
   return parts
 }
 
-/** One part as it stands now; undefined when no form of it is there. */
+/** The current files of one part; undefined when none exists. */
 export async function lookAtPart(
   folder: string,
   name: string,
@@ -62,7 +62,7 @@ export async function lookAtPart(
     else if (file === name) plain = stats
     else compressed ??= { suffix: file.slice(name.length) as CompressedSuffix, path: filePath, stats }
   }
-  // Compressed between the listing and this look.
+  // The part was compressed after the folder was listed.
   if (
     plain === undefined &&
     compressed === undefined &&
@@ -84,13 +84,13 @@ export async function lookAtPart(
   }
 }
 
-/** Name of the part that a file belongs to; undefined for files that are none of the sink's business. */
+/** Name of the part that a file belongs to; undefined for files that are not the sink's. */
 function partOf(file: string): string | undefined {
   const suffix = compressedSuffixes.find((suffix) => file.endsWith(suffix))
   const name = suffix === undefined ? file : file.slice(0, -suffix.length)
   if (!name.endsWith(extension)) return undefined
   if (!name.startsWith('.')) return name
-  // Dot-names count where this sink makes them; others hide from it.
+  // Only the temporary names that this sink uses count; other hidden files are ignored.
   const hidden = name.slice(1)
   return suffix !== undefined && parsePartName(hidden) !== undefined ? hidden : undefined
 }

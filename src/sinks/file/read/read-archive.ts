@@ -7,9 +7,9 @@ import { placeOf } from '../part.ts'
 import { readCommitted, type CommittedLines } from './read-committed.ts'
 
 /**
- * All whole lines of a zone's day below a sink's path, whoever wrote them, part by part and a piece at a time; after
- * each part how it ended. Of two forms of a part the compressed one. Nothing where there is no such day. Changes nothing
- * and takes no lock: lines of a delivery in progress may be among them. Throws Failure.
+ * Yields all whole lines of a zone's day below a sink's path, by any writer, part by part in bounded pieces, and after
+ * each part how it ended. Reads the compressed file where both exist. Yields nothing where the day has no folder. Takes
+ * no lock and changes nothing, so lines of a delivery in progress may be included. Throws Failure.
  */
 export async function* readArchive(
   path: string,

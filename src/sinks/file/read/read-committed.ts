@@ -17,8 +17,8 @@ export interface CommittedLines {
 }
 
 /**
- * The lines of a stream's parts up to their committed lengths, whichever form a part has, a piece at a time. Parts that
- * are not there are passed over: `compareParts` names them. Changes nothing and takes no lock.
+ * Yields the lines of a stream's parts up to their committed lengths, compressed or not, in bounded pieces. Skips
+ * missing parts, which `compareParts` reports. Takes no lock and changes nothing.
  */
 export async function* readCommitted(
   path: string,
@@ -54,7 +54,7 @@ async function* readPart(
       isTorn = batch.isTorn === true
     }
   } catch (error) {
-    // Compressed since it was looked at.
+    // The part was compressed since the listing.
     const now = hasCode(error, 'ENOENT') ? fileOf(await lookAtPart(folder, part)) : undefined
     if (now !== undefined && now !== file) {
       yield* readPart(folder, now, committedPart)

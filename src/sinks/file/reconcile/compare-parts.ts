@@ -69,7 +69,7 @@ async function compare(
   const bytes =
     part.compressed === undefined ? part.plain?.size : await compressedLength(part.compressed.path)
   const found = bytes === undefined ? {} : { foundBytes: bytes }
-  // A writer that ended before its first line leaves an empty part, which nobody misses.
+  // A writer that ended before its first line leaves an empty part: not a difference.
   if (committedPart === undefined && bytes === 0) return undefined
   if (committedPart === undefined)
     return { part: part.name, problem: 'unknown', ...found, why: 'the store knows nothing of it' }

@@ -5,7 +5,7 @@ const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR } = constants
 const lineBreak = 0x0a
 const pieceBytes = 65_536
 
-/** Shortens a file; one that is not longer stays as it is. */
+/** Truncates a file; a file that is not longer stays as it is. */
 export async function cutFile(path: string, bytes: number): Promise<void> {
   await withFile(path, O_RDWR, async (handle) => {
     const { size } = await handle.stat()
@@ -25,7 +25,7 @@ export async function endsLine(path: string, bytes: number): Promise<boolean> {
   })
 }
 
-/** Length up to and with the last line break. */
+/** Length up to and including the last line break. */
 export async function endOfWholeLines(path: string, bytes: number): Promise<number> {
   return await withFile(path, O_RDONLY, async (handle) => {
     const buffer = Buffer.alloc(pieceBytes)

@@ -7,9 +7,9 @@ import { copiesFolder, dropOldCopies } from './old-copies.ts'
 import type { PartAtHand } from '../part-at-hand.ts'
 
 /**
- * Copies what the plain part holds beyond a length, durably, before it is cut. As a rule that is one delivery of a killed
- * process, which is read again; under an older copy of the store it is what that store has forgotten. Of cuts at one
- * length the longest copy is kept, so that a process that dies again and again leaves one.
+ * Copies what the plain part holds beyond a length, synced, before the caller cuts it. Normally that is one delivery of
+ * a killed process, which is read again; with an older copy of the store it is all that the copy lacks. Only the
+ * longest copy per length is kept, so that a process that dies repeatedly leaves one.
  */
 export async function keepAside({ writer, place, part, signal }: PartAtHand, from: number): Promise<void> {
   const { mode, dirMode } = writer.settings

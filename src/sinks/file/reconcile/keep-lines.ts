@@ -9,8 +9,9 @@ import { readLines, type LineBatch } from '../read/lines.ts'
 import type { PartAtHand } from '../part-at-hand.ts'
 
 /**
- * Whether all whole lines beyond the committed length of a plain part may go although the day can no longer be read,
- * since others shipped their events too: a frozen process left these. Lines that the format cannot read back stay.
+ * True when all whole lines beyond the committed length of a plain part can be cut although the day is no longer
+ * readable: a frozen process left them, and other writers shipped their events since. A line that the format cannot
+ * read back makes it false.
  */
 export async function standElsewhere(at: PartAtHand, lastCopies: LastCopies): Promise<boolean> {
   for await (const { lines } of readLines(at.part.path, at.committed?.bytes ?? 0)) {
@@ -22,8 +23,8 @@ export async function standElsewhere(at: PartAtHand, lastCopies: LastCopies): Pr
 }
 
 /**
- * Takes the whole lines beyond the committed length in, a bounded batch at a time: each batch is committed before the
- * next is read. Lines that the format cannot read back are counted, without an identity.
+ * Commits the whole lines beyond the committed length, in bounded batches: each batch is committed before the next is
+ * read. Lines that the format cannot read back are counted, without an identity.
  */
 export async function keepLines(
   at: PartAtHand,
@@ -31,7 +32,7 @@ export async function keepLines(
   lastCopies: LastCopies,
 ): Promise<CommittedPart | undefined> {
   let { committed } = at
-  // A killed writer may not have come as far as its own sync.
+  // A killed writer may have died before its own sync.
   await syncFile(path)
   await syncFolder(dirname(path))
   for await (const batch of readLines(path, committed?.bytes ?? 0)) {

@@ -2,11 +2,11 @@ import { readdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { findFolder, lookAt, ownFolder } from '../directory.ts'
 
-/** Below the sink's own folder: what was cut. */
+/** Below the sink's own folder: copies of what was cut. */
 export const copiesFolder = 'aside'
 const keptMs = 14 * 86_400_000
 
-/** Removes copies that nobody asked for in two weeks. */
+/** Removes copies older than two weeks. */
 export async function dropOldCopies(root: string, nowMs: number): Promise<void> {
   const folder = await findFolder(root, [ownFolder, copiesFolder])
   if (folder === undefined) return

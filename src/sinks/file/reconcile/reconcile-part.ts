@@ -7,7 +7,7 @@ import { fileFailure } from '../file-failure.ts'
 import { keepAside } from './keep-aside.ts'
 import { nameOf, type PartAtHand } from '../part-at-hand.ts'
 
-/** Brings one part back to its committed length, under the lock of its writer; returns what is committed of it then. */
+/** Brings one part back to its committed length and returns that. The caller holds the writer's lock. */
 export async function reconcilePart(at: PartAtHand): Promise<CommittedPart | undefined> {
   const { writer, part, committed } = at
   try {
@@ -24,7 +24,7 @@ async function reconcilePlain(at: PartAtHand, size: number): Promise<CommittedPa
   const { part, committed, known } = at
   const bytes = committed?.bytes ?? 0
   if (size < bytes) {
-    // Never padded and never continued.
+    // A short part is neither padded nor continued.
     sayShort(at, size)
     await cutTornLine(at, size)
   } else if (bytes > 0 && !(await endsLine(part.path, bytes)))
@@ -55,8 +55,8 @@ async function cutTornLine(at: PartAtHand, size: number): Promise<void> {
 }
 
 /**
- * Where both forms stand the compressed one was whole and its rename durable, so the plain one goes; if it is no copy
- * of this plain part, that is kept aside. A compressed part is never cut.
+ * Where both forms exist, the compressed one is complete and its rename was durable, so the plain one is removed; if
+ * the lengths differ, the plain one is copied aside first. A compressed part is never cut.
  */
 async function reconcileCompressed(at: PartAtHand, path: string): Promise<CommittedPart | undefined> {
   const { writer, part, committed, known } = at

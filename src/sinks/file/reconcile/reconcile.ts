@@ -10,14 +10,14 @@ import { reconcilePart } from './reconcile-part.ts'
 import { isFull } from '../settings.ts'
 import type { Continuation } from '../stream-writer.ts'
 
-/** A plain part whose length is what the store knows. */
+/** A plain part whose length matches the store. */
 interface CleanPart {
   readonly parsed: PartName
   readonly bytes: number
   readonly lines: number
 }
 
-/** Brings a stream's parts back to their committed lengths. One call a stream at a time. */
+/** Brings a stream's parts back to their committed lengths. At most one call per stream at a time. */
 export async function reconcile(files: FilesAtHand): Promise<Continuation> {
   const { writer, place, known, signal } = files
   const committed = new Map(known.committed.map((committedPart) => [committedPart.part, committedPart]))
@@ -51,16 +51,16 @@ export async function reconcile(files: FilesAtHand): Promise<Continuation> {
   return { nextNumber: Math.max(0, ...numbers) + 1, ...(part === undefined ? {} : { part }) }
 }
 
-/** Looks first, since as a rule nothing is to be done; what is to be done wants the lock of the part's writer. */
+/** Checks without the lock first: normally nothing is to be done. A change requires the writer's lock. */
 async function reconcileOne(at: PartAtHand, folder: string): Promise<CleanPart[]> {
   const { writer, part, committed } = at
   if (await isClean(at, committed)) return cleanPart(part, committed)
   const lock = writer.hold(part.parsed!.writer)
-  // A live writer's part: its next pump cuts it, or whoever comes after that writer has died.
+  // The writer is alive: its next pump cuts the part, or the first pump after that writer's death.
   if (lock === undefined) return []
   try {
-    // While this pump slept another may have had the stream: then these committed lengths are old, and a cut would take
-    // what is committed. One's own part too, since pumps of one process share a writer.
+    // Another pump may have had the stream while this one slept: its committed lengths would then be old, and a cut
+    // would destroy committed lines. Own parts included, since pumps of one process share a writer.
     await at.known.confirm()
     const held = await lookAtPart(folder, part.name)
     if (held === undefined) return []
@@ -108,7 +108,7 @@ function sayUnusable(at: PartAtHand, why: string): void {
   at.writer.emitOnce(`replaced ${part}`, { name: 'FileReplaced', sink, part, why })
 }
 
-/** A part of a writer that never was on this path lies on another host's disk: no reason for alarm. */
+/** A part whose writer was never on this path is on another host's disk: not reported. */
 function sayMissing({ writer, place }: FilesAtHand, committedPart: CommittedPart): void {
   if (committedPart.bytes === 0 || writer.ownerOf(committedPart.writer) === undefined) return
   const part = `${place.relative}/${committedPart.part}`

@@ -2,7 +2,7 @@ import { joinTexts } from '../../join.ts'
 import type { Preset } from './preset.ts'
 import { readStatus } from './status.ts'
 
-/** One line an event, the last one ended too. Any 2xx means that all of them were taken. */
+/** One line per event, each with a line break. Any 2xx means that all of them were taken. */
 export const ndjson: Preset = {
   name: 'ndjson',
   mediaType: (format) => format.mediaType,

@@ -1,8 +1,8 @@
 import type { Verdict } from './preset.ts'
 
-/** Answers that ask for the same request once more, later. Every 5xx does as well. */
+/** Statuses that ask for the same request again later. Every 5xx does, too. */
 const again = new Set([408, 421, 423, 425, 429])
-/** Answers that blame what the request holds. */
+/** Statuses that blame the content of the request. */
 const blamesContent = new Set([400, 413, 422])
 
 const remedies: Record<number, string> = {
@@ -20,7 +20,7 @@ const remedies: Record<number, string> = {
   431: 'check headers: they are too large',
 }
 
-/** How an HTTP status is read where a destination says nothing else. 2xx is the acknowledgement. */
+/** Interprets an HTTP status where the body says nothing else. 2xx is the acknowledgement. */
 export function readStatus(status: number): Verdict {
   if (status >= 200 && status < 300) return { kind: 'accepted' }
   if (again.has(status) || status >= 500) return { kind: 'retry', code: retryCodeOf(status) }
