@@ -72,7 +72,7 @@ export interface Answer<T> {
   readonly release: () => void
 }
 
-/** The API under one account's key. Judges every answer: callers see values or Failures. */
+/** The API with one account's key. Classifies every answer; its callers get values or Failures. */
 export class ShieldClient {
   readonly account: string
   readonly firstPage: string
@@ -158,7 +158,7 @@ export class ShieldClient {
     }
   }
 
-  /** Counts and times a request up to its answer; how long the answer is kept unread is not the API's time. */
+  /** Counts and times a request up to its answer; the time that the answer stays unread does not count. */
   async #measured<T>(operation: Operation, work: (answered: () => void) => Promise<T>): Promise<T> {
     const { clock, telemetry } = this.#options
     const beganMs = clock.monotonic()
@@ -203,7 +203,7 @@ export class ShieldClient {
     const value = call.read(body, answer.status)
     if (call.operation === 'event_logs') {
       this.#sizes.saw(answer.body.length)
-      // Resized once more: requests that wait for room are estimated smaller now.
+      // Repeated, so that the budget admits waiters by their new estimates, which include this page.
       reservation.resize(this.#sizes.heldBy(answer.body.length))
     }
     return {

@@ -66,7 +66,7 @@ class LimitedPages implements PageBudget {
       const leave = (): void => {
         this.#waiters.delete(waiter)
         reject(cancelled(signal.reason))
-        // One that waited behind a large page may fit now.
+        // A waiter behind a large request may fit now.
         this.#admitNext()
       }
       const admit = (reservation: Reservation): void => {

@@ -1,19 +1,19 @@
 /**
- * What a page holds in memory for each byte of its decoded body, as measured: its entries 1.6 times, and the bytes and
- * the text that they were read from, which stay until the collector comes by.
+ * Memory of a page per byte of its decoded body, as measured: its entries take 1.6, the bytes and the text that they
+ * were parsed from take the rest until the garbage collector frees them.
  */
 const heldPerByte = 4
 
-/** Pages differ little from one to the next; this is how much larger one may be before it counts only on arrival. */
+/** Pages vary little in size; this factor covers the difference before the real size is known. */
 const margin = 1.25
 const remembered = 16
 const leastBytes = 16_384
 
-/** What the pages of one account hold. */
+/** Estimates how much memory the pages of one account take. */
 export interface PageSizes {
-  /** What the next page will need: the largest page until one was seen, then somewhat more than the last ones. */
+  /** Estimate for the next page: the page limit at first, then the largest of the last pages plus a margin. */
   next(): number
-  /** What a body of that many bytes holds, once its entries are events. */
+  /** Memory of a body of that many bytes once its entries are events. */
   heldBy(bytes: number): number
   saw(bytes: number): void
 }

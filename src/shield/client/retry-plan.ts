@@ -23,7 +23,7 @@ export interface RetryPlan {
 
 export interface RetryPlans {
   begin(isRepeatable: boolean): RetryPlan
-  /** A request went through: the next 429 counts as the first one again. */
+  /** Resets the count of consecutive 429 answers. */
   succeeded(): void
 }
 

@@ -72,7 +72,7 @@ export class StreamWriter {
     return { refusals, committed: [committedOf(part)], bytes }
   }
 
-  /** Takes the stream away: another pump has it. A delivery that is under way takes back what it wrote. */
+  /** Revokes the stream, because another pump has it now. A delivery in progress undoes its write. */
   revoke(): void {
     this.#isRevoked = true
   }
