@@ -54,10 +54,10 @@ export async function settleBatch(
 class UnsettledBatch {
   readonly #deps: SettleDeps
   readonly #settled: Settled
-  /** Still to be sent, the last one first. */
+  /** Still to be sent, as a stack. */
   readonly #open: Part[]
   #setAside: readonly Piece[] = []
-  /** The answer of the destination that made its refusals doubtful. */
+  /** The answer of the destination that put the sink in doubt. */
   #doubted: string | undefined
 
   constructor(batch: readonly Piece[], deps: SettleDeps, settled: Settled) {
@@ -78,7 +78,7 @@ class UnsettledBatch {
     )
   }
 
-  /** An event that was taken, by any stream, ends the doubt: what was set aside goes on after the rest. */
+  /** An event taken, from any stream, ends the doubt: the events set aside are sent after the rest. */
   #next(): Part | undefined {
     if (this.#doubted !== undefined && this.#deps.tally.everTaken) {
       this.#doubted = undefined
@@ -126,7 +126,7 @@ class UnsettledBatch {
   }
 
   async #sortOut(part: Part, outcomes: readonly Outcome[], text: string, signal: AbortSignal): Promise<void> {
-    // An answer that is too short says nothing of the rest.
+    // An answer with too few outcomes says nothing about the remaining events.
     const outcomeOf = (index: number) => outcomes[index] ?? 'retry'
     this.#take(part.pieces.filter((_, index) => outcomeOf(index) === 'accepted'))
     const back = part.pieces.filter((_, index) => outcomeOf(index) === 'retry')

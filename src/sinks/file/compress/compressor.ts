@@ -39,7 +39,10 @@ interface WaitingPart {
   readonly dueAtMs: number
 }
 
-/** Compresses closed parts, one at a time, in the background. Keeps nothing: after a restart streams add their parts again. */
+/**
+ * Compresses closed parts, one at a time, in the background. Its queue is lost at a restart: streams add their parts
+ * again.
+ */
 export class Compressor {
   readonly #settings: FileSinkSettings
   readonly #deps: CompressorDeps
@@ -53,7 +56,7 @@ export class Compressor {
     this.#deps = deps
   }
 
-  /** Remembers a part for the time when it is closed; what has another length by then is left alone. */
+  /** Queues a part until it is closed; a part with another length by then is left alone. */
   add(part: ClosedPart): void {
     if (this.#settings.compress === 'none' || this.#closing.signal.aborted) return
     const path = join(this.#deps.root, ...part.place.folders, part.parsed.name)
@@ -66,7 +69,7 @@ export class Compressor {
     this.#loop ??= this.#run()
   }
 
-  /** Leaves a part alone from now on: it is about to be cut. */
+  /** Stops compressing a part, queued or in progress, before it is cut. */
   revoke(path: string): void {
     this.#waiting.delete(path)
     if (this.#active?.path === path) this.#active.stop.abort()
@@ -89,7 +92,7 @@ export class Compressor {
         const now = clock.now()
         const due = [...this.#waiting.values()].filter(({ dueAtMs }) => dueAtMs <= now)
         for (const each of due) await this.#compress(each)
-        // Nothing is ever added that is due sooner.
+        // A part that is added meanwhile is never due sooner than this.
         await clock.sleep(graceMs, signal)
       }
     } catch (error) {

@@ -9,7 +9,7 @@ import { listParts, type PartOnDisk } from '../read/listing.ts'
 import { whyForeign } from '../ownership.ts'
 import { placeOf } from '../part.ts'
 
-/** Parts of a stream that are not as its committed lengths say, by name; empty when all is well. Changes nothing. */
+/** Compares a stream's parts with their committed lengths. Returns the differences by name. Changes nothing. */
 export async function compareParts(
   path: string,
   stream: Stream,
@@ -63,7 +63,7 @@ async function compare(
   part: PartOnDisk,
   committedPart: CommittedPart | undefined,
 ): Promise<PartReport | undefined> {
-  // What is left of a compression that never ended holds no lines of its own.
+  // Temporary files of an unfinished compression hold no lines of their own.
   if (part.plain === undefined && part.compressed === undefined)
     return committedPart === undefined ? undefined : missing(committedPart, true)
   const bytes =
