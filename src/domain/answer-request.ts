@@ -5,7 +5,7 @@ export function isAnswered(checkpoint: Checkpoint | undefined, { id }: ReadReque
   return checkpoint?.lastRequest?.id === id
 }
 
-/** A request's failures are its own: they back off apart from those of the live stream. */
+/** The failures of a read request back off separately from those of the live stream. */
 export function requestTroubleOf(
   checkpoint: Checkpoint | undefined,
   { id }: ReadRequest,

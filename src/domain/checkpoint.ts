@@ -12,18 +12,18 @@ export interface StoredCursor {
   readonly newestMs: number
 }
 
-/** Why a stream does not move, and when it is tried again. */
+/** Why a stream makes no progress, and when the next pump may retry. */
 export interface Trouble {
   readonly kind: FailureKind
   readonly code: FailureCode
   readonly message: string
   /** Failures in a row. */
   readonly count: number
-  /** Of the first failure in a row, and of the latest. */
+  /** Time of the first failure in a row; `atMs` is that of the latest. */
   readonly sinceMs: number
   readonly atMs: number
   readonly retryAtMs: number
-  /** A trouble with the listing that stood before: what passes meanwhile does not end it. */
+  /** An earlier trouble with the listing; it is in force again once this one has passed. */
   readonly under?: Omit<Trouble, 'atMs' | 'retryAtMs' | 'under'>
 }
 
@@ -59,7 +59,7 @@ export interface Checkpoint {
   /** Unfinished scans; the next pump continues them at their cursors. A full one yields to an incremental one. */
   readonly full?: Scan
   readonly incremental?: Scan
-  /** Of which kind the page was that was committed last: full and incremental scans that are both due take turns. */
+  /** Scan kind of the page committed last: full and incremental scans that are both due take turns. */
   readonly lastPage?: ScanKind
   /** The latest complete scan of each kind. */
   readonly lastFull?: ScanRecord
@@ -78,20 +78,20 @@ export interface Checkpoint {
   readonly pollPagesSinceFull: number
   /** How often the last scan of a past day was repeated because it found something new. */
   readonly settleRepeats: number
-  /** Scans that were begun anew in a row because of an expired cursor; each doubles the time slice. */
+  /** Consecutive scans that restarted because of an expired cursor; each doubles the time slice. */
   readonly restarts: number
   readonly counters: Counters
   readonly committed: readonly CommittedPart[]
-  /** How often lines or committed lengths changed otherwise than by a page or a replay: who compared them before looks again. */
+  /** Changes of lines or committed lengths by anything but a page or a replay; after one, an audit compares again. */
   readonly repairs?: number
   /**
-   * Scans of an archive (`backfill --source`) by request, apart from those of the API: they touch no ordering, lag or
-   * state of the live stream. While there is one the stream's fingerprints stay. A scan is never continued by another
-   * request: files grow and move, so a new request begins at the first line and goes by what is seen.
+   * Scans of an archive (`backfill --source`) by id of the read request. They change no ordering, lag or state of the
+   * live stream. While there is one, housekeeping keeps the stream's fingerprints. A request never continues another
+   * one's scan: files grow and move, so it begins at the first line and skips what is seen.
    */
   readonly archives?: Readonly<Record<string, Scan>>
   readonly trouble?: Trouble
-  /** Of a person's read request, named by its id: it does not touch the live stream's state, lag or readiness. */
+  /** Trouble of the read request with this id; it does not affect the live stream's state, lag or readiness. */
   readonly requestTrouble?: Trouble & { readonly request: string }
   readonly lastRequest?: RequestAnswer
   readonly ended?: Ended

@@ -9,7 +9,7 @@ export type Day = string & { readonly brand: 'Day' }
 
 export const dayMs = 86_400_000
 
-/** The schedule asks for a few days again and again, for each of hundreds of zones. */
+/** Bound of the two caches: the schedule converts the same few days again for each of hundreds of zones. */
 const mostKept = 1_000
 const daysByNumber = new Map<number, Day>()
 const startsByDay = new Map<Day, number>()

@@ -1,17 +1,17 @@
 /**
- * Failures are named by what to do next:
- * - `retry`: may work if asked again; back off with jitter.
- * - `wait`: the destination named a time (`retryAt`); never try earlier.
- * - `refuse`: the same request will always fail; count it, report it, go on elsewhere.
- * - `stop`: a person must act (key, configuration, disk); one clear line, slow re-checks.
- * - `cancelled`: stop, abort or lost ownership; unwind quietly and save nothing new.
+ * The kind of a failure says what the caller does next:
+ * - `retry`: may succeed later; back off with jitter.
+ * - `wait`: the destination named a time (`retryAt`); never retry earlier.
+ * - `refuse`: the same request will always fail; count it, report it, continue with other work.
+ * - `stop`: a person must act (key, configuration, disk); log one clear line, re-check slowly.
+ * - `cancelled`: stop, abort or lost ownership; end quietly and write nothing new.
  */
 export type FailureKind = 'retry' | 'wait' | 'refuse' | 'stop' | 'cancelled'
 
-/** Stable names, safe as log fields. Nobody decides by a message. */
+/** Stable names, safe as log fields. Code decides by these, never by a message. */
 export const failureCodes = [
   // the API
-  'window_closed', // the API says that the day is outside its window; `serverDate` tells its clock
+  'window_closed', // the API says that the day is outside its window; `serverDate` is its clock
   'cursor_expired', // a request with a cursor was refused although zone, day and key are good
   'scan_guarded', // a scan ended incomplete at a guard
   'unauthorised',
@@ -33,10 +33,10 @@ export const failureCodes = [
   // stores
   'store_unavailable',
   'store_refuses', // full, read-only, newer schema
-  'no_store', // nothing was ever kept there, and none was to be made
+  'no_store', // no store exists there, and the caller did not ask to create one
   'fence_lost', // another pump took the stream over, or the store forgot a commit
   'held', // another live process holds the stream
-  'index_dropped', // which events the stream has delivered is no longer known
+  'index_dropped', // the deduplication index was dropped: what the stream has delivered is unknown
   'dead_letters_full',
   // schedules
   'crashed', // the processes that worked on the stream died, one after the other
@@ -53,11 +53,11 @@ export interface FailureDetails {
   readonly serverDate?: number
   /** The vendor's own error key, verbatim. */
   readonly errorKey?: string
-  /** What helps a support case: the destination's request id. */
+  /** The destination's request id, for support cases. */
   readonly requestId?: string
 }
 
-/** Every expected error. Any other throw is a bug: it fails the pump loudly and never moves a checkpoint. */
+/** Every expected error. Any other thrown value is a bug: it fails the pump and never moves a checkpoint. */
 export class Failure extends Error {
   readonly kind: FailureKind
   readonly code: FailureCode
@@ -76,12 +76,12 @@ export function cancelled(cause?: unknown): Failure {
   return new Failure('cancelled', 'cancelled', 'stopped before it was done', { cause })
 }
 
-/** A backfill ends, so that it holds no place while it waits. */
+/** Ends the pump of a backfill, so that it occupies no place while live streams come first. */
 export function gaveWay(account: string): Failure {
   return new Failure('cancelled', 'gave_way', `live streams of account ${account} come first`)
 }
 
-/** True for a Failure of that code. */
+/** True for a Failure with that code, or with any code when none is given. */
 export function isFailure(error: unknown, code?: FailureCode): error is Failure {
   return error instanceof Failure && (code === undefined || error.code === code)
 }

@@ -27,13 +27,13 @@ export const guards = [
 ] as const
 export type Guard = (typeof guards)[number]
 
-/** What is asked of the API; a name outside the list counts as `other`. */
+/** API operations as metrics name them; any other name counts as `other`. */
 export const operations = ['event_logs', 'rate_limit', 'upload_scanning', 'volumes', 'other'] as const
 
-/** Work beside the schedule, done again and again. */
+/** Periodic work beside the schedule. */
 export type UpkeepTask = 'heartbeat' | 'housekeeping' | 'reconciliation'
 
-/** What happened, by name. Telemetry makes the log line and the metrics of it; nobody else logs or counts. */
+/** What happened, by name. Only telemetry turns it into log lines and metrics; no other code logs or counts. */
 export type InternalEvent =
   | { name: 'ApiAnswered'; account: string; operation: string; outcome: RequestOutcome; seconds: number }
   | { name: 'ApiThrottled'; account: string; untilMs: number }
@@ -51,7 +51,7 @@ export type InternalEvent =
         readonly reason: RefusalReason
         readonly answer: string
       }[]
-      /** Delivery instant minus event time, in seconds, one value an event with a time. */
+      /** Delivery instant minus event time, in seconds, one value per event with a time. */
       delaysSeconds: readonly number[]
       commitSeconds: number
     }

@@ -1,7 +1,7 @@
 /**
- * A person asks for a complete full scan of a stream that begins after the request was made (backfill, `run --once`,
- * `audit --repair`); it does not wait for a pace. Scans carry the request that they serve, so that no clock has to be
- * compared. An unfinished scan is ended first.
+ * A person asks for a complete full scan of a stream that begins after the request (backfill, `run --once`, `audit
+ * --repair`). It is due at once. A scan carries the id of the request that it serves, so no clocks are compared. An
+ * unfinished scan is completed first.
  */
 export interface ReadRequest {
   readonly id: string
@@ -9,7 +9,7 @@ export interface ReadRequest {
   readonly source?: 'archive'
 }
 
-/** What became of a request; written in the commit that answers it. */
+/** The outcome of a request; written in the commit that answers it. */
 export interface RequestAnswer {
   readonly id: string
   readonly outcome: 'done' | 'left_out'

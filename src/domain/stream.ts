@@ -20,5 +20,5 @@ export function streamKey(stream: Stream): string {
   return `${stream.zone}/${stream.day}/${stream.sink}`
 }
 
-/** Live work is asked for by the timer, backfill by a person. */
+/** The timer starts live work; a person requests a backfill. */
 export type Priority = 'live' | 'backfill'

@@ -6,7 +6,7 @@ export interface Waits {
   sleep(ms: number, signal: AbortSignal): Promise<void>
 }
 
-/** What a promise gives, or `late` when it has not settled after `ms`; it may still do so. Rejects as the promise does. */
+/** The value of a promise, or `late` if it has not settled within `ms`. Rejects when the promise rejects. */
 export async function within<T>(
   ms: number,
   promise: Promise<T>,
@@ -21,15 +21,15 @@ export async function within<T>(
     return await Promise.race([promise.then((value) => ({ value })), patience])
   } finally {
     settled.abort()
-    // Nobody may be left to hear of it.
+    // Nobody may await the promise any more: this prevents an unhandled rejection.
     promise.catch(() => undefined)
     await patience
   }
 }
 
 /**
- * What work gives that nobody can cancel, or a `cancelled` Failure once the signal aborts: at once, or after a time in
- * which the work may still end. The work itself goes on.
+ * The result of work that cannot be cancelled. Throws Failure `cancelled` once the signal aborts: at once, or after a
+ * grace time in which the work may still end. The work itself goes on.
  */
 export async function orAborted<T>(
   work: Promise<T>,
@@ -54,8 +54,8 @@ export async function orAborted<T>(
 }
 
 /**
- * Does work under a signal of its own, which aborts with the caller's signal, and with a `TimeoutError` after `ms`. What
- * the work makes of that is its own business.
+ * Runs work under its own signal, which aborts with the caller's signal, and with a `TimeoutError` after `ms`. The work
+ * decides what to do then.
  */
 export async function withDeadline<T>(
   ms: number,

@@ -1,7 +1,7 @@
 import type { RefusalReason } from './delivery.ts'
 import type { Stream } from '../stream.ts'
 
-/** Dead letters of one stream and reason. The stream itself may be gone. */
+/** Dead letters of one stream and reason. The stream's checkpoint may have been pruned. */
 export interface DeadLetterCount extends Stream {
   readonly reason: RefusalReason
   readonly count: number
@@ -10,7 +10,7 @@ export interface DeadLetterCount extends Stream {
 
 export type SinkDeadLetters = Pick<DeadLetterCount, 'sink' | 'reason' | 'count' | 'bytes'>
 
-/** The same by sink and reason, sorted. */
+/** Sums the counts by sink and reason, sorted. */
 export function bySink(counts: readonly DeadLetterCount[]): SinkDeadLetters[] {
   const groups = Map.groupBy(counts, ({ sink, reason }) => `${sink} ${reason}`)
   return [...groups.keys()].sort().map((key) => {

@@ -25,8 +25,8 @@ export interface Refusal {
 }
 
 /**
- * A sink's answer to a delivery: it is now responsible for every event that is not among the refusals; of a delivery
- * that failed on its way, for the events that it had taken by then.
+ * A sink's answer to a delivery. The sink is responsible for every event that is not among the refusals; with
+ * `partial`, only for the events in `partial.taken`.
  */
 export interface Delivery {
   readonly refusals: readonly Refusal[]
@@ -35,7 +35,7 @@ export interface Delivery {
   /** Bytes handed over, before compression. */
   readonly bytes: number
   /**
-   * Present where the delivery failed after some of its events were taken or refused. The others are to be sent again.
+   * Present when the delivery failed after the sink had taken or refused some events. The others must be sent again.
    */
   readonly partial?: { readonly taken: readonly Event[]; readonly failure: Failure }
 }

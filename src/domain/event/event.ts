@@ -1,12 +1,12 @@
-/** JSON values as they came over the wire. `__proto__` and the like are plain data in them. */
+/** JSON values as received. Keys such as `__proto__` are plain data in them. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 export type JsonObject = { readonly [key: string]: Json }
 
 /**
- * One normalised log entry, already redacted. Absent means absent: no empty string and no null stands for it, except
- * inside `labels`, `log` and `raw`, which keep what was received.
+ * One normalised log entry, already redacted. A missing value is an absent member, never an empty string or null; only
+ * `labels`, `log` and `raw` keep such values as received.
  *
- * To be read member by member, never spread: all but identity and zone may be worked out when asked for.
+ * Read it member by member and never spread it: members other than identity and zone may be computed on access.
  */
 export interface Event {
   /** The entry's `logId`, or `sha256:<hex>` of the whole entry where it has none. */
@@ -39,13 +39,13 @@ export interface Event {
   readonly pop?: string
   readonly match?: { readonly operator?: string; readonly value?: string }
   readonly labels: JsonObject
-  /** Always an object; what did not decode to one stands in `text`. */
+  /** Always an object; text that does not decode to an object is in its member `text`. */
   readonly log: JsonObject
-  /** The entry in the form it was received, redacted. Computed when asked for. */
+  /** The entry as received, redacted. Computed on call. */
   readonly raw: () => JsonObject
 }
 
-/** What makes an event the same event: its id and its time. */
+/** Two events with the same id and time are the same event. */
 export interface Identity {
   readonly id: string
   readonly time?: string

@@ -1,8 +1,8 @@
 import type { Identity, JsonObject } from './event.ts'
 
-/** What a line in a file tells of its event, so that the event can be made again. */
+/** What a line in a file holds of its event: enough to rebuild the event. */
 export interface KeptEvent extends Identity {
   readonly zone: number
-  /** What it was made of: the entry as it was received, or what was made of two of its members. Redacted either way. */
+  /** What to rebuild it from: the entry as received, or the decoded `labels` and `log`. Redacted in both cases. */
   readonly of: { readonly raw: JsonObject } | { readonly labels: JsonObject; readonly log: JsonObject }
 }

@@ -16,6 +16,6 @@ export interface Page {
   readonly requestedAt: number
   /** The API's clock minus this host's clock, from the answer's `Date`; absent without one. */
   readonly clockOffsetMs?: number
-  /** Gives the page's bytes back to the process-wide budget. Call once the events are delivered or thrown away. */
+  /** Returns the page's bytes to the process-wide memory budget. Call it once the events are delivered or discarded. */
   readonly release: () => void
 }

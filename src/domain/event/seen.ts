@@ -1,9 +1,9 @@
 /**
- * Seen: which events a stream has delivered, as 64-bit fingerprints packed by minute of event time (8 bytes each, big
- * endian). The same structure is the ledger: a count and an order-free hash for each minute.
+ * Seen, the deduplication index: which events a stream has delivered, as 64-bit fingerprints packed by minute of event
+ * time (8 bytes each, big endian). The ledger derives from it: a count and an order-free hash for each minute.
  */
 
-/** The bucket of events without a usable time: one for the whole stream, never the time of reading. */
+/** Bucket of the events without a usable time: one for the whole stream. The time of reading never replaces it. */
 export const untimedMinute = -1
 
 /** Minutes since the epoch, or the bucket for events without a time. */
@@ -45,7 +45,7 @@ export function countMinute(minute: number, bytes: Uint8Array): MinuteCount {
 export class FingerprintSet {
   #slots = new BigUint64Array(64)
   #size = 0
-  /** 0 marks a free slot, so the fingerprint 0 is remembered apart. */
+  /** 0 marks a free slot, so a flag records the fingerprint 0. */
   #hasZero = false
 
   get size(): number {
@@ -57,7 +57,7 @@ export class FingerprintSet {
     return this.#slots[this.#slotOf(fingerprint)] === fingerprint
   }
 
-  /** False when it was there already. */
+  /** Returns false when the set held it already. */
   add(fingerprint: bigint): boolean {
     if (this.has(fingerprint)) return false
     this.#size++

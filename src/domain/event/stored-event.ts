@@ -8,7 +8,7 @@ type Stored = Omit<Event, 'fingerprint' | 'raw'> & {
   readonly raw: JsonObject
 }
 
-/** Every member is named, since an event may work some of them out when asked. */
+/** Makes `storeEvent` name every member: an event may compute some on access, so it cannot be spread. */
 type AllOf<T> = { [Name in keyof T]-?: T[Name] | undefined }
 
 /** The whole event as JSON text, `raw` and fingerprint included, so that it can be mapped and sent anew later. */

@@ -1,7 +1,7 @@
 import type { Day } from '../day.ts'
 import type { Stream } from '../stream.ts'
 
-/** `done`: every stream of it is settled. */
+/** `done`: none of its streams is queued any more. */
 export type BackfillState = 'running' | 'paused' | 'cancelled' | 'done'
 
 /**
@@ -18,7 +18,7 @@ export interface Backfilled {
   readonly reason?: string
 }
 
-/** Past days that a person asked for. Each of its streams has a read request of the backfill's id until it is settled. */
+/** Past days that a person asked for. Each of its queued streams has a read request with the backfill's id. */
 export interface Backfill {
   readonly id: string
   readonly createdAtMs: number
@@ -28,7 +28,7 @@ export interface Backfill {
   readonly streams: readonly Backfilled[]
 }
 
-/** A backfill ends by itself when nothing of it is queued any more. */
+/** A backfill becomes `done` when none of its streams is queued any more. */
 export function stateAfter(backfill: Pick<Backfill, 'state' | 'streams'>): BackfillState {
   if (backfill.state === 'cancelled') return 'cancelled'
   return backfill.streams.some(({ state }) => state === 'queued') ? backfill.state : 'done'

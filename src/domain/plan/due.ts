@@ -10,19 +10,19 @@ import type { Stream } from '../stream.ts'
 import type { ScanKind, ScanRecord } from '../scan/scan.ts'
 import { incrementalsCount } from '../scan/ordering.ts'
 
-/** The next scan that a stream wants, and since or from when. Infinity: it wants nothing more. */
+/** The next scan of a stream, and the instant at which it is or was due; Infinity when no scan is due any more. */
 export interface Due {
   readonly kind: ScanKind
   readonly atMs: number
 }
 
-/** A listing of so few pages is read as a whole for what an incremental scan of it would cost. */
+/** A full scan of a listing with at most this many pages costs as much as an incremental scan of it. */
 const fewPages = 3
 
-/** Instants in the store that lie further ahead than this were written under a clock that was ahead. */
+/** An instant in the store that is further in the future than this was written while a clock ran ahead. */
 const clockSlackMs = 60_000
 
-/** What a stream wants next, back-off left out. Pure: the checkpoint is all that is known. */
+/** The next scan of a stream, without back-off. Pure: it depends on the arguments only. */
 export function nextDue(
   stream: Stream,
   checkpoint: Checkpoint | undefined,
@@ -51,17 +51,17 @@ function readRequestDue(stream: Stream, checkpoint: Checkpoint | undefined, read
   }
 }
 
-/** The first full scan, or one that has to follow an incomplete scan: at once, in turn with other streams. */
+/** The first full scan, or one that must follow an incomplete scan: due at once, in turn with other streams. */
 function urgentFull(stream: Stream, checkpoint: Checkpoint | undefined, nowMs: number): Due {
   return { kind: 'full', atMs: since(checkpoint?.lastCommitAtMs ?? startOf(stream.day), nowMs) }
 }
 
-/** A re-read yields to the poll after each page; polls that are due all the time leave it every other turn. */
+/** A full scan yields to a due poll after each page; if polls are always due, it gets one page after each poll. */
 function openDue(checkpoint: Checkpoint, last: ScanRecord, nowMs: number, policy: Policy): Due {
   const incremental = incrementalDue(checkpoint, last, nowMs, policy)
   const full = fullDue(checkpoint, last, nowMs, policy, incremental === undefined)
   if (incremental === undefined) return full
-  // A stored cursor can only prove itself where the poll comes first.
+  // At equal times the poll comes first: only a poll that reads before the full scan can prove a stored cursor.
   if (incremental.atMs > nowMs) return incremental.atMs <= full.atMs ? incremental : full
   const isFullsTurn = checkpoint.lastPage === 'incremental' && checkpoint.incremental === undefined
   return full.atMs <= nowMs && isFullsTurn ? full : incremental
@@ -86,7 +86,7 @@ function fullDue(
   return { kind: 'full', atMs: earned ? beganAtMs + policy.fullScanMs : Infinity }
 }
 
-/** Undefined where no incremental scan is possible: without ordering, and where it would have to begin at the first page. */
+/** Undefined where no incremental scan is possible: unknown ordering, or it would have to begin at the first page. */
 function incrementalDue(
   checkpoint: Checkpoint,
   lastFull: ScanRecord,
@@ -109,18 +109,18 @@ function settlingDue(checkpoint: Checkpoint, last: ScanRecord, nowMs: number, po
   if (goesOn(checkpoint.full)) return { kind: 'full', atMs: since(checkpoint.lastCommitAtMs, nowMs) }
   const beganAtMs = since(last.beganAtMs, nowMs)
   const points = policy.settleAfterMs.map((afterMs) => endOf(checkpoint.stream.day) + afterMs)
-  // A scan that began later than several points serves for all of them; the earliest unserved one is due.
+  // A scan that began after several points counts for all of them; the earliest point without a scan is due.
   const unserved = points.find((pointMs) => beganAtMs < pointMs)
   if (unserved !== undefined) return { kind: 'full', atMs: unserved }
   return { kind: 'full', atMs: beganAtMs + settleRepeatMs }
 }
 
-/** A scan that began for a person's read request goes on for that read request, or where a full one is due anyway. */
+/** A full scan that began for a read request continues for that request, or when a full scan is due anyway. */
 function goesOn(full: Checkpoint['full']): boolean {
   return full !== undefined && full.readRequest === undefined
 }
 
-/** What a clock that was ahead has written tells nothing about time: whatever counts from it is due. */
+/** An instant written while a clock ran ahead is not usable: whatever counts from it is due. */
 function since(atMs: number, nowMs: number): number {
   return isAhead(atMs, nowMs) ? 0 : atMs
 }

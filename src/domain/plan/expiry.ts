@@ -3,8 +3,8 @@ import { dayOf, endOf, firstReadable, startOf } from '../day.ts'
 import type { Gap, GapReason } from '../gap.ts'
 
 /**
- * Whether an answer "outside the window" ends the stream: only if, by the API's own clock at that answer, the day lies
- * before the readable days. Otherwise a clock is wrong, and the day would be lost for nothing.
+ * Whether an answer "outside the window" ends the stream: only if the API's own clock in that answer puts the day
+ * before the readable days. Otherwise a clock is wrong, and ending the stream would lose the day needlessly.
  */
 export function believesWindowError(
   day: Checkpoint['stream']['day'],
@@ -14,7 +14,7 @@ export function believesWindowError(
   return serverDateMs !== undefined && day < firstReadable(dayOf(serverDateMs), readableDays)
 }
 
-/** Ends a stream whose day can no longer be read. The gap is what no complete full scan after its end has covered. */
+/** Ends a stream whose day can no longer be read. The gap: from the start of its last full scan to the day's end. */
 export function expire(
   checkpoint: Checkpoint,
   nowMs: number,

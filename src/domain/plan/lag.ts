@@ -2,7 +2,7 @@ import { endOf, startOf } from '../day.ts'
 import type { PlannedStream } from './plan.ts'
 import { scanShare, type Policy } from './policy.ts'
 
-/** A settling scan counts as overdue only after this long, so that lag does not jump while it is simply being done. */
+/** A settling scan counts as overdue only after this long, so that lag does not jump while the scan runs. */
 const scanGraceMs = 300_000
 
 /** Up to when everything of a stream is known to have been read, ms since the epoch. */
@@ -19,7 +19,7 @@ export function caughtUpOf(
 }
 
 /**
- * Up to when a zone and sink is caught up: the smallest over its open streams and those with an overdue scan. Lag is
+ * Caught-up time of a route: the smallest over its open streams and its settling streams with an overdue scan. Lag is
  * now minus this: it grows when polling, delivery or commit fails and stays small on a quiet zone.
  */
 export function caughtUpOfRoute(
@@ -42,12 +42,12 @@ function isOverdue(
 ): boolean {
   if (checkpoint.lastFull === undefined || checkpoint.trouble !== undefined || checkpoint.needsFull)
     return true
-  // Its end was never read: what it lags behind must not vanish from sight when it stops being polled.
+  // The end of the day was never read: its lag must stay visible after polling has stopped.
   if ((checkpoint.caughtUpAtMs ?? 0) < endOf(checkpoint.stream.day)) return true
   return dueAtMs + scanGraceMs + checkpoint.lastFull.tookMs * scanShare < nowMs
 }
 
-/** Until the oldest unfinished day of a zone and sink becomes unreadable, ms; negative when it already is. */
+/** Time until the oldest unfinished day becomes unreadable, ms; negative when it already is, undefined without one. */
 export function timeToLossOf(streams: readonly PlannedStream[], nowMs: number): number | undefined {
   const unfinished = streams.filter(({ state }) => state === 'open' || state === 'settling')
   if (unfinished.length === 0) return undefined

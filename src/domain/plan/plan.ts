@@ -11,7 +11,7 @@ import { streamKey, type Priority, type Stream, type Zone } from '../stream.ts'
 import { inheritOrdering, unknownOrdering, type Ordering } from '../scan/ordering.ts'
 
 export interface PlanInput {
-  /** The API's clock, one value an account. */
+  /** The API's clock for an account, ms since the epoch. */
   readonly nowOf: (account: string) => number
   readonly zones: readonly Zone[]
   readonly sinks: readonly string[]
@@ -20,7 +20,7 @@ export interface PlanInput {
   readonly routes: readonly Route[]
   /** A person's read request for all planned streams (`run --once`); complete days are read for it too. */
   readonly readRequest?: ReadRequest
-  /** Those that run: each stream that is still queued in one is planned a second time, in the backfill priority. */
+  /** Each stream that is still queued in a running backfill is planned a second time, at backfill priority. */
   readonly backfills?: readonly Backfill[]
 }
 
@@ -32,18 +32,18 @@ export interface PlannedStream {
   readonly readRequest?: ReadRequest
   readonly checkpoint: Checkpoint | undefined
   readonly state: StreamState
-  /** When it may be worked on: in the past when it is due, Infinity when it wants nothing more. */
+  /** When a pump may work on it: in the past when it is due, Infinity when no scan is due any more. */
   readonly dueAtMs: number
-  /** The same without back-off: a process that has just started tries once, whatever failed before it. */
+  /** The same without back-off: a process that has just started tries each stream once. */
   readonly wantedAtMs: number
   readonly unreadableAtMs: number
-  /** What a stream without a checkpoint starts with. */
+  /** The ordering of a stream without a checkpoint. */
   readonly ordering: Ordering
 }
 
 /**
- * Names the streams of a configuration and what is due of them, the most urgent first. Pure: truth is in the
- * checkpoints, so a lost queue costs time and nothing else.
+ * Lists the streams of a configuration with their next scans, the most urgent first. Pure: checkpoints decide what is
+ * due, so a lost queue costs only time.
  */
 export function plan(input: PlanInput): PlannedStream[] {
   const byKey = new Map(input.checkpoints.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
@@ -79,8 +79,8 @@ export function plan(input: PlanInput): PlannedStream[] {
 }
 
 /**
- * Days that look too old are asked for where a person wants them, since how long the API keeps a day is a setting: the
- * live priority would end them unasked.
+ * Streams that a backfill waits for. How long the API keeps a day is only a setting, so these days are requested even
+ * when they look too old; the live priority would end them without a request.
  */
 function awaitedBy(backfills: readonly Backfill[] = []): ReadonlySet<string> {
   const awaited = new Set<string>()
@@ -96,7 +96,7 @@ interface Requested {
   readonly readRequest: ReadRequest
 }
 
-/** By route what backfills still want. Of a stream that several want, the oldest backfill's read request comes first. */
+/** By route, the queued streams of running backfills. A stream in several has the read request of the oldest one. */
 function readRequestsOf(backfills: readonly Backfill[] = []): ReadonlyMap<string, readonly Requested[]> {
   const requested = new Map<string, Requested>()
   for (const { id, state, streams } of backfills) {
@@ -132,8 +132,8 @@ function daysOf(
   for (const checkpoint of held) {
     const { stream, ended } = checkpoint
     if (ended !== undefined || stream.day > today) continue
-    // A day before the first planned one is there because a person wanted it: its first reading is left to the backfill.
-    // Until it is known which day that was, the scan tells.
+    // A day before the first planned one has a checkpoint because a person requested it: the backfill does its first
+    // full scan. While the first planned day is unknown, the read request of the unfinished scan shows this.
     const isFirst = checkpoint.lastFull === undefined && stream.day < from
     const isRequested = isFirst && (firstDay !== undefined || checkpoint.full?.readRequest !== undefined)
     if (!isRequested || isBeyondAsking(stream.day, nowMs, policy)) days.add(stream.day)
@@ -141,7 +141,7 @@ function daysOf(
   return [...days].sort()
 }
 
-/** The latest day that has proved an order, or lost its ordering, tells it to the days without a checkpoint. */
+/** The ordering for days without a checkpoint: that of the latest day that confirmed or revoked one. */
 function orderingOfRoute(held: readonly Checkpoint[]): Ordering {
   let latest: Checkpoint | undefined
   for (const checkpoint of held) {
@@ -177,7 +177,7 @@ function planStream(
   }
 }
 
-/** What holds the stream back at its priority: its own failures, or those of the backfill that asks for it. */
+/** The trouble that delays the stream at its priority: its own, or that of the backfill's read request. */
 export function troubleOf(
   { priority, readRequest }: Pick<PlannedStream, 'priority' | 'readRequest'>,
   checkpoint: Checkpoint | undefined,
@@ -187,22 +187,21 @@ export function troubleOf(
 }
 
 /**
- * Live before backfill, then longest due first; streams that were never read count as due since their day began, so that what becomes unreadable
- * soonest is read first. A stream whose slice ended is due from that moment, behind those that wait already: that is
- * fair between zones.
+ * Live before backfill, then longest due first. A stream that was never read is due since its day began, so the day
+ * that becomes unreadable soonest is read first. A stream whose time slice ended is due from that moment, behind the
+ * streams that already wait: that is fair between zones.
  */
 function byUrgency(left: PlannedStream, right: PlannedStream): number {
   if (left.priority !== right.priority) return left.priority === 'live' ? -1 : 1
   if (left.dueAtMs !== right.dueAtMs) return left.dueAtMs - right.dueAtMs
   if (left.unreadableAtMs !== right.unreadableAtMs) return left.unreadableAtMs - right.unreadableAtMs
-  // Whatever order the store lists them in.
+  // A total order, whatever order the store lists them in.
   return left.zone.id - right.zone.id || (left.stream.sink < right.stream.sink ? -1 : 1)
 }
 
 /**
- * Days that a route should have been read on and that can no longer be read, without a checkpoint that tells of them:
- * from the oldest that was readable when the route was planned last. A day that was read meanwhile, by hand or since the
- * start, hides none before it.
+ * Days of a route that became unreadable without a checkpoint, from the oldest day that was readable when the route was
+ * planned last. A day that was read meanwhile does not hide the missed days before it.
  */
 export function missedDays(
   route: Route,

@@ -13,10 +13,10 @@ export interface Policy {
 export const maxSettleRepeats = 3
 export const settleRepeatMs = 600_000
 
-/** Scans without ordering take at most a fifth of the time; re-reads at most a fifth of a stream's requests. */
+/** Full scans take at most a fifth of the time without an ordering, and a fifth of a stream's requests with one. */
 export const scanShare = 5
 
-/** A day is first asked for this long after it began: `Date` headers have whole seconds. */
+/** A day is first requested this long after its start, since `Date` headers have whole seconds. */
 export const dayBeginMs = 2_000
 
 export const maxPagesPerScan = 200_000
@@ -24,7 +24,7 @@ export const maxEmptyPages = 10
 export const markSize = 32
 export const maxStoredCursors = 24
 
-/** How long one pump works on a stream before others get its place; doubled by restarts in a row, up to 64 times. */
+/** How long one pump works on a stream before it yields to others; each restart in a row doubles it, up to 64-fold. */
 export const sliceMs = 10_000
 export const maxSliceDoublings = 6
 

@@ -1,12 +1,9 @@
-/**
- * What the store holds of all streams at one instant, for metrics. Counted by whoever knows store and configuration;
- * all instants are ms since the epoch.
- */
+/** What the store holds of all streams at one instant, for metrics. All instants are ms since the epoch. */
 
 export const streamStates = ['open', 'settling', 'complete', 'expired'] as const
 export type StreamState = (typeof streamStates)[number]
 
-/** `waiting`: due and not yet begun. `active`: being pumped. `delayed`: backs off. None fails for good: what fails backs off. */
+/** `waiting`: due, no pump yet. `active`: a pump works on it. `delayed`: backs off; no stream fails permanently. */
 export const queueStates = ['waiting', 'active', 'delayed'] as const
 export type QueueState = (typeof queueStates)[number]
 
@@ -14,7 +11,7 @@ export type QueueState = (typeof queueStates)[number]
 export interface RouteState {
   readonly zone: number
   readonly sink: string
-  /** Now minus caught-up, the worst of the streams that count. */
+  /** Now minus `caughtUpAtMs`. */
   readonly lagSeconds: number
   /** The instant up to which everything readable has been delivered. */
   readonly caughtUpAtMs: number

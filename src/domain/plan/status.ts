@@ -52,14 +52,14 @@ export interface WorkerStatus {
   readonly name: string
 }
 
-/** A backfill that goes on, or was made within the last day. */
+/** A backfill that is running or paused, or was created within the last day. */
 export interface BackfillStatus {
   readonly id: string
   readonly createdAt: string
   readonly from: string
   readonly to: string
   readonly state: string
-  /** What was delivered before is shipped once more. */
+  /** Events that were delivered before are shipped once more. */
   readonly again?: boolean
   /** Streams: one zone, one day, one sink. */
   readonly queued: number
@@ -73,7 +73,7 @@ export interface BackfillStatus {
     readonly sink: string
     readonly reason: string
   }[]
-  /** Of queued streams that fail. */
+  /** Errors of queued streams. */
   readonly errors: readonly (ErrorStatus & {
     readonly zone: number
     readonly day: string
@@ -87,7 +87,7 @@ export interface BackfillDayStatus {
   readonly done: number
   readonly leftOut: number
   readonly pages: number
-  /** Absent where nothing is known of the listing. */
+  /** Absent while the number of pages is unknown. */
   readonly expectedPages?: number
   /** Events that were missing until then, or were shipped once more. */
   readonly events: number
@@ -102,7 +102,7 @@ export interface Status {
     readonly count: number
     readonly bytes: number
   }[]
-  /** Zones and sinks that the store knows and the configuration does not name, with days not read to their end. */
+  /** Routes that the store knows and the configuration does not name, with their unfinished days. */
   readonly unconfigured: readonly {
     readonly zone: number
     readonly sink: string

@@ -24,7 +24,7 @@ export function openUntil(day: Day, policy: Pick<Policy, 'settleAfterMs'>): numb
   return endOf(day) + (policy.settleAfterMs[0] ?? 0)
 }
 
-/** Today, as far as a day may be asked for: a day counts as begun a little after it began. */
+/** The latest day to request: a day counts as begun a little after its start (`dayBeginMs`). */
 export function todayOf(nowMs: number): Day {
   return dayOf(nowMs - dayBeginMs)
 }
@@ -34,7 +34,7 @@ export function isReadable(day: Day, nowMs: number, policy: Pick<Policy, 'readab
   return day >= firstReadable(dayOf(nowMs), policy.readableDays)
 }
 
-/** A day that nobody needs to ask for any more: even a clock that is wrong by a day could not bring it back. */
+/** True when the day became unreadable two days ago: no request is needed, even if the clock is wrong by a day. */
 export function isBeyondAsking(day: Day, nowMs: number, policy: Pick<Policy, 'readableDays'>): boolean {
   return nowMs > endOf(day) + (policy.readableDays + 1) * 86_400_000
 }

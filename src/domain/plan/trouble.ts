@@ -6,7 +6,7 @@ interface Backoff {
   readonly mostMs: number
 }
 
-/** Passing failures are tried again soon; what will fail the same way again, and what a person must fix, slowly. */
+/** Transient failures are retried soon; failures that will repeat, and those that a person must fix, slowly. */
 const backoffs: Record<Failure['kind'], Backoff> = {
   retry: { firstMs: 2_000, mostMs: 60_000 },
   wait: { firstMs: 1_000, mostMs: 60_000 },
@@ -15,14 +15,14 @@ const backoffs: Record<Failure['kind'], Backoff> = {
   cancelled: { firstMs: 0, mostMs: 0 },
 }
 
-/** Trouble with the listing as a whole lasts until a scan is complete; any other one until a page went through. */
+/** Trouble with the listing as a whole lasts until a scan is complete; any other trouble until a page is committed. */
 export function isListingTrouble({ code }: Pick<Trouble, 'code'>): boolean {
   return code === 'scan_guarded' || code === 'cursor_expired' || code === 'page_too_large'
 }
 
 /**
- * The stream's trouble after one more failure: exponential back-off with jitter, or the time that it was told.
- * `notBeforeMs` is that time by the clock of `nowMs`.
+ * The stream's trouble after one more failure: exponential back-off with jitter, and no retry before the time that the
+ * destination named (`notBeforeMs`, by the clock of `nowMs`).
  */
 export function troubleAfter(
   before: Trouble | undefined,
@@ -36,8 +36,8 @@ export function troubleAfter(
   const listing = before !== undefined && isListingTrouble(before) ? before : before?.under
   const count = (same?.count ?? 0) + 1
   const { firstMs, mostMs } = backoffs[kind]
-  // A destination that names a time is taken at its word: what grows on top would hold a stream up after the pause. One that
-  // names hardly any is not.
+  // A time that the destination names replaces the growing back-off, which would delay the stream beyond the pause. A
+  // pause of at most `firstMs` does not.
   const isNamed = kind === 'wait' && notBeforeMs - nowMs > firstMs
   const fullMs = isNamed ? firstMs : Math.min(mostMs, firstMs * 2 ** Math.min(count - 1, 30))
   return {
@@ -47,13 +47,13 @@ export function troubleAfter(
     count,
     sinceMs: same?.sinceMs ?? nowMs,
     atMs: nowMs,
-    // Half of it is fixed, so that the pace is kept; half is random, so that streams do not march in step.
+    // Half is fixed, to keep a minimum delay; half is random, so that streams do not retry all at once.
     retryAtMs: Math.max(nowMs + fullMs / 2 + (random() * fullMs) / 2, notBeforeMs),
     ...(listing !== undefined && !isListingTrouble(failure) && { under: underOf(listing) }),
   }
 }
 
-/** The trouble after a page that went through: what passes is over, and what stood before it stands again. */
+/** The trouble after a committed page: a transient one ends, and the listing's trouble before it is in force again. */
 export function troubleAfterPage(before: Trouble | undefined): Trouble | undefined {
   if (before === undefined || isListingTrouble(before)) return before
   const { under, ...passed } = before

@@ -10,7 +10,7 @@ export function archiveScan({ archives }: Checkpoint, request: string, nowMs: nu
   return archives?.[request] ?? beginScan({ kind: 'archive', ...start, readRequest: request })
 }
 
-/** Before its first page. */
+/** Stores the scan before its first page is read. */
 export function beginArchiveScan(checkpoint: Checkpoint, request: string, nowMs: number): Checkpoint {
   return keepArchiveScan(checkpoint, archiveScan(checkpoint, request, nowMs))
 }
@@ -49,7 +49,7 @@ export function afterArchivePage(
   }
   if (end === 'none') return keepArchiveScan(moved, scan)
   if (end !== 'complete') return endArchiveScan(moved, request)
-  // Those that killed requests left go too; one that still runs begins anew and finds what it shipped as seen.
+  // Scans of killed requests are dropped too. A request that still runs starts again and skips what is seen.
   const { archives: _, ...rest } = moved
   return answerRequest(rest, { id: request, outcome: 'done', found: scan.found })
 }

@@ -7,11 +7,11 @@ import { confirmOrdering, incrementalsCount, testOrdering } from './ordering.ts'
 /** When a scan was complete, by the API's clock. */
 export interface Instant {
   readonly nowMs: number
-  /** The API has told a time that nothing confirms yet: no day becomes complete by it. */
+  /** The API's time is not confirmed yet: no day becomes complete by it. */
   readonly isTimeDoubtful: boolean
 }
 
-/** What a complete scan changes: ordering, marks, up to when all was read, and whether the day is done. */
+/** The checkpoint after a complete scan: ordering, mark, caught-up time, and whether the day is complete. */
 export function completeScan(checkpoint: Checkpoint, scan: Scan, at: Instant, policy: Policy): Checkpoint {
   return scan.kind === 'full'
     ? completeFull(checkpoint, scan, at, policy)
@@ -26,7 +26,7 @@ function recordOf(scan: Scan, nowMs: number): ScanRecord {
 
 function completeIncremental(checkpoint: Checkpoint, scan: Scan, { nowMs }: Instant): Checkpoint {
   const { incremental: _, ...rest } = checkpoint
-  // Beside an unfinished full scan, a stored cursor may name the frozen snapshot that this one has not read to its end.
+  // While a full scan is unfinished, the cursor may name its frozen snapshot: unseen events there prove nothing.
   const proves = scan.fromStoredCursor && scan.found > 0 && checkpoint.full === undefined
   const ordering = { ...checkpoint.ordering, cursorProven: checkpoint.ordering.cursorProven || proves }
   const counts = (!scan.fromStoredCursor || incrementalsCount(ordering)) && scan.beganAtMs <= nowMs
@@ -48,7 +48,7 @@ function completeFull(checkpoint: Checkpoint, begun: Scan, at: Instant, policy: 
   const isFirst = checkpoint.lastFull === undefined
   const next: Checkpoint = {
     ...(isRevoked ? withoutIncrementals(checkpoint) : checkpoint),
-    // What took ordering away cannot give it in the same breath.
+    // The first full scan, or one that has just revoked the ordering, cannot confirm one.
     ordering: isFirst || isRevoked ? tested : confirmOrdering(tested, scan),
     lastFull: recordOf(scan, nowMs),
     mark: scan.head,
@@ -62,26 +62,26 @@ function completeFull(checkpoint: Checkpoint, begun: Scan, at: Instant, policy: 
   return settle(rest, scan, at, policy)
 }
 
-/** A beginning that lies ahead was told by a clock that was ahead: the scan claims no more than the one before it. */
+/** A start time in the future comes from a clock that ran ahead; the scan then keeps the start time of the last. */
 function withBeginning(scan: Scan, { lastFull, stream }: Checkpoint, nowMs: number): Scan {
   if (scan.beganAtMs <= nowMs) return scan
   return { ...scan, beganAtMs: lastFull?.beganAtMs ?? startOf(stream.day) }
 }
 
-/** Incremental scans of a listing that broke its promise were no readings of it. */
+/** Incremental scans that relied on a revoked ordering no longer count as having read the listing. */
 function withoutIncrementals(checkpoint: Checkpoint): Checkpoint {
   const { incremental: _incremental, lastIncremental: _last, ...rest } = checkpoint
   return rest
 }
 
-/** A time that lies ahead was written under a clock that was ahead: it would hide what is unread. */
+/** A caught-up time in the future comes from a clock that ran ahead: it would hide unread events, so it is replaced. */
 function caughtUpAfter({ caughtUpAtMs }: Checkpoint, scan: Scan, nowMs: number): number {
   return caughtUpAtMs === undefined || caughtUpAtMs > nowMs
     ? scan.beganAtMs
     : Math.max(caughtUpAtMs, scan.beganAtMs)
 }
 
-/** After the last settling scan: repeat it while it finds something; then the day is complete. */
+/** After the last settling scan: it is repeated while it finds unseen events; then the day is complete. */
 function settle(
   checkpoint: Checkpoint,
   scan: Scan,
@@ -95,6 +95,6 @@ function settle(
     return { ...checkpoint, settleRepeats: checkpoint.settleRepeats + 1 }
   }
   const { incremental: _, ...rest } = checkpoint
-  // Ended streams are kept for weeks: what only polls need goes.
+  // Ended checkpoints are kept for weeks: drop what only polls need.
   return { ...rest, storedCursors: [], mark: [], ended: { as: 'complete', atMs: nowMs } }
 }

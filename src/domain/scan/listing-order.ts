@@ -1,2 +1,2 @@
-/** Where a listing shows its new events, as far as it has proved that. */
+/** Where a listing shows its new events, once evidence has confirmed it. */
 export type ListingOrder = 'unknown' | 'oldest-first' | 'newest-first'

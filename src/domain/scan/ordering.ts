@@ -1,14 +1,14 @@
 import type { ListingOrder } from './listing-order.ts'
 import type { Scan } from './scan.ts'
 
-/** Order is not read off timestamps: it is where unseen events turn up. */
+/** The ordering is derived from where unseen events appear in a listing, not from timestamps. */
 export interface Ordering {
   readonly order: ListingOrder
-  /** A scan that began at a stored cursor has returned an unseen event, so stored cursors are no frozen snapshots. */
+  /** A scan that began at a stored cursor has returned an unseen event, so stored cursors are not frozen snapshots. */
   readonly cursorProven: boolean
-  /** How often ordering was revoked; after the second time it is gone for the stream. */
+  /** How often the ordering was revoked; after the second time the stream never confirms one again. */
   readonly revocations: number
-  /** What full scans found of an order that is still unknown, while it is too little to judge by. */
+  /** Sums over full scans while the order is unknown and they have found too few events to judge. */
   readonly evidence?: Evidence
 }
 
@@ -23,23 +23,23 @@ const minMissed = 2
 const missedShare = 0.05
 const maxRevocations = 2
 
-/** What a new stream inherits from the latest day of its zone and sink that has proved an order or lost its ordering. */
+/** What a new stream inherits from the latest day of its route that confirmed or revoked an ordering. */
 export function inheritOrdering({ order, cursorProven }: Ordering): Ordering {
   return { order, cursorProven, revocations: 0 }
 }
 
 /**
- * Incremental scans of a confirmed listing count as readings of it. Those that begin at a stored cursor count only once
- * stored cursors have proved themselves.
+ * Whether incremental scans count as having read the listing: with a confirmed ordering and, where they begin at a
+ * stored cursor, proven stored cursors.
  */
 export function incrementalsCount(ordering: Ordering): boolean {
   return ordering.order === 'newest-first' || (ordering.order === 'oldest-first' && ordering.cursorProven)
 }
 
 /**
- * Judges an order by a complete full scan that was not the stream's first; a quiet stream's by several, since each
- * finds too little. A listing so short that both orders would have looked everywhere proves neither; full scans of it
- * cost little.
+ * Confirms an order by a complete full scan that was not the stream's first; on a quiet stream by several together,
+ * since each finds too few events. Where scans of both orders would have read the whole listing, it confirms neither;
+ * full scans of so short a listing cost little.
  */
 export function confirmOrdering(ordering: Ordering, scan: Evidence): Ordering {
   const { evidence, ...judged } = ordering
@@ -55,7 +55,7 @@ export function confirmOrdering(ordering: Ordering, scan: Evidence): Ordering {
   return { ...judged, order: tail ? 'oldest-first' : 'newest-first', cursorProven: false }
 }
 
-/** Every later full scan is a test: `newSinceFull` events became known since the previous one. */
+/** Revokes a confirmed ordering if a later full scan finds too many missed events among the `newSinceFull` new ones. */
 export function testOrdering(ordering: Ordering, scan: Pick<Scan, 'missed'>, newSinceFull: number): Ordering {
   if (ordering.order === 'unknown') return ordering
   if (scan.missed < minMissed || scan.missed <= newSinceFull * missedShare) return ordering

@@ -9,24 +9,24 @@ export function latestScan({ lastFull, lastIncremental }: Checkpoint): ScanRecor
 }
 
 /**
- * Where the overlap of the next scan begins: so long before the newest event that was known when the previous scan
- * began. Null while no event was known then: nothing lies outside the overlap.
+ * Where the overlap of the next scan begins: `overlapMs` before the newest event that was known when the previous scan
+ * began. Null when no event was known then: everything lies in the overlap.
  */
 export function overlapStart(checkpoint: Checkpoint, policy: Pick<Policy, 'overlapMs'>): number | null {
   const newestMs = latestScan(checkpoint)?.newestAtBeginMs ?? null
   return newestMs === null ? null : newestMs - policy.overlapMs
 }
 
-/** Unseen events older than this arrived later than the overlap covers; null while a first scan is under way. */
+/** Unseen events older than this arrived later than the overlap covers; null until a full scan is complete. */
 export function lateBefore(checkpoint: Checkpoint, policy: Pick<Policy, 'overlapMs'>): number | null {
   const last = checkpoint.lastFull === undefined ? undefined : latestScan(checkpoint)
   return last === undefined ? null : last.beganAtMs - policy.overlapMs
 }
 
 /**
- * Of what a full scan finds, the events that incremental scans should have found before: older than the latest one's start
- * less the overlap. Not those that were older than the overlap already when the previous full scan began and were not
- * there then: they came late, which tells nothing about where new events turn up.
+ * Event times of events that incremental scans should have found before a full scan does: older than the latest
+ * incremental scan's start minus the overlap. Excludes events that were already older than the overlap when the
+ * previous full scan began: they came late, which is no evidence about the ordering.
  */
 export function polledSpan(
   checkpoint: Checkpoint,

@@ -2,9 +2,9 @@ import type { Event } from '../event/event.ts'
 import type { Cursor, Page } from '../event/page.ts'
 import { markSize } from '../plan/policy.ts'
 
-/** What a scan wants to know of a page; the events themselves are the delivery's business. */
+/** What a scan needs to know of a page; the delivery takes the events themselves. */
 export interface PageFacts {
-  /** Opened the page; null for the first page. */
+  /** Cursor that opened the page; null for the first page. */
   readonly cursor: Cursor | null
   readonly next: Cursor | null
   readonly more: boolean
@@ -12,7 +12,7 @@ export interface PageFacts {
   readonly unseen: number
   /** Event times of the unseen events that have one. */
   readonly unseenTimesMs: readonly number[]
-  /** Range of the page's event times; null where no event has one. Future times are left out of the newest. */
+  /** Range of the page's event times; null where no event has one. `newestMs` ignores future times. */
   readonly oldestMs: number | null
   readonly newestMs: number | null
   /** Newest event time, future ones included: nothing on the page is newer. */
@@ -70,7 +70,7 @@ function meetsMark(events: readonly Event[], mark: readonly string[]): boolean {
   return events.some((event) => wanted.has(event.fingerprint))
 }
 
-/** True when every timed event of the page lies before the instant, and there is one. */
+/** True when every timed event of the page lies before the instant, and the page has one. */
 export function liesBefore(facts: PageFacts, instantMs: number | null): boolean {
   return instantMs !== null && facts.latestMs !== null && facts.latestMs < instantMs
 }

@@ -35,7 +35,7 @@ export function newCheckpoint(stream: Stream, nowMs: number, ordering: Ordering)
   }
 }
 
-/** The scan to go on with: the unfinished one that is due, or a new one that begins now. */
+/** The scan to continue: the unfinished one that is due, or a new one that begins now. */
 export function scanFor(
   checkpoint: Checkpoint,
   due: Due,
@@ -59,17 +59,17 @@ export function scanFor(
   })
 }
 
-/** What one committed page changes besides the place of its scan. */
+/** What one committed page changes besides the cursor of its scan. */
 export interface PageOutcome {
   readonly delivered: number
   readonly deadLetters: number
   readonly late: number
   readonly committed: readonly CommittedPart[]
-  /** The API has told a time that nothing confirms yet: the day does not become complete by it. */
+  /** The API's time is not confirmed yet: the day does not become complete by it. */
   readonly isTimeDoubtful: boolean
 }
 
-/** Where a page brings its scan; known before its events are delivered. */
+/** The scan after a page; computed before the events of the page are delivered. */
 export function stepOf(before: Checkpoint, scan: Scan, facts: PageFacts, policy: Policy): ScanStep {
   return advanceScan(scan, facts, { order: before.ordering.order, polled: polledSpan(before, policy) })
 }
@@ -116,13 +116,13 @@ export function afterPage(
     : answerRequest(complete, { id: scan.readRequest, outcome: 'done', found: scan.found })
 }
 
-/** Unseen events of a page that are delivered or dead letters now, although the page as a whole is not. */
+/** Unseen events of a page that are delivered or dead letters now, although the rest of the page is not. */
 export interface PartOfPage extends Omit<PageOutcome, 'isTimeDoubtful'> {
   /** Their event times, where they have one. */
   readonly timesMs: readonly number[]
 }
 
-/** The page has to come again: its scan stays where it is, and has found these events. */
+/** The scan keeps its cursor, so that it reads the page again, and counts these events as found. */
 export function afterPart(before: Checkpoint, scan: Scan, part: PartOfPage, policy: Policy): Checkpoint {
   const { delivered, deadLetters, late } = part
   const { counters } = before
@@ -144,12 +144,12 @@ export function afterPart(before: Checkpoint, scan: Scan, part: PartOfPage, poli
   return keepScan(kept, found)
 }
 
-/** Lines or committed lengths change otherwise than by a page or a replay. */
+/** Counts a change of lines or committed lengths by anything but a page or a replay. */
 export function countRepair(checkpoint: Checkpoint): Checkpoint {
   return { ...checkpoint, repairs: (checkpoint.repairs ?? 0) + 1 }
 }
 
-/** Dead letters that the sink has now, or that nobody wants: of either kind they stay in the ledger. */
+/** Counts dead letters as delivered by a replay, or as dropped by a person. Both stay in the ledger. */
 export function settleDeadLetters(
   checkpoint: Checkpoint,
   settled: { readonly delivered?: number; readonly dropped?: number },
@@ -168,19 +168,19 @@ export function settleDeadLetters(
   }
 }
 
-/** A stored cursor has expired, which is no failure: those that are older have too, so the next scan is full. */
+/** After a stored cursor expired (not a failure): older ones have expired too, so all go, and the next scan is full. */
 export function dropStoredCursors(checkpoint: Checkpoint): Checkpoint {
   const { incremental: _, ...rest } = checkpoint
   return { ...rest, storedCursors: [] }
 }
 
-/** The same for a person's request, whose failure leaves polls and their next scan as they are. */
+/** Drops the full scan of a failed read request; polls and their next scan stay as they are. */
 export function dropFullScan(checkpoint: Checkpoint): Checkpoint {
   const { full: _, ...rest } = checkpoint
   return rest
 }
 
-/** A scan ended incomplete, or its cursor expired: all unfinished ones go, and the next one is full. */
+/** After a scan ended incomplete or its cursor expired: drops all unfinished scans; the next one is full. */
 export function dropScans(checkpoint: Checkpoint): Checkpoint {
   const { full: _full, incremental: _incremental, ...rest } = checkpoint
   return { ...rest, needsFull: true }

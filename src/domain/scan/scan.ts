@@ -10,7 +10,7 @@ import type { ListingOrder } from './listing-order.ts'
  */
 export type ScanKind = 'full' | 'incremental' | 'archive'
 
-/** An unfinished scan. It outlives its pump: the next one continues at `cursor`. */
+/** An unfinished scan. It outlives its pump: the next pump continues at `cursor`. */
 export interface Scan {
   readonly kind: ScanKind
   /** When its first request was sent. */
@@ -23,9 +23,9 @@ export interface Scan {
   readonly emptyPages: number
   /** Time that fetching its pages took; deliveries, and waits between pumps, are left out. */
   readonly tookMs: number
-  /** One cursor remembered to see a cycle, replaced at each power of two of `pages`. */
+  /** One cursor remembered to detect a cycle, replaced at each power of two of `pages`. */
   readonly remembered: Cursor | null
-  /** Events older than this were known before the previous scan began: outside the overlap. Null: nothing is. */
+  /** Start of the overlap: older events were known before the previous scan began. Null: all events lie in it. */
   readonly overlapStartMs: number | null
   /** Newest event time known when it began: the next scan's overlap counts from it. */
   readonly newestAtBeginMs: number | null
@@ -34,10 +34,10 @@ export interface Scan {
   /** Of those, how many lay where an oldest-first or a newest-first incremental scan would have looked. */
   readonly foundAtTail: number
   readonly foundAtHead: number
-  /** How many pages those would have read. */
+  /** How many pages such scans would have read. */
   readonly tailPages: number
   readonly headPages: number
-  /** Of those, how many the latest incremental scan should have found. */
+  /** Of the events found, how many the latest incremental scan should have found. */
   readonly missed: number
   readonly markMet: boolean
   /** A newest-first incremental scan would have stopped before the next page. */
@@ -48,7 +48,7 @@ export interface Scan {
   readonly readRequest?: string
 }
 
-/** What remains of a complete scan. */
+/** What the checkpoint keeps of a complete scan. */
 export interface ScanRecord {
   readonly beganAtMs: number
   readonly endedAtMs: number
@@ -85,7 +85,7 @@ export function beginScan(
 export type ScanStep =
   { readonly end: 'none' | 'complete'; readonly scan: Scan } | { readonly end: Guard; readonly scan: Scan }
 
-/** Event times between which incremental scans should have found what is there. */
+/** Range of event times in which incremental scans should have found every event. */
 export interface PolledSpan {
   readonly fromMs: number
   readonly beforeMs: number
@@ -116,7 +116,7 @@ export function advanceScan(
     headPages: scan.headPages + (scan.pastHead ? 0 : 1),
     missed: scan.missed + countWithin(facts.unseenTimesMs, polled),
     markMet,
-    // "All seen" alone would stop too early: a list that shifts shows this very scan's events again.
+    // "All seen" alone would stop too early: a listing that shifts shows events of this very scan again.
     pastHead: scan.pastHead || (markMet && facts.unseen === 0 && isWhollyOld),
     head: scan.pages === 0 ? facts.head : scan.head,
   }
@@ -127,7 +127,7 @@ export function advanceScan(
   return { end: guardOf(scan, next, facts) ?? 'none', scan: next }
 }
 
-/** The scan after some unseen events of a page that it has to read again: they will be seen by then. */
+/** The scan after part of a page's unseen events was delivered: it reads the page again, and these are seen then. */
 export function findPart(
   scan: Scan,
   part: { readonly events: number; readonly timesMs: readonly number[] },

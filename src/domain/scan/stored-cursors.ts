@@ -3,8 +3,8 @@ import type { Cursor } from '../event/page.ts'
 import { maxStoredCursors } from '../plan/policy.ts'
 
 /**
- * Remembers where a page began, thinned to one a minute of event time (wider for a long overlap, which must fit into
- * the 24 that are kept). Within a minute the latest page stays: it lets a scan start closest to the overlap.
+ * Remembers the cursor that opened a page, thinned to one per minute of event time (wider for a long overlap, which the
+ * 24 kept cursors must span). Within a minute the latest page stays: it lets a scan start closest to the overlap.
  */
 export function rememberCursor(
   stored: readonly StoredCursor[],

@@ -1,10 +1,10 @@
-/** What is wrong with a setting, and what to do about it; neither shows its value. */
+/** What is wrong with a setting, and how to fix it; neither text contains its value. */
 export interface SettingError {
   readonly problem: string
   readonly remedy: string
 }
 
-/** An address that requests can go to; `instead` says where a user name and password belong. */
+/** What is wrong with a server's URL, if anything; `instead` says where a user name and password belong. */
 export function urlError(text: string, instead: string): SettingError | undefined {
   const url = URL.parse(text)
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../event/event.ts'
 
-/** A JSON object. Whatever came from JSON text holds JSON values only. */
+/** True for a JSON object. A value parsed from JSON text holds JSON values only. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

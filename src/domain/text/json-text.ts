@@ -1,6 +1,6 @@
 /**
- * JSON text of a value that came from JSON. `JSON.stringify` recurses and gives up a few thousand levels down, where
- * `JSON.parse` does not: without the second way one deeply nested entry would fail its stream for good.
+ * JSON text of a value that came from JSON. `JSON.stringify` recurses and throws at a few thousand levels, which
+ * `JSON.parse` accepts: without the fallback one deeply nested entry would make its stream fail forever.
  */
 export function jsonText(value: unknown): string {
   try {
@@ -11,10 +11,10 @@ export function jsonText(value: unknown): string {
   }
 }
 
-/** What JSON lets through although it acts on a terminal, or hides or reorders text there. */
+/** Characters that JSON does not escape although they control a terminal, or hide or reorder text there. */
 const unseen = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu
 
-/** The same JSON for a terminal: nothing in it acts there. Such characters stand in texts only, where JSON has escapes. */
+/** The same JSON, safe to print on a terminal. The characters occur only in JSON strings, which have escapes. */
 export function inertJson(json: string): string {
   return json.replace(unseen, escaped)
 }
@@ -29,9 +29,9 @@ function escaped(character: string): string {
 
 const lineEnds = ['\u0085', '\u2028', '\u2029'] as const
 
-/** The same JSON on one line for every reader: some end a line at these three, which JSON does not escape. */
+/** The same JSON on one line for every reader: some readers end a line at these three, which JSON does not escape. */
 export function oneLineJson(json: string): string {
-  // Asked one by one since that is ten times faster than by a pattern, and nearly every line holds none.
+  // Checked one by one: ten times faster than a pattern, and nearly every line holds none.
   return lineEnds.some((end) => json.includes(end)) ? json.replace(/[\u0085\u2028\u2029]/g, escaped) : json
 }
 
@@ -42,7 +42,7 @@ interface Open {
   index: number
 }
 
-/** The same text as `JSON.stringify`, with a stack of its own. */
+/** The same text as `JSON.stringify`, with its own stack instead of recursion. */
 function deepJsonText(root: unknown): string {
   const parts: string[] = []
   const stack: Open[] = []

@@ -1,6 +1,6 @@
 /**
  * Makes text from the wire or a file safe to print: on one line, without control characters, terminal escapes and
- * characters that reorder or hide text. JSON escapes some of these by itself, a terminal none.
+ * characters that reorder or hide text. JSON escapes some of these, a terminal none.
  */
 
 /** Controls, invisible format characters (bidi overrides, zero width), halves of surrogate pairs, line separators. */

@@ -1,11 +1,11 @@
 import { inspect } from 'node:util'
 
-/** A value that never shows itself: every way of printing it gives `***`. */
+/** A secret value: every way of printing it gives `***`. */
 export class Secret {
   #value: string
   readonly #read: (() => string) | undefined
 
-  /** `read` gives the value anew from where it came from (a file); absent where nothing can change. */
+  /** `read` reads the value again from its origin (a file); absent where the value cannot change. */
   constructor(value: string, read?: () => string) {
     this.#value = value
     this.#read = read
@@ -15,7 +15,7 @@ export class Secret {
     return this.#value
   }
 
-  /** Reads the value again, for a secret that was refused. True when it has changed; on any error the old one stays. */
+  /** Reads the value again after a server refused it. True when it has changed; on any error the old value stays. */
   reread(): boolean {
     if (this.#read === undefined) return false
     try {
