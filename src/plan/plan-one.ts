@@ -5,12 +5,12 @@ import type { Store } from '../ports/store.ts'
 import type { ApiClock } from '../pump/api-clock.ts'
 import type { PlanSettings } from './planner.ts'
 
-/** How many days before a stream are asked for a proven order, which a stream without a checkpoint inherits. */
+/** How many earlier days are read for an ordering that a stream without a checkpoint inherits. */
 const daysOfOrdering = 3
 
 /**
- * One stream as it stands in the store now, for a job that was queued a while ago. Undefined where the configuration
- * of this process, or every backfill, no longer asks for it. Reads a few checkpoints, not all of them.
+ * Plans one stream from the present state of the store, for a job that was queued a while ago. Undefined when the
+ * configuration of this process, or every backfill, no longer includes it. Reads a few checkpoints, not all of them.
  */
 export async function planOne(
   deps: {
@@ -36,7 +36,7 @@ export async function planOne(
     sinks: [stream.sink],
     policy,
     checkpoints: held,
-    // The scheduler knows which day was the first one; a worker takes every day that it is sent.
+    // Only the scheduler knows the first planned day; a worker accepts every day that it is sent.
     routes: [{ zone: stream.zone, sink: stream.sink, firstDay: stream.day, plannedAtMs: 0 }],
     backfills: priority === 'backfill' ? await store.backfills.list() : [],
   })

@@ -27,9 +27,9 @@ interface PlannerDeps {
   readonly settings: () => PlanSettings
 }
 
-/** How often the store is told that the configured routes are still planned. */
+/** How often the planner stores again that the configured routes are planned. */
 const rememberEveryMs = 60_000
-/** A route that was planned so recently was not left alone meanwhile. */
+/** A route that was planned this recently counts as planned without a break. */
 const leftAloneMs = 600_000
 
 /** Names what is due, and remembers which routes are planned. */
@@ -81,7 +81,7 @@ export class Planner {
         next.push({ zone: id, sink, firstDay, plannedAtMs: nowMs })
       }
     }
-    // Before they are planned anew: what they missed counts from when they were planned last.
+    // Before the routes are stored: missed days count from the instant at which a route was planned last.
     await this.#recordMissedDays(next, byKey, policy)
     await store.catalogue.rememberRoutes(next)
     this.#remembered = keys
@@ -133,7 +133,7 @@ export class Planner {
   }
 }
 
-/** Why a day left no checkpoint: nothing ran, other routes of the store were planned meanwhile, or it was not reached. */
+/** Why a day has no checkpoint: no process ran, only other routes were planned meanwhile, or no pump reached it. */
 function reasonOf(route: Route, known: readonly Route[], day: Day, nowMs: number): GapReason {
   if (nowMs - route.plannedAtMs < leftAloneMs) return 'unreadable'
   const aloneFromMs = Math.max(startOf(day), route.plannedAtMs + leftAloneMs)

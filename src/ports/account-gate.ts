@@ -2,27 +2,27 @@ import type { Priority } from '../domain/stream.ts'
 
 /**
  * What all requests of one account share: a rate, pauses that the API asked for, and the order: live before backfill.
- * Once a live stream of the account is due, at most the one backfill page that has entered already comes before it.
+ * Once a live stream of the account is due, at most the one backfill request that has entered already precedes it.
  */
 export interface AccountGate {
   /**
-   * Resolves when a request may be sent. Waits at most about two seconds; a longer wait is thrown, so that nothing is
-   * held meanwhile: as Failure `throttled` (wait) with its end, or as `gave_way` (cancelled) for a backfill that waits for
-   * live streams to begin. A backfill takes no place of the rate ahead. With a request of a live stream
-   * (`streamKey`) it has begun, and backfills wait for it no longer. Throws `cancelled` as soon as the signal aborts.
+   * Resolves when a request may be sent. Waits at most about two seconds; instead of a longer wait, which would hold
+   * the stream, throws Failure `throttled` (wait) with its end, or `gave_way` (cancelled) for a backfill that waits for
+   * live streams to begin. A backfill reserves no place of the rate in advance. A request of a live stream
+   * (`streamKey`) marks it as begun. Throws `cancelled` as soon as the signal aborts.
    */
   enter(signal: AbortSignal, priority: Priority, stream?: string): Promise<void>
   /**
-   * Names the live streams of the account that are to begin (`streamKey`), each with the ms until it is due (negative:
-   * it is due already). Replaces what was named before, and is forgotten after 15 s. Never throws.
+   * Sets the live streams of the account that are to begin (`streamKey`), each with the ms until it is due (negative:
+   * it is due already). Replaces the previous set; expires after 15 s. Never throws.
    */
   expectLive(dueInMs: ReadonlyMap<string, number>): Promise<void>
-  /** This live stream wants to begin once more, at once. Never throws. */
+  /** Adds a live stream that is to begin again at once. Never throws. */
   expectAgain(stream: string): Promise<void>
-  /** Whether a live stream that is due has not begun: a backfill need not even start. */
+  /** Whether a due live stream has not begun; a backfill then need not start. */
   liveWaits(): Promise<boolean>
   /** Lets no request of the account through before that instant (ms since the epoch). Never shortens a pause. */
   pauseUntil(atMs: number): Promise<void>
-  /** End of the pause that stands, ms since the epoch; undefined without one. */
+  /** End of the current pause, ms since the epoch; undefined without one. */
   readonly throttledUntilMs: number | undefined
 }

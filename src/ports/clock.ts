@@ -1,8 +1,8 @@
-/** Time. Everything that reads time or waits takes one, so that tests can shift it or run it faster. */
+/** All code that reads time or waits takes a Clock, so that tests can shift time or run it faster. */
 export interface Clock {
   /** ms since the epoch, by this host. */
   now(): number
-  /** ms that never jump, for durations. */
+  /** ms of a monotonic clock, for durations. */
   monotonic(): number
   /** Resolves after `ms`; rejects with a `cancelled` Failure as soon as the signal aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>

@@ -8,9 +8,9 @@ export interface DeadLetters {
   list(sink?: string): Promise<DeadLetter[]>
   /** How many there are, by stream and reason. */
   counts(): Promise<DeadLetterCount[]>
-  /** Whose dead letters a stream has, in no order. */
+  /** Identities of the events in a stream's dead letters, in no order. */
   keys(stream: Stream): Promise<Identity[]>
-  /** Those of a stream's dead letters that are still there, in the order of the keys; at most 500 are asked for. */
+  /** The dead letters of these keys that still exist, in the order of the keys; callers pass at most 500 keys. */
   read(stream: Stream, keys: readonly Identity[]): Promise<DeadLetter[]>
   remove(deadLetters: readonly Pick<DeadLetter, 'zone' | 'day' | 'sink' | 'id' | 'time'>[]): Promise<number>
 }

@@ -10,6 +10,6 @@ export interface Format {
   encode(event: Event): string
   /** Reads a line that this format wrote back to the identity of its event; undefined for any other text. */
   identify(line: string): Identity | undefined
-  /** Reads such a line back to what its event can be made of again. Absent where lines do not keep enough for that. */
+  /** Reads such a line back to what its event can be rebuilt from. Absent where lines do not hold enough for that. */
   readBack?(line: string): KeptEvent | undefined
 }

@@ -6,37 +6,37 @@ import type { MinuteCount } from '../domain/event/seen.ts'
 import type { Stream } from '../domain/stream.ts'
 
 /**
- * What of each stream the sink has taken responsibility for, and who may write it down. A stream has one writer: whoever
- * holds its latest fence.
+ * Which events of each stream its sink has taken responsibility for, and who may record that. A stream has one writer:
+ * the holder of its latest fence.
  */
 export interface Ledger {
   /**
    * Raises the stream's fence for a new pump and returns it with the checkpoint, read in the same step. Throws Failure
-   * `held` (wait) while another holder that was heard from within 20 s (by the store's clock) has the stream; a holder
-   * with the schedule lock need not wait for a holder that had the same lock before it.
+   * `held` (wait) while another holder has the stream and its last heartbeat is less than 20 s old (by the store's
+   * clock); a holder with the schedule lock does not wait for an earlier holder of the same lock.
    */
   take(stream: Stream, holder: Holder): Promise<Taken>
-  /** Tells that this holder lives; all its streams stay its own. To be called every 5 s. */
+  /** Records that this holder is alive, which keeps all its streams. Call it every 5 s. */
   heartbeat(holder: Holder): Promise<void>
   /** Whether this fence is still the stream's latest. */
   holds(stream: Stream, fence: number): Promise<boolean>
-  /** Lets go of a stream, so that the next pump need not wait. Ignored under a lost fence. */
+  /** Releases a stream, so that the next pump need not wait. Ignored when the fence is lost. */
   release(stream: Stream, fence: number): Promise<void>
   /**
-   * Writes everything of the commit, or nothing. A backfill of the id of `next.lastRequest` has the stream settled in the
-   * same step, as that answer says, unless it is settled there already. `done` also when this very commit was written before (a repeated call
-   * after a lost answer); `refused` unless fence and `basedOn` are what the store holds. Throws `dead_letters_full`
-   * (stop) when the dead letters would pass their limit; then nothing is written.
+   * Writes everything of the commit, or nothing. The same step writes the outcome of `next.lastRequest` into the
+   * backfill with that id, if the stream is still queued there. Returns `done` also when this very commit was written
+   * before (a repeated call after a lost answer), and `refused` unless fence and `basedOn` match the store. Throws
+   * `dead_letters_full` (stop) when the dead letters would exceed their limit; then nothing is written.
    */
   commit(commit: Commit): Promise<'done' | 'refused'>
   read(stream: Stream): Promise<Checkpoint | undefined>
   /** Packed fingerprints of the given minutes; a minute without any is missing from the map. */
   loadSeen(stream: Stream, minutes: readonly number[]): Promise<Map<number, Uint8Array>>
-  /** The ledger: count and order-free hash of every minute, also after the fingerprints are gone. */
+  /** Count and order-free hash of every minute; kept after the fingerprints are dropped. */
   minutes(stream: Stream): Promise<MinuteCount[]>
 }
 
-/** Who pumps: one value for the life of a process. */
+/** The process that runs pumps: one value for its whole life. */
 export interface Holder {
   /** Random, never reused. */
   readonly id: string
@@ -59,13 +59,13 @@ export interface Commit {
   readonly next: Checkpoint
   /** Packed fingerprints to add, by minute. */
   readonly seen: ReadonlyMap<number, Uint8Array>
-  /** Those to take out, before others are added: their events count as not delivered. One that is not there is none. */
+  /** Packed fingerprints to remove before adding others: their events count as not delivered. Ignores unknown ones. */
   readonly unsee?: ReadonlyMap<number, Uint8Array>
   /** Of this very stream. */
   readonly deadLetters: readonly DeadLetter[]
   /**
-   * Dead letters of this very stream that go with this step, since the sink has their events now or nobody wants them.
-   * One that is not there is none; one that `deadLetters` names too stays, as it is told there.
+   * Dead letters of this very stream to remove, since the sink has their events now or a person dropped them. Unknown
+   * ones are ignored; one that is also in `deadLetters` stays, with the content given there.
    */
   readonly removedDeadLetters?: readonly Identity[]
   readonly gaps: readonly Gap[]

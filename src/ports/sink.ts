@@ -5,27 +5,27 @@ import type { Stream } from '../domain/stream.ts'
 /** Where events go. A sink serves many streams at once, and one pump at most for each stream. */
 export interface Sink {
   readonly name: string
-  /** For people: where it ships to, without secrets. */
+  /** The destination, for people, without secrets. */
   readonly address: string
   /** Called by every pump right after it took the fence. Throws Failure. */
   open(stream: Stream, options: OpenOptions, signal: AbortSignal): Promise<OpenStream>
   /** Asks the destination whether it would take events, without leaving anything there. Throws Failure. */
   check(signal: AbortSignal): Promise<void>
-  /** Ends writers and connections. Safe twice and before first use. */
+  /** Closes writers and connections. May be called twice, and before first use. */
   close(): Promise<void>
 }
 
 export interface OpenOptions {
   /**
-   * Whether this sink has ever taken an event, as far as the store knows: then a refused event is the cause, not the
-   * sink. Asked only where that matters. Without it: no.
+   * Whether the store knows of any event that this sink has taken. If so, a refusal is caused by the event, not by the
+   * sink. A sink calls it only when it needs the answer; absent means no.
    */
   hasTaken?(): Promise<boolean>
 }
 
 /**
- * A sink that can take back what was not committed: each delivery names the committed lengths of the parts that it
- * changed, the checkpoint keeps them, and every pump brings the sink back to them before it delivers.
+ * A sink that can take back what was not committed: each delivery returns the lengths of the parts that it changed, the
+ * checkpoint keeps them, and every pump brings the sink back to them before it delivers.
  */
 export interface TransactionalSink extends Omit<Sink, 'open'> {
   /**
@@ -33,7 +33,7 @@ export interface TransactionalSink extends Omit<Sink, 'open'> {
    * lengths, so that nothing stays that was not committed, and opens the stream. Throws Failure.
    */
   reconcile(stream: Stream, known: Reconciliation, signal: AbortSignal): Promise<OpenStream>
-  /** Whether something of a stream is there beyond its committed lengths. Changes nothing. */
+  /** Whether the sink holds something of a stream beyond its committed lengths. Changes nothing. */
   hasUncommitted(stream: Stream, known: CommittedLengths): Promise<boolean>
 }
 
@@ -48,9 +48,9 @@ export interface CommittedLengths {
 /** What a stream is brought back to: the committed lengths that were read in the step that took the fence. */
 export interface Reconciliation extends CommittedLengths {
   /**
-   * Rejects with `fence_lost` when another pump took the stream over. To be asked after another writer's part was
-   * locked and before it is cut: this pump may have slept since it read the committed lengths, and that part may have
-   * grown under another pump meanwhile.
+   * Rejects with `fence_lost` when another pump took the stream over. Call it after another writer's part was locked
+   * and before it is cut: this pump may have been suspended since it read the committed lengths, and another pump may
+   * have appended to that part meanwhile.
    */
   confirm(): Promise<void>
   /** Present where the day can no longer be read: a line that was never committed may be the last copy of its event. */
@@ -58,25 +58,25 @@ export interface Reconciliation extends CommittedLengths {
 }
 
 /**
- * What becomes of whole lines that were never committed on a day that can no longer be read. A part whose lines all are
- * shipped is cut as on any other day; of every other part all whole lines are kept. Both are asked a bounded batch
- * of lines at a time.
+ * Decides about whole uncommitted lines of a day that can no longer be read. A part whose lines are all shipped is cut
+ * as on any other day; of every other part all whole lines are kept. The sink calls both methods with bounded batches
+ * of lines.
  */
 export interface LastCopies {
-  /** Whether each of these events is seen, so that its line stands in another part. A dead letter stands nowhere. */
+  /** Whether each of these events is seen, so that another part holds its line. A dead letter has no line. */
   areShipped(identities: readonly Identity[]): Promise<boolean>
-  /** Commits a batch of a part's lines: their events are seen from now on, and that much of the part is committed. */
+  /** Commits a batch of a part's lines: marks their events as seen and extends the part's committed length. */
   keep(identities: readonly Identity[], part: CommittedPart): Promise<void>
 }
 
 export interface OpenStream {
   /**
-   * Resolves when the sink is responsible for every event that is not named in `refusals`, or for some of them: then
-   * `partial` says for which, and why for no more. Called again only after the delivery before it was committed. Throws
-   * Failure when nothing can be promised; what was handed over before that may arrive twice, except in transactional
-   * sinks, which take it back first.
+   * Resolves when the sink is responsible for every event that is not in `refusals`, or only for those in
+   * `partial.taken`; `partial.failure` then says why. Called again only after the delivery before it was committed.
+   * Throws Failure when the sink is responsible for no event; what was sent before that may arrive twice, except in
+   * transactional sinks, which take it back first.
    */
   deliver(events: readonly Event[], signal: AbortSignal): Promise<Delivery>
-  /** Lets go of the stream. Safe twice; never rejects. */
+  /** Releases the stream. May be called twice; never rejects. */
   close(): Promise<void>
 }

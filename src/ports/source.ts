@@ -5,14 +5,14 @@ import type { Priority, Zone } from '../domain/stream.ts'
 /**
  * Reads one page of a zone's day, already normalised and redacted.
  *
- * Retries one request a few times within seconds (never longer than the port's caller is told: 10 s in all) and waits
- * for the account's request budget; remembers nothing else. Throws only Failure:
- * `window_closed`, `cursor_expired`, `unauthorised` (stop), `zone_gone`, `page_too_large` (refuse), `bad_body`,
- * `rejected`, `timeout`, `network`, `tls`, `server_error` (retry), `throttled` (wait, with `retryAt`), `cancelled`.
- * An entry that cannot be understood is an event that keeps its raw text; it never fails the page.
+ * Retries one request a few times, for 10 s in all, and waits for the account's request budget; keeps no other state.
+ * Throws only Failure: `window_closed`, `cursor_expired`, `unauthorised` (stop), `zone_gone`, `page_too_large`
+ * (refuse), `bad_body`, `rejected`, `timeout`, `network`, `tls`, `server_error` (retry), `throttled` (wait, with
+ * `retryAt`), `cancelled`. An entry that cannot be parsed becomes an event that keeps its raw text; it never fails the
+ * page.
  */
 export interface Source {
-  /** Base URL; absent where nothing is asked over a network. */
+  /** Base URL; absent where no server is asked. */
   readonly address?: string
   fetchPage(request: PageRequest, signal: AbortSignal): Promise<Page>
 }
@@ -20,14 +20,14 @@ export interface Source {
 export interface PageRequest {
   readonly zone: Zone
   readonly day: Day
-  /** Null asks for the first page, in whichever form the API wants that said. */
+  /** Null requests the first page; the source encodes that as the API expects. */
   readonly cursor: Cursor | null
   readonly priority: Priority
-  /** Whom the page is for: sinks share the memory that pages may take. Absent where it is for none, as in an audit. */
+  /** The sink that the page is for: sinks share the memory for pages. Absent for none, as in an audit. */
   readonly sink?: string
   /**
-   * For a page that is fetched ahead: called once a good answer is there, which is then kept as bytes until this
-   * resolves. Its events would take thrice as much.
+   * For a page that is fetched ahead: the source calls it once a good answer has arrived, and keeps the answer as bytes
+   * until it resolves, since the decoded events would take three times as much memory.
    */
   readonly whenWanted?: () => Promise<void>
 }

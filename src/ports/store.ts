@@ -5,8 +5,8 @@ import type { Ledger } from './ledger.ts'
 import type { Upkeep } from './upkeep.ts'
 
 /**
- * Durable progress, in five parts. Every method may throw Failure `store_unavailable` (retry) or `store_refuses` (stop).
- * Checkpoints and backfills of a list are shared between its callers, and frozen; all other values are the caller's own.
+ * Durable progress, in five parts. Every method may throw Failure `store_unavailable` (retry) or `store_refuses`
+ * (stop). Listed checkpoints and backfills are frozen, since callers share them; all other values belong to the caller.
  */
 export interface Store {
   /** Random id that was made with the store; another id means another store. */

@@ -1,10 +1,10 @@
 import type { SpanFacts, SpanName } from '../domain/span.ts'
 
-/** Makes spans, where somebody records them. Never throws of its own. */
+/** Makes spans, where tracing is on. Throws only what the work throws. */
 export interface Tracer {
   /**
-   * Runs the work inside a span, as a part of whichever span the caller runs in; a thrown Failure becomes its outcome.
-   * `note` adds what is known only later.
+   * Runs the work inside a span, a child of the span that the caller runs in; a thrown Failure becomes its outcome.
+   * `note` adds facts that are known only later.
    */
   span<Result>(
     name: SpanName,

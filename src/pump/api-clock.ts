@@ -1,23 +1,23 @@
 import type { Clock } from '../ports/clock.ts'
 
 /**
- * The API's clock, one an account: this host's clock corrected by the offset to the latest `Date`. Offsets below two
- * seconds are left out, since `Date` has whole seconds and travels. An offset that jumps is believed when a second
- * answer tells the same, since one destination with a wrong clock must not end a day; a first one that is far from this
- * host's clock is used at once, and confirmed by a second.
+ * The API's clock, one per account: this host's clock plus the offset of the latest `Date`. Offsets below two seconds
+ * are ignored, since `Date` has whole seconds and takes time to arrive. An offset that jumps counts when a second
+ * answer confirms it, since one server with a wrong clock must not end a day; a first offset that is far from this
+ * host's clock is used at once, and confirmed by a second answer.
  */
 export interface ApiClock {
   now(account: string): number
   learn(account: string, offsetMs: number): void
   /**
-   * Something that the store holds happened at this instant, so it cannot be earlier now. Counts until the API tells
-   * its time: without it a host clock that is behind would wait for polls that are long due.
+   * Sets a lower bound of the time: the store holds something that happened at this instant. Counts until the API's
+   * time is known: without it, a host whose clock is behind would wait although polls are long due.
    */
   notBefore(account: string, instantMs: number): void
   offsetOf(account: string): number
-  /** True once the API has told its time for sure; before that nothing irrevocable is decided. */
+  /** True once the API's time is confirmed; before that, callers decide nothing irrevocable. */
   isConfirmed(account: string): boolean
-  /** True while the only time that the API has told is far from this host's, and nothing confirms it. */
+  /** True while the only known time of the API is far from this host's clock and not confirmed. */
   isDoubtful(account: string): boolean
 }
 
@@ -27,7 +27,7 @@ const jumpMs = 30_000
 export function createApiClock(clock: Clock): ApiClock {
   const confirmed = new Map<string, number>()
   const assumed = new Map<string, number>()
-  /** What one answer told and no second one has confirmed. */
+  /** Offsets from one answer that no second answer has confirmed. */
   const doubted = new Map<string, number>()
   const offsetOf = (account: string) =>
     confirmed.get(account) ?? doubted.get(account) ?? assumed.get(account) ?? 0

@@ -5,7 +5,7 @@ import { isFailure, type Failure } from '../domain/failure.ts'
 import { storeEvent } from '../domain/event/stored-event.ts'
 import type { CommitExtras, Session } from './session.ts'
 
-/** What became of the events that a sink was given. The others are to be delivered again. */
+/** What became of the events of a delivery. Events in neither list must be delivered again. */
 export interface Outcome {
   readonly taken: readonly Event[]
   readonly refusals: readonly Refusal[]
@@ -18,19 +18,19 @@ export interface Change {
 }
 
 export interface DeliveryCommit {
-  /** What the sink was given. */
+  /** Events that the sink was given. */
   readonly events: readonly Event[]
   readonly delivery: Delivery
-  /** The change where the outcome tells of every event. */
+  /** The change when the outcome covers every event. */
   readonly whole: (outcome: Outcome) => Change
-  /** The change where events are to be delivered again: no cursor moves. */
+  /** The change when some events must be delivered again: no cursor moves. */
   readonly part: (outcome: Outcome) => Change
 }
 
 /**
- * The one way from a delivery to the store: writes down in one step what the sink has taken and what it has refused.
- * Where the delivery failed on its way, or its dead letters find no room, it writes down what is certain, so that this
- * is not delivered again with each new try, and returns the failure beside it for the caller to throw.
+ * The only path from a delivery to the store: commits in one step what the sink has taken and what it has refused. When
+ * the delivery failed part way, or the store has no room for its dead letters, commits what is certain, so that no
+ * retry delivers it again, and returns the failure for the caller to throw.
  */
 export async function commitDelivery(
   session: Session,
@@ -50,7 +50,7 @@ export async function commitDelivery(
   }
 }
 
-/** What the sink refused, as the store keeps it. */
+/** What the sink refused, as dead letters for the store. */
 export function deadLettersOf({ job }: Session, refusals: readonly Refusal[], at: number): DeadLetter[] {
   return refusals.map(({ event, reason, answer }) => ({
     ...job.stream,

@@ -8,23 +8,23 @@ import type { Session } from './session.ts'
 export const noLongerKept = 'the API no longer keeps this day'
 
 /**
- * Whether the day ended so long ago that nobody needs to ask. Only once the API has told its time, and only where the
- * host's clock agrees: asking costs a request, a clock that is days ahead would cost the day.
+ * Whether the day is so old that it ends without a request. Only once the API's time is confirmed, and only if the
+ * host's clock agrees: a request costs little, while a clock that is days ahead would lose the day.
  */
 export function endsUnasked({ deps, job, policy, checkpoint, now }: Session): boolean {
-  // Who requested the day has asked, and been answered.
+  // For a backfill the API is always asked: it may keep days longer than the setting says.
   if (job.priority === 'backfill' && job.readRequest !== undefined) return false
   if (checkpoint().ended !== undefined || !deps.apiClock.isConfirmed(job.zone.account)) return false
   return isBeyondAsking(job.stream.day, Math.min(now(), deps.clock.now()), policy)
 }
 
-/** Whether an answer "outside the window" ends the stream: by its own clock, and by what other answers told. */
+/** Whether an answer "outside the window" ends the stream: by its own clock, and by that of other answers. */
 export function endsBy({ job, policy, now }: Session, { details: { serverDate } }: Failure): boolean {
   if (serverDate === undefined) return false
   return believesWindowError(job.stream.day, Math.min(serverDate, now()), policy.readableDays)
 }
 
-/** True when something of the day is lost with it. */
+/** Ends the stream and answers its read request. True when a gap is left, or the stream had ended before. */
 export async function endAsExpired(session: Session): Promise<boolean> {
   const { job, deps, checkpoint } = session
   const { readRequest } = job
@@ -38,7 +38,7 @@ export async function endAsExpired(session: Session): Promise<boolean> {
     return true
   }
   const { checkpoint: ended, gap } = expire(before, session.now())
-  // A day that was never planned, only requested, is no gap of this store.
+  // A day that was never planned, only requested, is not a gap.
   const isGap = gap !== undefined && (job.priority === 'live' || before.counters.pages > 0)
   await session.commit(answer(ended), { gaps: isGap ? [gap] : [] })
   deps.telemetry.emit({ name: 'StreamEnded', stream: job.stream, as: 'expired' })

@@ -4,7 +4,7 @@ import type { Store } from '../ports/store.ts'
 
 const everyMs = 5_000
 
-/** Lets the store hear of a holder while work is done in its name. */
+/** Sends heartbeats of a holder to the store while the work runs. */
 export async function withHeartbeat<T>(
   { store, clock, holder }: { readonly store: Store; readonly clock: Clock; readonly holder: Holder },
   work: () => Promise<T>,
@@ -20,7 +20,7 @@ export async function withHeartbeat<T>(
 
   async function beat(): Promise<void> {
     while (!ended.signal.aborted) {
-      // One that is lost is no loss: the next page tells the same, and a store that is gone ends the work itself.
+      // A failed heartbeat is ignored: the next one follows, and the work itself fails if the store is gone.
       await store.ledger.heartbeat(holder).catch(() => undefined)
       await clock.sleep(everyMs, ended.signal).catch(() => undefined)
     }

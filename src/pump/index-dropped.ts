@@ -13,8 +13,8 @@ export async function isIndexDropped({ job, deps, checkpoint }: Session): Promis
 }
 
 /**
- * Refuses to scan a stream, whoever asks: the scan would deliver again what was delivered. A read request is answered
- * so. Resolves with the failure.
+ * Refuses to scan a stream without its deduplication index: the scan would deliver everything again. Answers a read
+ * request with that reason. Resolves with the failure; undefined for a read request at live priority.
  */
 export async function refuseScan({ job, checkpoint, commit }: Session): Promise<Failure | undefined> {
   const { readRequest, priority } = job
@@ -22,11 +22,11 @@ export async function refuseScan({ job, checkpoint, commit }: Session): Promise<
   if (readRequest === undefined) return failure
   const answer = { id: readRequest.id, outcome: 'left_out', reason: shippedUnknown } as const
   await commit(answerRequest(checkpoint(), answer))
-  // `run --once` asks for all planned days, and this one was read to its end.
+  // `run --once` requests all planned days, and this one was read to its end: not a failure.
   return priority === 'live' ? undefined : failure
 }
 
-/** Fingerprints of a day go when it should no longer be readable; counts stay. All go at once, so one minute tells. */
+/** Whether a stream's fingerprints were dropped. All are dropped at once and counts stay, so one minute shows it. */
 export async function isForgotten(
   stream: Stream,
   ledger: Pick<Ledger, 'minutes' | 'loadSeen'>,

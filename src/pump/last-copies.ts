@@ -8,9 +8,8 @@ import type { SeenWindow, Sighting } from './seen-window.ts'
 import type { Session } from './session.ts'
 
 /**
- * What a pump does with lines of a day that can no longer be read and that were never committed. Those that it keeps
- * become seen. A line of a dead letter is what a killed replay wrote: its dead letter goes, or the next replay would write
- * it again.
+ * Handles uncommitted lines of a day that can no longer be read. `keep` marks their events as seen. A line of a dead
+ * letter was written by a killed replay: `keep` removes the dead letter, or the next replay would write the line again.
  */
 export function createLastCopies(session: Session, seen: SeenWindow): LastCopies {
   let loaded: Promise<Map<bigint, Identity>> | undefined
@@ -46,7 +45,7 @@ function grown(session: Session, part: CommittedPart) {
   return { ...before, committed: mergeCommitted(before.committed, [part]) }
 }
 
-/** How seen knows an event of which only the identity is left. */
+/** An event in the deduplication index, of which only the identity is known. */
 export function seenAs(identity: Identity): Sighting {
   const fingerprint = fingerprintOf(identity)
   const timeMs = identity.time === undefined ? NaN : Date.parse(identity.time)

@@ -4,16 +4,16 @@ import { createLastCopies } from './last-copies.ts'
 import { createSeenWindow, type SeenWindow } from './seen-window.ts'
 import type { Session } from './session.ts'
 
-/** A day that becomes unreadable so soon may not be read again: what its files hold is not cut any more. */
+/** A day that becomes unreadable this soon may not be read again: its files are no longer cut. */
 const hardlyReadableMs = 60_000
 
-/** What work on a stream goes to, until it is disposed of. */
+/** The open sink of a stream, and the stream's seen window. Disposing of it closes the sink. */
 export interface SinkTarget extends AsyncDisposable {
   readonly open: OpenStream
   readonly seen: SeenWindow
 }
 
-/** Opens the sink of a stream, which brings what it holds back to the committed lengths. Throws Failure. */
+/** Opens the sink of a stream; a transactional sink goes back to its committed lengths first. Throws Failure. */
 export async function openSink(
   session: Session,
   signal: AbortSignal,
@@ -28,7 +28,7 @@ export async function openSink(
   return { open, seen, [Symbol.asyncDispose]: () => open.close() }
 }
 
-/** Whether the store knows of an event that the sink of a stream has taken. The stream itself tells it best. */
+/** Whether the store knows of an event that the stream's sink has taken. Checks the stream's own checkpoint first. */
 async function hasSinkTaken({ checkpoint, deps, job }: Session): Promise<boolean> {
   if (checkpoint().counters.delivered > 0) return true
   const checkpoints = await deps.store.catalogue.checkpoints()
@@ -38,7 +38,7 @@ async function hasSinkTaken({ checkpoint, deps, job }: Session): Promise<boolean
 function reconciliation(session: Session, lastCopies: LastCopies): Reconciliation {
   const { checkpoint, confirm, job, now, policy, storeId } = session
   const { ended, committed } = checkpoint()
-  // A stream that has ended is not scanned again, so what is cut off it would not come back either.
+  // A stream that has ended is not scanned again, so events of lines that are cut would not come back.
   const isRead = ended === undefined && isReadable(job.stream.day, now() + hardlyReadableMs, policy)
   return { storeId, committed, confirm, ...(!isRead && { lastCopies }) }
 }

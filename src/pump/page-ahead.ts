@@ -5,15 +5,15 @@ import type { PageRequest, Source } from '../ports/source.ts'
 
 export interface FetchedPage {
   readonly page: Page
-  /** The time for which a page that was fetched ahead lay unwanted is left out. */
+  /** Excludes the time for which a page that was fetched ahead waited to be taken. */
   readonly tookMs: number
 }
 
-/** One page that is fetched while the page before it is delivered; thrown away if that fails. */
+/** One page that is fetched while the page before it is delivered; discarded if that fails. */
 export interface PageAhead {
   readonly cursor: Cursor | null
   take(): Promise<FetchedPage>
-  /** Ends the request and gives its bytes back. Resolves when nothing of it runs any more. Safe after `take`. */
+  /** Aborts the request and frees its bytes. Resolves when the request has ended. No effect after `take`. */
   discard(): Promise<void>
 }
 
@@ -44,7 +44,7 @@ export function fetchAhead(
   }
   const timed = fetchTimed(source, clock, { ...request, whenWanted }, AbortSignal.any([signal, abort.signal]))
   const fetched = timed.then(({ page, tookMs }) => ({ page, tookMs: tookMs - unwantedMs }))
-  // It may fail long before it is wanted; whoever takes it gets the failure.
+  // The request may fail before `take`, which rejects then: this prevents an unhandled rejection.
   const settled = fetched.then(
     () => undefined,
     () => undefined,

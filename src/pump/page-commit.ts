@@ -9,9 +9,9 @@ import type { SeenWindow } from './seen-window.ts'
 import type { Session } from './session.ts'
 import { tellChanges } from './tell.ts'
 
-/** A page for whose events the sink is responsible now, or for some of them. */
+/** A page after its delivery: the sink is responsible for all or some of its unseen events. */
 export interface ShippedPage {
-  /** Before this page, and after it. */
+  /** The scan before this page; `step` holds the scan after it. */
   readonly scan: Scan
   readonly step: ScanStep
   readonly facts: PageFacts
@@ -20,8 +20,8 @@ export interface ShippedPage {
 }
 
 /**
- * Writes down in one step what a page changed, and tells of it. Where it has to come again the events that are done
- * with are seen by then; the scan stays where it is, and the failure is thrown.
+ * Commits in one step what a page changed, and emits internal events. After a partial delivery it marks only the events
+ * that are done as seen, leaves the scan's cursor, and throws the failure.
  */
 export async function commitPage(session: Session, seen: SeenWindow, page: ShippedPage): Promise<void> {
   const { deps, job, policy } = session

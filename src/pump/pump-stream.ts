@@ -9,11 +9,11 @@ import { canBeWrittenDown, writeFailure } from './write-failure.ts'
 
 /**
  * One pump over one stream: takes the fence, reconciles the sink with what is committed, then works page by page until
- * the scan ends, the time slice ends (after at least one page), something more urgent is due, or stop is asked.
+ * the scan ends, the time slice ends (after at least one page), something more urgent is due, or the signal aborts.
  *
- * Resolves also when the stream failed in a way that its checkpoint now tells (back-off and reason); the failure is
- * returned. Throws Failure `cancelled` when stopped, `fence_lost` when the stream was taken over, `held`,
- * `store_unavailable` and `store_refuses` for the store: those cannot be written down.
+ * Resolves also when the stream failed and its checkpoint now holds reason and back-off; returns that failure. Throws
+ * Failure `cancelled` when stopped, `fence_lost` when the stream was taken over, `held`, `store_unavailable` and
+ * `store_refuses` for the store: a pump cannot commit those.
  */
 export function pumpStream(job: PumpJob, deps: PumpDeps, signal: AbortSignal): Promise<Failure | undefined> {
   return deps.tracer.span('pump', spanFacts(job), async (note) => {

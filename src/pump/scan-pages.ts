@@ -15,16 +15,16 @@ import type { Session } from './session.ts'
 /** What a pump remembers from page to page, besides its checkpoint. */
 interface Going {
   ahead: PageAhead | undefined
-  /** The sink has taken a page. */
+  /** The sink has taken a page of this pump. */
   sinkMoves: boolean
   /** The cursor of an unfinished scan has expired under this pump. */
   hasRestarted: boolean
 }
 
 /**
- * Works page by page on whatever scan is due, until none is, the time slice ends (after at least one page), more
- * urgent work wants the place, or stop is asked. Resolves with a failure only where a person's read request for the day can
- * never be served.
+ * Ships the scan that is due page by page, until none is due, the time slice ends (after at least one page), more
+ * urgent work waits, or the signal aborts. Resolves with a failure only when a read request for the day can never be
+ * served.
  */
 export async function scanPages(
   session: Session,
@@ -89,7 +89,7 @@ async function shipNextPage(
   return undefined
 }
 
-/** A backfill asked, and the API does not answer for the day. One that has not begun by its clock will be read. */
+/** True when the API refuses the day for a backfill. A day that has not begun by its clock will be readable later. */
 function isRefusedFor({ job }: Session, { details: { serverDate } }: Failure): boolean {
   if (job.priority !== 'backfill' || job.readRequest === undefined) return false
   return serverDate === undefined || job.stream.day <= dayOf(serverDate)
@@ -101,15 +101,15 @@ function failAtGuard({ end, scan }: ScanStep): void {
   throw new Failure('refuse', 'scan_guarded', `the listing does not end: ${end} after ${scan.pages} pages`)
 }
 
-/** An error answer tells the API's time as well as a page does. */
+/** An error answer carries the API's time as a page does. */
 function learnTime({ deps, job }: Session, error: unknown): void {
   if (!isFailure(error) || error.details.serverDate === undefined) return
   deps.apiClock.learn(job.zone.account, error.details.serverDate - deps.clock.now())
 }
 
 /**
- * The cursor of an unfinished scan expired: it begins anew, as a full one and with a longer slice. When that happens
- * twice to one pump the stream backs off. A stored cursor may expire at any time.
+ * Restarts a scan whose cursor expired, as a full one with a longer time slice. When that happens twice in one pump, it
+ * throws the failure and the stream backs off. An expired stored cursor is not a failure.
  */
 async function restartScan(session: Session, scan: Scan, going: Going, error: Failure): Promise<void> {
   const { deps, job, checkpoint, commit } = session

@@ -3,23 +3,23 @@ import { FingerprintSet, minuteOf, packFingerprints } from '../domain/event/seen
 import type { Stream } from '../domain/stream.ts'
 import type { Ledger } from '../ports/ledger.ts'
 
-/** How much a pump keeps at hand; beyond that it forgets minutes and loads them again when needed. */
+/** How much a pump keeps in memory; beyond that it drops all minutes and loads them again when needed. */
 const maxFingerprints = 100_000
 const maxMinutes = 5_000
 
-/** What seen knows of an event. */
+/** What the deduplication index needs of an event. */
 export type Sighting = Pick<Event, 'fingerprint' | 'timeMs'>
 
 /**
- * The part of a stream's seen that one pump works on: the minutes that its pages touch. Dies with its pump, so that
- * nothing of it survives a lost commit.
+ * The part of a stream's seen that one pump needs: the minutes of its pages. It ends with its pump, so that it never
+ * outlives a lost commit.
  */
 export interface SeenWindow {
   /** The events of a page that the stream has not delivered, each once. */
   unseenOf<Each extends Sighting>(events: readonly Each[]): Promise<Each[]>
   /** What a commit adds for these events, packed by minute. */
   pack(events: readonly Sighting[]): Map<number, Uint8Array>
-  /** After the commit that added them. */
+  /** Call it after the commit that added them. */
   add(events: readonly Sighting[]): void
 }
 

@@ -40,7 +40,7 @@ export interface PumpJob {
   /** What the stream starts with where it has no checkpoint. */
   readonly ordering: Ordering
   readonly readRequest?: ReadRequest
-  /** Asked after each page: false gives the place to work that is more urgent. */
+  /** Called after each page: false ends the pump in favour of more urgent work. */
   readonly mayGoOn: () => boolean
 }
 
@@ -49,7 +49,7 @@ export interface Session<Job = PumpJob> {
   readonly job: Job
   readonly deps: PumpDeps
   readonly policy: Policy
-  /** Where pages come from, each one in a span. */
+  /** Source of the pages; each fetch has a span. */
   readonly source: Source
   readonly checkpoint: () => Checkpoint
   readonly storeId: string
@@ -57,7 +57,7 @@ export interface Session<Job = PumpJob> {
   readonly now: () => number
   /** Rejects with `fence_lost` when another pump took the stream over. */
   confirm(): Promise<void>
-  /** Writes the next checkpoint with all that belongs to it. A refusal or no answer ends the pump. */
+  /** Commits the next checkpoint with its extras. Throws `fence_lost` when refused, and the Failures of a store. */
   commit(next: Checkpoint, extras?: CommitExtras): Promise<void>
 }
 
@@ -108,7 +108,7 @@ export function createSession<Job extends Omit<PumpJob, 'sink'>>(
   }
 }
 
-/** What each span of a pump tells of its stream. */
+/** The facts about its stream in each span of a pump. */
 export function spanFacts({ stream, priority }: Pick<PumpJob, 'stream' | 'priority'>): SpanFacts {
   return { zone: stream.zone, day: stream.day, sink: stream.sink, priority }
 }

@@ -12,19 +12,17 @@ import { tellRepeatedIds } from './tell.ts'
 
 const nothing: Delivery = { refusals: [], committed: [], bytes: 0 }
 
-/** Where a pump has got to. */
+/** The state of a pump before its next page. */
 export interface PageTurn {
   readonly scan: Scan
   readonly ahead: PageAhead | undefined
-  /**
-   * The sink has taken a page of this pump. One that hangs would hold the page ahead for as long as the page before it.
-   */
+  /** The sink has taken a page of this pump. Before that nothing is fetched ahead: a sink that hangs would hold it. */
   readonly sinkMoves: boolean
 }
 
 /**
- * One page: fetch, drop what was seen, deliver the rest, commit. Returns the page that is being fetched ahead, if the
- * scan goes on; the checkpoint has moved by then, and only then.
+ * Ships one page: fetch, drop what was seen, deliver, commit. Resolves after the commit, with the page that is being
+ * fetched ahead if the scan goes on.
  */
 export async function shipPage(
   session: Session,
@@ -96,7 +94,7 @@ function requestFor({ job }: Session, scan: Scan) {
   }
 }
 
-/** A delivery that got through in part fails its span all the same. */
+/** A partial delivery is returned, but fails its span. */
 async function deliver(
   { deps, job }: Session,
   to: OpenStream,
@@ -117,7 +115,7 @@ async function deliver(
   }
 }
 
-/** By the API's clock, whose offset is known best after the answer. */
+/** The start by the API's clock, whose offset is known best after the answer. */
 function beganAt({ deps, job }: Session, requestedAt: number): number {
   return requestedAt + deps.apiClock.offsetOf(job.zone.account)
 }

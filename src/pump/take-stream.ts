@@ -1,10 +1,10 @@
 import { newCheckpoint } from '../domain/scan/progress.ts'
 import { createSession, type PumpDeps, type PumpJob, type Session } from './session.ts'
 
-/** What holding a stream needs of a job; the sink is opened apart. */
+/** What taking a stream needs of a job; the sink is opened separately. */
 export type TakeJob = Omit<PumpJob, 'sink'>
 
-/** A stream under its fence, until it is disposed of. */
+/** A stream whose fence is held until it is disposed of. */
 export type TakenStream<Job = PumpJob> = Session<Job> & AsyncDisposable
 
 /**
@@ -18,7 +18,7 @@ export async function takeStream<Job extends TakeJob>(job: Job, deps: PumpDeps):
   return {
     ...createSession(job, deps, { fence, storeId, checkpoint }),
     async [Symbol.asyncDispose]() {
-      // A lost release costs the next pump a wait; it must not hide why this one ended.
+      // A failed release makes the next pump wait; it must not hide the error that ended this one.
       await ledger.release(job.stream, fence).catch(() => undefined)
     },
   }

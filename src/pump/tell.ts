@@ -4,7 +4,7 @@ import type { Stream } from '../domain/stream.ts'
 import type { ScanStep } from '../domain/scan/scan.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
 
-/** Tells what a committed page changed about its stream. */
+/** Emits internal events for what a committed page changed in its stream. */
 export function tellChanges(
   telemetry: Telemetry,
   before: Checkpoint,
@@ -37,7 +37,7 @@ export function tellChanges(
   }
 }
 
-/** The same id with another time is another event; that is worth one line. Seen within a page only. */
+/** Emits one internal event when a page has an id twice with different times: those are different events. */
 export function tellRepeatedIds(telemetry: Telemetry, stream: Stream, events: readonly Event[]): void {
   const times = new Map<string, string | undefined>()
   for (const { id, time } of events) {

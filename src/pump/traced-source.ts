@@ -3,7 +3,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { PageRequest, Source } from '../ports/source.ts'
 import type { Tracer } from '../ports/tracer.ts'
 
-/** A source whose every page is a span. A page that is fetched ahead tells for how long nobody wanted it. */
+/** A source that makes a span for each page. A page that is fetched ahead adds how long it waited to be taken. */
 export function tracedSource(
   facts: SpanFacts,
   { source, clock, tracer }: { readonly source: Source; readonly clock: Clock; readonly tracer: Tracer },

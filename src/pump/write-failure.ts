@@ -6,7 +6,7 @@ import { dropFullScan, dropScans } from '../domain/scan/progress.ts'
 import type { PumpDeps, Session } from './session.ts'
 import { takeStream, type TakeJob } from './take-stream.ts'
 
-/** Failures of the store and of the pump's own life cannot be committed, or must not be. A bug is no failure. */
+/** True for a Failure that a pump can commit: none of the store, none of kind `cancelled`. Other errors are bugs. */
 export function canBeWrittenDown(error: unknown): error is Failure {
   return (
     isFailure(error) &&
@@ -16,7 +16,7 @@ export function canBeWrittenDown(error: unknown): error is Failure {
   )
 }
 
-/** Writes into the checkpoint why a pump failed and when the stream may be tried again; tells of it. */
+/** Commits why a pump failed and when the next one may retry, and emits `StreamFailed`. */
 export async function writeFailure(session: Session<TakeJob>, failure: Failure): Promise<Failure> {
   const { job, deps } = session
   const before = session.checkpoint()
@@ -36,15 +36,15 @@ export async function writeFailure(session: Session<TakeJob>, failure: Failure):
   return failure
 }
 
-/** Writes down a failure that no pump lived to write down, so that the stream backs off. Throws the Failures of a store. */
+/** Commits a failure for a pump whose process died, so that the stream backs off. Throws the Failures of a store. */
 export async function failStream(job: TakeJob, deps: PumpDeps, failure: Failure): Promise<Failure> {
   await using session = await takeStream(job, deps)
   return await writeFailure(session, failure)
 }
 
 /**
- * A scan cannot get past a page that is too large, nor past a cursor that keeps expiring: it begins anew. A failed
- * request backs off alone: the live stream, its lag and its readiness know nothing of it.
+ * A scan cannot get past a page that is too large, nor past a cursor that keeps expiring: it restarts. The trouble of a
+ * read request is stored separately: it does not affect the live stream, its lag or its readiness.
  */
 function withTrouble(
   { job: { priority, readRequest } }: Session<TakeJob>,

@@ -10,7 +10,7 @@ import {
 } from '../maintenance/backfill/backfill-progress.ts'
 import { errorStatus, iso } from './error-status.ts'
 
-/** What `status` and `backfill list` say of backfills. */
+/** What `status` and `backfill list` show of backfills. */
 export function backfillStatuses(
   backfills: readonly Backfill[],
   checkpoints: readonly Checkpoint[],

@@ -1,7 +1,7 @@
 import type { Trouble } from '../domain/checkpoint.ts'
 import type { ErrorStatus } from '../domain/plan/status.ts'
 
-/** Why a stream does not move, as `status` tells it. */
+/** Why a stream makes no progress, as `status` shows it. */
 export function errorStatus({ code, message, count, sinceMs, retryAtMs }: Trouble): ErrorStatus {
   return { code, message, failures: count, since: iso(sinceMs), retryAt: iso(retryAtMs) }
 }

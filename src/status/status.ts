@@ -12,7 +12,7 @@ import { observe, type ObserveDeps } from './observe.ts'
 export async function statusOf(
   deps: ObserveDeps & {
     readonly clock: { now(): number }
-    /** Who ships on this store now. */
+    /** The processes that ship from this store now. */
     readonly workers: () => Promise<readonly WorkerStatus[]>
   },
 ): Promise<Status> {
