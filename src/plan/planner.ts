@@ -32,7 +32,7 @@ const rememberEveryMs = 60_000
 /** A route that was planned this recently counts as planned without a break. */
 const leftAloneMs = 600_000
 
-/** Names what is due, and remembers which routes are planned. */
+/** Lists what is due, and stores which routes are planned. */
 export class Planner {
   readonly #deps: PlannerDeps
   #rememberedAtMs = -Infinity
@@ -57,11 +57,11 @@ export class Planner {
   }
 
   /**
-   * Tells the store which routes are planned, and records the days that went by unread as gaps. Only the process that
-   * runs the schedule calls it, before each plan.
+   * Stores which routes are planned, and records the days that passed unread as gaps. Only the process that runs the
+   * schedule calls it, before each plan.
    *
-   * Only routes of accounts whose API has told its time: the first planned day is kept for good, and a wrong clock would
-   * hide days for good.
+   * Only routes of accounts with a confirmed API time: the first planned day is never changed, so a wrong clock would
+   * hide days forever.
    */
   async remember(): Promise<void> {
     const { store, clock, apiClock } = this.#deps
@@ -122,7 +122,7 @@ export class Planner {
     }
   }
 
-  /** After a restart the store tells how late it is at least. */
+  /** After a restart the latest commit in the store is a lower bound of the API's time. */
   #setClocks(checkpoints: readonly Checkpoint[], zones: readonly Zone[]): void {
     const { apiClock } = this.#deps
     const accounts = new Map(zones.map(({ id, account }) => [id, account]))
