@@ -36,6 +36,9 @@ export const killed = [
 /** `npm run test:long` stops and freezes at every step too. */
 export const isLong = process.env['SHIELDLOG_TEST_CRASH'] === 'all'
 
+/** A bound against a hang: one test starts dozens of processes. */
+export const timeout = isLong ? 3_600_000 : 600_000
+
 export const stopped = isLong
   ? killed
   : ['before:fetch:2', 'amid:write:1', 'amid:post:1', 'after:deliver@siem:1', 'before:commit:2']

@@ -2,11 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { waitFor } from '../setup/wait-for.ts'
 import { redisServerAvailable } from '../setup/redis.ts'
 import type { TestProcess } from '../setup/processes.ts'
-import { drained, endAt, isLong, killed, nextRound, stopped } from './crash-matrix.ts'
+import { drained, endAt, isLong, killed, nextRound, stopped, timeout } from './crash-matrix.ts'
 import { thaw } from './thaw.ts'
 import { redisWorld } from './crash-world.ts'
-
-const timeout = 600_000
 
 /** Where a process that was taken for dead may still do harm when it comes back. */
 const harmful = [

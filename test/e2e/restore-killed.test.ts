@@ -2,11 +2,12 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
+import { inStore } from '../commands/backfilling.ts'
 import { executeWith } from '../commands/workshop.ts'
 import { startNode } from '../setup/processes.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { compareFiles, exactly, partsBelow } from './shipped.ts'
-import { endOf, readableDays, workplace } from './workplace.ts'
+import { endOf, readableDays, workplace, type Workplace } from './workplace.ts'
 
 const [, yesterday] = readableDays()
 
@@ -25,6 +26,26 @@ function close(path: string): void {
   database.close()
 }
 
+const audit = ['audit', '--zone', '101', '--day', yesterday, '--deep', '--repair']
+
+/** A day that was shipped into files that are gone, whose repair is killed then. */
+async function killedRepair(moment: string, state: string): Promise<Workplace> {
+  const place = await workplace({ zones: [101], days: { [yesterday]: 120 }, pageSize: 20 })
+  place.configure({ zones: [101], log: { level: 'error', format: 'json' } })
+  expect((await executeWith(place.configFile, ['run', '--once'])).code).toBe(0)
+  if (state === 'complete') close(place.database)
+  for (const part of partsBelow(place.events)) rmSync(join(place.events, part))
+  const file = `${projectFolder}test/entry/command.ts`
+  const args = [file, '--kill', moment, '--', ...audit, '-c', place.configFile]
+  const killed = await endOf(startNode(args, { cwd: place.folder }))
+  expect(killed.signal, killed.stderr).toBe('SIGKILL')
+  // What the command held would be its own for 20 s more.
+  const database = new DatabaseSync(place.database)
+  database.exec('DELETE FROM holder')
+  database.close()
+  return place
+}
+
 test.for([
   ['before:datasync:2', 'settling'],
   ['after:datasync:2', 'settling'],
@@ -32,23 +53,32 @@ test.for([
   ['after:datasync:3', 'complete'],
 ])(
   'a repair of files that is killed at %s has written each line at most once, of a day that is %s',
-  async ([moment = '', state]) => {
-    const place = await workplace({ zones: [101], days: { [yesterday]: 120 }, pageSize: 20 })
-    place.configure({ zones: [101], log: { level: 'error', format: 'json' } })
-    expect((await executeWith(place.configFile, ['run', '--once'])).code).toBe(0)
-    if (state === 'complete') close(place.database)
-    for (const part of partsBelow(place.events)) rmSync(join(place.events, part))
-    const audit = ['audit', '--zone', '101', '--day', yesterday, '--deep', '--repair']
-    const file = `${projectFolder}test/entry/command.ts`
-    const args = [file, '--kill', moment, '--', ...audit, '-c', place.configFile]
-    const killed = await endOf(startNode(args, { cwd: place.folder }))
-    expect(killed.signal, killed.stderr).toBe('SIGKILL')
-    // What the command held would be its own for 20 s more.
-    const database = new DatabaseSync(place.database)
-    database.exec('DELETE FROM holder')
-    database.close()
+  async ([moment = '', state = '']) => {
+    const place = await killedRepair(moment, state)
     const repaired = await executeWith(place.configFile, audit)
     expect(repaired.code, repaired.stdout).toBe(0)
+    expect(compareFiles(place.events, place.simulator, [101], [yesterday])).toEqual(exactly(120))
+  },
+)
+
+test.for([
+  ['run', ['run', '--once']],
+  ['audit', audit],
+  ['backfill', ['backfill', '--from', yesterday, '--to', yesterday]],
+] as const)(
+  'a repair of a complete day that is killed before the scan that delivers is ended by %s',
+  async ([, command]) => {
+    // The audit has read six pages; this one is the first of the scan that delivers.
+    const place = await killedRepair('after:fetch:7', 'complete')
+    // The events count as not delivered, and nothing has delivered them.
+    const checkpoint = await inStore(place, (store) =>
+      store.ledger.read({ zone: 101, day: yesterday, sink: 'archive' }),
+    )
+    expect(checkpoint).toMatchObject({ repairs: 1, committed: [], ended: { as: 'complete' } })
+    expect(checkpoint?.counters.delivered).toBe(0)
+    expect(partsBelow(place.events)).toEqual([])
+    const ended = await executeWith(place.configFile, command)
+    expect(ended.code, ended.stderr).toBe(0)
     expect(compareFiles(place.events, place.simulator, [101], [yesterday])).toEqual(exactly(120))
   },
 )
