@@ -3,9 +3,9 @@ import { createSeenWindow } from '../pump/seen-window.ts'
 import type { Session } from '../pump/session.ts'
 
 /**
- * The checkpoint of a day long past is gone, and with it what its committed lengths and its ledger said; its dead letters
- * are not. A new one takes the dead letters into the ledger, and what stands in files by being opened. One that is over has
- * ended: nobody reads it.
+ * Commits a new checkpoint for a past day whose checkpoint was pruned, with its committed lengths and ledger; its dead
+ * letters were kept. The new one has the dead letters in its ledger; opening the sink adds what the files hold. With
+ * `isOver` the stream is ended, so that no pump scans it.
  */
 export async function beginAnew(session: Session, { isOver }: { readonly isOver: boolean }): Promise<void> {
   const fresh = session.checkpoint()

@@ -4,8 +4,8 @@ import type { Clock } from '../ports/clock.ts'
 const retryMs = 250
 
 /**
- * Does again what another process keeps from being done: it has the stream, or took it over in between. A pump lets go
- * of a stream when its time slice ends, a command that died holds it for 20 s.
+ * Retries work that failed because another process holds the stream, or took it over in between. A pump releases a
+ * stream when its time slice ends; a command that died holds it for 20 s.
  */
 export async function patiently<Result>(
   work: () => Promise<Result>,

@@ -13,23 +13,23 @@ export interface ServeDeps {
   readonly clock: Clock
   /** One pump of one page towards the request. */
   pump(signal: AbortSignal): Promise<Failure | undefined>
-  /** By the clock that back-offs are told by. */
+  /** By the clock of the failures' `retryAt`. */
   now(): number
 }
 
-/** What became of a request, and what the stream gained meanwhile. */
+/** The answer to a request, and what the stream gained meanwhile. */
 export interface Served extends RequestAnswer {
   readonly delivered: number
   readonly deadLetters: number
 }
 
-/** Between two pages, so that a running process gets at the stream. */
+/** Pause between two pages, so that a running process can take the stream. */
 const betweenMs = 20
 
 /**
- * Pumps a stream until a read request has its answer: a scan delivers exactly the events that are unseen, page by page
- * with a fence for each, so that a running process gets at the stream in between. Throws a Failure when the stream stays
- * held by others, or fails for good.
+ * Pumps a stream until a read request has its answer: a scan delivers exactly the events that are unseen, with a fence
+ * for each page, so that a running process can take the stream in between. Throws a Failure when other processes keep
+ * holding the stream, or when it cannot be read.
  */
 export async function serveRequest(
   stream: Stream,

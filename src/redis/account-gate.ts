@@ -15,9 +15,9 @@ export interface SharedGateOptions {
 
 export interface SharedGateDeps {
   readonly clock: Clock
-  /** Stays open. */
+  /** The gate does not close it. */
   readonly client: RedisClient
-  /** The gate of this process alone: takes over while Redis is away, and keeps the pauses that this process knows. */
+  /** The gate of this process alone: used while Redis is away; keeps the pauses that this process knows. */
   readonly local: AccountGate
 }
 
@@ -26,21 +26,21 @@ type Answer = readonly [(typeof answers)[number], number]
 
 const longestWaitMs = 2_000
 const longestLineMs = 60_000
-/** Live streams that nobody names again for so long are forgotten: a scheduler that died holds no backfill back. */
+/** Live streams expire after this time unless set again: a dead scheduler does not delay backfills. */
 const expectedForMs = 15_000
-/** A pause is seen by every process after this time at the latest. */
+/** Every process sees a pause within this time. */
 const freshMs = 100
 const patienceMs = 250
 const expectPatienceMs = 3_000
-/** A backfill that cannot know what comes before it waits: what it read could not be committed either. */
+/** While Redis is away a backfill waits: what it read could not be committed either. */
 const unknown: Answer = ['behind', 0]
-/** After Redis failed to answer it is left alone for so long. */
+/** After Redis failed to answer, no request goes to it for this long. */
 const awayMs = 1_000
 const mostTurns = 100
 
 /**
  * The gate of an account for all processes on one Redis: a pause stops all of them at once, the rate is one budget, and
- * live comes before backfill whichever processes work on them. While Redis is away each process goes by its own gate: the
+ * live comes before backfill whichever processes work on them. While Redis is away each process uses its own gate: the
  * rate then holds for each alone, and backfills wait.
  */
 export function createSharedAccountGate(options: SharedGateOptions, deps: SharedGateDeps): AccountGate {
@@ -76,7 +76,7 @@ class SharedAccountGate implements AccountGate {
 
   async enter(signal: AbortSignal, priority: Priority, stream?: string): Promise<void> {
     await this.#enter(signal, priority)
-    // The request need not wait for this.
+    // The request does not wait for this.
     if (priority === 'live' && stream !== undefined)
       void this.#run(() => this.#deps.client.zrem(this.#keys.live, stream))
   }
@@ -117,11 +117,11 @@ class SharedAccountGate implements AccountGate {
 
   async #expect(which: 'these' | 'also', streams: readonly (string | number)[]): Promise<void> {
     const told = this.#scripts.expect([this.#keys.live], [expectedForMs, which, ...streams])
-    // No request waits for this. Where it is lost, the next plan tells it.
+    // No request waits for this. If it is lost, the next plan sends it again.
     await within(expectPatienceMs, told, this.#deps.clock).catch(() => undefined)
   }
 
-  /** True where the request may be sent now; false where it has to ask again. */
+  /** True when the request may be sent now; false when it has to ask again. */
   async #followed([what, ms]: Answer, deadlineMs: number, signal: AbortSignal): Promise<boolean> {
     const { clock } = this.#deps
     const nowMs = clock.monotonic()
@@ -130,19 +130,19 @@ class SharedAccountGate implements AccountGate {
     if (what === 'paused' && nowMs + ms > deadlineMs) throw this.#throttled('the API asked for a pause', ms)
     if (what === 'pass' && ms === 0) return true
     await clock.sleep(what === 'behind' ? freshMs : Math.max(1, ms), signal)
-    // A pause may have come while the place was waited for; the place is then lost.
+    // A pause may have begun during the wait; the place in the rate is then lost.
     return what === 'pass' && !(await this.#isPaused())
   }
 
   async #ask(priority: Priority, deadlineMs: number): Promise<Answer | undefined> {
     const { clock, local } = this.#deps
-    // A pause that this process knows holds also where Redis has lost it.
+    // A pause that this process knows also holds where Redis has lost it.
     const knownMs = (local.throttledUntilMs ?? 0) - clock.now()
     if (knownMs > 0) return ['paused', knownMs]
     const longestMs = Math.max(0, deadlineMs - clock.monotonic())
     if (priority === 'backfill' || this.#everyMs > 0)
       return this.#askToEnter(priority, this.#everyMs, longestMs)
-    // Without a rate the answer is the same for all live requests, so it is asked for now and then only.
+    // Without a rate the answer is the same for all live requests, so they share it for a short time.
     if (this.#fresh === undefined || this.#fresh.untilMs <= clock.monotonic())
       this.#fresh = {
         answer: this.#askToEnter('live', 0, longestMs),
@@ -177,7 +177,7 @@ class SharedAccountGate implements AccountGate {
       const answer = await within(patienceMs, command(), clock)
       if (answer !== 'late') return answer.value
     } catch {
-      // What is wrong with Redis is told by the store, whose work cannot go on without it.
+      // The store reports errors of Redis, since its work cannot continue without it.
     }
     this.#awayUntilMs = clock.monotonic() + awayMs
     return undefined

@@ -1,7 +1,7 @@
 import { Cluster, Redis, type ClusterOptions, type DNSLookupFunction, type RedisOptions } from 'ioredis'
 import type { Secret } from '../domain/text/secret.ts'
 
-/** Where a Redis is and how it is entered. */
+/** Address and credentials of a Redis. */
 export interface RedisServers {
   readonly topology: 'single' | 'sentinel' | 'cluster'
   /** The server itself, the sentinels, or some nodes of the cluster. */
@@ -23,19 +23,19 @@ export type RedisClient = Redis | Cluster
 
 export interface ConnectionUse {
   /**
-   * `prompt`: a command fails within seconds while Redis is away. `patient`: it waits until Redis is back, as the
-   * consumers of a queue want it. `strict`: it is sent at once or not at all, and once only; the caller waits until the
-   * client is ready and decides what is sent again.
+   * `prompt`: a command fails within seconds while Redis is away. `patient`: it waits until Redis is back, as consumers
+   * of a queue need. `strict`: it is sent at once or not at all, and once only; the caller waits until the client is
+   * ready and decides what is sent again.
    */
   readonly manner: 'prompt' | 'patient' | 'strict'
-  /** What CLIENT LIST shows. */
+  /** Name in CLIENT LIST. */
   readonly name: string
 }
 
 const connectTimeoutMs = 5_000
-/** Also for a server that keeps its connections and answers nothing. */
+/** Also for a server that keeps its connections and does not answer. */
 const commandTimeoutMs = 5_000
-/** The same for those who may send a command twice within one call. */
+/** The same for callers that may send a command twice within one call. */
 const strictTimeoutMs = 3_000
 const longestRetryMs = 2_000
 
@@ -46,14 +46,14 @@ const manners = {
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false,
     commandTimeout: strictTimeoutMs,
-    // A connection whose other end vanished says nothing; another one may find it.
+    // A connection whose other end vanished reports no error: close it, and connect again.
     socketTimeout: strictTimeoutMs + 1_000,
   },
 } satisfies Record<ConnectionUse['manner'], RedisOptions>
 
 /**
- * Connects, and again whenever the connection is lost. Says nothing by itself: `onError` hears of every failed try and
- * of a connection that broke; commands reject with what ioredis throws.
+ * Connects, and reconnects whenever the connection is lost. Logs nothing: `onError` gets the error of every failed try
+ * and of a connection that broke; commands reject with what ioredis throws.
  */
 export function connectRedis(
   servers: RedisServers,
@@ -65,7 +65,7 @@ export function connectRedis(
   return client
 }
 
-/** Calls the listener whenever the client, or a node of its cluster, is there, or there again. */
+/** Calls the listener whenever the client, or a node of its cluster, has connected or reconnected. */
 export function onConnected(client: RedisClient, listener: () => void): void {
   client.on('ready', listener)
   if (client instanceof Cluster) client.on('+node', listener)
@@ -79,7 +79,7 @@ function connectOne(servers: RedisServers, use: ConnectionUse): Redis {
     ...options,
     sentinels: nodes.map(({ host, port }) => ({ host, port })),
     ...(primary === undefined ? {} : { name: primary }),
-    // One that has no password takes it for a mistake and goes on.
+    // A sentinel without a password answers with an error that the client ignores.
     ...(servers.password === undefined ? {} : { sentinelPassword: servers.password.reveal() }),
     ...(tls === undefined ? {} : { enableTLSForSentinelMode: true, sentinelTLS: pemOf(tls) }),
     sentinelRetryStrategy: retryInMs,
@@ -92,7 +92,7 @@ function connectCluster(servers: RedisServers, use: ConnectionUse): Cluster {
     clusterRetryStrategy: retryInMs,
     enableOfflineQueue: use.manner !== 'strict',
     redisOptions: commonOptions(servers, use),
-    // Names of a certificate are those of the nodes, so they are not resolved first.
+    // A certificate holds host names of the nodes, so they are not resolved first.
     ...(servers.tls === undefined ? {} : { dnsLookup }),
   } satisfies ClusterOptions
   return new Cluster(
@@ -105,7 +105,7 @@ function commonOptions({ username, password, tls }: RedisServers, { manner, name
   return {
     connectionName: name,
     connectTimeout: connectTimeoutMs,
-    // Its user may have no right to more commands than are needed.
+    // The user of the connection may have no right to commands that are not needed.
     disableClientInfo: true,
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password: password.reveal() }),
@@ -116,7 +116,7 @@ function commonOptions({ username, password, tls }: RedisServers, { manner, name
   } satisfies RedisOptions
 }
 
-/** By name: the key of a certificate is not among the parts that a spread copies. */
+/** Member by member: a spread does not copy the key of a certificate. */
 function pemOf({ ca, cert, key }: NonNullable<RedisServers['tls']>) {
   return {
     ...(ca === undefined ? {} : { ca }),
@@ -127,7 +127,7 @@ function pemOf({ ca, cert, key }: NonNullable<RedisServers['tls']>) {
 
 const dnsLookup: DNSLookupFunction = (host, done) => done(null, host)
 
-/** Doubling from 50 ms; the random part keeps many workers from coming back at the same instant. */
+/** Doubling from 50 ms; the random part keeps many workers from reconnecting at the same instant. */
 function retryInMs(times: number): number {
   return Math.min(longestRetryMs, 50 * 2 ** Math.min(times - 1, 10)) * (0.5 + Math.random() / 2)
 }

@@ -1,12 +1,12 @@
 -- Asks for a place in an account's rate, unless the account is paused. Places are spaced evenly over all processes. A
--- backfill lets live streams that are due begin first, and takes no place ahead.
--- Input:  KEYS[1] the account's pause (its time to live is what is left of it)
---         KEYS[2] hash of the account's rate: free (next free place), line (next one nobody was sent away to), in ms
+-- backfill lets due live streams begin first, and reserves no place in advance.
+-- Input:  KEYS[1] the account's pause (its time to live is the rest of the pause)
+--         KEYS[2] hash of the account's rate, in ms: free (next free place), line (next place for a refused request)
 --         KEYS[3] sorted set of live streams that are to begin: stream -> when it is due (ms)
---         ARGV[1] ms between two places (0: no rate), ARGV[2] longest wait, ARGV[3] how far ahead places are given to
---         those sent away, ARGV[4] "live" or "backfill"
+--         ARGV[1] ms between two places (0: no rate), ARGV[2] longest wait, ARGV[3] how far ahead refused requests
+--         get places, ARGV[4] "live" or "backfill"
 -- Output: { 'behind', '0' } live streams come first | { 'paused', ms left } | { 'pass', ms to wait for the place }
---         | { 'later', ms until it is worth asking again } | { 'full', ms until a place may be free }
+--         | { 'later', ms until asking again may succeed } | { 'full', ms until a place may be free }
 local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
 local is_backfill = ARGV[4] == 'backfill'
@@ -20,7 +20,7 @@ if every == 0 then return { 'pass', '0' } end
 local rate = redis.call('HMGET', KEYS[2], 'free', 'line')
 local place = math.max(now, tonumber(rate[1]) or 0)
 local wait = place - now
--- The server's clock was set back: what was given away lies too far ahead to be meant.
+-- The server's clock was set back: places this far ahead are void.
 if wait > tonumber(ARGV[2]) + tonumber(ARGV[3]) then place = now; wait = 0 end
 local answer
 if wait > tonumber(ARGV[2]) then

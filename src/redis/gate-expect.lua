@@ -1,6 +1,6 @@
--- Names live streams of an account that are to begin.
+-- Sets or adds live streams of an account that are to begin.
 -- Input:  KEYS[1] sorted set of live streams that are to begin: stream -> when it is due (ms)
---         ARGV[1] ms after which they are forgotten, ARGV[2] "these": those named before are replaced; "also": they stay;
+--         ARGV[1] ms after which the set expires, ARGV[2] "these": replaces the set; "also": adds to it;
 --         then for each: stream, ms until it is due
 -- Output: how many there are
 local time = redis.call('TIME')

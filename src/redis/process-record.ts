@@ -7,11 +7,11 @@ import { loadScript, type Script } from './script.ts'
 
 export type Role = WorkerStatus['role']
 
-/** The API's clock as this process knows it, for processes that ask the API nothing. */
+/** The API's clock as this process knows it, for processes that send the API no requests. */
 export interface SharedClocks {
-  /** The API's time now, of each account that has told it to this process. */
+  /** The API's present time, for each account whose time this process knows. */
   readonly told: () => ReadonlyMap<string, number>
-  /** Called with how far the API's clock of an account is ahead of this host's. */
+  /** Called with the offset of an account's API clock to this host's clock. */
   readonly learn: (account: string, offsetMs: number) => void
 }
 
@@ -26,14 +26,14 @@ interface Said {
 
 export interface ProcessRecordOptions {
   readonly keyPrefix: string
-  /** The holder's: what keeps the process known keeps its streams its own. */
+  /** The holder's id: the record also keeps the holder's streams. */
   readonly id: string
   readonly role: Role
 }
 
 const forgottenAfterMs = 20_000
 
-/** The one record of a process in Redis: that it lives, which role it has, and what it knows of the API's clock. */
+/** The record of a process in Redis: that it is alive, its role, and what it knows of the API's clock. */
 export class ProcessRecord {
   readonly #options: ProcessRecordOptions
   readonly #clock: Clock
@@ -49,19 +49,19 @@ export class ProcessRecord {
     this.#startedAtMs = clock.now()
   }
 
-  /** To be called every 5 s. Rejects while Redis is away. */
+  /** Call it every 5 s. Rejects while Redis is away. */
   async tell(clocks: SharedClocks): Promise<void> {
-    // Only an answer tells the server's time, and with it how far the API is ahead of that.
+    // The first answer gives the server's time, which the offsets are relative to.
     if (this.#redisAheadMs === undefined) await this.#write(this.#saying(clocks))
     const processes = await this.#write(this.#saying(clocks))
-    // Who asks the API itself knows better.
+    // A process that sends requests to the API knows its time better.
     if (this.#options.role !== 'scheduler') return
     for (const { said } of processes)
       for (const [account, aheadMs] of Object.entries(said.aheadMs))
         clocks.learn(account, aheadMs + (this.#redisAheadMs ?? 0))
   }
 
-  /** Tells that the process has ended. */
+  /** Removes the record when the process ends. */
   async remove(): Promise<void> {
     await this.#write('')
   }
@@ -91,7 +91,7 @@ export interface RecordDeps {
   readonly clock: Clock
 }
 
-/** The processes that were heard from lately, for `status`; asks without being one of them. Throws while Redis is away. */
+/** The processes with a recent record, for `status`; writes no record itself. Throws while Redis is away. */
 export async function livingProcesses(
   keyPrefix: string,
   { client, clock }: RecordDeps,

@@ -4,7 +4,7 @@ import type { Clock } from '../ports/clock.ts'
 
 const patienceMs = 3_000
 
-/** What Redis answers, or Failure `store_unavailable` soon: some clients keep a command for as long as it is away. */
+/** The answer of Redis, or Failure `store_unavailable` after 3 s: some clients keep a command while Redis is away. */
 export async function promptly<T>(asked: Promise<T>, clock: Clock): Promise<T> {
   const answer = await within(patienceMs, asked, clock)
   if (answer !== 'late') return answer.value

@@ -10,7 +10,7 @@ const commands = 'give its user the commands and keys that the README lists'
 const cluster = 'name its nodes under state.redis.cluster'
 const certificate = 'check state.redis.tls.caFile, and that the certificate bears the name of the server'
 
-/** What to do about the error that an answer begins with. */
+/** How to fix the error whose message begins with this word. */
 const byWord: Readonly<Record<string, Answer>> = {
   OOM: { kind: 'stop', remedy: 'raise its maxmemory: it takes no writes until then' },
   MISCONF: {
@@ -52,24 +52,24 @@ const byText: readonly (readonly [RegExp, Answer])[] = [
 /** Codes of Node and OpenSSL for certificates that are not trusted or do not fit. */
 const certificateCode = /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_OSSL/
 
-/** What a call to the client threw, as a Failure. Any other value is a Failure already, or a bug. */
+/** Converts what a call to the client threw to a Failure. Any other value is a Failure already, or a bug. */
 export function redisFailure(error: unknown, name: string): unknown {
   if (error instanceof Failure || !(error instanceof Error)) return error
-  // Lua itself complains: a bug, never an operator's error.
+  // An error of the Lua code itself is a bug, not an operator's error.
   if (/(?:^ERR |: )user_script:\d+:/.test(error.message)) return error
   const { kind, remedy } = answerTo(error) ?? { kind: 'retry', remedy: 'it is tried again' }
   const code = kind === 'stop' ? 'store_refuses' : 'store_unavailable'
-  // No cause: the client hangs the command and its arguments, credentials included, on its errors.
+  // No cause: the client attaches the command and its arguments, credentials included, to its errors.
   return new Failure(kind, code, `the store (${name}) failed: ${textOf(error)}: ${remedy}`)
 }
 
-/** The same for what may come from anywhere: what is not known for an error of Redis comes back as it is. */
+/** The same for errors of any origin: returns an error unchanged if Redis did not cause it. */
 export function redisFailureIn(error: unknown, name: string): unknown {
   const isKnown = error instanceof Error && (answerTo(error) !== undefined || isAbsence(error))
   return isKnown ? redisFailure(error, name) : error
 }
 
-/** Codes and texts of Node and the client for a connection that is not there. */
+/** Codes and texts of Node and the client for a missing connection. */
 const absence =
   /^(?:connect |read |write |getaddrinfo )?(?:ECONN|E(?:HOST|NET)UNREACH|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)|^(?:Command timed out|Socket timeout|All sentinels are unreachable|Failed to refresh slots cache|Cluster is disconnect|Node is disconnected|No master node)/
 
@@ -99,13 +99,13 @@ function causeInScript({ message }: Pick<Error, 'message'>): string | undefined 
 
 function textOf(error: Error): string {
   if ('lastNodeError' in error && error.lastNodeError instanceof Error) return textOf(error.lastNodeError)
-  // Where a name stands for several addresses, Node's error for all of them has no message of its own.
+  // Where a name has several addresses, Node's error for all of them has no message of its own.
   if (error instanceof AggregateError) return [...new Set(error.errors.map(messageOf))].join(', ')
-  // A server that does not know a command repeats what it was given, a password among it.
+  // A server that does not know a command repeats its arguments, which may include a password.
   return error.message.replace(/, with args beginning with:.*/s, '')
 }
 
-/** True when the connection or its server went away: the answer is unknown, and asking again may work. */
+/** True when the connection or its server went away: the answer is unknown, and a retry may succeed. */
 export function isLost(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (/^(READONLY|LOADING|CLUSTERDOWN|MASTERDOWN|TRYAGAIN) /.test(error.message)) return true
@@ -114,7 +114,7 @@ export function isLost(error: unknown): boolean {
   )
 }
 
-/** True where asking again, by a connection of its own even, would get the same refusal. */
+/** True where a retry, even on a new connection, would get the same refusal. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof Error && answerTo(error)?.kind === 'stop'
 }

@@ -7,14 +7,14 @@ export type Script = (keys: readonly string[], args: readonly ScriptArgument[]) 
 
 type Command = (count: number, ...rest: readonly ScriptArgument[]) => Promise<unknown>
 
-/** A Lua script beside the caller's file. */
+/** Loads a Lua script by its URL as a function. */
 export function loadScript(client: RedisClient, location: URL): Script {
   const name = basename(location.pathname, '.lua')
   defineScript(client, name, readFileSync(location, 'utf8'))
   return (keys, args) => callScript(client, name, keys, args)
 }
 
-/** Makes the script a command of the client, which sends its text once a connection and its hash from then on. */
+/** Makes the script a command of the client, which sends its text once per connection and then its hash. */
 export function defineScript(client: RedisClient, name: string, lua: string): void {
   if (!(name in client)) client.defineCommand(name, { lua })
 }

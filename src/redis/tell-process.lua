@@ -1,9 +1,9 @@
--- Tells that a process lives, with all that others want to know of it, and forgets those that were silent for long.
--- Input:  KEYS[1] hash: process -> what it says of itself (JSON)
---         KEYS[2] hash: process -> when it was last heard from (ms); what it pumps stays its own meanwhile
---         ARGV[1] process (empty: nobody, who only asks), ARGV[2] what it says (empty: it has ended)
---         ARGV[3] ms after which one is forgotten
--- Output: the server's time in ms, then process, text and last time of each, all as strings
+-- Records that a process is alive, with what other processes need to know of it, and removes silent ones.
+-- Input:  KEYS[1] hash: process -> its own record (JSON)
+--         KEYS[2] hash: process -> its latest heartbeat (ms); a holder keeps its streams by it
+--         ARGV[1] process (empty: only reads), ARGV[2] its record (empty: it has ended)
+--         ARGV[3] ms after which a silent process is removed
+-- Output: the server's time in ms, then process, record and latest heartbeat of each, all as strings
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if ARGV[1] ~= '' then

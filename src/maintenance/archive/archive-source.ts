@@ -5,7 +5,7 @@ import type { PartEnd } from '../../domain/part-report.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Source } from '../../ports/source.ts'
 
-/** Lines of a part in order; one that no event can be made of is undefined. */
+/** Lines of a part in order; a line that no event can be made of is undefined. */
 export interface ArchivedLines {
   readonly part: string
   /** Number of the first of them, from 1. */
@@ -19,7 +19,7 @@ export type ArchivedPiece = ArchivedLines | PartEnd
 export interface Unreadable {
   /** Lines that no event can be made of; a torn last line counts too. */
   lines: number
-  /** The first of them and damaged parts, for people; at most a few. */
+  /** The first of them and the damaged parts, for people; at most five. */
   where: string[]
   damagedParts: number
 }
@@ -29,8 +29,8 @@ const mostBytes = 4_194_304
 const mostNamed = 5
 
 /**
- * Reads a day's files of another sink page by page. Cursors are numbers of pages: they hold for this reading only. A page
- * that is asked for again is read again from the first line.
+ * Reads a day's files of another sink page by page. A cursor is a number of pages and valid for this reading only. A
+ * page that is requested again is read again from the first line.
  */
 export class ArchiveSource implements Source {
   readonly #read: () => AsyncIterable<ArchivedPiece>
@@ -87,7 +87,7 @@ export class ArchiveSource implements Source {
     while (this.#number < number) await this.#advance(signal)
   }
 
-  /** The page at hand; looks at the next one, since only that tells whether there is one. */
+  /** Returns the current page; reads the next one too, since only that shows whether there is one. */
   async #advance(signal: AbortSignal): Promise<readonly Event[]> {
     if (signal.aborted) throw cancelled(signal.reason)
     const page = this.#next?.done === false ? this.#next.value : []
@@ -102,7 +102,7 @@ function nothing(): Unreadable {
   return { lines: 0, damagedParts: 0, where: [] }
 }
 
-/** The events of a day in pages; what cannot be read is written down and passed over. */
+/** The events of a day in pages; lines that cannot be read are recorded and skipped. */
 export async function* pagesOf(
   pieces: AsyncIterable<ArchivedPiece>,
   unreadable: Unreadable,

@@ -27,20 +27,20 @@ export interface ArchivedJob {
   readonly progressed: (shipped: number, present: number) => void
 }
 
-/** What became of one stream. */
+/** The result for one stream. */
 export interface Archived extends Readonly<Unreadable> {
   readonly shipped: number
   /** Delivered to the sink before. */
   readonly present: number
   /** Of those shipped: refused by the sink, and dead letters now. */
   readonly refused: number
-  /** Why nothing was shipped; absent where that was tried. */
+  /** Why nothing was shipped; absent where events were. */
   readonly leftOut?: string
 }
 
 /**
- * Ships what a stream has not delivered of a day's files: the pump over another source, page by page with the fence for
- * each. Throws the Failures of the sink and the store; what was shipped until then is known.
+ * Ships the events of a day's files that a stream has not delivered: runs the pump over another source, with a fence
+ * for each page. Throws the Failures of the sink and the store; `progressed` has reported what was shipped until then.
  */
 export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: AbortSignal): Promise<Archived> {
   const { stream, zone, sink, progressed, request: id } = job
@@ -88,7 +88,7 @@ export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: Abo
   }
 }
 
-/** What a scan found in all, also where another command made it begin anew. */
+/** Sums what a scan found, also where another command made it restart. */
 function createTally() {
   let [shipped, last] = [0, 0]
   return {
@@ -100,7 +100,7 @@ function createTally() {
   }
 }
 
-/** From here on fingerprints of the stream stay until its scan has ended. */
+/** From here on the stream's fingerprints are kept until its scan has ended. */
 async function begin(session: Session, request: string): Promise<'begun' | 'index dropped'> {
   const { checkpoint, commit, now } = session
   if (checkpoint().commit === 0) await beginAnew(session, { isOver: !(await isPolled(session)) })
@@ -110,7 +110,7 @@ async function begin(session: Session, request: string): Promise<'begun' | 'inde
   return 'index dropped'
 }
 
-/** Whether polls will come to the day, which then belongs to them. A day that nobody polls must not wait for a scan. */
+/** Whether polls read the day. If not, its new stream ends at once instead of waiting for a scan. */
 async function isPolled({ job, deps, policy, now }: Session): Promise<boolean> {
   const { zone, day, sink } = job.stream
   if (!isReadable(day, now(), policy)) return false
@@ -118,7 +118,7 @@ async function isPolled({ job, deps, policy, now }: Session): Promise<boolean> {
   return day >= (route?.firstDay ?? firstPlannedDay(now(), policy))
 }
 
-/** Of such a day counts and hashes are left: where they tell that all of it was shipped, nothing is to be done. */
+/** After the fingerprints were dropped, counts and hashes remain: where they match, all was shipped already. */
 async function compareCounts(job: ArchivedJob, { store }: PumpDeps): Promise<Archived> {
   const unreadable: Unreadable = { lines: 0, damagedParts: 0, where: [] }
   const minutes = new Map<number, MinuteCount>()

@@ -22,7 +22,7 @@ export interface AuditJob {
 export interface AuditDeps extends ReadDeps {
   readonly store: Store
   readonly policy: Policy
-  /** A running process ships on this store, so what has just happened is about to be shipped. */
+  /** Whether a running process ships from this store: then it is about to ship what has just happened. */
   isShipping(): Promise<boolean>
 }
 
@@ -46,7 +46,7 @@ const longestWaitMs = 90_000
 
 /**
  * Reads a day anew and compares it with the ledger of each sink, without a fence. Throws a Failure when it could not
- * look: the API does not answer, the day cannot be read, the store is out of reach.
+ * compare: the API does not answer, the day cannot be read, the store is unavailable.
  */
 export async function auditDay(job: AuditJob, deps: AuditDeps, signal: AbortSignal): Promise<DayAudit> {
   const { zone, day, sinks } = job
@@ -79,13 +79,13 @@ async function listDay(
       }
       return listing
     } catch (error) {
-      // What was listed stays listed.
+      // Events that were listed before the restart stay in the listing.
       if (!isFailure(error, 'cursor_expired') || restarts >= mostRestarts) throw error
     }
   }
 }
 
-/** Looks again while a running process is about to ship what has only just appeared. */
+/** Compares again while a running process is about to ship events that have only just appeared. */
 async function judge(
   { zone }: AuditJob,
   subject: Subject,
@@ -153,7 +153,7 @@ async function compare(
   return { after, differences }
 }
 
-/** Newer events of an open stream need not have been read yet. Infinity: everything that is listed is due. */
+/** Newer events of an open stream may not have been read yet. Infinity: everything that is listed is due. */
 function dueUntilOf(
   stream: Stream,
   checkpoint: Checkpoint | undefined,

@@ -8,9 +8,9 @@ import type { DayListing } from './day-listing.ts'
 import type { FilesRepair, FilesRepaired } from './repair-files.ts'
 
 export interface AuditDaysDeps {
-  /** Throws a Failure when it could not look. */
+  /** Throws a Failure when it could not compare. */
   audit(zone: Zone, day: Day): Promise<DayAudit>
-  /** Reads what stands in files, where that is asked for. */
+  /** Compares the lines of files, where that is requested. */
   readonly files?: FilesDeps
   /** Absent: nothing is repaired. */
   readonly repair?: RepairDeps
@@ -19,21 +19,21 @@ export interface AuditDaysDeps {
 export interface FilesDeps {
   /** Sinks that keep files. */
   readonly sinks: readonly string[]
-  /** Throws a Failure when it could not look. */
+  /** Throws a Failure when it could not compare. */
   audit(stream: Stream, zone: Zone): Promise<FilesLooked>
 }
 
 export interface RepairDeps {
-  /** Corrects what the store believes of files. Throws Failure. */
+  /** Corrects what the store records about files. Throws Failure. */
   correct(repair: FilesRepair): Promise<FilesRepaired>
-  /** Ships what a stream lacks; returns how many events that were. Throws Failure. */
+  /** Ships the events that a stream lacks; returns their number. Throws Failure. */
   ship(stream: Stream, zone: Zone): Promise<number>
 }
 
 export interface DaysAudit {
   readonly streams: readonly StreamAudit[]
   readonly files: readonly FileAudit[]
-  /** Where it could not look, or not look again, and why. */
+  /** Why a zone could not be compared, or not compared again after a repair. */
   readonly blind: readonly string[]
   readonly unrepaired: readonly string[]
 }
@@ -41,11 +41,11 @@ export interface DaysAudit {
 interface Found {
   readonly streams: readonly StreamAudit[]
   readonly files: readonly FilesLooked[]
-  /** What the API lists, or why it could not be asked: then files alone were looked at. */
+  /** What the API lists, or why it could not be read: then only files were compared. */
   readonly listing: DayListing | string
 }
 
-/** One zone after another; a zone that cannot be looked at does not keep the others from it. Throws `cancelled`. */
+/** Audits one zone after another; a zone that cannot be compared does not stop the others. Throws `cancelled`. */
 export async function auditDays(zones: readonly Zone[], day: Day, deps: AuditDaysDeps): Promise<DaysAudit> {
   const streams: StreamAudit[] = []
   const files: FileAudit[] = []
@@ -55,7 +55,7 @@ export async function auditDays(zones: readonly Zone[], day: Day, deps: AuditDay
     try {
       const found = await look(zone, day, deps)
       const gains = deps.repair === undefined ? [] : await repairAll(found, zone, day, deps.repair)
-      // Also after a repair that failed: it may have shipped some.
+      // Also after a failed repair: it may have shipped some events.
       const last = gains.length === 0 ? found : await look(zone, day, deps)
       const gainOf = ({ sink }: { readonly sink: string }) => gains.find((gain) => gain.sink === sink)
       for (const { sink, error } of gains)
@@ -77,13 +77,13 @@ async function look(zone: Zone, day: Day, deps: AuditDaysDeps): Promise<Found> {
   try {
     return { ...(await deps.audit(zone, day)), files }
   } catch (error) {
-    // What the API shows no more can still be compared with the ledger.
+    // Files of a day that the API no longer lists can still be compared with the ledger.
     if (files.length === 0 || !isFailure(error, 'window_closed')) throw error
     return { streams: [], files, listing: error.message }
   }
 }
 
-/** What a repair did to one sink, as its reports tell it, and why it ended. */
+/** What a repair did to one sink, for its reports, and the error that ended it. */
 interface Gain {
   readonly sink: string
   readonly stream?: Pick<StreamAudit, 'repaired'>
@@ -113,7 +113,7 @@ interface Subject {
   readonly isMissing: boolean
 }
 
-/** First the store's belief in files, then one scan for all that is missing. */
+/** First corrects what the store records about files, then ships all that is missing by one scan. */
 async function repairOne(
   { stream, zone, looked, isMissing }: Subject,
   listing: Found['listing'],
@@ -125,7 +125,7 @@ async function repairOne(
     const nothing = { unseen: 0, kept: 0 }
     const files = looked === undefined ? nothing : await deps.correct({ stream, zone, looked, listing })
     if (looked !== undefined) gain = { file: { restored: 0, kept: files.kept } }
-    // Also where nothing is missing: whoever opens the sink cuts what lies beyond the committed lengths.
+    // Also where nothing is missing: opening the sink cuts what lies beyond the committed lengths.
     const shipped = await deps.ship(stream, zone)
     const restored = Math.min(files.unseen, shipped)
     return {
@@ -137,7 +137,7 @@ async function repairOne(
   }
 }
 
-/** A stop and a bug are nobody's report. */
+/** A stop and a bug do not become part of the report. */
 function reasonOf(error: unknown): string {
   if (!isFailure(error) || error.code === 'cancelled') throw error
   return messageOf(error)

@@ -20,7 +20,7 @@ export interface AuditFilesDeps extends PartsDeps {
 /** What a repair needs to know besides the report. */
 export interface FilesLooked {
   readonly report: FileAudit
-  /** By which it was looked. */
+  /** The checkpoint that the files were compared with. */
   readonly checkpoint: Checkpoint
   /** Fingerprints by minute of events without a line, and of lines without an event; at most a million of each. */
   readonly absent: ReadonlyMap<number, readonly bigint[]>
@@ -31,7 +31,7 @@ export interface FilesLooked {
 /** A sink whose parts can be read. */
 export type ReadableSink = AuditedSink & Required<Pick<AuditedSink, 'readLines'>>
 
-/** Events whose fingerprints are in memory at once, twice. */
+/** How many fingerprints are in memory at once, two times. */
 const eventsAtOnce = 1_000_000
 const minutesAtOnce = 60
 const mostTries = 100
@@ -44,9 +44,9 @@ interface Snapshot {
 }
 
 /**
- * Reads the parts of one stream up to their committed lengths and compares every line with the ledger. First all
- * minutes by count and hash, which takes no memory; then the lines of those that differ, one by one. Throws a Failure
- * when it could not look.
+ * Reads the parts of one stream up to their committed lengths and compares every line with the ledger. First compares
+ * all minutes by count and hash, which takes no memory; then the lines of minutes that differ, one by one. Throws a
+ * Failure when it could not compare.
  */
 export async function auditFiles(
   { zone, stream, sink }: { readonly zone: Zone; readonly stream: Stream; readonly sink: ReadableSink },
@@ -84,7 +84,7 @@ export async function auditFiles(
   let [absent, extra, held] = [0, 0, 0]
   for (const { missing, extra: more } of minutes) [absent, extra] = [absent + missing, extra + more]
   for (const { count } of ledger) held += count
-  // Which ones were dropped, or stand in the parts of another host, nobody knows here; how many is known.
+  // The store knows only how many events were dropped, or are in parts on another host, not which ones.
   const missing = Math.max(0, absent - dropped - elsewhere)
   const isSound =
     missing + extra + problems.total === 0 && parts.every(({ problem }) => problem === 'foreign')
@@ -205,7 +205,7 @@ async function loadMinutes(
     for (const minute of some) {
       const entry = counts.get(minute)
       const all = unpackFingerprints(seen.get(minute) ?? new Uint8Array())
-      // What came since the snapshot stands behind.
+      // Fingerprints that were added since the snapshot come last.
       const known = proves(all, entry) ? all.slice(0, entry?.count ?? 0) : undefined
       looked.set(minute, new DoubtfulMinute(known?.filter((each) => !waiting.has(each))))
     }

@@ -27,24 +27,24 @@ export interface StreamAudit {
   /** Events that the API lists, and events that the ledger has. */
   readonly listed: number
   readonly ledger: number
-  /** Listed by the API, not in the ledger, and due: the stream was caught up later than they happened. */
+  /** Listed by the API, not in the ledger, and due: no newer than the stream's caught-up time. */
   readonly missing: number
   /** In the ledger, and not listed by the API. */
   readonly extra: number
-  /** Listed by the API, not in the ledger, and newer than what the stream is caught up to. */
+  /** Listed by the API, not in the ledger, and newer than the stream's caught-up time. */
   readonly notYetDue: number
   readonly caughtUpAt?: string
   /** Of the ledger's events, those that the sink refused and that wait in the store. */
   readonly deadLetters: number
   /** Of the ledger's events, dead letters that a person dropped. */
   readonly dropped: number
-  /** The fingerprints are gone, so that only counts and hashes were compared. */
+  /** The fingerprints were dropped, so that only counts and hashes were compared. */
   readonly isByCounts: boolean
   /** Minutes that differ. */
   readonly minutes: readonly MinuteReport[]
-  /** The first of the missing events, as far as they can be told. */
+  /** The first of the missing events, as far as their ids are known. */
   readonly missingEvents: readonly EventReport[]
-  /** All that differ; foreign ones, whose lines are nobody's loss, do not make the stream differ. */
+  /** All parts that differ. Foreign ones, of which no lines are missing, do not make the stream differ. */
   readonly parts: readonly PartReport[]
   /** What a repair shipped. */
   readonly repaired?: number
@@ -54,7 +54,7 @@ export interface StreamAudit {
  * What is wrong with one line of a part:
  * - `unreadable`: no line that any format wrote.
  * - `unknown`: a line of an event that the ledger does not have, or that waits as a dead letter.
- * - `doubled`: its event stands in an earlier line already.
+ * - `doubled`: an earlier line has the same event.
  * - `torn`: the committed part of the file ends within it.
  * - `damaged`: from here on the part cannot be read.
  */
@@ -97,7 +97,7 @@ export interface FileAudit {
   readonly missing: number
   /** Lines that should not be there, by what is wrong with them. */
   readonly problems: Readonly<Record<LineProblem, number>>
-  /** The fingerprints are gone, so that only counts and hashes by minute were compared. */
+  /** The fingerprints were dropped, so that only counts and hashes by minute were compared. */
   readonly isByCounts: boolean
   /** Minutes that differ. */
   readonly minutes: readonly FileMinute[]

@@ -6,7 +6,7 @@ import type { Stream } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Store } from '../../ports/store.ts'
 
-/** Lines of a part in order; one that no format knows has no identity. */
+/** Lines of a part in order; a line that no format can read has no identity. */
 export interface PartLines {
   readonly part: string
   readonly from: number
@@ -24,14 +24,14 @@ export interface AuditedSink {
 export interface PartsDeps {
   readonly store: Pick<Store, 'ledger'>
   readonly clock: Clock
-  /** A running process ships on this store, so what has just happened is about to be shipped. */
+  /** Whether a running process ships from this store: then it is about to ship what has just happened. */
   isShipping(): Promise<boolean>
 }
 
 const partLooks = 5
 const partPauseMs = 300
 
-/** A delivery that is under way lengthens a part before its new length is committed. */
+/** Looks several times: a delivery in progress lengthens a part before its new length is committed. */
 export async function differingParts(
   sink: AuditedSink,
   stream: Stream,
@@ -46,7 +46,7 @@ export async function differingParts(
       await clock.sleep(partPauseMs, signal)
       continue
     }
-    // What lies beyond the committed lengths is either being committed, or was left by a process that died.
+    // What lies beyond the committed lengths is about to be committed, or was left by a process that died.
     if (!(await isShipping())) return parts
     return parts.filter(({ problem }) => problem !== 'longer' && problem !== 'unknown')
   }

@@ -1,7 +1,7 @@
 import { unpackFingerprints, type MinuteCount } from '../../domain/event/seen.ts'
 import type { DayListing, ListedMinute } from './day-listing.ts'
 
-/** A minute of which API and ledger tell different things. Counts are events. */
+/** A minute in which API and ledger differ. Counts are events. */
 export interface MinuteDifference {
   readonly minute: number
   readonly listed: number
@@ -10,7 +10,7 @@ export interface MinuteDifference {
   readonly missing: number
   /** In the ledger, and not listed by the API. */
   readonly extra: number
-  /** Those that are missing; undefined where the fingerprints are gone and only counts tell. */
+  /** The missing events; undefined where the fingerprints were dropped and only counts remain. */
   readonly missingFingerprints?: readonly bigint[]
 }
 
@@ -20,7 +20,7 @@ export interface Ledger {
   readonly after: readonly MinuteCount[]
 }
 
-/** Minutes that have to be looked at one by one. */
+/** Minutes that have to be compared event by event. */
 export function differingMinutes(listing: DayListing, ledger: Ledger): number[] {
   const after = byMinute(ledger.after)
   const minutes = new Set([...listing.minutes.keys(), ...after.keys()])
@@ -34,9 +34,9 @@ export function differingMinutes(listing: DayListing, ledger: Ledger): number[] 
 }
 
 /**
- * Compares minutes event by event where the fingerprints are there, else by count and hash. `seen` is read after
- * `ledger.after`. Events that were committed while the API was read are no extra: they may have appeared after their
- * page was passed.
+ * Compares minutes event by event where fingerprints are stored, else by count and hash. `seen` is read after
+ * `ledger.after`. Events that were committed while the API was read are not extra: the API may have listed them on a
+ * page that the audit had already read.
  */
 export function compareMinutes(
   minutes: readonly number[],
@@ -68,7 +68,7 @@ function compareMinute(
   return { ...counts, missing: missingFingerprints.length, extra, missingFingerprints }
 }
 
-/** Fingerprints are appended, so those of an earlier ledger come first; its hash tells whether that is so. */
+/** Fingerprints are appended, so those of an earlier ledger come first; its hash shows whether that is the case. */
 export function proves(seen: readonly bigint[], ledger: MinuteCount | undefined): boolean {
   if (ledger === undefined) return true
   if (seen.length < ledger.count) return false
@@ -93,7 +93,7 @@ function byCounts(
   held: MinuteCount | undefined,
 ): { missing: number; extra: number } {
   const more = sizeOf(listed) - (held?.count ?? 0)
-  // As many events, but others: at least one of each kind.
+  // The same number of events, but different ones: at least one of each kind.
   if (more === 0) return { missing: 1, extra: 1 }
   return { missing: Math.max(0, more), extra: Math.max(0, -more) }
 }

@@ -3,7 +3,7 @@ import { FingerprintSet, minuteOf, untimedMinute, type MinuteCount } from '../..
 import { seenAs } from '../../pump/last-copies.ts'
 import type { FileMinute, LineProblem, LineReport } from './audit-report.ts'
 
-/** By minute of event time: how many, and the sum of their fingerprints modulo 2^64. */
+/** Number of events by minute of event time, and the sum of their fingerprints modulo 2^64. */
 export class MinuteTally {
   readonly minutes = new Map<number, { count: number; hash: bigint }>()
 
@@ -11,7 +11,7 @@ export class MinuteTally {
     for (const { minute, count, hash } of counts) this.minutes.set(minute, { count, hash })
   }
 
-  /** `times` -1 takes one away. */
+  /** `times` -1 subtracts the event. */
   add(identity: Identity, times: 1 | -1 = 1): void {
     const { fingerprint, timeMs } = seenAs(identity)
     const minute = minuteOf(timeMs)
@@ -25,7 +25,7 @@ export class MinuteTally {
     return this.minutes.get(minute) ?? { count: 0, hash: 0n }
   }
 
-  /** Minutes in which the two differ. */
+  /** Minutes in which the two tallies differ. */
   differing(other: MinuteTally): number[] {
     const all = new Set([...this.minutes.keys(), ...other.minutes.keys()])
     const differ = (minute: number) => {
@@ -36,7 +36,7 @@ export class MinuteTally {
   }
 }
 
-/** Bad lines are all counted, and the first of them named. */
+/** Counts all bad lines, and keeps the first of them. */
 export class ProblemTally {
   readonly counts: Record<LineProblem, number> = {
     unreadable: 0,
@@ -65,9 +65,9 @@ export class ProblemTally {
 
 const mostNamed = 1_000
 
-/** One minute that is looked at line by line. */
+/** One minute that is compared line by line. */
 export class DoubtfulMinute {
-  /** What should stand there; undefined where the fingerprints are gone. */
+  /** Events that should have a line; undefined where the fingerprints were dropped. */
   readonly #known: FingerprintSet | undefined
   readonly #found = new FingerprintSet()
   readonly #strange = new FingerprintSet()
@@ -84,7 +84,7 @@ export class DoubtfulMinute {
     return this.#known === undefined
   }
 
-  /** What is wrong with a line of this event, as far as the lines before it tell. */
+  /** What is wrong with a line of this event, given the lines before it. */
   problem(fingerprint: bigint): 'unknown' | 'doubled' | undefined {
     this.#lines++
     if (this.#known?.has(fingerprint) === false) {
@@ -97,7 +97,7 @@ export class DoubtfulMinute {
     return 'doubled'
   }
 
-  /** Fingerprints of events without a line, and of lines without an event; nobody knows them where only counts tell. */
+  /** Fingerprints of events without a line, and of lines without an event; none where only counts remain. */
   *absent(): Generator<bigint> {
     if (this.#known === undefined) return
     for (const fingerprint of this.#known) if (!this.#found.has(fingerprint)) yield fingerprint
@@ -107,7 +107,7 @@ export class DoubtfulMinute {
     return this.#strange
   }
 
-  /** To be asked once all lines were seen. */
+  /** Call it once all lines were seen. */
   report(minute: number, expected: { readonly count: number; readonly hash: bigint }): FileMinute {
     const { missing, unknown } = this.#known === undefined ? this.#byCounts(expected) : this.#byEvents()
     return {
@@ -132,7 +132,7 @@ export class DoubtfulMinute {
     const more = this.#found.size - expected.count
     let hash = 0n
     for (const fingerprint of this.#found) hash = BigInt.asUintN(64, hash + fingerprint)
-    // As many events, but others: at least one of each kind.
+    // The same number of events, but different ones: at least one of each kind.
     if (more === 0 && hash !== expected.hash) return { missing: 1, unknown: 1 }
     return { missing: Math.max(0, -more), unknown: Math.max(0, more) }
   }

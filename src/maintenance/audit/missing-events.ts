@@ -9,20 +9,20 @@ import { createSeenWindow } from '../../pump/seen-window.ts'
 export interface MissingReport {
   readonly due: number
   readonly notYetDue: number
-  /** Of those that are due; Infinity where there is none, -Infinity where one has no time. */
+  /** Time of the oldest due event; Infinity where there is none, -Infinity where one has no time. */
   readonly oldestMs: number
   readonly minutes: MinuteReport[]
   readonly events: EventReport[]
 }
 
-/** Keeps the names of events that the ledger did not have when they were read, so that a report can name them. */
+/** Keeps ids of events that the ledger did not have when they were read, so that a report can name them. */
 export interface MissingEvents {
   note(events: readonly Event[]): Promise<void>
   /** `dueUntilMs`: newer events need not be in the ledger yet. */
   reportOf(differences: readonly MinuteDifference[], dueUntilMs: number): MissingReport
 }
 
-/** Beyond that events are counted and not named. */
+/** Beyond this number events are counted and not named. */
 const mostNoted = 100_000
 const mostNamed = 1_000
 
@@ -55,7 +55,7 @@ export function createMissingEvents(store: Store, stream: Stream): MissingEvents
           const event = noted.get(fingerprint)
           if (event !== undefined && events.length < mostNamed) events.push(nameOf(event))
         }
-        // Where only counts tell, nobody knows which ones they are.
+        // Where only counts remain, the missing events are unknown.
         if (missing > missingFingerprints.length) oldestMs = -Infinity
         due += missing - early
         notYetDue += early

@@ -17,7 +17,7 @@ export interface FilesRepair {
   readonly stream: Stream
   readonly zone: Zone
   readonly looked: FilesLooked
-  /** What the API lists of the day now: only that can be delivered again, and only that is an event. */
+  /** What the API lists of the day now: only these events can be delivered again, and only these are repaired. */
   readonly listing: DayListing
 }
 
@@ -29,9 +29,9 @@ export interface FilesRepaired {
 }
 
 /**
- * Corrects in one commit what the store believes of files. Of the events that the API lists, those without a line count
- * as not delivered, and those whose line the ledger does not know count as delivered. A part that is gone or cut short
- * is what is left of it. Delivers nothing: the next full scan does, also after a crash. Throws Failure.
+ * Corrects in one commit what the store records about files. Of the events that the API lists, those without a line
+ * count as not delivered, and those whose line the ledger does not know as delivered. A missing part is removed, a
+ * short one gets its present length. Delivers nothing: the next full scan does, also after a crash. Throws Failure.
  */
 export function repairFiles(
   { stream, zone, looked, listing }: FilesRepair,
@@ -53,7 +53,7 @@ async function correctStream(
   listing: DayListing,
 ): Promise<FilesRepaired> {
   const before = checkpoint()
-  // What others corrected since the files were looked at must not be delivered twice.
+  // What another repair corrected since the comparison must not be delivered twice.
   if (before.repairs !== looked.checkpoint.repairs) throw lookAgain()
   const isListed = ({ fingerprint }: Sighting, minute: number) =>
     listing.minutes.get(minute)?.fingerprints.has(fingerprint) === true
@@ -66,7 +66,7 @@ async function correctStream(
   const isSame =
     committed.length === before.committed.length && committed.every((r, i) => r === before.committed[i])
   if (lost.length + found.length === 0 && isSame) return { unseen: 0, kept: 0 }
-  // Which of the absent events a person dropped is not known: all of them are delivered again.
+  // Which of the absent events a person dropped is unknown: all of them are delivered again.
   const { dropped, ...counters } = before.counters
   const kept = lost.length === 0 && dropped !== undefined ? { dropped } : {}
   const delivered = counters.delivered + found.length - lost.length + (lost.length > 0 ? (dropped ?? 0) : 0)
@@ -89,13 +89,13 @@ function* sightingsOf(minutes: FilesLooked['absent']): Generator<readonly [numbe
   }
 }
 
-/** Nobody waits any longer for what parts have lost. */
+/** The committed lengths of the parts as they are now, without what they have lost. */
 function committedLeft(before: Checkpoint, { checkpoint, report, ends }: FilesLooked): CommittedPart[] {
   const lost = new Map(report.parts.map((part) => [part.part, part]))
   const known = new Map(checkpoint.committed.map(({ part, bytes }) => [part, bytes]))
   return before.committed.flatMap((committedPart) => {
     const left = leftOf(committedPart, lost.get(committedPart.part), ends)
-    // A pump has lengthened it since: what came is committed, and must not be cut.
+    // A pump has lengthened the part since: its new lines are committed, and must not be cut.
     if (left[0] !== committedPart && known.get(committedPart.part) !== committedPart.bytes) throw lookAgain()
     return left
   })
@@ -109,7 +109,7 @@ function leftOf(
   if (part?.problem === 'missing') return part.isElsewhere === true ? [committedPart] : []
   const end = ends.get(committedPart.part)
   if (end === undefined || end.damage !== undefined) return [committedPart]
-  // Compressed parts are never cut: what is wrong with one stays until somebody moves it away.
+  // Compressed parts are never cut: a bad one stays until a person moves it away.
   const isCut = part?.problem === 'short' || (end.isTorn && !end.isCompressed)
   return [isCut ? { ...committedPart, bytes: end.wholeBytes, lines: end.wholeLines } : committedPart]
 }

@@ -31,21 +31,21 @@ export interface BackfillPlan extends BackfillRequest {
 
 export interface BackfillPlanDeps {
   readonly source: Source
-  /** Undefined where nothing was ever shipped. */
+  /** Undefined where no store exists yet. */
   readonly store: Store | undefined
   readonly clock: Clock
   readonly apiClock: ApiClock
   readonly policy: Policy
 }
 
-/** Zones that are asked at once. */
+/** Zones that are read at once. */
 const askedAtOnce = 4
 
 const notBegun = 'the day has not begun yet'
 /**
- * Says of each zone's days whether they can be read. Those that should no longer be readable are asked for once, the
- * newest first, since how long the API keeps a day is a setting; what is older than a refused one is left out unasked.
- * Throws `cancelled`, and the Failures of a store.
+ * Decides for each zone's days whether they can be read. Requests days that should no longer be readable once, the
+ * newest first, since how long the API keeps a day is only a setting; days older than a refused one are left out
+ * without a request. Throws `cancelled`, and the Failures of a store.
  */
 export async function planBackfill(
   request: BackfillRequest,
@@ -78,7 +78,7 @@ async function planZone(
 ): Promise<Backfilled[]> {
   const planned: Backfilled[] = []
   let refusal: string | undefined
-  // From the newest on: what an answer tells of the API's clock, and of the days it keeps, is true of those before.
+  // From the newest day on: what an answer shows of the API's clock and of the days it keeps also holds for older days.
   for (const day of daysFrom(from, to).reverse()) {
     const nowMs = deps.apiClock.now(zone.account)
     if (day > todayOf(nowMs)) {
@@ -97,7 +97,7 @@ function leftOut(zone: Zone, day: Day, sinks: readonly string[], reason: string)
   return sinks.map((sink) => ({ stream: { zone: zone.id, day, sink }, state: 'left_out', reason }))
 }
 
-/** Asks for the first page of a day. Undefined when the API answers for it. */
+/** Requests the first page of a day. Undefined when the API answers for it. */
 async function refusalOf(
   zone: Zone,
   day: Day,

@@ -9,11 +9,11 @@ import { createPageEstimate } from './page-estimate.ts'
 /** How far one stream of a backfill is. */
 export interface StreamProgress extends Backfilled {
   readonly pages: number
-  /** Events that were missing until then. */
+  /** Events that its scan found missing. */
   readonly events: number
-  /** Never below `pages`; undefined where nothing is known. */
+  /** Never below `pages`; undefined where nothing is known of the listing. */
   readonly expectedPages: number | undefined
-  /** Why it does not move. */
+  /** Why it makes no progress. */
   readonly trouble?: Trouble
 }
 
@@ -25,11 +25,11 @@ export interface DayProgress {
   readonly leftOut: number
   readonly pages: number
   readonly events: number
-  /** Undefined while that of a queued stream is. */
+  /** Undefined while that of any stream is. */
   readonly expectedPages: number | undefined
 }
 
-/** Tells where each stream of a backfill stands, by the checkpoints of a store. */
+/** Reads the progress of each stream of a backfill from the checkpoints of a store. */
 export function createProgressReading(
   checkpoints: readonly Checkpoint[],
 ): (backfill: Pick<Backfill, 'id' | 'streams'>) => StreamProgress[] {
@@ -52,7 +52,7 @@ function streamProgress(
   if (state === 'left_out') return { ...backfilled, pages: 0, events: 0, expectedPages: 0 }
   const isRead = state === 'done' || isAnswered(checkpoint, readRequest)
   const scan = scanOf(checkpoint, readRequest.id)
-  // After a later scan nothing tells what this one took.
+  // After a later scan the pages of this one are unknown.
   const pages = scan?.pages ?? (isRead ? (checkpoint?.lastFull?.pages ?? 0) : 0)
   const expected = isRead ? pages : estimate
   const trouble = isRead ? undefined : requestTroubleOf(checkpoint, readRequest)

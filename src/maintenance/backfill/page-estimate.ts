@@ -10,7 +10,7 @@ interface Mean {
   streams: number
 }
 
-/** By the stream's own latest full scan; else by those of the same zone and sink, of the zone, of all zones. */
+/** From the stream's own latest full scan; else the mean of the same zone and sink, of the zone, or of all zones. */
 export function createPageEstimate(checkpoints: readonly Checkpoint[]): PageEstimate {
   const own = new Map<string, number>()
   const means = new Map<string, Mean>()

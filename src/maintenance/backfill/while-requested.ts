@@ -3,19 +3,19 @@ import { streamKey } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Store } from '../../ports/store.ts'
 
-/** A slice lasts longer than a person waits for a pause. */
+/** A time slice lasts longer than a person waits for a pause. */
 const askMs = 1_000
 
 /**
- * Asks the store now and then, while a backfill works on a stream, whether it is still wanted: `isRequested` turns false
- * once the backfill was paused or cancelled. A store that does not answer changes nothing.
+ * Checks every second, while a backfill works on a stream, whether the backfill still wants it: `isRequested` turns
+ * false once the backfill was paused or cancelled. A failed read of the store changes nothing.
  */
 export async function whileRequested<Result>(
   { stream, priority, readRequest }: Pick<PlannedStream, 'stream' | 'priority' | 'readRequest'>,
   { store, clock }: { readonly store: Store; readonly clock: Clock },
   work: (isRequested: () => boolean) => Promise<Result>,
 ): Promise<Result> {
-  // The read request of `run --once` is in no store.
+  // No store holds the read request of `run --once`.
   if (priority === 'live' || readRequest === undefined) return work(() => true)
   const ended = new AbortController()
   let isRequested = true

@@ -14,8 +14,8 @@ export type DroppedCounts = Map<RefusalReason, number>
 const deadLettersAtOnce = 100
 
 /**
- * Drops these dead letters of a stream, and counts them in its checkpoint as dropped in the same step. Their events stay
- * in the ledger: somebody has decided about them, so nobody misses them. Returns how many there were, by reason.
+ * Drops these dead letters of a stream, and counts them in its checkpoint as dropped in the same step. Their events
+ * stay in the ledger, so that an audit does not report them as missing. Returns how many there were, by reason.
  */
 export async function dropDeadLetters(
   {
@@ -27,7 +27,7 @@ export async function dropDeadLetters(
   signal: AbortSignal,
 ): Promise<DroppedCounts> {
   const dropped: DroppedCounts = new Map()
-  // Of a day long past nothing but its dead letters is left.
+  // A past day whose checkpoint was pruned has only its dead letters left.
   const isKnown = (await deps.store.ledger.read(stream)) !== undefined
   const job = { stream, zone, priority: 'backfill', ordering: unknownOrdering, mayGoOn: () => false } as const
   for (let from = 0; from < keys.length; from += deadLettersAtOnce) {

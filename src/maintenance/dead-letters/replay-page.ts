@@ -8,14 +8,14 @@ import { commitDelivery, type Change, type Outcome } from '../../pump/commit-del
 import type { Session } from '../../pump/session.ts'
 import type { SinkTarget } from '../../pump/open-sink.ts'
 
-/** What became of one page of dead letters. */
+/** The result for one page of dead letters. */
 export interface ReplayedPage {
-  /** How many of the keys were looked at, from the first on. */
+  /** How many of the keys were tried, from the first on. */
   readonly tried: number
   readonly delivered: number
   /** Those that were refused again, as they are kept now. */
   readonly kept: readonly DeadLetter[]
-  /** Why the others of these keys were not delivered. */
+  /** Why the other events of these keys were not delivered. */
   readonly failure?: Failure
 }
 
@@ -24,8 +24,8 @@ const deadLettersAtOnce = 10
 const mostBytes = 1_048_576
 
 /**
- * Delivers the first of these dead letters again, as a page of its own, and writes down in one step which of them the
- * sink has taken. Those that are there no more (dropped, or replayed by somebody else) are passed over.
+ * Delivers the first of these dead letters again, as a page of its own, and commits in one step which of them the sink
+ * has taken. Skips dead letters that no longer exist (dropped, or replayed by another process).
  */
 export async function replayPage(
   session: Session,
@@ -65,7 +65,7 @@ export async function replayPage(
     part: (some) => change(some, some.refusals.length === 0 ? [] : keptOf(some.refusals)),
   })
   const page = { tried, delivered: outcome.taken.length, kept: keptOf(delivery.refusals) }
-  // A longer answer that finds no room is no reason to stop: then the older one stays.
+  // A new answer that exceeds the limit does not end the replay: the older dead letter stays.
   return failure === undefined || isFailure(failure, 'dead_letters_full') ? page : { ...page, failure }
 }
 
@@ -86,7 +86,7 @@ async function loadDeadLetters(
   return { deadLetters, tried }
 }
 
-/** A dead letter that nobody can read stays, with the reason. */
+/** A dead letter that cannot be read is kept, with the reason. */
 function eventOf({ event }: DeadLetter, redo: (event: Event) => Event): Event | string {
   try {
     return redo(restoreEvent(event))

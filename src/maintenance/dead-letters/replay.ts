@@ -15,21 +15,21 @@ export interface ReplayJob {
   readonly stream: Stream
   readonly zone: Zone
   readonly sink: AnySink
-  /** Whose dead letters are tried. */
+  /** The dead letters to try. */
   readonly keys: readonly Identity[]
-  /** A kept event as today's configuration shows it. */
+  /** Maps a stored event by the present configuration. */
   readonly redo: (event: Event) => Event
   /** Called after each page. */
   readonly done: (page: ReplayedPage) => void
 }
 
-/** Between two pages, so that a running process gets at the stream. */
+/** Pause between two pages, so that a running process can take the stream. */
 const betweenMs = 20
 
 /**
- * Delivers dead letters of a stream again, the oldest event first, each once: with a fence for one page at a time, so
- * that a stop at any moment leaves every dead letter either kept or delivered. Throws the Failures of the sink and the store;
- * what was done until then is done.
+ * Delivers dead letters of a stream again, the oldest event first, each once: takes the fence for one page at a time,
+ * so that a stop at any moment leaves every dead letter either kept or delivered. Throws the Failures of the sink and
+ * the store; earlier pages stay delivered.
  */
 export async function replayStream(job: ReplayJob, deps: PumpDeps, signal: AbortSignal): Promise<void> {
   const { stream, zone, sink, redo, done } = job
@@ -49,7 +49,7 @@ export async function replayStream(job: ReplayJob, deps: PumpDeps, signal: Abort
       async () => {
         await using session = await takeStream(held, deps)
         await beginAnew(session, { isOver: !isReadable(stream.day, session.now(), session.policy) })
-        // What is refused once more stays a dead letter, whatever the sink has taken before.
+        // An event that is refused once more stays a dead letter, whatever the sink has taken before.
         await using target = await openSink(session, signal, { hasTaken: () => Promise.resolve(true) })
         return await replayPage(session, target, rest, redo, signal)
       },
@@ -63,7 +63,7 @@ export async function replayStream(job: ReplayJob, deps: PumpDeps, signal: Abort
   }
 }
 
-/** Also the order in which the same dead letters make the same bodies again. */
+/** A fixed order: the same dead letters give the same bodies again. */
 function byTime(left: Identity, right: Identity): number {
   const [one, other] = [`${left.time ?? ''} ${left.id}`, `${right.time ?? ''} ${right.id}`]
   return one < other ? -1 : one > other ? 1 : 0

@@ -5,10 +5,10 @@ import { takeStream, type TakeJob } from '../../pump/take-stream.ts'
 import { patiently } from '../retry-while-held.ts'
 import type { PumpDeps } from '../../pump/session.ts'
 
-/** Somebody who has a stream for longer tries it soon. */
+/** A process that holds a stream for longer retries it soon. */
 const patienceMs = 2_000
 
-/** Lets streams that stopped because there was no room for dead letters go on at once, and not when their back-off ends. */
+/** Ends the back-off of streams that stopped because the store had no room for dead letters. */
 export async function wakeFullStreams(
   deps: PumpDeps,
   zoneOf: (id: number) => Zone,

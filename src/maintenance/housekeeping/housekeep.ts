@@ -15,20 +15,20 @@ export interface HousekeepDeps {
   readonly keepDays: number
 }
 
-/** A route that is planned is told to the store each minute. */
+/** The planner stores each minute that a route is planned. */
 const plannedWithinMs = 600_000
 
 /**
- * Lets go of what is no longer needed: fingerprints of ended days that cannot be read any more (their counts stay),
- * old checkpoints and old gaps. Only once the API has told its time: a host clock that is days ahead must not forget
- * anything. False where it is too early for that: then it is to be asked again soon.
+ * Drops what is no longer needed: fingerprints of ended days that cannot be read any more (their counts stay), old
+ * checkpoints and old gaps. Only once the API's time is confirmed: a host clock that is days ahead must not drop
+ * anything. False where it is too early for that: then the caller calls it again soon.
  */
 export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) => Promise<boolean> {
   const { store, apiClock, settings, keepDays } = deps
-  /** Forgetting is a write also where nothing is left to forget, and ended streams are kept for weeks. */
+  /** Dropping fingerprints writes even where none are left; ended streams are kept for weeks, so do it once. */
   const forgotten = new Set<string>()
 
-  /** The earliest of the times that the APIs of all accounts have told. */
+  /** The earliest API time of all accounts; undefined until all are confirmed. */
   function earliestNow(): number | undefined {
     const accounts = [...new Set(settings().zones.map(({ account }) => account))]
     if (accounts.length === 0 || !accounts.every(apiClock.isConfirmed)) return undefined
@@ -42,7 +42,7 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
   ): Promise<void> {
     const { zones, policy } = settings()
     const accounts = new Map(zones.map(({ id, account }) => [id, account]))
-    /** Of a zone that left the configuration nobody tells the time. */
+    /** No API tells the time for a zone that left the configuration: the earliest one is used. */
     const nowOf = (zone: number) => {
       const account = accounts.get(zone)
       if (account === undefined) return earliestNow()
@@ -53,7 +53,7 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
       const key = streamKey(stream)
       const nowMs = nowOf(stream.zone)
       if (ended === undefined || nowMs === undefined) continue
-      // A day longer than the API keeps it: its fingerprints may still be asked for by a clock that is a little behind.
+      // One day longer than the API keeps it: a clock that is a little behind may still request the day.
       const isAwaited = archives !== undefined || awaited.has(key)
       if (isAwaited || isReadable(stream.day, nowMs - dayMs, policy)) forgotten.delete(key)
       else if (!forgotten.has(key)) {
@@ -65,7 +65,7 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
     for (const key of forgotten) if (!kept.has(key)) forgotten.delete(key)
   }
 
-  /** What was read tells which days were not: nothing of it goes before the planner has compared all routes with it. */
+  /** Checkpoints show which days were read: none is dropped before the planner has compared all routes with them. */
   async function isCompared(nowMs: number): Promise<boolean> {
     const { zones, sinks } = settings()
     return (await store.catalogue.routes()).every(
@@ -76,7 +76,7 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
     )
   }
 
-  /** Nobody ends the streams of a zone or sink that left the configuration: the end of their days ends them. */
+  /** No pump ends streams that left the configuration: they count as ended once their day is unreadable. */
   function abandonedOf(
     checkpoints: readonly Checkpoint[],
     awaited: ReadonlySet<string>,
@@ -106,7 +106,7 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
   }
 }
 
-/** What a backfill is about to read again, whatever its age, must be known until then. */
+/** A backfill will read these days again, whatever their age: their fingerprints are needed until then. */
 async function awaitedStreams(store: Store): Promise<ReadonlySet<string>> {
   const awaited = new Set<string>()
   for (const { state, streams } of await store.backfills.list()) {

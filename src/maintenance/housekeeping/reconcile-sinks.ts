@@ -14,21 +14,20 @@ export interface ReconcilerDeps extends PumpDeps {
 }
 
 /**
- * Removes what stands in a sink beyond the last commit although nobody is about to pump its stream: lines of a killed
- * process, of one that was frozen while another finished its stream, or of a commit that a store which came back older
- * has lost. Every pump reconciles its own stream when it begins; this does so for streams that need not be pumped for
- * hours, or ever again.
+ * Removes what a sink holds beyond the last commit although no pump of its stream is about to start: lines of a killed
+ * process, of one that was suspended while another finished its stream, or of a commit that a restored older store has
+ * lost. Every pump reconciles its own stream when it begins; this covers streams without a pump for hours, or forever.
  */
 export interface SinkReconciler {
-  /** To be called around each pump: a stream whose pump ends in an error may hold lines that were not committed. */
+  /** Call it around each pump: a stream whose pump ends in an error may hold uncommitted lines. */
   pumping<Result>(stream: Stream, pump: () => Promise<Result>): Promise<Result>
-  /** Both go on with the other streams where one fails, and throw the first failure in the end. */
+  /** Both continue with the other streams when one fails, and throw the first failure at the end. */
   reconcileAll(signal: AbortSignal): Promise<void>
   /** Only streams whose pump failed in this process, or that could not be reconciled before. */
   reconcileFailed(signal: AbortSignal): Promise<void>
 }
 
-/** True for what one stream of a sink may meet while the store and the other streams are well. */
+/** True for a failure of one stream of a sink, which does not concern the store or other streams. */
 export function isOfSink(error: unknown): error is Failure {
   return isFailure(error) && !['store_unavailable', 'store_refuses', 'cancelled'].includes(error.code)
 }
@@ -42,11 +41,11 @@ export function createSinkReconciler(deps: ReconcilerDeps): SinkReconciler {
     for (const stream of streams) {
       if (signal.aborted) return
       const key = streamKey(stream)
-      // Taken out before it is looked at: a pump that fails meanwhile adds it again.
+      // Removed before it is reconciled: a pump that fails meanwhile adds it again.
       failed.delete(key)
       let isDone = false
       try {
-        // A pump of this process reconciles its stream itself, and must not lose its fence to this.
+        // A pump of this process reconciles its stream itself, and must not lose its fence to this call.
         isDone = !pumped.has(key) && (await reconcileOne(stream, deps, () => pumped.has(key), signal))
       } catch (error) {
         if (signal.aborted || !isOfSink(error)) throw error
@@ -65,7 +64,7 @@ export function createSinkReconciler(deps: ReconcilerDeps): SinkReconciler {
       try {
         return await pump()
       } catch (error) {
-        // A pump that did not get the stream wrote nothing.
+        // A pump that could not take the stream wrote nothing.
         if (!isFailure(error, 'held')) failed.set(key, stream)
         throw error
       } finally {
@@ -77,7 +76,7 @@ export function createSinkReconciler(deps: ReconcilerDeps): SinkReconciler {
   }
 }
 
-/** The streams of the store and, since it may have lost some, of all days that can be read. */
+/** The streams of the store and, since the store may have lost some, of all days that can be read. */
 async function streamsOf({ store, zones, sinks, apiClock, policy }: ReconcilerDeps): Promise<Stream[]> {
   const streams = (await store.catalogue.checkpoints()).map(({ stream }) => stream)
   for (const { id: zone, account } of zones) {

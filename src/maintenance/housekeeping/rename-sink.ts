@@ -12,13 +12,13 @@ export interface RenameDeps {
   readonly store: Store
   readonly clock: Clock
   readonly policy: Pick<Policy, 'readableDays'>
-  /** With the schedule lock, so that nobody else starts a pump meanwhile and no dead one is waited for. */
+  /** With the schedule lock: no other process starts a pump meanwhile, and no wait for a dead one. */
   readonly holder: Holder
   /** The sink under its old name, where it keeps committed lengths. */
   readonly sink: AnySink | undefined
 }
 
-/** Names that the store has anything of. */
+/** Names of sinks that the store has data of. */
 export async function knownSinks(store: Store): Promise<string[]> {
   const [routes, checkpoints, deadLetters] = await Promise.all([
     store.catalogue.routes(),
@@ -36,9 +36,9 @@ export async function knownSinks(store: Store): Promise<string[]> {
 const patienceMs = 30_000
 
 /**
- * Moves a sink's checkpoints, gaps and dead letters to another name. What a killed process left behind in the sink
- * beyond its committed lengths is taken back first: under the new name nobody could tell that it is the sink's own, and
- * its events would stand twice. Returns how many streams were moved. Throws Failure.
+ * Moves a sink's checkpoints, gaps and dead letters to another name. First reconciles the sink with its committed
+ * lengths: under the new name no pump would know lines of a killed process as the sink's own, and their events would be
+ * written twice. Returns how many streams were moved. Throws Failure.
  */
 export async function renameSink(
   from: string,
@@ -52,7 +52,7 @@ export async function renameSink(
   return deps.store.upkeep.renameSink(from, to)
 }
 
-/** Also lets go of the stream in the name of a predecessor that died. */
+/** Reconciles one stream. Also releases it where a process that died still holds it. */
 async function settle(
   stream: Stream,
   { store, clock, policy, holder, sink }: RenameDeps,
@@ -64,7 +64,7 @@ async function settle(
     signal,
   )
   try {
-    // Of a day that can no longer be read nothing comes again, so nothing can stand twice.
+    // A day that can no longer be read is not shipped again, so nothing can be written twice.
     if (sink === undefined || !('reconcile' in sink)) return
     if (!isReadable(stream.day, clock.now(), policy)) return
     const known = {

@@ -7,7 +7,7 @@ import type { AnySink } from '../../ports/sink.ts'
 export interface CheckDeps {
   readonly source: Source
   readonly zones: readonly Zone[]
-  /** The day whose first page is asked for. */
+  /** The day whose first page is requested. */
   readonly today: Day
   readonly sinks: readonly AnySink[]
   /** Throws Failure when the state could not be written. */
@@ -19,7 +19,7 @@ export interface ZoneProblem {
   readonly account: string
   readonly failure: Failure
   readonly zones: readonly Zone[]
-  /** The reason is none of a single zone's: the rest of the account was not asked. */
+  /** How many zones were not read, since the reason concerns the whole account. */
   readonly notAsked: number
 }
 
@@ -32,7 +32,7 @@ export interface Checked {
   readonly clockOffsets: ReadonlyMap<string, number>
 }
 
-/** After so many failures of the whole account, and no answer, its other zones are not asked. */
+/** After this many failures of the whole account, and no answer, its other zones are not read. */
 const enoughFailures = 3
 const askedAtOnce = 8
 
@@ -45,7 +45,7 @@ const accountCodes: readonly FailureCode[] = [
   'throttled',
 ]
 
-/** Asks everything that a run would need, and leaves nothing anywhere. Throws only `cancelled`, and bugs. */
+/** Checks all that a run needs, and leaves nothing behind. Throws only `cancelled`, and bugs. */
 export async function checkAll(deps: CheckDeps, signal: AbortSignal): Promise<Checked> {
   const clockOffsets = new Map<string, number>()
   const accounts = Map.groupBy(deps.zones, ({ account }) => account)

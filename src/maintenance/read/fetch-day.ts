@@ -16,7 +16,7 @@ export interface FetchDeps extends ReadDeps {
   deliver(events: readonly Event[], signal: AbortSignal): Promise<Delivery>
 }
 
-/** Hands over the events of a day, each once, up to the limit. Returns those that have no form. Throws Failure. */
+/** Delivers the events of a day, each once, up to the limit. Returns those that the format refuses. Throws Failure. */
 export async function fetchDay(
   { zones, day, limit }: FetchJob,
   deps: FetchDeps,

@@ -18,8 +18,8 @@ const mostTries = 4
 const longestWaitMs = 60_000
 
 /**
- * All pages of a zone's day, from the first to the last, for those who only look: no fence, no store. A page lives until
- * the next one is asked for. Waits a little where the destination asks for it or fails after the first page. Throws the
+ * All pages of a zone's day, from the first to the last, for readers without fence and store. A page is valid until the
+ * next one is requested. Waits and retries when the API asks for a wait, or fails after the first page. Throws the
  * Failures of a Source, and `scan_guarded` for a listing that does not end.
  */
 export async function* readDay(
@@ -66,7 +66,7 @@ async function fetchPatiently(
       return await source.fetchPage({ zone, day, cursor, priority: 'backfill' }, signal)
     } catch (error) {
       if (!isFailure(error) || signal.aborted || tries >= mostTries) throw error
-      // A first page that fails shall say so at once; a reading that has begun is worth waiting for.
+      // A failed first page is reported at once; a reading that has begun is worth a wait.
       const isPassing = error.kind === 'wait' || (error.kind === 'retry' && cursor !== null)
       const waitMs = Math.max((error.details.retryAt ?? 0) - clock.now(), 1000 * 2 ** tries)
       if (!isPassing || waitMs > longestWaitMs) throw error
