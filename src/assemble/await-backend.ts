@@ -5,8 +5,8 @@ import type { Ground } from './ground.ts'
 const askAgainMs = 2_000
 
 /**
- * Opens the backend, if need be as soon as the server behind `state` answers: it may start later than this process, or
- * just be away. `waits` is called each time it did not answer. Throws Failure for what waiting does not change.
+ * Opens the backend, retrying until the server behind `state` answers: it may start later than this process or be away
+ * for a while. Calls `waits` after each failed try. Throws Failure for errors that waiting does not fix.
  */
 export async function awaitBackend(
   open: () => Promise<Backend>,

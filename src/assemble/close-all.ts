@@ -1,6 +1,6 @@
 import { messageOf } from '../domain/failure.ts'
 
-/** Closes one part after the other, also those after one that fails; then throws what failed. */
+/** Closes the parts in order, also after one fails; then throws the errors. */
 export async function closeInOrder(...parts: readonly (() => Promise<unknown> | undefined)[]): Promise<void> {
   const errors: unknown[] = []
   for (const close of parts) {
@@ -13,7 +13,7 @@ export async function closeInOrder(...parts: readonly (() => Promise<unknown> | 
   throwAll(errors)
 }
 
-/** Closes all parts at once and waits for each of them, also where one fails; then throws what failed. */
+/** Closes all parts in parallel and waits for each, also after one fails; then throws the errors. */
 export async function closeTogether(parts: Iterable<{ close(): Promise<unknown> }>): Promise<void> {
   const closed = await Promise.allSettled([...parts].map(async (part) => part.close()))
   throwAll(closed.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : [])))

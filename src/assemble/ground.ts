@@ -14,7 +14,7 @@ import { createTelemetry } from '../telemetry/telemetry.ts'
 import { createTracer } from '../telemetry/tracing.ts'
 import { version } from './version.ts'
 
-/** What lives as long as the process, whatever is reloaded. */
+/** The parts that live as long as the process, across reloads. */
 export interface Ground {
   readonly clock: Clock
   readonly logger: Logger
@@ -26,11 +26,11 @@ export interface Ground {
 
 export interface GroundOptions {
   readonly clock?: Clock
-  /** Sees every internal event as well, for progress on a terminal. */
+  /** Also receives every internal event, for progress on a terminal. */
   readonly watch?: (internalEvent: InternalEvent) => void
-  /** Overrides `log.level`, for commands whose result is on stdout and whose errors are told by themselves. */
+  /** Overrides `log.level`, for commands that print their result to stdout and report their errors themselves. */
   readonly logLevel?: Config['log']['level']
-  /** Takes the lines of the log instead of stderr, where something is drawn there in place. */
+  /** Receives the log lines instead of stderr, where a display is redrawn on stderr. */
   readonly log?: { write(text: string): unknown; readonly isTTY?: boolean }
 }
 
@@ -70,9 +70,9 @@ export function knownOf(config: Config) {
   }
 }
 
-/** A process that pumps: random, never reused. */
+/** Identity of a process that pumps: random, never reused. */
 export function createHolder(schedule: boolean): Holder {
   return { id: randomUUID(), schedule }
 }
 
-/** Makes the store where there is none, unless `create` is false. Throws Failure. */
+/** Creates the store where there is none, unless `create` is false. Throws Failure. */

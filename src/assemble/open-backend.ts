@@ -7,7 +7,7 @@ import { fleetState } from './state.ts'
 export async function openBackend(config: Config, role: Role, ground: Ground): Promise<Backend> {
   const fleet = fleetState(config)
   if (fleet === undefined) return openEmbedded(config, ground)
-  // The clients of Redis and of its queues take 20 MB, which a process without Redis has no use for.
+  // Loaded only for Redis: the clients of Redis and its queues take 20 MB.
   const { openFleet } = await import('./daemon/fleet.ts')
   return openFleet(config, fleet, role, ground)
 }

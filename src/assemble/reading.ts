@@ -11,16 +11,16 @@ import { closeTogether } from './close-all.ts'
 import type { Ground } from './ground.ts'
 import { version } from './version.ts'
 
-/** The API under all configured accounts. */
+/** The API clients of all configured accounts. */
 export interface Reading {
   readonly source: Source
   clientOf(account: string): ShieldClient
-  /** What all requests of an account pass. */
+  /** The gate that all requests of an account pass. */
   gateOf(account: string): AccountGate
   close(): Promise<void>
 }
 
-/** `gateOf` gives the request budget of an account that processes share. */
+/** `gateOf` returns the request budget of an account that processes share. */
 export function createReading(
   config: Config,
   { clock, telemetry }: Ground,

@@ -18,7 +18,7 @@ import { closeInOrder, closeTogether } from './close-all.ts'
 import { createReading, type Reading } from './reading.ts'
 import { version } from './version.ts'
 
-/** Everything that a configuration decides: what is read, and where it goes. Made anew by each reload. */
+/** The parts that depend on the configuration: what is read, and where it goes. A reload creates them anew. */
 export interface Shipping {
   readonly config: Config
   readonly settings: PlanSettings
@@ -26,11 +26,11 @@ export interface Shipping {
   readonly planner: Planner
   readonly sinks: ReadonlyMap<string, AnySink>
   readonly deps: PumpDeps
-  /** `mayGoOn` is asked after each page. */
+  /** Calls `mayGoOn` after each page. */
   pump(planned: Planned, mayGoOn: () => boolean, signal: AbortSignal): Promise<Failure | undefined>
-  /** Writes down a failure that no pump lived to write down. Throws Failure. */
+  /** Records a failure when no pump could do so. Throws Failure. */
   fail(planned: Planned, failure: Failure): Promise<void>
-  /** Removes what stands in the sinks beyond the last commit. */
+  /** Reconciles the sinks to the last commit. */
   readonly reconciler: SinkReconciler
   close(): Promise<void>
 }
@@ -49,7 +49,7 @@ export function policyOf({ poll }: Config): Policy {
   }
 }
 
-/** What shipping takes of a backend; a command that only looks may bring its own. */
+/** What shipping takes of a backend; a command without a backend brings its own. */
 export interface ShippingOver {
   readonly store: Store
   readonly holder: Holder
@@ -113,7 +113,7 @@ export function openSink(config: Extract<SinkConfig, { type: 'stdout' }>, ground
 export function openSink(config: SinkConfig, ground: Ground): AnySink
 export function openSink(config: SinkConfig, { clock, telemetry }: Ground): AnySink {
   const deps = { format: formats[config.format](), clock, telemetry, version, output: process.stdout }
-  // A call for each type: the registry is typed by it.
+  // One call per type: the registry is typed by it.
   if (config.type === 'file') return createSink(config, deps)
   if (config.type === 'http') return createSink(config, deps)
   return createSink(config, deps)

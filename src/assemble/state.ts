@@ -10,20 +10,20 @@ import type { OpenStoreOptions } from '../state/state-kind.ts'
 import { fleetLock, fleetWorkers } from './daemon/fleet-workers.ts'
 
 interface OpenOptions {
-  /** False makes nothing where there is no store. */
+  /** False creates no store where there is none. */
   readonly create?: boolean
-  /** Hears what a server in between has to say; nobody where none is given. */
+  /** Receives the events of a store behind a server. */
   readonly telemetry?: Telemetry
 }
 
 const silent: Telemetry = { emit: () => undefined }
 
-/** The store that the configuration names. Throws Failure. */
+/** Opens the store that the configuration names. Throws Failure. */
 export function openStore(config: Config, clock: Clock, options: OpenOptions = {}): Promise<Store> {
   return stateKind(config.state).open(storeOptions(config, clock, options))
 }
 
-/** Throws where a run could not keep its state as the configuration says. */
+/** Throws where a run could not keep its state in the configured store. */
 export function probeStore(config: Config, clock: Clock): Promise<void> {
   return stateKind(config.state).probe(storeOptions(config, clock, {}))
 }
@@ -37,12 +37,12 @@ function storeOptions(
   return { clock, telemetry, deadLetterMaxBytes: deadLetters.maxBytes, readableDays, create }
 }
 
-/** Where the jobs of a fleet wait: a state in Redis. Undefined where one process does everything. */
+/** The Redis state that a fleet shares; undefined where one process does everything. */
 export function fleetState({ state }: Config): RedisStateConfig | undefined {
   return state.kind === 'redis' ? state : undefined
 }
 
-/** What keeps a second schedule off a store; over Redis any process that lives there. */
+/** The lock against a second schedule on a store; over Redis it counts as held while any process lives there. */
 export function createLock(config: Config, clock: Clock): ScheduleLock {
   const fleet = fleetState(config)
   if (fleet !== undefined) return fleetLock(fleet, clock)
@@ -51,13 +51,13 @@ export function createLock(config: Config, clock: Clock): ScheduleLock {
   return lock
 }
 
-/** Who ships on the store now. */
+/** The processes that ship on the store now. */
 export async function workersOn(config: Config, clock: Clock): Promise<WorkerStatus[]> {
   const fleet = fleetState(config)
   return fleet === undefined ? workersOf(createLock(config, clock)) : fleetWorkers(fleet, clock)
 }
 
-/** Of an embedded store at most the process that holds its schedule lock. */
+/** Of an embedded store: at most the process that holds its schedule lock. */
 export async function workersOf(lock: ScheduleLock): Promise<WorkerStatus[]> {
   const name = await lock.holder()
   return name === undefined ? [] : [{ role: 'all', name }]

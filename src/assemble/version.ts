@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** The package's own version; the file lies two folders up both from `src/assemble/` and from `dist/assemble/`. */
+/** The package's version; package.json is two folders up both from `src/assemble/` and from `dist/assemble/`. */
 export const version: string = readVersion()
 
 function readVersion(): string {

@@ -3,7 +3,7 @@ import { safeName } from '../config/schema/fields.ts'
 import { systemClock } from '../clock.ts'
 import { dayOf, parseDay, shiftDay, type Day } from '../domain/day.ts'
 
-/** `2026-11-20`, `today` or `yesterday`, in UTC. */
+/** Parses `2026-11-20`, `today` or `yesterday`, in UTC. */
 export function dayArgument(text: string): Day {
   const today = dayOf(systemClock.now())
   if (text === 'today') return today
@@ -15,7 +15,7 @@ export function dayArgument(text: string): Day {
   throw new InvalidArgumentError(`days are UTC and written YYYY-MM-DD, ${hint}, or today, or yesterday.`)
 }
 
-/** `11-20-2026`, as the API itself writes days. */
+/** Parses `11-20-2026`, the API's own form of a day. */
 function monthFirst(text: string): Day | undefined {
   const [, month, date, year] = /^(\d\d)[-/](\d\d)[-/](\d{4})$/.exec(text) ?? []
   return parseDay(`${year}-${month}-${date}`)
@@ -45,7 +45,7 @@ export function collectNames(text: string, before: readonly string[] = []): stri
   return [...before, ...nameList(text)]
 }
 
-/** The same dead letters that the configuration takes for a sink's name. */
+/** The same characters that the configuration allows in a sink's name. */
 export function sinkNameArgument(text: string): string {
   if (safeName.test(text)) return text
   throw new InvalidArgumentError('a name has lower-case letters, digits, "_" and "-", at most 63.')

@@ -18,7 +18,7 @@ export function configurationLine({ config, file }: Loaded): string {
   return `configuration: good (${from}; ${counted(zones, 'zone')}, ${counted(config.sinks.length, 'sink')})`
 }
 
-/** What is fine, a line each. */
+/** What passed, one line each. */
 export function checkSummary(config: Config, checked: Checked): string[] {
   const lines: string[] = []
   if (checked.zonesWell > 0)
@@ -29,7 +29,7 @@ export function checkSummary(config: Config, checked: Checked): string[] {
   return lines
 }
 
-/** What is wrong, a line each with what to do. */
+/** What failed, one line each with the remedy. */
 export function checkProblems(config: Config, checked: Checked): string[] {
   const lines = checked.zoneProblems.map((problem) => zoneLine(config, problem))
   for (const { sink, message } of checked.sinkProblems)
@@ -38,7 +38,7 @@ export function checkProblems(config: Config, checked: Checked): string[] {
   return lines
 }
 
-/** What a run can live with. */
+/** Problems that do not stop a run. */
 export function checkWarnings({ clockOffsets }: Checked): string[] {
   return [...clockOffsets].flatMap(([account, offsetMs]) => {
     if (Math.abs(offsetMs) <= toleratedOffsetMs) return []

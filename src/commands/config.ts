@@ -34,8 +34,8 @@ export function printConfig(loaded: Loaded, output: Output): void {
 }
 
 /**
- * `config schema`: JSON Schema of the file, or of one line of a format. `formatSchemas` are those that there are, by
- * the name of the format.
+ * `config schema`: JSON Schema of the file, or of one line of a format. `formatSchemas` holds the line schemas by
+ * format.
  */
 export function printSchema<Format extends string>(
   format: Format | undefined,

@@ -37,7 +37,7 @@ export function registerFetch({ program, io, exit, load }: Registration): void {
           io.stderr.write(`and ${refusals.length - mostTold} more events without a form\n`)
         if (refusals.length > 0) exit(exitCodes.failed)
       } catch (error) {
-        // Whoever read has seen enough.
+        // The reader closed the pipe: not an error.
         if (!isFailure(error, 'sink_gone')) throw error
       }
     })

@@ -2,36 +2,36 @@ export interface Output {
   write(text: string): unknown
   readonly isTTY?: boolean
   readonly columns?: number
-  /** False also where NO_COLOR asks for none. */
+  /** False also where NO_COLOR is set. */
   hasColors?(): boolean
 }
 
-/** What a command may touch besides its arguments: events and results go to stdout, everything else to stderr. */
+/** The process as a command sees it: events and results go to stdout, everything else to stderr. */
 export interface Io {
   readonly stdout: Output
   readonly stderr: Output
-  /** Aborts with the first SIGTERM or SIGINT; a second one ends the process at once, see stop-signals.ts. */
+  /** Aborts at the first SIGTERM or SIGINT; a second one ends the process at once, see stop-signals.ts. */
   readonly signal: AbortSignal
-  /** Asks a person and resolves to the answer. Absent where nobody sits at a terminal. */
+  /** Asks the user and resolves to the answer. Absent without a terminal. */
   readonly ask?: (question: string) => Promise<string>
-  /** Ends the process at once, whatever hangs. */
+  /** Ends the process at once, even when something hangs. */
   exit(code: number): never
-  /** Calls back at each SIGHUP. Returns a function that ends that. */
+  /** Calls back at each SIGHUP. Returns a function that ends this. */
   onHangup(callback: () => void): () => void
 }
 
 /** Exit codes of all commands. */
 export const exitCodes = {
   done: 0,
-  /** Failed, or done but not whole. */
+  /** Failed, or completed in part. */
   failed: 1,
   usage: 2,
-  /** `audit` could not look. */
+  /** `audit` could not compare. */
   blind: 3,
   configuration: 78,
 } as const
 
-/** What each of them means to whoever started the command. */
+/** Meanings of the exit codes, for the reference. */
 export const exitCodeMeanings = {
   done: 'done; also after SIGTERM or SIGINT',
   failed:

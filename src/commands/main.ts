@@ -11,10 +11,10 @@ import { createProgram } from './program.ts'
 import { UsageError } from './registration.ts'
 import { abortAtSignal } from './process/stop-signals.ts'
 
-/** For a collector that does not answer. After a stop there is little left of the time that a stop may take. */
+/** Time limit for the trace collector. After a stop signal the remaining time is short. */
 const flushMs = 2_000
 const flushAfterStopMs = 500
-/** For a reader of stdout that has stopped reading: what it has not taken by then was not acknowledged either. */
+/** Time limit for a reader of stdout that has stopped reading: what it has not read was not acknowledged either. */
 const readAfterStopMs = 250
 
 /** argv → one command → exit code. `exit` ends the process at once, for a second signal and for a stop that hangs. */
@@ -29,14 +29,14 @@ export async function main(argv: readonly string[], exit: (code: number) => neve
   return code === exitCodes.done ? exitCodes.failed : code
 }
 
-/** A reader who has seen enough (`| head`) is no fault; a disk that is full is one. */
+/** A reader that closed the pipe (`| head`) is no error; a full disk is. */
 function watchOutput(): { lost(signal: AbortSignal): Promise<Error | undefined> } {
   let first: Error | undefined
   process.stdout.on('error', (error: Error) => (first ??= error))
   process.stderr.on('error', () => undefined)
   return {
     async lost(signal) {
-      // What was written last may fail still.
+      // The last write may still fail.
       const written = new Promise<void>((resolve) => process.stdout.write('', () => resolve()))
       await Promise.race([written, stopped(signal)])
       return first === undefined || Reflect.get(first, 'code') === 'EPIPE' ? undefined : first
@@ -44,7 +44,7 @@ function watchOutput(): { lost(signal: AbortSignal): Promise<Error | undefined> 
   }
 }
 
-/** Resolves a moment after a stop was asked for. */
+/** Resolves shortly after a stop was requested. */
 async function stopped(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort')
   await systemClock.sleep(readAfterStopMs, new AbortController().signal)
@@ -61,7 +61,7 @@ export async function execute(argv: readonly string[], io: Io): Promise<number> 
   }
 }
 
-/** One clear text for a person; a stack only for what is a bug. */
+/** Prints one line for an expected error; a stack only for a bug. */
 function explain(error: unknown, io: Io): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
   if (io.signal.aborted) return exitCodes.done
@@ -103,7 +103,7 @@ function processIo(exit: (code: number) => never): Io {
   }
 }
 
-/** On stderr, since stdout is for results. A signal, or the end of the input, is an empty answer. */
+/** Asks on stderr, since stdout is for results. A signal or the end of the input counts as an empty answer. */
 async function ask(question: string, signal: AbortSignal): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   const closed = new Promise<string>((resolve) => lines.once('close', () => resolve('')))

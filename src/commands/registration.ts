@@ -2,14 +2,14 @@ import type { Command } from 'commander'
 import type { Loaded } from '../config/load/load.ts'
 import type { Io } from './io.ts'
 
-/** Wrong usage that the parser itself cannot see. */
+/** Wrong usage that the parser itself cannot detect. */
 export class UsageError extends Error {}
 
-/** What every command's file gets to register itself with. */
+/** What the file of a command needs to register the command. */
 export interface Registration {
   readonly program: Command
   readonly io: Io
-  /** Sets the exit code; 0 unless a command says otherwise. */
+  /** Sets the exit code; the default is 0. */
   readonly exit: (code: number) => void
   /** Loads the configuration that -c names, before or after the command. */
   readonly load: (

@@ -34,18 +34,18 @@ export function registerRun({ program, io, exit, load }: Registration): void {
 
 export interface RunOptions {
   readonly once: boolean
-  /** What this process does of the work that processes share over Redis. */
+  /** The share of the work for this process, where processes share it over Redis. */
   readonly role?: Role
-  /** Pages, events and lag per zone, with a summary at the end; `terminal`: only as a table drawn in place. */
+  /** Shows pages, events and lag per zone, with a summary at the end; `terminal`: only as a table redrawn in place. */
   readonly progress: 'always' | 'terminal'
-  /** Sees what happens; `say` writes a line above the table. */
+  /** Receives every internal event; `say` prints a line above the table. */
   readonly watch?: (internalEvent: InternalEvent, say: (line: string) => void) => void
 }
 
-/** A stop that takes longer is cut short: the next start goes on where the last commit was. */
+/** A longer stop is cut off: the next start continues from the last commit. */
 const stopWithinMs = 4_500
 
-/** The daemon, until a signal; with `once` until every planned stream was read to its last page. */
+/** Runs the daemon until a signal; with `once` until every planned stream was read to its last page. */
 export async function run(load: () => Loaded, options: RunOptions, io: Io): Promise<number> {
   const loaded = load()
   const { role = 'all' } = options
@@ -117,7 +117,7 @@ async function shipOnce(daemon: Daemon, say: (line: string) => void, stop: Abort
   return givenUp.length > 0 || undelivered > 0 ? exitCodes.failed : exitCodes.done
 }
 
-/** One line for each reason, not for each stream. */
+/** One line per reason, not per stream. */
 function complaints(givenUp: Awaited<ReturnType<ReturnType<Daemon['engine']>['drain']>>): string[] {
   const byReason = Map.groupBy(givenUp, ({ reason }) => reason)
   return [...byReason].map(([reason, streams]) => {
@@ -129,7 +129,7 @@ function complaints(givenUp: Awaited<ReturnType<ReturnType<Daemon['engine']>['dr
   })
 }
 
-/** Above the table of a run that ends by itself, only what needs attention is logged. */
+/** A run that ends by itself and draws a table logs warnings and errors only. */
 function quieter(level: Loaded['config']['log']['level']): Loaded['config']['log']['level'] {
   return level === 'info' ? 'warn' : level
 }

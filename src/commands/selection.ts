@@ -9,7 +9,7 @@ const mostListed = 20
 
 const shown = ({ id, name }: Zone) => zoneText(id, name)
 
-/** The zones that ids or names mean, each once; all where none is named. Throws UsageError. */
+/** Finds zones by ids or names, without duplicates; all zones where none is named. Throws UsageError. */
 export function chooseZones({ accounts }: Config, names: readonly string[] = []): Zone[] {
   const zones = accounts.flatMap((account) => account.zones)
   if (names.length === 0) return zones
@@ -27,7 +27,7 @@ function zoneOf(name: string, zones: readonly Zone[]): Zone {
   throw unknown('--zone', name, 'is not configured', known, zones.map(shown))
 }
 
-/** The sinks of these names, each once; all where none is named. Throws UsageError. */
+/** Finds sinks by name, without duplicates; all sinks where none is named. Throws UsageError. */
 export function chooseSinks({ sinks }: Config, names: readonly string[] = []): SinkConfig[] {
   if (names.length === 0) return [...sinks]
   const known = sinks.map(({ name }) => name)
@@ -38,7 +38,7 @@ export function chooseSinks({ sinks }: Config, names: readonly string[] = []): S
   })
 }
 
-/** The account of that name, or the only one. Throws UsageError. */
+/** Finds the account by name, or the only one. Throws UsageError. */
 export function chooseAccount({ accounts }: Config, name: string | undefined): AccountConfig {
   const known = accounts.map((account) => account.name)
   if (name === undefined) {
@@ -50,7 +50,7 @@ export function chooseAccount({ accounts }: Config, name: string | undefined): A
   return account
 }
 
-/** Names the nearest known name and all of them. */
+/** An error that names the nearest known name and all known names. */
 export function unknown(
   option: string,
   name: string,

@@ -6,10 +6,10 @@ import { cut, tableLines, wrap } from './terminal/table.ts'
 import type { Paint } from './terminal/terminal.ts'
 import { zoneText } from './terminal/zone-text.ts'
 
-/** Lag from which on a zone and sink is no longer called well; events are polled for twice a minute as a rule. */
+/** A route with a longer lag is not shown as good; events are polled twice a minute by default. */
 const longLagSeconds = 900
 
-/** The whole status for people. Names and messages may hold anything, so they are made printable. */
+/** The whole status for people. Names and messages may hold any characters, so they are made printable. */
 export function statusText(status: Status, paint: Paint): string {
   const lines = wrap(`at ${secondText(status.at)}, ${workersText(status)}`, '', paint.width)
   for (const route of status.routes) lines.push('', ...routeLines(route, paint))

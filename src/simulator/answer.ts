@@ -5,18 +5,18 @@ import type { FieldFault, ProblemDetails, ValidationProblem } from './wire.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { ServerResponse } from 'node:http'
 
-/** What goes back, before it is sent. */
+/** An answer before it is sent. */
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body?: Buffer
-  /** The `Date` header where it is not the service's clock; null for none. */
+  /** The `Date` header; default: the service's clock; null for none. */
   readonly date?: string | null
-  /** How it is sent where that is not in one piece. */
+  /** How to send it; default: in one piece. */
   readonly send?: Send
 }
 
-/** Sends an answer its own way. Whatever it waits for ends when the signal aborts. */
+/** Sends an answer in its own way. All of its waits end when the signal aborts. */
 export type Send = (response: ServerResponse, answer: Answer, tools: SendTools) => Promise<void>
 
 export interface SendTools {

@@ -2,7 +2,7 @@ import type { Server } from 'node:http'
 
 const everywhere: readonly string[] = ['', '0.0.0.0', '::']
 
-/** Resolves with the address of a server that listens, and its port. On every interface, the address is one of this host. */
+/** Starts to listen; resolves with address and port. A server on every interface returns an address of this host. */
 export async function listen(
   server: Server,
   { host, port }: { readonly host: string; readonly port: number },

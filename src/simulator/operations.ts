@@ -75,7 +75,7 @@ function unauthorised(route: Route, accept: string): Answer {
   return problem(401, 'The access key is missing or not valid.', route)
 }
 
-/** Counts a request against the rate; says how many seconds to wait when there is no room for it. */
+/** Counts a request against the rate limit; returns the seconds to wait when the limit is reached, otherwise 0. */
 function createBudget(settings: () => Settings): () => number {
   let room = 0
   let countedAt = Number.NEGATIVE_INFINITY

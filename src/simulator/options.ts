@@ -9,44 +9,44 @@ export interface SimulatorOptions {
   clock?: Clock
   /** Address to listen on. Default 127.0.0.1. */
   host?: string
-  /** 0 takes a free port. */
+  /** 0 selects a free port. */
   port?: number
-  /** Null: any key, or none, is good for event logs, metrics and rules; volumes always want one. */
+  /** Null: event logs, metrics and rules accept any key or none; volumes always require a key. */
   accessKey?: string | null
   /** Zones of the account; any other is answered as unknown. */
   zones?: readonly number[]
   pageSize?: number
-  /** `unordered` is a fixed shuffle: new entries land anywhere. */
+  /** `unordered` is a fixed shuffle: new entries appear anywhere. */
   order?: ListingOrder
   /**
-   * What a token names: `position` a number of entries to skip in the listing as it is then; `anchor` the entry after
-   * which the page begins; `snapshot` a place in the listing as it was when the first page was asked for.
+   * Meaning of a token: `position` is a number of entries to skip in the current listing; `anchor` the entry after
+   * which the page begins; `snapshot` a position in the listing at the time of the first page.
    */
   tokens?: 'position' | 'snapshot' | 'anchor'
-  /** The only form of asking for the first page that is accepted: `omit`, `empty`, a literal, or `any` of the first two. */
+  /** The only accepted form of the first page: `omit`, `empty`, a literal, or `any` of the first two. */
   firstPage?: string
   lastToken?: 'empty' | 'null' | 'repeated' | 'real'
   /** `hostile` tokens hold / = ? % + and a space. */
   tokenStyle?: 'plain' | 'hostile'
-  /** Older tokens are refused with 400. Tokens that were issued while there was no lifetime count as too old. */
+  /** Older tokens are refused with 400. Tokens issued while there was no lifetime count as too old. */
   tokenLifetimeMs?: number | null
   readableDays?: number
   windowErrorStatus?: 401 | 400
-  /** The `errorResponse` of a good page: left out, null, or a filled object that says success false and nothing else. */
+  /** The `errorResponse` of a successful page: left out, null, or an object that only says success false. */
   emptyError?: 'absent' | 'null' | 'success-false'
-  /** The service's clock minus the Clock's: shifts `Date` and what counts as today. */
+  /** The service's clock minus the Clock's: shifts `Date` and the current day. */
   clockSkewMs?: number
   latencyMs?: number
   /** Encoding of answers, where the request accepts it. */
   compress?: 'gzip' | 'br' | 'zstd' | 'deflate' | null
-  /** More requests than that in a second are answered with 429 and Retry-After. */
+  /** Requests beyond this rate per second are answered with 429 and Retry-After. */
   requestsPerSecond?: number | null
   entry?: { logAs?: LogAs; timestampUnit?: TimestampUnit; bytes?: number }
-  /** The same seed makes the same entries. */
+  /** The same seed gives the same entries. */
   seed?: number
   /** Steady traffic into every zone, from now on. */
   live?: { ratePerSecond: number }
-  /** Entries that each zone holds from the start: of a day by name, or of every readable day. */
+  /** Entries that each zone holds from the start: by day, or for every readable day. */
   days?: { readonly [day: string]: number } | number
   /** Volume templates on a page of the volume list. */
   volumesPageSize?: number
@@ -83,7 +83,7 @@ const defaults = {
   volumesPageSize: 1000,
 } satisfies Omit<SimulatorOptions, 'clock' | 'entry'>
 
-/** Throws a RangeError that names the option, its value and what it may be. */
+/** Applies the defaults. Throws a RangeError that names the option, its value and what is allowed. */
 export function settingsOf(options: SimulatorOptions): Settings {
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
   const merged: Omit<Required<SimulatorOptions>, 'entry' | 'clock'> = { ...defaults, ...given }
@@ -108,7 +108,7 @@ export function settingsOf(options: SimulatorOptions): Settings {
   }
 }
 
-/** The key that a listing of ids is signed with, so that no token of another simulator passes for its own. */
+/** The key that signs tokens, so that a token of another simulator is not accepted. */
 export function tokenSeal(settings: Settings): number {
   return hashOf(`seal ${settings.seed}`)
 }

@@ -2,7 +2,7 @@ import { parseDay, type Day } from '../domain/day.ts'
 
 export type Operation = 'eventLogs' | 'updateRateLimit' | 'uploadScanning' | 'volumes' | 'unknown'
 
-/** What a request asks for, read from its method and path. */
+/** A request, parsed from its method and path. */
 export interface Route {
   readonly operation: Operation
   readonly method: string
@@ -12,14 +12,14 @@ export interface Route {
   /** The methods that the path allows; empty for an unknown path. */
   readonly allowed: string
   readonly zone?: number
-  /** Absent where the path names no such day. */
+  /** Absent where the path names no valid day. */
   readonly day?: Day
   /** The token segment, decoded; absent where the path has none, `""` where it is empty. */
   readonly segment?: string
-  /** Identifier of a rate-limit rule. */
+  /** Id of a rate-limit rule. */
   readonly ruleId?: number
   readonly appId?: string
-  /** Why no operation can take the path as it is. */
+  /** Why no operation accepts the path. */
   readonly malformed?: string
 }
 
@@ -89,7 +89,7 @@ function wholeNumber(text: string): number | undefined {
   return value !== undefined && Math.abs(value) <= maxInt32 ? value : undefined
 }
 
-// A segment is decoded once and after the split, so that an encoded slash stays inside its segment.
+// Segments are decoded once and after the split, so that an encoded slash stays inside its segment.
 function decodeSegments(path: string): string[] | undefined {
   try {
     return path.split('/').slice(1).map(decodeURIComponent)

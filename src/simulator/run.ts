@@ -1,13 +1,13 @@
 import { entryId, entryJson, type EntryShape } from './entries/entry.ts'
 import type { WireEntry } from './wire.ts'
 
-/** Entries that arrived one after the other. Asked by their number within the listing, from `first` on. */
+/** A sequence of entries in the order of arrival, addressed by their number in the listing, from `first` on. */
 export interface Run {
   readonly first: number
   readonly count: number
   json(seq: number): string
   id(seq: number): string
-  /** When the event happened, ms since the epoch; what the listing is ordered by. */
+  /** Time of the event, ms since the epoch; the listing is ordered by it. */
   timestampMs(seq: number): number
 }
 
@@ -16,7 +16,7 @@ export interface Place {
   readonly dayNumber: number
 }
 
-/** A run that may grow at its end. Holds a formula, not entries: a day of millions costs nothing. */
+/** A run that can grow at its end. Computes its entries, so that a day of millions takes no memory. */
 export interface GrowingRun extends Run {
   grow(by: number): void
 }
@@ -44,7 +44,7 @@ export function createGeneratedRun(
   }
 }
 
-/** Entries that a caller made; a caller may hand over anything, as a hostile service might. */
+/** Entries from a caller. They may be malformed, as from a hostile service. */
 export function createGivenRun(
   entries: readonly WireEntry[],
   first: number,

@@ -6,7 +6,7 @@ import type { Answer, Send } from './answer.ts'
 import type { Encoding } from './faults/fault.ts'
 import type { ServerResponse } from 'node:http'
 
-/** Ways of sending an answer that a client must survive. */
+/** Ways to send an answer that a client must handle. */
 
 export const sendWhole: Send = async (response, answer) => {
   response.writeHead(answer.status, headersOf(answer))
@@ -59,7 +59,7 @@ export function sendDelayed(ms: number): Send {
   }
 }
 
-/** White space before the last bracket: still JSON, and never more of it in memory than one piece. */
+/** Adds white space before the last bracket: still JSON, and only one piece of it is in memory. */
 export function sendOversized(bytes: number, declared: boolean): Send {
   return async (response, answer, { signal }) => {
     const body = bodyOf(answer)
@@ -78,14 +78,14 @@ export function sendBomb(bytes: number, encoding: Encoding): Send {
   }
 }
 
-/** The answer with its body encoded, under the encoding's own name or another. */
+/** The answer with its body encoded, labelled with that encoding or another. */
 export function encoded(answer: Answer, encoding: Encoding, label: string = encoding): Answer {
   if (answer.body === undefined) return answer
   const headers = { ...answer.headers, 'content-encoding': label, vary: 'Accept-Encoding' }
   return { ...answer, headers, body: encodings[encoding](answer.body) }
 }
 
-/** The first encoding of the request's Accept-Encoding is not needed: only whether this one is accepted. */
+/** True when the request's Accept-Encoding accepts this encoding; its preference does not matter. */
 export function accepts(acceptEncoding: string, encoding: Encoding): boolean {
   return acceptEncoding.split(',').some((part) => {
     const [name = '', ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase())
@@ -123,7 +123,7 @@ async function sendHalf(response: ServerResponse, answer: Answer): Promise<void>
   await flushed(response, body.subarray(0, Math.ceil(body.length / 2)))
 }
 
-// A client that left makes the callback report an error: that is what such an answer is about.
+// A client that disconnects makes the callback report an error: that is expected here.
 function flushed(response: ServerResponse, part: Buffer): Promise<void> {
   return new Promise((resolve) => {
     response.write(part, () => resolve())

@@ -30,18 +30,18 @@ export interface SimulatorRequest {
   readonly body: string
   /** By the simulator's Clock, ms since the epoch. */
   readonly at: number
-  /** 0 while no answer has been decided, and where a fault lets none out. */
+  /** 0 while no answer was decided, and where a fault sends none. */
   readonly status: number
   readonly fault?: FaultKind
 }
 
-/** The service of the interface, on 127.0.0.1 unless told otherwise. */
+/** A simulation of the API, on 127.0.0.1 by default. */
 export interface Simulator {
   readonly url: string
   readonly port: number
   /** Every request in order; of a very long run only the latest ones. */
   readonly requests: readonly SimulatorRequest[]
-  /** Adds entries that are visible at once, and returns them. `fill` does the same for many, and returns none. */
+  /** Adds entries that are visible at once, and returns them. `fill` adds many, and returns none. */
   append(
     zone: number,
     day: string,
@@ -49,13 +49,13 @@ export interface Simulator {
     options?: AppendOptions,
   ): readonly WireEntry[]
   fill(zone: number, day: string, count: number, options?: AppendOptions): void
-  /** All entries of a zone's day in the order of their arrival. */
+  /** All entries of a zone's day in the order of arrival. */
   entries(zone: number, day: string): readonly WireEntry[]
   count(zone: number, day: string): number
   fail(rule: FaultRule): void
   /** Removes all fault rules. */
   heal(): void
-  /** Changes options in flight, all but port, clock, seed and days. Entries that are there stay as they are. */
+  /** Changes options of a running simulator, all but port, clock, seed and days. Existing entries stay as they are. */
   set(options: Partial<SimulatorOptions>): void
   /** Refuses every token issued so far. */
   expireTokens(): void
@@ -63,14 +63,14 @@ export interface Simulator {
   setRateLimitRule(rule: RateLimitRule): void
   /** Null: the app becomes unknown. */
   setVolumes(appId: string, templates: readonly VolumeTemplate[] | null): void
-  /** Ends open connections too. Safe twice. */
+  /** Closes open connections, too. Idempotent. */
   close(): Promise<void>
 }
 
 const maxRequestsKept = 50_000
 const maxBodyBytes = 1_048_576
 
-/** Rejects when the port is taken or an option is out of range. */
+/** Rejects when the port is in use or an option is out of range. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   let given = options
   let settings = settingsOf(options)
@@ -149,7 +149,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
         response.destroy()
         return
       }
-      // A fault of the simulator itself must not look like one of the client.
+      // An error of the simulator itself must not look like one of the client.
       response.writeHead(500, { 'content-type': 'text/plain' })
       response.end(`the simulator failed: ${error instanceof Error ? (error.stack ?? '') : String(error)}`)
     }
@@ -171,7 +171,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     const closed = new Promise<void>((resolve) => {
       server.close(() => resolve())
     })
-    // Each connection that ends aborts what its request waits for.
+    // Closing a connection aborts what its request waits for.
     server.closeAllConnections()
     await Promise.all([closed, ...open])
   }
@@ -214,7 +214,7 @@ function checkedDay(text: string): Day {
   return day
 }
 
-// One byte above the limit is enough to know; the rest is read and dropped, so that the client can finish.
+// One byte above the limit is kept to detect it; the rest is read and dropped, so that the client can finish.
 async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0

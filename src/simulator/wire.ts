@@ -1,8 +1,8 @@
-/** The shapes of the interface, as they stand on the wire. */
+/** The shapes of the API on the wire. */
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
-/** One entry of an event-log page. The generator fills `timestamp` in ms unless told otherwise. */
+/** One entry of an event-log page. The generator writes `timestamp` in ms by default. */
 export interface WireEntry {
   readonly logId: string
   readonly timestamp: number

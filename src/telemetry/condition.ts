@@ -4,28 +4,28 @@ import { countPhrase, durationPhrase } from './phrases.ts'
 
 export interface Report {
   readonly event: InternalEvent['name']
-  /** Reports of one event and group are one condition. From closed sets and configured names, never from the wire. */
+  /** Reports with the same event and group form one condition. Never built from text of the wire. */
   readonly group: string
   readonly level: LineLevel
-  /** Who has it; the group itself when absent. A member has one condition of an event at a time. */
+  /** Who has the condition; default: the group. A member has one condition of an event at a time. */
   readonly member?: string
   readonly zone?: number
   readonly sink?: string
   /** The first line. */
   readonly message: string
-  /** What the later lines are about, for example `account default: timeout`. */
+  /** Subject of the later lines, for example `account default: timeout`. */
   readonly about: string
-  /** Of the condition. */
+  /** Fields of the condition. */
   readonly fields?: Fields
-  /** Of this report; on the first line only. */
+  /** Fields of this report; on the first line only. */
   readonly details?: Fields
   /** Somebody will report its end; no when absent. */
   readonly hasEnd?: boolean
-  /** A member that is silent for so long has it no longer; ten minutes when absent. */
+  /** A member that sends no report for this time leaves the condition; default: ten minutes. */
   readonly fadesAfterMs?: number
-  /** For so long nobody's word ends it, since answers that were on their way say nothing about it. */
+  /** Ignores an end within this time, since late answers of earlier requests say nothing about the condition. */
   readonly holdsForMs?: number
-  /** Told when it begins and when it ends, never between. */
+  /** Logs the beginning and the end only. */
   readonly once?: boolean
 }
 
@@ -42,12 +42,12 @@ type Phase = 'begins' | 'lasts' | 'ends'
 const tenMinutesMs = 600_000
 const mostBeginnings = 3
 
-/** One reason, however many streams have it. Instants in ms by the clock that never jumps. */
+/** One cause, however many streams it affects. Times are ms of a monotonic clock. */
 export class Condition {
-  /** Who has it now, and until when without a further report. */
+  /** The members, and until when each stays one without a further report. */
   readonly members = new Map<string, Pick<Report, 'zone' | 'sink'> & { readonly untilMs: number }>()
   readonly #tell: (line: Told) => void
-  /** Every zone that had it since it began. */
+  /** Every zone affected since it began. */
   readonly #zones = new Set<number>()
   #latest: Report
   #count = 0
@@ -55,7 +55,7 @@ export class Condition {
   #beganAtMs = 0
   #toldAtMs = Number.NEGATIVE_INFINITY
   #holdsUntilMs = Number.NEGATIVE_INFINITY
-  /** Instants of the beginnings that were told in the last ten minutes. */
+  /** Times of the beginnings logged in the last ten minutes. */
   #beginnings: number[] = []
   /** Of the latest line. */
   #phase: Phase = 'ends'
@@ -88,12 +88,12 @@ export class Condition {
 
   leave(member: string, nowMs: number, how = 'over'): void {
     if (!this.members.delete(member) || this.members.size > 0) return
-    // Where the latest line said that it is over, that is true again.
+    // When the latest line already says that it is over, that is true again.
     if (this.#latest.hasEnd === true && this.#phase !== 'ends')
       this.#say('ends', `${how}: ${this.#summary(nowMs)}`, nowMs)
   }
 
-  /** Tells what is due. */
+  /** Logs the lines that are due. */
   turn(nowMs: number): void {
     const { hasEnd = false, once = false } = this.#latest
     const stands = this.members.size > 0
@@ -107,7 +107,7 @@ export class Condition {
     return this.members.size === 0 && this.#untold === 0 && nowMs - this.#toldAtMs >= tenMinutesMs
   }
 
-  /** What comes and goes is counted as one: a fourth beginning within ten minutes is not told. */
+  /** Limits flapping: a fourth beginning within ten minutes is counted, not logged. */
   #begin(nowMs: number): boolean {
     this.#beginnings = this.#beginnings.filter((atMs) => nowMs - atMs < tenMinutesMs)
     if (this.#beginnings.length >= mostBeginnings) return false

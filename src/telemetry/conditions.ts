@@ -2,18 +2,18 @@ import type { InternalEvent } from '../domain/internal-event.ts'
 import { Condition, type Report, type Told } from './condition.ts'
 
 export interface ConditionsDeps {
-  /** By the clock that never jumps, ms. */
+  /** Monotonic clock, ms. */
   readonly nowMs: () => number
   readonly tell: (line: Told) => void
 }
 
 const turnEveryMs = 1000
-/** Above it further groups of one event share a condition, so that nothing from outside makes this grow. */
+/** Beyond this, further groups of one event share a condition, so that input from outside cannot grow the map. */
 const mostGroups = 200
 
 /**
- * What lasts or repeats is told in few lines: when it begins, every ten minutes with a count, and when its last member
- * (a stream, say) has left it. No timer: whatever happens next in the process drives it.
+ * Condenses lasting or repeated reports into few lines: one at the beginning, one every ten minutes with a count, and
+ * one when the last member (a stream, say) leaves. Uses no timer: later internal events drive it.
  */
 export class Conditions {
   readonly #deps: ConditionsDeps
@@ -36,12 +36,12 @@ export class Conditions {
     for (const other of groups.values()) if (other !== condition) other.leave(member, nowMs)
   }
 
-  /** A member has the condition no longer, of whichever group. */
+  /** Removes a member from the condition, in whichever group it is. */
   leave(event: InternalEvent['name'], member: string): void {
     for (const condition of this.#groupsOf(event).values()) condition.leave(member, this.#deps.nowMs())
   }
 
-  /** It is over for all. */
+  /** Ends the condition for all members. */
   end(event: InternalEvent['name'], group: string): void {
     const condition = this.#groupsOf(event).get(group)
     const nowMs = this.#deps.nowMs()
@@ -53,7 +53,7 @@ export class Conditions {
     return (this.#groupsOf(event).get(group)?.members.size ?? 0) > 0
   }
 
-  /** Drops members that left the configuration. */
+  /** Removes members that left the configuration. */
   retain(isMember: (zone: number | undefined, sink: string | undefined) => boolean): void {
     for (const groups of this.#all.values())
       for (const condition of groups.values())
@@ -61,7 +61,7 @@ export class Conditions {
           if (!isMember(zone, sink)) condition.leave(member, this.#deps.nowMs())
   }
 
-  /** Tells what is due. Cheap; to be called on everything that happens. */
+  /** Logs the lines that are due. Cheap; called for every internal event. */
   turn(): void {
     const nowMs = this.#deps.nowMs()
     if (nowMs - this.#turnedAtMs < turnEveryMs) return

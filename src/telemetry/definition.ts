@@ -5,11 +5,11 @@ import type { Conditions } from './conditions.ts'
 import type { Fields, LineLevel } from './logger.ts'
 import type { Counting } from './metrics.ts'
 
-/** The one place that says what an internal event means: its metrics and its line. */
+/** Defines an internal event in one place: its metrics and its log line. */
 export interface Definition<H extends InternalEvent> {
-  /** Of its line; the highest where that depends. */
+  /** Level of its line; the highest where it varies. */
   readonly level: LineLevel
-  /** For the reference: what an operator should make of it. */
+  /** For the reference: what the event means to an operator. */
   readonly meaning: string
   count?(internalEvent: H, metrics: Counting): void
   tell(internalEvent: H, voice: Voice): void
@@ -20,12 +20,12 @@ export type Definitions<N extends InternalEvent['name']> = {
   readonly [K in N]: Definition<InternalEventNamed<K>>
 }
 
-/** How definitions speak. The event name is added to whatever they say. */
+/** How definitions log. The voice adds the event name to each line. */
 export interface Voice {
   line(level: LineLevel, message: string, fields?: Fields): void
-  /** A debug line, made only where somebody reads it. */
+  /** A debug line; `make` is called only if the level is enabled. */
   detail(make: () => readonly [message: string, fields?: Fields]): void
-  /** One of a condition's reports. */
+  /** Adds a report to a condition. */
   report(report: Omit<Report, 'event'>): void
   readonly conditions: Pick<Conditions, 'leave' | 'end' | 'stands' | 'retain'>
   /** For example `zone 101 (shop)`. */

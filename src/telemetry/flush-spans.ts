@@ -3,8 +3,8 @@ import { within } from '../domain/within.ts'
 import type { Clock } from '../ports/clock.ts'
 
 /**
- * Has an SDK that was loaded into the process send the spans that it still keeps, at the end of a process: most send
- * every few seconds only. Returns after `longestMs` at the latest, and never throws, whatever becomes of them.
+ * Makes a loaded OpenTelemetry SDK send its buffered spans at the end of a process: most SDKs send only every few
+ * seconds. Takes `longestMs` at most and never throws, even if the SDK fails.
  */
 export async function flushSpans(longestMs: number, clock: Clock): Promise<void> {
   const flushing = askForFlush()
@@ -12,7 +12,7 @@ export async function flushSpans(longestMs: number, clock: Clock): Promise<void>
   await within(longestMs, flushing, clock).catch(() => undefined)
 }
 
-/** The API itself knows no flush; providers of SDKs have one. Undefined where nobody records. */
+/** The OpenTelemetry API has no flush; the tracer providers of SDKs do. Undefined without an SDK. */
 function askForFlush(): Promise<unknown> | undefined {
   try {
     const proxy: unknown = trace.getTracerProvider()

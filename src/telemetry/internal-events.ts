@@ -9,7 +9,7 @@ import { pumpInternalEvents } from './internal-events/pump.ts'
 import { sinkInternalEvents } from './internal-events/sink.ts'
 import { scanInternalEvents } from './internal-events/scan.ts'
 
-/** Every internal event has a definition; the compiler refuses a missing one. */
+/** Every internal event has a definition; the compiler reports a missing one. */
 export const internalEvents: Definitions<InternalEvent['name']> = {
   ...processInternalEvents,
   ...backgroundInternalEvents,

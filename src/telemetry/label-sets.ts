@@ -1,7 +1,7 @@
 import type { Zone } from '../domain/stream.ts'
 import type { LabelSet, MetricDefinition } from './metric-definitions.ts'
 
-/** What the configuration names: the only values that the labels `zone`, `sink` and `account` take. */
+/** The names in the configuration: the only values of the labels `zone`, `sink` and `account`. */
 export interface Known {
   readonly zones: readonly Zone[]
   readonly sinks: readonly string[]
@@ -15,7 +15,7 @@ export interface LabelSets {
   zone(id: number): Zone | undefined
   /** Every combination of label values that a metric may have. */
   combinations(definition: MetricDefinition): Labels[]
-  /** True when each label holds a value of its set. Keeps series of what left the configuration from coming back. */
+  /** True when each label has a value of its set. Prevents series of names that left the configuration. */
   allows(definition: MetricDefinition, labels: Labels): boolean
 }
 

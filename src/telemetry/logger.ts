@@ -14,23 +14,23 @@ export interface LoggerOptions {
   readonly level: LogLevel
   /** `auto`: pretty on a terminal, else JSON. */
   readonly format: 'auto' | 'pretty' | 'json'
-  /** For the pretty form; by default on a terminal. */
+  /** For the pretty form; default: on a terminal. */
   readonly color?: boolean
-  /** Takes whole lines; stderr when absent. */
+  /** Receives whole lines; default: stderr. */
   readonly stream?: { write(text: string): unknown; readonly isTTY?: boolean }
 }
 
 export interface Logger {
-  /** One line, written when this returns. Message and fields may hold text from the wire: it is made harmless here. */
+  /** Writes one line before it returns. Message and fields may hold text from the wire: the logger escapes them. */
   line(level: LineLevel, event: string, message: string, fields?: Fields): void
   isEnabled(level: LineLevel): boolean
-  /** From the next line on. */
+  /** Applies from the next line on. */
   setLevel(level: LogLevel): void
 }
 
 const stderr = 2
 
-/** Throws nothing of its own; what `stream.write` throws passes through. */
+/** Throws nothing itself; an error of `stream.write` passes through. */
 export function createLogger(options: LoggerOptions): Logger {
   const terminal = options.stream === undefined ? isatty(stderr) : options.stream.isTTY === true
   const target = options.stream ?? createLineWriter(stderr)
@@ -62,7 +62,7 @@ export function createLogger(options: LoggerOptions): Logger {
   }
 }
 
-/** Loaded only where it is wanted: most processes write JSON. */
+/** Loaded only on demand: most processes write JSON. */
 function prettyWith(colorize: boolean): (line: string) => string {
   const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof PinoPretty
   return prettyFactory({

@@ -4,7 +4,7 @@ import { gapReasons } from '../domain/gap.ts'
 import { guards, operations, requestOutcomes } from '../domain/internal-event.ts'
 import { queueStates, streamStates } from '../domain/plan/snapshot.ts'
 
-/** Values that a label may take: a closed set, or the zones, sinks or accounts of the configuration. */
+/** Allowed values of a label: a closed set, or the zones, sinks or accounts of the configuration. */
 export type LabelSet = 'zones' | 'sinks' | 'accounts' | readonly string[]
 
 export interface MetricDefinition {
@@ -13,7 +13,7 @@ export interface MetricDefinition {
   readonly type: 'counter' | 'gauge' | 'histogram'
   readonly labels: Readonly<Record<string, LabelSet>>
   readonly help: string
-  /** Upper bounds, for histograms. Those never carry a zone: a zone and sink may have 25 series at most. */
+  /** Upper bounds, for histograms. A histogram has no zone label: the limit is 25 series per zone and sink. */
   readonly buckets?: readonly number[]
 }
 
@@ -27,7 +27,7 @@ const requestBuckets = [0.005, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 const commitBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 const delayBuckets = [1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 21_600, 86_400]
 
-/** Counted by what happens in this process. Each series stands at 0 from the start. */
+/** Counted by the internal events of this process. Each series starts at 0. */
 export const countedMetrics = {
   eventsFetched: {
     name: 'events_fetched_total',
@@ -155,7 +155,7 @@ export const countedMetrics = {
   },
 } as const satisfies Record<string, MetricDefinition>
 
-/** Set when something is measured; absent before. */
+/** Set when a value is measured; absent before. */
 export const measuredMetrics = {
   clockSkew: {
     name: 'clock_skew_seconds',
@@ -238,7 +238,7 @@ export const stateMetrics = {
 export type CountedMetric = keyof typeof countedMetrics
 export type MeasuredMetric = keyof typeof measuredMetrics
 
-/** Every metric of this program's own, in the order of the reference. */
+/** Every metric of shieldlog itself, in the order of the reference. */
 export const metricDefinitions: readonly MetricDefinition[] = [
   ...Object.values(countedMetrics),
   ...Object.values(stateMetrics),

@@ -87,7 +87,7 @@ export function createMetrics(options: { version: string; clock: Clock }): Metri
   for (const { definition, instrument } of instruments.values())
     for (const labels of sets.combinations(definition)) startAtZero(instrument, labels)
 
-  /** Starts new series at 0 and removes those of what is gone; standing ones keep their values. */
+  /** Starts new series at 0 and removes obsolete ones; the others keep their values. */
   function refit(definition: MetricDefinition, instrument: Instrument, next: LabelSets): void {
     for (const labels of sets.combinations(definition))
       if (!next.allows(definition, labels)) instrument.remove(labels)

@@ -1,6 +1,6 @@
 import type { Stream, Zone } from '../domain/stream.ts'
 
-/** How people read the parts of a message. */
+/** Parts of messages, for people. */
 
 export function zonePhrase(id: number, zone: Zone | undefined): string {
   return zone === undefined || zone.name === String(id) ? `zone ${id}` : `zone ${id} (${zone.name})`
@@ -23,7 +23,7 @@ export function countPhrase(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** ISO 8601 in UTC; undefined for what is no instant. */
+/** ISO 8601 in UTC; undefined for an invalid time. */
 export function instantPhrase(atMs: number): string | undefined {
   const at = new Date(atMs)
   return Number.isNaN(at.getTime()) ? undefined : at.toISOString()

@@ -6,7 +6,7 @@ const longestField = 1000
 const mostItems = 20
 const deepest = 4
 
-/** Makes every string inside a log field safe to print. What is too long or too deep is cut. */
+/** Makes every string inside a log field safe to print. Cuts what is too long or too deep. */
 export function printableField(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return printable(value, longestField)
   if (value === null || value === undefined || typeof value === 'boolean') return value
@@ -19,7 +19,7 @@ export function printableField(value: unknown, depth = 0): unknown {
   }
   if (value instanceof Error) return printable(messageOf(value), longestField)
   const prototype: unknown = Object.getPrototypeOf(value)
-  // Anything with a class of its own knows how to show itself: a Secret does not.
+  // An instance of a class defines its own display: a Secret hides its value.
   if (prototype !== Object.prototype && prototype !== null)
     return printable(inspect(value, { depth: 1, breakLength: Infinity }), longestField)
   return printableFields(value, depth + 1)

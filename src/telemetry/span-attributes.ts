@@ -11,7 +11,7 @@ const names: Readonly<Record<Exclude<keyof SpanFacts, 'server'>, string>> = {
   outcome: 'shieldlog.outcome',
 }
 
-/** The facts under names that no other instrumentation uses, and those of OpenTelemetry's conventions where it has them. */
+/** Span attributes: names of OpenTelemetry's conventions where they exist, otherwise names with shieldlog's prefix. */
 export function attributesOf({ server, ...facts }: SpanFacts): Attributes {
   const attributes = server === undefined ? {} : serverAttributes(server)
   for (const [fact, name] of Object.entries(names)) {

@@ -8,7 +8,7 @@ import type { MetricDefinition } from './metric-definitions.ts'
 import { createStateReading } from './state-reading.ts'
 
 export interface StateGauges {
-  /** Asks the store and sets the gauges, in bounded time and whatever the store does. */
+  /** Reads the store and sets the gauges, in bounded time even when the store hangs. */
   refresh(sets: LabelSets): Promise<void>
   outdate(): void
 }
@@ -38,8 +38,8 @@ export function createStateGauges(
   }
 
   /**
-   * Lag is never absent once it was known: without an answer of the store nothing is committed, so it grows second by
-   * second, and an alert on it goes on.
+   * Lag is always present once it was known: while the store does not answer, nothing is committed, so lag grows in
+   * real time and an alert on it continues.
    */
   function setRunning(snapshot: StateSnapshot, sets: LabelSets, ageSeconds: number): void {
     for (const route of snapshot.routes) {

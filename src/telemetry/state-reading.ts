@@ -4,25 +4,25 @@ import type { Clock } from '../ports/clock.ts'
 
 export interface Reading {
   readonly snapshot: StateSnapshot
-  /** By the clock that never jumps, ms. */
+  /** Monotonic clock, ms. */
   readonly atMs: number
 }
 
 export interface StateReading {
-  /** Asks the store unless it answered just now; resolves in bounded time, with whether the latest answer is fresh. */
+  /** Reads the store unless the latest answer is recent. Bounded in time; true for a fresh answer. */
   refresh(): Promise<boolean>
   latest(): Reading | undefined
-  /** The next refresh asks again, however fresh the latest answer is. */
+  /** Makes the next refresh read again, however recent the latest answer is. */
   outdate(): void
 }
 
 const cacheMs = 3000
-/** Below the 10 s that a scrape usually may take. */
+/** Below the usual scrape timeout of 10 s. */
 const patienceMs = 4000
-/** A question without an answer for so long is asked anew; never more often, so that a dead store piles up nothing. */
+/** Time before an unanswered read is repeated; longer, so that a dead store collects no requests. */
 const abandonAfterMs = 60_000
 
-/** Reads the state of all streams for a scrape, with a cache and bounds around a store that may hang. */
+/** Reads the state of all streams for a scrape, with a cache and a time limit for a store that may hang. */
 export function createStateReading(read: () => Promise<StateSnapshot>, clock: Clock): StateReading {
   let latest: Reading | undefined
   let outdated = false
@@ -36,10 +36,10 @@ export function createStateReading(read: () => Promise<StateSnapshot>, clock: Cl
     outdated = false
     try {
       const snapshot = await read()
-      // An abandoned question may be answered after a later one.
+      // An abandoned read may be answered after a later one.
       if (latest === undefined || latest.atMs <= sinceMs) latest = { snapshot, atMs: clock.monotonic() }
     } catch {
-      // The caller sees it as an answer that is not fresh; the pump tells what is wrong with the store.
+      // The caller sees that the answer is not fresh; the pump reports errors of the store.
     } finally {
       if (asked?.sinceMs === sinceMs) asked = undefined
     }
@@ -51,7 +51,7 @@ export function createStateReading(read: () => Promise<StateSnapshot>, clock: Cl
       const nowMs = clock.monotonic()
       if (asked !== undefined && nowMs - asked.sinceMs >= abandonAfterMs) asked = undefined
       asked ??= { sinceMs: nowMs, answer: Promise.resolve().then(() => ask(nowMs)) }
-      // Who comes when the patience of the first asker is over does not wait once more.
+      // A caller that comes after the time limit of the first does not wait again.
       if (nowMs - asked.sinceMs < patienceMs) await within(patienceMs, asked.answer, clock)
       return isFresh()
     },

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 
-/** How long one line may wait for a reader that has stopped reading before the line is given up. */
+/** How long one line may wait for a reader that has stopped reading before the line is dropped. */
 const patienceMs = 1000
 const pauseMs = 10
 
@@ -15,16 +15,16 @@ function codeOf(error: unknown): string | undefined {
 }
 
 /**
- * Writes to a descriptor before it returns, so that the last lines of a dying process are there. Never throws: a full disk
- * or a closed pipe behind the log costs lines, not the process. A reader that has stopped holds up the first line for
- * `patienceMs`; until it reads again, each further line gets one try. (On a blocking descriptor the kernel itself waits for
- * the reader, however long that takes.)
+ * Writes to a descriptor synchronously, so that the last lines of a dying process are not lost. Never throws: a full
+ * disk or a closed pipe behind the log loses lines, but does not stop the process. A reader that has stopped reading
+ * delays the first line by `patienceMs`; until it reads again, each further line gets one try. (On a blocking
+ * descriptor the kernel itself waits for the reader without a limit.)
  */
 export function createLineWriter(descriptor: number): LineWriter {
   let stalled = false
   let torn = false
 
-  /** False when nobody took the rest. */
+  /** Returns false when the rest could not be written. */
   function writeAll(bytes: Uint8Array): boolean {
     let written = 0
     let patience = stalled ? 0 : patienceMs / pauseMs

@@ -43,7 +43,7 @@ function voiceOf(event: InternalEvent['name'], deps: TelemetryDeps, conditions: 
   }
 }
 
-/** Makes the metrics and the line of each internal event. `emit` never throws, whatever it is given. */
+/** Updates the metrics and writes the line of each internal event. `emit` never throws. */
 export function createTelemetry(deps: TelemetryDeps): Telemetry {
   const { logger, metrics, clock } = deps
   const conditions = new Conditions({
@@ -61,7 +61,7 @@ export function createTelemetry(deps: TelemetryDeps): Telemetry {
     return voice
   }
 
-  /** An error in here must not stop a pump: it is told, if that works, and forgotten. */
+  /** An error in telemetry must not stop a pump: it is logged if possible, then ignored. */
   function attempt(internalEvent: InternalEvent, step: () => void): void {
     try {
       step()
@@ -73,7 +73,7 @@ export function createTelemetry(deps: TelemetryDeps): Telemetry {
           `${internalEvent.name} could not be told: ${messageOf(error)}`,
         )
       } catch {
-        // Nobody is left to be told.
+        // The log fails, too: nothing is left to report to.
       }
     }
   }
@@ -81,7 +81,7 @@ export function createTelemetry(deps: TelemetryDeps): Telemetry {
   return {
     emit(internalEvent) {
       attempt(internalEvent, () => {
-        // The table is typed by name; that this name and this internal event belong together is lost in the lookup.
+        // The lookup loses the type relation between the name and the internal event.
         const definition = internalEvents[internalEvent.name] as unknown as Definition<InternalEvent>
         attempt(internalEvent, () => definition.count?.(internalEvent, metrics))
         attempt(internalEvent, () => definition.tell(internalEvent, voiceFor(internalEvent.name)))

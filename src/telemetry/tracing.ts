@@ -17,7 +17,7 @@ import { attributesOf } from './span-attributes.ts'
 
 const scope = 'shieldlog'
 
-/** Marks the context of work that a queue brought: its outermost span is that of a consumer. */
+/** Marks the context of a job from a queue: its outermost span has the kind CONSUMER. */
 const isFromQueue = createContextKey('shieldlog: from a queue')
 
 const kinds: Readonly<Partial<Record<SpanName, SpanKind>>> = {
@@ -30,7 +30,7 @@ function kindOf(name: SpanName): SpanKind {
   return kinds[name] ?? SpanKind.INTERNAL
 }
 
-/** Spans through the OpenTelemetry API, which do next to nothing unless an SDK was loaded into the process. */
+/** Spans by the OpenTelemetry API, which does next to nothing unless an SDK was loaded into the process. */
 export function createTracer(version: string): Tracer {
   const tracer = trace.getTracer(scope, version)
   return {
@@ -60,7 +60,7 @@ async function settle<Result>(
     end(span, outcome ?? 'ok', outcome !== undefined)
     return result
   } catch (error) {
-    // What was stopped on purpose, or taken over by another pump, is no error.
+    // A pump that was stopped on purpose, or that lost its stream to another pump, has no error.
     if (isFailure(error)) end(span, error.code, error.kind !== 'cancelled')
     else end(span, 'bug', true)
     throw error
@@ -78,15 +78,15 @@ function end(span: Span, outcome: FailureCode | 'ok' | 'bug', isError: boolean):
 /** Names of trace headers and their values. */
 export type TraceCarrier = Readonly<Record<string, string>>
 
-/** Ties what a tick starts to the span of that tick, in this process or through a queue in another one. */
+/** Connects the work that a tick starts to the span of that tick, in this process or through a queue in another one. */
 export interface TickTracing {
-  /** Plans. The span begins with it, and only once something is started: most ticks start nothing. */
+  /** Runs the plan of a tick. The span starts with it, but exists only if the tick starts some work. */
   tick<Result>(plan: () => Promise<Result>): Promise<Result>
   /** Runs work that the latest tick started as a part of its trace. */
   started<Result>(work: () => Promise<Result>): Promise<Result>
-  /** What carries the latest tick's trace to another process; empty where nobody records. Never throws. */
+  /** Headers that carry the latest tick's trace to another process; empty without an SDK. Never throws. */
   inject(): TraceCarrier
-  /** Runs the work as a part of the trace that was carried here. */
+  /** Runs the work as a part of the trace in the headers. */
   within<Result>(carrier: TraceCarrier, work: () => Promise<Result>): Promise<Result>
 }
 
@@ -125,7 +125,7 @@ export function createTickTracing(clock: Clock, version: string): TickTracing {
   }
 }
 
-/** A recorder that fails must not fail what it records; telling it is its own business. */
+/** A failing SDK must not fail the traced work; its errors are ignored here. */
 function tryTo<Result>(step: () => Result): Result | undefined {
   try {
     return step()

@@ -5,14 +5,14 @@ import type { Engine } from './engine.ts'
 import type { Ground } from '../ground.ts'
 import { readinessOf, type Readiness } from './readiness.ts'
 
-/** What the HTTP server asks a daemon for. */
+/** What the HTTP server reads from a daemon. */
 export interface DaemonState {
   readonly config: () => Config
   readonly engine: () => Engine | undefined
-  /** Why nothing is shipped, whatever the store says; undefined while the daemon runs. */
+  /** Why nothing is shipped, whatever the state of the store; undefined while the daemon runs. */
   readonly notShipping: () => string | undefined
   readonly storeTrouble: () => string | undefined
-  /** When each loop that must keep turning last did. */
+  /** Time of the last turn of each loop that must keep running. */
   readonly turns: ReadonlyMap<string, number>
 }
 
@@ -55,7 +55,7 @@ async function readiness(daemon: DaemonState): Promise<Readiness> {
   )
 }
 
-/** Remembers an answer for a short while, so that many probes cost one reading. */
+/** Caches an answer for a short time, so that many probes cost one read. */
 function remember<Value>(
   read: () => Promise<Value>,
   forMs: number,

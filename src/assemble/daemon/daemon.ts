@@ -20,7 +20,7 @@ export interface DaemonOptions {
   readonly sinkGone: (failure: Failure) => void
 }
 
-/** One configuration at work: the store, the engine that ships, the HTTP server. */
+/** The running system of one configuration: the store, the engine that ships, the HTTP server. */
 export class Daemon {
   readonly #options: DaemonOptions
   readonly #ground: Ground
@@ -30,9 +30,9 @@ export class Daemon {
   #server: Server | undefined
   #engine: Engine | undefined
   #phase: 'starting' | 'running' | 'stopping' = 'starting'
-  /** Why nothing is shipped although the process neither starts nor stops by itself. */
+  /** Why nothing is shipped although the process is neither starting nor stopping. */
   #trouble: string | undefined
-  /** False for a run that ends by itself: it ends with the configuration that it began with. */
+  /** False for a run that ends by itself: it does not reload its configuration. */
   #isScheduled = false
   readonly #turns = new Map<string, number>()
   #reloading = Promise.resolve()
@@ -72,20 +72,19 @@ export class Daemon {
     await this.engine().schedule.start()
   }
 
-  /** Takes over a new configuration, or refuses it with all its errors and goes on with the old one. Never rejects. */
+  /** Applies a new configuration, or refuses it with all its errors and keeps the old one. Never rejects. */
   reload(load: () => Loaded): Promise<void> {
-    // One after the other: two at once would leave the engine of the first running beside that of the second.
+    // In sequence: two reloads at once would leave two engines running.
     this.#reloading = this.#reloading.then(() => this.#reload(load))
     return this.#reloading
   }
 
   /**
-   * Ends everything, each part also where one before it fails to end; what was not committed comes again at the next
-   * start. Never rejects. Safe twice and before `open`. The order:
-   * 1. a reload that is under way, so that no engine is made behind the one that is closed;
-   * 2. the engine: first the schedule, which aborts what runs and waits for it, then the sinks and the API clients;
-   * 3. the server, so that probes and scrapes see the stop to its end;
-   * 4. the store with the schedule lock, since all of the above writes to it, and who waits for the lock starts then.
+   * Stops all parts, also after one fails to stop; uncommitted events are shipped again at the next start. Never
+   * rejects. Idempotent; safe before `open`. The order: 1. a reload in progress, so that it creates no engine after the
+   * close; 2. the engine: first the schedule, which aborts running pumps and waits for them, then the sinks and the API
+   * clients; 3. the server, so that probes and scrapes work during the stop; 4. the store with the schedule lock, since
+   * all of the above write to it, and a process that waits for the lock starts then.
    */
   async stop(): Promise<void> {
     this.#phase = 'stopping'
@@ -132,7 +131,7 @@ export class Daemon {
     })
   }
 
-  /** Puts an engine in the place of one that was closed. */
+  /** Replaces a closed engine. */
   async #startInstead(engine: Engine): Promise<void> {
     const { config } = engine
     const { logger, metrics } = this.#ground

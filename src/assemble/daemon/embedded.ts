@@ -9,7 +9,7 @@ import { createLock, openStore, workersOf } from '../state.ts'
 const lockWaitMs = 10_000
 const lockRetryMs = 250
 
-/** One process over one SQLite database, guarded by a lock that dies with it. */
+/** One process on one SQLite database, guarded by a lock that the kernel releases with the process. */
 export async function openEmbedded(config: Config, { clock, telemetry }: Ground): Promise<Backend> {
   const store = await openStore(config, clock)
   const lock = createLock(config, clock)
@@ -28,7 +28,7 @@ export async function openEmbedded(config: Config, { clock, telemetry }: Ground)
         if (clock.monotonic() >= untilMs) {
           throw new Failure('stop', 'held', `${what}; stop it, or give this one a state of its own`)
         }
-        // A container that is replaced meets the one before it; it need not fail for that.
+        // During a rolling replacement the old container still holds the lock: wait instead of failing.
         if (!isTold)
           telemetry.emit({ name: 'Warned', about: 'state', text: `${what}; waiting for it to end` })
         isTold = true
@@ -50,7 +50,7 @@ export async function openEmbedded(config: Config, { clock, telemetry }: Ground)
         backfillStreams: () => now.workers.backfillStreams,
         heartbeat: () => store.ledger.heartbeat(holder),
         async housekeep(signal) {
-          // Not once more where only the rest has to be asked again.
+          // Skipped when only the housekeeping has to be repeated.
           if (!isReconciled) await reconciler.reconcileAll(signal)
           const isDone = await housekeep(signal)
           isReconciled = !isDone

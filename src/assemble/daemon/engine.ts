@@ -19,26 +19,26 @@ import type { Ground } from '../ground.ts'
 import { version } from '../version.ts'
 import { createShipping, type Shipping } from '../shipping.ts'
 
-/** Streams of one configuration under a schedule, over one store. */
+/** Schedules and ships the streams of one configuration, over one store. */
 export interface Engine {
   readonly config: Config
   readonly shipping: Shipping
   readonly schedule: Schedule
-  /** Pumps every planned stream to its end once. Returns what was given up. */
+  /** Pumps every planned stream to its end once. Returns the streams given up. */
   drain(readRequestId: string, signal: AbortSignal, progressed?: () => void): Promise<GivenUp[]>
   plan(): Promise<PlannedStream[]>
   snapshot(): Promise<StateSnapshot>
   status(): Promise<Status>
-  /** Stops the schedule, then closes sinks and clients. Safe twice. */
+  /** Stops the schedule, then closes sinks and clients. Idempotent. */
   close(): Promise<void>
 }
 
 export interface EngineOptions {
   readonly ground: Ground
   readonly backend: Backend
-  /** Called at each turn of a loop that must keep turning. */
+  /** Called at each turn of a loop that must keep running. */
   readonly turned: (loop: string) => void
-  /** The reader of stdout went away: nothing can be shipped there any more. */
+  /** Called when the reader of stdout closed the pipe: nothing can be shipped there any more. */
   readonly sinkGone: (failure: Failure) => void
 }
 
@@ -94,7 +94,7 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
   async function snapshot(): Promise<StateSnapshot> {
     const [seen, queues] = await Promise.all([observe(observed), schedule.queues?.()])
     if (queues === undefined) return seen
-    // A stream that backs off is in no queue: its checkpoint tells when it is due.
+    // A stream that backs off is in no queue: its checkpoint says when it is due.
     return { ...seen, queues: [...queues, ...seen.queues.filter(({ state }) => state === 'delayed')] }
   }
 
@@ -106,7 +106,7 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
       const readRequest = { id: readRequestId }
       await planner.remember()
       await shipping.reconciler.reconcileAll(signal).catch((error: unknown) => {
-        // Streams that are planned meet it again, and are given up alone.
+        // The pumps of these streams get the same error, and only they are given up.
         if (signal.aborted || !isOfSink(error)) throw error
         ground.telemetry.emit({ name: 'UpkeepFailed', task: 'reconciliation', error })
       })
@@ -124,7 +124,7 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
         },
         signal,
       )
-      // Once more, now that the API has told its time: days that went by unread are named.
+      // Once more, now that the API's time is known: records days that expired unread.
       await planner.remember()
       return givenUp
     },

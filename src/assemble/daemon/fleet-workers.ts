@@ -3,7 +3,7 @@ import type { WorkerStatus } from '../../domain/plan/status.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { ScheduleLock } from '../../ports/schedule.ts'
 
-/** Who ships over a Redis now, asked by a process that is none of them. */
+/** Lists the processes that ship over a Redis, for a process that is not one of them. */
 export async function fleetWorkers(state: RedisStateConfig, clock: Clock): Promise<WorkerStatus[]> {
   const [{ connectRedis }, { livingProcesses }] = await Promise.all([
     import('../../redis/connection.ts'),
@@ -18,8 +18,8 @@ export async function fleetWorkers(state: RedisStateConfig, clock: Clock): Promi
 }
 
 /**
- * For commands that must be alone on a store: given while no process lives there. It keeps nobody from starting; the
- * fences of the streams make that harmless.
+ * For commands that must be alone on a store: granted while no process lives there. It does not stop a process from
+ * starting; the fencing tokens of the streams make that harmless.
  */
 export function fleetLock(state: RedisStateConfig, clock: Clock): ScheduleLock {
   const holder = async () => (await fleetWorkers(state, clock))[0]?.name

@@ -16,17 +16,17 @@ import { createHolder, type Ground } from '../ground.ts'
 import { openStore } from '../state.ts'
 
 /**
- * Ticks come often enough for the pace of the polls, and for backfills, which wait from when a live stream is due until
- * a tick has queued it; a plan of many zones slows them down by itself. Of each second between two polls.
+ * Interval of ticks as a share of the poll interval: short enough for polls, and for backfills, which wait from when a
+ * live stream is due until a tick has queued it. A plan of many zones takes longer by itself.
  */
 const tickShareMs = 1_000 / 30
 const shortestTickMs = 1_000
 const longestTickMs = 5_000
 const reconcileAllEveryMs = 600_000
-/** So long a process that ends tries to say so. */
+/** Time limit for a process that ends to remove its record. */
 const removeMs = 500
 
-/** Any number of processes over one Redis: checkpoints, jobs, request budgets and who is alive are shared. */
+/** Any number of processes over one Redis, which hold checkpoints, jobs and request budgets in common. */
 export async function openFleet(
   config: Config,
   state: RedisStateConfig,
@@ -34,17 +34,17 @@ export async function openFleet(
   { clock, telemetry, apiClock }: Ground,
 ): Promise<Backend> {
   const store = await openStore(config, clock, { telemetry })
-  // What is wrong with Redis is told by the store and the schedule, whose work cannot go on without it.
+  // The store and the schedule report errors of Redis, since their work stops then.
   const client = connectRedis(state, { manner: 'prompt', name: `${state.keyPrefix}:shared` }, () => undefined)
   const holder = createHolder(false)
   const { keyPrefix } = state
   const record = new ProcessRecord({ keyPrefix, role, id: holder.id }, { client, clock })
   let trouble: string | undefined
-  // Redis may be older than it was when it answers again.
+  // After a reconnect Redis may hold an older state.
   let reconcileAllAtMs = -Infinity
   onConnected(client, () => (reconcileAllAtMs = -Infinity))
 
-  /** Tells also how far the API's clocks are ahead, as far as this process asks them itself. */
+  /** Also publishes the API clocks that this process has confirmed. */
   async function beat(accounts: readonly string[]): Promise<void> {
     const known = accounts.filter((name) => apiClock.isConfirmed(name))
     const told = () => new Map(known.map((name) => [name, apiClock.now(name)]))

@@ -7,13 +7,13 @@ export interface Readiness {
   readonly reasons: readonly string[]
 }
 
-/** Why a process is not ready, in words that hold nothing from the wire. */
+/** Why a process is not ready, in texts that contain nothing from the wire. */
 export async function readinessOf(
   read: () => Promise<{ snapshot: StateSnapshot; planned: readonly PlannedStream[] }>,
   readyLagSeconds: number,
   storeTrouble: string | undefined,
 ): Promise<Readiness> {
-  // A store that is full can be read still.
+  // A store that is full can still be read.
   if (storeTrouble !== undefined)
     return { ready: false, reasons: [`the store takes no writes: ${storeTrouble}`] }
   let state: Awaited<ReturnType<typeof read>>

@@ -5,7 +5,7 @@ import type { Config } from '../../config/schema/schema.ts'
 import { messageOf } from '../../domain/failure.ts'
 import type { Telemetry } from '../../ports/telemetry.ts'
 
-/** Of an engine, what a reload needs to know. */
+/** What a reload needs to know of an engine. */
 export interface Reloadable {
   readonly config: Config
   close(): Promise<void>
@@ -13,18 +13,18 @@ export interface Reloadable {
 
 export interface Reload<Engine extends Reloadable> {
   readonly load: () => Loaded
-  /** Makes the engine of a configuration; it ships nothing before it is started. */
+  /** Creates the engine of a configuration; it ships nothing before its start. */
   readonly makeEngine: (config: Config) => Engine
-  /** Puts an engine in force, then starts it, unless the process is about to end. */
+  /** Puts an engine in force and starts it, unless the process is stopping. */
   readonly start: (engine: Engine) => Promise<void>
-  /** Told when neither the new configuration nor the old one could be started: nothing is shipped any more. */
+  /** Called when neither the new nor the old configuration could be started: nothing is shipped any more. */
   readonly halted: (error: unknown) => void
   readonly telemetry: Telemetry
 }
 
 /**
- * Puts a new configuration in the place of the one in force, or refuses it and goes on with the old one. Resolves
- * whatever fails: a reload never ends the process.
+ * Replaces the configuration in force, or refuses the new one and keeps the old. Never rejects: a reload must not end
+ * the process.
  */
 export async function reloadEngine<Engine extends Reloadable>(
   old: Engine,
@@ -38,7 +38,7 @@ export async function reloadEngine<Engine extends Reloadable>(
     return refuse(error, telemetry)
   }
   const { next, changes } = prepared
-  // What is under way ends between two pages, or comes again: nothing is lost.
+  // Running pumps stop between two pages or are repeated: nothing is lost.
   await close(old, telemetry)
   try {
     await start(next)
@@ -46,7 +46,7 @@ export async function reloadEngine<Engine extends Reloadable>(
   } catch (error) {
     refuse(error, telemetry)
     await close(next, telemetry)
-    // A promise first, so that an engine that cannot be made ends in `halted` too.
+    // Wrapped in a promise, so that `halted` also gets an error of `makeEngine`.
     await Promise.resolve(old.config).then(makeEngine).then(start).catch(halted)
   }
 }
@@ -61,7 +61,7 @@ function prepare<Engine extends Reloadable>(
   { load, makeEngine }: Reload<Engine>,
 ): Prepared<Engine> {
   const loaded = load().config
-  // State and server stay as they are until a restart.
+  // State and server change only at a restart.
   const next = makeEngine({ ...loaded, state: config.state, server: config.server })
   return { next, changes: compareConfigs(config, loaded) }
 }

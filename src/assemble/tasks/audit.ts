@@ -33,13 +33,13 @@ export interface AuditRequest {
   readonly day: Day
   readonly sinks: readonly SinkConfig[]
   readonly repair: boolean
-  /** Reads the files of sinks that keep some, line by line. */
+  /** Also reads the files of file sinks, line by line. */
   readonly deep: boolean
-  /** For people: what takes time. */
+  /** Reports slow steps to the user. */
   readonly tell: (text: string) => void
 }
 
-/** Compares days with the store, and repairs what differs where that is asked for. Throws `cancelled` only. */
+/** Compares days with the store, and repairs differences if requested. Throws only `cancelled`. */
 export async function audit(config: Config, request: AuditRequest, signal: AbortSignal): Promise<DaysAudit> {
   let store: Store | undefined
   try {

@@ -28,7 +28,7 @@ export interface ArchiveRequest {
   readonly to: Day
 }
 
-/** `absent`: no file of that zone and day, and nothing tells that there were no events. */
+/** `absent`: no file of that zone and day, and no record that there were no events. */
 export type ArchiveOutcome =
   | ({ readonly as: 'read' } & Archived)
   | { readonly as: 'absent' }
@@ -47,8 +47,8 @@ export function archiveServes(source: FormatName): FormatName[] {
 }
 
 /**
- * Ships days from a file sink's parts, one stream after another, in this process and beside any other. A sink that fails
- * is left at that stream and the next one begun. Throws `cancelled` and the Failures of a store.
+ * Ships days from a file sink's parts, one stream after another, in this process and beside any other. When a sink
+ * fails, skips its other days and continues with the next sink. Throws `cancelled` and the Failures of a store.
  */
 export async function backfillFromArchive(
   config: Config,
@@ -116,7 +116,7 @@ async function isArchived(source: ArchiveConfig, stream: Stream): Promise<boolea
   return false
 }
 
-/** A day without events has no file; the source's own checkpoint tells where it was read to its end. */
+/** A day without events has no file; the source's own checkpoint shows whether it was read to its end. */
 async function wasEmpty(store: Store, source: ArchiveConfig, stream: Stream): Promise<boolean> {
   const own = await store.ledger.read({ ...stream, sink: source.name })
   if (own?.lastFull === undefined) return false
@@ -155,7 +155,7 @@ async function* piecesOf(
   }
 }
 
-/** After a restart of this host its clock may be behind what the store knows. */
+/** After a restart this host's clock may be behind the times in the store. */
 async function setClocks(
   store: Store,
   zones: readonly Zone[],

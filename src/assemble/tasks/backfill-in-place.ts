@@ -23,9 +23,9 @@ interface InPlaceJob {
 }
 
 /**
- * Reads the streams of one backfill under the schedule lock, and nothing else: not what is due, nor older backfills.
- * Those that are made meanwhile are read too, since whoever made them was told that a process takes them. Throws
- * `cancelled` and the Failures of a store; what is not read by then stays in the store.
+ * Reads the streams of one backfill under the schedule lock, but nothing that is due and no older backfills. Backfills
+ * created meanwhile are read too, since their commands were told that a process takes them. Throws `cancelled` and the
+ * Failures of a store; unread streams stay in the store.
  */
 export async function runInPlace(
   { config, ground, store, id }: InPlaceJob,
@@ -61,7 +61,7 @@ async function drainBackfills(
   let requested: ReadonlySet<string> = new Set()
 
   async function planOwn(): Promise<PlannedStream[]> {
-    // Those of before rest: nothing that they began is let go.
+    // Treats older backfills as paused, so that the planner keeps what they have begun.
     const backfills = (await store.backfills.list()).map((each) =>
       others.has(each.id) && each.state === 'running' ? { ...each, state: 'paused' as const } : each,
     )
@@ -71,7 +71,7 @@ async function drainBackfills(
   }
 
   function pump(planned: PlannedStream, abort: AbortSignal): Promise<Failure | undefined> {
-    // A backfill that was paused or cancelled is no longer planned: it ends with the page.
+    // The plan no longer contains a paused or cancelled backfill: its stream ends after the current page.
     return shipping.pump(planned, () => requested.has(readRequestKey(planned)), abort)
   }
 

@@ -26,25 +26,25 @@ export {
 } from '../../maintenance/backfill/backfill-progress.ts'
 export type { BackfillPlan, BackfillState, BackfillRequest, InPlace }
 
-/** A backfill and how far its streams are, at one moment. */
+/** A backfill and the progress of its streams at one moment. */
 export interface BackfillLook {
   readonly backfill: Backfill
   readonly streams: readonly StreamProgress[]
 }
 
-/** What a person does with backfills, on the store of a configuration. All methods may throw the Failures of a store. */
+/** The operations on backfills, on the store of a configuration. All methods may throw the Failures of a store. */
 export interface BackfillDesk {
-  /** Says what of the days can be read; asks the API where that is not sure. Throws `cancelled`. */
+  /** Determines which days can be read; asks the API where that is not sure. Throws `cancelled`. */
   plan(request: BackfillRequest, signal: AbortSignal): Promise<BackfillPlan>
-  /** Makes a backfill of a plan. A process that works on the store takes it with its next plan. */
+  /** Creates a backfill of a plan. A process that works on the store takes it with its next plan. */
   add(plan: BackfillPlan): Promise<Backfill>
-  /** All that are remembered, the oldest first. */
+  /** All that are stored, the oldest first. */
   all(): Promise<Backfill[]>
   statuses(): Promise<BackfillStatus[]>
   /** False when it is done or cancelled already, or unknown. */
   change(id: string, state: 'running' | 'paused' | 'cancelled'): Promise<boolean>
   look(id: string): Promise<BackfillLook | undefined>
-  /** Who ships on the store now. */
+  /** The process that ships on the store now. */
   worker(): Promise<string | undefined>
   /** Reads it in this process, unless another one ships on the store. */
   runInPlace(id: string, signal: AbortSignal): Promise<InPlace>

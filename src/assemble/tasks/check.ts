@@ -8,7 +8,7 @@ import { openSink } from '../shipping.ts'
 
 export type { Checked, ZoneProblem }
 
-/** Asks API, sinks and state whether a run would work. Leaves nothing anywhere. */
+/** Tests whether a run would work with API, sinks and state. Leaves nothing behind. */
 export async function checkConfig(config: Config, signal: AbortSignal): Promise<Checked> {
   const ground = createGround(config, { logLevel: 'silent' })
   const { clock } = ground

@@ -3,7 +3,7 @@ import type { RefusalReason } from '../../domain/event/delivery.ts'
 import type { Identity } from '../../domain/event/event.ts'
 import type { Stream } from '../../domain/stream.ts'
 
-/** Dead letters of one stream, as they stood when they were asked for. */
+/** Dead letters of one stream at the time of the request. */
 export interface DeadLetterGroup {
   readonly stream: Stream
   readonly counts: readonly DeadLetterCount[]
@@ -12,17 +12,17 @@ export interface DeadLetterGroup {
 
 export type ReasonCounts = ReadonlyMap<RefusalReason, number>
 
-/** What a replay did for one sink. */
+/** Result of a replay for one sink. */
 export interface SinkReplay {
   readonly sink: string
   readonly delivered: number
-  /** Refused again, by the newer reason. */
+  /** Refused again, by the new reason. */
   readonly refused: ReasonCounts
-  /** Settled by somebody else meanwhile, or by a replay that was killed before it could say so. */
+  /** Settled by another process meanwhile, or by an earlier replay that was killed before it recorded that. */
   readonly gone: number
-  /** Not tried, or not told what became of them: they are kept as they were. */
+  /** Not tried, or tried with an unknown result: they stay as they were. */
   readonly left: number
-  /** Why it ended before its end; absent where it did not. */
+  /** Why it stopped early; absent where it did not. */
   readonly error?: string
 }
 
@@ -30,9 +30,9 @@ export interface SinkReplay {
 export interface DeadLetterDesk {
   /** Counts by stream and reason; none where nothing was ever shipped. */
   counts(): Promise<DeadLetterCount[]>
-  /** The streams of these counts, with whose dead letters they are. */
+  /** The streams of these counts, with the keys of their dead letters. */
   groups(counts: readonly DeadLetterCount[]): Promise<DeadLetterGroup[]>
-  /** Goes on with the next sink where one fails, and ends early when it is stopped. Throws the Failures of a store. */
+  /** Continues with the next sink when one fails; ends early when it is stopped. Throws the Failures of a store. */
   replay(
     groups: readonly DeadLetterGroup[],
     progressed: (sink: string, done: number) => void,

@@ -5,12 +5,12 @@ import type { DeadLetterDesk } from './dead-letter-desk.ts'
 import { withStoreToLook } from './existing-store.ts'
 import { StoreDesk } from './store-desk.ts'
 
-/** What sinks refused, oldest first; none where there is no store. Throws Failure. */
+/** The dead letters, oldest first; none where there is no store. Throws Failure. */
 export function listDeadLetters(config: Config): Promise<DeadLetter[]> {
   return withStoreToLook(config, systemClock, (store) => store.deadLetters.list())
 }
 
-/** Over the store that is there. Throws Failure. */
+/** Works on the existing store. Throws Failure. */
 export function withDeadLetterDesk<Result>(
   config: Config,
   work: (desk: DeadLetterDesk) => Promise<Result>,

@@ -10,17 +10,17 @@ export function stateName({ state }: Config): string {
   return stateKind(state).name
 }
 
-/** For commands that only look, or change what is there: makes nothing. Undefined where nothing was ever shipped. */
+/** For commands that read or change an existing store: creates none. Undefined where nothing was ever shipped. */
 export async function openExistingStore(config: Config, clock: Clock): Promise<Store | undefined> {
   if (!stateKind(config.state).exists()) return undefined
   return openStore(config, clock, { create: false }).catch((error: unknown) => {
-    // Only a Redis tells by being asked.
+    // Whether a Redis holds a store is known only after the connection.
     if (isFailure(error, 'no_store')) return undefined
     throw error
   })
 }
 
-/** The store that is there, or an empty one that ends with this process; closed when the work is done. */
+/** Opens the existing store, or an empty one in memory, and closes it when the work is done. */
 export async function withStoreToLook<Result>(
   config: Config,
   clock: Clock,

@@ -19,7 +19,7 @@ export interface FetchRequest {
   readonly limit: number
 }
 
-/** Prints events of a day to stdout and touches no state. Returns the events that the format cannot tell. Throws Failure. */
+/** Prints events of a day to stdout, without state. Returns those without a form in the format. Throws Failure. */
 export async function fetchToStdout(
   config: Config,
   { zones, day, format, limit }: FetchRequest,

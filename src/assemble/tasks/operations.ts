@@ -6,7 +6,7 @@ import { listVolumes, type Volumes } from '../../shield/volumes.ts'
 import { createGround } from '../ground.ts'
 import { createReading } from '../reading.ts'
 
-/** The operations of the API besides event logs, under one account. All throw Failure. */
+/** The operations of the API besides event logs, for one account. All throw Failure. */
 export interface Operations {
   updateRateLimit(id: number, update: unknown, signal: AbortSignal): Promise<RateLimitOutcome>
   readUploadScanning(zone: number, signal: AbortSignal): Promise<unknown>

@@ -10,7 +10,7 @@ export type Renamed =
   | { readonly outcome: 'renamed'; readonly streams: number }
   | { readonly outcome: 'unknown'; readonly known: readonly string[] }
 
-/** Moves what the store has of a sink to another name, while no `run` works on it. Throws Failure. */
+/** Moves the store's records of a sink to another name, while no `run` works on it. Throws Failure. */
 export async function renameSinkInStore(
   config: Config,
   from: string,
@@ -42,7 +42,7 @@ export async function renameSinkInStore(
   }
 }
 
-/** The configuration may name the sink by its old name still, or by the new one already. */
+/** The configuration may still name the sink by its old name, or already by the new one. */
 function fileSinkOf({ sinks }: Config, from: string, to: string): SinkConfig | undefined {
   const files = sinks.filter(({ type }) => type === 'file')
   return files.find(({ name }) => name === from) ?? files.find(({ name }) => name === to)

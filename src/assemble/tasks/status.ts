@@ -11,11 +11,11 @@ export interface StatusReading {
   readonly status: Status
   /** Where the state is kept. */
   readonly state: string
-  /** False where nothing was ever shipped: the status is what a first `run` would begin with. */
+  /** False where nothing was ever shipped: the status is that of a first `run`. */
   readonly hasStore: boolean
 }
 
-/** What the store says, read beside a running process or without one. Makes nothing. Throws Failure. */
+/** Reads the status from the store, beside a running process or without one. Creates nothing. Throws Failure. */
 export async function readStatus({ config }: Loaded): Promise<StatusReading> {
   const { clock, apiClock, telemetry } = createGround(config, { logLevel: 'warn' })
   return withStoreToLook(config, clock, async (store, hasStore) => {

@@ -89,12 +89,12 @@ export class StoreDesk implements DeadLetterDesk {
     })
   }
 
-  /** A zone that left the configuration may have some still. */
+  /** A zone that left the configuration may still have dead letters. */
   #zoneOf(id: number): Zone {
     return this.#zones.get(id) ?? { id, name: String(id), account: '' }
   }
 
-  /** With the parts that ship, under the name of a holder that is heard from. */
+  /** Creates the parts that ship, with a holder that sends heartbeats. */
   async #withShipping<Result>(
     signal: AbortSignal,
     work: (shipping: Shipping) => Promise<Result>,

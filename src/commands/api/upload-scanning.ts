@@ -22,7 +22,7 @@ export function registerUploadScanning({ program, io, load }: Registration): voi
     })
 }
 
-/** Needs a key and no zones: where none is configured an id is taken as it is. */
+/** Needs a key but no zones: where no zone is configured, any id is accepted. */
 function targets(config: Config, names: readonly string[], account: string | undefined) {
   const isAnyConfigured = config.accounts.some(({ zones }) => zones.length > 0)
   const areIds = names.every((name) => /^\d{1,15}$/.test(name))

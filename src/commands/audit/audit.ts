@@ -37,7 +37,7 @@ export function registerAudit({ program, io, exit, load }: Registration): void {
       const deep = options.deep === true
       const tell = (text: string) => void io.stderr.write(`${text}\n`)
       const audited = await audit(config, { zones, day: options.day, sinks, repair, deep, tell }, io.signal)
-      // Events that a repair ships to stdout stay apart from the report.
+      // Keeps the report apart from events that a repair ships to stdout.
       const output = repair && sinks.some(({ type }) => type === 'stdout') ? io.stderr : io.stdout
       output.write(
         options.json === true ? auditJson(options.day, audited) : auditText(audited, paintFor(output)),

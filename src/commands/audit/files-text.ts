@@ -7,7 +7,7 @@ import { zoneText } from '../terminal/zone-text.ts'
 const mostMinutes = 60
 const mostProblems = 60
 
-/** How the files of one zone, day and sink compare with the ledger, for people. */
+/** Compares the files of one zone, day and sink with the ledger, for people. */
 export function fileLines(file: FileAudit, paint: Paint): string[] {
   const { day, sink, isEqual, lines, ledger } = file
   const verdict = isEqual ? paint.good('equal') : paint.bad('differ')

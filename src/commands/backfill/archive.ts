@@ -20,7 +20,7 @@ import { paintFor } from '../terminal/terminal.ts'
 
 const tellEveryMs = 5_000
 
-/** What is asked for besides days and zones. */
+/** The options besides days and zones. */
 export interface ArchiveOptions {
   readonly source?: string
   readonly sink?: string[]
@@ -77,11 +77,11 @@ interface Sums {
   refused: number
   unreadable: number
   days: Set<string>
-  /** Streams that were not shipped whole. */
+  /** Streams that were not shipped completely. */
   problems: number
 }
 
-/** Ships here and now, beside whoever works on the state. Returns the exit code: 1 where something was not shipped. */
+/** Ships in this process, also beside a running one. Returns the exit code: 1 where something was not shipped. */
 export async function runFromArchive(config: Config, request: ArchiveRequest, io: Io): Promise<number> {
   const { bad } = paintFor(io.stderr)
   const say = (text: string) => void io.stderr.write(`${text}\n`)
@@ -111,7 +111,7 @@ export async function runFromArchive(config: Config, request: ArchiveRequest, io
     isStopped = true
     say('stopped; the same command goes on with it')
   }
-  // Events that are shipped to stdout stay apart from the result.
+  // Keeps the result apart from events that are shipped to stdout.
   const output = sinks.some(({ type }) => type === 'stdout') ? io.stderr : io.stdout
   output.write(`${summaryOf(sums, (systemClock.monotonic() - beganMs) / 1000)}\n`)
   return sums.problems > 0 && !isStopped ? exitCodes.failed : exitCodes.done

@@ -23,7 +23,7 @@ interface BackfillOptions {
   readonly source?: string
 }
 
-/** The store is asked for the streams of all backfills with every plan. */
+/** The planner reads the streams of all backfills from the store with every plan. */
 const mostStreams = 20_000
 
 const help = `

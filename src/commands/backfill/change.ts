@@ -53,7 +53,7 @@ export function registerBackfillChanges(backfill: Command, { io, exit, load }: R
     .addHelpText('after', '\nExample:\n  shieldlog backfill resume 5f0c1d2e3a --watch\n')
     .action(async (id: string, _: unknown, command: Command) => {
       const { config } = load(command)
-      // `backfill` itself has the option too, and takes it wherever it stands.
+      // `backfill` itself has the option too, and parses it wherever it is.
       const { watch = false } = command.optsWithGlobals<{ watch?: boolean }>()
       const code = await withDesk(config, io, async (desk, view) => {
         await find(desk, id)
@@ -66,7 +66,7 @@ export function registerBackfillChanges(backfill: Command, { io, exit, load }: R
     })
 }
 
-/** Throws UsageError that names those there are. */
+/** Throws UsageError that names the known ids. */
 async function find(desk: BackfillDesk, id: string): Promise<Backfill> {
   const all = await desk.all()
   const found = all.find((each) => each.id === id)

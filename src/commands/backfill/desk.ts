@@ -4,7 +4,7 @@ import type { Config } from '../../config/schema/schema.ts'
 import { createBackfillView, type BackfillView } from './view.ts'
 import type { Io } from '../io.ts'
 
-/** The log is quieter than that of a run: progress says what happens. */
+/** Logs less than a run: the progress display shows what happens. */
 export async function withDesk<Value>(
   config: Config,
   io: Io,

@@ -3,10 +3,10 @@ import { isFailure } from '../../domain/failure.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { BackfillView } from './view.ts'
 
-/** A run that is being restarted is back by then. */
+/** A run that is being restarted is back within this time. */
 const workerPatienceMs = 60_000
 const askWorkerMs = 2_000
-/** A look may take at most a tenth of the time. */
+/** Reading the state may take at most a tenth of the time. */
 const lookShare = 10
 
 export interface FollowOptions {
@@ -19,8 +19,8 @@ export interface FollowOptions {
 }
 
 /**
- * Shows how far a backfill is until it no longer runs, nobody is there to work on it, or the signal aborts. Resolves
- * with its last state; undefined when it is gone. Throws the Failures of a store that stays away.
+ * Shows the progress of a backfill until it no longer runs, no process works on it, or the signal aborts. Resolves with
+ * its last state; undefined when it no longer exists. Throws the Failures of a store that stays unreachable.
  */
 export async function followBackfill(
   { id, desk, view, clock, needsWorker }: FollowOptions,

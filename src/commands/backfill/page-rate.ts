@@ -1,8 +1,8 @@
-/** How many pages a second were read lately. */
+/** Measures how many pages a second were read lately. */
 export interface PageRate {
-  /** Adds a look: so many pages in all at that instant (monotonic, ms). */
+  /** Adds a sample: total pages at a time (monotonic, ms). */
   add(pages: number, atMs: number): void
-  /** Undefined until two looks lie apart. */
+  /** Undefined until there are two samples at different times. */
   perSecond(): number | undefined
 }
 

@@ -12,7 +12,7 @@ import { paintFor } from '../terminal/terminal.ts'
 export interface ServeJob {
   readonly id: string
   readonly watch: boolean
-  /** What goes to stdout once the backfill is under way. */
+  /** Printed to stdout once the backfill is under way. */
   readonly said: string
   readonly config: Config
   readonly desk: BackfillDesk
@@ -21,13 +21,13 @@ export interface ServeJob {
 }
 
 /**
- * Leaves a backfill to the process that ships on the store, or reads it here where there is none. Returns the exit code:
- * 1 where something of it was left out, given up, or not read to its end.
+ * Leaves a backfill to the process that ships on the store, or reads it in this process where there is none. Returns
+ * the exit code: 1 where a part was left out, given up, or not read to its end.
  */
 export async function serveBackfill(job: ServeJob): Promise<number> {
   const { id, watch, desk, view, io } = job
   const holder = await desk.worker()
-  // Events that are shipped to stdout from here stay apart from the id.
+  // Keeps the id apart from events that this process ships to stdout.
   const toStdout = holder === undefined && job.config.sinks.some(({ type }) => type === 'stdout')
   ;(toStdout ? io.stderr : io.stdout).write(`${job.said}\n`)
   if (holder === undefined) {
@@ -46,7 +46,7 @@ async function serveHere({ id, desk, view, io }: ServeJob): Promise<InPlace> {
   const signal = AbortSignal.any([io.signal, ended.signal])
   view.say('no run works on this state: read here; what is left when this is stopped is left to the next run')
   const following = followBackfill({ id, desk, view, clock: systemClock, needsWorker: false }, signal)
-  // It ends with the work, and its error is told by then.
+  // It ends with the work, and its error is handled there.
   following.catch(() => undefined)
   try {
     return await desk.runInPlace(id, io.signal)

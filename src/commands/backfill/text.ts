@@ -10,7 +10,7 @@ import type { Paint } from '../terminal/terminal.ts'
 
 const mostNamed = 5
 
-/** What a backfill is about to do, before it does it. */
+/** The plan of a backfill, printed before it starts. */
 export function planLines(plan: BackfillPlan, paint: Paint): string[] {
   const { from, to, zones, sinks, streams } = plan
   const sizes = [
@@ -44,7 +44,7 @@ function callsText(queued: readonly Backfilled[], { estimate }: BackfillPlan): s
   return `about ${counted(calls, 'request')}${more}`
 }
 
-/** Days that are not read, with the reason; days in a row that share it are one line. */
+/** Days that are not read, with the reason; consecutive days with the same reason share a line. */
 export function leftOutLines(streams: readonly Backfilled[], width: number): string[] {
   const byDay = new Map<string, { readonly day: Day; readonly reason: string; who: string[] }>()
   const zones = new Set(streams.map(({ stream }) => stream.zone))
@@ -70,7 +70,7 @@ export function leftOutLines(streams: readonly Backfilled[], width: number): str
   )
 }
 
-/** Nothing where all zones and all sinks are meant. */
+/** Empty where all zones and all sinks are meant. */
 function whoOf(streams: readonly Backfilled[], allZones: number, allSinks: number): string[] {
   const zones = [...new Set(streams.map(({ stream }) => stream.zone))]
   const sinks = [...new Set(streams.map(({ stream }) => stream.sink))]
@@ -102,7 +102,7 @@ export function listText(backfills: readonly BackfillStatus[], width: number): s
   return `${tableLines(header, rows, { width }).join('\n')}\n`
 }
 
-/** Backfills within the status of everything. */
+/** Backfills as a part of `status`. */
 export function backfillLines(backfills: readonly BackfillStatus[], paint: Paint): string[] {
   return backfills.flatMap(({ id, from, to, again, state, done, queued, leftOut, days, errors }) => {
     const left = leftOut === 0 ? '' : `, ${leftOut} left out`

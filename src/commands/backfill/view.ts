@@ -19,16 +19,16 @@ import { progressMode } from '../terminal/progress.ts'
 import { cut } from '../terminal/table.ts'
 import { paintFor } from '../terminal/terminal.ts'
 
-/** Progress of a backfill by day: drawn in place on a terminal, plain lines now and then elsewhere. */
+/** Shows the progress of a backfill by day: redrawn in place on a terminal, as plain lines at intervals elsewhere. */
 export interface BackfillView {
-  /** Where the log goes while something is drawn; absent where it may write by itself. */
+  /** Target of log lines while something is drawn in place; undefined where the log writes directly. */
   readonly log: Output | undefined
-  /** A line for people, above what is drawn. */
+  /** Prints a line for people, above the drawing. */
   say(line: string): void
-  /** How long to wait before the next look, ms. */
+  /** Time until the next update, ms. */
   pauseMs(): number
   show(look: BackfillLook): void
-  /** Shows it a last time and leaves that standing; returns what the whole of it did. */
+  /** Draws a last time and keeps the drawing; returns a summary of the whole backfill. */
   end(look: BackfillLook): string
 }
 
@@ -51,7 +51,7 @@ export function createBackfillView(config: Config, io: Io, clock: Clock): Backfi
   const say = (line: string) => void (hasEnded ? output : (block ?? output)).write(`${line}\n`)
 
   function printPlain(lines: ReadonlyMap<string, string>): void {
-    // What has not moved is not said again.
+    // Prints only what has changed.
     for (const [key, line] of lines) if (printed.get(key) !== line) say(line)
     printed = new Map(lines)
   }
@@ -73,7 +73,7 @@ export function createBackfillView(config: Config, io: Io, clock: Clock): Backfi
       return
     }
     const paint = paintFor(output)
-    // The last column of a terminal stays free: some of them wrap there.
+    // Leaves the last column free: some terminals wrap there.
     const width = (output.columns === undefined || output.columns < 2 ? usualColumns : output.columns) - 1
     const rows = dayRows(byDay(streams)).map((line) => cut(line, width))
     const foot = [restText(total, rate.perSecond()), ...troubles].map((line) => cut(line, width))
@@ -105,7 +105,7 @@ export function createBackfillView(config: Config, io: Io, clock: Clock): Backfi
   }
 }
 
-/** A later scan of a stream overwrites what the store knows of this one: what was seen of it stays. */
+/** A later scan of a stream overwrites its progress in the store: this keeps what was read before. */
 function createMemory(): (streams: readonly StreamProgress[]) => StreamProgress[] {
   const seen = new Map<string, StreamProgress>()
   return (streams) =>

@@ -9,7 +9,7 @@ import type { Io } from '../io.ts'
 import type { Registration } from '../registration.ts'
 import { unknown } from '../selection.ts'
 
-/** Which dead letters a command is about; all where nothing is named. */
+/** Selects the dead letters of a command; all of them without options. */
 export interface DeadLetterChoice {
   readonly sink?: string[]
   readonly zone?: string[]
@@ -26,7 +26,7 @@ export interface DeadLetterWork<Options> {
   readonly io: Io
 }
 
-/** Has a command do its work on the dead letters that its options choose; the work gives the exit code. */
+/** Runs a command on the dead letters that its options select; the work returns the exit code. */
 export function workOnDeadLetters<Options extends DeadLetterChoice>(
   command: Command,
   { io, exit, load }: Registration,
@@ -42,7 +42,7 @@ export function workOnDeadLetters<Options extends DeadLetterChoice>(
   })
 }
 
-/** The options that choose dead letters. */
+/** Adds the options that select dead letters. */
 export function withDeadLetterChoice(command: Command): Command {
   return command
     .option('--sink <sink>', 'only of this sink; repeatable, takes comma lists', collectNames)
@@ -52,8 +52,8 @@ export function withDeadLetterChoice(command: Command): Command {
 }
 
 /**
- * What is chosen of all that there is. A sink or zone that left the configuration may have dead letters still. Throws
- * UsageError for one that is neither configured nor has any.
+ * Applies the selection. A sink or zone that left the configuration may still have dead letters. Throws UsageError for
+ * a name that is neither configured nor has any.
  */
 export function chosenOf<DeadLetters extends { zone: number; day: string; sink: string }>(
   config: Config,
@@ -80,7 +80,7 @@ export function chosenOf<DeadLetters extends { zone: number; day: string; sink: 
   )
 }
 
-/** How many there are of each sink and reason. */
+/** Counts by sink and reason. */
 export function countsOf(deadLetters: readonly Pick<DeadLetter, 'sink' | 'reason'>[]) {
   return [...Map.groupBy(deadLetters, ({ sink }) => sink)].flatMap(([sink, own]) =>
     [...Map.groupBy(own, ({ reason }) => reason)].map(([reason, some]) => ({
@@ -91,7 +91,7 @@ export function countsOf(deadLetters: readonly Pick<DeadLetter, 'sink' | 'reason
   )
 }
 
-/** `siem: 3 refused, 1 too_large`, a line for each sink. */
+/** `siem: 3 refused, 1 too_large`, one line per sink. */
 export function countLines(counts: readonly Pick<DeadLetterCount, 'sink' | 'reason' | 'count'>[]): string[] {
   return [...Map.groupBy(counts, ({ sink }) => sink)].map(([sink, own]) => {
     const reasons = Map.groupBy(own, ({ reason }) => reason)

@@ -50,7 +50,7 @@ async function drop(on: DeadLetterWork<Options>): Promise<number> {
   return exitCodes.done
 }
 
-/** Throws UsageError where nobody can be asked. */
+/** Throws UsageError where there is no terminal to ask on. */
 async function isAgreed({ chosen, options, io }: DeadLetterWork<Options>): Promise<boolean> {
   if (options.yes === true || options.sink !== undefined) return true
   const lines = countLines(chosen).map((line) => printable(line))

@@ -46,7 +46,7 @@ async function replay({
     io.stderr.write(`${done} of ${total}\n`)
   }
   const results = await desk.replay(await desk.groups(chosen), progressed, io.signal)
-  // Events that a replay ships to stdout stay apart from what is said of it.
+  // Keeps the report apart from events that a replay ships to stdout.
   const isToStdout = config.sinks.some(
     ({ type, name }) => type === 'stdout' && results.some(({ sink }) => sink === name),
   )

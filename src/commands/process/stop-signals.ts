@@ -4,20 +4,20 @@ const signalNumbers = { SIGINT: 2, SIGTERM: 15 } as const
 type StopSignal = keyof typeof signalNumbers
 
 /**
- * How long the same signal still counts as the first one. Ctrl-C in a terminal reaches npm and the command that it runs,
- * and npm passes it on: the command gets two, some milliseconds apart.
+ * A repeat of the same signal within this time is ignored. Ctrl-C in a terminal reaches both npm and the command that
+ * it runs, and npm forwards it: the command gets two signals, some milliseconds apart.
  */
 const sameSignalMs = 1_000
 
 export interface StopSignals {
-  /** The process, or something that signals arrive at as they do there. */
+  /** The process, or a substitute that emits signals. */
   readonly from: { on(name: StopSignal, callback: () => void): unknown }
   readonly clock: Pick<Clock, 'monotonic'>
   /** Ends the process at once. */
   readonly exit: (code: number) => unknown
 }
 
-/** Aborts with the first SIGINT or SIGTERM; a second one ends the process at once with 128 and its number. */
+/** Aborts at the first SIGINT or SIGTERM; a second one ends the process at once with 128 plus its number. */
 export function abortAtSignal({ from, clock, exit }: StopSignals): AbortSignal {
   const abort = new AbortController()
   let first: { readonly name: StopSignal; readonly atMs: number } | undefined

@@ -1,17 +1,17 @@
 import type { Output } from '../io.ts'
 
-/** Lines at the end of a terminal that are drawn anew in place, while other text goes on above them. */
+/** Lines at the end of a terminal that are redrawn in place, while other text is printed above them. */
 export interface LiveBlock {
-  /** No line may be wider than the terminal: a wrapped one would be counted wrongly. */
+  /** No line may be wider than the terminal: the block counts a wrapped line as one. */
   draw(lines: readonly string[]): void
-  /** Writes whole lines above the block. */
+  /** Prints whole lines above the block. */
   write(text: string): void
 }
 
 export function createLiveBlock(output: Output): LiveBlock {
   let drawn: readonly string[] = []
 
-  /** One write, so that nothing of another writer comes between erasing and drawing. */
+  /** A single write, so that no other output comes between erasing and drawing. */
   function replace(above: string, lines: readonly string[]): void {
     const erase = drawn.length > 0 ? `\u001B[${drawn.length}F\u001B[J` : ''
     drawn = lines

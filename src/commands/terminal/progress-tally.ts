@@ -36,7 +36,7 @@ export function createTally(config: Config): Tally {
   return {
     count(internalEvent) {
       if (internalEvent.name !== 'PageFetched' && internalEvent.name !== 'PageCommitted') return
-      // A reload may bring zones that are not shown here.
+      // A reload may add zones that the table does not show.
       const route = routes.get(keyOf(internalEvent.stream))
       if (route === undefined) return
       if (internalEvent.name === 'PageFetched') route.pages++

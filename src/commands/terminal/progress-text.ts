@@ -13,7 +13,7 @@ interface Row {
   readonly lagSeconds?: number
 }
 
-/** The table that is drawn in place, in lines narrower than `columns`. */
+/** The table that is redrawn in place, in lines narrower than `columns`. */
 export function blockLines(routes: readonly RouteTally[], paint: Paint, columns: number): string[] {
   const rows = rowsOf(routes)
   const cells = rows.map(({ who, pages, delivered, lagSeconds }) => [
@@ -22,13 +22,13 @@ export function blockLines(routes: readonly RouteTally[], paint: Paint, columns:
     String(delivered).padStart(10),
     lagSeconds === undefined ? '…' : durationText(lagSeconds),
   ])
-  // The last column of a terminal stays free: some of them wrap there.
+  // Leaves the last column free: some terminals wrap there.
   const width = Math.max(1, columns - 1)
   const lines = tableLines(['zone', 'pages'.padStart(8), 'shipped'.padStart(10), 'lag'], cells, { width })
   return lines.map((line, index) => (index === 0 ? paint.dim(line) : line))
 }
 
-/** The same as lines of their own, for what is no terminal. */
+/** The same as plain lines, where the output is no terminal. */
 export function plainLines(routes: readonly RouteTally[]): string[] {
   return rowsOf(routes).map(({ who, pages, delivered, lagSeconds }) => {
     const lag = lagSeconds === undefined ? '' : `, lag ${durationText(lagSeconds)}`
@@ -36,7 +36,7 @@ export function plainLines(routes: readonly RouteTally[]): string[] {
   })
 }
 
-/** What the whole run did. */
+/** Summary of the whole run. */
 export function summaryLine(routes: readonly RouteTally[], seconds: number): string {
   const shipped = [...Map.groupBy(routes, ({ sink }) => sink)].map(
     ([sink, own]) => `${counted(sumOf(own, 'delivered'), 'event')} to ${sink}`,

@@ -8,33 +8,32 @@ import { createTally } from './progress-tally.ts'
 import { blockLines, plainLines, summaryLine } from './progress-text.ts'
 import { paintFor } from './terminal.ts'
 
-/** `live`: a table drawn in place. `plain`: lines now and then. `quiet`: the summary alone. */
+/** `live`: a table redrawn in place. `plain`: lines at intervals. `quiet`: only the summary. */
 export type ProgressMode = 'live' | 'plain' | 'quiet'
 
-/** Pages, events and lag per zone while a command ships, and a summary at its end. */
+/** Shows pages, events and lag per zone while a command ships, and a summary at its end. */
 export interface Progress {
   readonly mode: ProgressMode
   readonly watch: (internalEvent: InternalEvent) => void
-  /** Where the log goes while a table is drawn; absent where it may write by itself. */
+  /** Target of log lines while a table is drawn; undefined where the log writes directly. */
   readonly log: Output | undefined
-  /** A line for people, above the table. */
+  /** Prints a line for people, above the table. */
   say(line: string): void
-  /** Shows until the signal aborts. Never rejects. */
+  /** Updates the display until the signal aborts. Never rejects. */
   follow(daemon: Daemon, signal: AbortSignal): Promise<void>
-  /** Nothing is said after it. */
+  /** Prints nothing after this. */
   end(): void
 }
 
 const redrawMs = 250
-/** The store is read for the lag; the counts come for nothing. */
+/** Only the lag requires a read of the store. */
 const lagEveryMs = 1_000
 const usualColumns = 80
-/** Plain lines are dense while somebody may be looking, and sparse in the log of a long run. */
+/** Plain lines are frequent at first, while somebody may be watching, and rare in the log of a long run. */
 const plainMs = { first: 2_000, later: 10_000, firstForMs: 20_000 }
 
 /**
- * A sink that writes to stdout may have its lines on the same terminal, through a pipe even: nothing is drawn in place
- * over them.
+ * A sink that writes to stdout may print to the same terminal, even through a pipe: then nothing is redrawn in place.
  */
 export function progressMode({ sinks, log }: Config, { stdout, stderr }: Io): ProgressMode {
   const toStdout = sinks.some(({ type }) => type === 'stdout')
@@ -54,7 +53,7 @@ export function createProgress(config: Config, io: Io, clock: Clock): Progress {
     const routes = tally.routes()
     block?.draw(blockLines(routes, paintFor(output), output.columns ?? usualColumns))
     if (mode !== 'plain') return
-    // What has not moved is not said again.
+    // Prints only what has changed.
     const moved = routes.filter(({ title, sink, pages }) => printed.get(`${title} ${sink}`) !== pages)
     if (moved.length > 0) for (const line of plainLines(routes)) output.write(`${line}\n`)
     printed = new Map(routes.map(({ title, sink, pages }) => [`${title} ${sink}`, pages]))
@@ -96,7 +95,7 @@ export function createProgress(config: Config, io: Io, clock: Clock): Progress {
   }
 }
 
-/** Undefined before the state is open, and while it does not answer: the log says why. */
+/** Undefined before the state is open, and while the store does not answer: the log has the reason. */
 async function snapshotOf(daemon: Daemon) {
   return daemon
     .engine()

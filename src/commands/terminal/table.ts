@@ -1,4 +1,4 @@
-/** Rows of text under a header, in columns as wide as their widest cell; what passes the width is cut with `…`. */
+/** Formats rows under a header, in columns as wide as their widest cell; a line beyond the width is cut with `…`. */
 export function tableLines(
   header: readonly string[],
   rows: readonly (readonly string[])[],
@@ -17,7 +17,7 @@ export function cut(line: string, width: number): string {
   return trimmed.length > width ? `${trimmed.slice(0, Math.max(1, width - 1))}…` : trimmed
 }
 
-/** Breaks a text at spaces; a word that is longer than the width stays whole. */
+/** Wraps a text at spaces; a word longer than the width is not split. */
 export function wrap(text: string, indent: string, width: number): string[] {
   const lines: string[] = []
   let line = indent

@@ -10,10 +10,10 @@ export interface Paint {
 const narrowest = 60
 const widest = 160
 const usual = 100
-/** What reads a pipe cuts for itself. */
+/** Output to a pipe is not cut. */
 const piped = 10_000
 
-/** Colours where the terminal has them and NO_COLOR does not refuse them; lines as wide as the terminal, within reason. */
+/** Colours where the terminal has them and NO_COLOR is not set; the line width of the terminal, within limits. */
 export function paintFor(output: Output): Paint {
   const hasColors = output.isTTY === true && output.hasColors?.() === true
   const painted = (code: number) => (text: string) => (hasColors ? `\u001B[${code}m${text}\u001B[0m` : text)

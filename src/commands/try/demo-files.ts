@@ -29,13 +29,13 @@ export function sampleLines(line: string): string[] {
 export interface Compared {
   /** Different events in the files. */
   readonly shipped: number
-  /** Lines whose event stands in the files already. */
+  /** Lines that repeat an event of the files. */
   readonly repeated: number
   /** Events of the API that are not in the files. */
   readonly unread: number
 }
 
-/** Every line below the path against everything that the simulator has. */
+/** Compares every line below the path with all entries of the simulator. */
 export async function compareWithApi(
   path: string,
   simulator: Simulator,

@@ -29,7 +29,7 @@ const zones = [
 const zoneIds = zones.map(({ id }) => id)
 const accessKey = 'demo'
 const perSecond = 5
-/** Of each zone, on each of three days: enough for several pages, read within a second or two. */
+/** Per zone and per one of three days: enough for several pages, read within a second or two. */
 const history = { events: 500, pageSize: 200 }
 
 export async function demo(seconds: number | undefined, io: Io): Promise<number> {
@@ -100,7 +100,7 @@ function showSample(events: string): (internalEvent: InternalEvent, say: (line: 
   }
 }
 
-/** Aborts with the given signal, or when the time is over; the reason is for people. */
+/** Aborts with the given signal or after the time; the abort reason is text for people. */
 function endAfter(
   seconds: number | undefined,
   signal: AbortSignal,

@@ -11,10 +11,10 @@ import type { Registration } from '../registration.ts'
 export interface SimulateOptions {
   /** Address to listen on. */
   readonly host: string
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number
   readonly zones: readonly number[]
-  /** How many days back from today, today included, hold entries. */
+  /** How many days hold entries, today included. */
   readonly days: number
   /** Entries that each zone holds on each of these days from the start. */
   readonly entries: number
@@ -125,7 +125,7 @@ function greeting(url: string, options: SimulateOptions): readonly string[] {
     ['SHIELDLOG_API_BASE_URL', url, false],
     ['SHIELDLOG_API_ACCESS_KEY', accessKey, false],
     ['SHIELDLOG_ZONES', zones.join(','), false],
-    // Its events must not get among those of a real account.
+    // Simulated events must not mix with those of a real account.
     ['SHIELDLOG_STATE', 'sqlite:./var/simulated.db', false],
     ['SHIELDLOG_API_FIRST_PAGE', firstPage, firstPage === 'omit' || firstPage === 'any'],
     ['SHIELDLOG_POLL_READABLE_DAYS', String(days), days <= usualReadableDays],

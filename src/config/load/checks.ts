@@ -5,10 +5,10 @@ import type { Report } from './config-errors.ts'
 import { type Path, pathText } from './path.ts'
 import type { AccountConfig, ConfigFile, PollConfig, SinkConfig } from '../schema/schema.ts'
 
-/** What a command cannot do without: zones and their keys, a key alone, or nothing of the API. */
+/** What a command requires: zones with their keys, a key alone, or nothing of the API. */
 export type Needs = 'zones' | 'key' | 'nothing'
 
-/** Both forms of accounts → one. */
+/** Converts both forms of accounts into one. */
 export function resolveAccounts(
   { api: { accessKey }, zones, accounts }: ConfigFile,
   needs: Needs,
@@ -108,10 +108,10 @@ function reportMissing(given: { key: boolean; zones: boolean }, needs: Needs, re
 
 const scanDefaults = [0.5, 6, 24, 44]
 
-/** Fills in what depends on readableDays. */
+/** Fills in the defaults that depend on readableDays. */
 export function resolvePoll(poll: ConfigFile['poll'], report: Report): PollConfig {
   const { readableDays, firstRunDays = readableDays, settleAfterHours } = poll
-  // The last full hour at which a day is read again and can still be read to its end.
+  // The last full hour at which a day can still be read again to its end.
   const end = (readableDays - 1) * 24 - 1
   if (firstRunDays > readableDays)
     report(['poll', 'firstRunDays'], {
@@ -136,7 +136,7 @@ export function resolvePoll(poll: ConfigFile['poll'], report: Report): PollConfi
   return { ...poll, firstRunDays, settleAfterHours: [...new Set(hours)].sort((a, b) => a - b) }
 }
 
-/** Names and folders that two sinks would share. */
+/** Checks that no two sinks share a name or a folder. */
 export function checkSinks(sinks: readonly SinkConfig[], report: Report): void {
   const names = new Set<string>()
   const folders = new Map<string, string>()
@@ -161,7 +161,7 @@ export function checkSinks(sinks: readonly SinkConfig[], report: Report): void {
   })
 }
 
-/** The folder with links followed, as far as it exists already. */
+/** The folder with links followed, as far as it exists. */
 function realFolder(path: string): string {
   try {
     return realpathSync(path)

@@ -4,14 +4,14 @@ import { parseYaml } from './yaml-text.ts'
 
 export interface Coerced {
   readonly value: unknown
-  /** It was read as YAML, so `${…}` inside it is expanded as in a file. */
+  /** It was parsed as YAML, so `${…}` inside it is expanded as in a file. */
   readonly document: boolean
   readonly errors: readonly ConfigError[]
 }
 
 const numeric = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/
 
-/** Gives text from outside a file the type that its setting wants. What does not fit stays text, for the schema to refuse. */
+/** Converts text to the type of its setting. Text that does not fit stays text; the schema then refuses it. */
 export function coerce(text: string, shape: Shape, source: string): Coerced {
   const list = forms(shape).find((form) => form.items !== undefined)
   if (list?.items !== undefined) return coerceList(text, list.items, source)

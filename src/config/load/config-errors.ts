@@ -1,11 +1,11 @@
 import { printable } from '../../domain/text/printable.ts'
 import type { Path } from './path.ts'
 
-/** One thing that is wrong with the configuration. */
+/** One error in the configuration. */
 export interface ConfigError {
   /** Where in the configuration: `sinks[0].url`. Empty for the file as a whole. */
   readonly path: string
-  /** The value as it was written; absent for secrets and for what has no short form. */
+  /** The value as written; absent for secrets and for values without a short form. */
   readonly value?: string
   readonly problem: string
   readonly remedy: string
@@ -13,13 +13,13 @@ export interface ConfigError {
   readonly where?: string
 }
 
-/** What is wrong at a place, without the place. */
+/** An error without its place. */
 export type Complaint = Omit<ConfigError, 'path' | 'where'>
 
-/** Takes down what is wrong at a place. */
+/** Collects an error at a place. */
 export type Report = (path: Path, complaint: Complaint) => undefined
 
-/** Everything that is wrong with a configuration, at once. */
+/** All errors of a configuration together. */
 export class ConfigErrors extends Error {
   readonly errors: readonly ConfigError[]
 
@@ -35,7 +35,7 @@ export function errorLine({ path, value, problem, remedy, where }: ConfigError):
   const subject = path === '' ? 'configuration' : path
   const shown = value === undefined ? '' : ` = ${value}`
   const origin = where === undefined ? '' : ` (${where})`
-  // Names of keys and files are whatever somebody wrote.
+  // Names of keys and files may hold any characters.
   return printable(`${subject}${shown}${origin}: ${problem}; ${remedy}`)
 }
 

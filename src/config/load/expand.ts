@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** A template or a secret file that gives no value. Its message never holds a value. */
+/** A template or a secret file without a usable value. Its message never holds a value. */
 export class ExpandError extends Error {
   readonly remedy: string
 
@@ -17,7 +17,7 @@ export class ExpandError extends Error {
 export interface Sources {
   readonly env: Environment
   readonly cwd: string
-  /** Told of each environment name that a template asks for. */
+  /** Called with each environment name that a template uses. */
   readonly asked?: (name: string) => void
 }
 
@@ -29,8 +29,8 @@ export function isTemplate(text: string): boolean {
 }
 
 /**
- * Puts values in the place of `${NAME}`, `${NAME:-default}` (taken when the name is unset or empty) and
- * `${file:PATH}`; `$${` stands for `${`. What was put in is not expanded again. Throws ExpandError.
+ * Expands `${NAME}`, `${NAME:-default}` (the default applies when the name is unset or empty) and `${file:PATH}`; `$${`
+ * stands for `${`. Inserted values are not expanded again. Throws ExpandError.
  */
 export function expand(text: string, sources: Sources): string {
   return text.replaceAll(marker, (found: string, inside: string | undefined, end: string | undefined) => {
@@ -63,12 +63,12 @@ function valueOf(inside: string, found: string, sources: Sources): string {
 
 const secretFileLimit = 1_048_576
 
-/** The text of a file without the line breaks at its end. Relative paths start at `cwd`. Throws ExpandError. */
+/** The text of a file without trailing line breaks. Relative paths start at `cwd`. Throws ExpandError. */
 export function readSecretFile(path: string, cwd: string): string {
   const file = resolve(cwd, path)
   try {
     const found = statSync(file)
-    // Reading a pipe or device could wait for ever.
+    // Reading a pipe or device could block for ever.
     if (!found.isFile()) throw new ExpandError(`names ${file}, which is no file`, 'name a regular file')
     if (found.size > secretFileLimit)
       throw new ExpandError(

@@ -9,7 +9,7 @@ import { typeText } from '../schema/type-text.ts'
 
 export type Issue = z.core.$ZodIssue
 
-/** One issue with the place that it is about; a choice gives the issues of the branch that was meant. */
+/** The issues with their full paths; a union yields the issues of the branch that the value was meant for. */
 export function flatten(issues: readonly Issue[], prefix: Path): { issue: Issue; path: Path }[] {
   return issues.flatMap((issue) => {
     const path = [...prefix, ...issue.path.map((step) => (typeof step === 'number' ? step : String(step)))]
@@ -19,12 +19,12 @@ export function flatten(issues: readonly Issue[], prefix: Path): { issue: Issue;
   })
 }
 
-/** The value is not even of the branch's type. */
+/** The value does not even have the branch's type. */
 function isWrongForm({ code, path }: Issue): boolean {
   return path.length === 0 && (code === 'invalid_type' || code === 'invalid_value')
 }
 
-/** Says in our words what is wrong with the value at a place. */
+/** Converts an issue of the schema to shieldlog's own words. */
 export function complaint(
   issue: Issue,
   path: Path,
@@ -95,7 +95,7 @@ function kindOf(value: unknown): string {
   return `a ${typeof value}`
 }
 
-/** The shape at a place, where a choice of objects is told apart by the value. */
+/** The shape at a place; the value selects the branch of a union of objects. */
 function shapeAt(shape: Shape, path: Path, root?: unknown): Shape {
   let held = shape
   path.forEach((step, index) => {

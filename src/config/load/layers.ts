@@ -12,7 +12,7 @@ export interface Origin {
   readonly where?: string
 }
 
-/** Values by path that stand above the file, with the text they were given as. */
+/** Values by path that override the file, with their original text. */
 export interface Layer {
   readonly source: 'flag' | 'environment'
   readonly values: readonly { readonly setting: Setting; readonly text: string; readonly where: string }[]
@@ -32,7 +32,7 @@ export function environmentLayer(env: Environment, settings: readonly Setting[])
   return { source: 'environment', values }
 }
 
-/** Flags by path, for example `server.port`; a path that is no setting is a bug of the caller. */
+/** Flags by path, for example `server.port`. Throws TypeError, as a bug, for a path that is no setting. */
 export function flagLayer(overrides: Readonly<Record<string, string>>, settings: readonly Setting[]): Layer {
   const values = Object.entries(overrides).map(([path, text]) => {
     const setting = settings.find((candidate) => pathText(candidate.path) === path)
@@ -42,7 +42,7 @@ export function flagLayer(overrides: Readonly<Record<string, string>>, settings:
   return { source: 'flag', values }
 }
 
-/** Names that look like ours and are not, each with the nearest one that is. */
+/** Environment names with shieldlog's prefix that are not settings, each with the nearest valid name. */
 export function unknownNames(
   env: Environment,
   settings: readonly Setting[],
@@ -58,7 +58,7 @@ export function unknownNames(
     })
 }
 
-/** Lays the layers over the file's value, the last one on top. The file's value is not changed. */
+/** Applies the layers to the file's value; later layers override earlier ones. Does not change the file's value. */
 export function overlay(base: unknown, shape: Shape, layers: readonly Layer[]): Overlaid {
   const origins = new Map<string, Origin & { literal: boolean }>()
   const errors: { path: Path; error: Omit<ConfigError, 'path'> }[] = []
@@ -77,7 +77,7 @@ export function overlay(base: unknown, shape: Shape, layers: readonly Layer[]): 
   return { value, origins, errors }
 }
 
-/** A scalar for a setting that holds an object goes to the key that it is short for, and the rest of the object stays. */
+/** A scalar for an object setting sets the key that it is short for; the rest of the object stays. */
 function placeOf(tree: unknown, { path, shape }: Setting, value: unknown): Path {
   const short = shape['x-marks']?.short
   return short !== undefined && isPlainObject(valueAt(tree, path)) && !isPlainObject(value)
@@ -91,7 +91,7 @@ interface Putting {
   readonly at: Path
   readonly rest: Path
   readonly value: unknown
-  /** What the same layer gives, which is no rival that may be taken back. */
+  /** Settings of the same layer, which do not displace each other. */
   readonly own: ReadonlySet<string>
 }
 
@@ -100,7 +100,7 @@ function put({ target, shape, at, rest, value, own }: Putting): unknown {
   if (typeof step !== 'string') return value
   const form = objectForm(shape)
   const object = asObject(target, shape)
-  // A list or number where an object belongs stays, for the schema to refuse.
+  // A list or number in place of an object stays; the schema then refuses it.
   if (form === undefined || object === undefined) return target
   const next = property(form, step)
   if (next === undefined) return target
@@ -118,7 +118,7 @@ function asObject(target: unknown, shape: Shape): Record<string, unknown> | unde
   return short === undefined ? {} : { [short]: target }
 }
 
-/** The keys that cannot stand beside this one. */
+/** The keys that exclude this one. */
 export function rivalsOf(form: Shape, key: string): string[] {
   const groups = form['x-marks']?.exclusive ?? []
   const rivals = groups

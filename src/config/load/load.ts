@@ -24,15 +24,15 @@ export interface LoadOptions {
   }
   readonly env?: Environment
   readonly cwd?: string
-  /** What the command cannot do without; zones and their keys unless told. */
+  /** What the command requires; default: zones and their keys. */
   readonly needs?: Needs
 }
 
 export interface Loaded {
   readonly config: Config
-  /** Where each scalar and each list of scalars came from, by path. */
+  /** The origin of each scalar and each list of scalars, by path. */
   readonly origins: ReadonlyMap<string, Origin>
-  /** The settings in force as a person would write them, secrets masked. */
+  /** The settings in force in the form of the file, secrets masked. */
   readonly effective: unknown
   readonly warnings: readonly string[]
   /** Absolute; absent where there is no file. */
@@ -43,8 +43,8 @@ const shape = shapeOf(ConfigFile)
 const settings = settingsOf(shape)
 
 /**
- * Flags over environment over file over defaults. Throws ConfigErrors: first all that is wrong with settings one by one,
- * and once they are good all that is wrong between them.
+ * Flags override the environment, the environment the file, the file the defaults. Throws ConfigErrors: first with all
+ * errors of single settings, and once there are none with all conflicts between settings.
  */
 export function loadConfig({
   argv = {},
@@ -60,7 +60,7 @@ export function loadConfig({
   const errors: ConfigError[] = laid.errors.map(({ path, error }) => ({ path: pathText(path), ...error }))
   const report: Report = (path, complained) => {
     const at = pathText(path)
-    // One place is complained of once, and nothing that follows from it.
+    // Reports one error per place, and none that follows from it.
     if (errors.some((error) => isWithin(at, error.path))) return
     const { where } = originOf(path)
     errors.push({ path: at, ...complained, ...(where === undefined ? {} : { where }) })
@@ -95,7 +95,7 @@ export function loadConfig({
   }
 }
 
-/** The settings as the schema gives them; undefined after a report. */
+/** Parses the settings by the schema; undefined after a report. */
 function parseSettings(
   written: unknown,
   templates: ReadonlyMap<string, string>,
@@ -113,12 +113,12 @@ function parseSettings(
   return undefined
 }
 
-/** Whether a place is another one, or inside of it. */
+/** True when a place equals the other or is inside it. */
 function isWithin(place: string, outer: string): boolean {
   return place === outer || (place.startsWith(outer) && /^[.[]/.test(place.slice(outer.length)))
 }
 
-/** Defaults that follow from other settings. */
+/** Defaults that depend on other settings. */
 function derivedFrom({ poll, state }: Config): Map<string, unknown> {
   return new Map<string, unknown>([
     ['poll.firstRunDays', poll.firstRunDays],
@@ -130,7 +130,7 @@ function derivedFrom({ poll, state }: Config): Map<string, unknown> {
 
 type MarkedOrigin = Origin & { readonly literal: boolean }
 
-/** The origin of the innermost thing around a place that came from somewhere. */
+/** The origin of the innermost enclosing value that has one. */
 function originAt(
   path: Path,
   laid: ReadonlyMap<string, MarkedOrigin>,

@@ -1,4 +1,4 @@
-/** The known name that an unknown one was probably meant to be; undefined where none is close. */
+/** The known name closest to an unknown one; undefined where none is close. */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   if (name.length > 100) return undefined
   let best: string | undefined

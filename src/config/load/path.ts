@@ -14,7 +14,7 @@ export function pathText(path: Path): string {
   return text
 }
 
-/** A line such as "Authorization: Bearer …" that was taken for a key must not show what stands behind the name. */
+/** The key may be a whole line such as "Authorization: Bearer …": shows only the name, not the secret after it. */
 function keyText(key: string): string {
   const [name = ''] = key.slice(0, 100).split(/[\s:=]/, 1)
   return name === key ? key : `${name}…`

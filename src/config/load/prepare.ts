@@ -11,16 +11,16 @@ import { type Shape, formFor, isPlainObject, isScalar, property, scalarForm } fr
 export interface Preparation {
   readonly sources: Sources
   readonly originOf: (path: Path) => Origin & { readonly literal: boolean }
-  /** Collects what is wrong. */
+  /** Collects the errors. */
   readonly report: Report
-  /** Collects the text of values that were put together from templates, by path. */
+  /** Collects the original text of values with templates, by path. */
   readonly templates: Map<string, string>
 }
 
 /**
- * Turns what was written into what the schema takes: templates expanded, secrets wrapped, secret files read, relative
- * paths made absolute, text typed. Unknown keys are reported and left out, null means not given. What does not fit
- * stays as it is, for the schema to refuse.
+ * Converts what was written into input for the schema: expands templates, wraps secrets, reads secret files, makes
+ * relative paths absolute and types text. Reports and drops unknown keys; null means not set. A value that does not fit
+ * stays as it is; the schema then refuses it.
  */
 export function prepare(value: unknown, shape: Shape, path: Path, on: Preparation): unknown {
   const form = formFor(shape, value)
@@ -42,7 +42,7 @@ function prepareObject(object: Record<string, unknown>, form: Shape, path: Path,
   return readSecretFiles(Object.fromEntries(prepared), form, path, on)
 }
 
-/** The values of a map with free keys. `__proto__` would be lost on the way without a word. */
+/** Shape of a map's values. `__proto__` is refused: assigning that key would lose the value silently. */
 function valuesOf({ additionalProperties }: Shape, key: string): Shape | undefined {
   return typeof additionalProperties === 'object' && key !== '__proto__' ? additionalProperties : undefined
 }
@@ -103,7 +103,7 @@ function expanded(written: string, path: Path, on: Preparation): string | undefi
   }
 }
 
-/** A secret that can be read again from where it came from. An empty text is kept out, then and later. */
+/** A secret that can be read again from its source. An empty text is refused, now and at each re-read. */
 function secretFrom(source: () => string, path: Path, on: Preparation): Secret | undefined {
   const read = () => {
     const value = source()

@@ -10,7 +10,7 @@ export interface Resolution {
   readonly report: Report
 }
 
-/** Checks what holds between settings that are good one by one; undefined after a report. */
+/** Checks the dependencies between settings that are valid one by one; undefined after a report. */
 export function resolveConfig(settings: ConfigFile, on: Resolution): Config | undefined {
   const { redact, workers, deadLetters, log } = settings
   const { accessKey: _key, accessKeyFile: _keyFile, ...api } = settings.api

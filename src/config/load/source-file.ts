@@ -7,7 +7,7 @@ import { type Parsed, parseYaml } from './yaml-text.ts'
 export interface SourceFile {
   /** Absolute. */
   readonly path: string
-  /** As short as it can be told apart, for messages. */
+  /** The shortest unambiguous form, for messages. */
   readonly label: string
   readonly value: unknown
   readonly lines: Parsed['lines']
@@ -17,8 +17,8 @@ const usualPlaces = ['./shieldlog.yaml', '/etc/shieldlog/shieldlog.yaml']
 const sizeLimit = 4_194_304
 
 /**
- * Reads the file that was named, or else the first one that stands in a usual place; undefined where there is none.
- * Throws ConfigErrors for a file that cannot be read or understood, since nothing else can be judged without it.
+ * Reads the named file, or else the first that exists in a default place; undefined where there is none. Throws
+ * ConfigErrors for a file that cannot be read or parsed, since nothing else can be checked without it.
  */
 export function readSourceFile(named: string | undefined, cwd: string): SourceFile | undefined {
   if (named !== undefined) return readAt(resolve(cwd, named), cwd)
@@ -33,7 +33,7 @@ function exists(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false }) !== undefined
   } catch (error) {
-    // A file that is there but may not be read is an error of its own; a folder that may not be entered holds none.
+    // A file without read permission is an error; a folder without search permission counts as empty.
     return systemCode(error) !== 'EACCES' && systemCode(error) !== 'ENOTDIR'
   }
 }

@@ -2,7 +2,7 @@ import { isLoopback } from '../../domain/text/loopback.ts'
 import { Secret } from '../../domain/text/secret.ts'
 import type { Config, SinkConfig } from '../schema/schema.ts'
 
-/** Credentials that anybody on the way can read. */
+/** Warns of credentials sent in plain text. */
 export function plainHttpWarnings({ api, accounts, sinks }: Config): string[] {
   const ofApi = accounts.length > 0 ? warningOf('api.baseUrl', api.baseUrl, 'the access key') : []
   return [...ofApi, ...sinks.flatMap(ofSink)]

@@ -35,7 +35,7 @@ const problems: Readonly<Record<string, string>> = {
   TAG_RESOLVE_FAILED: 'a tag (!…) is unknown',
 }
 
-/** Reads YAML 1.2 (of which JSON is a part). Errors name the line and never quote the text. Throws nothing. */
+/** Parses YAML 1.2 (a superset of JSON). Errors name the line and never quote the text. Never throws. */
 export function parseYaml(text: string, source: string): Parsed {
   const counter = new LineCounter()
   try {
@@ -72,7 +72,7 @@ function failed(errors: readonly ConfigError[]): Parsed {
   return { value: undefined, lines: new Map(), errors }
 }
 
-/** After the first thing that cannot be understood the parser has lost its way; keys given twice do not confuse it. */
+/** Errors after the first syntax error are unreliable; duplicate keys are always reported. */
 function worthTelling(found: readonly YAMLError[]): YAMLError[] {
   const first = found.find(({ code }) => code !== 'DUPLICATE_KEY')
   return found.filter((one) => one === first || one.code === 'DUPLICATE_KEY')

@@ -3,23 +3,24 @@ import { headerValueError, urlError, type SettingError } from '../../domain/text
 import { Secret } from '../../domain/text/secret.ts'
 
 /**
- * What the loader does with a scalar before the schema sees it, and how it may be shown:
- * - `secret`: becomes a Secret, read again when refused; never shown. A field `xFile` beside it names a file instead.
- * - `path`: relative ones start at the working directory.
+ * How the loader converts a scalar before validation, and how it may be shown:
+ * - `secret`: becomes a Secret, read again when refused; never shown. A field `xFile` beside it may name a file
+ * instead.
+ * - `path`: relative paths start at the working directory.
  * - `url`: shown without user name, password and query.
  * - `address`: a host, shown like a URL.
- * - `mode`: text of octal digits, which YAML would otherwise take for a number.
+ * - `mode`: text of octal digits, which YAML would otherwise parse as a number.
  */
 export type FieldKind = 'secret' | 'path' | 'url' | 'address' | 'mode'
 
 /** What the loader needs to know of a schema beyond its type. */
 export interface Marks {
   readonly kind?: FieldKind
-  /** What to do about a value that is refused, where its type alone does not say it. */
+  /** The remedy for a refused value, where the type alone does not give it. */
   readonly remedy?: string
-  /** A scalar in place of the object stands for this key of it. */
+  /** A scalar in place of the object sets this key of it. */
   readonly short?: string
-  /** Keys of which only one may be given; a higher layer that gives one takes back the others. */
+  /** Keys that exclude each other; a higher layer that sets one removes the others. */
   readonly exclusive?: readonly (readonly string[])[]
 }
 
@@ -27,7 +28,7 @@ export const marks = z.registry<Marks>()
 
 export const safeName = /^[a-z0-9][a-z0-9_-]{0,62}$/
 
-/** Names that become part of file names, metric labels and keys of a store. */
+/** A name that becomes part of file names, metric labels and keys of a store. */
 export function name(description: string) {
   return z
     .string()
@@ -63,12 +64,12 @@ export function path(description: string) {
   return z.string().min(1).max(4096).describe(description).register(marks, { kind: 'path' })
 }
 
-/** Names a file; null where there is none. */
+/** A file name, or null. */
 export function optionalPath(description: string) {
   return path(description).nullable().default(null).describe(description)
 }
 
-/** Names a file that holds the secret `of`; the loader reads it and puts a Secret in its place. */
+/** The name of a file that holds the secret `of`; the loader reads it and replaces it by a Secret. */
 export function secretFile(of: string) {
   return optionalPath(`File that holds ${of}; read again when it is refused`)
 }
@@ -91,7 +92,7 @@ export function httpUrl(description: string, instead: string) {
     .register(marks, { kind: 'url' })
 }
 
-/** An amount of time; the unit stands in the field's name. Without `above` it may be 0. */
+/** A duration; the field's name contains the unit. Without `above` it may be 0. */
 export function duration(description: string, limits: { above?: number; max: number }) {
   const field = limits.above === undefined ? z.number().min(0) : z.number().gt(limits.above)
   return field.max(limits.max).describe(description)
@@ -112,7 +113,7 @@ export function bytes(description: string, limits: { min?: number } = {}) {
     .describe(`${description}, in bytes`)
 }
 
-/** Permission bits: text of octal digits in the file, a number afterwards. `owner` are the bits it cannot do without. */
+/** Permission bits: octal text in the file, a number after parsing. `owner` are the bits that must be set. */
 export function mode(description: string, owner: number) {
   return z
     .string()
@@ -128,7 +129,7 @@ export function mode(description: string, owner: number) {
     .transform((text) => Number.parseInt(text, 8))
 }
 
-/** Every format that a sink can be told to write. */
+/** Every format that a sink can write. */
 export const formatNames = ['native', 'raw'] as const
 export type FormatName = (typeof formatNames)[number]
 

@@ -20,7 +20,7 @@ export function configJsonSchema(): Record<string, unknown> {
 
 const template = { $ref: '#/$defs/template' }
 
-/** Without our own marks and empty defaults; a template may stand where a value is not any text. */
+/** Removes shieldlog's marks and empty defaults; allows a template where a value is not free text. */
 function clean(part: Shape): Record<string, unknown> {
   const { 'x-marks': _marks, properties, items, additionalProperties, anyOf, oneOf, required, ...rest } = part
   const plain = Object.fromEntries(

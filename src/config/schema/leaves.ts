@@ -1,7 +1,7 @@
 import type { Path } from '../load/path.ts'
 import { isPlainObject } from './shape.ts'
 
-/** Paths of all scalars, and of lists that hold nothing but scalars. */
+/** Paths of all scalars, and of lists of scalars. */
 export function leavesOf(value: unknown, path: Path = []): Path[] {
   if (isScalarList(value)) return [path]
   if (Array.isArray(value)) return value.flatMap((item: unknown, index) => leavesOf(item, [...path, index]))

@@ -135,7 +135,7 @@ export const WorkersConfig = z
   .prefault({})
   .describe('How much is done at once')
 
-/** One line for each kind of sink. */
+/** One line per kind of sink. */
 export const SinkConfig = z.discriminatedUnion('type', [StdoutSinkConfig, FileSinkConfig, HttpSinkConfig])
 export type SinkConfig = Readonly<z.output<typeof SinkConfig>>
 
@@ -201,13 +201,13 @@ export interface AccountConfig {
 }
 
 export type ServerConfig = Readonly<Omit<ConfigFile['server'], 'tokenFile'>> & {
-  /** Anything of `server` was set by a person; a run that ends by itself serves only then. */
+  /** True when any setting of `server` was set; a run that ends by itself serves HTTP only then. */
   readonly configured: boolean
 }
 
 export type PollConfig = Readonly<Omit<ConfigFile['poll'], 'firstRunDays' | 'settleAfterHours'>> & {
   readonly firstRunDays: number
-  /** Ascending, each one once. */
+  /** Ascending, without duplicates. */
   readonly settleAfterHours: readonly number[]
 }
 
@@ -217,7 +217,7 @@ export type WorkersConfig = Readonly<ConfigFile['workers']>
 export type DeadLettersConfig = Readonly<ConfigFile['deadLetters']>
 export type LogConfig = Readonly<ConfigFile['log']>
 
-/** Everything that the parts are built from; nothing in it is left to be looked up. */
+/** The complete configuration that the program is built from; all defaults are resolved. */
 export interface Config {
   readonly accounts: readonly AccountConfig[]
   readonly api: ApiConfig

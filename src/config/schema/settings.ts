@@ -1,7 +1,7 @@
 import type { Path } from '../load/path.ts'
 import { type Shape, forms, isScalar, objectForm } from './shape.ts'
 
-/** A setting that the environment can give: a scalar, a list, or a choice that has a scalar form. */
+/** A setting that the environment can set: a scalar, a list, or a union with a scalar form. */
 export interface Setting {
   readonly path: readonly string[]
   readonly environment: string
@@ -34,10 +34,10 @@ export function settingsOf(shape: Shape, path: readonly string[] = []): Setting[
   return found
 }
 
-/** True for a name that the settings do not explain but that means something else: never warned of. */
+/** True for a name with shieldlog's prefix that is no setting but has another meaning: no warning. */
 export function isForeignName(name: string): boolean {
   if (name === `${prefix}CONFIG` || name.startsWith(`${prefix}TEST_`)) return true
-  // Kubernetes announces a service called "shieldlog" to every container under these names.
+  // Kubernetes sets these names in every container for a service called "shieldlog".
   return /^SHIELDLOG_(SERVICE_(HOST|PORT)|PORT)(_|$)/.test(name)
 }
 

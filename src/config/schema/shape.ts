@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { type Marks, marks } from './fields.ts'
 
 /**
- * The settings as plain data: the JSON Schema of what a person writes, with marks of our own. Everything that is
- * derived from the schema (environment names, reference, errors, what is shown) is read off it.
+ * The settings as plain data: the JSON Schema of the file, with shieldlog's marks. Environment names, reference, errors
+ * and display are all derived from it.
  */
 export interface Shape {
   readonly type?: string | readonly string[]
@@ -39,7 +39,7 @@ export function shapeOf(schema: z.ZodType): Shape {
   return json as Shape
 }
 
-/** The forms that a value may take: one, or the branches of a choice. */
+/** The forms that a value may take: one, or the branches of a union. */
 export function forms(shape: Shape): readonly Shape[] {
   return shape.anyOf ?? shape.oneOf ?? [shape]
 }
@@ -53,7 +53,7 @@ function isData(value: object): boolean {
   return prototype === Object.prototype || prototype === null
 }
 
-/** The form that a value was meant to have, told by what it looks like; undefined where none fits. */
+/** The form that fits the type of a value; undefined where none fits. */
 export function formFor(shape: Shape, value: unknown): Shape | undefined {
   return forms(shape).find((form) => fits(form, value))
 }
@@ -76,12 +76,12 @@ export function isScalar(shape: Shape): boolean {
   )
 }
 
-/** The scalar form of a choice, or the scalar itself. */
+/** The scalar form of a union, or the scalar itself. */
 export function scalarForm(shape: Shape): Shape | undefined {
   return forms(shape).find((form) => isScalar(form) && form.type !== 'null')
 }
 
-/** The object form of a choice, or the object itself; undefined where there are several. */
+/** The object form of a union, or the object itself; undefined where there are several. */
 export function objectForm(shape: Shape): Shape | undefined {
   const objects = forms(shape).filter((form) => form.properties !== undefined)
   return objects.length === 1 ? objects[0] : undefined
@@ -91,7 +91,7 @@ export function acceptsNull(shape: Shape): boolean {
   return forms(shape).some(({ type }) => type === 'null' || (Array.isArray(type) && type.includes('null')))
 }
 
-/** The settings of one object: its own keys, or none. */
+/** The shape of one own key of an object; undefined where it has none. */
 export function property(shape: Shape, key: string): Shape | undefined {
   const own = shape.properties !== undefined && Object.hasOwn(shape.properties, key)
   return own ? shape.properties[key] : undefined

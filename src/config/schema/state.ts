@@ -23,7 +23,7 @@ export interface RedisStateConfig {
   readonly topology: 'single' | 'sentinel' | 'cluster'
   /** The server itself, the sentinels, or some nodes of the cluster. */
   readonly nodes: readonly RedisNode[]
-  /** The name that the sentinels know the primary by. */
+  /** The sentinels' name for the primary. */
   readonly primary?: string
   readonly db: number
   readonly username?: string
@@ -42,7 +42,7 @@ function storeUrl(description: string) {
 
 const nodeText = /^(\[[0-9a-fA-F:.]+\]|[^\s:/@[\]]+)(?::(\d{1,5}))?$/
 
-/** Hosts that know of one another, `host:port` each. */
+/** Hosts of one deployment, `host:port` each. */
 function nodes(description: string, defaultPort: number) {
   const node = z
     .string()
@@ -92,14 +92,14 @@ type StateObject = z.output<typeof StateObject>
 
 export const defaultStateUrl = 'sqlite:./var/shieldlog.db'
 
-/** A URL alone is the short form of the object with that URL; the loader writes it out. */
+/** A URL alone is the short form of the object with that URL; the loader expands it. */
 export const StateSetting = z
   .union([storeUrl('URL of the store'), StateObject])
   .prefault(defaultStateUrl)
   .describe('Where progress is kept: sqlite:PATH, redis://…, rediss://…, or an object')
   .register(marks, { short: 'url' })
 
-/** The store that a setting names; undefined after a report. Relative paths start at `cwd`. */
+/** Resolves the store of a setting; undefined after a report. Relative paths start at `cwd`. */
 export function resolveState(
   setting: z.output<typeof StateSetting>,
   cwd: string,
@@ -156,7 +156,7 @@ function redisUrlProblem(url: URL | null): string | undefined {
   return /^\/?\d{0,5}$/.test(url.pathname) ? undefined : 'names no database number after the host'
 }
 
-/** A "%" that stands for nothing is one. */
+/** An invalid "%" sequence stays as it is. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { messageOf } from '../../domain/failure.ts'
 import { optionalPath } from './fields.ts'
 
-/** PEM texts, already read. The key is kept off every way of printing the value, so copy it by name, never by spread. */
+/** PEM texts. The private key is hidden from printing and from spread, so copy the fields by name. */
 export class Tls {
   readonly ca: string | undefined
   readonly cert: string | undefined
@@ -27,7 +27,7 @@ const TlsFiles = z.strictObject({
   keyFile: optionalPath('Key of the client certificate, without passphrase (PEM)'),
 })
 
-/** Names of PEM files in the file; their contents afterwards. */
+/** Names of PEM files in the file; their contents after parsing. */
 export const TlsConfig = TlsFiles.transform(readTls)
 
 type FileName = keyof z.output<typeof TlsFiles>
@@ -60,7 +60,7 @@ function readPem(at: FileName, files: z.output<typeof TlsFiles>, report: Report)
   return undefined
 }
 
-/** Certificates that do not parse or do not fit would otherwise first be noticed at the first connection. */
+/** Validates the certificates now; otherwise an error would appear only at the first connection. */
 function tryOut(
   pem: { ca?: string | undefined; cert?: string | undefined; key?: string | undefined },
   report: Report,

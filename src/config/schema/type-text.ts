@@ -1,6 +1,6 @@
 import { type Shape, forms } from './shape.ts'
 
-/** What a setting takes, in words: `whole number from 0 to 65535`, `none | gzip`, `list of text`. */
+/** The type of a setting in words: `whole number from 0 to 65535`, `none | gzip`, `list of text`. */
 export function typeText(shape: Shape): string {
   const known = forms(shape).filter(({ type }) => type !== 'null')
   const texts = new Set(known.map(formText))

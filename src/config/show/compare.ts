@@ -5,7 +5,7 @@ import { Tls } from '../schema/tls.ts'
 export interface Comparison {
   /** Sections of the configuration that differ. */
   readonly changed: readonly string[]
-  /** Those of them that a running process cannot take over. */
+  /** Those of them that a running process cannot apply. */
   readonly needsRestart: readonly string[]
 }
 
@@ -18,7 +18,7 @@ export function compareConfigs(old: Config, next: Config): Comparison {
   return { changed, needsRestart: changed.filter((section) => restartSections.includes(section)) }
 }
 
-/** The text of each section, secrets as they are: for comparing only, never shown. */
+/** The text of each section, with secrets in plain text: for comparison only, never shown. */
 function sectionsOf({ accounts, ...rest }: Config): Map<string, string> {
   const sections = {
     ...rest,

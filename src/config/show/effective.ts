@@ -4,15 +4,15 @@ import { type Shape, formFor, forms, isPlainObject, scalarForm } from '../schema
 import { maskUrl } from './shown.ts'
 
 export interface Effective {
-  /** The settings as a person would write them, defaults filled in, secrets as `***`. */
+  /** The settings in the form of the file, defaults filled in, secrets as `***`. */
   readonly value: unknown
-  /** Every scalar that nobody gave, by path. */
+  /** Every scalar with its default value, by path. */
   readonly defaults: ReadonlySet<string>
 }
 
 /**
- * What is in force, for people. Safe to print. `templates` are the values that were put together, as written;
- * `derived` are the defaults that depend on other settings.
+ * The settings in force, for people. Safe to print. `templates` are the values with templates, as written; `derived`
+ * are the defaults that depend on other settings.
  */
 export function effective(
   prepared: unknown,
@@ -47,7 +47,7 @@ function showObject(object: Record<string, unknown>, form: Shape, path: Path, co
   const keys = new Set([...Object.keys(form.properties ?? {}), ...Object.keys(object)])
   const entries: [string, unknown][] = []
   for (const key of keys) {
-    // The file stands for the secret that was read from it.
+    // The file name is shown instead of the secret that was read from it.
     if (object[key] instanceof Secret && typeof object[`${key}File`] === 'string') continue
     const free = typeof form.additionalProperties === 'object' ? form.additionalProperties : {}
     const shown = show(object[key], form.properties?.[key] ?? free, [...path, key], context)
@@ -70,7 +70,7 @@ function showDefault(shape: Shape, path: Path, context: Context): unknown {
   return value
 }
 
-/** Where a secret file took part, no more than the host is certain to be none. */
+/** Where a secret file was inserted, only the scheme and the host are certain to hold no secret. */
 function showUrl(url: string, template: string | undefined): string {
   if (template?.includes('${file:') !== true) return maskUrl(url)
   return URL.canParse(url) ? `${new URL(url).protocol}//${new URL(url).host}/***` : '***'

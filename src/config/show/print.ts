@@ -4,7 +4,7 @@ import { isScalarList } from '../schema/leaves.ts'
 import type { Loaded } from '../load/load.ts'
 import { type Path, pathText } from '../load/path.ts'
 
-/** The settings in force as YAML, each with a comment that says where it came from. Secrets are masked. */
+/** The settings in force as YAML, each with its origin as a comment. Secrets are masked. */
 export function effectiveYaml({ effective, origins, file }: Loaded): string {
   const document = new Document(effective, { version: '1.2' })
   comment(document.contents, [], origins)

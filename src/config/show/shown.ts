@@ -3,24 +3,24 @@ import { forms, isScalar, scalarForm } from '../schema/shape.ts'
 
 const limit = 120
 
-/** A value as it may be shown: never that of a secret, and only scalars where a scalar belongs. */
+/** A value in the form that may be shown: no secrets, and only scalars where a scalar belongs. */
 export function shown(value: unknown, shape: Shape, template: string | undefined): string | undefined {
   if (value === undefined || typeof value === 'object' || !forms(shape).some(isScalar)) return undefined
   const kind = scalarForm(shape)?.['x-marks']?.kind
   if (kind === 'secret') return undefined
-  // What a template gave may be a secret that went astray.
+  // The value of a template may be a secret in the wrong place.
   const text = template ?? value
   if (typeof text !== 'string') return typeof text === 'number' ? String(text) : JSON.stringify(text)
   const safe = kind === 'url' || kind === 'address' ? maskUrl(text) : text
   return JSON.stringify(safe.length > limit ? `${safe.slice(0, limit)}…` : safe)
 }
 
-/** Parts of an address's path from this length on are often tokens; the http sink masks them in answers too. */
+/** Path segments of an address from this length on are often tokens; the http sink masks them in answers too. */
 const longSegment = /(?<=\/)[^/]{16,}/g
 
 /**
- * Hides whatever may be a user name, a password, a query, a fragment or a token in the path of a web address; rather too
- * much than too little.
+ * Masks everything that may be a user name, a password, a query, a fragment or a token in the path of a URL; masks too
+ * much rather than too little.
  */
 export function maskUrl(text: string): string {
   const scheme = /^[a-z][a-z0-9+.-]*:\/\//i.exec(text)?.[0] ?? ''

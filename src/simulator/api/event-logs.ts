@@ -10,9 +10,9 @@ import type { WireError } from '../wire.ts'
 
 export interface EventLogs {
   answer(route: Route): Answer
-  /** A fresh token for the page that the request opens: another text, the same place. */
+  /** A new token for the page that the request opens: another text for the same place. */
   tokenAgain(route: Route): string
-  /** All tokens that were issued up to now are refused from now on. */
+  /** Refuses all tokens that were issued so far. */
   expireTokens(): void
 }
 
@@ -33,7 +33,7 @@ export function createEventLogs(settings: () => Settings, traffic: Traffic): Eve
     return lifetimeMs !== null && (place.issuedAtMs ?? Number.NEGATIVE_INFINITY) + lifetimeMs < now()
   }
 
-  /** Where the page begins, or why there is no such page. */
+  /** The place where the page begins, or the error message. */
   const placeOf = (route: Route, zone: number, day: Day): Place | string => {
     const form = formOf(route, settings().firstPage)
     if (form === 'wrong') return 'The value of continuationToken is not valid.'
@@ -46,7 +46,7 @@ export function createEventLogs(settings: () => Settings, traffic: Traffic): Eve
     if (place === undefined || place.zone !== zone || place.day !== day) {
       return 'The value of continuationToken is not valid.'
     }
-    // A simulator that was started anew with the same seed may hold less than the one that issued the token.
+    // A simulator restarted with the same seed may hold fewer entries than the one that issued the token.
     if (place.kind === 'anchor' && place.at >= traffic.listing(zone, day).count) {
       return 'The value of continuationToken is not valid.'
     }
@@ -108,7 +108,7 @@ export function createEventLogs(settings: () => Settings, traffic: Traffic): Eve
   }
 }
 
-/** A logical failure: the envelope of a page with nothing in it. */
+/** A logical error: the envelope of an empty page. */
 export function failedPage(status: number, errorKey: string, message: string): Answer {
   const errorResponse = { success: false, message, errorKey } satisfies WireError
   return jsonAnswer(status, {
@@ -126,7 +126,7 @@ export function goodError(form: Settings['emptyError']): { errorResponse?: WireE
   return { errorResponse: { success: false, message: null, errorKey: null } }
 }
 
-/** Whether the request asks for the first page, and in the form that is wanted. */
+/** Whether the request asks for the first page, and in the configured form. */
 export function formOf(route: Route, firstPage: string): 'first' | 'token' | 'wrong' {
   const { segment } = route
   const wanted = (form: string): boolean => firstPage === form || firstPage === 'any'

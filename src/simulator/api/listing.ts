@@ -7,7 +7,7 @@ import type { WireEntry } from '../wire.ts'
 
 export type ListingOrder = 'oldest-first' | 'newest-first' | 'unordered'
 
-/** A stretch of time with steady traffic, by the service's clock. It is set an end when the traffic changes. */
+/** A period of steady traffic, by the service's clock. It ends when the traffic changes. */
 export interface Era {
   readonly fromMs: number
   toMs: number
@@ -15,7 +15,7 @@ export interface Era {
   readonly shape: EntryShape
 }
 
-/** All entries of a zone's day, numbered in the order of their arrival. */
+/** All entries of a zone's day, numbered in the order of arrival. */
 export interface Listing {
   readonly count: number
   readonly json: (seq: number) => string
@@ -23,7 +23,7 @@ export interface Listing {
   inOrder(order: ListingOrder, heldCount?: number): Order
   addGenerated(count: number, shape: EntryShape, timestampOf: (index: number) => number): void
   addGiven(entries: readonly WireEntry[], timestampOf: (index: number) => number): void
-  /** Takes in the steady traffic up to now. */
+  /** Adds the steady traffic up to now. */
   settle(eras: readonly Era[], nowMs: number): void
 }
 

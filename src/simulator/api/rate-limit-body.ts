@@ -48,7 +48,7 @@ const updateRequest = objectOf({
   ruleConfiguration,
 })
 
-/** Every fault of an update request's body; none when the service takes it. No field is required. */
+/** Every error in the body of an update request; empty when the service accepts it. No field is required. */
 export function errorsOfUpdate(body: unknown): readonly FieldFault[] {
   return updateRequest(body, '')
 }

@@ -52,7 +52,7 @@ export function createRateLimits(zones: readonly number[]): RateLimits {
   }
 }
 
-/** A logical failure: the shape of a rule that is not there. */
+/** A logical error: the shape of a rule with empty values. */
 export function failedUpdate(statusCode: number, errorKey: string, message: string, accept = ''): Answer {
   const rule = {
     id: 0,
@@ -67,7 +67,7 @@ export function failedUpdate(statusCode: number, errorKey: string, message: stri
   return negotiated(statusCode, rule, accept)
 }
 
-/** The operation answers as any of three content types; the request's Accept chooses. */
+/** The operation answers in one of three content types, by the request's Accept header. */
 export function negotiated(status: number, value: unknown, accept: string): Answer {
   const wanted = accept.split(',').map((part) => part.split(';')[0]?.trim().toLowerCase())
   const type = wanted.map((name) => answerTypes.find((known) => known === name)).find(Boolean)
@@ -80,7 +80,7 @@ interface Update {
   readonly ruleConfiguration?: { readonly [key: string]: Json }
 }
 
-// What the request leaves out stays as it is.
+// Fields that the request leaves out keep their values.
 function updatedRule(rule: RateLimitRule, update: Update): RateLimitRule {
   const ruleConfiguration = { ...rule.ruleConfiguration, ...update.ruleConfiguration }
   return {

@@ -1,7 +1,7 @@
 import { hashOf } from '../entries/hash.ts'
 import { parseDay, type Day } from '../../domain/day.ts'
 
-/** What a token says to the service. To a client it is opaque. */
+/** The content of a token, which is opaque to clients. */
 export interface Place {
   readonly zone: number
   readonly day: Day
@@ -10,11 +10,11 @@ export interface Place {
   readonly at: number
   /** How many entries the snapshot holds; 0 with the other kinds. */
   readonly held: number
-  /** Undefined while tokens have no lifetime, so that the same place then always has the same token. */
+  /** Undefined while tokens have no lifetime, so that the same place always has the same token. */
   readonly issuedAtMs: number | undefined
-  /** Tokens of an earlier generation were made to expire. */
+  /** Tokens of an earlier generation have expired. */
   readonly generation: number
-  /** Tells apart two tokens of the same place. */
+  /** Distinguishes two tokens of the same place. */
   readonly nonce: number
 }
 
@@ -37,11 +37,11 @@ export function encodeToken(place: Place, style: 'plain' | 'hostile', seal: numb
   if (style === 'plain') return plain
   const third = Math.ceil(plain.length / 3)
   const [start, middle, end] = [plain.slice(0, third), plain.slice(third, 2 * third), plain.slice(2 * third)]
-  // A client that decodes twice, or leaves anything of this unencoded, asks for another token than this.
+  // A client that decodes it twice, or leaves any of it unencoded, sends another token.
   return `p/${start}=?%2F${middle}+ ${end}&#==`
 }
 
-/** Undefined for everything that was not issued under this seal. */
+/** Undefined for a token that was not issued under this seal. */
 export function decodeToken(token: string, seal: number): Place | undefined {
   const plain = hostileShape.exec(token)?.slice(1).join('') ?? token
   const text = Buffer.from(plain, 'base64url').toString('utf8')

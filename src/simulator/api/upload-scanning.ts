@@ -27,7 +27,7 @@ export function createUploadScanning(settings: () => Settings): UploadScanning {
   }
 }
 
-/** A logical failure: the envelope without data. */
+/** A logical error: the envelope without data. */
 export function failedMetrics(status: number, errorKey: string, message: string): Answer {
   return jsonAnswer(status, { error: { success: false, message, errorKey } satisfies WireError, data: null })
 }

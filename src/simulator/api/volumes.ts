@@ -12,7 +12,7 @@ export interface Volumes {
 
 const maxLimit = 1000
 
-/** Any app id is known, with templates made from its name, until a caller says otherwise. */
+/** Any app id is known, with templates derived from its name, until a caller sets others. */
 export function createVolumes(settings: () => Settings): Volumes {
   const own = new Map<string, readonly VolumeTemplate[] | null>()
 
@@ -35,7 +35,7 @@ export function createVolumes(settings: () => Settings): Volumes {
     const more = start + items.length < templates.length
     return jsonAnswer(200, {
       items,
-      // On a later page the service counts only what remains.
+      // On a later page the service counts only the remaining items.
       meta: { totalItems: templates.length - start },
       cursor: more ? cursorOf(start + items.length, appId) : null,
       summary: summaryOf(templates),

@@ -1,4 +1,4 @@
-/** What believable firewall events are made of. Every address and host is from a range kept for examples. */
+/** Material for realistic firewall events. Every address and host is from a range reserved for examples. */
 
 export interface RuleSample {
   readonly id: string
@@ -84,7 +84,7 @@ function rule(
 
 export const hosts = ['shop.example.com', 'www.example.org', 'api.example.net', 'cdn.example.com'] as const
 
-/** Attack tools first: they are what a firewall mostly sees, and they are short. */
+/** Attack tools first: they are the most frequent clients in firewall events, and short. */
 export const userAgents = [
   'curl/8.5.0',
   'Go-http-client/2.0',
@@ -108,7 +108,7 @@ export const networks = [
 
 export const pops = ['SG', 'DE', 'NY', 'LA', 'UK', 'JP', 'SYD', 'BR'] as const
 
-/** `Blocked` is what the vendor shows; the others are rarer. */
+/** `Blocked` is the vendor's usual value; the others are rarer. */
 export const actions = ['Blocked', 'Blocked', 'Blocked', 'Blocked', 'Logged', 'Challenged', '403'] as const
 
 /** The vendor's own sample has an empty severity. */

@@ -13,16 +13,16 @@ import {
 export type LogAs = 'text' | 'object' | 'plain' | 'null' | 'mixed'
 export type TimestampUnit = 's' | 'ms' | 'us' | 'ns' | 'mixed'
 
-/** What generated entries look like; an entry keeps the shape that was set when it arrived. */
+/** Shape of generated entries; an entry keeps the shape that was set when it arrived. */
 export interface EntryShape {
   readonly seed: number
   readonly logAs: LogAs
   readonly timestampUnit: TimestampUnit
-  /** Size of an entry's JSON, roughly: the mean over many entries. */
+  /** Approximate size of an entry's JSON: the mean over many entries. */
   readonly bytes: number
 }
 
-/** Where an entry stands; together with the shape it says everything about the entry but its time. */
+/** Identifies an entry; together with the shape it determines the entry except for its time. */
 export interface EntryPlace {
   readonly zone: number
   /** Days since the epoch. */
@@ -34,12 +34,12 @@ export interface EntryPlace {
 interface Template {
   readonly masked: boolean
   readonly ipv6: boolean
-  /** JSON of `log`, cut where the address goes, and the request id where the entry has one. */
+  /** JSON of `log`, split where the address belongs, and the request id where the entry has one. */
   readonly log: readonly string[]
   readonly labels: string
 }
 
-/** Entries are assembled from a pool of templates as text: the bench asks for millions of them. */
+/** Entries are assembled as text from a pool of templates: the bench requests millions of them. */
 const poolSize = 256
 const maxPools = 32
 const units = ['ms', 's', 'us', 'ns'] as const
@@ -74,7 +74,7 @@ function wordsOf(shape: EntryShape, place: EntryPlace): [number, number, number]
   return [first, second, mix(second ^ place.dayNumber)]
 }
 
-// The whole first word stays in the id: within a zone and day no two ids can be equal.
+// The id keeps the whole first word, so that ids within a zone and day are unique.
 function uuidOf(first: number, second: number, third: number): string {
   const last = mix(third ^ first)
   const version = hex4(0x4000 | (second & 0x0fff))
@@ -121,7 +121,7 @@ function poolOf(shape: EntryShape, form: Exclude<LogAs, 'mixed'>): readonly Temp
   return pool
 }
 
-// What one template has too much of, the next ones have less of, so that the mean comes out as asked.
+// The excess of one template is taken from the next ones, so that the mean has the configured size.
 function createPool(shape: EntryShape, form: Exclude<LogAs, 'mixed'>): readonly Template[] {
   let carriedBytes = 0
   return Array.from({ length: poolSize }, (_, index) => {
@@ -193,7 +193,7 @@ function filler(length: number): string {
   return ' the quick request jumps over the lazy firewall and'.repeat(Math.ceil(length / 51)).slice(0, length)
 }
 
-// The service escapes what is special in HTML inside the text form; a reader must decode twice.
+// Like the service, the text form escapes HTML characters inside the JSON; a reader must decode twice.
 function encodeLog(
   log: { readonly Message: string; readonly TriggerMatch: { readonly Value: string } },
   form: Exclude<LogAs, 'mixed'>,

@@ -22,7 +22,7 @@ export function hex4(value: number): string {
   return quads[value & 0xffff] ?? '0000'
 }
 
-/** Numbers that depend on the seed only; the next one with each call. */
+/** A pseudo-random sequence that depends on the seed only. */
 export function createDice(seed: number): { upTo(limit: number): number; oneOf<T>(values: readonly T[]): T } {
   let state = mix(seed ^ 0x9e3779b9)
   const upTo = (limit: number): number => {

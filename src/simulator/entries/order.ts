@@ -1,24 +1,24 @@
-/** The places of a growing set of numbered entries, sorted by key and then by number. */
+/** The positions of a growing set of numbered entries, sorted by key and then by number. */
 export interface Order {
   readonly length: number
   seqAt(position: number): number
-  /** How many entries stand up to and with this one. */
+  /** The number of entries up to and including this one. */
   positionAfter(seq: number): number
 }
 
 export interface GrowingOrder extends Order {
-  /** Takes in the entries that arrived since, up to this many in all. */
+  /** Adds the entries that arrived since, up to this many in all. */
   growTo(count: number): void
-  /** What of it was there when the listing held `count` entries. */
+  /** The order as it was when the listing held `count` entries. */
   frozenAt(count: number): Order
 }
 
-/** Frozen listings that are kept for the next page of the same scan. */
+/** Frozen orders that are cached for the next page of the same scan. */
 const maxFrozen = 8
 
 /**
- * While keys only rise, position and number are the same and nothing is kept; the first entry that arrives late makes
- * it keep a sorted list, into which newcomers are merged.
+ * While keys only rise, position and number are equal and nothing is stored; after the first late entry it keeps a
+ * sorted list, into which new entries are merged.
  */
 export function createOrder(keyOf: (seq: number) => number): GrowingOrder {
   let length = 0
@@ -66,7 +66,7 @@ export function createOrder(keyOf: (seq: number) => number): GrowingOrder {
     if (sorted === undefined) {
       return { length: size, seqAt: (position) => position, positionAfter: (seq) => Math.min(seq + 1, size) }
     }
-    // Newcomers never change how older entries stand to each other, so that what is kept stays true.
+    // New entries never change the relative order of older ones, so that cached orders stay valid.
     const kept = frozen.get(size) ?? among(sorted.seqs, size)
     frozen.delete(size)
     frozen.set(size, kept)
@@ -87,7 +87,7 @@ export function createOrder(keyOf: (seq: number) => number): GrowingOrder {
   }
 }
 
-/** The same entries from the other end. */
+/** The same entries in reverse order. */
 export function reversed(order: Order): Order {
   return {
     get length() {
@@ -127,7 +127,7 @@ function inOrder(count: number, keyOf: (seq: number) => number, from = 0): Keyed
   return { seqs, keys, sort }
 }
 
-// Equal keys: what was there first stays first, as its number is lower.
+// With equal keys the older entry stays first, since its number is lower.
 function merge(old: Keyed, added: Keyed): Keyed {
   const size = old.seqs.length + added.seqs.length
   const seqs = new Uint32Array(size)

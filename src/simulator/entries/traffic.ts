@@ -5,21 +5,21 @@ import type { Settings } from '../options.ts'
 import type { WireEntry } from '../wire.ts'
 
 export interface AppendOptions {
-  /** When the events happened, ms since the epoch; default: now, or the day's last millisecond once it is over. */
+  /** Times of the events, ms since the epoch; default: now, or the day's last millisecond once it is over. */
   readonly timestampMs?: number | ((index: number) => number)
 }
 
-/** Everything that the zones hold. Steady traffic is worked out from the clock when somebody looks, without a timer. */
+/** All entries of the zones. Steady traffic is computed from the clock on access, without a timer. */
 export interface Traffic {
   listing(zone: number, day: Day): Listing
-  /** Returns the numbers of what it added: from `first` up to, without, `next`. */
+  /** Returns the numbers of the added entries: from `first` up to, but excluding, `next`. */
   append(
     zone: number,
     day: Day,
     entries: number | readonly WireEntry[],
     options?: AppendOptions,
   ): { readonly first: number; readonly next: number }
-  /** To be called after settings changed: what arrived until now stays as it was. */
+  /** Call it after settings changed: entries that have already arrived stay as they were. */
   adjust(): void
 }
 
@@ -86,14 +86,14 @@ function filledDays(settings: Settings, today: Day): ReadonlyMap<string, number>
   return new Map(daysFrom(firstReadable(today, settings.readableDays), today).map((day) => [day, days]))
 }
 
-// A caller's function is asked once: what it says must not change under a listing that is sorted by it.
+// Calls the caller's function once per entry: the listing is sorted by its results, so they must not change.
 function timestampsOf(count: number, given: number | ((index: number) => number)): (index: number) => number {
   if (typeof given === 'number') return () => given
   const times = Float64Array.from({ length: count }, (_, index) => given(index))
   return (index) => times[index] ?? 0
 }
 
-/** The time that a caller's own entry names, whatever its unit. */
+/** The time of a caller's own entry, in any unit. */
 function happenedAt(entry: unknown): number | undefined {
   if (typeof entry !== 'object' || entry === null || !('timestamp' in entry)) return undefined
   const { timestamp } = entry

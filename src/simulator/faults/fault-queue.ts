@@ -7,7 +7,7 @@ export interface TakenFault {
   readonly memory: FaultMemory
 }
 
-/** Rules in the order they were added: a request gets the first one that matches it. */
+/** Rules in the order they were added: the first rule that matches a request applies. */
 export interface FaultQueue {
   add(rule: FaultRule): void
   take(route: Route, firstPage: string): TakenFault | undefined
@@ -64,7 +64,7 @@ export function createFaultQueue(): FaultQueue {
 
 function matches(rule: FaultRule, route: Route, firstPage: string): boolean {
   const match: FaultMatch = rule.match ?? {}
-  // A fault of a page is not used up by a request that is answered without one.
+  // A page fault is not used up by a request for another operation.
   if (pageFaults.has(rule.fault.kind) && route.operation !== 'eventLogs') return false
   if (match.operation !== undefined && match.operation !== route.operation) return false
   if (match.zone !== undefined && match.zone !== route.zone) return false

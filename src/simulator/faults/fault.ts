@@ -1,7 +1,7 @@
 import type { Answer } from '../answer.ts'
 import type { Operation, Route } from '../route.ts'
 
-/** How the service misbehaves. Faults of a page change a good page; with any other answer they do nothing. */
+/** Faults of the service. Page faults change a successful page and do not affect other answers. */
 export type Fault =
   // Another answer
   | {
@@ -16,10 +16,10 @@ export type Fault =
       readonly kind: 'throttle'
       /** Default 429. */
       readonly status?: number
-      /** Seconds, any text, a date that lies so far ahead, or (left out) no header. */
+      /** Seconds, any text, a date so many ms ahead, or (left out) no header. */
       readonly retryAfter?: number | string | { readonly inMs: number }
     }
-  /** The operation's own envelope with a filled error; ProblemDetails where it has none. Default status 202. */
+  /** The operation's own envelope with an error; ProblemDetails where it has none. Default status 202. */
   | {
       readonly kind: 'errorKey'
       readonly errorKey: string
@@ -35,18 +35,18 @@ export type Fault =
   | { readonly kind: 'delay'; readonly ms: number }
   /** The connection is reset: before the answer, or after half of its body. Default before. */
   | { readonly kind: 'reset'; readonly when?: 'before' | 'mid' }
-  /** The connection ends in good order, short of what content-length said. */
+  /** The connection closes normally, before content-length bytes were sent. */
   | { readonly kind: 'cut'; readonly missingBytes?: number }
   | { readonly kind: 'drip'; readonly everyMs: number; readonly chunkBytes?: number }
-  /** Nothing comes any more: not even headers, or only half of the body. Default headers. */
+  /** The answer stops: before the headers, or after half of the body. Default before. */
   | { readonly kind: 'hang'; readonly when?: 'before' | 'mid' }
-  /** The page with so many bytes of white space inside; `declared` tells its length ahead. */
+  /** The page with so many bytes of white space inside; `declared` sends its content-length. */
   | { readonly kind: 'oversized'; readonly bytes: number; readonly declared?: boolean }
   /** A small body that decodes to so many bytes, whether the request accepts the encoding or not. */
   | { readonly kind: 'bomb'; readonly bytes: number; readonly encoding?: Encoding }
-  /** Encoded although nobody asked; `label` names another encoding than the body's. */
+  /** Encoded although the request does not accept it; `label` names another encoding than the body's. */
   | { readonly kind: 'encode'; readonly encoding: Encoding; readonly label?: string }
-  /** The answer's own clock: shifted, or not told at all. */
+  /** The `Date` header: shifted, or left out. */
   | { readonly kind: 'date'; readonly offsetMs: number | null }
   // Bodies that are no page
   | { readonly kind: 'notJson'; readonly body?: string }
@@ -57,14 +57,14 @@ export type Fault =
   | { readonly kind: 'wrongTypes'; readonly fields?: Readonly<Record<string, unknown>> }
   | { readonly kind: 'emptyPageWithMore' }
   | { readonly kind: 'repeatToken' }
-  /** After so many pages the tokens begin anew, without an end. Default 3. */
+  /** After so many pages the tokens repeat for ever. Default 3. */
   | { readonly kind: 'cycleTokens'; readonly length?: number }
   | { readonly kind: 'moreWithoutToken' }
   /** Every n-th entry has no id, an empty one or null; default every one. */
   | { readonly kind: 'missingIds'; readonly every?: number }
   /** The page ends with its own first entries and begins with the last ones of the page before. Default 3 each. */
   | { readonly kind: 'repeatedEntries'; readonly count?: number }
-  /** Default: a number, null, a text, a list, an empty object, a wrongly filled one. */
+  /** Default: a number, null, a text, a list, an empty object, an object with wrong fields. */
   | { readonly kind: 'badEntries'; readonly entries?: readonly unknown[] }
 
 export type FaultKind = Fault['kind']
@@ -88,7 +88,7 @@ export interface FaultRule {
   readonly fault: Fault
 }
 
-/** What a rule remembers from one request to the next, by zone and day. */
+/** The memory of a rule between requests, by zone and day. */
 export interface FaultMemory {
   readonly tokens: Map<string, string[]>
   readonly pages: Map<string, number>
@@ -100,13 +100,13 @@ export interface FaultContext {
   /** The service's clock, ms since the epoch. */
   readonly nowMs: number
   readonly memory: FaultMemory
-  /** What the service would answer without the fault. */
+  /** The answer without the fault. */
   regular(): Answer
-  /** A fresh token for the very page that is asked for. */
+  /** A new token for the requested page. */
   tokenAgain(): string
 }
 
-/** A fault of one kind: the answer in its place. */
+/** Produces the answer of one kind of fault. */
 export type FaultOf<Kind extends FaultKind> = (
   context: FaultContext,
   fault: Extract<Fault, { kind: Kind }>,

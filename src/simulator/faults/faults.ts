@@ -8,14 +8,14 @@ import * as sending from '../sending.ts'
 import type { Fault, FaultContext, FaultKind, FaultOf } from './fault.ts'
 import type { Operation, Route } from '../route.ts'
 
-/** The date of an answer as its header tells it. */
+/** A time as the `Date` header has it. */
 export function httpDate(atMs: number): string {
   return new UTCDate(atMs).toUTCString()
 }
 
-/** The answer that a request gets in place of the regular one. */
+/** The answer that replaces the regular one. */
 export function faultyAnswer(context: FaultContext, fault: Fault): Answer {
-  // The map has an entry for each kind; the compiler cannot follow a union through it.
+  // The map has an entry per kind; the compiler cannot follow a union through it.
   const answerOf = faults[fault.kind] as (context: FaultContext, fault: Fault) => Answer
   return answerOf(context, fault)
 }
@@ -85,7 +85,7 @@ const faults: { readonly [Kind in FaultKind]: FaultOf<Kind> } = {
   ...pageFaults,
 }
 
-// The service did its work, but no status ever reaches the client.
+// With `before` the service did its work, but the client receives no status.
 function sentPartly(when: 'before' | 'mid', context: FaultContext, send: Send): Answer {
   const answer = context.regular()
   return when === 'mid' ? { ...answer, send } : { ...answer, status: 0, send }

@@ -17,7 +17,7 @@ const strayEntries: readonly unknown[] = [
   { timestamp: 1e300, log: null, labels: null },
 ]
 
-/** Faults that change a good page. */
+/** Faults that change a successful page. */
 export const pageFaults = {
   wrongTypes: (context, { fields }) =>
     changed(context, (page) => ({
@@ -80,7 +80,7 @@ export const pageFaults = {
       return { ...page, logs: [...page.logs.slice(0, middle), ...entries, ...page.logs.slice(middle)] }
     }),
 
-  // What parsers make of it differs: most take the last value.
+  // Parsers differ here: most take the last value.
   duplicateKeys: (context) => {
     const { page, answer } = pageOf(context)
     if (page === undefined || answer.body === undefined) return answer

@@ -1,8 +1,8 @@
 import type { Fault, FaultRule } from './fault.ts'
 
 /**
- * Faults by name, for people who want to watch a shipper under them. They come and go: with each of them every entry can
- * still be read, which `stuck` and `endless` make hard on purpose.
+ * Named faults, to try a shipper under them. They are intermittent: every entry stays readable, although `stuck` and
+ * `endless` make that hard.
  */
 export const scenarios: { readonly [name: string]: readonly FaultRule[] } = {
   throttled: often(5, { kind: 'throttle', retryAfter: 2 }),

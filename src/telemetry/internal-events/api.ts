@@ -1,7 +1,7 @@
 import type { Definitions } from '../definition.ts'
 import { durationPhrase, instantPhrase } from '../phrases.ts'
 
-/** Beyond it a day might be asked for too early or too late, if the pump went by this host's clock. */
+/** A larger offset would let a pump that used this host's clock read a day too early or too late. */
 const skewWorthSayingMs = 30_000
 const graceMs = 600_000
 
@@ -52,7 +52,7 @@ export const apiInternalEvents: Definitions<'ApiAnswered' | 'ApiThrottled' | 'Cl
       metrics.measure('clockSkew', { account }, offsetMs / 1000)
     },
     tell({ account, offsetMs }, voice) {
-      // Written so that an offset which is no number ends nothing and begins nothing.
+      // Written so that NaN neither ends nor begins a condition.
       if (Math.abs(offsetMs) <= skewWorthSayingMs) voice.conditions.end('ClockSkewMeasured', account)
       if (!(Math.abs(offsetMs) > skewWorthSayingMs)) return
       const direction = offsetMs > 0 ? 'behind' : 'ahead of'

@@ -7,7 +7,7 @@ function codeOf(error: unknown): string {
   return isFailure(error) ? error.code : 'bug'
 }
 
-/** Where a bug was thrown; one string a line, so that none can pretend to be a line of the log. */
+/** The stack of a bug; one string a line, so that no part of it can look like a log line. */
 function stackOf(error: unknown): Fields {
   if (!(error instanceof Error) || isFailure(error) || error.stack === undefined) return {}
   const lines = error.stack.split('\n').slice(1, 9)
@@ -33,7 +33,7 @@ function tellError(
   })
 }
 
-/** What failed outside a stream's checkpoint; a stack in the line means a bug. */
+/** Failures outside a stream's checkpoint; a stack in the line means a bug. */
 export const backgroundInternalEvents: Definitions<
   'TickFailed' | 'PumpFailed' | 'UpkeepFailed' | 'QueueFailed'
 > = {

@@ -7,7 +7,7 @@ import { countPhrase, durationPhrase, instantPhrase } from '../phrases.ts'
 
 type Side = 'account' | 'sink' | 'store' | 'either'
 
-/** Which side a failure comes from: streams that share it fail for one reason. A network error may be on either. */
+/** The side that causes a failure, shared by many streams. A network error may be on either side. */
 const sides: Readonly<Record<FailureCode, Side>> = {
   window_closed: 'account',
   cursor_expired: 'account',
@@ -38,7 +38,7 @@ const sides: Readonly<Record<FailureCode, Side>> = {
   cancelled: 'store',
 }
 
-/** How long a stream may be silent after its next try before its failure is somebody else's. */
+/** How long after its next try a stream may be silent before another worker is assumed to have it. */
 const graceMs = 900_000
 
 interface Origin {
@@ -61,7 +61,7 @@ function originOf(stream: Stream, code: FailureCode, account: string): Origin {
   }
 }
 
-/** A small name that the system gave the cause, such as ECONNREFUSED; its message may hold anything. */
+/** The system's error code of the cause, such as ECONNREFUSED; its message may hold anything. */
 function causeOf(failure: Failure): string | undefined {
   const { cause } = failure
   if (!(cause instanceof Error) || !('code' in cause)) return undefined
@@ -70,11 +70,11 @@ function causeOf(failure: Failure): string | undefined {
 
 function levelOf({ kind, code }: Failure): LineLevel {
   if (kind === 'stop' || kind === 'refuse') return 'error'
-  // A takeover waits for its predecessor; that is how it should be.
+  // Waiting for the predecessor is normal in a takeover.
   return code === 'held' ? 'info' : 'warn'
 }
 
-/** What was told by another internal event, or is no error of this process. */
+/** True for a failure that another internal event reports, or that is no error of this process. */
 function isToldElsewhere({ kind, code }: Failure, account: string, voice: Voice): boolean {
   if (kind === 'cancelled' || code === 'scan_guarded') return true
   return code === 'throttled' && voice.conditions.stands('ApiThrottled', account)
