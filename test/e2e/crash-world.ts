@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { told } from '../commands/backfilling.ts'
 import { connected } from '../redis/connected.ts'
 import { endOf as endOfDay, startOf, type Day } from '../../src/domain/day.ts'
 import type { TestProcess } from '../setup/processes.ts'
@@ -113,12 +114,12 @@ export async function crashWorld(state: Settings = {}, redis?: TestRedis): Promi
     expectWhole,
     async expectEnd() {
       expectWhole('everything')
-      const listed = await place.ended(['dead-letters', 'list', '--json'])
+      const listed = await told(place, 'dead-letters', 'list', '--json')
       const { deadLetters } = JSON.parse(listed.stdout) as { readonly deadLetters: readonly DeadLetter[] }
       expect(deadLetters.map(({ id }) => id).sort()).toEqual([...poison].sort())
       // Else no end came between a delivery and its commit, and nothing was tried here.
       expect(siem.taken.length).toBeGreaterThan(new Set(siem.taken).size)
-      for (const day of days) expectClean(await place.ended(['audit', '--zone', String(zone), '--day', day]))
+      for (const day of days) expectClean(await told(place, 'audit', '--zone', String(zone), '--day', day))
     },
   }
 }

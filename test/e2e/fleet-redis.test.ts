@@ -65,7 +65,8 @@ async function expectReady(all: Fleet): Promise<void> {
 }
 
 async function expectPatient(member: Member): Promise<void> {
-  expect((await answerOf(member, '/readyz')).status).toBe(503)
+  const isUnready = async () => (await answerOf(member, '/readyz')).status === 503
+  await waitFor(isUnready, { what: () => `${member.name} to be unready: ${member.stderr().slice(-1_500)}` })
   // A restart would not help.
   expect((await answerOf(member, '/healthz')).status).toBe(200)
   expect(member.stderr().split('\n').length).toBeLessThan(30)

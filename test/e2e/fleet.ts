@@ -4,6 +4,7 @@ import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import type { Day } from '../../src/domain/day.ts'
 import type { SimulatorOptions, SimulatorRequest } from '../../src/simulator/simulator.ts'
 import { openRedisStore } from '../../src/state/redis/store.ts'
+import { told } from '../commands/backfilling.ts'
 import type { TestProcess } from '../setup/processes.ts'
 import { startRedis, type TestRedisServer } from '../setup/redis.ts'
 import { waitFor } from '../setup/wait-for.ts'
@@ -173,13 +174,13 @@ export async function expectWhole(fleet: Fleet): Promise<void> {
   const { place, days } = fleet
   expect(fleet.compare()).toEqual(exactly(fleet.whole()))
   for (const day of days) {
-    const audit = await place.ended(['audit', '--zone', fleetZones.join(','), '--day', day])
+    const audit = await told(place, 'audit', '--zone', fleetZones.join(','), '--day', day)
     expect(audit.code, `${audit.stdout}${audit.stderr}`).toBe(0)
   }
   // One that was killed counts as alive for 20 s.
   const status = await waitFor(
     async () => {
-      const { code, stdout, stderr } = await place.ended(['status', '--json'])
+      const { code, stdout, stderr } = await told(place, 'status', '--json')
       expect(code, stderr).toBe(0)
       const read = JSON.parse(stdout) as StatusShape
       return read.workers.length === 0 && read
