@@ -1,9 +1,8 @@
 import type { PlannedStream } from '../domain/plan/plan.ts'
 
 /**
- * How many of the places of a priority each sink has, the first ones one more where they do not divide evenly. A sink that
- * hangs holds the places of its streams for as long as it is waited for; those of the others stay theirs. With more sinks
- * than places each has one.
+ * How many of the places of a priority each sink has; the first ones have one more where they do not divide evenly. A
+ * sink that hangs occupies only its own places; the other sinks keep theirs. With more sinks than places each has one.
  */
 export function sharesOf(places: number, sinks: readonly string[]): ReadonlyMap<string, number> {
   const each = Math.floor(places / sinks.length)

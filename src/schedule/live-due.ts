@@ -1,24 +1,24 @@
 import type { PlannedStream } from '../domain/plan/plan.ts'
 import { streamKey } from '../domain/stream.ts'
 
-/** What is due later is named by a later plan. */
+/** A later plan includes what is due later. */
 const horizonMs = 15_000
-/** A sink without any commit for so long takes nothing: streams that wait for its places wait for no request. */
+/** A sink without any commit for this long hangs: streams that wait for its places wait for no request. */
 const hangsAfterMs = 20_000
 
 export interface LiveDueOptions {
   /** The API's clock for the stream's account. */
   readonly now: (planned: PlannedStream) => number
-  /** For how long this process has planned: what was due before could not begin. */
+  /** How long this process has been planning: streams that were due before could not begin. */
   readonly plannedForMs: number
   readonly dueAt: (planned: PlannedStream) => number
-  /** Whether a stream is to begin: it is neither worked on nor resting. */
+  /** Whether a stream is to begin: no pump works on it, and it does not rest. */
   readonly isToBegin: (planned: PlannedStream) => boolean
 }
 
 /**
- * By account the live streams that are to begin, each with the ms until it is due: what account gates are told with each
- * plan, so that backfills let them go first. Streams that wait for a sink which hangs hold no backfill back.
+ * By account, the live streams that are to begin, each with the ms until it is due. Each plan passes them to the
+ * account gates, so that backfills wait for them. Streams that wait for a sink that hangs do not delay backfills.
  */
 export function liveDue(
   planned: readonly PlannedStream[],

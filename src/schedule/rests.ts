@@ -5,7 +5,7 @@ import type { Clock } from '../ports/clock.ts'
 const restMs = 5_000
 const mostResting = 1_000
 
-/** Streams whose pump ended in a failure that no checkpoint could hold: they rest for 5 s in this process. */
+/** Streams whose pump ended in a failure that no checkpoint could hold: this process starts no pump on them for 5 s. */
 export class Rests {
   readonly #clock: Clock
   readonly #untilMs = new Map<string, number>()
@@ -31,7 +31,7 @@ export class Rests {
 
 type Resting = Pick<PlannedStream, 'stream' | 'priority'>
 
-/** A backfill that gave way holds up no poll of its stream. */
+/** A backfill that gave way does not delay polls of its stream. */
 function keyOf({ stream, priority }: Resting): string {
   return `${priority} ${streamKey(stream)}`
 }

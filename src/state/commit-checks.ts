@@ -3,7 +3,7 @@ import { Failure } from '../domain/failure.ts'
 import { streamKey } from '../domain/stream.ts'
 import type { Commit } from '../ports/ledger.ts'
 
-/** Throws where the commit cannot be meant: a bug of whoever built it. */
+/** Throws a RangeError for an impossible commit: a bug of the caller. */
 export function refuseImpossible({ next, basedOn, deadLetters }: Commit): void {
   if (next.commit !== basedOn + 1)
     throw new RangeError(`a commit based on ${basedOn} must be number ${basedOn + 1}, not ${next.commit}`)
@@ -14,8 +14,8 @@ export function refuseImpossible({ next, basedOn, deadLetters }: Commit): void {
 }
 
 /**
- * Fence and number alone would not tell two commits apart: after a lost answer the same pump may build another one on
- * the same checkpoint, and "done" would then be wrong.
+ * Hash of a commit's content. Fence and number alone would not distinguish two commits: after a lost answer the same
+ * pump may build another one on the same checkpoint, and `done` would then be wrong.
  */
 export function hashOf({ seen, unsee = new Map(), ...rest }: Commit): Buffer {
   const inOrder = (each: Commit['seen']) => [...each].sort(([a], [b]) => a - b)
@@ -28,7 +28,7 @@ export function hashOf({ seen, unsee = new Map(), ...rest }: Commit): Buffer {
   return hash.digest()
 }
 
-/** The measure of the limit of dead letters. */
+/** Size of a dead letter, as counted for the limit. */
 export function deadLetterBytes(deadLetter: {
   readonly id: string
   readonly answer: string

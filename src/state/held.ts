@@ -1,10 +1,10 @@
 import { Failure } from '../domain/failure.ts'
 import { streamKey, type Stream } from '../domain/stream.ts'
 
-/** A holder that was heard from more recently than this keeps its streams. */
+/** A holder whose latest heartbeat is more recent than this keeps its streams. */
 export const heardWithinMs = 20_000
 
-/** A holder that was silent for this long has no stream any more, and is forgotten. */
+/** A holder without a heartbeat for this long is removed. */
 export const holderKeptMs = 3_600_000
 
 /** `until`: by the clock of this host. */

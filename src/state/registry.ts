@@ -2,7 +2,7 @@ import { redisKind } from './redis/kind.ts'
 import { sqliteKind } from './sqlite/kind.ts'
 import type { StateKind } from './state-kind.ts'
 
-/** Every kind of store, by the `kind` that the configuration gives its settings. */
+/** Every kind of store, by the `kind` of its settings. */
 const kinds = { sqlite: sqliteKind, redis: redisKind }
 
 type Settings = { readonly [Kind in keyof typeof kinds]: Parameters<(typeof kinds)[Kind]>[0] }

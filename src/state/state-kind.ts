@@ -8,22 +8,22 @@ export interface OpenStoreOptions {
   readonly deadLetterMaxBytes: number
   /** Days for which the API answers. */
   readonly readableDays: number
-  /** False refuses a place without a store instead of making one there, with `no_store` where only opening tells. */
+  /** False refuses a place without a store instead of making one; `no_store` where only opening shows that. */
   readonly create: boolean
-  /** Hears what a server in between has to say. */
+  /** Gets warnings about a server. */
   readonly telemetry: Telemetry
 }
 
 /** What each kind of store offers, with its settings. */
 export interface StateKind {
-  /** For people: where the state is kept, without secrets. */
+  /** Where the state is kept, for people, without secrets. */
   readonly name: string
-  /** False where a look tells that there is no store; one that has to be opened for that says true. */
+  /** False when there certainly is no store; true where only opening can find out. */
   exists(): boolean
-  /** Throws Failure where a run could not keep its state there. */
+  /** Throws Failure when a run could not keep its state there. */
   probe(options: OpenStoreOptions): Promise<void>
   /** Throws Failure. */
   open(options: OpenStoreOptions): Promise<Store>
-  /** What keeps a second schedule off the store. Absent for one that processes share. */
+  /** Prevents a second schedule on the store. Absent for a store that processes share. */
   lock?(clock: Clock): ScheduleLock
 }

@@ -1,4 +1,4 @@
-/** Work that begins when all work before it has ended, in whichever way. */
+/** Starts work when all work before it has settled. */
 export type InTurn = <T>(work: () => Promise<T>) => Promise<T>
 
 export function createTurns(): InTurn {

@@ -2,15 +2,15 @@ import { parseDay } from '../../domain/day.ts'
 import type { Priority, Stream } from '../../domain/stream.ts'
 
 /**
- * Why a stream was queued. `due`: its time has come. `more`: its time slice ended with more to do. `anew`: a process has
- * just started and tries once, whatever made the stream wait before.
+ * Why a stream was queued. `due`: its time has come. `more`: its time slice ended with more to do. `anew`: a process
+ * has just started and tries the stream once despite its back-off.
  */
 export type Reason = 'due' | 'more' | 'anew'
 
-/** Names of trace headers and their values, as the tracing side wrote them. */
+/** Names of trace headers and their values, as `Tracing.inject` returned them. */
 export type TraceCarrier = Readonly<Record<string, string>>
 
-/** What a job holds: which stream, never what is in it. The truth about a stream is in its checkpoint. */
+/** What a job holds: which stream, never its progress. Progress is in the stream's checkpoint. */
 export interface JobData extends Stream {
   readonly priority: Priority
   readonly reason: Reason
@@ -22,7 +22,7 @@ const longestSink = 512
 const mostHeaders = 16
 const longestHeader = 1_024
 
-/** Reads what lay in Redis, where anything may have been written, or what was written has been evicted. */
+/** Reads a job's data, which other users of Redis may have written, or an eviction policy removed. */
 export function readJobData(data: unknown, priority: Priority): JobData | { readonly error: string } {
   if (typeof data !== 'object' || data === null) return { error: 'it holds nothing' }
   const { zone, day, sink, reason, trace } = data as Record<string, unknown>
@@ -40,7 +40,7 @@ function isReason(value: unknown): value is Reason {
   return typeof value === 'string' && reasons.includes(value)
 }
 
-/** A trace is worth nothing to the work: what is not well formed is left out. */
+/** The work does not depend on a trace: a malformed one is ignored. */
 function readCarrier(value: unknown): TraceCarrier | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
   const headers = Object.entries(value).filter(

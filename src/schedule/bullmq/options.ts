@@ -11,49 +11,49 @@ export interface BullmqScheduleOptions {
   readonly connection: RedisServers
   readonly keyPrefix: string
   readonly role: 'all' | 'scheduler' | 'worker'
-  /** All sinks of the configuration, each with queues of its own. */
+  /** All sinks of the configuration; each has its own queues. */
   readonly sinks: readonly string[]
-  /** Streams pumped at once by this process, of each priority; sinks share them evenly. */
+  /** How many streams of each priority this process pumps at once; sinks share them evenly. */
   readonly streams: number
   readonly backfillStreams: number
   readonly tickMs: number
-  /** How long a worker may be silent before its work is another's; stalls are looked for as often. Default 15 s. */
+  /** After this time without a renewal another worker takes the job; stalls are looked for as often. Default 15 s. */
   readonly lockMs?: number
 }
 
 /** Carries a trace over the queue. Neither may throw. */
 export interface Tracing {
-  /** What the trace that is under way would send with a request; empty without one. */
+  /** The headers that the current trace would send with a request; empty without one. */
   readonly inject: () => TraceCarrier
-  /** Runs the work as a part of the trace that sent this. */
+  /** Runs the work as a part of the trace that sent these headers. */
   readonly within: <T>(carrier: TraceCarrier, work: () => Promise<T>) => Promise<T>
 }
 
 export interface BullmqScheduleDeps {
   readonly clock: Clock
   readonly telemetry: Telemetry
-  /** All planned streams, the most urgent first. Called by the roles `scheduler` and `all`. */
+  /** All planned streams, the most urgent first. Called in the roles `scheduler` and `all`. */
   readonly plan: () => Promise<PlannedStream[]>
-  /** One stream as it stands in the store now; undefined where this configuration does not plan it. */
+  /** One stream by the present state of the store; undefined where this configuration does not plan it. */
   readonly planned: (stream: Stream, priority: Priority) => Promise<PlannedStream | undefined>
   readonly pump: (planned: PlannedStream, signal: AbortSignal) => Promise<Failure | undefined>
-  /** Writes a failure of a stream down that no pump lived to write down, so that it backs off. Throws Failure. */
+  /** Commits a failure for a pump whose process died, so that the stream backs off. Throws Failure. */
   readonly fail: (planned: PlannedStream, failure: Failure) => Promise<void>
   readonly now: (planned: PlannedStream) => number
   /** The gate of an account, which lets live streams begin before backfills go on. */
   readonly gateOf: (account: string) => AccountGate
-  /** Tells that this process lives; called every 5 s. */
+  /** Records that this process is alive; called every 5 s. */
   readonly heartbeat: () => Promise<void>
   /**
-   * Work that is due now and then; called every ten minutes by the roles `scheduler` and `all`, and soon again where it
-   * resolves with false.
+   * Periodic work; called every ten minutes in the roles `scheduler` and `all`, and soon again where it resolves with
+   * false.
    */
   readonly housekeep: (signal: AbortSignal) => Promise<boolean>
-  /** Sinks that the store knows and the configuration does not name: nobody takes their jobs any more. */
+  /** Sinks that the store knows and the configuration does not name: no worker takes their jobs any more. */
   readonly removedSinks: () => Promise<readonly string[]>
-  /** Takes back what stands in the sinks beyond the last commit; called every few seconds by the roles that pump. */
+  /** Removes what sinks hold beyond the last commit; called every few seconds in the roles that pump. */
   readonly settle: (signal: AbortSignal) => Promise<void>
-  /** Called while ticks and streams are taken out of their queues, while Redis is away too. For `/healthz`. */
+  /** Called while ticks and streams are taken from their queues, and while Redis is away. For `/healthz`. */
   readonly turned: (loop: 'tick' | 'worker') => void
   readonly tracing?: Tracing
 }

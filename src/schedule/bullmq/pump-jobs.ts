@@ -12,12 +12,12 @@ export type PumpJobsDeps = Pick<
   'clock' | 'telemetry' | 'planned' | 'pump' | 'fail' | 'now' | 'gateOf' | 'tracing'
 >
 
-/** A stream is taken over at once where one worker died; where another one dies of it, the stream backs off. */
+/** After one crash another worker takes the stream over at once; after the next one the stream backs off. */
 const mostCrashes = 1
-/** Until then a dead worker's hold on a stream has run out. */
+/** By then a dead worker's hold on a stream has expired. */
 const holdEndsMs = 25_000
 const askAgainMs = 1_000
-/** One text for all of them, so that they make one line. */
+/** One text for all streams, so that it is logged once. */
 const unplanned =
   'jobs are dropped whose streams this process does not plan: its configuration or its clock differs from those of whoever queued them'
 
@@ -48,7 +48,7 @@ export class PumpJobs {
   async #workOn(job: JobData, crashes: number, signal: AbortSignal): Promise<Outcome> {
     const key = streamKey(job)
     const resting = { stream: streamOf(job), priority: job.priority }
-    // Two jobs of one stream meet where a lock ran out, or at both priorities: the tick brings it again.
+    // Two jobs of one stream meet after a lock expired, or at both priorities: the next tick queues the stream again.
     if (this.#running.has(key) || this.#rests.has(resting)) return 'done'
     this.#running.add(key)
     try {
@@ -56,7 +56,7 @@ export class PumpJobs {
     } catch (error) {
       if (signal.aborted) return 'done'
       this.#rests.begin(resting)
-      // What another pump took over, or what gave way to others, is no failure.
+      // A pump that lost its stream or gave way to others has not failed.
       const isKnown = isFailure(error) && (error.kind === 'cancelled' || error.code === 'held')
       if (!isKnown) this.#deps.telemetry.emit({ name: 'PumpFailed', stream: streamOf(job), error })
       return 'done'
@@ -65,7 +65,7 @@ export class PumpJobs {
     }
   }
 
-  /** Whoever queued it may have been late, or another job of the stream was quicker. */
+  /** Checks first whether the stream is still due: the job may be late, or another one of the stream came first. */
   async #pumpIfDue(job: JobData, crashes: number, signal: AbortSignal): Promise<Outcome> {
     const { now, gateOf } = this.#deps
     const planned = await this.#deps.planned(job, job.priority)
@@ -86,7 +86,7 @@ export class PumpJobs {
     return 'more'
   }
 
-  /** False where the stream failed. */
+  /** False when the stream failed. */
   async #pump(planned: PlannedStream, crashes: number, signal: AbortSignal): Promise<boolean> {
     const { pump, fail } = this.#deps
     if (crashes === 0) return (await pump(planned, signal)) === undefined
@@ -98,7 +98,7 @@ export class PumpJobs {
     return false
   }
 
-  /** Of a job whose worker died the stalls are counted: it is not given up while the store still heeds the dead one's hold. */
+  /** Waits until the store drops the dead worker's hold, rather than giving the job up: its stalls are counted. */
   async #afterHold<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const { clock } = this.#deps
     const untilMs = clock.monotonic() + holdEndsMs

@@ -6,7 +6,7 @@ import type { RedisClient } from '../../redis/connection.ts'
 import { queuePrefix } from './queues.ts'
 import type { Voice } from './voice.ts'
 
-/** What became of a job's work. `more`: the stream is to be queued again, behind those that wait. */
+/** The result of a job. `more`: the stream is to be queued again, behind those that wait. */
 export type Outcome = 'done' | 'more'
 
 export interface QueueWorkerOptions {
@@ -14,14 +14,14 @@ export interface QueueWorkerOptions {
   readonly keyPrefix: string
   /** Jobs worked on at once. */
   readonly places: number
-  /** How long a lock lasts, and how often somebody looks for jobs whose worker died. */
+  /** How long a lock lasts, and how often a worker looks for jobs whose worker died. */
   readonly lockMs: number
 }
 
 export interface QueueWorkerDeps {
   readonly clock: Clock
   readonly voice: Voice
-  /** Waits for ever while Redis is away. Stays open. */
+  /** Waits without limit while Redis is away. The worker does not close it. */
   readonly client: RedisClient
   /** Must end soon when the signal aborts: the lock was lost, or the worker stops. */
   readonly work: (job: Job, signal: AbortSignal) => Promise<Outcome>
@@ -29,16 +29,16 @@ export interface QueueWorkerDeps {
   readonly ended?: (job: Job, outcome: Outcome) => Promise<void>
 }
 
-/** After an error: the worker asks no more, where a full or failing Redis would have it ask thousands of times a second. */
+/** Pause after an error: without it the worker would send thousands of requests a second to a full or failing Redis. */
 const pauseMs = 500
-/** Work that has not ended so long after an abort hangs; its job is given back. */
+/** Work that has not ended this long after an abort hangs; its job is returned to the queue. */
 const graceMs = 2_000
 const closeMs = 1_500
 const blockSeconds = 5
-/** Whoever works on a job counts its stalls and lets its stream back off long before. */
+/** Far above the number of stalls after which `PumpJobs` lets a stream back off. */
 const mostStalls = 10
 
-/** BullMQ's own worker, which rests after errors, hears of lost locks, and stops in bounded time. */
+/** BullMQ's own worker, which pauses after errors, aborts jobs whose lock was lost, and stops in bounded time. */
 export class QueueWorker {
   readonly #options: QueueWorkerOptions
   readonly #deps: QueueWorkerDeps
@@ -51,7 +51,7 @@ export class QueueWorker {
   constructor(options: QueueWorkerOptions, deps: QueueWorkerDeps) {
     this.#options = options
     this.#deps = deps
-    // It gives a signal only to a function that takes three arguments.
+    // BullMQ passes a signal only to a function with three parameters.
     const process = (job: Job, token: string | undefined, signal: AbortSignal | undefined) =>
       this.#process(job, token, signal)
     this.#worker = new Worker(options.queue.name, process, {
@@ -64,7 +64,7 @@ export class QueueWorker {
       drainDelay: blockSeconds,
       runRetryDelay: 1_000,
       skipVersionCheck: true,
-      // Also of jobs that were added by others, without the options of ours.
+      // Also for jobs that others added without `jobOptions`.
       removeOnComplete: { count: 0 },
       removeOnFail: { count: 0 },
       autorun: false,
@@ -82,7 +82,7 @@ export class QueueWorker {
     this.#worker.run().catch(this.#deps.voice)
   }
 
-  /** False where jobs wait, places are free, and none was taken since the last look. Rejects while Redis is away. */
+  /** False when jobs wait, places are free, and none was taken since the last call. Rejects while Redis is away. */
   async isTurning(): Promise<boolean> {
     const hasTaken = this.#taken > this.#takenBefore
     this.#takenBefore = this.#taken
@@ -90,7 +90,7 @@ export class QueueWorker {
     return (await this.#options.queue.getWaitingCount()) === 0
   }
 
-  /** Gives back what is being worked on. Resolves within seconds. */
+  /** Returns running jobs to the queue. Resolves within seconds. */
   async stop(): Promise<void> {
     this.#stopping.abort(cancelled())
     const closed = this.#worker.close()
@@ -116,7 +116,7 @@ export class QueueWorker {
   }
 
   #failed(thrown: Error): void {
-    // Another worker has the job by now; its signal was told.
+    // Another worker has the job by now; the signal of this one was aborted.
     if (this.#stopping.signal.aborted || isLostLock(thrown)) return
     this.#deps.voice(thrown)
     if (!this.#worker.isPaused()) void this.#rest()

@@ -8,7 +8,7 @@ import type { Voice } from './voice.ts'
 export const priorities: readonly Priority[] = ['live', 'backfill']
 export const tickQueue = 'tick'
 
-/** Each a queue of its own: neither a priority nor a sink stands in the way of another. */
+/** Each priority and sink has its own queue, so that none blocks another. */
 export function queueOf(priority: Priority, sink: string): string {
   return `${priority}-${sink}`
 }
@@ -18,14 +18,14 @@ export function queuePrefix(keyPrefix: string): string {
   return `{${keyPrefix}}:queue`
 }
 
-/** A job is a note that a stream is due: nothing of it is kept, since the checkpoint tells what became of it. */
+/** Nothing of a job is kept after its end, since the checkpoint holds the result. */
 export const jobOptions = {
   attempts: 1,
   removeOnComplete: true,
   removeOnFail: true,
 } as const satisfies JobsOptions
 
-/** The queues write events about their jobs that nobody reads. */
+/** BullMQ writes events about jobs, which nothing here reads. */
 const keptEvents = 100
 
 export interface Queued {
@@ -68,7 +68,7 @@ export class Queues {
     return queue
   }
 
-  /** Queues streams of one sink behind those that wait already; one that is queued or worked on stays as it is. */
+  /** Queues streams of one sink behind those that already wait; skips streams that are queued or worked on. */
   async add(
     priority: Priority,
     sink: string,
@@ -86,8 +86,8 @@ export class Queues {
   }
 
   /**
-   * Drops the jobs that wait for sinks which nobody ships to any more. A process whose configuration still names such a
-   * sink queues its streams again with its next tick. Not by `obliterate`: that pauses the queue of such a process.
+   * Drops waiting jobs of sinks that the configuration no longer names. A process whose configuration still names such
+   * a sink queues its streams again with its next tick. Not `obliterate`, which pauses the queue of that process.
    */
   async empty(sinks: readonly string[]): Promise<void> {
     for (const name of namesOf(sinks)) {
@@ -100,14 +100,14 @@ export class Queues {
     }
   }
 
-  /** The streams (`streamKey`) that wait and that are worked on. */
+  /** The streams (`streamKey`) that wait, and those that are worked on. */
   async idsOf(priority: Priority, sink: string): Promise<{ waiting: Set<string>; active: Set<string> }> {
     const queue = this.of(priority, sink)
     const [waiting, active] = await Promise.all([queue.getRanges(['wait']), queue.getRanges(['active'])])
     return { waiting: new Set(waiting), active: new Set(active) }
   }
 
-  /** For metrics. None is ever delayed or failed: a stream that backs off is in no queue. */
+  /** For metrics. No job is ever delayed or failed: a stream that backs off is in no queue. */
   async count(): Promise<StateSnapshot['queues']> {
     const states = ['waiting', 'active'] as const
     const counted = priorities.map(async (priority) => {

@@ -18,10 +18,10 @@ import { createVoice, type Voice } from './voice.ts'
 const everyMs = 5_000
 const housekeepMs = 600_000
 const defaultLockMs = 15_000
-/** With giving back what hangs this stays under the 5 s that a stop may take. */
+/** Together with returning jobs that hang, this stays under the 5 s that a stop may take. */
 const closeMs = 300
 
-/** Ticks and streams as jobs in Redis, shared by any number of processes of any role. */
+/** Runs ticks and streams as jobs in Redis, shared by any number of processes of any role. */
 export class BullmqSchedule implements Schedule {
   readonly #options: BullmqScheduleOptions
   readonly #deps: BullmqScheduleDeps
@@ -45,7 +45,7 @@ export class BullmqSchedule implements Schedule {
     return this.#stopped
   }
 
-  /** Jobs that wait and that are worked on, for metrics; none before `start`. Rejects while Redis is away. */
+  /** Numbers of waiting and running jobs, for metrics; empty before `start`. Rejects while Redis is away. */
   async queues(): Promise<StateSnapshot['queues']> {
     return this.#running === undefined ? [] : promptly(this.#running.queues.count(), this.#deps.clock)
   }
@@ -142,7 +142,7 @@ class Running {
         voice: this.#voice,
         client: this.#patient,
         work: (job, signal) => jobs.work(priority, job, signal),
-        // Behind those that wait already, and at once: not with the next tick.
+        // Behind the streams that already wait, but at once, not with the next tick.
         ended: async ({ data }, outcome) => {
           const { zone, day, trace } = data as JobData
           if (outcome === 'more')
@@ -157,7 +157,7 @@ class Running {
     return this.#options.lockMs ?? defaultLockMs
   }
 
-  /** A queue whose jobs nobody takes, although Redis answers, wants a restart; a Redis that is away does not. */
+  /** A queue whose jobs no worker takes although Redis answers needs a restart; a Redis that is away does not. */
   async #look(): Promise<void> {
     for (const [loop, entries] of Map.groupBy(this.#workers, ({ loop }) => loop)) {
       const turning = await Promise.all(entries.map(({ worker }) => worker.isTurning().catch(() => true)))

@@ -22,12 +22,12 @@ const longestRestMs = 5_000
 
 const schedulerId = 'tick'
 
-/** One that comes late or twice is harmless: the plan is made from the checkpoints. */
+/** Plans and queues what is due. A late or doubled tick is harmless: the plan depends on checkpoints only. */
 export class Ticks {
   readonly #deps: TicksDeps
   readonly #tickMs: number
   readonly #startedAtMs: number
-  /** Streams that this process has queued: for the others, what failed before it started is no reason to wait. */
+  /** Streams that this process has queued before. For others it ignores the back-off from before its start once. */
   #tried: ReadonlySet<string> = new Set()
   #restUntilMs = -Infinity
 
@@ -38,8 +38,8 @@ export class Ticks {
   }
 
   /**
-   * Sees to it that there is the job scheduler, which fires a tick with `every`: one that is written anew keeps its pace,
-   * where a `pattern` may drop an iteration. To be called every few seconds: a Redis may be emptied.
+   * Ensures that the job scheduler exists, which fires ticks with `every`: one that is written again keeps its pace,
+   * while a `pattern` may drop an iteration. Call it every few seconds, since a Redis may be emptied.
    */
   async schedule(): Promise<void> {
     const every = Math.ceil(this.#tickMs)
@@ -77,7 +77,7 @@ export class Ticks {
     const carrier = due.length === 0 ? undefined : trace()
     for (const { sink, ids } of bySink)
       for (const priority of priorities) {
-        // A stream is worked on at one priority at a time, and live comes before backfill.
+        // One pump at a time works on a stream, at one priority; live comes before backfill.
         const isQueued = (key: string) =>
           ids[priority].waiting.has(key) ||
           ids[priority].active.has(key) ||

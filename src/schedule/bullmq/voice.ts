@@ -3,12 +3,12 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Telemetry } from '../../ports/telemetry.ts'
 import { redisFailureIn } from '../../redis/redis-failure.ts'
 
-/** Tells of an error of the queue or its Redis. Never throws. */
+/** Reports an error of the queue or its Redis. Never throws. */
 export type Voice = (error: unknown) => void
 
 const silenceMs = 5_000
 
-/** Each connection repeats what is wrong several times a second: of one kind of failure the first is told, then silence. */
+/** Connections repeat an error several times a second: of each kind, one error in 5 s is reported. */
 export function createVoice({
   clock,
   telemetry,

@@ -9,7 +9,7 @@ import { takeNext } from './take-next.ts'
 
 export interface DrainDeps {
   readonly clock: Clock
-  /** All planned streams with what they still want. */
+  /** All planned streams with their next scans. */
   readonly plan: () => Promise<PlannedStream[]>
   readonly pump: (planned: PlannedStream, signal: AbortSignal) => Promise<Failure | undefined>
   readonly streams: () => number
@@ -25,11 +25,11 @@ export interface GivenUp {
 }
 
 const heartbeatMs = 5_000
-/** Streams are planned anew this often at least, and this often at most. */
+/** Streams are planned again at least this often, and at most as often as the next value. */
 const roundMs = 1_000
 const shortestRoundMs = 250
 
-/** Pumps every planned stream until it wants nothing more, then returns those that were given up. Throws Failure. */
+/** Pumps every planned stream until no scan is due any more; returns those that were given up. Throws Failure. */
 export async function drain(deps: DrainDeps, signal: AbortSignal): Promise<GivenUp[]> {
   const { clock } = deps
   const pool = createPool(deps.streams)
@@ -40,13 +40,13 @@ export async function drain(deps: DrainDeps, signal: AbortSignal): Promise<Given
 
   async function work(planned: PlannedStream): Promise<void> {
     const failure = await deps.pump(planned, either).catch((error: unknown) => error)
-    // What was cut short has not failed.
+    // A pump that was aborted has not failed.
     if (failure !== undefined && !either.aborted) attempts.failed(planned, failure)
     else attempts.succeeded(planned)
     deps.progressed()
   }
 
-  /** False when nothing is wanted any more. */
+  /** False when no scan is due any more. */
   async function round(): Promise<boolean> {
     if (isHeardAgain()) await deps.heartbeat()
     const isOver = createTimer(clock, roundMs)
@@ -87,7 +87,7 @@ export async function drain(deps: DrainDeps, signal: AbortSignal): Promise<Given
   }
 }
 
-/** True at the first call, and then once so much time has gone by since it was true. */
+/** True at the first call, and then at the first call after each interval. */
 function createTimer(clock: Clock, everyMs: number): () => boolean {
   let lastMs = -Infinity
   return () => {
@@ -97,7 +97,7 @@ function createTimer(clock: Clock, everyMs: number): () => boolean {
   }
 }
 
-/** How often each stream has failed in a row, and what follows from it. */
+/** Counts failures in a row of each stream, and decides when it is retried or given up. */
 function createAttempts(clock: Clock) {
   const failures = new Map<string, number>()
   const waitUntil = new Map<string, number>()

@@ -1,6 +1,6 @@
 import type { Clock } from '../../ports/clock.ts'
 
-/** Runs at most so many tasks at once, at most one for each key, and waits for all of them. */
+/** Runs a limited number of tasks at once, at most one for each key, and waits for all of them. */
 export interface Pool {
   readonly size: number
   isFull(): boolean
@@ -17,7 +17,7 @@ export interface Pool {
 export function createPool(limit: () => number): Pool {
   const running = new Map<string, Promise<void>>()
   const groups = new Map<string, string>()
-  /** Whoever waits for a task to end. A race would leave something behind at each task that goes on. */
+  /** Callers that wait for a task to end. `Promise.race` would leave a handler on each running task. */
   const waiting = new Set<AbortController>()
   return {
     get size() {

@@ -18,33 +18,33 @@ export interface LocalScheduleDeps {
   /** All planned streams, the most urgent first. */
   readonly plan: () => Promise<PlannedStream[]>
   readonly pump: (planned: PlannedStream, signal: AbortSignal) => Promise<Failure | undefined>
-  /** How many streams are pumped at once, of each priority; read anew at each turn. */
+  /** How many streams of each priority are pumped at once; read anew at each turn. */
   readonly streams: () => number
   readonly backfillStreams: () => number
   /** The gate of an account, which lets live streams begin before backfills go on. */
   readonly gateOf: (account: string) => AccountGate
-  /** Tells the store that this process lives. */
+  /** Records in the store that this process is alive. */
   readonly heartbeat: () => Promise<void>
-  /** Work that is due now and then; called every ten minutes, and soon again where it resolves with false. */
+  /** Periodic work; called every ten minutes, and soon again where it resolves with false. */
   readonly housekeep: (signal: AbortSignal) => Promise<boolean>
   /** Called at each turn of the loop, for `/healthz`. */
   readonly turned: () => void
   readonly now: (planned: PlannedStream) => number
 }
 
-/** Streams are planned anew this often, and a little sooner when a pump has ended: its stream may want to go on. */
+/** Streams are planned again this often, and a little sooner when a pump has ended: its stream may have more to do. */
 const turnMs = 1_000
 const shortestTurnMs = 250
 const longestTurnMs = 5_000
 const heartbeatMs = 5_000
 const housekeepMs = 600_000
 const housekeepSoonMs = 5_000
-/** After a step that failed, so that an unreachable store is no busy loop. */
+/** Pause after a step that failed, so that an unavailable store causes no busy loop. */
 const failedMs = 1_000
 
 type Loop = 'schedule' | Extract<UpkeepTask, 'heartbeat' | 'housekeeping'>
 
-/** Timers and a bounded pool in this process. What is due is planned anew every second, from the checkpoints alone. */
+/** Timers and a bounded pool in this process. It plans again every second, from the checkpoints alone. */
 export function createLocalSchedule(deps: LocalScheduleDeps): Schedule {
   return new LocalSchedule(deps)
 }
@@ -55,7 +55,7 @@ class LocalSchedule implements Schedule {
   readonly #live: Pool
   readonly #backfill: Pool
   readonly #rests: Rests
-  /** Streams that this process has pumped: for the others, what failed before it started is no reason to wait. */
+  /** Streams that this process has pumped before. For others it ignores the back-off from before its start once. */
   readonly #tried = new Set<string>()
   #startedAtMs = 0
   #hasEnded = false
@@ -86,7 +86,7 @@ class LocalSchedule implements Schedule {
     await this.#backfill.drained()
   }
 
-  /** Starts what is due; gives up after a second, since the plan is stale by then and health must see it turn. */
+  /** Starts what is due. Ends after a second: the plan is outdated then, and `/healthz` must see the loop turn. */
   async #turn(): Promise<void> {
     const { clock, plan, turned } = this.#deps
     turned()
@@ -119,7 +119,7 @@ class LocalSchedule implements Schedule {
     for (const [account, streams] of due) await gateOf(account).expectLive(streams)
   }
 
-  /** False where some of them still wait for a place. */
+  /** False when some streams still wait for a place. */
   async #startLive(live: readonly PlannedStream[], leftMs: () => number): Promise<boolean> {
     const { clock, streams } = this.#deps
     const queue = live.filter((each) => this.#mayStart(each))
@@ -154,7 +154,7 @@ class LocalSchedule implements Schedule {
     } catch (error) {
       if (this.#abort.signal.aborted || isFailure(error, 'cancelled')) return
       this.#rests.begin(planned)
-      // What another pump took over, or what gave way to others, is no failure.
+      // A pump that lost its stream or gave way to others has not failed.
       const isKnown = isFailure(error) && (error.kind === 'cancelled' || error.code === 'held')
       if (!isKnown) telemetry.emit({ name: 'PumpFailed', stream: planned.stream, error })
     } finally {
@@ -162,7 +162,7 @@ class LocalSchedule implements Schedule {
     }
   }
 
-  /** It may want to go on: until it is planned anew, backfills go no further. */
+  /** The stream may have more to do: backfills wait until it is planned again. */
   async #ended({ stream, zone }: PlannedStream): Promise<void> {
     this.#hasEnded = true
     await this.#deps.gateOf(zone.account).expectAgain(streamKey(stream))
@@ -172,14 +172,14 @@ class LocalSchedule implements Schedule {
     return this.#tried.has(streamKey(stream)) ? dueAtMs : wantedAtMs
   }
 
-  /** A stream is worked on at one priority at a time. */
+  /** One pump at a time works on a stream, at one priority. */
   #mayStart(planned: PlannedStream): boolean {
     const key = streamKey(planned.stream)
     const isRunning = this.#live.has(key) || this.#backfill.has(key)
     return !isRunning && this.#dueAt(planned) <= this.#deps.now(planned) && !this.#rests.has(planned)
   }
 
-  /** Until the next live stream is due. */
+  /** Time until the next live stream is due. */
   #untilNextMs(live: readonly PlannedStream[]): number {
     let leastMs = Infinity
     for (const planned of live) {
@@ -189,7 +189,7 @@ class LocalSchedule implements Schedule {
     return leastMs
   }
 
-  /** Days come and go while a process runs. */
+  /** Drops streams that are no longer planned, since days change while a process runs. */
   #forgetUnplanned(planned: readonly PlannedStream[]): void {
     if (this.#tried.size <= planned.length * 2) return
     const keys = new Set(planned.map(({ stream }) => streamKey(stream)))

@@ -1,7 +1,7 @@
 import type { PlannedStream } from '../../domain/plan/plan.ts'
 import type { Pool } from './pool.ts'
 
-/** Takes the first stream out of the queue that may start now; undefined when none may before one has ended. */
+/** Removes the first stream from the queue that may start now; undefined when all places that it may use are taken. */
 export function takeNext(
   queue: PlannedStream[],
   pool: Pool,

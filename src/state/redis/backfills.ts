@@ -13,7 +13,7 @@ export interface BackfillsInRedis extends Backfills {
 }
 
 interface Known {
-  /** What the hash of all backfills has of it; begins with the number of its latest change. */
+  /** What the hash of all backfills holds of it; begins with the number of its latest change. */
   readonly head: string
   readonly backfill: Backfill
 }
@@ -28,7 +28,7 @@ export function createBackfills(link: Link, keys: Keys): BackfillsInRedis {
     return { head, backfill: freeze(backfillOf(id, head, streams)) }
   }
 
-  /** A plan asks each second: the streams of one that has not changed since the list before are not read again. */
+  /** Called every second by a plan: streams of a backfill that has not changed are not read again. */
   async function list(): Promise<Backfill[]> {
     const heads = await link.run((client) => client.hgetall(keys.backfills))
     const next = new Map<string, Known>()
@@ -60,7 +60,7 @@ export function createBackfills(link: Link, keys: Keys): BackfillsInRedis {
   }
 }
 
-/** What the hash of a backfill keeps of one stream. */
+/** What the hash of a backfill holds of one stream. */
 export function backfilledText({ state, reason }: Pick<Backfilled, 'state' | 'reason'>): string {
   return reason === undefined ? state : `${state} ${reason}`
 }

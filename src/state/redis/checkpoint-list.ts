@@ -22,9 +22,9 @@ interface Changes {
 }
 
 /**
- * All checkpoints, as a plan wants them every second: only those that changed since the list before are read. Streams
- * that are gone, and a store that was emptied or came back older than it was, are told by the sum of all numbers of
- * changes: then everything is read. A checkpoint may be the one of the list before, and is frozen.
+ * All checkpoints, for a plan every second: reads only those that changed since the last list. The sum of all change
+ * numbers shows that streams were removed, or that the store was emptied or restored from an older state: then
+ * everything is read. A checkpoint may be that of the last list, and is frozen.
  */
 export function createCheckpointList(link: Link, keys: Keys): () => Promise<Checkpoint[]> {
   const inTurn = createTurns()
@@ -55,7 +55,7 @@ export function createCheckpointList(link: Link, keys: Keys): () => Promise<Chec
     }
   }
 
-  /** False when what is known does not add up to what the store has. */
+  /** False when the known numbers do not add up to the store's sum. */
   async function readSince(since: number): Promise<boolean> {
     const changes = await readChanges(since)
     await readStreams(changes.streams)

@@ -20,7 +20,7 @@ export interface CommitLimits {
   readonly keepDays: number
 }
 
-/** Keys expire so long after they would have been dropped: only where nobody drops them. */
+/** Keys expire this long after they should have been dropped: only needed where no process drops them. */
 const marginDays = 2
 
 /** How long the keys of an ended stream stay, from its latest commit on. */
@@ -47,7 +47,7 @@ export function createCommits(limits: CommitLimits, link: Link, keys: Keys, inst
   }
 }
 
-/** The backfill whose read request the stream has answered, and what that one keeps of it; empty without an answer. */
+/** The backfill whose read request the stream has answered, and the stream's value there; empty without one. */
 function answerArguments({ lastRequest }: Checkpoint): Argument[] {
   if (lastRequest === undefined) return ['', '']
   const { id, outcome, reason } = lastRequest

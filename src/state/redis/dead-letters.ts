@@ -80,12 +80,12 @@ function streamKeyOf({ zone, day, sink }: Pick<DeadLetter, 'zone' | 'day' | 'sin
   return `${zone}/${day}/${sink}`
 }
 
-/** Names the dead letter among those of its stream. */
+/** Field of the dead letter in the hash of its stream. */
 export function deadLetterField({ id, time }: Identity): string {
   return JSON.stringify([id, time ?? ''])
 }
 
-/** A dead letter as the script of a commit takes it: event, reason, bytes, text. */
+/** A dead letter as arguments of the commit script: event, reason, bytes, text. */
 export function deadLetterArguments(deadLetter: DeadLetter): Argument[] {
   const { reason, answer, at, event } = deadLetter
   return [
@@ -96,14 +96,14 @@ export function deadLetterArguments(deadLetter: DeadLetter): Argument[] {
   ]
 }
 
-/** `text` is what the script keeps: size, reason, a line break and the dead letter. */
+/** `text` is what the script stores: size, reason, a line break and the dead letter. */
 function readDeadLetter(field: string, text: string, { zone, day, sink }: Stream): DeadLetter {
   const deadLetter = text.slice(text.indexOf('\n') + 1)
   const [reason, answer, at, event] = JSON.parse(deadLetter) as [RefusalReason, string, number, string]
   return { zone, day, sink, ...readKey(field), reason, answer, at, event }
 }
 
-/** Whose dead letter a field names. */
+/** The event that a field names. */
 function readKey(field: string): Identity {
   const [id, time] = JSON.parse(field) as [string, string]
   return { id, ...(time === '' ? {} : { time }) }

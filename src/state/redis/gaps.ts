@@ -5,7 +5,7 @@ import type { Catalogue } from '../../ports/catalogue.ts'
 import type { Keys } from './keys.ts'
 import type { Link } from './link.ts'
 
-/** The sink comes last, so that it can be renamed without reading the rest. */
+/** The sink comes last, so that it can be renamed without parsing the rest. */
 export function gapArguments({ zone, day, from, reason, sink, to, recordedAt }: Gap): [string, string] {
   return [`${zone}/${day}/${from}/${reason}/${sink}`, `${to} ${recordedAt}`]
 }

@@ -50,7 +50,7 @@ export function createKeys(prefix: string): Keys {
   }
 }
 
-/** Reads `streamKey` back. */
+/** Parses a `streamKey`. */
 export function streamOf(text: string): Stream {
   const [zone = '', day = '', ...sink] = text.split('/')
   return { zone: Number(zone), day: day as Day, sink: sink.join('/') }

@@ -3,7 +3,7 @@ import type { RedisState } from './store.ts'
 
 export function redisKind(state: RedisState): StateKind {
   const open: StateKind['open'] = async (options) => {
-    // The client takes 20 MB, which a process without Redis has no use for.
+    // The client takes 20 MB, which a process without Redis does not need.
     const { openRedisStore } = await import('./store.ts')
     return openRedisStore({ ...options, state })
   }

@@ -12,21 +12,21 @@ const pauseMs = 50
 
 /**
  * One client. Each call ends within seconds, whatever the server does: with its result or with a Failure. A call whose
- * answer was lost is sent again, so what is sent must bear that; nothing is sent after the call ended, but for what a
- * server that hung finds in its own buffers.
+ * answer was lost is sent again, so it must be safe to repeat. Nothing is sent after a call has ended; a server that
+ * hung may still execute what is in its buffers.
  */
 export interface Link {
   /** For people, without secrets. */
   readonly name: string
   run<T>(work: (client: RedisClient) => Promise<T>): Promise<T>
-  /** Texts and numbers of the answer are text, in arrays as the script says. `once`: not sent again. */
+  /** Returns text as bytes, and numbers and arrays as the script does. `once`: never sent again. */
   script(
     name: ScriptName,
     keys: readonly string[],
     args: readonly Argument[],
     once?: boolean,
   ): Promise<Answer>
-  /** Safe twice. */
+  /** May be called twice. */
   close(): void
 }
 
@@ -46,10 +46,10 @@ export function createLink(servers: RedisServers, keyPrefix: string, clock: Cloc
     const fail = (error: Error): void => {
       if (made !== client || (lastError !== undefined && isAboutDatabase(lastError))) return
       lastError = error
-      // The client itself would go on in database 0.
+      // The client itself would continue in database 0.
       if (isAboutDatabase(error)) made.disconnect()
       if (!isRefusal(error)) return
-      // A password that was changed is read again; a client keeps the one that it was made with.
+      // Reads a changed password again; a client keeps the one that it was created with.
       if (!closed.aborted && servers.password?.reread() === true) {
         made.disconnect()
         client = connect()
@@ -71,7 +71,7 @@ export function createLink(servers: RedisServers, keyPrefix: string, clock: Cloc
     while (client.status !== 'ready') {
       if (closed.aborted) throw gone()
       const leftMs = untilMs - clock.monotonic()
-      // What was refused before this call may have been put right meanwhile: one more try decides.
+      // The cause of an earlier refusal may have been fixed: one more try decides.
       if (leftMs <= 0 || (lastError !== began && isRefusal(lastError))) throw away()
       const waking = new AbortController()
       waiting.add(waking)

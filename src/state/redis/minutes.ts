@@ -30,8 +30,8 @@ export interface Minutes {
 type Counts = Map<number, MinuteCount>
 
 /**
- * While a stream has its fingerprints its ledger is counted from them: kept beside them, it would take more than they
- * do where events are few. It is written down when they are forgotten. `keptMs`: how long it stays then, at least.
+ * While a stream has its fingerprints its ledger is counted from them: stored beside them, it would take more memory
+ * than they do where events are few. It is written when they are dropped. `keptMs`: how long it is kept then, at least.
  */
 export function createMinutes(link: Link, keys: Keys, keptMs: number): Minutes {
   async function* scan(key: string): AsyncGenerator<ReadonlyMap<string, Buffer>> {
@@ -47,7 +47,7 @@ export function createMinutes(link: Link, keys: Keys, keptMs: number): Minutes {
     } while (cursor !== '0')
   }
 
-  /** False when some of it changed meanwhile. */
+  /** False when some fields changed meanwhile. */
   async function forgetOnce(stream: Stream): Promise<boolean> {
     const { day } = stream
     const { seen, ledger } = keys.of(stream)

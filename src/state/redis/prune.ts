@@ -20,14 +20,14 @@ const atOnce = 100
 
 interface Old {
   readonly stream: string
-  /** 0 for a stream of which the list is all that is left. */
+  /** 0 for a stream that only the list of streams still holds. */
   readonly fence: string
 }
 
 export function createPruning(deps: PruneDeps): Upkeep['prune'] {
   const { link, keys, gaps, backfills, instant } = deps
 
-  /** An ended stream is told by its end, one that never had a commit, or is gone, by its day. */
+  /** An ended stream is old by its end; one without a commit, or without a head, by its day. */
   async function oldOf(stream: string, before: number, abandoned: ReadonlySet<string>): Promise<Old[]> {
     const { head } = keys.of(streamOf(stream))
     const fields = await link.run((client) => client.hmget(head, 'fence', 'commit', 'ended'))

@@ -6,13 +6,13 @@ import { streamOf, type Keys } from './keys.ts'
 import type { Link } from './link.ts'
 import type { Instant } from './streams.ts'
 
-/** How many streams were renamed. */
+/** Renames a sink; returns how many streams were renamed. */
 export function createRenameSink(link: Link, keys: Keys, clock: Clock, instant: Instant) {
   const { meta, streams, holders, deadLetters, gaps, routes, backfills } = keys
   const all = [meta, streams, holders, deadLetters, gaps, routes, backfills]
   return async function renameSink(from: string, to: string): Promise<number> {
     const args = [from, to, instant(), heardWithinMs, keys.all]
-    // Not sent twice: the second time the new name would be taken, by this very renaming.
+    // Not sent twice: the second time the new name would be taken, by this very call.
     const [word, ...rest] = listOf(await link.script('rename-sink', all, args, true))
     if (textOf(word) === 'taken') throw nameTaken(to, rest.map(textOf))
     if (textOf(word) === 'held') throw held(streamOf(textOf(rest[1])), clock.now() + numberOf(rest[0]))

@@ -22,7 +22,7 @@ export type ScriptName = (typeof names)[number]
 const read = (name: string): string => readFileSync(new URL(`./scripts/${name}.lua`, import.meta.url), 'utf8')
 const functions = read('functions')
 
-/** Name and text of each script. They stand beside this file, headed with what goes in and what comes out. */
+/** Name and text of each script. The header of each file beside this one states its input and output. */
 export const scripts: readonly (readonly [ScriptName, string])[] = names.map((name) => [
   name,
   functions + read(name),

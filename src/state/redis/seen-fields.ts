@@ -2,14 +2,14 @@ import { startOf, type Day } from '../../domain/day.ts'
 import { untimedMinute } from '../../domain/event/seen.ts'
 import type { Argument } from './link.ts'
 
-/** With the head of a string, just what the allocator of Redis hands out for 2 KiB. */
+/** With the header of a string, exactly what the allocator of Redis reserves for 2 KiB. */
 export const chunkBytes = 2_040
 export const bucketBytes = 2_034
 
 /**
- * A field for each minute would take more than its fingerprints while they are few. So they go into a bucket for two
- * hours until that is full, then into one for half an hour, for five minutes, and only then into fields of their own: at
- * every pace, and in every order, most of a value is fingerprints, and what is read for a minute stays small.
+ * A field for each minute would take more than its fingerprints while they are few. So they go into a bucket of two
+ * hours until that is full, then into one of half an hour, of five minutes, and only then into fields of the minute: at
+ * every rate, and in every order, most of a value is fingerprints, and little is read for a minute.
  */
 const buckets = [
   { letter: 'b', minutes: 120 },
@@ -81,7 +81,7 @@ function minuteNamed(day: Day, name: string): number {
   return name === untimed ? untimedMinute : startOf(day) / 60_000 + Number(name)
 }
 
-/** What a commit adds to seen, as its script takes it. */
+/** What a commit adds to seen, as arguments of its script. */
 export function seenArguments(day: Day, added: ReadonlyMap<number, Uint8Array>): Argument[] {
   const args: Argument[] = []
   let minutes = 0

@@ -27,7 +27,7 @@ export function createLoadSeen(link: Link, keys: Keys): Ledger['loadSeen'] {
       key,
       wanted.flatMap(([, { minute, buckets }]) => [minute, ...buckets.map(({ name }) => name)]),
     )
-    // Full chunks never change, so a commit in between is either seen whole or not at all.
+    // Full chunks never change, so a commit in between is seen either completely or not at all.
     const chunksOf = ({ minute }: { readonly minute: string }): string[] => {
       const own = open.get(minute)
       return own === undefined ? [] : fullChunksOf(minute, own)
@@ -46,7 +46,7 @@ export function createLoadSeen(link: Link, keys: Keys): Ledger['loadSeen'] {
         ...chunksOf(at).flatMap((chunk) => full.get(chunk) ?? []),
         ...(own === undefined ? [] : [fingerprintsOfOpen(own)]),
       ]
-      // A plain array, not a Buffer: values of a store look alike whatever their size.
+      // A plain array, not a Buffer: stores return the same type for every size.
       const bytes = new Uint8Array(Buffer.concat(parts))
       if (bytes.byteLength > 0) found.set(minute, bytes)
     }

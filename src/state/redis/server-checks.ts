@@ -5,7 +5,7 @@ import type { Link } from './link.ts'
 
 const oldest = [6, 2] as const
 
-/** What a server says of itself; absent where it does not. Managed servers leave some of it out. */
+/** What a server reports of itself; absent members were not reported. Managed servers omit some. */
 interface Facts {
   readonly version?: string
   readonly evictionPolicy?: string
@@ -14,8 +14,8 @@ interface Facts {
 }
 
 /**
- * Refuses servers that cannot keep a store, and warns of what cannot be known or is unwise. Asked by INFO, since managed
- * servers forbid CONFIG. Throws `store_refuses`.
+ * Refuses servers that cannot keep a store, and warns of unknown or unwise settings. Reads INFO, since managed servers
+ * forbid CONFIG. Throws `store_refuses`.
  */
 export async function checkServers(
   link: Link,

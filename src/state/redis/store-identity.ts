@@ -11,9 +11,9 @@ export const schemaNumber = 1
 export interface Identity {
   /** With `create`, a store is made where there is none. Throws `store_refuses`, and `no_store`. */
   open(create: boolean): Promise<void>
-  /** The id when it was last read: another one than before when the store was emptied since. */
+  /** The id when it was last read: a different one once the store was emptied. */
   latest(): string
-  /** An id that was read elsewhere. */
+  /** Sets an id that another call has read. */
   tell(id: string): void
 }
 

@@ -33,13 +33,13 @@ export interface RedisStoreOptions {
   readonly readableDays?: number
   /** False refuses a prefix without a store instead of making one there. */
   readonly create?: boolean
-  /** In place of the clock of Redis, by which holders are found dead; ms since the epoch. For tests. */
+  /** Replaces the clock of Redis, which decides when a holder is dead; ms since the epoch. For tests. */
   readonly redisNow?: () => number
 }
 
 /**
- * Connects, looks whether the server is fit for a store, and makes the store where there is none. Throws
- * `store_unavailable` where no server answers within seconds, and `store_refuses`.
+ * Connects, checks whether the server can keep a store, and makes the store if there is none. Throws
+ * `store_unavailable` when no server answers within seconds, and `store_refuses`.
  */
 export async function openRedisStore(options: RedisStoreOptions): Promise<Store> {
   const { state, clock, telemetry, create = true } = options

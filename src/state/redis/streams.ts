@@ -19,10 +19,10 @@ export interface StreamsDeps {
   readonly instant: Instant
 }
 
-/** What scripts are told of the time: empty for the clock of Redis, which decides unless a test gives another one. */
+/** The time for scripts: empty for the clock of Redis, unless a test sets another one. */
 export type Instant = () => string
 
-/** A store that is emptied while a stream is being taken is made anew so often. */
+/** How often `take` makes a store anew that is emptied meanwhile. */
 const maxTries = 3
 
 export function createStreams({ link, keys, clock, identity, instant }: StreamsDeps): Streams {
@@ -60,13 +60,13 @@ export function createStreams({ link, keys, clock, identity, instant }: StreamsD
   }
 }
 
-/** The text leaves the stream out, so that a renamed sink has no second place to be renamed in. */
+/** The text omits the stream, so that a rename of its sink need not change it. */
 export function writeCheckpoint(checkpoint: Checkpoint): string {
   const { stream: _, ...body } = checkpoint
   return JSON.stringify(body)
 }
 
-/** Undefined for a stream that was taken and never committed to. */
+/** Undefined for a stream that was taken and has no commit. */
 export function readCheckpoint({ zone, day, sink }: Stream, text: string): Checkpoint | undefined {
   if (text === '') return undefined
   return { stream: { zone, day, sink }, ...(JSON.parse(text) as Omit<Checkpoint, 'stream'>) }

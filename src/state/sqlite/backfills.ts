@@ -27,7 +27,7 @@ interface BackfilledRow {
 export function createBackfills(database: Database): Backfills {
   let known: ReadonlyMap<string, Known> = new Map()
 
-  /** A plan asks each second: the streams of one that has not changed since the list before are not read again. */
+  /** Called every second by a plan: streams of a backfill that has not changed are not read again. */
   function list(): Backfill[] {
     const next = new Map<string, Known>()
     for (const row of readRows(database)) {
@@ -55,7 +55,7 @@ export function createBackfills(database: Database): Backfills {
   }
 }
 
-/** Settles the stream in the backfill that asked, if it is queued there. Inside of a write. */
+/** Settles the stream in the backfill that requested it, if it is queued there. Inside of a write. */
 export function settleBackfilled(
   database: Database,
   { stream, lastRequest }: Pick<Checkpoint, 'stream' | 'lastRequest'>,

@@ -6,7 +6,7 @@ export function nextChange(database: Database): number {
     .changes
 }
 
-/** To be called when streams are removed. Inside of a write. */
+/** Call it when streams are removed. Inside of a write. */
 export function countRemoval(database: Database): void {
   database.run('UPDATE store SET removals = removals + 1')
 }

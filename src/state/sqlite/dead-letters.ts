@@ -8,7 +8,7 @@ import type { Database } from './database/database.ts'
 
 export type DeadLetterKey = Pick<DeadLetter, 'zone' | 'day' | 'sink' | 'id' | 'time'>
 
-/** Dead letters in one transaction, so that none holds up the event loop. */
+/** Dead letters per transaction, so that none blocks the event loop. */
 const removedAtOnce = 500
 const listedAtOnce = 200
 
@@ -78,12 +78,12 @@ export function createDeadLetters(database: Database): DeadLetters {
   }
 }
 
-/** Oldest first. In several reads: the event loop turns between them. */
+/** Oldest first. In several reads, between which the event loop turns. */
 async function listDeadLetters(database: Database, sink: string | undefined): Promise<DeadLetter[]> {
   const sql = `SELECT rowid, zone, day, sink, id, time, reason, answer, at, event FROM dead_letter
     WHERE rowid > ? AND rowid <= ? AND sink = ifnull(?, sink) ORDER BY rowid LIMIT ?`
   const deadLetters: DeadLetter[] = []
-  // A dead letter that is replaced meanwhile gets a higher number; it must not come twice.
+  // A dead letter that is replaced meanwhile gets a higher number; the list must not have it twice.
   const last = await database.read(
     () => database.one<{ last: number | null }>('SELECT max(rowid) AS last FROM dead_letter')?.last ?? 0,
   )
@@ -114,7 +114,7 @@ export function allDeadLetterBytes(database: Database): number {
     .bytes
 }
 
-/** A dead letter of the same event replaces the earlier one. Inside of a write. */
+/** A dead letter replaces an earlier one of the same event. Inside of a write. */
 export function addDeadLetters(database: Database, deadLetters: readonly DeadLetter[]): void {
   const sql = `INSERT INTO dead_letter (zone, day, sink, id, time, reason, answer, at, event, bytes)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
@@ -127,7 +127,7 @@ export function addDeadLetters(database: Database, deadLetters: readonly DeadLet
   }
 }
 
-/** How many there were. Inside of a write. */
+/** Returns how many there were. Inside of a write. */
 export function removeDeadLetter(database: Database, { zone, day, sink, id, time }: DeadLetterKey): number {
   const sql = 'DELETE FROM dead_letter WHERE zone = ? AND day = ? AND sink = ? AND id = ? AND time = ?'
   return database.run(sql, zone, day, sink, JSON.stringify(id), time ?? '')

@@ -13,7 +13,7 @@ import { findStream, nextSeen } from './streams.ts'
 export interface Fingerprints {
   readonly loadSeen: Ledger['loadSeen']
   readonly minutes: Ledger['minutes']
-  /** Only names them as dropped; they are cleared away later. */
+  /** Only marks them as dropped; `reclaim` deletes them later. */
   readonly forget: Upkeep['forgetFingerprints']
 }
 
@@ -68,7 +68,7 @@ export function addSeen(
   }
 }
 
-/** Takes packed fingerprints out of a stream's minutes and of their counts. Inside of a write. */
+/** Removes packed fingerprints from a stream's minutes and from their counts. Inside of a write. */
 export function removeSeen(
   database: Database,
   owner: { readonly id: number; readonly seen: number },

@@ -22,7 +22,7 @@ export function readGaps(database: Database): Gap[] {
     })
 }
 
-/** A gap of the same zone, sink, day, beginning and reason stands already: it stays as it is. Inside of a write. */
+/** Leaves an existing gap of the same zone, sink, day, start and reason as it is. Inside of a write. */
 export function insertGaps(database: Database, gaps: readonly Gap[]): void {
   const sql = `INSERT OR IGNORE INTO gap (zone, sink, day, from_at, to_at, reason, recorded_at)
     VALUES (?, ?, ?, ?, ?, ?, ?)`

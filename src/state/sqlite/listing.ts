@@ -14,14 +14,14 @@ interface Changes {
   readonly changes: number
   readonly removals: number
   readonly changed: readonly Head[]
-  /** Undefined where no stream was removed since the list before. */
+  /** Undefined when no stream was removed since the last list. */
   readonly left: ReadonlySet<number> | undefined
 }
 
-/** Checkpoints parsed before the event loop turns. */
+/** How many checkpoints are parsed before the event loop turns. */
 const parsedAtOnce = 200
 
-/** All checkpoints, as a plan wants them every second: only those that changed since the list before are read. */
+/** All checkpoints, for a plan every second: reads only those that changed since the last list. */
 export function createListing(database: Database): () => Promise<Checkpoint[]> {
   const inTurn = createTurns()
   const known = new Map<number, Checkpoint>()

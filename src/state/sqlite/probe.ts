@@ -4,7 +4,7 @@ import { openDatabase } from './database/database.ts'
 import { checkSchema } from './database/schema.ts'
 import { prepareStateFile, unwritable } from './database/state-file.ts'
 
-/** Throws `store_refuses` where a run could not keep its state at this path. Makes nothing. */
+/** Throws `store_refuses` when a run could not keep its state at this path. Creates nothing. */
 export async function probeSqliteStore(path: string): Promise<void> {
   const file = resolve(path)
   if (existsSync(file)) {

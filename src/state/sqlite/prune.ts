@@ -8,7 +8,7 @@ import { countRemoval } from './changes.ts'
 import type { Database } from './database/database.ts'
 import { findStream, keptUntil, type StreamRow } from './streams.ts'
 
-/** Each transaction stays small: the event loop turns between them. */
+/** Each transaction is small, and the event loop turns between them. */
 const streamsAtOnce = 20
 const chunksAtOnce = 512
 const pagesAtOnce = 256
@@ -18,7 +18,7 @@ const sparePages = 1024
 
 export interface Pruning {
   readonly prune: Upkeep['prune']
-  /** Clears away dropped fingerprints and gives free pages back to the file system. */
+  /** Deletes dropped fingerprints and returns free pages to the file system. */
   readonly reclaim: () => Promise<void>
 }
 
@@ -55,9 +55,9 @@ export function createPruning(database: Database, clock: Clock): Pruning {
 
 type OldStream = Pick<StreamRow, 'id' | 'fence' | 'seen' | 'holder'>
 
-/** Where to go on, or undefined when there is nothing left. */
+/** Returns the id to continue after, or undefined when no old stream is left. */
 function dropStreams(database: Database, before: number, after: number, nowMs: number): number | undefined {
-  // A stream that never had a commit is told by its day.
+  // A stream without a commit is old by its day.
   const sql = `SELECT id, fence, seen, holder FROM stream
     WHERE id > ? AND (ended_at < ? OR (commit_number = 0 AND day < ?)) ORDER BY id LIMIT ?`
   const rows = database.all<OldStream>(sql, after, before, dayOf(before), streamsAtOnce)
@@ -65,7 +65,7 @@ function dropStreams(database: Database, before: number, after: number, nowMs: n
   return rows.length < streamsAtOnce ? undefined : rows.at(-1)?.id
 }
 
-/** Nothing while a live holder has it. Inside of a write. */
+/** Drops nothing while a live holder has the stream. Inside of a write. */
 function dropStream(database: Database, row: OldStream | undefined, nowMs: number): void {
   if (row === undefined) return
   if (row.holder !== null && keptUntil(database, row.holder, nowMs) !== undefined) return
@@ -77,7 +77,7 @@ function dropStream(database: Database, row: OldStream | undefined, nowMs: numbe
   database.run('DELETE FROM stream WHERE id = ?', row.id)
 }
 
-/** False when there is nothing left to clear. */
+/** False when no dropped fingerprints are left. */
 function clearChunks(database: Database): boolean {
   const seen = database.one<{ seen: number }>('SELECT seen FROM dropped LIMIT 1')?.seen
   if (seen === undefined) return false

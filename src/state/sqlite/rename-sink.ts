@@ -6,7 +6,7 @@ import { nextChange } from './changes.ts'
 import type { Database } from './database/database.ts'
 import { keptUntil } from './streams.ts'
 
-/** What bears a sink's name, with the words for it. */
+/** Tables with a sink's name, and what messages call their rows. */
 const tables = [
   ['stream', 'streams'],
   ['gap', 'gaps'],
@@ -14,7 +14,7 @@ const tables = [
   ['route', 'planned zones'],
 ] as const
 
-/** How many streams were moved. */
+/** Renames a sink; returns how many streams were moved. */
 export function createRenameSink(database: Database, clock: Clock) {
   return (from: string, to: string): Promise<number> => {
     return database.write(() => {
@@ -22,7 +22,7 @@ export function createRenameSink(database: Database, clock: Clock) {
       refuseHeld(database, from, clock.now())
       const change = nextChange(database)
       const moved = database.run('UPDATE stream SET sink = ?, changed = ? WHERE sink = ?', to, change, from)
-      // A stream that is made anew under the old name must not meet a pump that held the moved one.
+      // A new stream under the old name must not accept a commit of a pump that held the moved one.
       database.script(
         'UPDATE store SET fence_floor = max(fence_floor, (SELECT ifnull(max(fence), 0) FROM stream))',
       )

@@ -7,22 +7,22 @@ import type { ScheduleLock } from '../../ports/schedule.ts'
 import { isBusy, storeFailure } from './database/sqlite-failure.ts'
 import { prepareStateFile, unwritable } from './database/state-file.ts'
 
-/** Whoever only asks for the holder has the file for less than this. */
+/** A process that only reads the holder locks the file for less than this. */
 const busyTimeoutMs = 50
 
-/** Connections that hold a lock: a collected one would give its lock away without a word. */
+/** Connections that hold a lock: garbage collection of one would release its lock. */
 const held = new Set<DatabaseSync>()
 
 export interface ScheduleLockOptions {
-  /** The store's own path; the lock lies beside it as `<path>.lock`. */
+  /** The store's own path; the lock is beside it as `<path>.lock`. */
   readonly path: string
   readonly clock: Clock
 }
 
 /**
- * An open exclusive transaction on an empty database: the operating system ends it with its process, however that
- * dies, and nobody has to read a process id that another container gives away too. `acquire` does not wait. What it
- * cannot do: guard two hosts that share a file system without working locks.
+ * An open exclusive transaction on an empty database. The operating system releases it when the process ends, however
+ * it ends, and no process id is compared, which another container may use too. `acquire` does not wait. It does not
+ * guard two hosts that share a file system without working locks.
  */
 export function createScheduleLock(options: ScheduleLockOptions): ScheduleLock {
   const inMemory = options.path === ':memory:'
@@ -50,7 +50,7 @@ export function createScheduleLock(options: ScheduleLockOptions): ScheduleLock {
 
   const release = (): void => {
     if (own === undefined) return
-    // Before the lock goes: afterwards the text may be the next holder's.
+    // Before the lock is released: afterwards the text may be the next holder's.
     if (!inMemory) rmSync(textPath, { force: true })
     held.delete(own.handle)
     own.handle.close()
@@ -105,7 +105,7 @@ function writeText(path: string, text: string): void {
   renameSync(draft, path)
 }
 
-/** The text of the holder before may stand for the moment in which a new one has the lock and writes its own. */
+/** While a new holder writes its text, this may return the text of the holder before. */
 function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')

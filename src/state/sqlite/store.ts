@@ -15,7 +15,7 @@ import { prepareStateFile } from './database/state-file.ts'
 import { createStreams } from './streams.ts'
 
 export interface SqliteStoreOptions {
-  /** A file, relative to the working directory; `:memory:` for one that nobody else sees and that ends with it. */
+  /** A file, relative to the working directory; `:memory:` for a private one that ends with the process. */
   readonly path: string
   readonly clock: Clock
   readonly deadLetterMaxBytes: number
@@ -23,7 +23,7 @@ export interface SqliteStoreOptions {
   readonly create?: boolean
 }
 
-/** Opens the store, and makes it where there is none. Throws `store_refuses`. */
+/** Opens the store, and makes it if there is none. Throws `store_refuses`. */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { clock, deadLetterMaxBytes, create = true } = options
   const path = options.path === ':memory:' ? options.path : resolve(options.path)

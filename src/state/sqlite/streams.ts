@@ -20,7 +20,7 @@ export function findStream(database: Database, { zone, day, sink }: Stream): Str
   return database.one<StreamRow>(sql, zone, day, sink)
 }
 
-/** A number that no chunk bears yet. */
+/** A number that no chunk has yet. */
 export function nextSeen(database: Database): number {
   return database.one<{ last_seen: number }>(
     'UPDATE store SET last_seen = last_seen + 1 RETURNING last_seen',
@@ -32,12 +32,12 @@ export function readCheckpoint(database: Database, id: number, stream: Stream): 
   return row === undefined ? undefined : checkpointOf(stream, row.body)
 }
 
-/** The body leaves the stream out, so that a renamed sink has no second place to be renamed in. */
+/** The body omits the stream, so that a rename of its sink need not change it. */
 export function checkpointOf({ zone, day, sink }: Stream, body: string): Checkpoint {
   return { stream: { zone, day, sink }, ...(JSON.parse(body) as Omit<Checkpoint, 'stream'>) }
 }
 
-/** Until when a live holder keeps its streams; undefined for one that was not heard from. Inside of a write. */
+/** Until when a live holder keeps its streams; undefined for one without a recent heartbeat. Inside of a write. */
 export function keptUntil(database: Database, holder: string, nowMs: number): number | undefined {
   const row = database.one<{ heard_at: number }>('SELECT heard_at FROM holder WHERE id = ?', holder)
   if (row === undefined) return undefined

@@ -1,13 +1,13 @@
 --[[
-  Remembers a backfill with its streams. The same one twice is one.
+  Stores a backfill with its streams. A repeated call changes nothing.
 
   Input:
     KEYS[1]  meta of the store
     KEYS[2]  backfills: id -> "change state queued …": number of its latest change, state, number of queued streams
     KEYS[3]  streams of this backfill: stream -> state, and a reason
     ARGV[1]  id
-    ARGV[2]  what KEYS[2] keeps of it, without the change
-    ARGV[3]  and on, for each stream: stream, what KEYS[3] keeps of it
+    ARGV[2]  its value in KEYS[2], without the change
+    ARGV[3]  and on, for each stream: stream, its value in KEYS[3]
   Output:
     1
 ]]

@@ -1,10 +1,10 @@
 --[[
-  Names the streams that were committed to, or renamed, after a change.
+  Lists the streams that were committed to, or renamed, after a change.
 
   Input:
     KEYS[1]  meta of the store
     KEYS[2]  streams: stream -> number of its latest change
-    ARGV[1]  number of that change; 0 names all that have a checkpoint
+    ARGV[1]  number of that change; 0 lists all that have a checkpoint
   Output:
     {id of the store, number of the latest change, sum of the numbers of all streams, stream, its number, ...}
 ]]

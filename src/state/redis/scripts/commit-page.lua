@@ -1,5 +1,5 @@
 --[[
-  Writes one page's outcome, or nothing of it.
+  Writes everything of one commit, or nothing.
 
   Input:
     KEYS[1]  meta of the store
@@ -29,13 +29,13 @@
     ARGV[12] bytes of a full chunk of seen
     ARGV[13] bytes of a full bucket of seen
     ARGV[14] id of that backfill; empty: no read request was answered
-    ARGV[15] what KEYS[12] keeps of the stream from then on
-    ARGV[16] number of buckets that a minute may lie in
+    ARGV[15] value of the stream in KEYS[12] from then on
+    ARGV[16] number of buckets that may hold a minute
     ARGV[17] number of minutes; for each: minute, fingerprints, and for each bucket: bucket, minute of the bucket
-             number of minutes to take out of, and these, in the same form
+             number of minutes to remove fingerprints from, and these, in the same form
              number of dead letters; for each: event, reason, bytes, deadLetter
              number of gaps; for each: gap, its value
-             number of dead letters that go; for each: event
+             number of dead letters to remove; for each: event
   Output:
     {"done"}           written, now or before
     {"refused"}        fence or number are not what the store holds; nothing was changed
@@ -55,7 +55,7 @@ local function each(width, work)
   end
 end
 
--- What may be refused comes first: a script that has written cannot take it back.
+-- Everything that may be refused is checked first: a script cannot undo its writes.
 local width = 2 + 2 * tonumber(ARGV[16])
 local seen_at = at
 each(width, function() end)
@@ -68,7 +68,7 @@ end)
 local gaps_at = at
 each(2, function() end)
 each(1, function(index)
-  -- What is written anew stays.
+  -- A dead letter that this commit also adds is not removed.
   if not added[ARGV[index]] then removed[ARGV[index]] = true end
 end)
 local replaced = {}
@@ -130,7 +130,7 @@ local function append(minute, old, fingerprints)
   redis.call('HSET', KEYS[8], minute, struct.pack('>I4', chunks) .. string.sub(open, from))
 end
 
--- What is taken out of seen goes before anything is added.
+-- Fingerprints are removed from seen before others are added.
 at = unseen_at
 each(width, function(index)
   local minute, taken = ARGV[index], {}

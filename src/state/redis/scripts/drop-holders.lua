@@ -1,5 +1,5 @@
 --[[
-  Drops holders that were silent for long, and have no stream any more.
+  Drops holders without a recent heartbeat, which have no stream any more.
 
   Input:
     KEYS[1]  holders: id -> instant at which it was heard last

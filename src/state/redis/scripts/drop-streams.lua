@@ -1,5 +1,5 @@
 --[[
-  Drops streams with their seen and ledger, unless somebody took one meanwhile. Their dead letters stay.
+  Drops streams with their seen and ledger, unless another process took one meanwhile. Their dead letters stay.
 
   Input:
     KEYS[1]  meta of the store
@@ -8,7 +8,7 @@
     KEYS[4]  and on, for each stream: head, checkpoint, seen, ledger
     ARGV[1]  instant, ms since the epoch; empty: by the clock of Redis
     ARGV[2]  how long a holder that was heard keeps its streams, ms
-    ARGV[3]  and on, for each stream: the stream, the fence that it was seen under
+    ARGV[3]  and on, for each stream: the stream, the fence that it had when it was listed
   Output:
     how many were dropped
 ]]

@@ -1,5 +1,5 @@
 --[[
-  Replaces some fingerprints by their counts and hashes, unless more were added meanwhile.
+  Replaces some fingerprints by their counts and hashes, unless others were added meanwhile.
 
   Input:
     KEYS[1]  seen

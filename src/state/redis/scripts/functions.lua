@@ -1,5 +1,5 @@
 --[[
-  Stands before every script of this folder.
+  Prepended to every script of this folder.
 ]]
 
 -- ms since the epoch: `given` by a test, else by the clock of Redis.
@@ -9,14 +9,14 @@ local function instant(given)
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 
--- The text of a number; without the sign of a zero.
+-- A number as text, without the sign of a negative zero.
 local function whole(number) return string.format('%.0f', number + 0) end
 
--- Lists name a sink last.
+-- All fields end with the name of the sink.
 local function sink_of(field) return string.match(field, '/([^/]*)$') end
 
--- For how many ms a holder still keeps its streams; 0 for one that is dead or unknown. A clock that was set back does not
--- keep a dead holder alive: the holder is given its time anew, by the new clock.
+-- For how many ms a holder still keeps its streams; 0 for one that is dead or unknown. A clock that was set back does
+-- not keep a dead holder alive: the holder's time starts again at the new time.
 local function kept_for(holders, holder, now, within)
   local heard = tonumber(redis.call('HGET', holders, holder) or nil)
   if not heard then return 0 end
@@ -27,8 +27,8 @@ local function kept_for(holders, holder, now, within)
   return math.max(0, heard + tonumber(within) - now)
 end
 
--- Gives a stream the next number of a change, so that a list of checkpoints finds it. `meta` keeps the latest number and
--- the sum of the numbers of all streams.
+-- Gives a stream the number of the next change, so that a list of checkpoints finds it. `meta` holds the latest number
+-- and the sum of the numbers of all streams.
 local function note_change(meta, streams, stream)
   local number = redis.call('HINCRBY', meta, 'changes', 1)
   local before = tonumber(redis.call('ZSCORE', streams, stream) or '0')
@@ -36,7 +36,7 @@ local function note_change(meta, streams, stream)
   redis.call('ZADD', streams, whole(number), stream)
 end
 
--- Takes a stream off the list, and leaves its fence behind as the floor for new ones.
+-- Removes a stream from the list, and keeps its fence as the floor for new ones.
 local function note_removal(meta, streams, stream, fence)
   local before = tonumber(redis.call('ZSCORE', streams, stream) or '0')
   redis.call('HINCRBY', meta, 'sum', whole(-before))

@@ -1,5 +1,5 @@
 --[[
-  Tells that a holder lives.
+  Records that a holder is alive.
 
   Input:
     KEYS[1]  holders: id -> instant at which it was heard last

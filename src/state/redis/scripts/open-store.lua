@@ -1,15 +1,15 @@
 --[[
-  Makes the store where there is none, and tells which one it is.
+  Makes the store if there is none, and returns its id.
 
   Input:
     KEYS[1]  meta of the store
     ARGV[1]  id that a new store gets
     ARGV[2]  schema that a new store gets
     ARGV[3]  instant at which a new store was made, ms since the epoch
-    ARGV[4]  "1" to make one, "0" to look only
+    ARGV[4]  "1" to make one, "0" to read only
   Output:
     {id, schema}   the store, as it is now
-    {}             there is none, and none was to be made
+    {}             there is none, and ARGV[4] is "0"
 ]]
 local id = redis.call('HGET', KEYS[1], 'id')
 if not id then

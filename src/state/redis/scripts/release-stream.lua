@@ -1,5 +1,5 @@
 --[[
-  Takes the holder off a stream, so that the next pump need not wait.
+  Removes the holder from a stream, so that the next pump need not wait.
 
   Input:
     KEYS[1]  head of the stream

@@ -1,5 +1,5 @@
 --[[
-  Remembers zones and sinks as planned. The first day that was planned stays, and so does the latest instant.
+  Stores zones and sinks as planned. The first planned day does not change; the later instant is kept.
 
   Input:
     KEYS[1]  routes: "zone/sink" -> "first day, instant"

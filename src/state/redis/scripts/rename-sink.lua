@@ -1,5 +1,5 @@
 --[[
-  Gives all that the store has of a sink another name.
+  Renames a sink in everything that the store has of it.
 
   Input:
     KEYS[1]  meta of the store
@@ -17,8 +17,8 @@
              be listed there.
   Output:
     {"done", how many streams were renamed}
-    {"taken", what, ...}   the store has these of the new name; nothing was changed
-    {"held", ms, stream}   a live holder keeps this stream for so long; nothing was changed
+    {"taken", what, ...}   the store has these under the new name; nothing was changed
+    {"held", ms, stream}   a live holder keeps this stream for that long; nothing was changed
 ]]
 local from, to, now = ARGV[1], ARGV[2], instant(ARGV[3])
 
@@ -60,7 +60,7 @@ for _, stream in ipairs(own) do
   local is_committed = redis.call('EXISTS', key('checkpoint', stream)) == 1
   if fence then count = count + 1 end
   for _, name in ipairs({'head', 'checkpoint', 'seen', 'ledger'}) do move(name, stream) end
-  -- A stream that is made anew under the old name must not meet a pump that held the renamed one.
+  -- A new stream under the old name must not accept a commit of a pump that held the renamed one.
   note_removal(KEYS[1], KEYS[2], stream, fence or '0')
   if is_committed then
     note_change(KEYS[1], KEYS[2], renamed(stream))

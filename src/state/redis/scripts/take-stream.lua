@@ -1,7 +1,7 @@
 --[[
   Raises the fence of a stream for a new pump, unless another live holder has the stream.
   A fence is the time of Redis in microseconds, or one more than the last where that is higher: a store that was emptied,
-  or came back older than it was, gives none a second time.
+  or restored from an older state, gives no fence twice.
 
   Input:
     KEYS[1]  meta of the store
@@ -16,7 +16,7 @@
     ARGV[5]  how long a holder that was heard keeps its streams, ms
   Output:
     {"taken", fence, id of the store, checkpoint or ""}
-    {"held", ms}   another holder has the stream and keeps it for so long; nothing was changed
+    {"held", ms}   another holder has the stream and keeps it for that long; nothing was changed
     {"gone"}       the store was emptied; nothing was changed
 ]]
 local id = redis.call('HGET', KEYS[1], 'id')

@@ -1,6 +1,6 @@
 import type { Database } from './database.ts'
 
-/** Why 980: see the layout. */
+/** `layout.ts` gives the reason for 980. */
 const chunkBytes = 980
 
 /** Packed fingerprints of one minute; undefined without any. Inside of a read. */
@@ -26,7 +26,7 @@ export function addChunks(database: Database, seen: number, minute: number, byte
   }
 }
 
-/** A plain array, not a Buffer: values of a store look alike whatever their size. */
+/** A plain array, not a Buffer: stores return the same type for every size. */
 function concat(chunks: readonly Uint8Array[]): Uint8Array {
   let length = 0
   for (const chunk of chunks) length += chunk.byteLength

@@ -4,35 +4,35 @@ import { setImmediate } from 'node:timers/promises'
 import { Failure } from '../../../domain/failure.ts'
 import { isBusy, storeFailure } from './sqlite-failure.ts'
 
-/** A wait for a lock blocks the event loop, so it is cut into short ones; together they last 6 s. */
+/** A wait for a lock blocks the event loop, so it is divided into short ones; together they last 6 s. */
 const busyTimeoutMs = 250
 const busyTries = 24
 
 /**
- * One connection. `read` and `write` run synchronous work in one transaction and wait for other processes; what they
- * throw is a Failure, or a bug. `one`, `all` and `run` are for use inside of such work.
+ * One connection. `read` and `write` run synchronous work in one transaction and wait for other processes; they throw a
+ * Failure, or a bug. `one`, `all` and `run` are for use inside of such work.
  */
 export interface Database {
   readonly path: string
-  /** To be called once, before anything else but reads. */
+  /** Call it once, before anything else but reads. */
   configure(): Promise<void>
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows its own columns
   one<Row>(sql: string, ...values: SQLInputValue[]): Row | undefined
   all<Row>(sql: string, ...values: SQLInputValue[]): Row[]
-  /** How many rows changed. */
+  /** Returns how many rows changed. */
   run(sql: string, ...values: SQLInputValue[]): number
   /** Several statements without values. */
   script(sql: string): void
   read<T>(work: () => T): Promise<T>
   /** Durable when it resolves. */
   write<T>(work: () => T): Promise<T>
-  /** For what may be forgotten by a power cut: spares the wait for the disk. A later `write` makes it durable too. */
+  /** For writes that a power cut may lose: does not wait for the disk. A later `write` makes them durable too. */
   writeLoosely<T>(work: () => T): Promise<T>
-  /** Safe twice. */
+  /** May be called twice. */
   close(): void
 }
 
-/** Changes nothing in the file yet: it may turn out to be somebody else's. */
+/** Changes nothing in the file yet, which may belong to another program. */
 export async function openDatabase(path: string, tries = busyTries): Promise<Database> {
   const handle = await attempt(path, tries, () => new DatabaseSync(path, { timeout: busyTimeoutMs }))
   return createDatabase(path, handle, tries)
@@ -90,7 +90,7 @@ function unsynced<T>(handle: DatabaseSync, write: () => T): T {
   }
 }
 
-/** A file that was removed or replaced under an open connection takes commits that nobody will ever read again. */
+/** Refuses commits to a file that was removed or replaced under the open connection: no process would read them. */
 function createMoveGuard(path: string): () => void {
   if (path === ':memory:') return () => {}
   const identity = (): string | undefined => {

@@ -9,7 +9,7 @@ export const schemaNumber = 3
 /** Marks a database file as a store ("shld"), so that a foreign one is never altered. */
 const applicationId = 0x73_68_6c_64
 
-/** Refuses what is not a store, or one of a newer version, before anything of it is touched. Throws `store_refuses`. */
+/** Refuses a file that is not a store of this version, before anything in it changes. Throws `store_refuses`. */
 export async function checkSchema(database: Database): Promise<void> {
   await database.read(() => stateOf(database))
 }

@@ -42,7 +42,7 @@ export function isBusy(error: unknown): boolean {
   return code === 5 || code === 6 || code === 15
 }
 
-/** An error of SQLite as a Failure. Any other value comes back as it is: it is a Failure already, or a bug. */
+/** Converts an error of SQLite to a Failure. Returns any other value unchanged: a Failure already, or a bug. */
 export function storeFailure(error: unknown, path: string): unknown {
   if (error instanceof Error && 'code' in error && error.code === 'ERR_INVALID_STATE')
     return new Failure('retry', 'store_unavailable', `the store ${path} is closed`, { cause: error })

@@ -14,8 +14,8 @@ import { dirname } from 'node:path'
 import { Failure, messageOf } from '../../../domain/failure.ts'
 
 /**
- * Makes the file and its parents where they are missing, readable by this user only, and makes sure that SQLite will
- * be able to write it and the files beside it. A file that exists keeps its mode. Throws `store_refuses`.
+ * Makes the file and its folders where they are missing, readable by this user only, and checks that SQLite can write
+ * it and the files beside it. An existing file keeps its mode. Throws `store_refuses`.
  */
 export function prepareStateFile(path: string, create: boolean): void {
   if (!create && !existsSync(path)) {
@@ -39,7 +39,7 @@ function createFile(path: string): void {
     // Only a new file may be opened here: closing any descriptor of a database drops this process's locks on it.
     const fd = openSync(path, 'wx', 0o600)
     try {
-      // The umask may have taken more away than is wanted.
+      // The umask may have removed more rights than intended.
       fchmodSync(fd, 0o600)
     } finally {
       closeSync(fd)
@@ -49,7 +49,7 @@ function createFile(path: string): void {
   }
 }
 
-/** Level by level: on a file system that takes no folders, such as /proc, `recursive` would try for ever. */
+/** Level by level: where no folder can be made, such as in /proc, `recursive` would retry forever. */
 function makeFolder(path: string): void {
   if (existsSync(path) || path === dirname(path)) return
   makeFolder(dirname(path))
@@ -61,7 +61,7 @@ function makeFolder(path: string): void {
   }
 }
 
-/** One line with the path, its owner and mode, who asks, and the remedy. */
+/** One line with the path, its owner and mode, the user of this process, and the remedy. */
 export function unwritable(path: string, error: unknown): Failure {
   const code = codeOf(error)
   const at = nearest(pathOf(error) ?? path)
