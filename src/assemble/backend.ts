@@ -1,14 +1,12 @@
 import type { Config } from '../config/schema/schema.ts'
-import type { Failure } from '../domain/failure.ts'
-import type { PlannedStream } from '../domain/plan/plan.ts'
 import type { StateSnapshot } from '../domain/plan/snapshot.ts'
 import type { WorkerStatus } from '../domain/plan/status.ts'
-import type { Priority, Stream } from '../domain/stream.ts'
 import type { AccountGate } from '../ports/account-gate.ts'
 import type { Holder } from '../ports/ledger.ts'
 import type { Schedule } from '../ports/schedule.ts'
 import type { Store } from '../ports/store.ts'
 import type { SinkReconciler } from '../maintenance/housekeeping/reconcile-sinks.ts'
+import type { BullmqScheduleDeps } from '../schedule/bullmq/options.ts'
 import type { TickTracing } from '../telemetry/tracing.ts'
 
 export type Role = 'all' | 'scheduler' | 'worker'
@@ -37,22 +35,14 @@ export interface BackendSchedule extends Schedule {
 }
 
 /** What any schedule needs of an engine. */
-export interface ScheduleDeps {
+export interface ScheduleDeps extends Pick<
+  BullmqScheduleDeps,
+  'plan' | 'planned' | 'pump' | 'fail' | 'gateOf' | 'housekeep' | 'now'
+> {
   readonly config: Config
-  /** Writes the plan to the store, marks what is done, and returns all planned streams. */
-  readonly plan: () => Promise<PlannedStream[]>
-  readonly planned: (stream: Stream, priority: Priority) => Promise<PlannedStream | undefined>
-  readonly pump: (planned: PlannedStream, signal: AbortSignal) => Promise<Failure | undefined>
-  /** Records a failure of a stream when no pump could do so. Throws Failure. */
-  readonly fail: (planned: PlannedStream, failure: Failure) => Promise<void>
-  /** The gate of an account: the schedule announces to it which live streams are about to begin. */
-  readonly gateOf: (account: string) => AccountGate
-  /** Returns false when it is too early for it. */
-  readonly housekeep: (signal: AbortSignal) => Promise<boolean>
   /** Reconciles the sinks to the last commit; for processes that pump. */
   readonly reconciler: SinkReconciler
   /** Called at each turn of a loop that must keep running. */
   readonly turned: (loop: string) => void
-  readonly now: (planned: PlannedStream) => number
   readonly ticks: TickTracing
 }

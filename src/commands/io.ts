@@ -30,13 +30,3 @@ export const exitCodes = {
   blind: 3,
   configuration: 78,
 } as const
-
-/** Meanings of the exit codes, for the reference. */
-export const exitCodeMeanings = {
-  done: 'done; also after SIGTERM or SIGINT',
-  failed:
-    'failed, or done but not whole: `run --once` left a stream unread or an event undelivered, `audit` found differences, `dead-letters replay` left some',
-  usage: 'wrong usage: an unknown command, option or value',
-  blind: '`audit` could not look: the API or the store did not answer',
-  configuration: 'the configuration has errors; all of them are named',
-} as const satisfies Record<keyof typeof exitCodes, string>

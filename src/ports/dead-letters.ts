@@ -5,7 +5,7 @@ import type { Stream } from '../domain/stream.ts'
 
 /** Events that a sink will never take. A commit adds and removes those of its own stream. */
 export interface DeadLetters {
-  list(sink?: string): Promise<DeadLetter[]>
+  list(): Promise<DeadLetter[]>
   /** How many there are, by stream and reason. */
   counts(): Promise<DeadLetterCount[]>
   /** Identities of the events in a stream's dead letters, in no order. */

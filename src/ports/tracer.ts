@@ -12,3 +12,6 @@ export interface Tracer {
     work: (note: (facts: SpanFacts) => void) => Promise<Result>,
   ): Promise<Result>
 }
+
+/** Names of trace headers and their values. */
+export type TraceCarrier = Readonly<Record<string, string>>

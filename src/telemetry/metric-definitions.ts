@@ -2,7 +2,8 @@ import { refusalReasons } from '../domain/event/delivery.ts'
 import { failureCodes } from '../domain/failure.ts'
 import { gapReasons } from '../domain/gap.ts'
 import { guards, operations, requestOutcomes } from '../domain/internal-event.ts'
-import { queueStates, streamStates } from '../domain/plan/snapshot.ts'
+import { queueStates } from '../domain/plan/snapshot.ts'
+import { streamStates } from '../domain/plan/stream-state.ts'
 
 /** Allowed values of a label: a closed set, or the zones, sinks or accounts of the configuration. */
 export type LabelSet = 'zones' | 'sinks' | 'accounts' | readonly string[]

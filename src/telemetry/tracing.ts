@@ -12,7 +12,7 @@ import {
 import { isFailure, type FailureCode } from '../domain/failure.ts'
 import type { SpanFacts, SpanName } from '../domain/span.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { Tracer } from '../ports/tracer.ts'
+import type { TraceCarrier, Tracer } from '../ports/tracer.ts'
 import { attributesOf } from './span-attributes.ts'
 
 const scope = 'shieldlog'
@@ -74,9 +74,6 @@ function end(span: Span, outcome: FailureCode | 'ok' | 'bug', isError: boolean):
     span.end()
   })
 }
-
-/** Names of trace headers and their values. */
-export type TraceCarrier = Readonly<Record<string, string>>
 
 /** Connects the work that a tick starts to the span of that tick, in this process or through a queue in another one. */
 export interface TickTracing {

@@ -1,8 +1,18 @@
-import { exitCodeMeanings, exitCodes } from '../../src/commands/io.ts'
+import { exitCodes } from '../../src/commands/io.ts'
 import { alertsReference } from './alerts.ts'
 import { commandsReference } from './commands.ts'
 import { configMarkdown } from './config.ts'
 import { eventsReference, metricsReference } from './telemetry.ts'
+
+/** What each of them means to whoever started the command. */
+const exitCodeMeanings = {
+  done: 'done; also after SIGTERM or SIGINT',
+  failed:
+    'failed, or done but not whole: `run --once` left a stream unread or an event undelivered, `audit` found differences, `dead-letters replay` left some',
+  usage: 'wrong usage: an unknown command, option or value',
+  blind: '`audit` could not look: the API or the store did not answer',
+  configuration: 'the configuration has errors; all of them are named',
+} as const satisfies Record<keyof typeof exitCodes, string>
 
 /** Markdown that the code itself gives, by the name of its block in the README. */
 export function generatedBlocks(): Readonly<Record<string, string>> {

@@ -1,7 +1,6 @@
-/** What the store holds of all streams at one instant, for metrics. All instants are ms since the epoch. */
+import type { StreamState } from './stream-state.ts'
 
-export const streamStates = ['open', 'settling', 'complete', 'expired'] as const
-export type StreamState = (typeof streamStates)[number]
+/** What the store holds of all streams at one instant, for metrics. All instants are ms since the epoch. */
 
 /** `waiting`: due, no pump yet. `active`: a pump works on it. `delayed`: backs off; no stream fails permanently. */
 export const queueStates = ['waiting', 'active', 'delayed'] as const

@@ -7,7 +7,8 @@ import { dayBeginMs, type Policy } from './policy.ts'
  * - `settling`: full scans are still due at set times after its end.
  * - `complete`: the last of them is done. `expired`: the day became unreadable first.
  */
-export type StreamState = 'open' | 'settling' | 'complete' | 'expired'
+export type StreamState = (typeof streamStates)[number]
+export const streamStates = ['open', 'settling', 'complete', 'expired'] as const
 
 export function stateOf(
   day: Day,

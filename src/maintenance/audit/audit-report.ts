@@ -1,9 +1,14 @@
 import type { Day } from '../../domain/day.ts'
+import { untimedMinute } from '../../domain/event/seen.ts'
 import type { PartReport } from '../../domain/part-report.ts'
+
+/** Start of a minute of event time, ISO 8601; null for events without a time. */
+export function minuteText(minute: number): string | null {
+  return minute === untimedMinute ? null : new Date(minute * 60_000).toISOString()
+}
 
 /** Counts are events. */
 export interface MinuteReport {
-  /** Start of the minute of event time, ISO 8601; null for events without a time. */
   readonly minute: string | null
   readonly listed: number
   readonly ledger: number

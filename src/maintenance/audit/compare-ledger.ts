@@ -61,7 +61,7 @@ function compareMinute(
 ): MinuteDifference {
   const counts = { minute, listed: sizeOf(listed), ledger: held.after?.count ?? 0 }
   const seen = unpackFingerprints(packed ?? new Uint8Array())
-  if (!proves(seen, held.after)) return { ...counts, ...byCounts(listed, held.after) }
+  if (!proves(seen, held.after)) return { ...counts, ...byCounts(counts.listed, counts.ledger) }
   const known = new Set(seen)
   const missingFingerprints = [...(listed?.fingerprints ?? [])].filter((each) => !known.has(each))
   const extra = extraOf(seen, listed, held.before)
@@ -88,11 +88,9 @@ function extraOf(
   return Math.max(0, seen.filter((each) => !isListed(each)).length - (seen.length - count))
 }
 
-function byCounts(
-  listed: ListedMinute | undefined,
-  held: MinuteCount | undefined,
-): { missing: number; extra: number } {
-  const more = sizeOf(listed) - (held?.count ?? 0)
+/** What the counts of a minute tell where nobody knows the events: how many are missing, and how many are too many. */
+export function byCounts(wanted: number, found: number): { missing: number; extra: number } {
+  const more = wanted - found
   // The same number of events, but different ones: at least one of each kind.
   if (more === 0) return { missing: 1, extra: 1 }
   return { missing: Math.max(0, more), extra: Math.max(0, -more) }

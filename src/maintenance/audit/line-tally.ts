@@ -1,7 +1,8 @@
 import type { Identity } from '../../domain/event/event.ts'
-import { FingerprintSet, minuteOf, untimedMinute, type MinuteCount } from '../../domain/event/seen.ts'
+import { FingerprintSet, minuteOf, type MinuteCount } from '../../domain/event/seen.ts'
 import { seenAs } from '../../pump/last-copies.ts'
-import type { FileMinute, LineProblem, LineReport } from './audit-report.ts'
+import { minuteText, type FileMinute, type LineProblem, type LineReport } from './audit-report.ts'
+import { byCounts } from './compare-ledger.ts'
 
 /** Number of events by minute of event time, and the sum of their fingerprints modulo 2^64. */
 export class MinuteTally {
@@ -109,31 +110,26 @@ export class DoubtfulMinute {
 
   /** Call it once all lines were seen. */
   report(minute: number, expected: { readonly count: number; readonly hash: bigint }): FileMinute {
-    const { missing, unknown } = this.#known === undefined ? this.#byCounts(expected) : this.#byEvents()
+    const { missing, extra } = this.#known === undefined ? this.#byCounts(expected) : this.#byEvents()
     return {
-      minute: minute === untimedMinute ? null : new Date(minute * 60_000).toISOString(),
+      minute: minuteText(minute),
       ledger: expected.count,
       lines: this.#lines,
       missing,
-      extra: this.#extra + unknown,
+      extra: this.#extra + extra,
     }
   }
 
-  #byEvents(): { missing: number; unknown: number } {
+  #byEvents() {
     let missing = 0
     for (const _ of this.absent()) missing++
-    return { missing, unknown: 0 }
+    return { missing, extra: 0 }
   }
 
-  #byCounts(expected: { readonly count: number; readonly hash: bigint }): {
-    missing: number
-    unknown: number
-  } {
-    const more = this.#found.size - expected.count
+  #byCounts(expected: { readonly count: number; readonly hash: bigint }) {
     let hash = 0n
     for (const fingerprint of this.#found) hash = BigInt.asUintN(64, hash + fingerprint)
-    // The same number of events, but different ones: at least one of each kind.
-    if (more === 0 && hash !== expected.hash) return { missing: 1, unknown: 1 }
-    return { missing: Math.max(0, -more), unknown: Math.max(0, more) }
+    if (this.#found.size === expected.count && hash === expected.hash) return { missing: 0, extra: 0 }
+    return byCounts(expected.count, this.#found.size)
   }
 }

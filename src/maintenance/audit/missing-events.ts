@@ -2,7 +2,7 @@ import type { Event } from '../../domain/event/event.ts'
 import { untimedMinute } from '../../domain/event/seen.ts'
 import type { Stream } from '../../domain/stream.ts'
 import type { Store } from '../../ports/store.ts'
-import type { EventReport, MinuteReport } from './audit-report.ts'
+import { minuteText, type EventReport, type MinuteReport } from './audit-report.ts'
 import type { MinuteDifference } from './compare-ledger.ts'
 import { createSeenWindow } from '../../pump/seen-window.ts'
 
@@ -60,8 +60,14 @@ export function createMissingEvents(store: Store, stream: Stream): MissingEvents
         due += missing - early
         notYetDue += early
         const { listed, ledger, extra } = counts
-        const at = minute === untimedMinute ? null : new Date(minute * 60_000).toISOString()
-        minutes.push({ minute: at, listed, ledger, missing: missing - early, extra, notYetDue: early })
+        minutes.push({
+          minute: minuteText(minute),
+          listed,
+          ledger,
+          missing: missing - early,
+          extra,
+          notYetDue: early,
+        })
       }
       return { due, notYetDue, oldestMs, minutes, events }
     },

@@ -1,14 +1,12 @@
 import { parseDay } from '../../domain/day.ts'
 import type { Priority, Stream } from '../../domain/stream.ts'
+import type { TraceCarrier } from '../../ports/tracer.ts'
 
 /**
  * Why a stream was queued. `due`: its time has come. `more`: its time slice ended with more to do. `anew`: a process
  * has just started and tries the stream once despite its back-off.
  */
 export type Reason = 'due' | 'more' | 'anew'
-
-/** Names of trace headers and their values, as `Tracing.inject` returned them. */
-export type TraceCarrier = Readonly<Record<string, string>>
 
 /** What a job holds: which stream, never its progress. Progress is in the stream's checkpoint. */
 export interface JobData extends Stream {

@@ -1,11 +1,9 @@
 import type { Failure } from '../../domain/failure.ts'
 import type { PlannedStream } from '../../domain/plan/plan.ts'
 import type { Priority, Stream } from '../../domain/stream.ts'
-import type { AccountGate } from '../../ports/account-gate.ts'
-import type { Clock } from '../../ports/clock.ts'
-import type { Telemetry } from '../../ports/telemetry.ts'
 import type { RedisServers } from '../../redis/connection.ts'
-import type { TraceCarrier } from './job-data.ts'
+import type { TraceCarrier } from '../../ports/tracer.ts'
+import type { ScheduleDeps } from '../schedule-deps.ts'
 
 export interface BullmqScheduleOptions {
   readonly connection: RedisServers
@@ -29,26 +27,12 @@ export interface Tracing {
   readonly within: <T>(carrier: TraceCarrier, work: () => Promise<T>) => Promise<T>
 }
 
-export interface BullmqScheduleDeps {
-  readonly clock: Clock
-  readonly telemetry: Telemetry
-  /** All planned streams, the most urgent first. Called in the roles `scheduler` and `all`. */
-  readonly plan: () => Promise<PlannedStream[]>
+/** The roles `scheduler` and `all` call `plan` and `housekeep`, the roles `worker` and `all` call `pump`. */
+export interface BullmqScheduleDeps extends ScheduleDeps {
   /** One stream by the present state of the store; undefined where this configuration does not plan it. */
   readonly planned: (stream: Stream, priority: Priority) => Promise<PlannedStream | undefined>
-  readonly pump: (planned: PlannedStream, signal: AbortSignal) => Promise<Failure | undefined>
   /** Commits a failure for a pump whose process died, so that the stream backs off. Throws Failure. */
   readonly fail: (planned: PlannedStream, failure: Failure) => Promise<void>
-  readonly now: (planned: PlannedStream) => number
-  /** The gate of an account, which lets live streams begin before backfills go on. */
-  readonly gateOf: (account: string) => AccountGate
-  /** Records that this process is alive; called every 5 s. */
-  readonly heartbeat: () => Promise<void>
-  /**
-   * Periodic work; called every ten minutes in the roles `scheduler` and `all`, and soon again where it resolves with
-   * false.
-   */
-  readonly housekeep: (signal: AbortSignal) => Promise<boolean>
   /** Sinks that the store knows and the configuration does not name: no worker takes their jobs any more. */
   readonly removedSinks: () => Promise<readonly string[]>
   /** Removes what sinks hold beyond the last commit; called every few seconds in the roles that pump. */

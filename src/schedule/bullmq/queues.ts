@@ -2,7 +2,8 @@ import { Queue, type JobsOptions } from 'bullmq'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
 import { streamKey, type Priority, type Stream } from '../../domain/stream.ts'
 import type { RedisClient } from '../../redis/connection.ts'
-import type { JobData, Reason, TraceCarrier } from './job-data.ts'
+import type { JobData, Reason } from './job-data.ts'
+import type { TraceCarrier } from '../../ports/tracer.ts'
 import type { Voice } from './voice.ts'
 
 export const priorities: readonly Priority[] = ['live', 'backfill']

@@ -3,7 +3,8 @@ import { streamKey } from '../../domain/stream.ts'
 import type { AccountGate } from '../../ports/account-gate.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { liveDue } from '../live-due.ts'
-import type { Reason, TraceCarrier } from './job-data.ts'
+import type { Reason } from './job-data.ts'
+import type { TraceCarrier } from '../../ports/tracer.ts'
 import { jobOptions, priorities, type Queued, type Queues } from './queues.ts'
 
 export interface TicksDeps {

@@ -1,35 +1,21 @@
-import { cancelled, isFailure, type Failure } from '../../domain/failure.ts'
+import { cancelled, isFailure } from '../../domain/failure.ts'
 import type { UpkeepTask } from '../../domain/internal-event.ts'
 import type { PlannedStream } from '../../domain/plan/plan.ts'
 import { streamKey } from '../../domain/stream.ts'
-import type { AccountGate } from '../../ports/account-gate.ts'
-import type { Clock } from '../../ports/clock.ts'
 import type { Schedule } from '../../ports/schedule.ts'
-import type { Telemetry } from '../../ports/telemetry.ts'
 import { sharesOf, sinksOf } from '../fair-share.ts'
 import { liveDue } from '../live-due.ts'
 import { Rests } from '../rests.ts'
+import type { ScheduleDeps } from '../schedule-deps.ts'
 import { createPool, type Pool } from './pool.ts'
 import { takeNext } from './take-next.ts'
 
-export interface LocalScheduleDeps {
-  readonly clock: Clock
-  readonly telemetry: Telemetry
-  /** All planned streams, the most urgent first. */
-  readonly plan: () => Promise<PlannedStream[]>
-  readonly pump: (planned: PlannedStream, signal: AbortSignal) => Promise<Failure | undefined>
+export interface LocalScheduleDeps extends ScheduleDeps {
   /** How many streams of each priority are pumped at once; read anew at each turn. */
   readonly streams: () => number
   readonly backfillStreams: () => number
-  /** The gate of an account, which lets live streams begin before backfills go on. */
-  readonly gateOf: (account: string) => AccountGate
-  /** Records in the store that this process is alive. */
-  readonly heartbeat: () => Promise<void>
-  /** Periodic work; called every ten minutes, and soon again where it resolves with false. */
-  readonly housekeep: (signal: AbortSignal) => Promise<boolean>
   /** Called at each turn of the loop, for `/healthz`. */
   readonly turned: () => void
-  readonly now: (planned: PlannedStream) => number
 }
 
 /** Streams are planned again this often, and a little sooner when a pump has ended: its stream may have more to do. */

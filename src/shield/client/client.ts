@@ -93,11 +93,6 @@ export class ShieldClient {
     this.#plans = createRetryPlans({ account, gate: this.#gate, clock, telemetry, random })
   }
 
-  /** End of the pause that the API requested for this account, ms since the epoch. */
-  get throttledUntilMs(): number | undefined {
-    return this.#gate.throttledUntilMs
-  }
-
   /**
    * Sends one request; a GET up to three times within ten seconds. Waits for the account's request budget and for room
    * in the page budget. Throws only Failure, among them `throttled` (wait) as soon as the API or the request budget

@@ -41,13 +41,11 @@ export function createDeadLetters(link: Link, keys: Keys): DeadLetters {
   }
 
   return {
-    async list(sink) {
+    async list() {
       const streams = new Map((await counts()).map((each) => [streamKey(each), each]))
       const deadLetters: DeadLetter[] = []
-      for (const { zone, day, sink: name } of streams.values())
-        if (sink === undefined || name === sink)
-          for await (const deadLetter of deadLettersOf({ zone, day, sink: name }))
-            deadLetters.push(deadLetter)
+      for (const { zone, day, sink } of streams.values())
+        for await (const deadLetter of deadLettersOf({ zone, day, sink })) deadLetters.push(deadLetter)
       return deadLetters.sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0))
     },
     counts,

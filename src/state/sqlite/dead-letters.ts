@@ -27,7 +27,7 @@ interface DeadLetterRow {
 
 export function createDeadLetters(database: Database): DeadLetters {
   return {
-    list: (sink) => listDeadLetters(database, sink),
+    list: () => listDeadLetters(database),
     async remove(deadLetters) {
       let removed = 0
       for (let from = 0; from < deadLetters.length; from += removedAtOnce) {
@@ -79,9 +79,9 @@ export function createDeadLetters(database: Database): DeadLetters {
 }
 
 /** Oldest first. In several reads, between which the event loop turns. */
-async function listDeadLetters(database: Database, sink: string | undefined): Promise<DeadLetter[]> {
+async function listDeadLetters(database: Database): Promise<DeadLetter[]> {
   const sql = `SELECT rowid, zone, day, sink, id, time, reason, answer, at, event FROM dead_letter
-    WHERE rowid > ? AND rowid <= ? AND sink = ifnull(?, sink) ORDER BY rowid LIMIT ?`
+    WHERE rowid > ? AND rowid <= ? ORDER BY rowid LIMIT ?`
   const deadLetters: DeadLetter[] = []
   // A dead letter that is replaced meanwhile gets a higher number; the list must not have it twice.
   const last = await database.read(
@@ -90,9 +90,7 @@ async function listDeadLetters(database: Database, sink: string | undefined): Pr
   let after = 0
   for (;;) {
     const from = after
-    const rows = await database.read(() =>
-      database.all<DeadLetterRow>(sql, from, last, sink ?? null, listedAtOnce),
-    )
+    const rows = await database.read(() => database.all<DeadLetterRow>(sql, from, last, listedAtOnce))
     for (const row of rows) deadLetters.push(deadLetterOf(row))
     if (rows.length < listedAtOnce) return deadLetters.toSorted((a, b) => a.at - b.at)
     after = rows.at(-1)!.rowid

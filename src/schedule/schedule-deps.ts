@@ -1,0 +1,21 @@
+import type { Failure } from '../domain/failure.ts'
+import type { PlannedStream } from '../domain/plan/plan.ts'
+import type { AccountGate } from '../ports/account-gate.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Telemetry } from '../ports/telemetry.ts'
+
+/** What any schedule needs, whoever works on the streams. */
+export interface ScheduleDeps {
+  readonly clock: Clock
+  readonly telemetry: Telemetry
+  /** All planned streams, the most urgent first. */
+  readonly plan: () => Promise<PlannedStream[]>
+  readonly pump: (planned: PlannedStream, signal: AbortSignal) => Promise<Failure | undefined>
+  readonly now: (planned: PlannedStream) => number
+  /** The gate of an account, which lets live streams begin before backfills go on. */
+  readonly gateOf: (account: string) => AccountGate
+  /** Records that this process is alive; called every 5 s. */
+  readonly heartbeat: () => Promise<void>
+  /** Periodic work; called every ten minutes, and soon again where it resolves with false. */
+  readonly housekeep: (signal: AbortSignal) => Promise<boolean>
+}
