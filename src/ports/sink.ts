@@ -9,7 +9,7 @@ export interface Sink {
   readonly address: string
   /** Called by every pump right after it took the fence. Throws Failure. */
   open(stream: Stream, options: OpenOptions, signal: AbortSignal): Promise<OpenStream>
-  /** Asks the destination whether it would take events, without leaving anything there. Throws Failure. */
+  /** Checks whether the destination would take events, without leaving anything there. Throws Failure. */
   check(signal: AbortSignal): Promise<void>
   /** Closes writers and connections. May be called twice, and before first use. */
   close(): Promise<void>

@@ -24,7 +24,7 @@ export interface PlanInput {
   readonly backfills?: readonly Backfill[]
 }
 
-/** A stream that the configuration or a backfill asks for. */
+/** A stream that the configuration or a backfill includes. */
 export interface PlannedStream {
   readonly stream: Stream
   readonly zone: Zone

@@ -1,12 +1,12 @@
 import { isFailure } from '../failure.ts'
 
 const mostFailures = 4
-/** A destination that asks for a longer wait than this is asked again by the next run. */
+/** A destination that asks for a longer wait than this is tried by the next run. */
 const longestWaitMs = 60_000
 
 /**
- * How long whoever waits for a result, with so many failures in a row, waits until it tries again; undefined where it
- * gives up: a failure that does not pass by itself, too many of them, or too long a wait.
+ * How long a caller waits before its next try, after this many failures in a row; undefined when it must give up: the
+ * failure is not transient, there were too many, or the wait would be too long.
  */
 export function shortRetryMs(failure: unknown, failures: number, nowMs: number): number | undefined {
   if (!isFailure(failure) || failures >= mostFailures) return undefined

@@ -46,12 +46,12 @@ export class ArchiveSource implements Source {
     this.#clock = clock
   }
 
-  /** Of what was read until now. */
+  /** Unreadable lines and parts so far. */
   get unreadable(): Readonly<Unreadable> {
     return this.#unreadable
   }
 
-  /** Events that were read until now. */
+  /** Events read so far. */
   get events(): number {
     return this.#events
   }

@@ -42,7 +42,7 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
   ): Promise<void> {
     const { zones, policy } = settings()
     const accounts = new Map(zones.map(({ id, account }) => [id, account]))
-    /** No API tells the time for a zone that left the configuration: the earliest one is used. */
+    /** A zone that left the configuration has no API time: the earliest one is used. */
     const nowOf = (zone: number) => {
       const account = accounts.get(zone)
       if (account === undefined) return earliestNow()

@@ -28,7 +28,7 @@ export function endedKeptMs({ keepDays }: Pick<CommitLimits, 'keepDays'>): numbe
   return Math.ceil((keepDays + marginDays) * dayMs)
 }
 
-/** Enough to tell two commits of one stream apart. */
+/** Enough to distinguish two commits of one stream. */
 const hashLength = 20
 
 export function createCommits(limits: CommitLimits, link: Link, keys: Keys, instant: Instant) {

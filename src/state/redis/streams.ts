@@ -22,7 +22,7 @@ export interface StreamsDeps {
 /** The time for scripts: empty for the clock of Redis, unless a test sets another one. */
 export type Instant = () => string
 
-/** How often `take` makes a store anew that is emptied meanwhile. */
+/** How often `take` tries again when the store is emptied meanwhile. */
 const maxTries = 3
 
 export function createStreams({ link, keys, clock, identity, instant }: StreamsDeps): Streams {

@@ -4,7 +4,7 @@
   Input:
     KEYS[1]  meta of the store
     KEYS[2]  streams: stream -> number of its latest change
-    KEYS[3]  holders: id -> instant at which it was heard last
+    KEYS[3]  holders: id -> instant of its latest heartbeat
     KEYS[4]  totals of the dead letters: "reason/stream" -> "count bytes"
     KEYS[5]  gaps: "zone/day/from/reason/sink" -> "to, instant at which it was recorded"
     KEYS[6]  head of the stream: fence, holder, schedule, commit, hash, ended

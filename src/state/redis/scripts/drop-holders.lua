@@ -2,7 +2,7 @@
   Drops holders without a recent heartbeat, which have no stream any more.
 
   Input:
-    KEYS[1]  holders: id -> instant at which it was heard last
+    KEYS[1]  holders: id -> instant of its latest heartbeat
     ARGV[1]  instant, ms since the epoch; empty: by the clock of Redis
     ARGV[2]  how long a silent holder is kept, ms
   Output:

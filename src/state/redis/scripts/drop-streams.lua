@@ -4,10 +4,10 @@
   Input:
     KEYS[1]  meta of the store
     KEYS[2]  streams: stream -> number of its latest change
-    KEYS[3]  holders: id -> instant at which it was heard last
+    KEYS[3]  holders: id -> instant of its latest heartbeat
     KEYS[4]  and on, for each stream: head, checkpoint, seen, ledger
     ARGV[1]  instant, ms since the epoch; empty: by the clock of Redis
-    ARGV[2]  how long a holder that was heard keeps its streams, ms
+    ARGV[2]  how long a holder keeps its streams after a heartbeat, ms
     ARGV[3]  and on, for each stream: the stream, the fence that it had when it was listed
   Output:
     how many were dropped

@@ -2,7 +2,7 @@
   Records that a holder is alive.
 
   Input:
-    KEYS[1]  holders: id -> instant at which it was heard last
+    KEYS[1]  holders: id -> instant of its latest heartbeat
     ARGV[1]  holder
     ARGV[2]  instant, ms since the epoch; empty: by the clock of Redis
   Output:

@@ -4,7 +4,7 @@
   Input:
     KEYS[1]  meta of the store
     KEYS[2]  streams: stream -> number of its latest change
-    KEYS[3]  holders: id -> instant at which it was heard last
+    KEYS[3]  holders: id -> instant of its latest heartbeat
     KEYS[4]  totals of the dead letters: "reason/stream" -> "count bytes"
     KEYS[5]  gaps: "zone/day/from/reason/sink" -> value
     KEYS[6]  routes: "zone/sink" -> value
@@ -12,7 +12,7 @@
     ARGV[1]  old name
     ARGV[2]  new name
     ARGV[3]  instant, ms since the epoch; empty: by the clock of Redis
-    ARGV[4]  how long a holder that was heard keeps its streams, ms
+    ARGV[4]  how long a holder keeps its streams after a heartbeat, ms
     ARGV[5]  what the keys of all streams and backfills begin with. They have the hash tag of KEYS; there are too many to
              be listed there.
   Output:

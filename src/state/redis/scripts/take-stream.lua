@@ -6,14 +6,14 @@
   Input:
     KEYS[1]  meta of the store
     KEYS[2]  streams: stream -> number of its latest change
-    KEYS[3]  holders: id -> instant at which it was heard last
+    KEYS[3]  holders: id -> instant of its latest heartbeat
     KEYS[4]  head of the stream: fence, holder, schedule, commit, hash, ended
     KEYS[5]  checkpoint
     ARGV[1]  stream
     ARGV[2]  holder
     ARGV[3]  "1" when the holder has the schedule lock, else "0"
     ARGV[4]  instant, ms since the epoch; empty: by the clock of Redis
-    ARGV[5]  how long a holder that was heard keeps its streams, ms
+    ARGV[5]  how long a holder keeps its streams after a heartbeat, ms
   Output:
     {"taken", fence, id of the store, checkpoint or ""}
     {"held", ms}   another holder has the stream and keeps it for that long; nothing was changed
