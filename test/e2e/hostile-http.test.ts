@@ -20,7 +20,7 @@ interface DeadLetter {
   readonly sink: string
 }
 
-const timeout = 120_000 + 20_000 * more
+const timeout = 300_000 + 20_000 * more
 
 test(
   `a destination of every mood, seed ${seed}: nothing lost, the same bytes each time`,

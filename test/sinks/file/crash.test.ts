@@ -26,7 +26,7 @@ async function start(...args: Parameters<typeof startSinkChild>): Promise<SinkCh
   return child
 }
 
-it('holds each committed event once after every kill -9', { timeout: 180_000 }, async () => {
+it('holds each committed event once after every kill -9', async () => {
   const log = join(bench.path, '..', 'commits')
   const kills = 24
   let leftovers = 0

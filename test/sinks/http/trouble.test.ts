@@ -31,12 +31,16 @@ describe('a destination in trouble', () => {
     ['a time to come back that is over', reply(503, '', { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' })],
     ['a time to come back that is now', reply(429, '', { 'retry-after': '0' })],
   ]
-  it.each(answers)('gets the same bytes and key again: %s', async (_name, bad) => {
+  const silent = ['an answer that comes too late', 'no answer', 'an answer that drips']
+  it.each(answers)('gets the same bytes and key again: %s', async (name, bad) => {
     const server = await serve(inTurn(bad, reply(200)))
-    const { sink } = ship(server.url, { timeoutSeconds: 0.8, compression: 'gzip' })
+    const isSilent = silent.includes(name)
+    const { sink } = ship(server.url, { timeoutSeconds: isSilent ? 0.8 : 60, compression: 'gzip' })
     const { refusals } = await deliver(sink, buildEvents(100))
     expect(refusals).toEqual([])
-    expect(server.got).toHaveLength(2)
+    // Where the machine is slow, a good answer may come too late as well.
+    expect(server.got.length).toBeGreaterThanOrEqual(2)
+    if (!isSilent) expect(server.got).toHaveLength(2)
     expect(server.got[1]!.body.equals(server.got[0]!.body)).toBe(true)
     expect(server.got[1]!.headers['idempotency-key']).toBe(server.got[0]!.headers['idempotency-key'])
   })
