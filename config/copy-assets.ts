@@ -1,5 +1,5 @@
-// The last step of the build: what src/ holds besides TypeScript (Lua scripts, say) is read at run time by its place beside
-// the module, so dist/ needs it at the same place. Notes for people stay behind.
+// The last step of the build: copies the files in src/ that are not TypeScript (Lua scripts, say) to the same place in
+// dist/, because modules read them by relative path. READMEs are not copied.
 import { copyFileSync, mkdirSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'

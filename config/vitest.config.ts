@@ -5,7 +5,7 @@ import { ClosingReporter } from '../test/setup/reporter.ts'
 import { SlowestFirst } from '../test/setup/slowest-first.ts'
 import { patienceMs } from '../test/setup/wait-for.ts'
 
-/** Suites that start no process and change nothing of their own: one process after the other takes many of them. */
+/** Suites without child processes or global changes: they share worker processes. */
 const together = [
   'test/{config,docs,domain,entry,formats,maintenance,plan,shield,simulator,status,telemetry,transport}/**/*.test.ts',
   'test/pump/*.test.ts',
@@ -17,7 +17,7 @@ export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
     projects: [
-      // A process a file: suites kill, stop and starve things, and native handles must not outlive them.
+      // One process per file: suites kill, stop and starve processes, and native handles must not outlive them.
       {
         extends: true,
         test: {
@@ -32,11 +32,11 @@ export default defineConfig({
     setupFiles: ['test/setup/date.ts', 'test/setup/clean-up.ts', 'test/setup/seed.ts'],
     reporters: ['default', new ClosingReporter()],
     pool: 'forks',
-    // Suites wait for child processes and for locks to run out more than they compute.
+    // Suites mostly wait, for child processes and for locks to expire, and use little CPU time.
     maxWorkers: Math.min(8, availableParallelism() + 1),
     sequence: { sequencer: SlowestFirst },
-    // Bounds against a hang, not expectations: the machine may be busy with other runs. Longer than what one wait of a
-    // test is given (patienceMs), since that one says what it waited for.
+    // Limits against a hang, not expectations: the machine may be busy with other runs. Longer than the limit of one wait
+    // in a test (patienceMs), whose message names the condition.
     testTimeout: 300_000,
     hookTimeout: 300_000,
     teardownTimeout: 20_000,

@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import base from './vitest.config.ts'
 
-/** Suites that ask which day it is: they run at dates that few runs meet by themselves. */
+/** Suites that depend on the current day: run at rare dates. */
 const include = [
   'test/setup/date.test.ts',
   'test/shield/{entry-time,event-logs}.test.ts',
@@ -15,7 +15,7 @@ const dates = [
   { name: 'end of a month', at: '2026-04-30T23:30:00Z', zone: 'Asia/Tokyo' },
   { name: 'new year', at: '2027-01-01T00:02:00Z', zone: 'UTC' },
   { name: '29 February', at: '2028-02-29T12:00:00Z', zone: 'UTC' },
-  // Seconds before the clocks change: they change while the suites run.
+  // Seconds before a change of daylight saving time, so that it happens while the suites run.
   { name: 'clocks forward', at: '2026-03-08T06:59:50Z', zone: 'America/New_York' },
   { name: 'clocks back', at: '2026-11-01T05:59:50Z', zone: 'America/New_York' },
 ]

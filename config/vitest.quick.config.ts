@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import base from './vitest.config.ts'
 
-/** `npm run test:quick`: pure, contract and unit suites. These are the others: whole processes, servers that die, sizes. */
+/** `npm run test:quick`: pure, contract and unit suites. Excluded: whole processes, failing servers, sizes. */
 const exclude = [
   'test/{compose,dockerfile,docs,lint,packaging}.test.ts',
   'test/{e2e,fuzz,security,setup}/**',
