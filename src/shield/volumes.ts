@@ -7,7 +7,7 @@ export interface Volumes {
   readonly items: readonly VolumeTemplate[]
   /** From the first page. */
   readonly summary: VolumeList['summary']
-  /** False when reading stopped before the end of the listing, or when nobody can tell whether it was the end. */
+  /** False when reading stopped before the end of the listing, or when the end is uncertain. */
   readonly isWhole: boolean
 }
 

@@ -11,30 +11,30 @@ import type { StateGauges } from './state-gauges.ts'
 
 export const metricPrefix = 'shieldlog_'
 
-/** What the definitions of internal events write to. */
+/** The metrics that definitions of internal events may change. */
 export interface Counting {
-  /** Adds to a counter, or observes a value (seconds) in a histogram. Ignored for zones, sinks and accounts not known. */
+  /** Adds to a counter, or observes a value (seconds) in a histogram. Ignores unknown zones, sinks and accounts. */
   count(metric: CountedMetric, labels: Labels, value?: number): void
   measure(metric: MeasuredMetric, labels: Labels, value: number): void
 }
 
 export interface Metrics extends Counting {
   /**
-   * To be called before the first scrape and on each reload: every counter of what the configuration names stands at 0,
-   * what it no longer names loses its series.
+   * Call it before the first scrape and at each reload: creates every counter of the configured names with 0, and
+   * removes the series of names that left the configuration.
    */
   prepare(known: Known): void
   /** The configured zone of that id. */
   zone(id: number): Zone | undefined
   isKnown(set: 'sinks' | 'accounts', name: string): boolean
-  /** Where the gauges of shared state come from: one route for each configured zone and sink. Asked at scrape time. */
+  /** Sets the source of the gauges of shared state: one route per configured zone and sink. Read at scrape time. */
   readState(read: () => Promise<StateSnapshot>): void
-  /** The exposition in the text format. Scrapes at the same time share one. */
+  /** The metrics in the text format. Concurrent scrapes share one result. */
   text(): Promise<string>
   readonly contentType: string
 }
 
-/** Gauges of the library whose names end as those of counters do, which `promtool check metrics` refuses. */
+/** Gauges of the library with names that end like counters, which `promtool check metrics` refuses. */
 const misnamedMetrics = ['resources', 'handles', 'requests'].map((what) => `nodejs_active_${what}_total`)
 
 type Instrument = Counter | Histogram
@@ -55,7 +55,7 @@ function startAtZero(instrument: Instrument, labels: Labels): void {
   else instrument.zero(labels)
 }
 
-/** An operation that nobody declared counts as `other`. */
+/** An undeclared operation counts as `other`. */
 function fallback(definition: MetricDefinition, labels: Labels): Labels {
   const operations = definition.labels['operation']
   const operation = labels['operation']

@@ -21,7 +21,7 @@ export function attributesOf({ server, ...facts }: SpanFacts): Attributes {
   return attributes
 }
 
-/** Nothing for an address that is no URL, such as the path of a file sink. */
+/** Empty for an address that is no URL, such as the path of a file sink. */
 function serverAttributes(address: string): Attributes {
   if (!URL.canParse(address)) return {}
   const { hostname, port, protocol } = new URL(address)

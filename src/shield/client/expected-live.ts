@@ -1,4 +1,4 @@
-/** An expectation that nobody renews within this time expires. */
+/** An expectation expires unless it is renewed within this time. */
 const forgottenAfterMs = 15_000
 
 /** The live streams of an account that are about to begin. Times are ms of a monotonic clock. */
