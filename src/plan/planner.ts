@@ -4,6 +4,7 @@ import type { ReadRequest } from '../domain/read-request.ts'
 import type { Gap, GapReason } from '../domain/gap.ts'
 import type { Route } from '../domain/route.ts'
 import { firstPlannedDay, missedDays, routeKey, plan, type PlannedStream } from '../domain/plan/plan.ts'
+import type { Backfill } from '../domain/plan/backfill.ts'
 import type { Policy } from '../domain/plan/policy.ts'
 import { todayOf } from '../domain/plan/stream-state.ts'
 import type { Zone } from '../domain/stream.ts'
@@ -52,7 +53,8 @@ export class Planner {
       store.backfills.list(),
     ])
     this.#setClocks(checkpoints, now.zones)
-    const input = { nowOf: apiClock.now, ...now, checkpoints, routes, backfills }
+    const resendCheckpoints = await resendsOf(store, backfills)
+    const input = { nowOf: apiClock.now, ...now, checkpoints, resendCheckpoints, routes, backfills }
     return plan(readRequest === undefined ? input : { ...input, readRequest })
   }
 
@@ -131,6 +133,12 @@ export class Planner {
       if (account !== undefined && !apiClock.isConfirmed(account)) apiClock.notBefore(account, lastCommitAtMs)
     }
   }
+}
+
+/** Checkpoints of temporary streams, where a plan needs any. */
+export async function resendsOf(store: Store, backfills: readonly Backfill[]): Promise<Checkpoint[]> {
+  const isNeeded = backfills.some(({ resend, state }) => resend === true && state === 'running')
+  return isNeeded ? store.catalogue.resendCheckpoints() : []
 }
 
 /** Why a day has no checkpoint: no process ran, only other routes were planned meanwhile, or no pump reached it. */

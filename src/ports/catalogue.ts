@@ -4,8 +4,10 @@ import type { Route } from '../domain/route.ts'
 
 /** Data of all streams together, for plans, status and metrics. */
 export interface Catalogue {
-  /** All checkpoints, ended ones included. Called every second: what has not changed is not read again. */
+  /** Checkpoints of all live streams, ended ones included. Called every second: what has not changed is not read again. */
   checkpoints(): Promise<Checkpoint[]>
+  /** Checkpoints of all temporary streams; unchanged ones are not read again either. */
+  resendCheckpoints(): Promise<Checkpoint[]>
   routes(): Promise<Route[]>
   /** Stores routes as planned now; the first day of a known route does not change. */
   rememberRoutes(routes: readonly Route[]): Promise<void>

@@ -61,7 +61,7 @@ export interface Commit {
   readonly seen: ReadonlyMap<number, Uint8Array>
   /** Packed fingerprints to remove before adding others: their events count as not delivered. Ignores unknown ones. */
   readonly unsee?: ReadonlyMap<number, Uint8Array>
-  /** Of this very stream. */
+  /** Of this very stream; those of a temporary stream are kept as the live one's. */
   readonly deadLetters: readonly DeadLetter[]
   /**
    * Dead letters of this very stream to remove, since the sink has their events now or a person dropped them. Unknown

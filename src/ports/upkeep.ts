@@ -11,4 +11,9 @@ export interface Upkeep {
    * configuration; also gaps and ended backfills made before `gapsBefore`.
    */
   prune(checkpointsBefore: number, gapsBefore: number, abandoned?: readonly Stream[]): Promise<void>
+  /**
+   * Removes the temporary streams of all backfills that neither run nor rest. A pump that still has one is refused its
+   * next commit.
+   */
+  dropEndedResends(): Promise<void>
 }

@@ -3,6 +3,7 @@ import { takenOf, type DeadLetter, type Delivery, type Refusal } from '../domain
 import type { Event } from '../domain/event/event.ts'
 import { isFailure, type Failure } from '../domain/failure.ts'
 import { storeEvent } from '../domain/event/stored-event.ts'
+import { liveStream } from '../domain/stream.ts'
 import type { CommitExtras, Session } from './session.ts'
 
 /** What became of the events of a delivery. Events in neither list must be delivered again. */
@@ -53,7 +54,7 @@ export async function commitDelivery(
 /** What the sink refused, as dead letters for the store. */
 export function deadLettersOf({ job }: Session, refusals: readonly Refusal[], at: number): DeadLetter[] {
   return refusals.map(({ event, reason, answer }) => ({
-    ...job.stream,
+    ...liveStream(job.stream),
     id: event.id,
     ...(event.time !== undefined && { time: event.time }),
     reason,

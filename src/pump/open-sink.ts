@@ -1,3 +1,4 @@
+import { Failure } from '../domain/failure.ts'
 import { isReadable } from '../domain/plan/stream-state.ts'
 import type { LastCopies, OpenStream, Reconciliation } from '../ports/sink.ts'
 import { createLastCopies } from './last-copies.ts'
@@ -6,6 +7,9 @@ import type { Session } from './session.ts'
 
 /** A day that becomes unreadable this soon may not be read again: its files are no longer cut. */
 const hardlyReadableMs = 60_000
+
+/** A temporary stream knows nothing of the live one's committed lengths, and would cut all that they stand for. */
+const notInPlace = 'the sink is a file sink now, which is not resent in place: cancel the backfill'
 
 /** The open sink of a stream, and the stream's seen window. Disposing of it closes the sink. */
 export interface SinkTarget extends AsyncDisposable {
@@ -20,6 +24,7 @@ export async function openSink(
   { hasTaken = () => hasSinkTaken(session) } = {},
 ): Promise<SinkTarget> {
   const { sink, stream } = session.job
+  if ('reconcile' in sink && stream.resend !== undefined) throw new Failure('refuse', 'rejected', notInPlace)
   const seen = createSeenWindow(session.deps.store.ledger, stream)
   const open =
     'reconcile' in sink

@@ -1,26 +1,27 @@
 import type { Backfill } from '../domain/plan/backfill.ts'
-import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { BackfillDayStatus, BackfillStatus } from '../domain/plan/status.ts'
 import {
   byDay,
-  createProgressReading,
+  readProgress,
   summed,
   type DayProgress,
   type StreamProgress,
 } from '../maintenance/backfill/backfill-progress.ts'
+import type { Store } from '../ports/store.ts'
 import { errorStatus, iso } from './error-status.ts'
 
 /** What `status` and `backfill list` show of backfills. */
-export function backfillStatuses(
+export async function backfillStatuses(
   backfills: readonly Backfill[],
-  checkpoints: readonly Checkpoint[],
-): BackfillStatus[] {
-  const progressOf = createProgressReading(checkpoints)
+  store: Pick<Store, 'catalogue'>,
+): Promise<BackfillStatus[]> {
+  if (backfills.length === 0) return []
+  const progressOf = await readProgress(store)
   return backfills.map((backfill) => backfillStatus(backfill, progressOf(backfill)))
 }
 
 function backfillStatus(
-  { id, createdAtMs, from, to, state }: Backfill,
+  { id, createdAtMs, from, to, state, resend }: Backfill,
   streams: readonly StreamProgress[],
 ): BackfillStatus {
   const { queued, done, leftOut } = summed(streams)
@@ -30,6 +31,7 @@ function backfillStatus(
     from,
     to,
     state,
+    ...(resend === true && { resend }),
     queued,
     done,
     leftOut,

@@ -73,7 +73,7 @@ async function recentBackfills(store: Store, nowMs: number): Promise<BackfillSta
   const recent = (await store.backfills.list()).filter(
     ({ state, createdAtMs }) => state === 'running' || state === 'paused' || createdAtMs > nowMs - recentMs,
   )
-  return recent.length === 0 ? [] : backfillStatuses(recent, await store.catalogue.checkpoints())
+  return backfillStatuses(recent, store)
 }
 
 function dayStatus(

@@ -101,3 +101,47 @@ test('gives up no day that a backfill waits for, however old it looks', () => {
     `backfill ${old} a`,
   ])
 })
+
+test('ships a resend through temporary streams, and plans the live one as if there were none', () => {
+  const resend = backfillOf('a', today, { resend: true })
+  const read = checkpointOf(streamOf(1, today), { lastFull: recordOf(5), caughtUpAtMs: nowMs })
+  const input: PlanInput = {
+    nowOf: () => nowMs,
+    zones: [{ id: 1, name: 'shop', account: 'default' }],
+    sinks: ['archive'],
+    policy,
+    checkpoints: [{ ...read, ordering: { ...read.ordering, order: 'oldest-first' } }],
+    routes: [{ zone: 1, sink: 'archive', firstDay: today, plannedAtMs: nowMs }],
+  }
+  const temporary = { ...streamOf(1, today), resend: 'a' }
+  const [first, second, ...more] = plan({ ...input, backfills: [resend] })
+  expect([first, ...more]).toEqual(plan(input))
+  expect(second).toMatchObject({
+    stream: temporary,
+    priority: 'backfill',
+    readRequest: { id: 'a' },
+    checkpoint: undefined,
+    ordering: { order: 'unknown' },
+  })
+  expect(second!.dueAtMs).toBeLessThanOrEqual(nowMs)
+
+  const backfills = [resend, backfillOf('b', today), backfillOf('c', today, { resend: true })]
+  const begun = checkpointOf(temporary, { full: scanOf(2, 9, 'a') })
+  const planned = plan({ ...input, backfills, resendCheckpoints: [begun] })
+  expect(planned.map(({ stream, readRequest }) => [stream.resend, readRequest?.id])).toEqual([
+    [undefined, undefined],
+    ['a', 'a'],
+    [undefined, 'b'],
+    ['c', 'c'],
+  ])
+  expect(planned[1]?.checkpoint).toBe(begun)
+  for (const state of ['paused', 'cancelled', 'done'] as const)
+    expect(plan({ ...input, backfills: [{ ...resend, state }] })).toEqual(plan(input))
+})
+
+test('gives up a day that is too old although a resend waits for it', () => {
+  const old = shiftDay(today, -9)
+  const checkpoints = [checkpointOf(streamOf(1, old), { full: scanOf(3, 9) })]
+  const backfills = [backfillOf('a', old, { resend: true, state: 'paused' })]
+  expect(due({ backfills, checkpoints })).toContain(`live ${old}`)
+})

@@ -1,6 +1,6 @@
 // An entry of the tests' own: the real parts, on a clock that may be shifted or faster, ended by SIGKILL, asked to stop
 // or held by SIGSTOP at a named step.
-//   node test/entry/ship.ts -c FILE [--once | --rounds | --backfill FROM:TO] [--role worker]
+//   node test/entry/ship.ts -c FILE [--once | --rounds | --backfill FROM:TO [--resend]] [--role worker]
 //     [--kill before:commit:3] [--stop …] [--freeze …] [--fail amid:write:4 --code EIO] [--offset-ms N] [--rate N] [--origin-ms N]
 // With --rounds it says `drained` when nothing is left to ship, and begins again at each SIGUSR2; from the first one on
 // it counts steps.
@@ -25,6 +25,7 @@ const { values } = parseArgs({
     once: { type: 'boolean', default: false },
     rounds: { type: 'boolean', default: false },
     backfill: { type: 'string' },
+    resend: { type: 'boolean', default: false },
     role: { type: 'string', default: 'all' },
     kill: { type: 'string' },
     stop: { type: 'string' },
@@ -120,8 +121,10 @@ async function backfill({ config }: Loaded, range: string): Promise<number> {
   const { store } = backend
   wrapStore(store, pass)
   const [from, to] = range.split(':') as [Day, Day]
+  const { resend } = values
+  const sinks = config.sinks.filter(({ type }) => !resend || type !== 'file')
   const streams = zonesOf(config).flatMap((zone) =>
-    config.sinks.flatMap(({ name }) =>
+    sinks.flatMap(({ name }) =>
       daysFrom(from, to).map((day) => ({
         stream: { zone: zone.id, day, sink: name },
         state: 'queued' as const,
@@ -129,7 +132,8 @@ async function backfill({ config }: Loaded, range: string): Promise<number> {
     ),
   )
   const id = randomUUID().slice(0, 8)
-  await store.backfills.add({ id, createdAtMs: clock.now(), from, to, state: 'running', streams })
+  const made = { id, createdAtMs: clock.now(), from, to, state: 'running', streams } as const
+  await store.backfills.add(resend ? { ...made, resend } : made)
   const served = await runInPlace({ config, ground, store, id }, stop.signal)
   await backend.close()
   return served.as === 'ended' && served.givenUp.length === 0 ? 0 : 1

@@ -4,6 +4,7 @@ import type { Failure } from '../../domain/failure.ts'
 import { plan, type PlannedStream } from '../../domain/plan/plan.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Holder } from '../../ports/ledger.ts'
+import { resendsOf } from '../../plan/planner.ts'
 import type { Store } from '../../ports/store.ts'
 import { drain, type GivenUp } from '../../schedule/local/drain.ts'
 import { createHolder, type Ground } from '../ground.ts'
@@ -95,7 +96,8 @@ async function planBackfills(
   nowOf: (account: string) => number,
 ): Promise<PlannedStream[]> {
   const [checkpoints, routes] = await Promise.all([store.catalogue.checkpoints(), store.catalogue.routes()])
-  return plan({ ...settings, nowOf, checkpoints, routes, backfills }).filter(
+  const resendCheckpoints = await resendsOf(store, backfills)
+  return plan({ ...settings, nowOf, checkpoints, resendCheckpoints, routes, backfills }).filter(
     ({ priority }) => priority === 'backfill',
   )
 }

@@ -9,7 +9,7 @@ import {
   type BackfillPlan,
   type BackfillRequest,
 } from '../../maintenance/backfill/backfill-plan.ts'
-import { createProgressReading, type StreamProgress } from '../../maintenance/backfill/backfill-progress.ts'
+import { readProgress, type StreamProgress } from '../../maintenance/backfill/backfill-progress.ts'
 import { backfillStatuses } from '../../status/backfill-status.ts'
 import { runInPlace, type InPlace } from './backfill-in-place.ts'
 import { openExistingStore } from './existing-store.ts'
@@ -54,6 +54,7 @@ export interface BackfillDesk {
 export async function openBackfillDesk(config: Config, options: GroundOptions): Promise<BackfillDesk> {
   const clock = systemClock
   let store = await openExistingStore(config, clock)
+  let hasRun = false
   return {
     async plan(request, signal) {
       const ground = createGround(config, { ...options, logLevel: 'silent' })
@@ -66,26 +67,31 @@ export async function openBackfillDesk(config: Config, options: GroundOptions): 
         await reading.close()
       }
     },
-    async add({ from, to, streams }) {
+    async add({ from, to, streams, resend }) {
       store ??= await openStore(config, clock)
       const id = randomBytes(5).toString('hex')
-      const backfill: Backfill = { id, createdAtMs: clock.now(), from, to, state: 'running', streams }
+      const made = { id, createdAtMs: clock.now(), from, to, state: 'running', streams } as const
+      const backfill: Backfill = resend === true ? { ...made, resend } : made
       await store.backfills.add(backfill)
       return backfill
     },
     all: async () => (await store?.backfills.list()) ?? [],
-    statuses: async () =>
-      store === undefined
-        ? []
-        : backfillStatuses(await store.backfills.list(), await store.catalogue.checkpoints()),
-    change: async (id, state) => (await store?.backfills.setState(id, state)) ?? false,
+    statuses: async () => (store === undefined ? [] : backfillStatuses(await store.backfills.list(), store)),
+    async change(id, state) {
+      if (!((await store?.backfills.setState(id, state)) ?? false)) return false
+      if (state === 'cancelled') await store?.upkeep.dropEndedResends()
+      return true
+    },
     look: async (id) => (store === undefined ? undefined : lookAt(store, id)),
     worker: async () => (await workersOn(config, clock))[0]?.name,
     async runInPlace(id, signal) {
       store ??= await openStore(config, clock)
+      hasRun = true
       return runInPlace({ config, ground: createGround(config, options), store, id }, signal)
     },
     async close() {
+      // No run does it; and not sooner, since the temporary streams tell how far a resend has got.
+      if (hasRun) await store?.upkeep.dropEndedResends().catch(() => undefined)
       await store?.close()
     },
   }
@@ -94,5 +100,5 @@ export async function openBackfillDesk(config: Config, options: GroundOptions): 
 async function lookAt(store: Store, id: string): Promise<BackfillLook | undefined> {
   const backfill = (await store.backfills.list()).find((each) => each.id === id)
   if (backfill === undefined) return undefined
-  return { backfill, streams: createProgressReading(await store.catalogue.checkpoints())(backfill) }
+  return { backfill, streams: (await readProgress(store))(backfill) }
 }

@@ -25,6 +25,7 @@ export interface ArchiveOptions {
   readonly source?: string
   readonly sink?: string[]
   readonly watch?: boolean
+  readonly dryRun?: boolean
 }
 
 /** Throws UsageError. */
@@ -34,6 +35,8 @@ export function archiveRequestOf(
   { from, to, zones }: BackfillRequest,
   options: ArchiveOptions,
 ): ArchiveRequest {
+  if (options.dryRun === true)
+    throw new UsageError('--dry-run does not go with --source, which ships at once what is missing')
   if (options.watch === true)
     throw new UsageError('--watch is not needed with --source: it runs here, and shows its progress')
   const source = sourceOf(config, name)

@@ -4,6 +4,7 @@ import type { Config } from '../../config/schema/schema.ts'
 import { daysBetween, type Day } from '../../domain/day.ts'
 import { collectNames, dayArgument } from '../arguments.ts'
 import { archiveRequestOf, runFromArchive } from './archive.ts'
+import { checkResend, isResendAgreed, type ResendOptions } from './resend.ts'
 import { planLines } from './text.ts'
 import { serveBackfill } from './serve.ts'
 import type { BackfillView } from './view.ts'
@@ -14,13 +15,12 @@ import { UsageError, type Registration } from '../registration.ts'
 import { chooseSinks, chooseZones } from '../selection.ts'
 import { paintFor } from '../terminal/terminal.ts'
 
-interface BackfillOptions {
+interface BackfillOptions extends ResendOptions {
   readonly from?: Day
   readonly to?: Day
   readonly zone?: string[]
-  readonly sink?: string[]
   readonly watch?: boolean
-  readonly source?: string
+  readonly resend?: boolean
 }
 
 /** The planner reads the streams of all backfills from the store with every plan. */
@@ -32,8 +32,12 @@ it is done, also beside a run, and cannot be paused: stopped or killed, the same
 it and ships nothing twice. Exit code 1 then means that a day is not among the files, or that
 something in them could not be read.
 
+With --resend everything that the API lists of these days is shipped once more, also what was shipped
+before; what is polled meanwhile is not touched. It asks first.
+
 Examples:
   shieldlog backfill --from 2026-11-18 --to yesterday --watch
+  shieldlog backfill --from yesterday --to yesterday --sink siem --resend
   shieldlog backfill --source archive --sink siem --from 2026-10-01 --to 2026-10-31
 `
 
@@ -46,12 +50,16 @@ export function registerBackfill(registration: Registration): void {
     .option('--to <day>', 'last day', dayArgument)
     .option('--zone <zone>', 'only this zone; repeatable, takes comma lists', collectNames)
     .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)
+    .option('--dry-run', 'say what would be read, and stop')
     .option('--watch', 'show progress until it is done')
+    .option('--resend', 'ship all of these days once more, to http and stdout sinks')
+    .option('--yes', 'with --resend: do not ask')
     .option('--source <sink>', 'read the files of this file sink in place of the API; with --sink')
     .addHelpText('after', help)
     .action(async (options: BackfillOptions, command: Command) => {
       const { source } = options
       const { config } = load(command)
+      if (options.resend === true) checkResend(config, options, io)
       const request = requestOf(config, options)
       if (source !== undefined) {
         exit(await runFromArchive(config, archiveRequestOf(config, source, request, options), io))
@@ -63,7 +71,10 @@ export function registerBackfill(registration: Registration): void {
 }
 
 /** Throws UsageError. */
-function requestOf(config: Config, { from, to, zone, sink }: BackfillOptions): BackfillRequest {
+function requestOf(
+  config: Config,
+  { from, to, zone, sink, resend = false }: BackfillOptions,
+): BackfillRequest {
   if (from === undefined || to === undefined) {
     const missing = from === undefined ? '--from <day>' : '--to <day>'
     throw new UsageError(`required option '${missing}' not specified`)
@@ -76,7 +87,7 @@ function requestOf(config: Config, { from, to, zone, sink }: BackfillOptions): B
     const what = `--from ${from} --to ${to} asks for ${streams} streams (days × zones × sinks)`
     throw new UsageError(`${what}; at most ${mostStreams} at once: name fewer days, zones or sinks`)
   }
-  return { from, to, zones, sinks }
+  return { from, to, zones, sinks, ...(resend && { resend }) }
 }
 
 interface Start {
@@ -87,14 +98,18 @@ interface Start {
   readonly io: Io
 }
 
-async function start(
-  { config, request, desk, view, io }: Start,
-  { watch = false }: BackfillOptions,
-): Promise<number> {
+async function start({ config, request, desk, view, io }: Start, options: BackfillOptions): Promise<number> {
+  const { watch = false, dryRun = false, resend = false } = options
   const plan = await desk.plan(request, io.signal)
   for (const line of planLines(plan, paintFor(io.stderr))) view.say(line)
   if (plan.streams.every(({ state }) => state === 'left_out')) {
     view.say('nothing of it can be read')
+    return exitCodes.failed
+  }
+  if (dryRun)
+    return plan.streams.some(({ state }) => state === 'left_out') ? exitCodes.failed : exitCodes.done
+  if (resend && !(await isResendAgreed(plan, options, io))) {
+    view.say('nothing was shipped')
     return exitCodes.failed
   }
   const { id } = await desk.add(plan)

@@ -12,7 +12,7 @@ const mostNamed = 5
 
 /** The plan of a backfill, printed before it starts. */
 export function planLines(plan: BackfillPlan, paint: Paint): string[] {
-  const { from, to, zones, sinks, streams } = plan
+  const { from, to, zones, sinks, streams, resend } = plan
   const sizes = [
     counted(daysBetween(from, to) + 1, 'day'),
     counted(zones.length, 'zone'),
@@ -22,7 +22,7 @@ export function planLines(plan: BackfillPlan, paint: Paint): string[] {
   const left = streams.length - queued.length
   const days = Map.groupBy(queued, ({ stream }) => stream.day)
   return [
-    `backfill from ${from} to ${to}: ${sizes.join(' × ')}`,
+    `${resend === true ? 'resend' : 'backfill'} from ${from} to ${to}: ${sizes.join(' × ')}`,
     ...[...days].map(
       ([day, own]) => `  ${day}  ${counted(own.length, 'stream')} queued, ${callsText(own, plan)}`,
     ),
@@ -89,11 +89,11 @@ function named(names: readonly (number | string)[]): string {
 export function listText(backfills: readonly BackfillStatus[], width: number): string {
   if (backfills.length === 0) return 'no backfills\n'
   const header = ['id', 'from', 'to', 'state', 'done', 'queued', 'left out', 'made at']
-  const rows = backfills.map(({ id, from, to, again, state, done, queued, leftOut, createdAt }) => [
+  const rows = backfills.map(({ id, from, to, resend, state, done, queued, leftOut, createdAt }) => [
     printable(id),
     from,
     to,
-    again === true ? `${state}, again` : state,
+    resend === true ? `${state}, resend` : state,
     String(done),
     String(queued),
     String(leftOut),
@@ -104,9 +104,9 @@ export function listText(backfills: readonly BackfillStatus[], width: number): s
 
 /** Backfills as a part of `status`. */
 export function backfillLines(backfills: readonly BackfillStatus[], paint: Paint): string[] {
-  return backfills.flatMap(({ id, from, to, again, state, done, queued, leftOut, days, errors }) => {
+  return backfills.flatMap(({ id, from, to, resend, state, done, queued, leftOut, days, errors }) => {
     const left = leftOut === 0 ? '' : `, ${leftOut} left out`
-    const head = `backfill ${printable(id)}, ${from} to ${to}${again === true ? ' again' : ''}: ${state}, ${done} of ${counted(done + queued + leftOut, 'stream')} done${left}`
+    const head = `backfill ${printable(id)}, ${from} to ${to}${resend === true ? ' (resend)' : ''}: ${state}, ${done} of ${counted(done + queued + leftOut, 'stream')} done${left}`
     const open = queued === 0 ? [] : days.filter((day) => day.queued > 0)
     return [
       leftOut === 0 ? cut(head, paint.width) : paint.bad(cut(head, paint.width)),

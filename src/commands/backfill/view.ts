@@ -100,7 +100,8 @@ export function createBackfillView(config: Config, io: Io, clock: Clock): Backfi
       const seconds = (clock.monotonic() - beganMs) / 1000
       const took = seconds < 60 ? `${seconds.toFixed(1)} s` : durationText(seconds)
       const did = `${counted(done, 'stream')} read, ${counted(pages, 'page')}, ${counted(events, 'event')} shipped`
-      return `backfill ${backfill.id} ${backfill.state}: ${[did, ...rest].join(', ')}, in ${took}`
+      const what = backfill.resend === true ? 'backfill (resend)' : 'backfill'
+      return `${what} ${backfill.id} ${backfill.state}: ${[did, ...rest].join(', ')}, in ${took}`
     },
   }
 }

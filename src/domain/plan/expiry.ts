@@ -14,7 +14,10 @@ export function believesWindowError(
   return serverDateMs !== undefined && day < firstReadable(dayOf(serverDateMs), readableDays)
 }
 
-/** Ends a stream whose day can no longer be read. The gap: from the start of its last full scan to the day's end. */
+/**
+ * Ends a stream whose day can no longer be read. The gap: from the start of its last full scan to the day's end. A
+ * temporary stream has none.
+ */
 export function expire(
   checkpoint: Checkpoint,
   nowMs: number,
@@ -28,8 +31,8 @@ export function expire(
     ended: { as: 'expired', atMs: nowMs },
   }
   const { stream, lastFull } = checkpoint
-  if (lastFull !== undefined && lastFull.beganAtMs >= endOf(stream.day))
-    return { checkpoint: ended, gap: undefined }
+  const isWhole = lastFull !== undefined && lastFull.beganAtMs >= endOf(stream.day)
+  if (isWhole || stream.resend !== undefined) return { checkpoint: ended, gap: undefined }
   const gap: Gap = {
     zone: stream.zone,
     sink: stream.sink,

@@ -1,4 +1,4 @@
-import type { Backfill } from './backfill.ts'
+import { streamFor, type Backfill } from './backfill.ts'
 import type { Checkpoint } from '../checkpoint.ts'
 import { daysFrom, firstReadable, shiftDay, unreadableAt, type Day } from '../day.ts'
 import { dueAt, nextDue, type Due } from './due.ts'
@@ -16,7 +16,10 @@ export interface PlanInput {
   readonly zones: readonly Zone[]
   readonly sinks: readonly string[]
   readonly policy: Policy
+  /** Of live streams. */
   readonly checkpoints: readonly Checkpoint[]
+  /** Of temporary streams. */
+  readonly resendCheckpoints?: readonly Checkpoint[]
   readonly routes: readonly Route[]
   /** A person's read request for all planned streams (`run --once`); complete days are read for it too. */
   readonly readRequest?: ReadRequest
@@ -46,8 +49,11 @@ export interface PlannedStream {
  * due, so a lost queue costs only time.
  */
 export function plan(input: PlanInput): PlannedStream[] {
-  const byKey = new Map(input.checkpoints.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
-  const byRoute = Map.groupBy(input.checkpoints, ({ stream }) => routeKey(stream.zone, stream.sink))
+  const { checkpoints, resendCheckpoints = [] } = input
+  const byKey = new Map(
+    [...checkpoints, ...resendCheckpoints].map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]),
+  )
+  const byRoute = Map.groupBy(checkpoints, ({ stream }) => routeKey(stream.zone, stream.sink))
   const known = new Map(input.routes.map((route) => [routeKey(route.zone, route.sink), route]))
   const awaited = awaitedBy(input.backfills)
   const readRequests = readRequestsOf(input.backfills)
@@ -71,7 +77,8 @@ export function plan(input: PlanInput): PlannedStream[] {
       }
       for (const { stream, readRequest } of readRequests.get(key) ?? []) {
         const asked = { stream, zone, priority: 'backfill', readRequest } as const
-        planned.push(planStream(asked, byKey.get(streamKey(stream)), ordering, nowMs, input.policy))
+        const first = stream.resend === undefined ? ordering : unknownOrdering
+        planned.push(planStream(asked, byKey.get(streamKey(stream)), first, nowMs, input.policy))
       }
     }
   }
@@ -84,8 +91,8 @@ export function plan(input: PlanInput): PlannedStream[] {
  */
 function awaitedBy(backfills: readonly Backfill[] = []): ReadonlySet<string> {
   const awaited = new Set<string>()
-  for (const { state, streams } of backfills) {
-    if (state !== 'running' && state !== 'paused') continue
+  for (const { state, streams, resend } of backfills) {
+    if ((state !== 'running' && state !== 'paused') || resend === true) continue
     for (const { stream, state: own } of streams) if (own === 'queued') awaited.add(streamKey(stream))
   }
   return awaited
@@ -99,9 +106,11 @@ interface Requested {
 /** By route, the queued streams of running backfills. A stream in several has the read request of the oldest one. */
 function readRequestsOf(backfills: readonly Backfill[] = []): ReadonlyMap<string, readonly Requested[]> {
   const requested = new Map<string, Requested>()
-  for (const { id, state, streams } of backfills) {
-    if (state !== 'running') continue
-    for (const { stream, state: streamState } of streams) {
+  for (const backfill of backfills) {
+    const { id } = backfill
+    if (backfill.state !== 'running') continue
+    for (const { stream: own, state: streamState } of backfill.streams) {
+      const stream = streamFor(backfill, own)
       const key = streamKey(stream)
       if (streamState === 'queued' && !requested.has(key)) requested.set(key, { stream, readRequest: { id } })
     }

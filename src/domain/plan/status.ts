@@ -60,7 +60,7 @@ export interface BackfillStatus {
   readonly to: string
   readonly state: string
   /** Events that were delivered before are shipped once more. */
-  readonly again?: boolean
+  readonly resend?: boolean
   /** Streams: one zone, one day, one sink. */
   readonly queued: number
   readonly done: number

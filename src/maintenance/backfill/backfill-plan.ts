@@ -20,6 +20,8 @@ export interface BackfillRequest {
   readonly to: Day
   readonly zones: readonly Zone[]
   readonly sinks: readonly string[]
+  /** All of these days once more, not only what is missing. */
+  readonly resend?: boolean
 }
 
 export interface BackfillPlan extends BackfillRequest {
@@ -27,6 +29,8 @@ export interface BackfillPlan extends BackfillRequest {
   readonly streams: readonly Backfilled[]
   /** How many requests each queued stream is likely to take. */
   readonly estimate: PageEstimate
+  /** How many events the queued streams have delivered; undefined where nothing is known. */
+  readonly delivered: number | undefined
 }
 
 export interface BackfillPlanDeps {
@@ -66,12 +70,27 @@ export async function planBackfill(
       streams.push(...(await planZone(zone, request, byKey, deps, signal)))
   }
   await Promise.all(Array.from({ length: askedAtOnce }, planNext))
-  return { ...request, streams: streams.sort(byDayAndZone), estimate: createPageEstimate(checkpoints) }
+  return {
+    ...request,
+    streams: streams.sort(byDayAndZone),
+    estimate: createPageEstimate(checkpoints),
+    delivered: deliveredBy(streams, byKey),
+  }
+}
+
+function deliveredBy(
+  streams: readonly Backfilled[],
+  checkpoints: ReadonlyMap<string, Checkpoint>,
+): number | undefined {
+  const known = streams.flatMap(({ stream, state }) =>
+    state === 'queued' ? (checkpoints.get(streamKey(stream))?.counters.delivered ?? []) : [],
+  )
+  return known.length === 0 ? undefined : known.reduce((sum, count) => sum + count, 0)
 }
 
 async function planZone(
   zone: Zone,
-  { from, to, sinks }: BackfillRequest,
+  { from, to, sinks, resend = false }: BackfillRequest,
   checkpoints: ReadonlyMap<string, Checkpoint>,
   deps: BackfillPlanDeps,
   signal: AbortSignal,
@@ -88,7 +107,12 @@ async function planZone(
     if (refusal === undefined && !isReadable(day, nowMs, deps.policy))
       refusal = await refusalOf(zone, day, deps, signal)
     if (refusal !== undefined) planned.push(...leftOut(zone, day, sinks, refusal))
-    else for (const sink of sinks) planned.push(await queue({ zone: zone.id, day, sink }, checkpoints, deps))
+    else
+      for (const sink of sinks) {
+        const stream: Stream = { zone: zone.id, day, sink }
+        // What was shipped before does not matter to a resend.
+        planned.push(resend ? { stream, state: 'queued' } : await queue(stream, checkpoints, deps))
+      }
   }
   return planned
 }

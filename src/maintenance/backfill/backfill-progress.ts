@@ -1,15 +1,16 @@
-import type { Backfill, Backfilled } from '../../domain/plan/backfill.ts'
+import { streamFor, type Backfill, type Backfilled } from '../../domain/plan/backfill.ts'
 import type { Checkpoint, Trouble } from '../../domain/checkpoint.ts'
 import type { Day } from '../../domain/day.ts'
 import { isAnswered, requestTroubleOf } from '../../domain/answer-request.ts'
 import type { ReadRequest } from '../../domain/read-request.ts'
 import { streamKey } from '../../domain/stream.ts'
+import type { Store } from '../../ports/store.ts'
 import { createPageEstimate } from './page-estimate.ts'
 
 /** How far one stream of a backfill is. */
 export interface StreamProgress extends Backfilled {
   readonly pages: number
-  /** Events that its scan found missing. */
+  /** Events that its scan found missing; of a resend all that it found. */
   readonly events: number
   /** Never below `pages`; undefined where nothing is known of the listing. */
   readonly expectedPages: number | undefined
@@ -29,16 +30,26 @@ export interface DayProgress {
   readonly expectedPages: number | undefined
 }
 
+export type ProgressReading = (backfill: Pick<Backfill, 'id' | 'streams' | 'resend'>) => StreamProgress[]
+
 /** Reads the progress of each stream of a backfill from the checkpoints of a store. */
+export async function readProgress({ catalogue }: Pick<Store, 'catalogue'>): Promise<ProgressReading> {
+  const [live, resends] = await Promise.all([catalogue.checkpoints(), catalogue.resendCheckpoints()])
+  return createProgressReading(live, resends)
+}
+
 export function createProgressReading(
   checkpoints: readonly Checkpoint[],
-): (backfill: Pick<Backfill, 'id' | 'streams'>) => StreamProgress[] {
-  const byKey = new Map(checkpoints.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
+  resends: readonly Checkpoint[] = [],
+): ProgressReading {
+  const all = [...checkpoints, ...resends]
+  const byKey = new Map(all.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
   const estimate = createPageEstimate(checkpoints)
-  return ({ id, streams }) =>
-    streams.map((backfilled) => {
+  return (backfill) =>
+    backfill.streams.map((backfilled) => {
       const { stream } = backfilled
-      return streamProgress({ id }, backfilled, byKey.get(streamKey(stream)), estimate(stream))
+      const checkpoint = byKey.get(streamKey(streamFor(backfill, stream)))
+      return streamProgress(backfill, backfilled, checkpoint, estimate(stream))
     })
 }
 

@@ -21,7 +21,8 @@ const plannedWithinMs = 600_000
 /**
  * Drops what is no longer needed: fingerprints of ended days that cannot be read any more (their counts stay), old
  * checkpoints and old gaps. Only once the API's time is confirmed: a host clock that is days ahead must not drop
- * anything. False where it is too early for that: then the caller calls it again soon.
+ * anything. Temporary streams of ended resends are dropped at any time. False where it is too early for the
+ * rest: then the caller calls it again soon.
  */
 export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) => Promise<boolean> {
   const { store, apiClock, settings, keepDays } = deps
@@ -93,6 +94,7 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
   }
 
   return async (signal) => {
+    await store.upkeep.dropEndedResends()
     const checkpoints = await store.catalogue.checkpoints()
     const awaited = await awaitedStreams(store)
     await forgetUnreadable(checkpoints, awaited, signal)
@@ -109,8 +111,8 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
 /** A backfill will read these days again, whatever their age: their fingerprints are needed until then. */
 async function awaitedStreams(store: Store): Promise<ReadonlySet<string>> {
   const awaited = new Set<string>()
-  for (const { state, streams } of await store.backfills.list()) {
-    if (state === 'done' || state === 'cancelled') continue
+  for (const { state, streams, resend } of await store.backfills.list()) {
+    if (state === 'done' || state === 'cancelled' || resend === true) continue
     for (const { stream, state: own } of streams) if (own === 'queued') awaited.add(streamKey(stream))
   }
   return awaited

@@ -1,7 +1,7 @@
 import type { Job } from 'bullmq'
 import { Failure, isFailure } from '../../domain/failure.ts'
 import { troubleOf, type PlannedStream } from '../../domain/plan/plan.ts'
-import { streamKey, type Priority, type Stream } from '../../domain/stream.ts'
+import { onlyStream, streamKey, type Priority } from '../../domain/stream.ts'
 import { Rests } from '../rests.ts'
 import { readJobData, type JobData } from './job-data.ts'
 import type { BullmqScheduleDeps } from './options.ts'
@@ -47,7 +47,7 @@ export class PumpJobs {
 
   async #workOn(job: JobData, crashes: number, signal: AbortSignal): Promise<Outcome> {
     const key = streamKey(job)
-    const resting = { stream: streamOf(job), priority: job.priority }
+    const resting = { stream: onlyStream(job), priority: job.priority }
     // Two jobs of one stream meet after a lock expired, or at both priorities: the next tick queues the stream again.
     if (this.#running.has(key) || this.#rests.has(resting)) return 'done'
     this.#running.add(key)
@@ -58,7 +58,7 @@ export class PumpJobs {
       this.#rests.begin(resting)
       // A pump that lost its stream or gave way to others has not failed.
       const isKnown = isFailure(error) && (error.kind === 'cancelled' || error.code === 'held')
-      if (!isKnown) this.#deps.telemetry.emit({ name: 'PumpFailed', stream: streamOf(job), error })
+      if (!isKnown) this.#deps.telemetry.emit({ name: 'PumpFailed', stream: onlyStream(job), error })
       return 'done'
     } finally {
       this.#running.delete(key)
@@ -115,8 +115,4 @@ export class PumpJobs {
   #warn(text: string): void {
     this.#deps.telemetry.emit({ name: 'Warned', about: 'queue', text })
   }
-}
-
-function streamOf({ zone, day, sink }: JobData): Stream {
-  return { zone, day, sink }
 }

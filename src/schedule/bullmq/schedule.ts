@@ -1,6 +1,6 @@
 import { cancelled } from '../../domain/failure.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
-import type { Priority } from '../../domain/stream.ts'
+import { onlyStream, type Priority } from '../../domain/stream.ts'
 import { within } from '../../domain/within.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { connectRedis, type RedisClient } from '../../redis/connection.ts'
@@ -144,9 +144,10 @@ class Running {
         work: (job, signal) => jobs.work(priority, job, signal),
         // Behind the streams that already wait, but at once, not with the next tick.
         ended: async ({ data }, outcome) => {
-          const { zone, day, trace } = data as JobData
+          const job = data as JobData
+          const stream = onlyStream({ ...job, sink })
           if (outcome === 'more')
-            await this.queues.add(priority, sink, [{ stream: { zone, day, sink }, reason: 'more' }], trace)
+            await this.queues.add(priority, sink, [{ stream, reason: 'more' }], job.trace)
         },
       },
     )

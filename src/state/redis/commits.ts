@@ -1,6 +1,6 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
 import { dayMs } from '../../domain/day.ts'
-import { streamKey } from '../../domain/stream.ts'
+import { liveStream, streamKey } from '../../domain/stream.ts'
 import type { Commit } from '../../ports/ledger.ts'
 import { hashOf, deadLettersFull, refuseImpossible } from '../commit-checks.ts'
 import { backfilledText } from './backfills.ts'
@@ -71,6 +71,7 @@ function argumentsOf(commit: Commit, limits: CommitLimits, now: string): Argumen
     limits.deadLetterMaxBytes,
     chunkBytes,
     bucketBytes,
+    streamKey(liveStream(next.stream)),
     ...answerArguments(next),
     ...seenArguments(next.stream.day, seen),
     ...takenOut,

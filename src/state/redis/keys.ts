@@ -1,5 +1,5 @@
 import type { Day } from '../../domain/day.ts'
-import { streamKey, type Stream } from '../../domain/stream.ts'
+import { liveStream, readSinkKey, streamKey, type Stream } from '../../domain/stream.ts'
 
 /** The keys of one stream. */
 export interface StreamKeys {
@@ -7,6 +7,7 @@ export interface StreamKeys {
   readonly checkpoint: string
   readonly seen: string
   readonly ledger: string
+  /** Those of a temporary stream are the live one's. */
   readonly deadLetters: string
 }
 
@@ -44,7 +45,7 @@ export function createKeys(prefix: string): Keys {
         checkpoint: own('checkpoint'),
         seen: own('seen'),
         ledger: own('ledger'),
-        deadLetters: own('deadLetters'),
+        deadLetters: `${all}deadLetters:${streamKey(liveStream(stream))}`,
       }
     },
   }
@@ -53,5 +54,5 @@ export function createKeys(prefix: string): Keys {
 /** Parses a `streamKey`. */
 export function streamOf(text: string): Stream {
   const [zone = '', day = '', ...sink] = text.split('/')
-  return { zone: Number(zone), day: day as Day, sink: sink.join('/') }
+  return { zone: Number(zone), day: day as Day, ...readSinkKey(sink.join('/')) }
 }

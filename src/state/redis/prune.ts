@@ -4,7 +4,7 @@ import type { Upkeep } from '../../ports/upkeep.ts'
 import { heardWithinMs, holderKeptMs } from '../held.ts'
 import type { BackfillsInRedis } from './backfills.ts'
 import type { Gaps } from './gaps.ts'
-import { streamOf, type Keys } from './keys.ts'
+import { streamOf, type Keys, type StreamKeys } from './keys.ts'
 import type { Link } from './link.ts'
 import type { Instant } from './streams.ts'
 
@@ -24,7 +24,7 @@ interface Old {
   readonly fence: string
 }
 
-export function createPruning(deps: PruneDeps): Upkeep['prune'] {
+export function createPruning(deps: PruneDeps): Pick<Upkeep, 'prune' | 'dropEndedResends'> {
   const { link, keys, gaps, backfills, instant } = deps
 
   /** An ended stream is old by its end; one without a commit, or without a head, by its day. */
@@ -37,28 +37,49 @@ export function createPruning(deps: PruneDeps): Upkeep['prune'] {
     return isEnded || isForgotten || abandoned.has(stream) ? [{ stream, fence: fence ?? '0' }] : []
   }
 
-  async function drop(old: readonly Old[]): Promise<void> {
+  async function drop(old: readonly Old[], keptMs: number): Promise<void> {
     const own = old.flatMap(({ stream }) => {
       const { head, checkpoint, seen, ledger } = keys.of(streamOf(stream))
       return [head, checkpoint, seen, ledger]
     })
     const args = old.flatMap(({ stream, fence }) => [stream, fence])
     const all = [keys.meta, keys.streams, keys.holders, ...own]
-    await link.script('drop-streams', all, [instant(), heardWithinMs, ...args])
+    await link.script('drop-streams', all, [instant(), keptMs, ...args])
   }
 
-  return async function prune(checkpointsBefore, gapsBefore, abandoned = []) {
-    const abandonedKeys = new Set(abandoned.map(streamKey))
-    const streams = await link.run((client) => client.zrange(keys.streams, '0', '-1'))
-    for (let from = 0; from < streams.length; from += atOnce) {
-      const some = streams.slice(from, from + atOnce)
-      const old = (
-        await Promise.all(some.map((stream) => oldOf(stream, checkpointsBefore, abandonedKeys)))
-      ).flat()
-      if (old.length > 0) await drop(old)
-    }
-    await gaps.prune(gapsBefore)
-    await backfills.prune(gapsBefore)
-    await link.script('drop-holders', [keys.holders], [instant(), holderKeptMs])
+  async function eachSome(
+    streams: readonly string[],
+    work: (some: readonly string[]) => Promise<void>,
+  ): Promise<void> {
+    for (let from = 0; from < streams.length; from += atOnce) await work(streams.slice(from, from + atOnce))
+  }
+
+  const listed = () => link.run((client) => client.zrange(keys.streams, '0', '-1'))
+  const fenceOf = ({ head }: StreamKeys) => link.run((client) => client.hget(head, 'fence'))
+  return {
+    async prune(checkpointsBefore, gapsBefore, abandoned = []) {
+      const abandonedKeys = new Set(abandoned.map(streamKey))
+      await eachSome(await listed(), async (some) => {
+        const own = some.map((stream) => oldOf(stream, checkpointsBefore, abandonedKeys))
+        const old = (await Promise.all(own)).flat()
+        if (old.length > 0) await drop(old, heardWithinMs)
+      })
+      await gaps.prune(gapsBefore)
+      await backfills.prune(gapsBefore)
+      await link.script('drop-holders', [keys.holders], [instant(), holderKeptMs])
+    },
+    async dropEndedResends() {
+      const temporary = (await listed()).filter((stream) => streamOf(stream).resend !== undefined)
+      if (temporary.length === 0) return
+      const open = (await backfills.list()).filter(({ state }) => state === 'running' || state === 'paused')
+      const ids = new Set(open.map(({ id }) => id))
+      const ended = temporary.filter((stream) => !ids.has(streamOf(stream).resend!))
+      await eachSome(ended, async (some) => {
+        const fences = await Promise.all(some.map((stream) => fenceOf(keys.of(streamOf(stream)))))
+        // Whoever has one: nobody wants what it ships.
+        const old = some.map((stream, index) => ({ stream, fence: fences[index] ?? '0' }))
+        await drop(old, 0)
+      })
+    },
   }
 }

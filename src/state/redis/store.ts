@@ -2,6 +2,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Telemetry } from '../../ports/telemetry.ts'
 import type { RedisServers } from '../../redis/connection.ts'
+import { separateResends } from '../separate-resends.ts'
 import { createBackfills } from './backfills.ts'
 import { createCheckpointList } from './checkpoint-list.ts'
 import { createCommits, endedKeptMs } from './commits.ts'
@@ -74,7 +75,7 @@ async function createStore(options: RedisStoreOptions, link: Link, create: boole
       minutes: minutes.read,
     },
     catalogue: {
-      checkpoints: createCheckpointList(link, keys),
+      ...separateResends(createCheckpointList(link, keys)),
       ...createRoutes(link, keys),
       gaps: gaps.list,
       addGaps: gaps.add,
@@ -84,7 +85,7 @@ async function createStore(options: RedisStoreOptions, link: Link, create: boole
     upkeep: {
       forgetFingerprints: minutes.forget,
       renameSink: createRenameSink(link, keys, clock, instant),
-      prune: createPruning({ link, keys, gaps, backfills, instant }),
+      ...createPruning({ link, keys, gaps, backfills, instant }),
     },
     close: async () => link.close(),
   }

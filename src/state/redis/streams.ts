@@ -1,6 +1,6 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
 import { Failure } from '../../domain/failure.ts'
-import { streamKey, type Stream } from '../../domain/stream.ts'
+import { onlyStream, streamKey, type Stream } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Ledger } from '../../ports/ledger.ts'
 import { heardWithinMs, held } from '../held.ts'
@@ -67,7 +67,7 @@ export function writeCheckpoint(checkpoint: Checkpoint): string {
 }
 
 /** Undefined for a stream that was taken and has no commit. */
-export function readCheckpoint({ zone, day, sink }: Stream, text: string): Checkpoint | undefined {
+export function readCheckpoint(stream: Stream, text: string): Checkpoint | undefined {
   if (text === '') return undefined
-  return { stream: { zone, day, sink }, ...(JSON.parse(text) as Omit<Checkpoint, 'stream'>) }
+  return { stream: onlyStream(stream), ...(JSON.parse(text) as Omit<Checkpoint, 'stream'>) }
 }

@@ -1,12 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Checkpoint } from '../../domain/checkpoint.ts'
-import type { Stream } from '../../domain/stream.ts'
 import { freeze } from '../freeze.ts'
 import { createTurns } from '../turns.ts'
 import type { Database } from './database/database.ts'
-import { checkpointOf } from './streams.ts'
+import { checkpointOf, streamOfRow, type StreamColumns } from './streams.ts'
 
-interface Head extends Stream {
+interface Head extends StreamColumns {
   readonly id: number
 }
 
@@ -59,5 +58,5 @@ function readChanges(database: Database, before: Pick<Changes, 'changes' | 'remo
 
 function readOne(database: Database, head: Head): Checkpoint | undefined {
   const row = database.one<{ body: string }>('SELECT body FROM checkpoint WHERE stream = ?', head.id)
-  return row && checkpointOf(head, row.body)
+  return row && checkpointOf(streamOfRow(head), row.body)
 }

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { Clock } from '../../ports/clock.ts'
 import type { Store } from '../../ports/store.ts'
+import { separateResends } from '../separate-resends.ts'
 import { createBackfills } from './backfills.ts'
 import { createCommits } from './commits.ts'
 import { openDatabase, type Database } from './database/database.ts'
@@ -43,7 +44,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 
 function createStore(id: string, database: Database, clock: Clock, deadLetterMaxBytes: number): Store {
   const { loadSeen, minutes, forget } = createFingerprints(database)
-  const { prune, reclaim } = createPruning(database, clock)
+  const { prune, dropEndedResends, reclaim } = createPruning(database, clock)
   return {
     id,
     ledger: {
@@ -53,7 +54,7 @@ function createStore(id: string, database: Database, clock: Clock, deadLetterMax
       minutes,
     },
     catalogue: {
-      checkpoints: createListing(database),
+      ...separateResends(createListing(database)),
       routes: () => database.read(() => readRoutes(database)),
       rememberRoutes: (routes) => database.write(() => insertRoutes(database, routes)),
       gaps: () => database.read(() => readGaps(database)),
@@ -68,6 +69,7 @@ function createStore(id: string, database: Database, clock: Clock, deadLetterMax
       },
       renameSink: createRenameSink(database, clock),
       prune,
+      dropEndedResends,
     },
     close: async () => database.close(),
   }

@@ -1,5 +1,5 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
-import type { Stream } from '../../domain/stream.ts'
+import { onlyStream, readSinkKey, sinkKey, type Stream } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Holder, Ledger, Taken } from '../../ports/ledger.ts'
 import { heardWithinMs, held } from '../held.ts'
@@ -14,10 +14,17 @@ export interface StreamRow {
   readonly seen: number
 }
 
-export function findStream(database: Database, { zone, day, sink }: Stream): StreamRow | undefined {
+/** What a row of the table names its stream by. */
+export type StreamColumns = Pick<Stream, 'zone' | 'day'> & { readonly sink: string }
+
+export function streamOfRow({ zone, day, sink }: StreamColumns): Stream {
+  return { zone, day, ...readSinkKey(sink) }
+}
+
+export function findStream(database: Database, stream: Stream): StreamRow | undefined {
   const sql = `SELECT id, fence, holder, commit_number, commit_hash, seen FROM stream
     WHERE zone = ? AND day = ? AND sink = ?`
-  return database.one<StreamRow>(sql, zone, day, sink)
+  return database.one<StreamRow>(sql, stream.zone, stream.day, sinkKey(stream))
 }
 
 /** A number that no chunk has yet. */
@@ -33,8 +40,8 @@ export function readCheckpoint(database: Database, id: number, stream: Stream): 
 }
 
 /** The body omits the stream, so that a rename of its sink need not change it. */
-export function checkpointOf({ zone, day, sink }: Stream, body: string): Checkpoint {
-  return { stream: { zone, day, sink }, ...(JSON.parse(body) as Omit<Checkpoint, 'stream'>) }
+export function checkpointOf(stream: Stream, body: string): Checkpoint {
+  return { stream: onlyStream(stream), ...(JSON.parse(body) as Omit<Checkpoint, 'stream'>) }
 }
 
 /** Until when a live holder keeps its streams; undefined for one without a recent heartbeat. Inside of a write. */
@@ -77,7 +84,7 @@ export function createStreams(database: Database, storeId: string, clock: Clock)
     release: (stream, fence) =>
       database.writeLoosely(() => {
         const sql = 'UPDATE stream SET holder = NULL WHERE zone = ? AND day = ? AND sink = ? AND fence = ?'
-        database.run(sql, stream.zone, stream.day, stream.sink, fence)
+        database.run(sql, stream.zone, stream.day, sinkKey(stream), fence)
       }),
     read: (stream) =>
       database.read(() => {
@@ -95,8 +102,9 @@ function heldUntil(database: Database, row: StreamRow, by: Holder, nowMs: number
   return keptUntil(database, row.holder, nowMs)
 }
 
-function insertStream(database: Database, { zone, day, sink }: Stream, holder: Holder): number {
+function insertStream(database: Database, stream: Stream, holder: Holder): number {
   const sql = `INSERT INTO stream (zone, day, sink, holder, seen, fence)
     VALUES (?, ?, ?, ?, ?, (SELECT fence_floor + 1 FROM store)) RETURNING fence`
-  return database.one<{ fence: number }>(sql, zone, day, sink, holder.id, nextSeen(database))!.fence
+  const own = [stream.zone, stream.day, sinkKey(stream)]
+  return database.one<{ fence: number }>(sql, ...own, holder.id, nextSeen(database))!.fence
 }

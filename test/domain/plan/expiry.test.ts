@@ -42,6 +42,13 @@ describe('a day that expires', () => {
     expect(expire(buildCheckpoint({ trouble: troubleOf(code) }), at(72)).gap).toMatchObject({ reason })
   })
 
+  it('leaves none where a temporary stream has read it: gaps are those of the live one', () => {
+    const temporary = buildCheckpoint({ stream: { ...stream, resend: 'b1' } })
+    const { checkpoint, gap } = expire(temporary, at(72))
+    expect(checkpoint.ended?.as).toBe('expired')
+    expect(gap).toBeUndefined()
+  })
+
   it('begins no gap before the day', () => {
     const early = buildCheckpoint({ lastFull: buildRecord({ beganAtMs: at(-3) }) })
     expect(expire(early, at(72)).gap).toMatchObject({ from: at(0) })

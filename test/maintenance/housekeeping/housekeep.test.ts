@@ -75,6 +75,16 @@ describe('housekeeping', () => {
     expect(house.forgets()).toBe(1)
   })
 
+  it('removes what an ended resend has left behind, at any time', async () => {
+    const house = await createHouse(['a'])
+    const stream = { zone: 1, day: today, sink: 'siem', resend: 'b1' }
+    const { fence } = await house.store.ledger.take(stream, holder)
+    const next = buildCheckpoint({ stream, commit: 1 })
+    await house.store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
+    await house.keep(never)
+    expect(await house.store.catalogue.resendCheckpoints()).toEqual([])
+  })
+
   it('lets go of nothing before the API of every account has told the time', async () => {
     const house = await createHouse(['a', 'b'])
     await house.add(20)

@@ -12,7 +12,7 @@
     KEYS[8]  seen: bucket -> entries of 9 bytes: minute of the bucket (1), fingerprint (8);
              minute -> number of full chunks (4) and the open chunk; "minute.n" -> full chunk n
     KEYS[9]  ledger of forgotten fingerprints
-    KEYS[10] dead letters: event -> "bytes reason\n" and the dead letter
+    KEYS[10] dead letters of the live stream: event -> "bytes reason\n" and the dead letter
     KEYS[11] backfills: id -> "change state queued …"
     KEYS[12] streams of the backfill whose read request the stream has answered: stream -> state, and a reason
     ARGV[1]  stream
@@ -28,10 +28,11 @@
     ARGV[11] bytes that all dead letters may take
     ARGV[12] bytes of a full chunk of seen
     ARGV[13] bytes of a full bucket of seen
-    ARGV[14] id of that backfill; empty: no read request was answered
-    ARGV[15] value of the stream in KEYS[12] from then on
-    ARGV[16] number of buckets that may hold a minute
-    ARGV[17] number of minutes; for each: minute, fingerprints, and for each bucket: bucket, minute of the bucket
+    ARGV[14] the live stream of the same zone, day and sink; this one, unless it is a temporary one
+    ARGV[15] id of that backfill; empty: no read request was answered
+    ARGV[16] value of the live stream in KEYS[12] from then on
+    ARGV[17] number of buckets that may hold a minute
+    ARGV[18] number of minutes; for each: minute, fingerprints, and for each bucket: bucket, minute of the bucket
              number of minutes to remove fingerprints from, and these, in the same form
              number of dead letters; for each: event, reason, bytes, deadLetter
              number of gaps; for each: gap, its value
@@ -45,7 +46,7 @@ local head = redis.call('HMGET', KEYS[6], 'fence', 'commit', 'hash', 'holder')
 if head[3] == ARGV[5] then return {'done'} end
 if head[1] ~= ARGV[2] or head[2] ~= ARGV[3] then return {'refused'} end
 
-local at = 17
+local at = 18
 local function each(width, work)
   local count = tonumber(ARGV[at])
   at = at + 1
@@ -56,7 +57,7 @@ local function each(width, work)
 end
 
 -- Everything that may be refused is checked first: a script cannot undo its writes.
-local width = 2 + 2 * tonumber(ARGV[16])
+local width = 2 + 2 * tonumber(ARGV[17])
 local seen_at = at
 each(width, function() end)
 local unseen_at = at
@@ -89,7 +90,7 @@ if growth > 0 then
 end
 
 local function count(reason, deadLetters, bytes)
-  count_dead_letters(KEYS[1], KEYS[4], reason .. '/' .. ARGV[1], deadLetters, bytes)
+  count_dead_letters(KEYS[1], KEYS[4], reason .. '/' .. ARGV[14], deadLetters, bytes)
 end
 for event, old in pairs(replaced) do
   count(old[2], -1, -old[1])
@@ -183,13 +184,13 @@ for name in pairs(changed) do redis.call('HSET', KEYS[8], name, buckets[name]) e
 at = gaps_at
 each(2, function(index) redis.call('HSETNX', KEYS[5], ARGV[index], ARGV[index + 1]) end)
 
-if ARGV[14] ~= '' and redis.call('HGET', KEYS[12], ARGV[1]) == 'queued' then
-  redis.call('HSET', KEYS[12], ARGV[1], ARGV[15])
-  local known = redis.call('HGET', KEYS[11], ARGV[14])
+if ARGV[15] ~= '' and redis.call('HGET', KEYS[12], ARGV[14]) == 'queued' then
+  redis.call('HSET', KEYS[12], ARGV[14], ARGV[16])
+  local known = redis.call('HGET', KEYS[11], ARGV[15])
   if known then
     local state, queued, rest = string.match(known, '^%d+ (%S+) (%d+)(.*)$')
     local change = redis.call('HINCRBY', KEYS[1], 'changes', 1)
-    redis.call('HSET', KEYS[11], ARGV[14], change .. ' ' .. state .. ' ' .. whole(tonumber(queued) - 1) .. rest)
+    redis.call('HSET', KEYS[11], ARGV[15], change .. ' ' .. state .. ' ' .. whole(tonumber(queued) - 1) .. rest)
   end
 end
 

@@ -1,0 +1,57 @@
+import type { BackfillPlan } from '../../assemble/tasks/backfill.ts'
+import type { Config } from '../../config/schema/schema.ts'
+import { printable } from '../../domain/text/printable.ts'
+import type { Io } from '../io.ts'
+import { UsageError } from '../registration.ts'
+import { chooseSinks } from '../selection.ts'
+import { counted } from '../terminal/progress-text.ts'
+
+/** What a person says about a resend. */
+export interface ResendOptions {
+  readonly sink?: string[]
+  readonly source?: string
+  readonly dryRun?: boolean
+  readonly yes?: boolean
+}
+
+/**
+ * Refuses what cannot be shipped once more, and a resend that nobody could be asked about, before anything is looked at.
+ * Throws UsageError.
+ */
+export function checkResend(config: Config, options: ResendOptions, io: Pick<Io, 'ask'>): void {
+  const { sink = [], source, dryRun = false, yes = false } = options
+  if (source !== undefined)
+    throw new UsageError('--resend reads the API, and --source files: leave one of them out')
+  refuseFiles(config, sink)
+  if (yes || dryRun || io.ask !== undefined) return
+  throw new UsageError('--resend ships again what the sinks have, and nobody can be asked here: say --yes')
+}
+
+function refuseFiles(config: Config, names: readonly string[]): void {
+  const chosen = chooseSinks(config, names)
+  const file = chosen.find(({ type }) => type === 'file')
+  if (file === undefined) return
+  const what = `${printable(file.name)} is a file sink, which is not resent in place`
+  const files = 'give the file sink a new name and path in the configuration, and backfill that'
+  const others = config.sinks.filter(({ type }) => type !== 'file').map(({ name }) => name)
+  const remedy = others.length === 0 ? files : `name another one (--sink ${others.join(',')}), or ${files}`
+  throw new UsageError(names.length === 0 ? `--resend: ${what}: ${remedy}` : `--sink ${what}: ${remedy}`)
+}
+
+/** Asks a person, unless they have said so already. */
+export async function isResendAgreed(
+  { streams, delivered }: BackfillPlan,
+  { yes = false }: ResendOptions,
+  { ask }: Pick<Io, 'ask'>,
+): Promise<boolean> {
+  if (yes || ask === undefined) return yes
+  const queued = streams.filter(({ state }) => state === 'queued').map(({ stream }) => stream)
+  const days = new Set(queued.map(({ day }) => day)).size
+  const sinks = [...new Set(queued.map(({ sink }) => sink))].map((name) => printable(name))
+  const events = delivered === undefined ? 'all events' : `about ${counted(delivered, 'event')}`
+  const what = `this ships ${events} of ${counted(days, 'day')} again to ${sinks.join(', ')}`
+  const answer = await ask(
+    `${what}; they will stand twice where the destination does not deduplicate. Go on? [y/N] `,
+  )
+  return /^y(?:es)?$/i.test(answer.trim())
+}

@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest'
+import { dayOf, shiftDay } from '../../../src/domain/day.ts'
+import { receiver } from '../../e2e/receiver.ts'
+import { workplace } from '../../e2e/workplace.ts'
+import { backfillsOf } from '../backfilling.ts'
+import { executeWith, openWorkshop } from '../workshop.ts'
+
+const yesterday = shiftDay(dayOf(Date.now()), -1)
+const resend = ['backfill', '--from', yesterday, '--to', yesterday, '--resend']
+const archive = { name: 'archive', type: 'file', path: 'events' }
+const siem = { name: 'siem', type: 'http', url: 'http://127.0.0.1:9/in' }
+
+const newName = 'give the file sink a new name and path in the configuration, and backfill that'
+const isFile = 'archive is a file sink, which is not resent in place'
+
+test.for([
+  ['a file sink that is chosen', [archive, siem], ['--sink', 'siem,archive', '--yes'], `--sink ${isFile}`],
+  [
+    'a file sink beside others',
+    [archive, siem],
+    ['--yes'],
+    `--resend: ${isFile}: name another one (--sink siem)`,
+  ],
+  ['a file sink alone', [archive], ['--yes'], `--resend: ${isFile}: ${newName}`],
+  [
+    'files as the source',
+    [archive, siem],
+    ['--source', 'archive', '--sink', 'siem'],
+    'leave one of them out',
+  ],
+  ['nobody to ask', [siem], [], 'nobody can be asked here: say --yes'],
+] as const)('refuses %s before it looks at anything', async ([, sinks, args, text]) => {
+  const { execute } = openWorkshop({ sinks })
+  const refused = await execute(...resend, ...args)
+  expect([refused.code, refused.stdout]).toEqual([2, ''])
+  expect(refused.stderr).toContain(text)
+  expect(refused.stderr.trim().split('\n')).toHaveLength(1)
+})
+
+test('plans without asking, asks before it ships, and does as the person says', async () => {
+  const siem = await receiver()
+  const place = await workplace({ days: 30, pageSize: 10 })
+  place.configure({ sinks: [{ name: 'siem', type: 'http', url: siem.url }] })
+  expect((await executeWith(place.configFile, ['run', '--once'])).code).toBe(0)
+  const shipped = siem.taken.length
+  const asked: string[] = []
+  const answering = (answer: string) => ({
+    ask: async (question: string) => {
+      asked.push(question)
+      return answer
+    },
+  })
+
+  const planned = await executeWith(place.configFile, [...resend, '--dry-run'])
+  expect([planned.code, planned.stdout], planned.stderr).toEqual([0, ''])
+  expect(planned.stderr).toContain(`resend from ${yesterday} to ${yesterday}: 1 day × 2 zones × 1 sink\n`)
+  const declined = await executeWith(place.configFile, resend, answering(''))
+  expect([declined.code, declined.stdout]).toEqual([1, ''])
+  expect(declined.stderr).toContain('nothing was shipped\n')
+  expect([asked.length, siem.taken.length, await backfillsOf(place)]).toEqual([1, shipped, []])
+  expect(asked[0]).toBe(
+    'this ships about 60 events of 1 day again to siem; they will stand twice where the destination does not deduplicate. Go on? [y/N] ',
+  )
+
+  const done = await executeWith(place.configFile, resend, answering('yes'))
+  expect(done.code, done.stderr).toBe(0)
+  expect(done.stderr).toMatch(
+    /backfill \(resend\) [0-9a-f]{10} done: 2 streams read, 6 pages, 60 events shipped, in/,
+  )
+  expect(siem.taken).toHaveLength(shipped + 60)
+  expect(await backfillsOf(place)).toMatchObject([{ state: 'done', resend: true, done: 2 }])
+  const listed = await executeWith(place.configFile, ['backfill', 'list'])
+  expect(listed.stdout).toContain('done, resend')
+})

@@ -1,0 +1,159 @@
+import { DatabaseSync } from 'node:sqlite'
+import { describe, expect, test } from 'vitest'
+import { dayOf, shiftDay } from '../../src/domain/day.ts'
+import type { Status } from '../../src/domain/plan/status.ts'
+import { backfillsOf, told } from '../commands/backfilling.ts'
+import { connected } from '../redis/connected.ts'
+import { redisServerAvailable, startRedis } from '../setup/redis.ts'
+import { waitFor } from '../setup/wait-for.ts'
+import { forgetHolders } from './crash-world.ts'
+import { receiver, type Receiver } from './receiver.ts'
+import { endOf, workplace, type Workplace } from './workplace.ts'
+
+const zone = 101
+const perDay = 60
+const pageSize = 10
+const yesterday = shiftDay(dayOf(Date.now()), -1)
+const resend = ['backfill', '--from', yesterday, '--to', yesterday, '--resend', '--yes']
+
+interface World {
+  readonly place: Workplace
+  readonly siem: Receiver
+  /** Streams in the store that are no live ones. */
+  readonly temporary: () => Promise<string[]>
+  /** What a dead process was heard of is forgotten. */
+  readonly bury: () => Promise<void>
+}
+
+async function shippedOnce(state: object): Promise<Pick<World, 'place' | 'siem'>> {
+  const siem = await receiver()
+  const place = await workplace(
+    { zones: [zone], days: perDay, pageSize },
+    {
+      zones: [zone],
+      poll: { everySeconds: 1 },
+      server: { port: 0 },
+      sinks: [{ name: 'siem', type: 'http', url: siem.url, compression: 'gzip' }],
+      ...state,
+    },
+  )
+  const ended = await place.once()
+  expect(ended.code, ended.stderr).toBe(0)
+  return { place, siem }
+}
+
+async function overSqlite(): Promise<World> {
+  const { place, siem } = await shippedOnce({})
+  const temporary = async () => {
+    const database = new DatabaseSync(place.database, { readOnly: true })
+    try {
+      return database
+        .prepare('SELECT sink FROM stream')
+        .all()
+        .map(({ sink }) => String(sink))
+        .filter(isTemporary)
+    } finally {
+      database.close()
+    }
+  }
+  return { place, siem, temporary, bury: async () => undefined }
+}
+
+async function overRedis(): Promise<World> {
+  const redis = await startRedis()
+  const { url, keyPrefix } = redis
+  const { place, siem } = await shippedOnce({ state: { redis: { url, keyPrefix } } })
+  const client = connected(url)
+  const temporary = async () => {
+    const listed = await client.zrange(`{${keyPrefix}}:streams`, '0', '-1')
+    return [...listed, ...(await client.keys('*'))].filter(isTemporary)
+  }
+  return { place, siem, temporary, bury: () => forgetHolders(redis) }
+}
+
+function isTemporary(name: string): boolean {
+  return name.includes('#') && !name.includes(':queue:')
+}
+
+/** What the live streams are told to be. */
+async function liveDays({ place }: World) {
+  const { code, stdout, stderr } = await place.ended(['status', '--json'])
+  expect([0, 1], stderr).toContain(code)
+  const { routes } = JSON.parse(stdout) as Status
+  return routes.flatMap(({ days }) => days.map((day) => ({ ...day, lagSeconds: undefined })))
+}
+
+const ofYesterday = (lines: readonly string[]) =>
+  lines.filter((line) => line.includes(`"time":"${yesterday}`))
+
+/** How often each line was taken. */
+function counts(lines: readonly string[]): Map<string, number> {
+  const found = new Map<string, number>()
+  for (const line of lines) found.set(line, (found.get(line) ?? 0) + 1)
+  return found
+}
+
+const stores = [
+  { store: 'SQLite', isThere: true, makeWorld: overSqlite },
+  { store: 'Redis', isThere: redisServerAvailable(), makeWorld: overRedis },
+]
+
+describe.for(stores.filter(({ isThere }) => isThere))('a resend over $store', ({ makeWorld }) => {
+  test('ships the same lines once more, goes on after a kill, and leaves the live stream as it is', async () => {
+    const world = await makeWorld()
+    const { place, siem, temporary } = world
+    const before = await liveDays(world)
+    const first = ofYesterday(siem.taken)
+    expect(first).toHaveLength(perDay)
+
+    const range = `${yesterday}:${yesterday}`
+    const child = place.entry(['--backfill', range, '--resend', '--kill', 'before:commit@siem:3'])
+    const killed = await endOf(child)
+    expect(killed.signal, killed.stderr).toBe('SIGKILL')
+    await world.bury()
+    expect(await temporary()).not.toEqual([])
+    const [made] = await backfillsOf(place)
+    expect(made).toMatchObject({ state: 'running', resend: true, queued: 1 })
+
+    const resumed = await place.ended(['backfill', 'resume', made!.id])
+    expect(resumed.code, resumed.stderr).toBe(0)
+    expect(await backfillsOf(place)).toMatchObject([{ state: 'done', resend: true, done: 1 }])
+    // The page that the kill came after was taken once more; what was committed before it was not.
+    const all = counts(ofYesterday(siem.taken))
+    expect([...all.keys()].sort()).toEqual(first.toSorted())
+    const thrice = [...all.values()].filter((count) => count === 3)
+    expect([thrice.length, [...all.values()].filter((count) => count === 2).length]).toEqual([
+      pageSize,
+      perDay - pageSize,
+    ])
+    expect(await temporary()).toEqual([])
+    expect(await liveDays(world)).toEqual(before)
+  })
+
+  test('beside a run it is cancelled and leaves nothing behind, while polls go on', async () => {
+    const world = await makeWorld()
+    const { place, siem, temporary } = world
+    const run = place.start(['run'])
+    await run.waitForLine(/"event":"Started"/)
+    place.simulator.set({ latencyMs: 2_000 })
+    const shipped = siem.taken.length
+    const made = await place.ended(resend)
+    expect(made.code, made.stderr).toBe(0)
+    await waitFor(() => siem.taken.length > shipped, { what: () => `the first page: ${run.stderr()}` })
+    expect(await temporary()).not.toEqual([])
+
+    const cancelled = await told(place, 'backfill', 'cancel', made.stdout.trim())
+    expect(cancelled.code, cancelled.stderr).toBe(0)
+    // Its queue is empty and no pump goes on by the time that a poll has shipped what came later.
+    place.simulator.set({ latencyMs: 0 })
+    const [late] = place.simulator.append(zone, dayOf(Date.now()), 1, { timestampMs: Date.now() })
+    const taken = (): string[] => siem.taken.filter((line) => line.includes(late!.logId))
+    await waitFor(() => taken().length > 0, { what: () => `the late event: ${run.stderr()}` })
+    await waitFor(async () => (await temporary()).length === 0, { what: 'nothing of it in the store' })
+    expect(await run.kill('SIGTERM')).toEqual({ code: 0, signal: null })
+    expect(await temporary()).toEqual([])
+    expect(taken()).toHaveLength(1)
+    expect(siem.taken.length).toBeLessThan(shipped + perDay)
+    expect(await backfillsOf(place)).toMatchObject([{ state: 'cancelled', resend: true }])
+  })
+})
