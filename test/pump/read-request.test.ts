@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { Failure } from '../../src/domain/failure.ts'
 import { lagging } from './lagging.ts'
+import { stream } from '../domain/builders.ts'
 import { createStage, eventAt, listingOf, type Stage } from './stage.ts'
 
 const request = { priority: 'backfill', readRequest: { id: 'r1' } } as const
@@ -12,11 +13,8 @@ async function dropped(): Promise<Stage> {
   const stage = await createStage()
   stage.script.answer = listingOf(events, 2)
   await stage.pump()
-  const { fence, checkpoint } = await stage.store.ledger.take((await stage.read())!.stream, stage.deps.holder)
-  const next = { ...checkpoint!, commit: checkpoint!.commit + 1, ended: { as: 'complete', atMs: 1 } } as const
-  const commit = { fence, basedOn: checkpoint!.commit, next, seen: new Map(), deadLetters: [], gaps: [] }
-  expect(await stage.store.ledger.commit(commit)).toBe('done')
-  await stage.store.upkeep.forgetFingerprints(next.stream)
+  await stage.complete()
+  await stage.store.upkeep.forgetFingerprints(stream)
   stage.delivered.length = 0
   stage.script.answer = listingOf([...events, eventAt(4)], 2)
   return stage

@@ -180,6 +180,14 @@ export async function createStage(overrides: Partial<Policy> = {}) {
     held: () => held,
     names: () => internalEvents.map(({ name }) => name),
     read: () => store.ledger.read(stream),
+    /** As after the day's last scan. */
+    async complete() {
+      const { fence, checkpoint } = await store.ledger.take(stream, { id: 'one', schedule: true })
+      const { commit } = checkpoint!
+      const next = { ...checkpoint!, commit: commit + 1, ended: { as: 'complete', atMs: 1 } } as const
+      const nothing = { seen: new Map(), deadLetters: [], gaps: [] }
+      await store.ledger.commit({ fence, basedOn: commit, next, ...nothing })
+    },
     pump: (
       more: Partial<PumpJob> = {},
       signal = new AbortController().signal,

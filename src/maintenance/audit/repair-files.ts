@@ -72,14 +72,20 @@ async function correctStream(
   const delivered = counters.delivered + found.length - lost.length + (lost.length > 0 ? (dropped ?? 0) : 0)
   await commit(
     countRepair({
-      ...before,
+      ...(lost.length > 0 ? reopened(before) : before),
       committed,
       counters: { ...counters, ...kept, delivered },
-      needsFull: before.needsFull || (before.ended === undefined && lost.length > 0),
     }),
     { seen: seen.pack(found), unsee: seen.pack(lost) },
   )
   return { unseen: lost.length, kept: found.length }
+}
+
+/** A complete day that lacks events is complete no more: a poll delivers them, whatever becomes of this command. */
+function reopened(checkpoint: Checkpoint): Checkpoint {
+  if (checkpoint.ended?.as === 'expired') return checkpoint
+  const { ended: _, ...rest } = checkpoint
+  return { ...rest, needsFull: true }
 }
 
 function* sightingsOf(minutes: FilesLooked['absent']): Generator<readonly [number, Sighting]> {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { CommittedPart } from '../../../src/domain/event/delivery.ts'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
+import { nextDue } from '../../../src/domain/plan/due.ts'
 import { minuteOf } from '../../../src/domain/event/seen.ts'
 import type { FilesLooked } from '../../../src/maintenance/audit/audit-files.ts'
 import { DayListing } from '../../../src/maintenance/audit/day-listing.ts'
@@ -61,6 +62,17 @@ test('events without a line count as not delivered, and the next full scan deliv
   await rescan(stage)
   expect(ids(stage)).toEqual(['e2', 'e4'])
   expect((await stage.read())?.counters.delivered).toBe(4)
+})
+
+test('a complete day that lacks events is due again, and the next poll delivers them', async () => {
+  const stage = await shipped()
+  await stage.complete()
+  await repair(stage, await looked(stage, [1, 3]))
+  const checkpoint = await stage.read()
+  expect(checkpoint?.ended).toBeUndefined()
+  expect(nextDue(stream, checkpoint, stage.clock.now(), stage.deps.policy()).kind).toBe('full')
+  await stage.pump()
+  expect(ids(stage)).toEqual(['e2', 'e4'])
 })
 
 test('two repairs that looked at the same time bring a line back once', async () => {
