@@ -17,6 +17,7 @@ import { registerState } from './state.ts'
 import { registerStatus } from './status.ts'
 import { registerUploadScanning } from './api/upload-scanning.ts'
 import { registerVolumes } from './api/volumes.ts'
+import { registerZones } from './api/zones.ts'
 
 export function createProgram(io: Io, exit: (code: number) => void): Command {
   const program = new Command('shieldlog')
@@ -53,6 +54,7 @@ export function createProgram(io: Io, exit: (code: number) => void): Command {
   registerDeadLetters(registration)
   registerState(registration)
   registerSimulate(registration)
+  registerZones(registration)
   registerConfig(registration)
   registerRateLimit(registration)
   registerUploadScanning(registration)

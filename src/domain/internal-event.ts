@@ -28,7 +28,14 @@ export const guards = [
 export type Guard = (typeof guards)[number]
 
 /** API operations as metrics name them; any other name counts as `other`. */
-export const operations = ['event_logs', 'rate_limit', 'upload_scanning', 'volumes', 'other'] as const
+export const operations = [
+  'event_logs',
+  'rate_limit',
+  'upload_scanning',
+  'volumes',
+  'shield_zones',
+  'other',
+] as const
 
 /** Periodic work beside the schedule. */
 export type UpkeepTask = 'heartbeat' | 'housekeeping' | 'reconciliation'

@@ -1,5 +1,6 @@
 import { createEventLogs, type EventLogs } from './api/event-logs.ts'
 import { createRateLimits, negotiated, type RateLimits } from './api/rate-limit.ts'
+import { createShieldZones } from './api/shield-zones.ts'
 import { createUploadScanning, type UploadScanning } from './api/upload-scanning.ts'
 import { createVolumes, type Volumes } from './api/volumes.ts'
 import { jsonAnswer, problem, type Answer } from './answer.ts'
@@ -28,6 +29,7 @@ export function createOperations(settings: () => Settings, traffic: Traffic): Op
   const rateLimits = createRateLimits(settings().zones)
   const uploadScanning = createUploadScanning(settings)
   const volumes = createVolumes(settings)
+  const shieldZones = createShieldZones(settings)
   const budget = createBudget(settings)
 
   const operations = {
@@ -40,6 +42,7 @@ export function createOperations(settings: () => Settings, traffic: Traffic): Op
       }),
     uploadScanning: ({ route }) => uploadScanning.answer(route),
     volumes: ({ route }) => volumes.answer(route),
+    shieldZones: ({ route }) => shieldZones.answer(route),
     unknown: ({ route }) => problem(400, route.malformed ?? '', route),
   } satisfies Record<Operation, (request: OperationRequest) => Answer>
 

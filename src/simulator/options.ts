@@ -15,6 +15,8 @@ export interface SimulatorOptions {
   accessKey?: string | null
   /** Zones of the account; any other is answered as unknown. */
   zones?: readonly number[]
+  /** Zones that the list of zones leaves out although their event logs are answered. */
+  unlistedZones?: readonly number[]
   pageSize?: number
   /** `unordered` is a fixed shuffle: new entries appear anywhere. */
   order?: ListingOrder
@@ -63,6 +65,7 @@ const defaults = {
   port: 0,
   accessKey: null,
   zones: [101, 102],
+  unlistedZones: [],
   pageSize: 1000,
   order: 'oldest-first',
   tokens: 'position',

@@ -1,6 +1,7 @@
 import { parseDay, type Day } from '../domain/day.ts'
 
-export type Operation = 'eventLogs' | 'updateRateLimit' | 'uploadScanning' | 'volumes' | 'unknown'
+export type Operation =
+  'eventLogs' | 'updateRateLimit' | 'uploadScanning' | 'volumes' | 'shieldZones' | 'unknown'
 
 /** A request, parsed from its method and path. */
 export interface Route {
@@ -38,6 +39,7 @@ export function routeOf(method: string, target: string): Route {
   if (area === 'shield' && part === 'event-logs') return { ...base, ...eventLogs(rest) }
   if (area === 'shield' && part === 'rate-limit') return { ...base, ...rateLimit(rest) }
   if (area === 'shield' && part === 'metrics') return { ...base, ...uploadScanning(rest) }
+  if (area === 'shield' && part === 'shield-zones') return { ...base, ...shieldZones(rest) }
   if (area === 'mc' && part === 'apps') return { ...base, ...volumes(rest) }
   return { ...base, ...unknown }
 }
@@ -82,6 +84,10 @@ function uploadScanning([kind, zoneText = '', name, ...more]: readonly string[])
 function volumes([appId = '', name, ...more]: readonly string[]): Found {
   if (appId === '' || name !== 'volumes' || more.length > 0) return unknown
   return { operation: 'volumes', allowed: 'GET', appId }
+}
+
+function shieldZones(more: readonly string[]): Found {
+  return more.length > 0 ? unknown : { operation: 'shieldZones', allowed: 'GET' }
 }
 
 function wholeNumber(text: string): number | undefined {

@@ -78,6 +78,15 @@ export interface VolumeTemplate {
   readonly volumeInstances: readonly VolumeInstance[]
 }
 
+/** Outside the interface that the user described: what is publicly known of the list of zones. */
+export interface ShieldZone {
+  readonly shieldZoneId: number
+  readonly pullZoneId: number
+  readonly planType: number
+  readonly wafEnabled: boolean
+  readonly deletedDateTime: string | null
+}
+
 export interface UploadScanningData {
   readonly overviewPastTwentyEightDays: {
     readonly [date: string]: {

@@ -196,6 +196,38 @@ export const uploadScanning = strict(
 
 export const failedUploadScanning = strict({ error: failedResponse, data: { type: 'null' } })
 
+/** Outside the interface that the user described: what is publicly known of the list of zones. */
+export const zoneList = strict(
+  {
+    data: listOf(
+      strict({
+        shieldZoneId: { type: 'integer' },
+        pullZoneId: { type: 'integer' },
+        planType: { enum: [0, 1, 2, 3] },
+        wafEnabled: flag,
+        deletedDateTime: nullableText,
+      }),
+    ),
+    page: nullable(
+      strict({
+        totalCount: number,
+        totalPages: number,
+        currentPage: number,
+        nextPage: { type: ['number', 'null'] },
+        pageSize: number,
+      }),
+    ),
+    error: goodResponse,
+  },
+  ['error'],
+)
+
+export const failedZoneList = strict({
+  data: { type: 'null' },
+  page: { type: 'null' },
+  error: failedResponse,
+})
+
 const volumeInstance = strict({
   id: text,
   attachedPods: listOf(text),

@@ -40,7 +40,7 @@ export interface ShieldClientOptions {
   readonly random?: () => number
 }
 
-export type Operation = 'event_logs' | 'rate_limit' | 'upload_scanning' | 'volumes'
+export type Operation = 'event_logs' | 'rate_limit' | 'upload_scanning' | 'volumes' | 'shield_zones'
 
 export interface Call<T> {
   readonly operation: Operation

@@ -2,6 +2,7 @@ import { UTCDate } from '@date-fns/utc'
 import { emptyAnswer, jsonAnswer, problem, textAnswer, type Answer, type Send } from '../answer.ts'
 import { failedMetrics } from '../api/upload-scanning.ts'
 import { failedPage } from '../api/event-logs.ts'
+import { failedZoneList } from '../api/shield-zones.ts'
 import { failedUpdate } from '../api/rate-limit.ts'
 import { pageFaults } from './page-faults.ts'
 import * as sending from '../sending.ts'
@@ -98,5 +99,6 @@ const envelopes = {
   updateRateLimit: (status, errorKey, message) => failedUpdate(status, errorKey, message),
   uploadScanning: failedMetrics,
   volumes: (status, errorKey, message, route) => problem(status, `${errorKey}: ${message}`, route),
+  shieldZones: failedZoneList,
   unknown: (status, errorKey, message, route) => problem(status, `${errorKey}: ${message}`, route),
 } satisfies Record<Operation, Envelope>

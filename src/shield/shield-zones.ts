@@ -1,0 +1,122 @@
+import * as z from 'zod'
+import { Failure } from '../domain/failure.ts'
+import type { ShieldClient } from './client/client.ts'
+import { readAs } from './client/read-as.ts'
+
+/** A shield zone of an account, as the API lists it. */
+export interface ListedZone {
+  readonly id: number
+  /** The listing is not known to hold names; empty where it has none. */
+  readonly name: string
+  readonly hosts: readonly string[]
+  readonly pullZone: number | undefined
+  /** In words where the number is known, else the number. */
+  readonly plan: string | undefined
+  readonly isWafEnabled: boolean | undefined
+}
+
+const perPage = 1_000
+const mostPages = 1_000
+
+/**
+ * Lists the shield zones of an account, deleted ones left out, by id. OUTSIDE the interface that the user described:
+ * it follows what is publicly known of the operation, so it accepts any fields and requires only ids. A listing that
+ * may be incomplete is a failure, never a shorter list: callers stop reading zones that are no longer listed. Throws
+ * Failure.
+ */
+export async function listShieldZones(client: ShieldClient, signal: AbortSignal): Promise<ListedZone[]> {
+  const zones = new Map<number, WireZone>()
+  for (let page = 1; page <= mostPages; page++) {
+    const { data, page: place } = await readPage(client, page, signal)
+    const known = zones.size
+    for (const zone of data ?? []) zones.set(zone.shieldZoneId, zone)
+    if (isLast(data ?? [], place, page)) return [...zones.values()].flatMap(zoneOf).toSorted(byId)
+    if (zones.size === known) throw endless(`page ${page} repeats what was listed before`)
+  }
+  throw endless(`it has more than ${mostPages} pages`)
+}
+
+async function readPage(client: ShieldClient, page: number, signal: AbortSignal): Promise<ZonePage> {
+  const { value, release } = await client.send(
+    {
+      operation: 'shield_zones',
+      method: 'GET',
+      path: `/shield/shield-zones?page=${page}&perPage=${perPage}`,
+      read: (body) => readAs(ZonePage, body, 'list of shield zones'),
+    },
+    signal,
+  )
+  release()
+  return value
+}
+
+/** An empty list has no `page`. Beyond the last page `nextPage` still counts up, so it decides nothing. */
+function isLast(data: readonly WireZone[], place: ZonePage['page'], page: number): boolean {
+  if (data.length === 0 || place === null || place === undefined) return true
+  return (place.currentPage ?? page) >= place.totalPages
+}
+
+function endless(why: string): Failure {
+  return new Failure('retry', 'bad_body', `the list of shield zones does not end: ${why}`)
+}
+
+const plans = ['Basic', 'Advanced', 'Business', 'Enterprise']
+
+function zoneOf(zone: WireZone): ListedZone[] {
+  const { shieldZoneId, pullZoneId, planType, wafEnabled, deletedDateTime } = zone
+  if (typeof deletedDateTime === 'string' && deletedDateTime !== '') return []
+  return [
+    {
+      id: shieldZoneId,
+      name: textsOf(zone, nameFields)[0] ?? '',
+      hosts: textsOf(zone, hostFields),
+      pullZone: pullZoneId ?? undefined,
+      plan: planType === null || planType === undefined ? undefined : (plans[planType] ?? String(planType)),
+      isWafEnabled: wafEnabled ?? undefined,
+    },
+  ]
+}
+
+function byId(left: ListedZone, right: ListedZone): number {
+  return left.id - right.id
+}
+
+/** Where a name or hosts may stand: the fields are not documented. */
+const nameFields = ['name', 'zoneName', 'shieldZoneName', 'pullZoneName']
+const hostFields = ['hostname', 'host', 'domain', 'hostnames', 'hosts', 'domains']
+const longestText = 253
+
+/** Texts of these fields that are fit to be shown: a text, a list of texts, or a list of objects with a `value`. */
+function textsOf(zone: WireZone, fields: readonly string[]): string[] {
+  const held = fields.flatMap((field) => zone[field] ?? [])
+  const texts = held.map((one) => (isHost(one) ? one.value : one))
+  return [...new Set(texts.filter((text) => typeof text === 'string' && isShowable(text)))] as string[]
+}
+
+function isHost(value: unknown): value is { readonly value: unknown } {
+  return typeof value === 'object' && value !== null && 'value' in value
+}
+
+function isShowable(text: string): boolean {
+  return text.trim() !== '' && text.length <= longestText && !/[\p{C}\p{Zl}\p{Zp}]/u.test(text)
+}
+
+/** A field that is not as expected counts as absent; without an id a zone cannot be read. */
+function lenient<T>(schema: z.ZodType<T>) {
+  return schema.nullish().catch(undefined)
+}
+
+const WireZone = z.looseObject({
+  shieldZoneId: z.int().min(1),
+  pullZoneId: lenient(z.int()),
+  planType: lenient(z.int()),
+  wafEnabled: lenient(z.boolean()),
+  deletedDateTime: lenient(z.string()),
+})
+type WireZone = z.output<typeof WireZone>
+
+const ZonePage = z.looseObject({
+  data: z.array(WireZone).nullish(),
+  page: z.looseObject({ currentPage: lenient(z.int()), totalPages: z.int().min(0) }).nullish(),
+})
+type ZonePage = z.output<typeof ZonePage>

@@ -1,0 +1,121 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { describeZones, zoneTable } from '../../src/commands/api/zone-rows.ts'
+import { loadConfig } from '../../src/config/load/load.ts'
+import { temporaryFolder } from '../setup/temp.ts'
+import { startCli } from '../setup/processes.ts'
+import { accessKey, openWorkshopWithApi } from './workshop.ts'
+
+const loaded = (overrides: Readonly<Record<string, string>>) =>
+  loadConfig({
+    argv: { overrides: { 'api.accessKey': 'k', ...overrides } },
+    env: {},
+    cwd: '/nowhere',
+    needs: 'key',
+  }).config
+
+const zone = { name: '', hosts: [], pullZone: undefined, plan: undefined, isWafEnabled: undefined }
+
+describe('zones', () => {
+  test('lists the zones of the account, and which of them are configured', async () => {
+    const { execute } = await openWorkshopWithApi({ zones: [101, 102, 103] })
+    expect(await execute('zones')).toEqual({
+      code: 0,
+      stderr: '',
+      stdout: [
+        'zone  name  pull zone  plan        WAF  configured',
+        '101   shop  500101     Advanced    on   yes',
+        '102   -     500102     Business    on   yes',
+        '103   -     500103     Enterprise  on   no',
+        '',
+      ].join('\n'),
+    })
+    const { stdout } = await execute('zones', '--json')
+    expect(JSON.parse(stdout)).toEqual({
+      zones: [
+        {
+          account: 'default',
+          id: 101,
+          name: 'shop',
+          pullZone: 500_101,
+          plan: 'Advanced',
+          waf: true,
+          configured: true,
+        },
+        { account: 'default', id: 102, pullZone: 500_102, plan: 'Business', waf: true, configured: true },
+        { account: 'default', id: 103, pullZone: 500_103, plan: 'Enterprise', waf: true, configured: false },
+      ],
+    })
+  })
+
+  test('names configured zones that the API does not list', async () => {
+    const { execute } = await openWorkshopWithApi({ zones: [101] })
+    const { code, stderr } = await execute('zones')
+    expect([code, stderr]).toEqual([0, 'Configured, but not listed by the API: 102.\n'])
+  })
+
+  test('needs an access key and nothing else', async () => {
+    const { simulator } = await openWorkshopWithApi()
+    const env = {
+      SHIELDLOG_API_ACCESS_KEY: accessKey,
+      SHIELDLOG_API_BASE_URL: simulator.url,
+      SHIELDLOG_CONFIG: undefined,
+    }
+    const child = startCli(['zones'], { cwd: temporaryFolder(), env })
+    expect((await child.exited).code, child.stderr()).toBe(0)
+    expect(child.stdout()).toMatch(/^101 .* no$/m)
+    const without = startCli(['zones'], {
+      cwd: temporaryFolder(),
+      env: { ...env, SHIELDLOG_API_ACCESS_KEY: undefined },
+    })
+    expect((await without.exited).code).toBe(78)
+    expect(without.stderr()).toContain('api.accessKey')
+  })
+
+  test('lists the other accounts where one is refused, and ends with 1', async () => {
+    const { configure, execute, simulator } = await openWorkshopWithApi()
+    const accounts = [
+      { name: 'wrong', accessKey: 'a-wrong-key', zones: [102] },
+      { name: 'right', accessKey, zones: [101] },
+    ]
+    configure({ api: { baseUrl: simulator.url }, zones: [], accounts })
+    const { code, stdout, stderr } = await execute('zones')
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/^account +zone +pull zone .*\nright +101 .* yes\nright +102 .* no\n$/)
+    expect(stderr).toMatch(/^shield_zones of account wrong: the access key is refused .*\n$/)
+  })
+
+  test('says so where the account has no zones', async () => {
+    const { configure, execute, simulator } = await openWorkshopWithApi({ zones: [] })
+    configure({ api: { baseUrl: simulator.url, accessKey }, zones: [] })
+    expect(await execute('zones')).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'Account default has no shield zones.\n',
+    })
+  })
+})
+
+test('the table names hosts where there are any, and fits the width', () => {
+  const listed = [
+    {
+      account: 'default',
+      zones: [{ ...zone, id: 101, name: 'shop', hosts: ['shop.example', 'www.shop.example'] }],
+    },
+  ]
+  const rows = describeZones(loaded({}), listed)
+  expect(zoneTable(rows, { isSeveral: false, width: 200 })).toEqual([
+    'zone  name  hosts                           pull zone  plan  WAF  configured',
+    '101   shop  shop.example, www.shop.example  -          -     -    no',
+  ])
+  expect(zoneTable(rows, { isSeveral: false, width: 60 }).every((line) => line.length <= 60)).toBe(true)
+})
+
+test('a file with a broken setting is named as for every command', async () => {
+  const folder = temporaryFolder()
+  writeFileSync(join(folder, 'shieldlog.yaml'), 'api: { accessKey: k }\nzonse: [1]\n')
+  const child = startCli(['zones'], { cwd: folder, env: { SHIELDLOG_CONFIG: undefined } })
+  expect((await child.exited).code).toBe(78)
+  expect(child.stderr()).toContain('did you mean zones?')
+})

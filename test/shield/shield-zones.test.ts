@@ -1,0 +1,116 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { listShieldZones } from '../../src/shield/shield-zones.ts'
+import { startSimulator } from '../../src/simulator/simulator.ts'
+import { answer, type ShieldApi, startShieldApi } from './shield-api.ts'
+
+const never = new AbortController().signal
+const closers: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close()
+})
+
+async function started(baseUrl?: string): Promise<ShieldApi> {
+  const api = await startShieldApi(baseUrl === undefined ? {} : { baseUrl })
+  closers.push(() => api.close())
+  return api
+}
+
+const pageOf = (currentPage: number, totalPages: number) => ({
+  currentPage,
+  totalPages,
+  nextPage: currentPage + 1,
+})
+
+describe('the list of shield zones', () => {
+  it('reads all pages, and takes each zone once, by id', async () => {
+    const api = await started()
+    api.reply(
+      answer(200, { data: [{ shieldZoneId: 103 }, { shieldZoneId: 101 }], page: pageOf(1, 2) }),
+      answer(200, { data: [{ shieldZoneId: 101 }, { shieldZoneId: 102 }], page: pageOf(2, 2), error: null }),
+    )
+    expect((await listShieldZones(api.client, never)).map(({ id }) => id)).toEqual([101, 102, 103])
+    expect(api.requests.map(({ url }) => url)).toEqual([
+      '/shield/shield-zones?page=1&perPage=1000',
+      '/shield/shield-zones?page=2&perPage=1000',
+    ])
+    expect(api.requests[0]?.headers['accesskey']).toBe('k-hunter2')
+    expect(api.budget.heldBytes).toBe(0)
+  })
+
+  it('keeps the known fields, finds a name and hosts where there are any, and minds no other field', async () => {
+    const api = await started()
+    const data = [
+      {
+        shieldZoneId: 101,
+        pullZoneId: 9,
+        planType: 1,
+        wafEnabled: true,
+        pullZoneName: 'shop',
+        other: { a: 1 },
+      },
+      {
+        shieldZoneId: 102,
+        pullZoneId: 'x',
+        planType: 9,
+        wafEnabled: 'yes',
+        hostnames: [{ value: 'a.example' }],
+      },
+      { shieldZoneId: 103, planType: null, name: 'a\u001b[2J', hosts: ['b.example', 7, 'b.example'] },
+      { shieldZoneId: 104, deletedDateTime: '2026-01-01T00:00:00Z' },
+    ]
+    api.reply(answer(200, { data, page: null }))
+    const empty = { name: '', hosts: [], pullZone: undefined, plan: undefined, isWafEnabled: undefined }
+    expect(await listShieldZones(api.client, never)).toEqual([
+      { ...empty, id: 101, name: 'shop', pullZone: 9, plan: 'Advanced', isWafEnabled: true },
+      { ...empty, id: 102, plan: '9', hosts: ['a.example'] },
+      { ...empty, id: 103, hosts: ['b.example'] },
+    ])
+  })
+
+  it.each([
+    ['an empty list without a page', { data: [], page: null }],
+    ['an empty page', { data: [], page: pageOf(1, 9) }],
+    ['no list', { data: null }],
+  ])('ends at %s', async (_, body) => {
+    const api = await started()
+    api.reply(answer(200, body))
+    expect(await listShieldZones(api.client, never)).toEqual([])
+    expect(api.requests).toHaveLength(1)
+  })
+
+  it('fails rather than list a part: pages that repeat, or never end', async () => {
+    const api = await started()
+    api.reply(answer(200, { data: [{ shieldZoneId: 101 }], page: pageOf(1, 2) }))
+    await expect(listShieldZones(api.client, never)).rejects.toMatchObject({
+      code: 'bad_body',
+      message: expect.stringContaining('page 2 repeats') as string,
+    })
+    expect(api.requests).toHaveLength(2)
+  })
+
+  it.each([
+    [200, { data: [{ id: 1 }] }, 'bad_body'],
+    [200, [], 'bad_body'],
+    [200, '<html>', 'bad_body'],
+    [401, { title: 'Unauthorized', status: 401 }, 'unauthorised'],
+    [
+      202,
+      { data: null, page: null, error: { success: false, message: 'no', errorKey: 'limit_reached.x' } },
+      'rejected',
+    ],
+    [500, '', 'server_error'],
+  ])('answers %i with %j as a failure', async (status, body, code) => {
+    const api = await started()
+    api.reply(answer(status, body))
+    await expect(listShieldZones(api.client, never)).rejects.toMatchObject({ code })
+  })
+
+  it('reads the simulator, page by page', async () => {
+    const zones = Array.from({ length: 1_003 }, (_, index) => 1 + index)
+    const simulator = await startSimulator({ accessKey: 'k-hunter2', zones })
+    closers.push(() => simulator.close())
+    const { client } = await started(simulator.url)
+    expect((await listShieldZones(client, never)).map(({ id }) => id)).toEqual(zones)
+    expect(simulator.requests.map(({ operation }) => operation)).toEqual(['shieldZones', 'shieldZones'])
+  })
+})
