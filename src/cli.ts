@@ -2,8 +2,11 @@
 // The version check comes before any import: an older Node would fail on an import with an unclear syntax error.
 const [major = 0] = process.versions.node.split('.').map(Number)
 if (major < 24) {
+  const remedy = import.meta.url.endsWith('.ts')
+    ? 'npm run -s shieldlog -- COMMAND uses the one that npm ci installs.'
+    : 'Install it from https://nodejs.org, then run this again.'
   process.stderr.write(
-    `shieldlog needs Node 24 or later; this is Node ${process.versions.node}. From a checkout, use: npm run -s shieldlog -- COMMAND\n`,
+    `shieldlog needs Node 24 or later; this is Node ${process.versions.node}. ${remedy}\n`,
   )
   process.exitCode = 1
 } else {

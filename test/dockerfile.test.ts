@@ -2,11 +2,12 @@ import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo } from 'node:net'
-import { join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { buildStage, copyContext, type BuiltStage } from './image/build.ts'
 import { routesOf, parseDockerfile, wordsOf } from './image/instructions.ts'
-import { startNode } from './setup/processes.ts'
+import { startCli, startNode } from './setup/processes.ts'
+import { runCommand } from './setup/run-command.ts'
 import { projectFolder } from './setup/project-folder.ts'
 import { temporaryFolder } from './setup/temp.ts'
 import { workplace } from './e2e/workplace.ts'
@@ -72,7 +73,10 @@ describe('the image, built step by step', () => {
     closeToOthers(context)
     const built = new Map<string, BuiltStage>()
     for (const stage of stages) {
-      image = await buildStage(stage, temporaryFolder(), context, built)
+      const root = temporaryFolder()
+      // The official image brings it.
+      mkdirSync(join(root, 'usr/local/bin'), { recursive: true })
+      image = await buildStage(stage, root, context, built)
       built.set(stage.name ?? '', image)
     }
   })
@@ -101,6 +105,13 @@ describe('the image, built step by step', () => {
     expect(written.mode & 0o777).toBe(0o750)
     // Only root can give a folder away.
     if (process.getuid?.() === 0) expect([written.uid, written.gid]).toEqual([1000, 1000])
+  })
+
+  test('has the command on its PATH', async () => {
+    const { stdout } = await runCommand(join(image.root, 'usr/local/bin/shieldlog'), ['--version'], {
+      env: { PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH']}` },
+    })
+    expect(stdout.trim()).toBe(manifest.version)
   })
 
   test('starts, and writes nothing where it is installed', async () => {
@@ -205,8 +216,8 @@ async function checkAgainst(answer: RequestListener, host = '0.0.0.0', told = ho
 
 async function check(env: Record<string, string>): Promise<number | null> {
   const [program, ...args] = wordsOf(saidLast('HEALTHCHECK').replace(/^CMD\s+/, '')) ?? []
-  expect(program).toBe('node')
-  const { code } = await startNode(args, { env }).exited
+  expect(program).toBe('shieldlog')
+  const { code } = await startCli(args, { env, cwd: temporaryFolder() }).exited
   return code
 }
 

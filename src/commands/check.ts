@@ -4,13 +4,14 @@ import type { Loaded } from '../config/load/load.ts'
 import { checkProblems, checkSummary, checkWarnings, configurationLine } from './check-text.ts'
 import { exitCodes, type Io } from './io.ts'
 import type { Registration } from './registration.ts'
+import { example } from './program-name.ts'
 
 export function registerCheck({ program, io, exit, load }: Registration): void {
   program
     .command('check')
     .description('try configuration, API, sinks and state, and name all problems at once')
     .option('--offline', 'the configuration only')
-    .addHelpText('after', '\nExample:\n  shieldlog check -c shieldlog.yaml\n')
+    .addHelpText('after', example('check -c shieldlog.yaml'))
     .action(async ({ offline }: { offline?: boolean }, command: Command) => {
       const loaded = load(command)
       for (const text of loaded.warnings) io.stderr.write(`warning: ${text}\n`)

@@ -5,16 +5,17 @@ import { configJsonSchema } from '../config/schema/json-schema.ts'
 import { effectiveYaml } from '../config/show/print.ts'
 import type { Output } from './io.ts'
 import type { Registration } from './registration.ts'
+import { example } from './program-name.ts'
 
 export function registerConfig({ program, io, load }: Registration): void {
   const config = program
     .command('config')
     .description('show the settings in force, or what settings there are')
-    .addHelpText('after', '\nExample:\n  shieldlog config print\n')
+    .addHelpText('after', example('config print'))
   config
     .command('print')
     .description('effective settings with their origin, secrets masked')
-    .addHelpText('after', '\nExample:\n  shieldlog config print -c shieldlog.yaml\n')
+    .addHelpText('after', example('config print -c shieldlog.yaml'))
     .action((_: unknown, command: Command) => printConfig(load(command, 'nothing'), io.stdout))
   config
     .command('schema')
@@ -22,7 +23,7 @@ export function registerConfig({ program, io, load }: Registration): void {
     .addOption(
       new Option('--format <name>', 'a format instead of the file').choices(Object.keys(formatSchemas)),
     )
-    .addHelpText('after', '\nExample:\n  shieldlog config schema --format native\n')
+    .addHelpText('after', example('config schema --format native'))
     .action(({ format }: { format?: keyof typeof formatSchemas }) =>
       printSchema(format, formatSchemas, io.stdout),
     )

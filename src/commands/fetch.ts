@@ -7,6 +7,7 @@ import { atLeastOne, collectNames, dayArgument } from './arguments.ts'
 import { exitCodes } from './io.ts'
 import type { Registration } from './registration.ts'
 import { chooseZones } from './selection.ts'
+import { example } from './program-name.ts'
 
 interface FetchOptions {
   readonly zone: string[]
@@ -25,7 +26,7 @@ export function registerFetch({ program, io, exit, load }: Registration): void {
     .requiredOption('--day <day>', 'YYYY-MM-DD in UTC, today or yesterday', dayArgument)
     .addOption(new Option('--format <format>', 'form of a line').choices(formatNames).default('native'))
     .option('--limit <number>', 'end after so many events', atLeastOne)
-    .addHelpText('after', '\nExample:\n  shieldlog fetch --zone 101 --day today --limit 10\n')
+    .addHelpText('after', example('fetch --zone 101 --day today --limit 10'))
     .action(async ({ zone, day, format, limit = Infinity }: FetchOptions, command: Command) => {
       const { config } = load(command)
       const zones = chooseZones(config, zone)

@@ -8,6 +8,7 @@ import { ConfigErrors, type ConfigError } from '../config/load/config-errors.ts'
 import { Failure, messageOf } from '../domain/failure.ts'
 import { exitCodes, type Io } from './io.ts'
 import { createProgram } from './program.ts'
+import { programName } from './program-name.ts'
 import { UsageError } from './registration.ts'
 import { abortAtSignal } from './process/stop-signals.ts'
 
@@ -67,7 +68,7 @@ function explain(error: unknown, io: Io): number {
   if (io.signal.aborted) return exitCodes.done
   if (error instanceof ConfigErrors) {
     io.stderr.write(`${error.message}\n`)
-    if (error.errors.some(isMissingKey)) io.stderr.write('to try it without an account: shieldlog demo\n')
+    if (error.errors.some(isMissingKey)) io.stderr.write(`to try it without an account: ${programName()} demo\n`)
     return exitCodes.configuration
   }
   if (error instanceof UsageError) {

@@ -3,13 +3,16 @@ import { version } from '../assemble/version.ts'
 import { loadConfig } from '../config/load/load.ts'
 import type { Io } from './io.ts'
 import type { Registration } from './registration.ts'
+import { programName } from './program-name.ts'
 import { registerAudit } from './audit/audit.ts'
 import { registerBackfill } from './backfill/backfill.ts'
 import { registerCheck } from './check.ts'
+import { registerCompletion } from './completion/completion.ts'
 import { registerConfig } from './config.ts'
 import { registerDeadLetters } from './dead-letters/dead-letters.ts'
 import { registerDemo } from './try/demo.ts'
 import { registerFetch } from './fetch.ts'
+import { registerHealth } from './health.ts'
 import { registerRateLimit } from './api/rate-limit.ts'
 import { registerRun } from './run.ts'
 import { registerSimulate } from './try/simulate.ts'
@@ -19,11 +22,12 @@ import { registerUploadScanning } from './api/upload-scanning.ts'
 import { registerVolumes } from './api/volumes.ts'
 import { registerZones } from './api/zones.ts'
 
+const whatItIs = `ships Bunny Shield (bunny.net) WAF event logs to your SIEM;
+not affiliated with bunny.net
+`
+
 export function createProgram(io: Io, exit: (code: number) => void): Command {
-  const program = new Command('shieldlog')
-    .description(
-      'Ships the firewall event logs of shield zones into SIEM pipelines: nothing lost, nothing twice.',
-    )
+  const program = new Command(programName())
     .version(version, '--version', 'print the version')
     .addOption(new Option('-c, --config <file>', 'configuration file; may stand after the command too'))
     .helpOption('-h, --help', 'show help')
@@ -34,7 +38,8 @@ export function createProgram(io: Io, exit: (code: number) => void): Command {
       writeOut: (text) => void io.stdout.write(text),
       writeErr: (text) => void io.stderr.write(text),
     })
-    .addHelpText('after', '\nTry it without an account:\n  shieldlog demo\n')
+    .addHelpText('before', whatItIs)
+    .addHelpText('after', `\nTry it without an account:\n  ${programName()} demo\n`)
   const registration: Registration = {
     program,
     io,
@@ -59,6 +64,8 @@ export function createProgram(io: Io, exit: (code: number) => void): Command {
   registerRateLimit(registration)
   registerUploadScanning(registration)
   registerVolumes(registration)
+  registerHealth(registration)
+  registerCompletion(registration)
   for (const command of everyCommand(program)) {
     if (!command.options.some(({ long }) => long === '--config'))
       command.option('-c, --config <file>', 'configuration file')

@@ -14,6 +14,7 @@ import { totalOf } from './dead-letters/choice.ts'
 import { exitCodes, type Io } from './io.ts'
 import { UsageError, type Registration } from './registration.ts'
 import { createProgress, progressMode, type Progress } from './terminal/progress.ts'
+import { programName } from './program-name.ts'
 
 export function registerRun({ program, io, exit, load }: Registration): void {
   program
@@ -25,7 +26,7 @@ export function registerRun({ program, io, exit, load }: Registration): void {
         .choices(['all', 'scheduler', 'worker'])
         .default('all'),
     )
-    .addHelpText('after', '\nExample:\n  SHIELDLOG_API_ACCESS_KEY=… SHIELDLOG_ZONES=101 shieldlog run\n')
+    .addHelpText('after', `\nExample:\n  SHIELDLOG_API_ACCESS_KEY=… SHIELDLOG_ZONES=101 ${programName()} run\n`)
     .action(async ({ once = false, role }: { once?: boolean; role: Role }, command: Command) => {
       const progress = once ? 'always' : 'terminal'
       exit(await run(() => load(command), { once, role, progress }, io))

@@ -5,18 +5,19 @@ import { sinkNameArgument } from './arguments.ts'
 import { UsageError, type Registration } from './registration.ts'
 import { unknown } from './selection.ts'
 import { counted } from './terminal/progress-text.ts'
+import { example } from './program-name.ts'
 
 export function registerState({ program, io, load }: Registration): void {
   const state = program
     .command('state')
     .description('change what the store holds')
-    .addHelpText('after', '\nExample:\n  shieldlog state rename-sink archive main\n')
+    .addHelpText('after', example('state rename-sink archive main'))
   state
     .command('rename-sink')
     .description("move a sink's checkpoints, gaps and dead letters to another name")
     .argument('<old>', 'name until now')
     .argument('<new>', 'name from now on, never used before', sinkNameArgument)
-    .addHelpText('after', '\nExample:\n  shieldlog state rename-sink siem splunk\n')
+    .addHelpText('after', example('state rename-sink siem splunk'))
     .action(async (from: string, to: string, _: unknown, command: Command) => {
       if (from === to) throw new UsageError(`the old name and the new one are both ${printable(from)}`)
       const { config } = load(command, 'nothing')

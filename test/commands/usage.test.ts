@@ -80,7 +80,8 @@ test('tells its version and shows help with an example', async () => {
   expect(await workshop.execute('run', '-h')).toEqual(help)
   const nothing = await workshop.run()
   expect(nothing).toMatchObject({ code: 2, stdout: '' })
-  expect(nothing.stderr).toMatch(/^Usage: shieldlog/)
+  expect(nothing.stderr).toMatch(/^ships Bunny Shield \(bunny\.net\) WAF event logs to your SIEM;\n/)
+  expect(nothing.stderr).toMatch(/^Usage: \S+/m)
 })
 
 test('has one line and an example for every command', () => {

@@ -92,6 +92,6 @@ function copy(instruction: Instruction, source: string, below: (path: string) =>
 
 /** Absolute places of the image become places below `root`; only root may give files away, so for others nobody does. */
 function onThisMachine(command: string, root: string): string {
-  const moved = command.replaceAll(/(?<=^|\s)\/(app|var|home)\b/g, `${root}/$1`)
+  const moved = command.replaceAll(/(?<=^|\s)\/(app|var|home|usr)\b/g, `${root}/$1`)
   return process.getuid?.() === 0 ? moved : moved.replaceAll(/\s-[og] \d+/g, '')
 }

@@ -7,19 +7,20 @@ import { wholeNumber } from '../arguments.ts'
 import { jsonResult } from '../terminal/json-result.ts'
 import { UsageError, type Registration } from '../registration.ts'
 import { chooseAccount } from '../selection.ts'
+import { example } from '../program-name.ts'
 
 export function registerRateLimit({ program, io, load }: Registration): void {
   const rateLimit = program
     .command('rate-limit')
     .description('change rate limit rules')
-    .addHelpText('after', '\nExample:\n  shieldlog rate-limit update 7 --file rule.json\n')
+    .addHelpText('after', example('rate-limit update 7 --file rule.json'))
   rateLimit
     .command('update')
     .description('change a rate limit rule and print the answer of the API')
     .argument('<id>', 'id of the rule', wholeNumber)
     .requiredOption('--file <file>', 'JSON with ruleName, ruleDescription, ruleConfiguration')
     .option('--account <name>', 'account that owns the rule, where there are several')
-    .addHelpText('after', '\nExample:\n  shieldlog rate-limit update 42 --file rule.json\n')
+    .addHelpText('after', example('rate-limit update 42 --file rule.json'))
     .action(async (id: number, { file, account }: { file: string; account?: string }, command: Command) => {
       const { config } = load(command, 'key')
       const operations = createOperations(config, chooseAccount(config, account).name)

@@ -5,6 +5,7 @@ import { collectNames } from '../arguments.ts'
 import { jsonResult } from '../terminal/json-result.ts'
 import type { Registration } from '../registration.ts'
 import { chooseAccount, chooseZones } from '../selection.ts'
+import { example } from '../program-name.ts'
 
 export function registerUploadScanning({ program, io, load }: Registration): void {
   program
@@ -12,7 +13,7 @@ export function registerUploadScanning({ program, io, load }: Registration): voi
     .description('print the upload scanning figures of zones')
     .requiredOption('--zone <zone>', 'id or name; repeatable, takes comma lists', collectNames)
     .option('--account <name>', 'account of a zone that is not configured, where there are several')
-    .addHelpText('after', '\nExample:\n  shieldlog upload-scanning --zone 101\n')
+    .addHelpText('after', example('upload-scanning --zone 101'))
     .action(async ({ zone, account }: { zone: string[]; account?: string }, command: Command) => {
       const { config } = load(command, 'key')
       for (const target of targets(config, zone, account)) {

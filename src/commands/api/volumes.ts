@@ -4,6 +4,7 @@ import { exitCodes } from '../io.ts'
 import { jsonResult } from '../terminal/json-result.ts'
 import type { Registration } from '../registration.ts'
 import { chooseAccount } from '../selection.ts'
+import { example } from '../program-name.ts'
 
 export function registerVolumes({ program, io, exit, load }: Registration): void {
   program
@@ -11,7 +12,7 @@ export function registerVolumes({ program, io, exit, load }: Registration): void
     .description('print the volumes of a container application')
     .requiredOption('--app <id>', 'id of the application')
     .option('--account <name>', 'account that owns it, where there are several')
-    .addHelpText('after', '\nExample:\n  shieldlog volumes --app shop\n')
+    .addHelpText('after', example('volumes --app shop'))
     .action(async ({ app, account }: { app: string; account?: string }, command: Command) => {
       const { config } = load(command, 'key')
       const operations = createOperations(config, chooseAccount(config, account).name)

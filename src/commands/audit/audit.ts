@@ -8,6 +8,7 @@ import { exitCodes } from '../io.ts'
 import type { Registration } from '../registration.ts'
 import { chooseSinks, chooseZones } from '../selection.ts'
 import { paintFor } from '../terminal/terminal.ts'
+import { example } from '../program-name.ts'
 
 interface AuditOptions {
   readonly zone: string[]
@@ -28,7 +29,7 @@ export function registerAudit({ program, io, exit, load }: Registration): void {
     .option('--deep', 'read the files of file sinks too, and compare them line by line')
     .option('--repair', 'ship what is missing, with --deep also what files have lost; then compare again')
     .option('--json', 'as JSON')
-    .addHelpText('after', '\nExample:\n  shieldlog audit --zone 101 --day yesterday --repair\n')
+    .addHelpText('after', example('audit --zone 101 --day yesterday --repair'))
     .action(async (options: AuditOptions, command: Command) => {
       const { config } = load(command)
       const zones = chooseZones(config, options.zone)

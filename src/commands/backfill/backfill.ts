@@ -14,6 +14,7 @@ import { exitCodes, type Io } from '../io.ts'
 import { UsageError, type Registration } from '../registration.ts'
 import { chooseSinks, chooseZones } from '../selection.ts'
 import { paintFor } from '../terminal/terminal.ts'
+import { programName } from '../program-name.ts'
 
 interface BackfillOptions extends ResendOptions {
   readonly from?: Day
@@ -36,9 +37,9 @@ With --resend everything that the API lists of these days is shipped once more, 
 before; what is polled meanwhile is not touched. It asks first.
 
 Examples:
-  shieldlog backfill --from 2026-11-18 --to yesterday --watch
-  shieldlog backfill --from yesterday --to yesterday --sink siem --resend
-  shieldlog backfill --source archive --sink siem --from 2026-10-01 --to 2026-10-31
+  ${programName()} backfill --from 2026-11-18 --to yesterday --watch
+  ${programName()} backfill --from yesterday --to yesterday --sink siem --resend
+  ${programName()} backfill --source archive --sink siem --from 2026-10-01 --to 2026-10-31
 `
 
 export function registerBackfill(registration: Registration): void {

@@ -9,6 +9,7 @@ import { jsonResult } from '../terminal/json-result.ts'
 import type { Registration } from '../registration.ts'
 import { unknown } from '../selection.ts'
 import { paintFor } from '../terminal/terminal.ts'
+import { example } from '../program-name.ts'
 
 const changes = [
   { name: 'pause', state: 'paused', description: 'let a backfill rest until it is resumed' },
@@ -20,7 +21,7 @@ export function registerBackfillChanges(backfill: Command, { io, exit, load }: R
     .command('list')
     .description('backfills of the last 90 days, the oldest first')
     .option('--json', 'as JSON, with progress by day')
-    .addHelpText('after', '\nExample:\n  shieldlog backfill list\n')
+    .addHelpText('after', example('backfill list'))
     .action(async ({ json }: { json?: boolean }, command: Command) => {
       const { config } = load(command, 'nothing')
       const backfills = await withDesk(config, io, (desk) => desk.statuses())
@@ -32,7 +33,7 @@ export function registerBackfillChanges(backfill: Command, { io, exit, load }: R
       .command(name)
       .description(description)
       .argument('<id>', 'as `backfill list` shows it')
-      .addHelpText('after', `\nExample:\n  shieldlog backfill ${name} 5f0c1d2e3a\n`)
+      .addHelpText('after', example(`backfill ${name} 5f0c1d2e3a`))
       .action(async (id: string, _: unknown, command: Command) => {
         const { config } = load(command, 'nothing')
         const code = await withDesk(config, io, async (desk, view) => {
@@ -50,7 +51,7 @@ export function registerBackfillChanges(backfill: Command, { io, exit, load }: R
     .description('go on with a backfill that was paused or stopped')
     .argument('<id>', 'as `backfill list` shows it')
     .option('--watch', 'show progress until it is done')
-    .addHelpText('after', '\nExample:\n  shieldlog backfill resume 5f0c1d2e3a --watch\n')
+    .addHelpText('after', example('backfill resume 5f0c1d2e3a --watch'))
     .action(async (id: string, _: unknown, command: Command) => {
       const { config } = load(command)
       // `backfill` itself has the option too, and parses it wherever it is.

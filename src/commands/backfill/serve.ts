@@ -8,6 +8,7 @@ import { leftOutLines } from './text.ts'
 import type { BackfillView } from './view.ts'
 import { exitCodes, type Io } from '../io.ts'
 import { paintFor } from '../terminal/terminal.ts'
+import { programName } from '../program-name.ts'
 
 export interface ServeJob {
   readonly id: string
@@ -54,7 +55,7 @@ async function serveHere({ id, desk, view, io }: ServeJob): Promise<InPlace> {
     ended.abort()
     await following
     if (io.signal.aborted)
-      view.say(`stopped; the next run goes on with it, or: shieldlog backfill resume ${id}`)
+      view.say(`stopped; the next run goes on with it, or: ${programName()} backfill resume ${id}`)
   }
 }
 
@@ -80,9 +81,9 @@ function conclude(
   }
   view.say(summary)
   if (queued.size === 0) return leftOutCode(look)
-  const remedy = `the next run tries again, or: shieldlog backfill resume ${id}`
+  const remedy = `the next run tries again, or: ${programName()} backfill resume ${id}`
   if (look.backfill.state === 'running') view.say(remedy)
-  if (look.backfill.state === 'paused') view.say(`to go on: shieldlog backfill resume ${id}`)
+  if (look.backfill.state === 'paused') view.say(`to go on: ${programName()} backfill resume ${id}`)
   return exitCodes.failed
 }
 

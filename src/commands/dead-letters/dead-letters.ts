@@ -10,16 +10,17 @@ import { jsonResult } from '../terminal/json-result.ts'
 import type { Registration } from '../registration.ts'
 import { tableLines } from '../terminal/table.ts'
 import { paintFor } from '../terminal/terminal.ts'
+import { example } from '../program-name.ts'
 
 export function registerDeadLetters(registration: Registration): void {
   const { program, io, load } = registration
   const deadLetters = program
     .command('dead-letters')
     .description('events that a sink refused')
-    .addHelpText('after', '\nExample:\n  shieldlog dead-letters list\n')
+    .addHelpText('after', example('dead-letters list'))
   withDeadLetterChoice(deadLetters.command('list'))
     .description('what sinks refused, and why; oldest first')
-    .addHelpText('after', '\nExample:\n  shieldlog dead-letters list --sink siem\n')
+    .addHelpText('after', example('dead-letters list --sink siem'))
     .action(async (options: DeadLetterChoice, command: Command) => {
       const { config } = load(command, 'nothing')
       const deadLetters = chosenOf(config, await listDeadLetters(config), options)

@@ -11,6 +11,7 @@ import { counted } from '../terminal/progress-text.ts'
 import { exitCodes } from '../io.ts'
 import { jsonResult } from '../terminal/json-result.ts'
 import { UsageError, type Registration } from '../registration.ts'
+import { programName } from '../program-name.ts'
 
 type Options = DeadLetterChoice & { readonly yes?: boolean }
 
@@ -28,7 +29,7 @@ dropped, not as missing. Only their number is kept: audit --deep --repair of a d
 lines than that brings all of them back, the dropped ones too.
 
 Example:
-  shieldlog dead-letters drop --sink siem
+  ${programName()} dead-letters drop --sink siem
 `,
     )
   workOnDeadLetters(command, registration, drop)

@@ -7,6 +7,7 @@ import { counted } from '../terminal/progress-text.ts'
 import { exitCodes } from '../io.ts'
 import { jsonResult } from '../terminal/json-result.ts'
 import type { Registration } from '../registration.ts'
+import { programName } from '../program-name.ts'
 
 const tellEveryMs = 5_000
 
@@ -23,7 +24,7 @@ when it was refused and as the configuration wants it today. It may be stopped a
 any moment, also while a run ships on the same state.
 
 Example:
-  shieldlog dead-letters replay --sink siem
+  ${programName()} dead-letters replay --sink siem
 `,
     )
   workOnDeadLetters(command, registration, replay)

@@ -63,7 +63,7 @@ async function refuseResent(sink: string, store: Store): Promise<void> {
   )
   if (open === undefined) return
   const what = `backfill ${open.id} (--resend) still ships to ${sink}`
-  const remedy = `let it end, or: shieldlog backfill cancel ${open.id}`
+  const remedy = `let it end, or end it with: backfill cancel ${open.id}`
   throw new Failure('refuse', 'store_refuses', `${what}: ${remedy}`)
 }
 

@@ -1,0 +1,24 @@
+import { Argument } from 'commander'
+import { example } from '../program-name.ts'
+import type { Registration } from '../registration.ts'
+import { bashScript } from './bash.ts'
+import { fishScript } from './fish.ts'
+import { completedCommand } from './words.ts'
+import { zshScript } from './zsh.ts'
+
+const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript }
+type Shell = keyof typeof scripts
+
+const help = `
+To load it: bash and zsh with source <(shieldlog completion bash), fish with
+shieldlog completion fish | source, in the file that the shell reads at its start.
+`
+
+export function registerCompletion({ program, io }: Registration): void {
+  program
+    .command('completion')
+    .description('print a completion script for a shell')
+    .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(scripts)))
+    .addHelpText('after', `${help}${example('completion bash')}`)
+    .action((shell: Shell) => void io.stdout.write(scripts[shell](completedCommand(program))))
+}

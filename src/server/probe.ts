@@ -1,0 +1,34 @@
+import { Agent, get } from 'node:http'
+import { Failure, messageOf } from '../domain/failure.ts'
+
+const patienceMs = 4_000
+/** Addresses that mean all of this host, and the one that reaches it. */
+const everywhere = ['0.0.0.0', '::']
+
+/** The URL of the liveness probe of a server that listens there. */
+export function healthUrl({ host, port }: { readonly host: string; readonly port: number }): string {
+  const reached = everywhere.includes(host) ? '127.0.0.1' : host
+  return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}/healthz`
+}
+
+/** Asks a liveness probe, never through a proxy. Throws Failure unless it answers 200 in time. */
+export async function probeHealth(url: string, signal: AbortSignal): Promise<void> {
+  const status = await statusOf(url, AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]))
+  if (status !== 200) throw new Failure('retry', 'server_error', `${url} answered ${status}`)
+}
+
+function statusOf(url: string, signal: AbortSignal): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const request = get(url, { agent: new Agent(), signal }, (response) => {
+      response.resume()
+      resolve(response.statusCode ?? 0)
+    })
+    request.on('error', (error) => {
+      reject(new Failure('retry', 'network', `${url}: ${signal.aborted ? 'no answer in time' : whyOf(error)}`))
+    })
+  })
+}
+
+function whyOf(error: Error): string {
+  return 'code' in error && error.code === 'ECONNREFUSED' ? 'connection refused' : messageOf(error)
+}

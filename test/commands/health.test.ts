@@ -1,0 +1,56 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { startCli, type ProcessOptions } from '../setup/processes.ts'
+import { temporaryFolder } from '../setup/temp.ts'
+
+async function healthOf(
+  settings: string,
+  env: ProcessOptions['env'] = {},
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const cwd = temporaryFolder()
+  writeFileSync(join(cwd, 'shieldlog.yaml'), settings)
+  const child = startCli(['health'], { cwd, env: { SHIELDLOG_API_ACCESS_KEY: undefined, ...env } })
+  const { code } = await child.exited
+  return { code, stdout: child.stdout(), stderr: child.stderr() }
+}
+
+async function serve(status: number): Promise<number> {
+  const server = createServer((_, response) => response.writeHead(status).end()).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  return (server.address() as AddressInfo).port
+}
+
+test('the port comes from the file, and no key is needed', async () => {
+  const port = await serve(200)
+  const settings = `api: { accessKey: "\${NOT_SET}" }\nserver: { port: ${port}, tokenFile: gone }\n`
+  expect(await healthOf(settings)).toEqual({
+    code: 0,
+    stdout: `http://127.0.0.1:${port}/healthz answers 200\n`,
+    stderr: '',
+  })
+})
+
+test('the environment wins over the file, and no proxy is used', async () => {
+  const port = await serve(200)
+  const env = { SHIELDLOG_SERVER_PORT: String(port), HTTP_PROXY: 'http://127.0.0.1:1', NO_PROXY: '' }
+  expect(await healthOf('server: { port: 1 }', env)).toMatchObject({ code: 0 })
+})
+
+test.each([
+  ['503', async () => `server: { port: ${await serve(503)} }`, /\/healthz answered 503\n$/],
+  ['a refused connection', async () => 'server: { port: 1 }', /127\.0\.0\.1:1\/healthz: connection refused\n$/],
+  ['port 0', async () => 'server: { port: 0 }', /^server\.port is 0/],
+  ['a wrong port', async () => 'server: { port: 99999 }', /^server\.port in shieldlog\.yaml/],
+  ['a name that is not set', async () => 'server: { host: "${NOT_SET}" }', /^server\.host names \$\{NOT_SET\}/],
+  ['invalid YAML', async () => 'server: [', /shieldlog\.yaml/],
+])('%s is one line and exit code 1', async (_, settings, line) => {
+  const { code, stdout, stderr } = await healthOf(await settings())
+  expect([code, stdout]).toEqual([1, ''])
+  expect(stderr).toMatch(line)
+  expect(stderr.trim().split('\n')).toHaveLength(1)
+})

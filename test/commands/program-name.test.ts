@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { programName } from '../../src/commands/program-name.ts'
+import { runCommand } from '../setup/run-command.ts'
+import { startCli, startNode } from '../setup/processes.ts'
+import { projectFolder } from '../setup/project-folder.ts'
+import { temporaryFolder } from '../setup/temp.ts'
+
+test.each([
+  ['/usr/local/bin/shieldlog', '', '/home/a', 'shieldlog'],
+  ['/usr/lib/node_modules/shieldlog/dist/cli.js', '', '/home/a', 'shieldlog'],
+  ['/home/a/shieldlog/src/cli.ts', 'shieldlog', '/home/a/shieldlog', 'npm run -s shieldlog --'],
+  ['/home/a/shieldlog/src/cli.ts', 'demo', '/home/a/shieldlog', 'npm run -s shieldlog --'],
+  ['/home/a/shieldlog/src/cli.ts', 'test', '/home/a/shieldlog', 'node src/cli.ts'],
+  ['/home/a/shieldlog/src/cli.ts', '', '/home/a/shieldlog', 'node src/cli.ts'],
+  ['/home/a/shieldlog/src/cli.ts', '', '/srv', 'node /home/a/shieldlog/src/cli.ts'],
+])('%s, started by the npm script "%s" in %s, is called %s', (script, npmScript, folder, name) => {
+  expect(programName(script, npmScript, folder)).toBe(name)
+})
+
+test('help and hints name the program as it was called', async () => {
+  const env = { npm_lifecycle_event: 'shieldlog', SHIELDLOG_API_ACCESS_KEY: undefined }
+  const cwd = temporaryFolder()
+  const called = async (...args: string[]) => {
+    const child = startCli(args, { env, cwd })
+    await child.exited
+    return child.stdout() + child.stderr()
+  }
+  expect(await called('check')).toContain('to try it without an account: npm run -s shieldlog -- demo\n')
+  const help = await called('help', 'backfill')
+  expect(help).toContain('Usage: npm run -s shieldlog -- backfill')
+  expect(help).toContain('\n  npm run -s shieldlog -- backfill --from 2026-11-18')
+  expect(help).not.toMatch(/^\s*shieldlog /m)
+})
+
+test('package, image and help say whose API it is', async () => {
+  const sentence = 'ships Bunny Shield (bunny.net) WAF event logs to your SIEM; not affiliated with bunny.net'
+  const manifest: unknown = JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8'))
+  expect(manifest).toMatchObject({ description: sentence })
+  expect(readFileSync(join(projectFolder, 'Dockerfile'), 'utf8')).toContain(`"${sentence}"`)
+  const { stdout } = await runCommand(process.execPath, [join(projectFolder, 'src/cli.ts'), '--help'])
+  expect(stdout.replaceAll(/\s+/g, ' ').startsWith(sentence)).toBe(true)
+})
+
+test('an older Node is told what is needed, in the first line', async () => {
+  const older = `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '20.19.0' })`
+  const child = startNode(['--import', older, join(projectFolder, 'src/cli.ts'), 'run'])
+  expect(await child.exited).toMatchObject({ code: 1 })
+  expect(child.stderr()).toMatch(/^shieldlog needs Node 24 or later; this is Node 20\.19\.0\. \S/)
+  expect(child.stderr().trim()).not.toContain('\n')
+})
