@@ -10,10 +10,12 @@ const tlsCodes =
   /^(?:ERR_TLS_|ERR_SSL_|ERR_OSSL_|CERT_|CRL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERROR_IN_C|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|EPROTO$|UND_ERR_PRX_TLS$)/
 const networkCodes =
   /^(?:E(?!RR_)[A-Z\d_]+|UND_ERR_[A-Z_]+|HPE_[A-Z_]+|ERR_SOCKET_[A-Z_]+|ERR_STREAM_PREMATURE_CLOSE|ERR_HTTP[A-Z\d_]*)$/
+/** No connection was made. */
+const unconnectedCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
 const closedCodes = new Set(['UND_ERR_DESTROYED', 'UND_ERR_CLOSED'])
 
 const words: Record<string, string> = {
-  ECONNREFUSED: 'nothing listens there',
+  ECONNREFUSED: 'connection refused',
   ECONNRESET: 'the connection was reset',
   EPIPE: 'the connection was reset',
   ENOTFOUND: 'the host name is not known',
@@ -27,20 +29,28 @@ const words: Record<string, string> = {
 /**
  * Converts what a request threw to a Failure: `cancelled`, or kind retry with `timeout`, `tls` or `network`. The
  * message consists of `what` (which must hold no secret), our text and the error code; never the error's own text,
- * which may hold a URL. An error that is not of the network is a bug and is rethrown.
+ * which may hold a URL. It names `origin` where that is given and `what` does not. An error that is not of the network
+ * is a bug and is rethrown.
  */
-export function networkFailure(error: unknown, what: string, signal?: AbortSignal): Failure {
+export function networkFailure(
+  error: unknown,
+  what: string,
+  signal?: AbortSignal,
+  origin?: string,
+): Failure {
   if (error instanceof Failure) return error
   const aborted = signal?.aborted === true
   const code = codeOf(error)
+  const from = origin === undefined ? '' : ` from ${origin}`
+  const to = isProxyError(error) ? ' to the proxy' : origin === undefined ? '' : ` to ${origin}`
   if (isTimeout(aborted ? signal.reason : error))
-    return failure('timeout', what, 'no answer in time', code, error)
+    return failure('timeout', what, `no answer in time${from}`, code, error)
   if (aborted || isAbort(error, code)) return cancelled(error)
   const proxyStatus = proxyStatusOf(error, code)
   if (proxyStatus !== undefined)
     return failure('network', what, `the proxy answered ${proxyStatus}`, '', error)
   if (tlsCodes.test(code))
-    return failure('tls', what, 'no trusted connection could be made', tlsReasonOf(error, code), error)
+    return failure('tls', what, `no trusted connection${to} could be made`, tlsReasonOf(error, code), error)
   if (code === 'UND_ERR_ABORTED') return cancelled(error)
   if (code === 'UND_ERR_INVALID_ARG')
     return new Failure(
@@ -49,8 +59,14 @@ export function networkFailure(error: unknown, what: string, signal?: AbortSigna
       `${what}: the request cannot be sent, a header or the address is invalid`,
     )
   if (networkCodes.test(code))
-    return failure('network', what, words[code] ?? 'the connection failed', code, error)
+    return failure('network', what, whyOf(code, to), code, error)
   throw error
+}
+
+function whyOf(code: string, to: string): string {
+  const why = words[code]
+  if (unconnectedCodes.has(code)) return `cannot connect${to}: ${why}`
+  return to === '' ? (why ?? 'the connection failed') : `the connection${to} failed${why === undefined ? '' : `: ${why}`}`
 }
 
 function failure(
@@ -81,6 +97,10 @@ function codeOf(error: unknown, depth = 0): string {
   const own = typeof code === 'string' ? code : ''
   const inner = codeOf(error.cause, depth + 1)
   return own === '' || own === 'UND_ERR_PRX_CONN' ? inner || own : own
+}
+
+function isProxyError(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'UND_ERR_PRX_CONN'
 }
 
 /** undici has no code of its own for a refused tunnel: it reports an abort or an invalid argument. */

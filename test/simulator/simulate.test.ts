@@ -1,4 +1,8 @@
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { Agent } from 'undici'
+import { loadConfig } from '../../src/config/load/load.ts'
+import { temporaryFolder } from '../setup/temp.ts'
 import { expect, onTestFinished, test } from 'vitest'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 import { pathOf, startAsking, today, type Reply } from './asking.ts'
@@ -38,6 +42,42 @@ async function run(options: Partial<SimulateOptions>) {
   })
   return { lines, stop, done }
 }
+
+test('writes a configuration for itself, with a state and a sink of its own', async () => {
+  const folder = temporaryFolder()
+  const file = join(folder, 'sim.yaml')
+  const options = { zones: [5, 6], accessKey: 'it"s ${x}', firstPage: 'start', days: 5, writeConfig: file }
+  const { lines } = await run(options)
+  await expect.poll(() => lines.at(-1)).toBe('ends with Ctrl-C')
+  expect(lines.join('\n')).not.toContain('export')
+  expect(lines.at(-2)).toBe(`  shieldlog run -c ${file}`)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  const { config, warnings } = loadConfig({ argv: { config: file }, env: {} })
+  expect(warnings).toEqual([])
+  const url = /http:\/\/127\.0\.0\.1:\d+/.exec(lines[0] ?? '')?.[0]
+  expect(config.api).toMatchObject({ baseUrl: url, firstPage: 'start' })
+  expect(config.accounts[0]?.accessKey.reveal()).toBe('it"s ${x}')
+  expect(config.accounts[0]?.zones.map(({ id }) => id)).toEqual([5, 6])
+  expect(config.poll.readableDays).toBe(5)
+  expect(config.state).toMatchObject({ path: join(folder, 'sim-data/shieldlog.db') })
+  expect(config.sinks).toMatchObject([{ type: 'file', path: join(folder, 'sim-data/events') }])
+})
+
+test('never writes its configuration over a file, and says where it cannot', async () => {
+  const file = join(temporaryFolder(), 'sim.yaml')
+  const first = await run({ writeConfig: file })
+  await expect.poll(() => first.lines.length).toBeGreaterThan(0)
+  const text = readFileSync(file, 'utf8')
+  const second = await run({ writeConfig: file })
+  expect(await second.done).toBe(1)
+  expect(second.lines).toEqual([
+    `${file} exists and is not overwritten. Remove it, or name another file with --write-config.`,
+  ])
+  expect(readFileSync(file, 'utf8')).toBe(text)
+  const nowhere = await run({ writeConfig: join(file, 'sim.yaml') })
+  expect(await nowhere.done).toBe(1)
+  expect(nowhere.lines.join()).toContain('cannot be written')
+})
 
 test('serves until it is stopped, and says how to ship from it', async () => {
   const { lines, stop, done } = await run({

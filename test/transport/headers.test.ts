@@ -98,6 +98,20 @@ describe('faults of the network', () => {
     expect(failure.message).not.toContain('hunter2')
   })
 
+  it.each([
+    [coded('ECONNREFUSED'), 'cannot connect to https://api.example: connection refused (ECONNREFUSED)'],
+    [coded('ENOTFOUND'), 'cannot connect to https://api.example: the host name is not known (ENOTFOUND)'],
+    [coded('ECONNRESET'), 'the connection to https://api.example failed: the connection was reset (ECONNRESET)'],
+    [coded('CERT_HAS_EXPIRED'), 'no trusted connection to https://api.example could be made (CERT_HAS_EXPIRED)'],
+    [coded('ETIMEDOUT'), 'no answer in time from https://api.example (ETIMEDOUT)'],
+    [
+      coded('UND_ERR_PRX_CONN', coded('ECONNREFUSED')),
+      'cannot connect to the proxy: connection refused (ECONNREFUSED)',
+    ],
+  ])('%s names the address', (error, text) => {
+    expect(networkFailure(error, 'GET', undefined, 'https://api.example').message).toBe(`GET: ${text}`)
+  })
+
   it('a stop wins over whatever the request threw', () => {
     const stopped = AbortSignal.abort(new Error('stop'))
     expect(networkFailure(coded('UND_ERR_SOCKET'), 'GET', stopped).code).toBe('cancelled')

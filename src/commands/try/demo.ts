@@ -12,13 +12,14 @@ import { compareWithApi, comparisonLine, firstLineBelow, sampleLines } from './d
 import type { Io } from '../io.ts'
 import type { Registration } from '../registration.ts'
 import { run } from '../run.ts'
+import { example } from '../program-name.ts'
 
 export function registerDemo({ program, io, exit }: Registration): void {
   program
     .command('demo')
     .description('the whole thing against the simulator: no key, file or server needed')
     .option('--seconds <number>', 'end by itself after so long; else at Ctrl-C', atLeastOne)
-    .addHelpText('after', '\nExample:\n  shieldlog demo --seconds 15\n')
+    .addHelpText('after', example('demo --seconds 15'))
     .action(async ({ seconds }: { seconds?: number }) => exit(await demo(seconds, io)))
 }
 

@@ -7,6 +7,8 @@ import { startSimulator, type Simulator, type SimulatorOptions } from '../../sim
 import type { Clock } from '../../ports/clock.ts'
 import { idList, nameList, wholeNumber } from '../arguments.ts'
 import type { Registration } from '../registration.ts'
+import { example, programName } from '../program-name.ts'
+import { isDefaultFirstPage, usualReadableDays, writeSimulatedConfig } from './simulated-config.ts'
 
 export interface SimulateOptions {
   /** Address to listen on. */
@@ -29,6 +31,8 @@ export interface SimulateOptions {
   readonly latencyMs: number
   /** Names of scenarios. */
   readonly faults: readonly string[]
+  /** Where to write a configuration for it. */
+  readonly writeConfig?: string
 }
 
 export function registerSimulate({ program, io, exit }: Registration): void {
@@ -57,14 +61,14 @@ export function registerSimulate({ program, io, exit }: Registration): void {
     .option('--seed <number>', 'seed of the entries', wholeNumber, 1)
     .option('--latency-ms <number>', 'time that each answer takes', wholeNumber, 0)
     .option('--faults <names>', 'faults, as a comma list; a wrong name lists all', nameList, [])
-    .addHelpText('after', '\nExample:\n  shieldlog simulate --port 8090 --zones 101 --order newest-first\n')
+    .option('--write-config <file>', 'write a configuration for it; never over a file that exists')
+    .addHelpText('after', example('simulate --port 8090 --zones 101 --order newest-first'))
     .action(async (options: SimulateOptions) => {
       const output = { write: (line: string) => void io.stdout.write(`${line}\n`) }
       exit(await simulate(options, output, systemClock, io.signal))
     })
 }
 
-const usualReadableDays = 3
 
 /** Serves until the signal aborts. Resolves with the exit code: 0, 1 when it cannot listen, 2 for a wrong option. */
 export async function simulate(
@@ -84,6 +88,14 @@ export async function simulate(
   } catch (error) {
     output.write(messageOf(error))
     return error instanceof RangeError ? 2 : 1
+  }
+  if (options.writeConfig !== undefined) {
+    const problem = writeSimulatedConfig(options.writeConfig, { ...options, url: simulator.url })
+    if (problem !== undefined) {
+      output.write(problem)
+      await simulator.close()
+      return 1
+    }
   }
   for (const name of options.faults) {
     for (const rule of scenarios[name] ?? []) simulator.fail(rule)
@@ -120,27 +132,31 @@ function simulatorOptions(options: SimulateOptions, clock: Clock): SimulatorOpti
 }
 
 function greeting(url: string, options: SimulateOptions): readonly string[] {
-  const { zones, days, entries, rate, pageSize, order, accessKey, firstPage, faults } = options
+  const { zones, days, entries, rate, pageSize, order, faults, writeConfig } = options
+  return [
+    `simulator listens at ${url}`,
+    `zones ${zones.join(', ')}: ${entries} entries on each of ${days} days, ${rate} more a second each`,
+    `pages of ${pageSize} entries, ${order}${faults.length > 0 ? `; faults: ${faults.join(', ')}` : ''}`,
+    'to ship its events, in another shell:',
+    ...(writeConfig === undefined ? exportsOf(url, options) : []),
+    `  ${programName()} run${writeConfig === undefined ? '' : ` -c ${quoted(writeConfig)}`}`,
+    'ends with Ctrl-C',
+  ]
+}
+
+function exportsOf(url: string, { zones, accessKey, firstPage, days }: SimulateOptions): string[] {
   const settings: readonly (readonly [name: string, value: string, isDefault: boolean])[] = [
     ['SHIELDLOG_API_BASE_URL', url, false],
     ['SHIELDLOG_API_ACCESS_KEY', accessKey, false],
     ['SHIELDLOG_ZONES', zones.join(','), false],
     // Simulated events must not mix with those of a real account.
     ['SHIELDLOG_STATE', 'sqlite:./var/simulated.db', false],
-    ['SHIELDLOG_API_FIRST_PAGE', firstPage, firstPage === 'omit' || firstPage === 'any'],
+    ['SHIELDLOG_API_FIRST_PAGE', firstPage, isDefaultFirstPage(firstPage)],
     ['SHIELDLOG_POLL_READABLE_DAYS', String(days), days <= usualReadableDays],
   ]
-  return [
-    `simulator listens at ${url}`,
-    `zones ${zones.join(', ')}: ${entries} entries on each of ${days} days, ${rate} more a second each`,
-    `pages of ${pageSize} entries, ${order}${faults.length > 0 ? `; faults: ${faults.join(', ')}` : ''}`,
-    'to ship its events, in another shell:',
-    ...settings
-      .filter(([, , isDefault]) => !isDefault)
-      .map(([name, value]) => `  export ${name}=${quoted(value)}`),
-    '  shieldlog run',
-    'ends with Ctrl-C',
-  ]
+  return settings
+    .filter(([, , isDefault]) => !isDefault)
+    .map(([name, value]) => `  export ${name}=${quoted(value)}`)
 }
 
 function quoted(value: string): string {

@@ -80,7 +80,7 @@ export async function exchange(
         retryAfterMs: retryAfterMsOf(asked, clock.now(), longestRetryAfterMs),
       }
     } catch (error) {
-      throw networkFailure(error, what, whole)
+      throw networkFailure(error, what, whole, origin)
     }
   })
 }
