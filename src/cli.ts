@@ -5,9 +5,7 @@ if (major < 24) {
   const remedy = import.meta.url.endsWith('.ts')
     ? 'npm run -s shieldlog -- COMMAND uses the one that npm ci installs.'
     : 'Install it from https://nodejs.org, then run this again.'
-  process.stderr.write(
-    `shieldlog needs Node 24 or later; this is Node ${process.versions.node}. ${remedy}\n`,
-  )
+  process.stderr.write(`shieldlog needs Node 24 or later; this is Node ${process.versions.node}. ${remedy}\n`)
   process.exitCode = 1
 } else {
   if (major === 24) {

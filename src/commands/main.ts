@@ -68,7 +68,8 @@ function explain(error: unknown, io: Io): number {
   if (io.signal.aborted) return exitCodes.done
   if (error instanceof ConfigErrors) {
     io.stderr.write(`${error.message}\n`)
-    if (error.errors.some(isMissingKey)) io.stderr.write(`to try it without an account: ${programName()} demo\n`)
+    if (error.errors.some(isMissingKey))
+      io.stderr.write(`to try it without an account: ${programName()} demo\n`)
     return exitCodes.configuration
   }
   if (error instanceof UsageError) {

@@ -26,7 +26,10 @@ export function registerRun({ program, io, exit, load }: Registration): void {
         .choices(['all', 'scheduler', 'worker'])
         .default('all'),
     )
-    .addHelpText('after', `\nExample:\n  SHIELDLOG_API_ACCESS_KEY=… SHIELDLOG_ZONES=101 ${programName()} run\n`)
+    .addHelpText(
+      'after',
+      `\nExample:\n  SHIELDLOG_API_ACCESS_KEY=… SHIELDLOG_ZONES=101 ${programName()} run\n`,
+    )
     .action(async ({ once = false, role }: { once?: boolean; role: Role }, command: Command) => {
       const progress = once ? 'always' : 'terminal'
       exit(await run(() => load(command), { once, role, progress }, io))

@@ -24,7 +24,9 @@ function statusOf(url: string, signal: AbortSignal): Promise<number> {
       resolve(response.statusCode ?? 0)
     })
     request.on('error', (error) => {
-      reject(new Failure('retry', 'network', `${url}: ${signal.aborted ? 'no answer in time' : whyOf(error)}`))
+      reject(
+        new Failure('retry', 'network', `${url}: ${signal.aborted ? 'no answer in time' : whyOf(error)}`),
+      )
     })
   })
 }

@@ -32,12 +32,7 @@ const words: Record<string, string> = {
  * which may hold a URL. It names `origin` where that is given and `what` does not. An error that is not of the network
  * is a bug and is rethrown.
  */
-export function networkFailure(
-  error: unknown,
-  what: string,
-  signal?: AbortSignal,
-  origin?: string,
-): Failure {
+export function networkFailure(error: unknown, what: string, signal?: AbortSignal, origin?: string): Failure {
   if (error instanceof Failure) return error
   const aborted = signal?.aborted === true
   const code = codeOf(error)
@@ -58,15 +53,16 @@ export function networkFailure(
       'rejected',
       `${what}: the request cannot be sent, a header or the address is invalid`,
     )
-  if (networkCodes.test(code))
-    return failure('network', what, whyOf(code, to), code, error)
+  if (networkCodes.test(code)) return failure('network', what, whyOf(code, to), code, error)
   throw error
 }
 
 function whyOf(code: string, to: string): string {
   const why = words[code]
   if (unconnectedCodes.has(code)) return `cannot connect${to}: ${why}`
-  return to === '' ? (why ?? 'the connection failed') : `the connection${to} failed${why === undefined ? '' : `: ${why}`}`
+  return to === ''
+    ? (why ?? 'the connection failed')
+    : `the connection${to} failed${why === undefined ? '' : `: ${why}`}`
 }
 
 function failure(

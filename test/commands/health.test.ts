@@ -5,6 +5,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { startCli, type ProcessOptions } from '../setup/processes.ts'
+import { executeWith } from './workshop.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 
 async function healthOf(
@@ -43,13 +44,23 @@ test('the environment wins over the file, and no proxy is used', async () => {
 
 test.each([
   ['503', async () => `server: { port: ${await serve(503)} }`, /\/healthz answered 503\n$/],
-  ['a refused connection', async () => 'server: { port: 1 }', /127\.0\.0\.1:1\/healthz: connection refused\n$/],
+  [
+    'a refused connection',
+    async () => 'server: { port: 1 }',
+    /127\.0\.0\.1:1\/healthz: connection refused\n$/,
+  ],
   ['port 0', async () => 'server: { port: 0 }', /^server\.port is 0/],
-  ['a wrong port', async () => 'server: { port: 99999 }', /^server\.port in shieldlog\.yaml/],
-  ['a name that is not set', async () => 'server: { host: "${NOT_SET}" }', /^server\.host names \$\{NOT_SET\}/],
+  ['a wrong port', async () => 'server: { port: 99999 }', /^server\.port in \S+shieldlog\.yaml/],
+  [
+    'a name that is not set',
+    async () => 'server: { host: "${NOT_SET}" }',
+    /^server\.host names \$\{NOT_SET\}/,
+  ],
   ['invalid YAML', async () => 'server: [', /shieldlog\.yaml/],
 ])('%s is one line and exit code 1', async (_, settings, line) => {
-  const { code, stdout, stderr } = await healthOf(await settings())
+  const file = join(temporaryFolder(), 'shieldlog.yaml')
+  writeFileSync(file, await settings())
+  const { code, stdout, stderr } = await executeWith(file, ['health'])
   expect([code, stdout]).toEqual([1, ''])
   expect(stderr).toMatch(line)
   expect(stderr.trim().split('\n')).toHaveLength(1)

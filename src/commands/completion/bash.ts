@@ -23,9 +23,7 @@ complete -o default -F _shieldlog shieldlog
 }
 
 function pathCase({ path, commands }: CompletedCommand): string {
-  return commands
-    .map((child) => `      '${path} ${nameOf(child)}') path='${child.path}' ;;\n`)
-    .join('')
+  return commands.map((child) => `      '${path} ${nameOf(child)}') path='${child.path}' ;;\n`).join('')
 }
 
 /** What follows an option that takes a value; \`-o default\` completes file names where there are no words. */

@@ -18,8 +18,7 @@ ${everyCommand(program).map(completions).join('')}`
 function placeCase({ path, commands }: CompletedCommand): string {
   return commands
     .map(
-      (child) =>
-        `            case '${path} ${nameOf(child)}'\n                set place '${child.path}'\n`,
+      (child) => `            case '${path} ${nameOf(child)}'\n                set place '${child.path}'\n`,
     )
     .join('')
 }

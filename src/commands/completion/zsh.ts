@@ -23,9 +23,7 @@ compdef _shieldlog shieldlog
 }
 
 function placeCase({ path, commands }: CompletedCommand): string {
-  return commands
-    .map((child) => `      '${path} ${nameOf(child)}') place='${child.path}' ;;\n`)
-    .join('')
+  return commands.map((child) => `      '${path} ${nameOf(child)}') place='${child.path}' ;;\n`).join('')
 }
 
 function valueCases({ path, options }: CompletedCommand): string {
@@ -49,7 +47,9 @@ function namesCase({ path, commands, options, choices }: CompletedCommand): stri
     ...choices.map((choice) => [choice, ''] as const),
     ...options.flatMap(({ flags, description }) => flags.map((flag) => [flag, description] as const)),
   ]
-  const names = described.map(([name, description]) => quoted(`${name}:${description.replaceAll(':', '\\:')}`))
+  const names = described.map(([name, description]) =>
+    quoted(`${name}:${description.replaceAll(':', '\\:')}`),
+  )
   return `    '${path}') names=(${names.join(' ')}) ;;\n`
 }
 

@@ -69,7 +69,6 @@ export function registerSimulate({ program, io, exit }: Registration): void {
     })
 }
 
-
 /** Serves until the signal aborts. Resolves with the exit code: 0, 1 when it cannot listen, 2 for a wrong option. */
 export async function simulate(
   options: SimulateOptions,

@@ -36,7 +36,7 @@ export function writeSimulatedConfig(file: string, simulated: Simulated): string
 /** YAML; texts are written as JSON, which YAML includes. State and events stand beside the file, in a folder of its name. */
 function simulatedConfig(file: string, { url, accessKey, zones, firstPage, days }: Simulated): string {
   const folder = join(dirname(file), `${basename(file, extname(file))}-data`)
-  const text = (value: string) => JSON.stringify(value.replaceAll('${', '$${'))
+  const text = (value: string) => JSON.stringify(value.replaceAll('${', () => '$${'))
   return [
     '# For a simulator that "shieldlog simulate" serves. It has another address and key after its next start.',
     'api:',
