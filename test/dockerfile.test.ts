@@ -127,7 +127,7 @@ describe('the image, built step by step', () => {
   })
 })
 
-describe('the image for traces that the README derives', () => {
+describe('the image for traces that the docs derive', () => {
   const stage = tracingImage()
   const said = (name: string) => stage.instructions.filter((each) => each.name === name)
 

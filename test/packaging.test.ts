@@ -76,9 +76,11 @@ describe('the published package', () => {
   })
 
   test('holds the compiled program and nothing of the sources and tests', () => {
-    expect(packed).toEqual(expect.arrayContaining(['package.json', 'LICENSE', 'README.md', 'dist/cli.js']))
+    expect(packed).toEqual(
+      expect.arrayContaining(['package.json', 'LICENSE', 'README.md', 'docs/README.md', 'dist/cli.js']),
+    )
     const foreign = packed.filter(
-      (path) => !/^(?:dist|config\/(?:examples|prometheus|systemd))\/|^[^/]+$/.test(path),
+      (path) => !/^(?:dist|docs|config\/(?:examples|prometheus|systemd))\/|^[^/]+$/.test(path),
     )
     expect(foreign).toEqual([])
     expect(packed.filter((path) => /(?<!\.d)\.ts$|\.test\.|^dist\/test\//.test(path))).toEqual([])
@@ -118,6 +120,7 @@ function copyOfCheckout(): string {
     'LICENSE',
     'src',
     'config',
+    'docs',
   ]
   for (const path of paths) {
     const from = join(projectFolder, path)

@@ -6,7 +6,7 @@ interface Answer {
 }
 
 const credentials = 'set the right user name and password under state'
-const commands = 'give its user the commands and keys that the README lists'
+const commands = 'give its user the commands and keys that docs/scaling-redis.md lists'
 const cluster = 'name its nodes under state.redis.cluster'
 const certificate = 'check state.redis.tls.caFile, and that the certificate bears the name of the server'
 

@@ -24,7 +24,7 @@ export interface TreeRule {
 // prettier-ignore
 const topLevelNames = [
   'package.json', 'package-lock.json', 'tsconfig.json', 'docker-compose.yml', 'Dockerfile', 'README.md', 'LICENSE',
-  'src', 'config', 'test',
+  'src', 'config', 'test', 'docs',
 ]
 
 const packageOf = (specifier: string): string =>
@@ -47,7 +47,7 @@ export const treeRules: readonly TreeRule[] = [
         .filter((name) => !name.startsWith('.') && !topLevelNames.includes(name))
         .map((name) => ({ what: `holds ${name}` })),
     refuses: [
-      (sound) => ({ ...sound, topLevel: [...sound.topLevel, 'docs'] }),
+      (sound) => ({ ...sound, topLevel: [...sound.topLevel, 'scripts'] }),
       (sound) => ({ ...sound, topLevel: [...sound.topLevel, 'vitest.config.ts'] }),
     ],
   },

@@ -14,7 +14,7 @@ const exitCodeMeanings = {
   configuration: 'the configuration has errors; all of them are named',
 } as const satisfies Record<keyof typeof exitCodes, string>
 
-/** Markdown that the code itself gives, by the name of its block in the README. */
+/** Markdown that the code itself gives, by the name of its block in a page. */
 export function generatedBlocks(): Readonly<Record<string, string>> {
   return {
     alerts: alertsReference(),

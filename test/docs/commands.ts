@@ -3,8 +3,8 @@ import { createProgram } from '../../src/commands/program.ts'
 
 const nowhere = { write: () => undefined }
 
-/** The help of every command, as it is printed on a terminal of 100 columns. */
-export function commandsReference(): string {
+/** The program, without what it would do. */
+export function plainProgram(): Command {
   const io = {
     stdout: nowhere,
     stderr: nowhere,
@@ -14,16 +14,25 @@ export function commandsReference(): string {
     },
     onHangup: () => () => undefined,
   }
-  const program = createProgram(io, () => undefined)
-  return leaves(program)
-    .map((command) => `\`\`\`text\n${helpOf(command).trim()}\n\`\`\``)
+  return createProgram(io, () => undefined)
+}
+
+/** The help of every command, as it is printed on a terminal of 100 columns. */
+export function commandsReference(): string {
+  return told(plainProgram())
+    .map((command) => `## ${fullName(command)}\n\n\`\`\`text\n${helpOf(command).trim()}\n\`\`\``)
     .join('\n\n')
 }
 
-/** Commands that do something themselves, groups left out. */
-function leaves(command: Command): Command[] {
-  if (command.commands.length === 0) return [command]
-  return command.commands.flatMap((child) => leaves(child))
+/** Commands that do something themselves: groups are left out, unless they have options of their own. */
+function told(command: Command): Command[] {
+  const children = command.commands.flatMap((child) => told(child))
+  const isGroup = children.length > 0 && (command.parent === null || command.options.length <= 1)
+  return isGroup ? children : [command, ...children]
+}
+
+function fullName(command: Command): string {
+  return command.parent === null ? command.name() : `${fullName(command.parent)} ${command.name()}`
 }
 
 function helpOf(command: Command): string {

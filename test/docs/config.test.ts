@@ -50,9 +50,11 @@ test('defaults of the reference are those that are in force', () => {
   }
 })
 
-test('the Markdown has a row a setting and no broken cell', () => {
-  const rows = configMarkdown().split('\n')
-  expect(rows).toHaveLength(configEntries().length + 2)
+test('the Markdown has a heading a part, a row a setting and no broken cell', () => {
+  const lines = configMarkdown().split('\n')
+  const rows = lines.filter((line) => line.startsWith('| `'))
+  expect(rows).toHaveLength(configEntries().length)
+  expect(lines.filter((line) => line.startsWith('## ')).length).toBeGreaterThan(10)
   for (const row of rows) expect(row.replaceAll('\\|', '').match(/\|/g), row).toHaveLength(6)
 })
 

@@ -72,9 +72,20 @@ function hasScalar(shape: Shape): boolean {
   return forms(shape).some(isScalar)
 }
 
-/** The reference of all settings as a Markdown table. */
+/** The reference of all settings: a heading and a Markdown table for each part of the file. */
 export function configMarkdown(): string {
-  const rows = configEntries().map(({ path, environment, takes, default: value, description }) => [
+  const parts = Map.groupBy(configEntries(), ({ path }) => partOf(path))
+  return [...parts].map(([part, entries]) => `## ${part}\n\n${tableOf(entries)}`).join('\n\n')
+}
+
+/** `poll` of `poll.everySeconds`, `sinks[type=file]` of `sinks[type=file].path`. */
+function partOf(path: string): string {
+  const [first = ''] = path.split('.')
+  return first.startsWith('sinks') ? first : first.replace(/\[.*/, '')
+}
+
+function tableOf(entries: readonly Entry[]): string {
+  const rows = entries.map(({ path, environment, takes, default: value, description }) => [
     code(path),
     environment === undefined ? '' : code(environment),
     takes,

@@ -1,7 +1,7 @@
 /** A fenced block of a Markdown text. */
 export interface Fence {
   readonly language: string
-  /** What stands behind the language: `run` (to be run as it is), `shieldlog` (a configuration). */
+  /** After the language: `run` (runs as it is), `tour` (runs in a prepared folder), `shieldlog` (a configuration). */
   readonly marks: readonly string[]
   readonly text: string
   /** Of its first line, counted from 1. */

@@ -1,10 +1,10 @@
-import { existsSync, globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { projectFolder } from '../setup/project-folder.ts'
+import { readPage } from './pages.ts'
 
-const readme = readFileSync(join(projectFolder, 'README.md'), 'utf8')
-const [, section = ''] = /^### Under trouble$(.*?)^#/ms.exec(readme) ?? []
+const [, section = ''] = /^## In case of failure$(.*?)^##/ms.exec(readPage('docs/guarantees.md')) ?? []
 const rows = section.split('\n').filter((line) => line.startsWith('| '))
 const promises = rows.slice(2).map((row) => row.split(' | '))
 
@@ -12,7 +12,7 @@ function filesOf(text: string): string[] {
   return [...text.matchAll(/`(test\/[^`]+)`/g)].map(([, file]) => file!)
 }
 
-test('every promise under trouble names tests that exist', () => {
+test('every promise in case of failure names tests that exist', () => {
   expect(promises.length).toBeGreaterThan(10)
   for (const cells of promises) {
     expect(cells).toHaveLength(4)
@@ -22,7 +22,7 @@ test('every promise under trouble names tests that exist', () => {
   }
 })
 
-test('every test of trouble is named with what it shows', () => {
+test('every test of failures is named with what it shows', () => {
   const named = filesOf(section)
   const tests = globSync('test/e2e/{crash,hostile}-*.test.ts', { cwd: projectFolder })
   expect(tests.length).toBeGreaterThan(5)

@@ -1,10 +1,15 @@
-// `npm run docs`: fills the blocks of README.md that the code itself gives.
-import { readFileSync, writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+// `npm run docs`: fills the blocks of README.md and docs/ that the code itself gives.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { projectFolder } from '../setup/project-folder.ts'
 import { fillBlocks, generatedBlocks } from './blocks.ts'
+import { pages } from './pages.ts'
 
-const readme = fileURLToPath(new URL('../../README.md', import.meta.url))
-const before = readFileSync(readme, 'utf8')
-const after = fillBlocks(before, generatedBlocks())
-if (after !== before) writeFileSync(readme, after)
-process.stderr.write(after === before ? 'README.md is up to date\n' : 'README.md was written\n')
+const blocks = generatedBlocks()
+const written = pages.filter(({ path, text }) => {
+  const filled = fillBlocks(text, blocks)
+  if (filled !== text) writeFileSync(join(projectFolder, path), filled)
+  return filled !== text
+})
+const names = written.map(({ path }) => path)
+process.stderr.write(names.length === 0 ? 'all pages are up to date\n' : `written: ${names.join(', ')}\n`)

@@ -138,7 +138,7 @@ function linesOf(stdout: string): string[] {
   return stdout.split('\n').slice(0, -1)
 }
 
-/** A server as the README asks for it. */
+/** A server as the docs ask for it. */
 export function durableRedis(): Promise<TestRedis> {
   return startRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'everysec'] })
 }

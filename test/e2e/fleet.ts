@@ -46,7 +46,7 @@ export interface FleetOptions {
   readonly env?: (name: string) => Readonly<Record<string, string>>
 }
 
-/** As the README asks for it: a log that reaches the disk each second. */
+/** As the docs ask for it: a log that reaches the disk each second. */
 const everySecond = ['--appendonly', 'yes', '--appendfsync', 'everysec']
 
 export async function fleet({ simulator, settings, env = keyOf }: FleetOptions = {}): Promise<Fleet> {

@@ -11,7 +11,7 @@ import { compareFiles, exactly } from './shipped.ts'
 import { readableDays, workplace, zones } from './workplace.ts'
 
 const password = 'the-right-password'
-const rights = rightsIn('README.md', password)
+const rights = rightsIn('docs/scaling-redis.md', password)
 
 function clientAt(url: string, credentials: { readonly username: string; readonly password: string }): Redis {
   const client = new Redis(url, credentials)
@@ -61,7 +61,7 @@ const usedOfQueue =
 /** For a database other than 0, for a cluster, for a queue that got stuck; and what no monitor of 6.2 shows. */
 const elsewhere = ['select', 'cluster|slots', 'cluster|info', 'ping', 'client|setname']
 
-describe.skipIf(!redisServerAvailable())('a user of Redis with the rights of the README', () => {
+describe.skipIf(!redisServerAvailable())('a user of Redis with the rights of the docs', () => {
   test('ships through scheduler and worker, and is denied nothing', async () => {
     const { admin, url } = await guardedRedis()
     const seen = await watch(admin)

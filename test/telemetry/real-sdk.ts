@@ -9,13 +9,13 @@ import { temporaryFolder } from '../setup/temp.ts'
 /** Where it lies in the image. */
 const sdkFolder = '/home/node/otel'
 
-/** The image with an SDK, as the README shows it. */
+/** The image with an SDK, as docs/operations.md shows it. */
 export function tracingImage(): Stage {
-  const readme = readFileSync(`${projectFolder}README.md`, 'utf8')
-  const fences = fencesOf(readme).filter(({ text }) => text.includes('@opentelemetry/'))
+  const page = readFileSync(`${projectFolder}docs/operations.md`, 'utf8')
+  const fences = fencesOf(page).filter(({ text }) => text.includes('@opentelemetry/'))
   const [stage, ...others] = fences.flatMap(({ text }) => parseDockerfile(text))
   if (stage === undefined || others.length > 0)
-    throw new Error('the README shows no image for traces, or two')
+    throw new Error('docs/operations.md shows no image for traces, or two')
   return stage
 }
 
@@ -30,7 +30,7 @@ export async function tracedTo(
   const { instructions } = tracingImage()
   const textOf = (name: string) => instructions.find((each) => each.name === name)?.text ?? ''
   const [, write] = /^npm install .*? && (printf .*)$/.exec(textOf('RUN')) ?? []
-  if (write === undefined) throw new Error(`the README's RUN has changed: ${textOf('RUN')}`)
+  if (write === undefined) throw new Error(`the RUN of docs/operations.md has changed: ${textOf('RUN')}`)
   const folder = temporaryFolder()
   symlinkSync(join(projectFolder, 'node_modules'), join(folder, 'node_modules'))
   await runCommand('sh', ['-ec', write.replaceAll(sdkFolder, folder)])

@@ -21,13 +21,13 @@ import { redisServerAvailable, startRedis } from '../../setup/redis.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { openAt, stateAt } from './opening.ts'
 
-/** The figures of the README's formula, by what they stand before. */
+/** The figures of the formula in docs/scaling-redis.md, by what they stand before. */
 function formula() {
-  const readme = readFileSync(`${projectFolder}README.md`, 'utf8')
-  const [text = ''] = fencesOf(readme).flatMap(({ marks, text }) => (marks.includes('memory') ? [text] : []))
+  const page = readFileSync(`${projectFolder}docs/scaling-redis.md`, 'utf8')
+  const [text = ''] = fencesOf(page).flatMap(({ marks, text }) => (marks.includes('memory') ? [text] : []))
   const figure = (of: string): number => {
     const [, digits] = new RegExp(`([\\d,]+) × ${of}`).exec(text) ?? []
-    if (digits === undefined) throw new Error(`the README's formula has no figure for ${of}`)
+    if (digits === undefined) throw new Error(`the formula has no figure for ${of}`)
     return Number(digits.replaceAll(',', ''))
   }
   return {
@@ -110,7 +110,7 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
     ['ten thousand in no order', 10_000, scattered(10_000)],
     ['a thousand in no order', 1_000, scattered(1_000)],
     ['three hundred in order', 300, inOrder(300)],
-  ])('is what the README says at most: %s', async (_, events, minuteAt) => {
+  ])('is what the docs say at most: %s', async (_, events, minuteAt) => {
     await client.flushall()
     const store = await openAt(stateAt(server.url, { keyPrefix: 'shieldlog' }))
     // What there is once in a store, and what Redis itself sets up at the first script.
@@ -172,7 +172,7 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
   })
 
   it.each([1, 10, 100, 1_000, 1_440])(
-    'is what the README says once a day of %d minutes is complete',
+    'is what the docs say once a day of %d minutes is complete',
     async (minutes) => {
       await client.flushall()
       const store = await openAt(stateAt(server.url, { keyPrefix: 'shieldlog' }))
@@ -184,7 +184,7 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
     },
   )
 
-  it('is what the README says for streams that wait in the queue', async () => {
+  it('is what the docs say for streams that wait in the queue', async () => {
     await client.flushall()
     const voice = (error: unknown) => expect.unreachable(String(error))
     const queues = new Queues({ client, keyPrefix: 'shieldlog', sinks: ['archive'], voice })
