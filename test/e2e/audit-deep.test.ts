@@ -58,7 +58,7 @@ test.for(redisAvailable() ? ['sqlite', 'redis'] : ['sqlite'])(
     const path = join(place.events, part)
     writeFileSync(path, readFileSync(path, 'utf8').replace(/"id":"./, '"id":"-'))
     const { code, file } = await audit()
-    expect([code, file.missing, file.faults['unknown']]).toEqual([1, 1, 1])
+    expect([code, file.missing, file.problems['unknown']]).toEqual([1, 1, 1])
     expect(file.badLines).toMatchObject([{ line: 1 }])
   },
 )
