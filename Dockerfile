@@ -10,7 +10,7 @@ COPY src ./src
 # modules of a fleet, and fails because there is no Redis.
 RUN install -d -o 1000 -g 1000 /app/node_modules/.cache
 USER 1000:1000
-RUN node src/cli.ts --version && \
+RUN node src/cli.ts --help && \
     ! SHIELDLOG_STATE=redis://127.0.0.1:1 SHIELDLOG_API_ACCESS_KEY=none SHIELDLOG_ZONES=1 node src/cli.ts run --once
 USER 0:0
 # The checkout may not be world-readable; the user of the image must be able to read it, and to start it by its name.

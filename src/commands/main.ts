@@ -53,8 +53,8 @@ async function stopped(signal: AbortSignal): Promise<void> {
 
 export async function execute(argv: readonly string[], io: Io): Promise<number> {
   let code: number = exitCodes.done
-  const program = createProgram(io, (next) => void (code = next))
   try {
+    const program = await createProgram(io, (next) => void (code = next), argv)
     await program.parseAsync(argv, { from: 'user' })
     return code
   } catch (error) {

@@ -1,32 +1,43 @@
 import { Command, Option } from 'commander'
 import { version } from '../assemble/version.ts'
-import { loadConfig } from '../config/load/load.ts'
 import type { Io } from './io.ts'
 import type { Registration } from './registration.ts'
 import { programName } from './program-name.ts'
-import { registerAudit } from './audit/audit.ts'
-import { registerBackfill } from './backfill/backfill.ts'
-import { registerCheck } from './check.ts'
-import { registerCompletion } from './completion/completion.ts'
-import { registerConfig } from './config.ts'
-import { registerDeadLetters } from './dead-letters/dead-letters.ts'
-import { registerDemo } from './try/demo.ts'
-import { registerFetch } from './fetch.ts'
-import { registerHealth } from './health.ts'
-import { registerRateLimit } from './api/rate-limit.ts'
-import { registerRun } from './run.ts'
-import { registerSimulate } from './try/simulate.ts'
-import { registerState } from './state.ts'
-import { registerStatus } from './status.ts'
-import { registerUploadScanning } from './api/upload-scanning.ts'
-import { registerVolumes } from './api/volumes.ts'
-import { registerZones } from './api/zones.ts'
 
 const whatItIs = `ships Bunny Shield (bunny.net) WAF event logs to your SIEM;
 not affiliated with bunny.net
 `
 
-export function createProgram(io: Io, exit: (code: number) => void): Command {
+/** Loads the file of a command when it is called. In the order of the help. */
+const commandFiles: Readonly<Record<string, () => Promise<(registration: Registration) => void>>> = {
+  run: async () => (await import('./run.ts')).registerRun,
+  demo: async () => (await import('./try/demo.ts')).registerDemo,
+  backfill: async () => (await import('./backfill/backfill.ts')).registerBackfill,
+  status: async () => (await import('./status.ts')).registerStatus,
+  check: async () => (await import('./check.ts')).registerCheck,
+  fetch: async () => (await import('./fetch.ts')).registerFetch,
+  audit: async () => (await import('./audit/audit.ts')).registerAudit,
+  'dead-letters': async () => (await import('./dead-letters/dead-letters.ts')).registerDeadLetters,
+  zones: async () => (await import('./api/zones.ts')).registerZones,
+  state: async () => (await import('./state.ts')).registerState,
+  simulate: async () => (await import('./try/simulate.ts')).registerSimulate,
+  config: async () => (await import('./config.ts')).registerConfig,
+  'rate-limit': async () => (await import('./api/rate-limit.ts')).registerRateLimit,
+  'upload-scanning': async () => (await import('./api/upload-scanning.ts')).registerUploadScanning,
+  volumes: async () => (await import('./api/volumes.ts')).registerVolumes,
+  health: async () => (await import('./health.ts')).registerHealth,
+  completion: async () => (await import('./completion/completion.ts')).registerCompletion,
+}
+
+/**
+ * The program with the commands that the words of `argv` may mean: with all of them where none is named, for their
+ * help and for suggestions, and with none for `--version`.
+ */
+export async function createProgram(
+  io: Io,
+  exit: (code: number) => void,
+  argv: readonly string[] = [],
+): Promise<Command> {
   const program = new Command(programName())
     .version(version, '--version', 'print the version')
     .addOption(new Option('-c, --config <file>', 'configuration file; may stand after the command too'))
@@ -40,6 +51,9 @@ export function createProgram(io: Io, exit: (code: number) => void): Command {
     })
     .addHelpText('before', whatItIs)
     .addHelpText('after', `\nTry it without an account:\n  ${programName()} demo\n`)
+  const names = argv[0] === '--version' ? [] : namesIn(argv)
+  if (names.length === 0) return program
+  const { loadConfig } = await import('../config/load/load.ts')
   const registration: Registration = {
     program,
     io,
@@ -49,23 +63,7 @@ export function createProgram(io: Io, exit: (code: number) => void): Command {
       return loadConfig({ argv: { config, overrides }, needs })
     },
   }
-  registerRun(registration)
-  registerDemo(registration)
-  registerBackfill(registration)
-  registerStatus(registration)
-  registerCheck(registration)
-  registerFetch(registration)
-  registerAudit(registration)
-  registerDeadLetters(registration)
-  registerState(registration)
-  registerSimulate(registration)
-  registerZones(registration)
-  registerConfig(registration)
-  registerRateLimit(registration)
-  registerUploadScanning(registration)
-  registerVolumes(registration)
-  registerHealth(registration)
-  registerCompletion(registration)
+  for (const name of names) (await commandFiles[name]!())(registration)
   for (const command of everyCommand(program)) {
     if (!command.options.some(({ long }) => long === '--config'))
       command.option('-c, --config <file>', 'configuration file')
@@ -75,4 +73,11 @@ export function createProgram(io: Io, exit: (code: number) => void): Command {
 
 function everyCommand(command: Command): Command[] {
   return command.commands.flatMap((child) => [child, ...everyCommand(child)])
+}
+
+function namesIn(argv: readonly string[]): string[] {
+  const names = Object.keys(commandFiles)
+  const named = names.filter((name) => argv.includes(name))
+  // A completion is made of all commands.
+  return named.length === 0 || named.includes('completion') ? names : named
 }

@@ -84,9 +84,26 @@ test('tells its version and shows help with an example', async () => {
   expect(nothing.stderr).toMatch(/^Usage: \S+/m)
 })
 
-test('has one line and an example for every command', () => {
+test('loads the files of the commands that are named, of all for the help, and of none for the version', async () => {
   const io = { write: () => undefined }
-  const program = createProgram(
+  const process = {
+    stdout: io,
+    stderr: io,
+    signal: new AbortController().signal,
+    exit,
+    onHangup: () => () => undefined,
+  }
+  const loaded = async (...argv: string[]) =>
+    (await createProgram(process, () => undefined, argv)).commands.map((command) => command.name())
+  expect(await loaded('-c', 'x.yaml', 'status', '--json')).toEqual(['status'])
+  expect(await loaded('--version')).toEqual([])
+  expect((await loaded('--help')).length).toBeGreaterThan(12)
+  expect(await loaded('statu')).toEqual(await loaded('--help'))
+})
+
+test('has one line and an example for every command', async () => {
+  const io = { write: () => undefined }
+  const program = await createProgram(
     { stdout: io, stderr: io, signal: new AbortController().signal, exit, onHangup: () => () => undefined },
     () => undefined,
   )

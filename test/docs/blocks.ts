@@ -15,10 +15,10 @@ const exitCodeMeanings = {
 } as const satisfies Record<keyof typeof exitCodes, string>
 
 /** Markdown that the code itself gives, by the name of its block in a page. */
-export function generatedBlocks(): Readonly<Record<string, string>> {
+export async function generatedBlocks(): Promise<Readonly<Record<string, string>>> {
   return {
     alerts: alertsReference(),
-    commands: commandsReference(),
+    commands: await commandsReference(),
     config: configMarkdown(),
     events: eventsReference(),
     'exit-codes': exitCodesReference(),

@@ -4,7 +4,7 @@ import { createProgram } from '../../src/commands/program.ts'
 const nowhere = { write: () => undefined }
 
 /** The program, without what it would do. */
-export function plainProgram(): Command {
+export function plainProgram(): Promise<Command> {
   const io = {
     stdout: nowhere,
     stderr: nowhere,
@@ -18,8 +18,8 @@ export function plainProgram(): Command {
 }
 
 /** The help of every command, as it is printed on a terminal of 100 columns. */
-export function commandsReference(): string {
-  return told(plainProgram())
+export async function commandsReference(): Promise<string> {
+  return told(await plainProgram())
     .map((command) => `## ${fullName(command)}\n\n\`\`\`text\n${helpOf(command).trim()}\n\`\`\``)
     .join('\n\n')
 }

@@ -15,8 +15,8 @@ test('the README has at most 250 lines', () => {
   expect(readPage('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(250)
 })
 
-describe('what the code itself gives', () => {
-  const blocks = generatedBlocks()
+describe('what the code itself gives', async () => {
+  const blocks = await generatedBlocks()
 
   test.for(Object.keys(blocks))('%s stands in a page as it is', (name) => {
     const holding = pages.filter(({ text }) => blockNames(text).includes(name))
@@ -64,8 +64,8 @@ describe('configurations', () => {
   })
 })
 
-describe('commands', () => {
-  const program = plainProgram()
+describe('commands', async () => {
+  const program = await plainProgram()
 
   test.for(shellBlocks())('$title exists, with its options, and holds no comment', ({ fence }) => {
     expect(problemsInShell(fence.text, program)).toEqual([])

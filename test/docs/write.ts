@@ -5,7 +5,7 @@ import { projectFolder } from '../setup/project-folder.ts'
 import { fillBlocks, generatedBlocks } from './blocks.ts'
 import { pages } from './pages.ts'
 
-const blocks = generatedBlocks()
+const blocks = await generatedBlocks()
 const written = pages.filter(({ path, text }) => {
   const filled = fillBlocks(text, blocks)
   if (filled !== text) writeFileSync(join(projectFolder, path), filled)

@@ -14,7 +14,7 @@ interface Report {
     readonly isEqual: boolean
     readonly lines: number
     readonly missing: number
-    readonly faults: Readonly<Record<string, number>>
+    readonly problems: Readonly<Record<string, number>>
     readonly badLines: readonly { readonly line: number }[]
   }[]
 }
