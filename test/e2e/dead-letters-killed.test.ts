@@ -20,8 +20,9 @@ const moments = [
 ]
 
 describe('a replay into files that is killed', () => {
+  // Between two stores only the commit differs.
   const cases = stores.flatMap((kind) =>
-    (kind === 'redis' ? moments.slice(0, 3) : moments).map((moment) => [kind, moment] as const),
+    (kind === 'redis' ? moments.slice(0, 1) : moments).map((moment) => [kind, moment] as const),
   )
 
   test.for(cases)('over %s at %s ships each dead letter once', async ([kind, moment]) => {
