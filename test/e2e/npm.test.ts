@@ -11,5 +11,5 @@ test.skipIf(!terminalAvailable())('Ctrl-C under npm ends the demo as it ends wit
   child.type(ctrlC)
   const { code } = await child.exited
   expect(code, child.stdout()).toBe(0)
-  expect(child.stdout()).toMatch(/^files against API: \d+ events, each once/m)
+  expect(child.stdout()).toMatch(/^verified: \d+ events in the files, none missing, none twice/m)
 })

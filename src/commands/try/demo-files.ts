@@ -31,8 +31,10 @@ export interface Compared {
   readonly shipped: number
   /** Lines that repeat an event of the files. */
   readonly repeated: number
-  /** Events of the API that are not in the files. */
-  readonly unread: number
+  /** Events of the API that are not in the files although a later one of their day is. */
+  readonly missing: number
+  /** Events that the API listed after the last one in the files: the next poll would ship them. */
+  readonly newer: number
 }
 
 /** Compares every line below the path with all entries of the simulator. */
@@ -52,21 +54,25 @@ export async function compareWithApi(
       shipped.add(`${zone} ${day} ${idOf(line)}`)
     }
   }
-  let unread = 0
+  let missing = 0
+  let newer = 0
   for (const zone of zones) {
     for (const day of days) {
-      for (const { logId } of simulator.entries(zone, day)) {
-        if (!shipped.has(`${zone} ${day} ${logId}`)) unread++
-      }
+      const isShipped = simulator
+        .entries(zone, day)
+        .map(({ logId }) => shipped.has(`${zone} ${day} ${logId}`))
+      const read = isShipped.lastIndexOf(true) + 1
+      newer += isShipped.length - read
+      missing += isShipped.slice(0, read).filter((is) => !is).length
     }
   }
-  return { shipped: shipped.size, repeated: lines - shipped.size, unread }
+  return { shipped: shipped.size, repeated: lines - shipped.size, missing, newer }
 }
 
-export function comparisonLine({ shipped, repeated, unread }: Compared): string {
-  const once = repeated === 0 ? 'each once' : `${counted(repeated, 'line')} too many`
-  const rest = unread === 0 ? 'none is missing' : `${unread} came too late for the last poll`
-  return `files against API: ${counted(shipped, 'event')}, ${once}; ${rest}`
+export function comparisonLine({ shipped, repeated, missing, newer }: Compared): string {
+  const isWell = missing === 0 && repeated === 0
+  const rest = newer === 0 ? '' : `; the next poll would ship ${newer} newer`
+  return `${isWell ? 'verified' : 'NOT AS THE API HAS IT'}: ${counted(shipped, 'event')} in the files, ${missing === 0 ? 'none' : missing} missing, ${repeated === 0 ? 'none' : repeated} twice${rest}`
 }
 
 function idOf(line: string): string {

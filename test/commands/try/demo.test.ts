@@ -29,7 +29,7 @@ test('shows what it does, and with Ctrl-C finds each event once', async () => {
   expect(text).toMatch(/^metrics {2}http:\/\/127\.0\.0\.1:\d+\/metrics$/m)
   expect(text).toMatch(/^ {2}rule {5}\{"id":"[^"]+"/m)
   expect(text).toMatch(/^shipped \d+ events to archive; read \d+ pages? of 2 zones in \d+\.\d s$/m)
-  expect(text).toMatch(/^files against API: [1-9]\d+ events, each once/m)
+  expect(text).toMatch(/^verified: [1-9]\d+ events in the files, none missing, none twice/m)
   expect(text).not.toMatch(/Error|"level"/)
   const [, events = ''] = /^events {3}(.*)$/m.exec(text) ?? []
   expect(text).toContain(`what was shipped stays in ${events}; to remove it: rm -r ${dirname(events)}\n`)
@@ -42,7 +42,7 @@ test('ends by itself after the seconds that it was given', async () => {
   const child = startCli(['demo', '--seconds', '1'], { cwd, env: { TMPDIR: cwd } })
   expect(await child.exited, child.stderr()).toEqual({ code: 0, signal: null })
   expect(child.stderr()).toMatch(/^ends {5}after 1 seconds?, or with Ctrl-C$/m)
-  expect(child.stderr()).toMatch(/^files against API: \d+ events, each once/m)
+  expect(child.stderr()).toMatch(/^verified: \d+ events in the files, none missing, none twice/m)
 })
 
 test('refuses a time that is none', async () => {
@@ -51,7 +51,7 @@ test('refuses a time that is none', async () => {
   expect(child.stderr()).toMatch(/at least 1/)
 })
 
-test('counts what is twice in the files and what is not there', async () => {
+test('counts what is twice in the files, what is missing, and what is newer', async () => {
   const path = temporaryFolder()
   const today = dayOf(Date.now())
   const simulator = await startSimulator({ zones: [101, 102], days: 3 })
@@ -59,11 +59,14 @@ test('counts what is twice in the files and what is not there', async () => {
   const folder = join(path, 'zone=101', `day=${today}`)
   mkdirSync(folder, { recursive: true })
   const lines = simulator.entries(101, today).map(({ logId }) => JSON.stringify({ id: logId, zone: 101 }))
+  lines.splice(1, 1)
   writeFileSync(join(folder, '1.ndjson'), `${lines.join('\n')}\n`)
   writeFileSync(join(folder, '2.ndjson'), `${lines[0]}\n`)
   const compared = await compareWithApi(path, simulator, [101, 102])
-  expect(compared).toEqual({ shipped: 3, repeated: 1, unread: 3 })
-  expect(comparisonLine(compared)).toContain('1 line too many; 3 came too late')
+  expect(compared).toEqual({ shipped: 2, repeated: 1, missing: 1, newer: 3 })
+  expect(comparisonLine(compared)).toBe(
+    'NOT AS THE API HAS IT: 2 events in the files, 1 missing, 1 twice; the next poll would ship 3 newer',
+  )
   expect(firstLineBelow(path)).toBe(lines[0])
   expect(firstLineBelow(join(path, 'nothing'))).toBeUndefined()
 })
