@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { Needs } from '../config/load/checks.ts'
 import type { Loaded } from '../config/load/load.ts'
 import type { Io } from './io.ts'
 
@@ -12,9 +13,5 @@ export interface Registration {
   /** Sets the exit code; the default is 0. */
   readonly exit: (code: number) => void
   /** Loads the configuration that -c names, before or after the command. */
-  readonly load: (
-    command: Command,
-    needs?: 'zones' | 'key' | 'nothing',
-    overrides?: Record<string, string>,
-  ) => Loaded
+  readonly load: (command: Command, needs?: Needs, overrides?: Record<string, string>) => Loaded
 }

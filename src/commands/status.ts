@@ -13,7 +13,7 @@ export function registerStatus({ program, io, load }: Registration): void {
     .option('--json', 'as JSON')
     .addHelpText('after', example('status --json'))
     .action(async ({ json }: { json?: boolean }, command: Command) => {
-      const { status, state, hasStore } = await readStatus(load(command))
+      const { status, state, hasStore } = await readStatus(load(command, 'routes'))
       if (!hasStore) io.stderr.write(`there is no store at ${state} yet: nothing was shipped; run makes it\n`)
       io.stdout.write(json === true ? jsonResult(status) : statusText(status, paintFor(io.stdout)))
     })

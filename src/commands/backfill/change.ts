@@ -23,7 +23,7 @@ export function registerBackfillChanges(backfill: Command, { io, exit, load }: R
     .option('--json', 'as JSON, with progress by day')
     .addHelpText('after', example('backfill list'))
     .action(async ({ json }: { json?: boolean }, command: Command) => {
-      const { config } = load(command, 'nothing')
+      const { config } = load(command, 'state')
       const backfills = await withDesk(config, io, (desk) => desk.statuses())
       const { width } = paintFor(io.stdout)
       io.stdout.write(json === true ? jsonResult({ backfills }) : listText(backfills, width))
@@ -35,7 +35,7 @@ export function registerBackfillChanges(backfill: Command, { io, exit, load }: R
       .argument('<id>', 'as `backfill list` shows it')
       .addHelpText('after', example(`backfill ${name} 5f0c1d2e3a`))
       .action(async (id: string, _: unknown, command: Command) => {
-        const { config } = load(command, 'nothing')
+        const { config } = load(command, 'state')
         const code = await withDesk(config, io, async (desk, view) => {
           const found = await find(desk, id)
           if (await desk.change(found.id, state)) return exitCodes.done

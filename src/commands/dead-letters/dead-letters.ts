@@ -22,7 +22,7 @@ export function registerDeadLetters(registration: Registration): void {
     .description('what sinks refused, and why; oldest first')
     .addHelpText('after', example('dead-letters list --sink siem'))
     .action(async (options: DeadLetterChoice, command: Command) => {
-      const { config } = load(command, 'nothing')
+      const { config } = load(command, 'state')
       const deadLetters = chosenOf(config, await listDeadLetters(config), options)
       io.stdout.write(
         options.json === true ? listJson(deadLetters) : listText(deadLetters, paintFor(io.stdout).width),

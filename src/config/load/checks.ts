@@ -1,12 +1,21 @@
 import { realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Zone } from '../../domain/stream.ts'
+import { Secret } from '../../domain/text/secret.ts'
 import type { Report } from './config-errors.ts'
 import { type Path, pathText } from './path.ts'
 import type { AccountConfig, ConfigFile, PollConfig, SinkConfig } from '../schema/schema.ts'
 
-/** What a command requires: zones with their keys, a key alone, or nothing of the API. */
-export type Needs = 'zones' | 'key' | 'nothing'
+/**
+ * What a command requires: zones with their keys, a key alone, or nothing of the API. `routes` and `state` are for
+ * commands that only read the store, with and without zones: they use no secret but those of `state`.
+ */
+export type Needs = 'zones' | 'key' | 'nothing' | 'routes' | 'state'
+
+/** Whether a command uses secrets outside `state`. */
+export function usesSecrets(needs: Needs): boolean {
+  return needs !== 'routes' && needs !== 'state'
+}
 
 /** Converts both forms of accounts into one. */
 export function resolveAccounts(
@@ -19,10 +28,12 @@ export function resolveAccounts(
       problem: `stands beside ${accessKey === undefined ? 'zones' : 'api.accessKey'}, the short form of one account`,
       remedy: 'keep one form: move the key and its zones into accounts',
     })
-  const claim: Claim = { names: new Map(), ids: new Map(), report }
+  const mayLack = !usesSecrets(needs)
+  const claim: Claim = { names: new Map(), ids: new Map(), mayLack, report }
   const resolved: AccountConfig[] = []
   const short = zonesOf(zones, 'default', ['zones'], claim)
-  if (accessKey !== undefined) resolved.push({ name: 'default', accessKey, zones: short })
+  const key = accessKey ?? (mayLack && zones.length > 0 ? lackingKey('api.accessKey') : undefined)
+  if (key !== undefined) resolved.push({ name: 'default', accessKey: key, zones: short })
   resolved.push(...longForm(accounts, claim))
   const zoneCount = zones.length + accounts.flatMap((account) => account.zones).length
   const given = { key: accessKey !== undefined || accounts.length > 0, zones: zoneCount > 0 }
@@ -33,6 +44,8 @@ export function resolveAccounts(
 interface Claim {
   readonly names: Map<string, string>
   readonly ids: Map<number, string>
+  /** Accounts may be without a key. */
+  readonly mayLack: boolean
   readonly report: Report
 }
 
@@ -50,7 +63,8 @@ function longForm(accounts: ConfigFile['accounts'], claim: Claim): AccountConfig
       })
     seen.add(name)
     const zones = zonesOf(account.zones, name, [...at, 'zones'], claim)
-    if (accessKey !== undefined) resolved.push({ name, accessKey, zones })
+    const key = accessKey ?? (claim.mayLack ? lackingKey(pathText([...at, 'accessKey'])) : undefined)
+    if (key !== undefined) resolved.push({ name, accessKey: key, zones })
     else
       claim.report([...at, 'accessKey'], {
         problem: 'is missing',
@@ -58,6 +72,10 @@ function longForm(accounts: ConfigFile['accounts'], claim: Claim): AccountConfig
       })
   })
   return resolved
+}
+
+function lackingKey(path: string): Secret {
+  return Secret.unresolved(`${path} is missing`)
 }
 
 function zonesOf(
@@ -93,13 +111,12 @@ function zonesOf(
 }
 
 function reportMissing(given: { key: boolean; zones: boolean }, needs: Needs, report: Report): void {
-  if (needs === 'nothing') return
-  if (!given.key)
+  if (!given.key && (needs === 'zones' || needs === 'key'))
     report(['api', 'accessKey'], {
       problem: 'is missing',
       remedy: 'set it or accessKeyFile, here or as SHIELDLOG_API_ACCESS_KEY or SHIELDLOG_API_ACCESS_KEY_FILE',
     })
-  if (!given.zones && needs === 'zones')
+  if (!given.zones && (needs === 'zones' || needs === 'routes'))
     report(['zones'], {
       problem: 'names no zone',
       remedy: 'list the ids of your shield zones, here or as SHIELDLOG_ZONES=101,102',

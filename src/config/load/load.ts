@@ -1,4 +1,4 @@
-import type { Needs } from './checks.ts'
+import { type Needs, usesSecrets } from './checks.ts'
 import { effective } from '../show/effective.ts'
 import type { Environment } from './expand.ts'
 import { ConfigErrors, type ConfigError, type Report } from './config-errors.ts'
@@ -72,6 +72,7 @@ export function loadConfig({
     sources: { env, cwd, asked: (name) => void asked.add(name) },
     originOf,
     report,
+    usesSecretsOf: (section) => section === 'state' || usesSecrets(needs),
     templates,
   })
   const parsed = parseSettings(written, templates, report)

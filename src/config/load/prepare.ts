@@ -6,6 +6,7 @@ import type { Report } from './config-errors.ts'
 import type { Origin } from './layers.ts'
 import { nearest } from './nearest.ts'
 import { type Path, pathText } from './path.ts'
+import type { FieldKind } from '../schema/fields.ts'
 import { type Shape, formFor, isPlainObject, isScalar, property, scalarForm } from '../schema/shape.ts'
 
 export interface Preparation {
@@ -13,6 +14,8 @@ export interface Preparation {
   readonly originOf: (path: Path) => Origin & { readonly literal: boolean }
   /** Collects the errors. */
   readonly report: Report
+  /** Whether the command uses the secrets of a section; a secret that it does not use may be unreadable. */
+  readonly usesSecretsOf: (section: string) => boolean
   /** Collects the original text of values with templates, by path. */
   readonly templates: Map<string, string>
 }
@@ -37,6 +40,8 @@ function prepareObject(object: Record<string, unknown>, form: Shape, path: Path,
   for (const [key, value] of Object.entries(object)) {
     const field = property(form, key) ?? valuesOf(form, key)
     if (field === undefined) reportUnknown(key, form, path, on)
+    // The schema reads certificates and their keys.
+    else if (key === 'tls' && !usesSecretAt(path, on)) continue
     else if (value !== null) prepared.push([key, prepare(value, field, [...path, key], on)])
   }
   return readSecretFiles(Object.fromEntries(prepared), form, path, on)
@@ -83,7 +88,7 @@ function prepareText(written: string, shape: Shape, path: Path, on: Preparation)
   const template = !literal && isTemplate(written)
   if (kind === 'secret')
     return template ? secretFrom(() => expand(written, on.sources), path, on) : new Secret(written)
-  const text = template ? expanded(written, path, on) : written
+  const text = template ? expanded(written, path, kind, on) : written
   if (text === undefined) return undefined
   if (template) on.templates.set(pathText(path), written)
   if (kind === 'path') return text === '' ? text : resolve(on.sources.cwd, text)
@@ -94,10 +99,19 @@ function prepareText(written: string, shape: Shape, path: Path, on: Preparation)
   return undefined
 }
 
-function expanded(written: string, path: Path, on: Preparation): string | undefined {
+/** Stands for the address of a sink or an API that the command does not use. */
+const unresolvedUrl = 'https://unresolved.invalid'
+
+function expanded(
+  written: string,
+  path: Path,
+  kind: FieldKind | undefined,
+  on: Preparation,
+): string | undefined {
   try {
     return expand(written, on.sources)
   } catch (error) {
+    if (error instanceof ExpandError && kind === 'url' && !usesSecretAt(path, on)) return unresolvedUrl
     reportExpansion(error, path, on)
     return undefined
   }
@@ -113,9 +127,15 @@ function secretFrom(source: () => string, path: Path, on: Preparation): Secret |
   try {
     return new Secret(read(), read)
   } catch (error) {
+    if (error instanceof ExpandError && !usesSecretAt(path, on))
+      return Secret.unresolved(`${pathText(path)} ${error.message}; ${error.remedy}`)
     reportExpansion(error, path, on)
     return undefined
   }
+}
+
+function usesSecretAt([section]: Path, on: Preparation): boolean {
+  return on.usesSecretsOf(String(section))
 }
 
 function reportExpansion(error: unknown, path: Path, on: Preparation): void {

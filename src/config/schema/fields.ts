@@ -42,7 +42,7 @@ export function name(description: string) {
 export function secret(description: string) {
   return z
     .custom<Secret>((value) => value instanceof Secret)
-    .refine((value) => value.reveal() !== '', {
+    .refine((value) => !value.isResolved || value.reveal() !== '', {
       message: 'is empty',
       params: { remedy: 'put the secret there, or remove the setting' },
       abort: true,
@@ -55,7 +55,9 @@ export function secret(description: string) {
 export function headerSecret(description: string) {
   return z
     .custom<Secret>((value) => value instanceof Secret)
-    .superRefine((value, context) => addIssue(context, headerValueError(value.reveal())))
+    .superRefine((value, context) => {
+      if (value.isResolved) addIssue(context, headerValueError(value.reveal()))
+    })
     .describe(description)
     .register(marks, { kind: 'secret' })
 }

@@ -1,9 +1,11 @@
 import { inspect } from 'node:util'
+import { Failure } from '../failure.ts'
 
 /** A secret value: every way of printing it gives `***`. */
 export class Secret {
   #value: string
   readonly #read: (() => string) | undefined
+  #problem: string | undefined
 
   /** `read` reads the value again from its origin (a file); absent where the value cannot change. */
   constructor(value: string, read?: () => string) {
@@ -11,7 +13,19 @@ export class Secret {
     this.#read = read
   }
 
+  /** A secret whose value could not be read, for a command that does not use it: `reveal` throws the problem. */
+  static unresolved(problem: string): Secret {
+    const secret = new Secret('')
+    secret.#problem = problem
+    return secret
+  }
+
+  get isResolved(): boolean {
+    return this.#problem === undefined
+  }
+
   reveal(): string {
+    if (this.#problem !== undefined) throw new Failure('stop', 'unauthorised', this.#problem)
     return this.#value
   }
 

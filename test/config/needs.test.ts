@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest'
+import { Failure } from '../../src/domain/failure.ts'
+import { faultsOf, load } from './loading.ts'
+
+const yaml = `
+api: { accessKey: "\${API_KEY}", tls: { caFile: ./absent.pem } }
+zones: [{ id: 101, name: shop }]
+state: { redis: { url: "redis://h", passwordFile: ./password } }
+sinks:
+  - { type: http, name: siem, url: "\${SIEM_URL}", headers: { Authorization: "Bearer \${TOKEN}" } }
+server: { tokenFile: ./absent }
+`
+const files = { password: 'of-the-state\n' }
+
+test.each(['routes', 'state'] as const)(
+  'a command that only reads %s uses no secret of API and sinks',
+  (needs) => {
+    const { config } = load({ yaml, files, needs })
+    expect(config.accounts[0]).toMatchObject({ name: 'default', zones: [{ id: 101, name: 'shop' }] })
+    expect(config.sinks.map(({ name }) => name)).toEqual(['siem'])
+    expect(config.state).toMatchObject({ kind: 'redis' })
+  },
+)
+
+test('a command that ships names every secret that cannot be read', () => {
+  expect(faultsOf({ yaml, files }).map(({ path }) => path)).toEqual(
+    expect.arrayContaining([
+      'api.accessKey',
+      'sinks[0].url',
+      'sinks[0].headers.Authorization',
+      'server.tokenFile',
+    ]),
+  )
+})
+
+test('a secret of the state itself must be readable for every command', () => {
+  expect(faultsOf({ yaml, needs: 'state' }).map(({ path }) => path)).toEqual(['state.redis.passwordFile'])
+})
+
+test('a secret that could not be read says so when it is used after all, and never shows as a value', () => {
+  const { config, effective } = load({ yaml, files, needs: 'routes' })
+  const key = config.accounts[0]!.accessKey
+  expect(() => key.reveal()).toThrow(Failure)
+  expect(() => key.reveal()).toThrow('api.accessKey names ${API_KEY}, which is not set')
+  expect(JSON.stringify(effective)).not.toContain('API_KEY')
+})
+
+test('accounts without a key keep their zones for a command that only reads', () => {
+  const accounts = 'accounts: [{ name: one, zones: [1] }, { name: two, zones: [2] }]'
+  const { config } = load({ yaml: accounts, needs: 'routes' })
+  expect(config.accounts.map(({ name, zones }) => [name, zones[0]?.id])).toEqual([
+    ['one', 1],
+    ['two', 2],
+  ])
+  expect(load({ yaml: 'zones: [7]', needs: 'routes' }).config.accounts[0]?.zones).toHaveLength(1)
+})
+
+test('a command that shows routes needs a zone, one that reads the store alone needs none', () => {
+  expect(faultsOf({ yaml: '', needs: 'routes' }).map(({ path }) => path)).toEqual(['zones'])
+  expect(faultsOf({ yaml: '', needs: 'state' })).toEqual([])
+})
+
+test('a wrong value is refused for a command that only reads, too', () => {
+  const wrong = 'zones: [7]\nsinks: [{ type: file, name: "A B", path: ./x }]'
+  expect(faultsOf({ yaml: wrong, needs: 'routes' }).map(({ path }) => path)).toEqual(['sinks[0].name'])
+})
