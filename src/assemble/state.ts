@@ -1,5 +1,6 @@
 import type { Config } from '../config/schema/schema.ts'
 import type { RedisStateConfig } from '../config/schema/state.ts'
+import { readProcessName } from '../domain/plan/process-name.ts'
 import type { WorkerStatus } from '../domain/plan/status.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { ScheduleLock } from '../ports/schedule.ts'
@@ -60,5 +61,5 @@ export async function workersOn(config: Config, clock: Clock): Promise<WorkerSta
 /** Of an embedded store: at most the process that holds its schedule lock. */
 export async function workersOf(lock: ScheduleLock): Promise<WorkerStatus[]> {
   const name = await lock.holder()
-  return name === undefined ? [] : [{ role: 'all', name }]
+  return name === undefined ? [] : [{ role: 'all', name, ...readProcessName(name) }]
 }

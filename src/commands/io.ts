@@ -2,6 +2,7 @@ export interface Output {
   write(text: string): unknown
   readonly isTTY?: boolean
   readonly columns?: number
+  readonly rows?: number
   /** False also where NO_COLOR is set. */
   hasColors?(): boolean
 }

@@ -101,11 +101,15 @@ export async function livingProcesses(
   return processes
     .toSorted((left, right) => left.said.startedAtMs - right.said.startedAtMs)
     .map(({ said, heardAtMs }) => {
-      const since = new Date(said.startedAtMs).toISOString()
+      const { role, pid, host } = said
+      const startedAt = new Date(said.startedAtMs).toISOString()
       const seenSeconds = Math.max(0, Math.round((atMs - heardAtMs) / 1000))
       return {
-        role: said.role,
-        name: `process ${said.pid} on ${said.host} since ${since}, seen ${seenSeconds} s ago`,
+        role,
+        name: `process ${pid} on ${host} since ${startedAt}, seen ${seenSeconds} s ago`,
+        pid,
+        host,
+        startedAt,
       }
     })
 }

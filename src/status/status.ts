@@ -1,7 +1,8 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import { bySink } from '../domain/event/dead-letter-count.ts'
-import { caughtUpOf } from '../domain/plan/lag.ts'
+import { caughtUpOf, oldestUnread } from '../domain/plan/lag.ts'
 import { routeKey, type PlannedStream } from '../domain/plan/plan.ts'
+import { standingOf } from '../domain/plan/route-state.ts'
 import type { BackfillStatus, DayStatus, RouteStatus, Status, WorkerStatus } from '../domain/plan/status.ts'
 import type { Store } from '../ports/store.ts'
 import { backfillStatuses } from './backfill-status.ts'
@@ -32,16 +33,22 @@ export async function statusOf(
     const streams = (byRoute.get(routeKey(route.zone, route.sink)) ?? []).sort(byDay)
     const days = streams.map((stream) => dayStatus(stream, deps.apiClock.now(zone.account), policy))
     const lastError = days.findLast((day) => day.lastError !== undefined)?.lastError
+    const unread = oldestUnread(streams, policy)
+    const lagSeconds = Math.round(route.lagSeconds)
     return {
       zone: zone.id,
       name: zone.name,
       account: zone.account,
       sink: route.sink,
-      lagSeconds: Math.round(route.lagSeconds),
+      state: standingOf({ lagSeconds, days, ...(lastError !== undefined && { lastError }) }),
+      lagSeconds,
       caughtUpAt: iso(route.caughtUpAtMs),
       ...(route.newestMs !== undefined && { newestEventAt: iso(route.newestMs) }),
       ...(Number.isFinite(route.timeToLossSeconds) && {
         timeToLossSeconds: Math.round(route.timeToLossSeconds),
+      }),
+      ...(unread !== undefined && {
+        unread: { day: unread.stream.day, apiDeadlineAt: iso(unread.unreadableAtMs) },
       }),
       ...(lastError !== undefined && { lastError }),
       days,

@@ -126,8 +126,9 @@ test('text from the wire is data everywhere: in files, logs, metrics, answers an
     NO_COLOR: '1',
   }
   const commands: (readonly [codes: readonly number[], ...args: string[]])[] = [
-    [[0], 'status'],
-    [[0], 'status', '--json'],
+    [[0, 1], 'status'],
+    [[0, 1], 'status', '--verbose'],
+    [[0, 1], 'status', '--json'],
     [[0], 'dead-letters', 'list'],
     [[0], 'dead-letters', 'list', '--json'],
     [[0], 'fetch', '--zone', '101', '--day', day],

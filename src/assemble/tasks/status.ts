@@ -15,18 +15,22 @@ export interface StatusReading {
   readonly hasStore: boolean
 }
 
-/** Reads the status from the store, beside a running process or without one. Creates nothing. Throws Failure. */
-export async function readStatus({ config }: Loaded): Promise<StatusReading> {
+/**
+ * Reads the status from the store at each call, beside a running process or without one. Creates nothing. A call throws
+ * Failure.
+ */
+export function createStatusReader({ config }: Loaded): () => Promise<StatusReading> {
   const { clock, apiClock, telemetry } = createGround(config, { logLevel: 'warn' })
-  return withStoreToLook(config, clock, async (store, hasStore) => {
-    const settings = {
-      zones: zonesOf(config),
-      sinks: config.sinks.map(({ name }) => name),
-      policy: policyOf(config),
-    }
-    const planner = new Planner({ store, clock, apiClock, telemetry, settings: () => settings })
-    const workers = () => workersOn(config, clock)
-    const deps = { store, clock, apiClock, planner, settings: () => settings, active: () => 0, workers }
-    return { status: await statusOf(deps), state: stateName(config), hasStore }
-  })
+  const settings = {
+    zones: zonesOf(config),
+    sinks: config.sinks.map(({ name }) => name),
+    policy: policyOf(config),
+  }
+  const workers = () => workersOn(config, clock)
+  return () =>
+    withStoreToLook(config, clock, async (store, hasStore) => {
+      const planner = new Planner({ store, clock, apiClock, telemetry, settings: () => settings })
+      const deps = { store, clock, apiClock, planner, settings: () => settings, active: () => 0, workers }
+      return { status: await statusOf(deps), state: stateName(config), hasStore }
+    })
 }

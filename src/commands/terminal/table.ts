@@ -30,3 +30,20 @@ export function wrap(text: string, indent: string, width: number): string[] {
   }
   return [...lines, line]
 }
+
+/** Wraps a text at spaces, every line from the first column; only a word that no line can hold is split. */
+export function wrapPlain(text: string, width: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    const next = line === '' ? word : `${line} ${word}`
+    if (next.length <= width) {
+      line = next
+      continue
+    }
+    if (line !== '') lines.push(line)
+    line = word
+    for (; line.length > width; line = line.slice(width)) lines.push(line.slice(0, width))
+  }
+  return line === '' && lines.length > 0 ? lines : [...lines, line]
+}

@@ -47,6 +47,19 @@ function isOverdue(
   return dueAtMs + scanGraceMs + checkpoint.lastFull.tookMs * scanShare < nowMs
 }
 
+/** The stream of the oldest day that was not read to its end; undefined without one. */
+export function oldestUnread<Stream extends PlannedStream>(
+  streams: readonly Stream[],
+  policy: Pick<Policy, 'overlapMs'>,
+): Stream | undefined {
+  const unread = streams.filter(
+    (planned) =>
+      planned.state === 'open' ||
+      (planned.state === 'settling' && caughtUpOf(planned, policy) < endOf(planned.stream.day)),
+  )
+  return unread.toSorted((left, right) => left.unreadableAtMs - right.unreadableAtMs)[0]
+}
+
 /** Time until the oldest unfinished day becomes unreadable, ms; negative when it already is, undefined without one. */
 export function timeToLossOf(streams: readonly PlannedStream[], nowMs: number): number | undefined {
   const unfinished = streams.filter(({ state }) => state === 'open' || state === 'settling')

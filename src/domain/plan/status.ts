@@ -1,3 +1,5 @@
+import type { RouteStanding } from './route-state.ts'
+
 /** What `status` says of one day of a zone and sink. Instants are ISO 8601. */
 export interface DayStatus {
   readonly day: string
@@ -31,10 +33,13 @@ export interface RouteStatus {
   readonly name: string
   readonly account: string
   readonly sink: string
+  readonly state: RouteStanding
   readonly lagSeconds: number
   readonly caughtUpAt: string
   readonly newestEventAt?: string
   readonly timeToLossSeconds?: number
+  /** The oldest day that was not read to its end, and when the API stops to list it. Absent where there is none. */
+  readonly unread?: { readonly day: string; readonly apiDeadlineAt: string }
   readonly lastError?: ErrorStatus
   readonly days: readonly DayStatus[]
   readonly gaps: readonly {
@@ -50,6 +55,9 @@ export interface WorkerStatus {
   readonly role: 'all' | 'scheduler' | 'worker'
   /** For people: process, host and since when. */
   readonly name: string
+  readonly pid?: number
+  readonly host?: string
+  readonly startedAt?: string
 }
 
 /** A backfill that is running or paused, or was created within the last day. */

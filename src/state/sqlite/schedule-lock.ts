@@ -2,6 +2,7 @@ import { chmodSync, existsSync, readFileSync, realpathSync, renameSync, rmSync, 
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { processName } from '../../domain/plan/process-name.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { ScheduleLock } from '../../ports/schedule.ts'
 import { isBusy, storeFailure } from './database/sqlite-failure.ts'
@@ -35,8 +36,8 @@ export function createScheduleLock(options: ScheduleLockOptions): ScheduleLock {
     if (!inMemory) prepareStateFile(path, true)
     const handle = lock(path)
     if (handle === undefined) return { ok: false, holder: readText(textPath) }
-    const since = new Date(options.clock.now()).toISOString()
-    const text = `process ${process.pid} on host ${hostname()}, since ${since}`
+    const startedAt = new Date(options.clock.now()).toISOString()
+    const text = processName({ pid: process.pid, host: hostname(), startedAt })
     try {
       if (!inMemory) writeText(textPath, text)
     } catch (error) {

@@ -1,0 +1,67 @@
+import type { Command } from 'commander'
+import { createStatusReader } from '../../assemble/tasks/status.ts'
+import { printable } from '../../domain/text/printable.ts'
+import { programName } from '../program-name.ts'
+import { collectNames } from '../arguments.ts'
+import { UsageError, type Registration } from '../registration.ts'
+import { jsonResult } from '../terminal/json-result.ts'
+import { paintFor } from '../terminal/terminal.ts'
+import { statusChooser, type StatusChoice } from './choose.ts'
+import { statusExitCode } from './standing.ts'
+import { statusLines } from './text.ts'
+import { watchStatus } from './watch.ts'
+
+interface StatusOptions extends StatusChoice {
+  readonly json?: boolean
+  readonly verbose?: boolean
+  readonly watch?: boolean
+}
+
+const help = () => `
+Exit code 1 where a route fails or nothing ships, else 0. It needs no access key.
+
+Example:
+  ${programName()} status
+  ${programName()} status --zone shop --verbose
+  ${programName()} status --json
+`
+
+export function registerStatus({ program, io, exit, load }: Registration): void {
+  program
+    .command('status')
+    .description('a row for each zone and sink: state, lag, events, last error')
+    .option('--zone <zone>', 'only this zone: id or name; repeatable, takes comma lists', collectNames)
+    .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)
+    .option('--verbose', 'days, gaps, processes and ended backfills too')
+    .option('--watch', 'redraw each second, with rates and the lag of the last ten minutes')
+    .option('--json', 'as JSON')
+    .addHelpText('after', help())
+    .action(async (options: StatusOptions, command: Command) => {
+      const { json = false, verbose = false, watch = false } = options
+      if (watch) checkWatch(json, io.stdout.isTTY === true)
+      const loaded = load(command, 'routes')
+      const choose = statusChooser(loaded.config, options)
+      const readStatus = createStatusReader(loaded)
+      if (watch) {
+        const read = async () => choose((await readStatus()).status)
+        return watchStatus(read, { verbose }, io)
+      }
+      const { status, state, hasStore } = await readStatus()
+      const chosen = choose(status)
+      if (!hasStore)
+        io.stderr.write(
+          `There is no store at ${printable(state)} yet: nothing was shipped. ${programName()} run creates it.\n`,
+        )
+      const paint = paintFor(io.stdout)
+      io.stdout.write(json ? jsonResult(chosen) : `${statusLines(chosen, paint, { verbose }).join('\n')}\n`)
+      exit(statusExitCode(chosen))
+      return undefined
+    })
+}
+
+/** Throws UsageError. */
+function checkWatch(json: boolean, isTerminal: boolean): void {
+  if (json) throw new UsageError('--watch and --json exclude each other; call status --json at intervals')
+  if (!isTerminal)
+    throw new UsageError('--watch redraws a terminal, and stdout is none; for a monitor use status --json')
+}

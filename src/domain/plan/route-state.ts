@@ -1,0 +1,19 @@
+/**
+ * - `failing`: the last try of a day ended with an error.
+ * - `not_read`: no page was read yet.
+ * - `behind`: no error, and a lag that a healthy route does not have.
+ */
+export type RouteStanding = 'up_to_date' | 'behind' | 'failing' | 'not_read'
+
+/** A route with a longer lag is behind; events are polled twice a minute by default. */
+const longLagSeconds = 900
+
+export function standingOf(route: {
+  readonly lastError?: unknown
+  readonly lagSeconds: number
+  readonly days: readonly { readonly pages: number }[]
+}): RouteStanding {
+  if (route.lastError !== undefined) return 'failing'
+  if (route.days.every(({ pages }) => pages === 0)) return 'not_read'
+  return route.lagSeconds >= longLagSeconds ? 'behind' : 'up_to_date'
+}

@@ -1,0 +1,106 @@
+import type { DayStatus, RouteStatus, Status } from '../../../src/domain/plan/status.ts'
+import { paintFor } from '../../../src/commands/terminal/terminal.ts'
+
+export const at = '2026-11-20T14:03:12.000Z'
+
+export function terminal(columns: number, hasColors = false) {
+  return paintFor({ write: () => undefined, isTTY: true, columns, hasColors: () => hasColors })
+}
+
+export const piped = () => paintFor({ write: () => undefined })
+
+export function day(changes: Partial<DayStatus> = {}): DayStatus {
+  return {
+    day: '2026-11-20',
+    state: 'open',
+    lagSeconds: 9,
+    events: 10,
+    delivered: 182_440,
+    pages: 1825,
+    duplicates: 0,
+    late: 0,
+    deadLetters: 0,
+    order: 'newest-first',
+    ...changes,
+  }
+}
+
+export function route(changes: Partial<RouteStatus> = {}): RouteStatus {
+  return {
+    zone: 101,
+    name: 'shop',
+    account: 'default',
+    sink: 'archive',
+    state: 'up_to_date',
+    lagSeconds: 9,
+    caughtUpAt: '2026-11-20T14:03:03.000Z',
+    newestEventAt: '2026-11-20T14:03:09.000Z',
+    timeToLossSeconds: 200_000,
+    unread: { day: '2026-11-20', apiDeadlineAt: '2026-11-23T00:00:00.000Z' },
+    days: [day()],
+    gaps: [],
+    ...changes,
+  }
+}
+
+export const failing = route({
+  sink: 'siem',
+  state: 'failing',
+  lagSeconds: 720,
+  newestEventAt: '2026-11-20T13:51:12.000Z',
+  unread: { day: '2026-11-20', apiDeadlineAt: '2026-11-22T11:03:12.000Z' },
+  days: [day({ delivered: 174_021 })],
+  lastError: {
+    code: 'server_error',
+    message:
+      'https://siem.example/in answered 503: the indexer is not available at the moment, try again later',
+    failures: 6,
+    since: '2026-11-20T13:52:00.000Z',
+    retryAt: '2026-11-20T14:04:00.000Z',
+  },
+})
+
+const blog = { zone: 102, name: 'blog', lagSeconds: 11, days: [day({ delivered: 0 })] }
+
+export const status: Status = {
+  at,
+  routes: [route(), failing, quiet('archive'), quiet('siem')],
+  deadLetters: [
+    { sink: 'siem', reason: 'refused', count: 9, bytes: 900 },
+    { sink: 'siem', reason: 'too_large', count: 3, bytes: 300 },
+  ],
+  unconfigured: [],
+  workers: [
+    {
+      role: 'all',
+      name: 'process 812 on host siem-1, since 2026-11-17T10:00:00.000Z',
+      pid: 812,
+      host: 'siem-1',
+      startedAt: '2026-11-17T10:00:00.000Z',
+    },
+  ],
+  backfills: [backfill('running'), backfill('done')],
+}
+
+function quiet(sink: string): RouteStatus {
+  const { newestEventAt: _, ...rest } = route({ ...blog, sink })
+  return rest
+}
+
+function backfill(state: string): Status['backfills'][number] {
+  return {
+    id: state === 'done' ? 'finished01' : '5f0c1d2e3a',
+    createdAt: '2026-11-20T13:57:00.000Z',
+    from: '2026-11-18',
+    to: '2026-11-20',
+    state,
+    queued: 3,
+    done: 3,
+    leftOut: 0,
+    days: [
+      { day: '2026-11-18', queued: 3, done: 3, leftOut: 0, pages: 41, expectedPages: 100, events: 1_200_000 },
+    ],
+    reasons: [],
+    errors: [],
+  }
+}

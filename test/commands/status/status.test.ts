@@ -1,0 +1,92 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { Status } from '../../../src/domain/plan/status.ts'
+import { waitFor } from '../../setup/wait-for.ts'
+import { openWorkshop, openWorkshopWithApi } from '../workshop.ts'
+
+test('tells what a first run would begin with where there is no store, and makes none', async () => {
+  const { folder, execute } = openWorkshop()
+  const { code, stdout, stderr } = await execute('status', '--json')
+  const status = JSON.parse(stdout) as Status
+  expect(status.routes.map(({ zone, days }) => [zone, days.length])).toEqual([
+    [101, 3],
+    [102, 3],
+  ])
+  expect(status).toMatchObject({ workers: [], backfills: [], deadLetters: [], unconfigured: [] })
+  expect(stderr).toMatch(
+    /^There is no store at sqlite:.* yet: nothing was shipped\. shieldlog run creates it\.\n$/,
+  )
+  expect([code, existsSync(join(folder, 'var'))]).toEqual([1, false])
+})
+
+test('reads beside a running process, names it, and goes on without it', async () => {
+  const { execute, start, simulator } = await openWorkshopWithApi({ days: 30, pageSize: 20 })
+  simulator.fail({
+    match: { zone: 102 },
+    times: Infinity,
+    fault: {
+      kind: 'status',
+      status: 400,
+      body: '{"title":"no\\u001b[31m \\u202ered"}',
+      contentType: 'application/json',
+    },
+  })
+  await using running = start(['run'])
+  const read = async () => JSON.parse((await execute('status', '--json')).stdout) as Status
+  const status = await waitFor(
+    async () => {
+      const now = await read()
+      const [shop, other] = now.routes
+      return shop!.days.every(({ delivered }) => delivered === 30) && other!.lastError !== undefined && now
+    },
+    { what: () => `all events, from ${running.stderr()}` },
+  )
+  expect(status.workers).toHaveLength(1)
+  expect(status.workers[0]).toMatchObject({ role: 'all' })
+  expect(status.workers[0]!.name).toContain(`process ${running.pid} on host `)
+  expect(status.workers[0]).toMatchObject({ pid: running.pid, host: expect.any(String) })
+  expect(status.routes.map(({ state }) => state)).toEqual(['up_to_date', 'failing'])
+  const { code, stdout: text } = await execute('status')
+  expect(code).toBe(1)
+  expect(text).toMatch(new RegExp(`^shieldlog \\S+, process ${running.pid} on .*, running for `))
+  expect(text).toMatch(/^101 shop +archive +up to date +\d+ s +30 /m)
+  expect(text).toMatch(/^102 +archive +FAILING .*status 400.*; .*next try /m)
+  expect(text).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u)
+  expect((await execute('status', '--zone', 'shop')).code).toBe(0)
+  await running.kill('SIGTERM')
+  const after = await read()
+  expect(after.workers).toEqual([])
+  expect(after.routes[0]!.days.map(({ delivered }) => delivered)).toEqual([30, 30, 30])
+  const stopped = await execute('status', '--zone', 'shop')
+  expect(stopped.code).toBe(1)
+  expect(stopped.stdout).toMatch(
+    /^Nothing is shipping: no shieldlog process runs on this state\.\nThe API keeps the oldest unread day/,
+  )
+})
+
+test('takes zones by id and name, and sinks, repeated and in comma lists', async () => {
+  const sink = (name: string) => ({ name, type: 'file', path: `/tmp/never-opened/${name}` })
+  const { execute } = openWorkshop({ sinks: [sink('archive'), sink('siem')] })
+  const routes = async (...args: string[]) => {
+    const { stdout } = await execute('status', '--json', ...args)
+    return (JSON.parse(stdout) as Status).routes.map((route) => `${route.zone} ${route.sink}`)
+  }
+  expect(await routes('--zone', 'shop')).toEqual(['101 archive', '101 siem'])
+  expect(await routes('--zone', '101,102', '--sink', 'siem')).toEqual(['101 siem', '102 siem'])
+  expect(await routes('--zone', '102', '--sink', 'siem', '--sink', 'archive')).toEqual([
+    '102 archive',
+    '102 siem',
+  ])
+})
+
+test.each([
+  [['--zone', 'shp'], 'did you mean shop?'],
+  [['--sink', 'other'], 'is not configured'],
+  [['--watch'], 'stdout is none'],
+  [['--watch', '--json'], 'exclude each other'],
+])('refuses %j as wrong usage', async (args, message) => {
+  const { code, stdout, stderr } = await openWorkshop().execute('status', ...args)
+  expect([code, stdout]).toEqual([2, ''])
+  expect(stderr).toContain(message)
+})

@@ -1,0 +1,146 @@
+import { stripVTControlCharacters } from 'node:util'
+import { expect, test } from 'vitest'
+import { statusExitCode } from '../../../src/commands/status/standing.ts'
+import { statusLines } from '../../../src/commands/status/text.ts'
+import type { Status } from '../../../src/domain/plan/status.ts'
+import { day, failing, piped, route, status, terminal } from './sample.ts'
+
+const textOf = (of: Status, columns: number, verbose = false) =>
+  statusLines(of, terminal(columns), { verbose }).join('\n')
+
+test('shows one row a route, with notes below their rows on 80 columns', () => {
+  expect(textOf(status, 80)).toBe(`\
+shieldlog ${versionOf(status)}, process 812 on siem-1, running for 3 d 4 h${' '.repeat(roomOf(80))}14:03 UTC
+
+zone      sink     state          lag  events today  last event
+101 shop  archive  up to date     9 s       182,440  3 s ago
+101 shop  siem     FAILING     12 min       174,021  12 min ago
+    https://siem.example/in answered 503: the indexer is not available at the
+    moment, try again later; 6 tries since 13:52, next try 14:04
+102 blog  archive  up to date    11 s             0  -
+102 blog  siem     up to date    11 s             0  -
+
+1 of 4 routes fails. API deadline for 101 shop → siem: in 1 d 21 h.
+Backfill 5f0c1d2e3a (2026-11-18 to 2026-11-20): 41 %, 1.2 M events, about 9 min
+left.
+12 dead letters in siem: shieldlog dead-letters list`)
+})
+
+function versionOf(of: Status): string {
+  return /^shieldlog (\S+),/.exec(textOf(of, 80))?.[1] ?? ''
+}
+
+function roomOf(columns: number): number {
+  return (
+    columns - `shieldlog ${versionOf(status)}, process 812 on siem-1, running for 3 d 4 h14:03 UTC`.length
+  )
+}
+
+test('puts notes beside their rows on 120 columns, wrapped at words', () => {
+  const lines = textOf(status, 120).split('\n')
+  expect(lines[0]).toMatch(/ 2026-11-20 14:03 UTC$/)
+  expect(lines[0]).toHaveLength(120)
+  expect(lines.slice(2, 8)).toEqual([
+    'zone      sink     state          lag  events today  last event  note',
+    '101 shop  archive  up to date     9 s       182,440  3 s ago',
+    '101 shop  siem     FAILING     12 min       174,021  12 min ago  https://siem.example/in answered 503: the indexer is',
+    expect.stringMatching(/^ {65}not available at the moment, try again later; 6 tries$/),
+    expect.stringMatching(/^ {65}since 13:52, next try 14:04$/),
+    '102 blog  archive  up to date    11 s             0  -',
+  ])
+})
+
+test.each([60, 80, 120, 160])(
+  'keeps every line within %i columns, also with long names and days',
+  (columns) => {
+    const long = 'name '.repeat(30)
+    const many = route({ ...failing, name: long, sink: 'a'.repeat(63), gaps: [gap] })
+    const paint = terminal(columns)
+    const lines = statusLines({ ...status, workers: [], routes: [...status.routes, many] }, paint, {
+      verbose: true,
+    })
+    expect(lines.filter((line) => line.length > columns)).toEqual([])
+  },
+)
+
+const gap = {
+  day: '2026-11-17',
+  from: '2026-11-17T00:00:00.000Z',
+  to: '2026-11-18T00:00:00.000Z',
+  reason: 'unreadable',
+}
+
+test('prints one plain line a route into a pipe', () => {
+  const lines = statusLines(status, piped())
+  expect(lines.filter((line) => line.startsWith('101 shop'))).toHaveLength(2)
+  expect(lines.join('\n')).not.toContain('\u001B')
+})
+
+test('has colours only where the terminal wants them, and says the same without', () => {
+  const painted = statusLines(status, terminal(80, true)).join('\n')
+  expect(painted).toContain('\u001B[31m')
+  expect(stripVTControlCharacters(painted)).toBe(textOf(status, 80))
+})
+
+test('says first that nothing ships, and until when the API keeps what is unread', () => {
+  const stopped = { ...status, workers: [] }
+  const [first, ...rest] = statusLines(stopped, terminal(80, true))
+  expect(first).toBe('\u001B[31mNothing is shipping: no shieldlog process runs on this state.\u001B[0m')
+  expect(rest.slice(0, 2).join(' ')).toBe(
+    'The API keeps the oldest unread day (2026-11-20) until 2026-11-22 11:03 UTC, in 1 d 21 h: start shieldlog run before then.',
+  )
+  const text = textOf(stopped, 80)
+  expect(text).not.toContain('up to date')
+  expect(text).toContain('101 shop  archive  stopped')
+  expect(text).not.toContain('API deadline')
+})
+
+test('says that events do not ship where only a scheduler runs', () => {
+  const [worker] = status.workers
+  expect(textOf({ ...status, workers: [{ ...worker!, role: 'scheduler' }] }, 80)).toMatch(
+    /^Nothing is shipping: only a scheduler runs on this state, and no worker\.\n/,
+  )
+})
+
+test('names an API deadline only where a route fails or is behind', () => {
+  const healthy = { ...status, routes: [route()], deadLetters: [], backfills: [] }
+  expect(textOf(healthy, 80)).not.toMatch(/deadline|fail|loses/i)
+  const behind = { ...healthy, routes: [route({ state: 'behind', lagSeconds: 5000 })] }
+  expect(textOf(behind, 80)).toContain('API deadline for 101 shop → archive: in 2 d 9 h.')
+})
+
+test('shows days, gaps, processes and ended backfills only with --verbose', () => {
+  const full = { ...status, routes: [route({ gaps: [gap], days: [day(), day({ day: '2026-11-19' })] })] }
+  const [short, long] = [textOf(full, 80), textOf(full, 80, true)]
+  for (const text of ['2026-11-19', 'finished01', 'since 2026-11-17T10:00:00', 'gap 2026-11-17']) {
+    expect(short).not.toContain(text)
+    expect(long).toContain(text)
+  }
+  expect(short).toContain('1 gap: see --verbose')
+})
+
+test('prints nothing that moves the terminal', () => {
+  const hostile = 'x\u001B]0;title\u0007\n\u202E' + 'long '.repeat(200)
+  const error = { ...failing.lastError!, message: hostile }
+  const routes = [route({ state: 'failing', name: hostile, sink: hostile, lastError: error, gaps: [gap] })]
+  const workers = [{ role: 'all' as const, name: hostile }]
+  const unconfigured = [{ zone: 8, sink: hostile, unfinishedDays: ['2026-11-19'] }]
+  const deadLetters = [{ sink: hostile, reason: 'refused', count: 2, bytes: 900 }]
+  const text = textOf({ ...status, routes, workers, unconfigured, deadLetters }, 80, true)
+  expect(text).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u)
+  expect(text).toContain('Zone 8 →')
+})
+
+test('has exit code 1 where a route fails or nothing ships, else 0', () => {
+  expect(statusExitCode(status)).toBe(1)
+  expect(statusExitCode({ ...status, routes: [route()] })).toBe(0)
+  expect(statusExitCode({ workers: [], routes: [route()] })).toBe(1)
+})
+
+test('names the processes of a fleet together', () => {
+  const [first] = status.workers
+  const second = { ...first!, pid: 9, host: 'siem-2', startedAt: '2026-11-20T14:00:00.000Z' }
+  expect(textOf({ ...status, workers: [first!, second] }, 120)).toMatch(
+    /2 processes on siem-1, siem-2, the oldest running for 3 d 4 h/,
+  )
+})
