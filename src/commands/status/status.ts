@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { createStatusReader } from '../../assemble/tasks/status.ts'
 import { printable } from '../../domain/text/printable.ts'
-import { programName } from '../program-name.ts'
+import { example, programName } from '../program-name.ts'
 import { collectNames } from '../arguments.ts'
 import { UsageError, type Registration } from '../registration.ts'
 import { jsonResult } from '../terminal/json-result.ts'
@@ -17,14 +17,7 @@ interface StatusOptions extends StatusChoice {
   readonly watch?: boolean
 }
 
-const help = () => `
-Exit code 1 where a route fails or nothing ships, else 0. It needs no access key.
-
-Example:
-  ${programName()} status
-  ${programName()} status --zone shop --verbose
-  ${programName()} status --json
-`
+const exitCodeText = '\nExit code 1 where a route fails or nothing ships, else 0. It needs no access key.\n'
 
 export function registerStatus({ program, io, exit, load }: Registration): void {
   program
@@ -35,7 +28,8 @@ export function registerStatus({ program, io, exit, load }: Registration): void 
     .option('--verbose', 'days, gaps, processes and ended backfills too')
     .option('--watch', 'redraw each second, with rates and the lag of the last ten minutes')
     .option('--json', 'as JSON')
-    .addHelpText('after', help())
+    .addHelpText('after', exitCodeText)
+    .addHelpText('after', example('status --zone shop --verbose'))
     .action(async (options: StatusOptions, command: Command) => {
       const { json = false, verbose = false, watch = false } = options
       if (watch) checkWatch(json, io.stdout.isTTY === true)
