@@ -8,7 +8,7 @@ import { eventsReference, metricsReference } from './telemetry.ts'
 const exitCodeMeanings = {
   done: 'done; also after SIGTERM or SIGINT',
   failed:
-    'failed, or done but not whole: `run --once` left a stream unread or an event undelivered, `audit` found differences, `dead-letters replay` left some',
+    'failed, or done but not whole: `run --once` left a stream unread or an event undelivered, `audit` found differences, `dead-letters replay` left some, `status` shows a route that fails or that nothing ships',
   usage: 'wrong usage: an unknown command, option or value',
   blind: '`audit` could not look: the API or the store did not answer',
   configuration: 'the configuration has errors; all of them are named',
