@@ -15,6 +15,8 @@ export interface Io {
   readonly signal: AbortSignal
   /** Asks the user and resolves to the answer. Absent without a terminal. */
   readonly ask?: (question: string) => Promise<string>
+  /** The same for a secret, which is not shown while it is typed. */
+  readonly askHidden?: (question: string) => Promise<string>
   /** Ends the process at once, even when something hangs. */
   exit(code: number): never
   /** Calls back at each SIGHUP. Returns a function that ends this. */

@@ -11,6 +11,7 @@ import { createProgram } from './program.ts'
 import { programName } from './program-name.ts'
 import { UsageError } from './registration.ts'
 import { abortAtSignal } from './process/stop-signals.ts'
+import { askHidden } from './terminal/ask-hidden.ts'
 
 /** Time limit for the trace collector. After a stop signal the remaining time is short. */
 const flushMs = 2_000
@@ -96,7 +97,11 @@ function processIo(exit: (code: number) => never): Io {
     stdout: process.stdout,
     stderr: process.stderr,
     signal,
-    ...(process.stdin.isTTY && process.stderr.isTTY && { ask: (question: string) => ask(question, signal) }),
+    ...(process.stdin.isTTY &&
+      process.stderr.isTTY && {
+        ask: (question: string) => ask(question, signal),
+        askHidden: (question: string) => askHidden(question, signal),
+      }),
     exit,
     onHangup(callback) {
       process.on('SIGHUP', callback)

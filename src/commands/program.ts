@@ -19,6 +19,7 @@ const commandFiles: Readonly<Record<string, () => Promise<(registration: Registr
   audit: async () => (await import('./audit/audit.ts')).registerAudit,
   'dead-letters': async () => (await import('./dead-letters/dead-letters.ts')).registerDeadLetters,
   zones: async () => (await import('./api/zones.ts')).registerZones,
+  init: async () => (await import('./init/init.ts')).registerInit,
   state: async () => (await import('./state.ts')).registerState,
   simulate: async () => (await import('./try/simulate.ts')).registerSimulate,
   config: async () => (await import('./config.ts')).registerConfig,

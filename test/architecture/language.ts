@@ -20,6 +20,7 @@ const timerNames = ['setTimeout', 'setInterval', 'scheduler', 'default', '*']
 /** The last one learns from npm how the program was called, which is no setting. */
 const readersOfEnvironment = [
   'src/config/load/load.ts',
+  'src/commands/init/draft.ts',
   'src/config/load/server-address.ts',
   'src/commands/program-name.ts',
 ]

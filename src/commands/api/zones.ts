@@ -4,6 +4,7 @@ import type { Config } from '../../config/schema/schema.ts'
 import { messageOf } from '../../domain/failure.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { exitCodes } from '../io.ts'
+import { example } from '../program-name.ts'
 import type { Registration } from '../registration.ts'
 import { jsonResult } from '../terminal/json-result.ts'
 import { paintFor } from '../terminal/terminal.ts'
@@ -14,7 +15,7 @@ export function registerZones({ program, io, exit, load }: Registration): void {
     .command('zones')
     .description('list the shield zones of the account')
     .option('--json', 'as JSON')
-    .addHelpText('after', '\nExample:\n  SHIELDLOG_API_ACCESS_KEY=… shieldlog zones\n')
+    .addHelpText('after', example('zones'))
     .action(async ({ json }: { json?: boolean }, command: Command) => {
       const { config } = load(command, 'key')
       const listed = await listZones(config, io.signal)

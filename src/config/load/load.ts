@@ -13,7 +13,7 @@ import { settingsOf } from '../schema/settings.ts'
 import { isPlainObject, shapeOf } from '../schema/shape.ts'
 import { defaultStateUrl } from '../schema/state.ts'
 import { plainHttpWarnings } from './warnings.ts'
-import { type SourceFile, readSourceFile } from './source-file.ts'
+import { type SourceFile, parseSource, readSourceFile } from './source-file.ts'
 
 export interface LoadOptions {
   readonly argv?: {
@@ -22,6 +22,8 @@ export interface LoadOptions {
     /** Flags by path, as text: `{ 'server.port': '0' }`. */
     readonly overrides?: Readonly<Record<string, string>>
   }
+  /** The content of a file that is not written yet; no file is read then. */
+  readonly draft?: string
   readonly env?: Environment
   readonly cwd?: string
   /** What the command requires; default: zones and their keys. */
@@ -48,12 +50,13 @@ const settings = settingsOf(shape)
  */
 export function loadConfig({
   argv = {},
+  draft,
   env = process.env,
   cwd = process.cwd(),
   needs = 'zones',
 }: LoadOptions = {}): Loaded {
   const named = argv.config ?? (env['SHIELDLOG_CONFIG'] === '' ? undefined : env['SHIELDLOG_CONFIG'])
-  const file = readSourceFile(named, cwd)
+  const file = draft === undefined ? readSourceFile(named, cwd) : parseSource(draft, 'draft')
   const layers = [environmentLayer(env, settings), flagLayer(argv.overrides ?? {}, settings)]
   const laid = overlay(file?.value ?? {}, shape, layers)
   const originOf = (path: Path) => originAt(path, laid.origins, file)
@@ -92,7 +95,7 @@ export function loadConfig({
     origins: new Map(origins),
     effective: value,
     warnings: [...unknownNames(env, settings, asked), ...plainHttpWarnings(config)],
-    ...(file === undefined ? {} : { file: file.path }),
+    ...(file?.path === undefined ? {} : { file: file.path }),
   }
 }
 

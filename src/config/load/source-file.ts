@@ -5,8 +5,8 @@ import { ConfigErrors } from './config-errors.ts'
 import { type Parsed, parseYaml } from './yaml-text.ts'
 
 export interface SourceFile {
-  /** Absolute. */
-  readonly path: string
+  /** Absolute; absent for text that stands in no file. */
+  readonly path?: string
   /** The shortest unambiguous form, for messages. */
   readonly label: string
   readonly value: unknown
@@ -41,9 +41,14 @@ function exists(path: string): boolean {
 function readAt(path: string, cwd: string): SourceFile {
   const short = relative(cwd, path)
   const label = short.startsWith('..') || short === '' ? path : short
-  const { value, lines, errors } = parseYaml(readText(path, label), label)
+  return { path, ...parseSource(readText(path, label), label) }
+}
+
+/** Throws ConfigErrors. */
+export function parseSource(text: string, label: string): SourceFile {
+  const { value, lines, errors } = parseYaml(text, label)
   if (errors.length > 0) throw new ConfigErrors(errors)
-  return { path, label, value: value ?? {}, lines }
+  return { label, value: value ?? {}, lines }
 }
 
 function readText(path: string, label: string): string {

@@ -1,4 +1,4 @@
-import { Document, type Node, isCollection, isMap, isScalar, isSeq } from 'yaml'
+import { Document, type Node, isCollection, isMap, isScalar, isSeq, stringify } from 'yaml'
 import type { Origin } from '../load/layers.ts'
 import { isScalarList } from '../schema/leaves.ts'
 import type { Loaded } from '../load/load.ts'
@@ -27,4 +27,9 @@ function comment(node: Node | null, path: Path, origins: ReadonlyMap<string, Ori
 
 function originText({ source, where }: Origin): string {
   return where === undefined ? source : `${source} ${where}`
+}
+
+/** Settings as they may stand in a file. */
+export function yamlText(settings: Readonly<Record<string, unknown>>): string {
+  return stringify(settings, { lineWidth: 0 })
 }

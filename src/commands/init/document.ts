@@ -1,0 +1,66 @@
+import { yamlText } from '../../config/show/print.ts'
+
+/** A secret that gets a file of its own beside the configuration. */
+export class KeptSecret {
+  readonly file: string
+  readonly value: string
+
+  constructor(file: string, value: string) {
+    this.file = file
+    this.value = value
+  }
+}
+
+/** Sections of the configuration; secrets stand in it as KeptSecret. */
+export type Document = Readonly<Record<string, unknown>>
+
+const header = `# Written by shieldlog init. "shieldlog config print" shows every setting in force, with its origin.
+`
+
+const comments: Readonly<Record<string, string>> = {
+  api: 'The access key of the bunny.net account. Its file is read again when the API refuses the key.',
+  zones: 'Shield zones whose events are shipped: ids, or { id, name }. "shieldlog zones" lists them.',
+  state: 'What was shipped so far. If it is lost, everything that the API still has is shipped again.',
+  sinks: 'Where events go. Each sink has a name, which must stay the same.',
+}
+
+/** Settings that many will want to change, with their defaults. */
+const suggestions: Readonly<Record<string, string>> = {
+  poll: '{ everySeconds: 30 } # how often each zone is read',
+  server: '{ host: 127.0.0.1, port: 9871 } # /metrics, /healthz, /readyz and /status',
+  log: '{ level: info, format: auto }',
+}
+
+/** The file as text. `secretText` returns what stands in the place of a secret. */
+export function documentText(document: Document, secretText: (secret: KeptSecret) => string): string {
+  const sections = Object.entries(document).map(([name, section]) => {
+    const comment = comments[name] === undefined ? '' : `# ${comments[name]}\n`
+    return `${comment}${yamlText({ [name]: withSecrets(section, secretText) })}`
+  })
+  const unset = Object.entries(suggestions).filter(([name]) => !(name in document))
+  const rest = unset.map(([name, text]) => `# ${name}: ${text}\n`).join('')
+  return [
+    header,
+    ...sections,
+    ...(rest === '' ? [] : [`# More settings, with their defaults:\n${rest}`]),
+  ].join('\n')
+}
+
+export function secretsIn(value: unknown): KeptSecret[] {
+  if (value instanceof KeptSecret) return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(secretsIn) : []
+}
+
+function withSecrets(value: unknown, secretText: (secret: KeptSecret) => string): unknown {
+  if (value instanceof KeptSecret) return secretText(value)
+  if (Array.isArray(value)) return value.map((item) => withSecrets(item, secretText))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, withSecrets(inner, secretText)]),
+  )
+}
+
+/** Text that the configuration must not expand. */
+export function literal(text: string): string {
+  return text.replaceAll('${', '$${')
+}

@@ -1,0 +1,129 @@
+import { dirname, relative, resolve } from 'node:path'
+import type { Command } from 'commander'
+import { printable } from '../../domain/text/printable.ts'
+import { collectNames } from '../arguments.ts'
+import { example, programName } from '../program-name.ts'
+import { exitCodes, type Io } from '../io.ts'
+import { UsageError, type Registration } from '../registration.ts'
+import { chooseAccess, type Access } from './access.ts'
+import { contextOf, type InitContext, type InitOptions } from './context.ts'
+import { checkedDestination, type Sink } from './sink.ts'
+import { documentText, literal, secretsIn, type Document } from './document.ts'
+import { hasKeyInEnvironment } from './draft.ts'
+import { destinations } from './destinations.ts'
+import { refuseExisting, writeNewFiles } from './files.ts'
+import { setInSection } from './set.ts'
+import { chooseZonesToShip, type ZonesToShip } from './zones-to-ship.ts'
+
+const help = `
+Asks on a terminal for what the options do not give. A secret given with --set goes into a file of
+its own beside the configuration. Nothing is written unless all of it is good.
+`
+
+export function registerInit(registration: Registration): void {
+  const { program, io, exit } = registration
+  const names = destinations().map(({ name }) => name)
+  program
+    .command('init')
+    .description('write a commented configuration, asked for or from options')
+    .option('--file <file>', 'file to write; it must not exist (default: shieldlog.yaml)')
+    .option('--access-key-file <file>', 'file that holds the access key of the account')
+    .option('--zones <zones>', 'all, or ids or names; repeatable, takes comma lists', collectNames)
+    .option('--destination <name>', `where events go: ${names.join(', ')}`)
+    .option('--path <folder>', 'folder of destination file')
+    .option('--url <url>', 'address of an HTTP destination')
+    .option('--set <path=value>', 'another setting, such as index=waf; repeatable', collect)
+    .option('--yes', 'ask nothing')
+    .addHelpText('after', help)
+    .addHelpText('after', example('init --access-key-file key --zones all --destination file'))
+    .action(async (_: InitOptions, command: Command) => {
+      const options = command.optsWithGlobals<InitOptions>()
+      const file = await init(options, io)
+      if (options.yes !== true && (await wantsCheck(io))) await check(file, registration)
+      else exit(exitCodes.done)
+    })
+}
+
+async function check(file: string, registration: Registration): Promise<void> {
+  const { registerCheck } = await import('../check.ts')
+  const { program } = registration
+  if (program.commands.every((command) => command.name() !== 'check')) registerCheck(registration)
+  await program.parseAsync(['-c', file, 'check'], { from: 'user' })
+}
+
+function collect(text: string, before: readonly string[] = []): string[] {
+  return [...before, text]
+}
+
+/** Writes the configuration and returns its path. Throws UsageError and Failure, and has written nothing then. */
+export async function init(options: InitOptions, io: Io): Promise<string> {
+  const context = contextOf(options, io)
+  refuseExisting([context.file], 'Name another file with --file, or remove that one.')
+  requireAnswers(context)
+  const access = await chooseAccess(context)
+  const zones = await chooseZonesToShip(access, context)
+  const sink = await checkedDestination((each) => documentOf({ access, zones, sink: each }, context), context)
+  const document = documentOf({ access, zones, sink }, context)
+  const folder = dirname(context.file)
+  const secrets = secretsIn(document).map(({ file, value }) => ({
+    path: resolve(folder, file),
+    text: `${value}\n`,
+  }))
+  const text = documentText(document, ({ file }) => `\${file:${literal(resolve(folder, file))}}`)
+  refuseExisting(
+    secrets.map(({ path }) => path),
+    'Remove it, or give the secret as a template such as ${NAME}.',
+  )
+  writeNewFiles([...secrets, { path: context.file, text }])
+  for (const line of closing(context, secrets.length)) io.stdout.write(`${line}\n`)
+  return context.file
+}
+
+/** Where nobody can be asked, all missing options are named at once. */
+function requireAnswers({ options, asker }: InitContext): void {
+  if (asker !== undefined) return
+  const hasKey = options.accessKeyFile !== undefined || hasKeyInEnvironment()
+  const missing = [
+    ...(hasKey ? [] : ['--access-key-file']),
+    ...(options.zones === undefined ? ['--zones'] : []),
+    ...(options.destination === undefined ? ['--destination'] : []),
+  ]
+  if (missing.length === 0) return
+  throw new UsageError(`nobody can be asked here: give ${missing.join(', ')}`)
+}
+
+interface Answers {
+  readonly access: Access
+  readonly zones: ZonesToShip
+  readonly sink: Sink
+}
+
+function documentOf({ access, zones, sink }: Answers, { file, sections, cwd }: InitContext): Document {
+  const state = `sqlite:${literal(resolve(dirname(file), 'var/shieldlog.db'))}`
+  const plain: Record<string, unknown> = { api: access.settings, zones, state, sinks: [sink] }
+  return sections.reduce((document, assignment) => setInSection(document, assignment, cwd), plain)
+}
+
+function closing({ file, cwd }: InitContext, secrets: number): string[] {
+  const short = relative(cwd, file)
+  const name = short.startsWith('..') ? file : short
+  const option = name === 'shieldlog.yaml' ? '' : ` -c ${printable(name)}`
+  const beside =
+    secrets === 0
+      ? ''
+      : secrets === 1
+        ? ', and a secret file beside it'
+        : `, and ${secrets} secret files beside it`
+  return [
+    `Wrote ${printable(name)} (mode 0600)${beside}.`,
+    '',
+    'Next:',
+    `  ${programName()} check${option}    try all of it`,
+    `  ${programName()} run${option}      ship events`,
+  ]
+}
+
+async function wantsCheck({ ask, askHidden }: Io): Promise<boolean> {
+  if (ask === undefined || askHidden === undefined) return false
+  return /^(?:y(?:es)?)?$/i.test((await ask('\nTry it now with check? [Y/n] ')).trim())
+}

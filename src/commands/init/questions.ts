@@ -1,0 +1,161 @@
+import { resolve } from 'node:path'
+import type { ListedZone } from '../../assemble/tasks/zones.ts'
+import { property, scalarForm, type Shape } from '../../config/schema/shape.ts'
+import { cancelled } from '../../domain/failure.ts'
+import { printable } from '../../domain/text/printable.ts'
+import type { Io } from '../io.ts'
+import { programName } from '../program-name.ts'
+import { UsageError } from '../registration.ts'
+import { destinations, type Destination } from './destinations.ts'
+import type { Assignment } from './set.ts'
+
+/** A terminal at which a person answers. */
+export type Asker = Required<Pick<Io, 'ask' | 'askHidden'>> & Pick<Io, 'stderr' | 'signal'>
+
+const mostTries = 3
+const mostShown = 50
+
+/** Asks until an answer is accepted: `accept` returns undefined, after it has said why, for one that is not. */
+export async function insist<Value>(
+  ask: () => Promise<string>,
+  accept: (answer: string) => Value | undefined | Promise<Value | undefined>,
+  { signal }: Pick<Asker, 'signal'>,
+): Promise<Value> {
+  for (let tries = 0; tries < mostTries; tries++) {
+    const answer = await ask()
+    if (signal.aborted) throw cancelled(signal.reason)
+    const value = await accept(answer.trim())
+    if (value !== undefined) return value
+  }
+  throw new UsageError('no usable answer; nothing was written')
+}
+
+/** Asks which of the listed zones to ship. `choose` finds zones by ids or names and throws UsageError. */
+export async function askZones<Chosen>(
+  listed: readonly ListedZone[],
+  choose: (answer: string) => Chosen,
+  asker: Asker,
+): Promise<Chosen> {
+  const { ask, stderr } = asker
+  if (listed.length > 0) {
+    stderr.write('Shield zones of this account:\n')
+    for (const [index, zone] of listed.slice(0, mostShown).entries())
+      stderr.write(`  ${index + 1}) ${zoneLine(zone)}\n`)
+    if (listed.length > mostShown)
+      stderr.write(`  and ${listed.length - mostShown} more: ${programName()} zones\n`)
+  }
+  const question = listed.length > 0 ? 'Zones to ship (all, or numbers): ' : 'Ids of the zones to ship: '
+  return insist(
+    () => ask(question),
+    (answer) => {
+      const numbered = answer
+        .split(/[,\s]+/)
+        .map((text) => (/^\d+$/.test(text) ? String(listed[Number(text) - 1]?.id ?? text) : text))
+      return tried(() => choose(numbered.join(',') || 'all'), stderr)
+    },
+    asker,
+  )
+}
+
+function zoneLine({ id, name, hosts }: ListedZone): string {
+  const texts = [String(id), name, ...hosts.slice(0, 2)].filter((text) => text !== '')
+  return texts.map((text) => printable(text)).join('  ')
+}
+
+/** Asks where events go. */
+export async function askDestination(asker: Asker): Promise<Destination> {
+  const { ask, stderr } = asker
+  const all = destinations()
+  stderr.write('Where should events go?\n')
+  for (const line of menu(all.map(({ label }, index) => `${index + 1}) ${label}`)))
+    stderr.write(`  ${line}\n`)
+  return insist(
+    () => ask('> '),
+    (answer) => {
+      const chosen = all[Number(answer) - 1] ?? all.find(({ name }) => name === answer)
+      if (chosen === undefined) stderr.write(`Answer with a number from 1 to ${all.length}.\n`)
+      return chosen
+    },
+    asker,
+  )
+}
+
+/** Asks for what such a sink needs and nobody gave yet; an empty answer takes the default or leaves it out. */
+export async function askSettings(
+  { form }: Destination,
+  given: Readonly<Record<string, unknown>>,
+  defaults: Readonly<Record<string, string>>,
+  asker: Asker,
+): Promise<Assignment[]> {
+  const answers: Assignment[] = []
+  const add = (path: readonly string[], text: string) => {
+    if (text !== '') answers.push({ path, text })
+  }
+  for (const key of form.required ?? []) {
+    if (key in given || key === 'type' || key === 'preset') continue
+    add([key], await askRequired(key, property(form, key) ?? {}, defaults[key], asker))
+  }
+  const isAsked = (key: string) => key in given || answers.some(({ path }) => path[0] === key)
+  for (const [key, field] of Object.entries(form.properties ?? {})) {
+    if (scalarForm(field)?.['x-marks']?.kind !== 'secret' || isAsked(key) || isAsked(`${key}File`)) continue
+    add([key], await asker.askHidden(`${describe(key, field)} (hidden; empty for none): `))
+  }
+  if (property(form, 'headers') !== undefined && !('headers' in given) && isPlainHttp(form))
+    add(
+      ['headers', 'Authorization'],
+      await asker.askHidden('Authorization header, such as "Bearer …" (hidden; empty for none): '),
+    )
+  return answers
+}
+
+/** A destination without secrets of its own takes credentials in headers. */
+function isPlainHttp({ properties = {} }: Shape): boolean {
+  return !Object.values(properties).some((field) => scalarForm(field)?.['x-marks']?.kind === 'secret')
+}
+
+async function askRequired(
+  key: string,
+  field: Shape,
+  fallback: string | undefined,
+  asker: Asker,
+): Promise<string> {
+  const isSecret = scalarForm(field)?.['x-marks']?.kind === 'secret'
+  const suffix = isSecret ? ' (hidden)' : fallback === undefined ? '' : ` [${fallback}]`
+  const question = `${describe(key, field)}${suffix}: `
+  return insist(
+    () => (isSecret ? asker.askHidden(question) : asker.ask(question)),
+    (answer) => (answer === '' ? fallback : answer),
+    asker,
+  )
+}
+
+function describe(key: string, { description }: Shape): string {
+  return description === undefined ? key : `${key}: ${description}`
+}
+
+/** The result, or undefined once the person was told why there is none. */
+function tried<Value>(work: () => Value, stderr: Asker['stderr']): Value | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    stderr.write(`${error.message}\n`)
+    return undefined
+  }
+}
+
+/** Texts side by side, as many as fit into 78 columns. */
+function menu(texts: readonly string[]): string[] {
+  const lines = ['']
+  for (const text of texts) {
+    const last = lines.at(-1)!
+    if (last === '') lines[lines.length - 1] = text
+    else if (last.length + 2 + text.length <= 76) lines[lines.length - 1] = `${last}  ${text}`
+    else lines.push(text)
+  }
+  return lines
+}
+
+export function defaultsIn(folder: string): Readonly<Record<string, string>> {
+  return { path: resolve(folder, 'var/events') }
+}

@@ -1,0 +1,58 @@
+import type { ListedZone } from '../../assemble/tasks/zones.ts'
+import { printable } from '../../domain/text/printable.ts'
+import { nameList } from '../arguments.ts'
+import { UsageError } from '../registration.ts'
+import { unknown } from '../selection.ts'
+import type { Access } from './access.ts'
+import type { InitContext } from './context.ts'
+import { askZones } from './questions.ts'
+
+/** The section `zones` of the configuration. */
+export type ZonesToShip = readonly (number | { readonly id: number; readonly name: string })[]
+
+/** Takes the zones from the option, or asks for them. Throws UsageError. */
+export async function chooseZonesToShip(
+  { listed }: Access,
+  { options, asker }: InitContext,
+): Promise<ZonesToShip> {
+  const choose = (text: string) => zonesOf(nameList(text), listed)
+  if (options.zones !== undefined) return choose(options.zones.join(','))
+  if (asker === undefined) throw new UsageError('--zones is missing')
+  return askZones(listed ?? [], choose, asker)
+}
+
+function zonesOf(names: readonly string[], listed: readonly ListedZone[] | undefined): ZonesToShip {
+  if (names.length === 1 && names[0] === 'all') return everyZone(listed)
+  if (names.length === 0) throw new UsageError('--zones names no zone: write all, or ids such as 101,102')
+  const chosen = names.map((name) => (listed === undefined ? unlisted(name) : find(name, listed)))
+  return [...new Map(chosen.map((zone) => [zone.id, zone])).values()].map((zone) => written(zone, listed))
+}
+
+function everyZone(listed: readonly ListedZone[] | undefined): ZonesToShip {
+  if (listed === undefined) throw new UsageError('--zones all: the zones cannot be listed; write their ids')
+  if (listed.length === 0) throw new UsageError('--zones all: the account has no shield zones')
+  return listed.map((zone) => written(zone, listed))
+}
+
+function unlisted(name: string): Pick<ListedZone, 'id' | 'name'> {
+  if (/^[1-9]\d{0,14}$/.test(name)) return { id: Number(name), name: '' }
+  throw new UsageError(`--zones ${printable(name)} is not a zone id. Use an integer, such as 101.`)
+}
+
+function find(name: string, listed: readonly ListedZone[]): ListedZone {
+  const found = listed.find(({ id }) => String(id) === name) ?? listed.find((zone) => zone.name === name)
+  if (found !== undefined) return found
+  const known = listed.flatMap((zone) => [String(zone.id), ...(zone.name === '' ? [] : [zone.name])])
+  throw unknown('--zones', name, 'is not a zone of this account', known, known)
+}
+
+/** With its name, where the configuration takes it: unique, and not the id of another zone. */
+function written(
+  { id, name }: Pick<ListedZone, 'id' | 'name'>,
+  listed: readonly ListedZone[] = [],
+): ZonesToShip[number] {
+  const isTaken = listed.some(
+    (other) => other.id !== id && (other.name === name || String(other.id) === name),
+  )
+  return name === '' || name.length > 100 || name.includes('${') || isTaken ? id : { id, name }
+}

@@ -1,0 +1,220 @@
+import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { parse } from 'yaml'
+import { destinations } from '../../src/commands/init/destinations.ts'
+import { loadConfig } from '../../src/config/load/load.ts'
+import { presets } from '../../src/sinks/http/presets/registry.ts'
+import { sinks } from '../../src/sinks/registry.ts'
+import { startSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
+import { temporaryFolder } from '../setup/temp.ts'
+import { executeWith } from './workshop.ts'
+
+const accessKey = 'the-key-of-the-account'
+
+/** A folder with a key file, and an account to connect to; `init` adds what every call needs. */
+async function newcomer(options: SimulatorOptions = {}) {
+  const simulator = await startSimulator({ zones: [101, 102], accessKey, ...options })
+  onTestFinished(() => simulator.close())
+  const folder = temporaryFolder()
+  const keyFile = join(folder, 'key')
+  writeFileSync(keyFile, `${accessKey}\n`)
+  const file = join(folder, 'shieldlog.yaml')
+  const base = ['--set', `api.baseUrl=${simulator.url}`]
+  return {
+    folder,
+    file,
+    simulator,
+    keyFile,
+    init: (...args: readonly string[]) =>
+      executeWith(file, ['init', '--access-key-file', keyFile, ...base, ...args]),
+    bare: (...args: readonly string[]) => executeWith(file, ['init', ...base, ...args]),
+  }
+}
+
+describe('init from options', () => {
+  test('writes a commented configuration for files that passes check, as a file of its owner only', async () => {
+    const { init, file, folder, keyFile } = await newcomer()
+    const { code, stdout, stderr } = await init('--zones', '102,101', '--destination', 'file')
+    expect([code, stderr]).toEqual([0, 'Key accepted.\n'])
+    expect(stdout).toContain(`check -c ${file}`)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    const text = readFileSync(file, 'utf8')
+    expect(text.match(/^# /gm)?.length).toBeGreaterThan(4)
+    expect(parse(text)).toMatchObject({
+      api: { accessKeyFile: keyFile },
+      zones: [102, 101],
+      state: `sqlite:${join(folder, 'var/shieldlog.db')}`,
+      sinks: [{ name: 'archive', type: 'file', path: join(folder, 'var/events') }],
+    })
+    expect(await executeWith(file, ['check', '--offline'])).toMatchObject({ code: 0 })
+    expect(await executeWith(file, ['check'])).toMatchObject({ code: 0 })
+  })
+
+  test('the settings that the file suggests load as they stand', async () => {
+    const { init, file } = await newcomer()
+    await init('--zones', '101', '--destination', 'stdout')
+    const [before = '', suggested = ''] = readFileSync(file, 'utf8').split(
+      '# More settings, with their defaults:\n',
+    )
+    expect(suggested).toMatch(/^# poll: .*\n# server: /)
+    writeFileSync(file, before + suggested.replaceAll(/^# /gm, ''))
+    const { origins } = loadConfig({ argv: { config: file }, env: {} })
+    expect(origins.get('server.port')).toMatchObject({ source: 'file' })
+  })
+
+  test('puts secrets into files of their own, and types the other settings', async () => {
+    const { init, file, folder } = await newcomer()
+    const sets = [
+      'headers.Authorization=Bearer s3cret=',
+      'batch.maxEvents=5',
+      'name=siem',
+      'poll.everySeconds=7.5',
+    ]
+    const args = ['--zones', '101', '--destination', 'ndjson', '--url', 'https://siem.example/in?a=${A:-b}']
+    const { code } = await init(...args, ...sets.flatMap((text) => ['--set', text]))
+    expect(code).toBe(0)
+    const secret = join(folder, 'ndjson-authorization')
+    expect([readFileSync(secret, 'utf8'), statSync(secret).mode & 0o777]).toEqual(['Bearer s3cret=\n', 0o600])
+    expect(readFileSync(file, 'utf8')).not.toContain('s3cret')
+    const { config } = loadConfig({ argv: { config: file }, env: {} })
+    expect(config.poll.everySeconds).toBe(7.5)
+    expect(config.sinks).toMatchObject([
+      { name: 'siem', url: 'https://siem.example/in?a=b', batch: { maxEvents: 5 } },
+    ])
+  })
+
+  test('takes all zones of the account', async () => {
+    const { init, file } = await newcomer({ zones: [7, 101, 102] })
+    expect(await init('--zones', 'all', '--destination', 'file')).toMatchObject({ code: 0 })
+    const { config } = loadConfig({ argv: { config: file }, env: {} })
+    expect(config.accounts).toMatchObject([{ zones: [{ id: 7 }, { id: 101 }, { id: 102 }] }])
+  })
+
+  test('takes ids as they are where the zones cannot be listed, and says so', async () => {
+    const { init, file, simulator } = await newcomer()
+    simulator.fail({ fault: { kind: 'errorKey', errorKey: 'limit_reached.x' } })
+    const { code, stderr } = await init('--zones', '101,900', '--destination', 'file')
+    expect([code, stderr]).toEqual([0, expect.stringContaining('The zones cannot be listed: ')])
+    expect(parse(readFileSync(file, 'utf8'))).toMatchObject({ zones: [101, 900] })
+  })
+
+  test.each<[string, string[], RegExp]>([
+    [
+      'an unknown zone',
+      ['--zones', '101,999', '--destination', 'file'],
+      /--zones 999 is not a zone of this account; there is 101, 102/,
+    ],
+    ['no zone', ['--zones', ',', '--destination', 'file'], /--zones names no zone/],
+    [
+      'an unknown destination',
+      ['--zones', '101', '--destination', 'fil'],
+      /--destination fil is unknown. Did you mean file\?/,
+    ],
+    ['a missing address', ['--zones', '101', '--destination', 'ndjson'], /--url is missing/],
+    [
+      'a bad address',
+      ['--zones', '101', '--destination', 'ndjson', '--url', 'siem'],
+      /--url "siem" is no http or https URL/,
+    ],
+    [
+      'an address for files',
+      ['--zones', '101', '--destination', 'file', '--url', 'http://x'],
+      /destination file has no url/,
+    ],
+    [
+      'an unknown setting',
+      ['--zones', '101', '--destination', 'file', '--set', 'compres=gzip'],
+      /--set compres: destination file has no such setting; did you mean compress\?/,
+    ],
+    [
+      'a bad value',
+      ['--zones', '101', '--destination', 'file', '--set', 'rotate.maxBytes=big'],
+      /--set rotate.maxBytes "big"/,
+    ],
+    [
+      'a bad value of a section',
+      ['--zones', '101', '--destination', 'file', '--set', 'poll.everySeconds=0'],
+      /--set poll.everySeconds 0/,
+    ],
+    [
+      'no assignment',
+      ['--zones', '101', '--destination', 'file', '--set', 'index'],
+      /--set takes PATH=VALUE/,
+    ],
+    ['zones as a setting', ['--zones', '101', '--destination', 'file', '--set', 'zones=1'], /use --zones/],
+    [
+      'a secret that no header takes',
+      ['--zones', '101', '--destination', 'json', '--url', 'https://h/', '--set', 'headers.A=b\nc'],
+      /--set headers.A /,
+    ],
+  ])('refuses %s in one clear error, and writes nothing', async (_, args, told) => {
+    const { init, folder } = await newcomer()
+    const { code, stdout, stderr } = await init(...args)
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr.match(/^error: /gm)).toHaveLength(1)
+    expect(stderr).toMatch(told)
+    expect(readdirSync(folder)).toEqual(['key'])
+  })
+
+  test('names every missing option at once where nobody can be asked', async () => {
+    const { bare, folder } = await newcomer()
+    expect(await bare()).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'error: nobody can be asked here: give --access-key-file, --zones, --destination\n',
+    })
+    expect(
+      await bare('--access-key-file', join(folder, 'none'), '--zones', '1', '--destination', 'file'),
+    ).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--access-key-file') as unknown,
+    })
+  })
+
+  test('refuses a key that the API refuses, and shows no part of it', async () => {
+    const { init, folder, keyFile } = await newcomer()
+    writeFileSync(keyFile, 'another-key')
+    const { code, stderr } = await init('--zones', '101', '--destination', 'file')
+    expect([code, stderr]).toEqual([1, expect.stringContaining('the access key is refused')])
+    expect(stderr).not.toContain('another-key')
+    expect(readdirSync(folder)).toEqual(['key'])
+  })
+
+  test('overwrites neither a configuration nor a secret', async () => {
+    const { init, folder, file } = await newcomer()
+    writeFileSync(file, 'mine')
+    expect(await init('--zones', '101', '--destination', 'file')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`${file} exists, and init overwrites nothing`) as unknown,
+    })
+    writeFileSync(join(folder, 'json-authorization'), 'mine')
+    const other = join(folder, 'other.yaml')
+    const args = [
+      '--zones',
+      '101',
+      '--destination',
+      'json',
+      '--url',
+      'https://h/',
+      '--set',
+      'headers.Authorization=x',
+    ]
+    expect(await init('--file', other, ...args)).toMatchObject({ code: 1 })
+    expect(readdirSync(folder).toSorted()).toEqual(['json-authorization', 'key', 'shieldlog.yaml'])
+    expect(readFileSync(join(folder, 'json-authorization'), 'utf8')).toBe('mine')
+  })
+
+  test('says which place cannot be written', async () => {
+    const { init, folder } = await newcomer()
+    const file = join(folder, 'none', 'shieldlog.yaml')
+    const { code, stderr } = await init('--file', file, '--zones', '101', '--destination', 'file')
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`${file} cannot be written: ENOENT`)])
+  })
+})
+
+test('every kind of sink and every preset is a destination', () => {
+  const types = Object.keys(sinks).filter((type) => type !== 'http')
+  const known = destinations().map(({ name }) => name)
+  expect(known.toSorted()).toEqual([...types, ...Object.keys(presets)].toSorted())
+})

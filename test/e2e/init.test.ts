@@ -1,0 +1,74 @@
+import { readFileSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { projectFolder } from '../setup/project-folder.ts'
+import { startOnTerminal, terminalAvailable } from '../setup/terminal.ts'
+import { temporaryFolder } from '../setup/temp.ts'
+import { waitFor } from '../setup/wait-for.ts'
+import { accessKey, simulated } from './workplace.ts'
+
+async function startInit(args = '') {
+  const simulator = await simulated()
+  const folder = temporaryFolder()
+  const command = `${process.execPath} ${projectFolder}src/cli.ts init --set api.baseUrl=${simulator.url} ${args}`
+  const env = { SHIELDLOG_CONFIG: undefined, SHIELDLOG_API_ACCESS_KEY: undefined, NO_PROXY: '127.0.0.1' }
+  const child = startOnTerminal(command, { cwd: folder, env })
+  let read = 0
+  // Without what moves the cursor.
+  const shown = () => stripVTControlCharacters(child.stdout())
+  /** Answers the next question that matches. */
+  async function answer(question: RegExp, text: string): Promise<void> {
+    await waitFor(() => question.test(shown().slice(read)), {
+      timeoutMs: 30_000,
+      what: () => `${String(question)} after: ${shown().slice(read)}`,
+    })
+    read = shown().length
+    child.type(`${text}\r`)
+  }
+  return { child, folder, answer, shown }
+}
+
+test.skipIf(!terminalAvailable())('init asks for key, zones and destination, then offers check', async () => {
+  const { child, folder, answer } = await startInit()
+  await answer(/Access key .*hidden: $/, 'a-wrong-key')
+  await answer(/access key is refused[^]*hidden: $/, accessKey)
+  await answer(/1\) 101[^]*2\) 102[^]*Zones to ship \(all, or numbers\): $/, '999')
+  await answer(/999 is not a zone of this account[^]*numbers\): $/, '2')
+  await answer(/1\) files[^]*> $/, '99')
+  await answer(/a number from 1 to \d+[^]*> $/, 'ndjson')
+  await answer(/url: .*: $/, 'siem')
+  await answer(/Authorization header.*: $/, '')
+  await answer(/"siem" is no http[^]*> $/, 'ndjson')
+  await answer(/url: .*: $/, 'http://127.0.0.1:9/in')
+  await answer(/Authorization header.*: $/, 'Bearer s3cret')
+  await answer(/Wrote shieldlog.yaml \(mode 0600\), and 2 secret files beside it[^]*\[Y\/n\] $/, 'n')
+  expect((await child.exited).code, child.stdout()).toBe(0)
+  expect(child.stdout()).not.toContain(accessKey)
+  expect(child.stdout()).not.toContain('s3cret')
+  expect(readdirSync(folder).toSorted()).toEqual(['access-key', 'ndjson-authorization', 'shieldlog.yaml'])
+  expect(readFileSync(join(folder, 'access-key'), 'utf8')).toBe(`${accessKey}\n`)
+  for (const name of readdirSync(folder)) expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600)
+  expect(parse(readFileSync(join(folder, 'shieldlog.yaml'), 'utf8'))).toMatchObject({ zones: [102] })
+})
+
+test.skipIf(!terminalAvailable())('init runs check on what it wrote', async () => {
+  const { child, answer } = await startInit()
+  await answer(/hidden: $/, accessKey)
+  await answer(/numbers\): $/, 'all')
+  await answer(/> $/, '1')
+  await answer(/path: .*\/var\/events\]: $/, '')
+  await answer(/\[Y\/n\] $/, '')
+  expect((await child.exited).code, child.stdout()).toBe(0)
+  expect(child.stdout()).toMatch(/2 zones, 1 sink/)
+})
+
+test.skipIf(!terminalAvailable())('init that is stopped at a question writes nothing', async () => {
+  const { child, folder, answer, shown } = await startInit()
+  await answer(/hidden: $/, accessKey)
+  await waitFor(() => shown().endsWith('numbers): '), { timeoutMs: 30_000, what: 'the question for zones' })
+  child.type('\u0003')
+  expect((await child.exited).code, child.stdout()).toBe(0)
+  expect(readdirSync(folder)).toEqual([])
+})
