@@ -1,6 +1,6 @@
 import { chmodSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { receiver } from './e2e/receiver.ts'
 import { workplace } from './e2e/workplace.ts'
 import { shellBlocks } from './docs/pages.ts'
@@ -24,20 +24,23 @@ describe('a tour through the pages, in one folder', () => {
   const differing = tours.filter(
     ({ fence }, index) => tours.findIndex((each) => each.fence.text === fence.text) === index,
   )
-  let folder = ''
+  let place: Shipping | undefined
   beforeAll(async () => {
-    folder = await shipped()
+    place = await shipping()
   })
+  afterAll(() => place?.stop())
 
   test.for(differing)('$title does what it says', async ({ fence }) => {
-    await runIn(folder, `${nothingRuns}\n${fence.text}`)
+    await runIn(place!.folder, fence.text)
   })
 
   test('there is one', () => expect(differing.length).toBeGreaterThan(5))
 })
 
-/** The reader's daemon runs while they look; here none does, so that `status` ends with 1. */
-const nothingRuns = 'shieldlog() { command shieldlog "$@" || [ "$1" = status ]; }'
+interface Shipping {
+  readonly folder: string
+  stop(): Promise<unknown>
+}
 
 /** Runs a block as its reader would; whatever it started in the background ends with it. */
 async function runIn(folder: string, text: string): Promise<void> {
@@ -52,10 +55,10 @@ async function runIn(folder: string, text: string): Promise<void> {
   expect(code, `${text}\n${bash.stdout()}\n${bash.stderr()}`).toBe(0)
 }
 
-/** A folder whose shieldlog.yaml ships two zones to files and to an HTTP server that has refused one event. */
-async function shipped(): Promise<string> {
+/** A folder whose shieldlog.yaml ships two zones to files and to an HTTP server that has refused one event; a run ships. */
+async function shipping(): Promise<Shipping> {
   const siem = await receiver()
-  const { folder, once } = await workplace(
+  const { folder, once, start } = await workplace(
     { days: 40 },
     {
       zones: [
@@ -66,6 +69,7 @@ async function shipped(): Promise<string> {
         { name: 'archive', type: 'file', path: 'events' },
         { name: 'siem', type: 'http', url: siem.url },
       ],
+      server: { port: 0 },
     },
   )
   let refused: string | undefined
@@ -75,7 +79,9 @@ async function shipped(): Promise<string> {
   })
   expect((await once()).code).toBe(1)
   siem.answer(() => ({ status: 200 }))
-  return folder
+  const run = start(['run'])
+  await run.waitForLine(/"Started"/)
+  return { folder, stop: () => run.kill('SIGTERM') }
 }
 
 /** A folder that looks like the checkout, in which files may be written. */
