@@ -13,6 +13,8 @@ export interface Io {
   readonly stderr: Output
   /** Aborts at the first SIGTERM or SIGINT; a second one ends the process at once, see stop-signals.ts. */
   readonly signal: AbortSignal
+  /** Whether stdout failed, mostly since its reader closed the pipe. Absent where that cannot happen. */
+  readonly isOutputGone?: () => boolean
   /** Asks the user and resolves to the answer. Absent without a terminal. */
   readonly ask?: (question: string) => Promise<string>
   /** The same for a secret, which is not shown while it is typed. */

@@ -22,7 +22,7 @@ const readAfterStopMs = 250
 /** argv → one command → exit code. `exit` ends the process at once, for a second signal and for a stop that hangs. */
 export async function main(argv: readonly string[], exit: (code: number) => never): Promise<number> {
   const output = watchOutput()
-  const io = processIo(exit)
+  const io = { ...processIo(exit), isOutputGone: output.isGone }
   const code = await execute(argv, io)
   await flushSpans(io.signal.aborted ? flushAfterStopMs : flushMs)
   const lost = await output.lost(io.signal)
@@ -32,11 +32,12 @@ export async function main(argv: readonly string[], exit: (code: number) => neve
 }
 
 /** A reader that closed the pipe (`| head`) is no error; a full disk is. */
-function watchOutput(): { lost(signal: AbortSignal): Promise<Error | undefined> } {
+function watchOutput(): { isGone(): boolean; lost(signal: AbortSignal): Promise<Error | undefined> } {
   let first: Error | undefined
   process.stdout.on('error', (error: Error) => (first ??= error))
   process.stderr.on('error', () => undefined)
   return {
+    isGone: () => first !== undefined,
     async lost(signal) {
       // The last write may still fail.
       const written = new Promise<void>((resolve) => process.stdout.write('', () => resolve()))

@@ -53,15 +53,12 @@ export type InternalEvent =
       delivered: number
       duplicates: number
       late: number
-      deadLettered: readonly {
-        readonly id: string
-        readonly reason: RefusalReason
-        readonly answer: string
-      }[]
+      deadLettered: number
       /** Delivery instant minus event time, in seconds, one value per event with a time. */
       delaysSeconds: readonly number[]
       commitSeconds: number
     }
+  | { name: 'EventDeadLettered'; stream: Stream; id: string; reason: RefusalReason; answer: string }
   | { name: 'SinkAnswered'; sink: string; outcome: RequestOutcome; seconds: number; bytes: number }
   | {
       name: 'ScanCompleted'

@@ -57,6 +57,8 @@ export async function commitPage(session: Session, seen: SeenWindow, page: Shipp
   if (failure !== undefined && known.length === 0) throw failure
   seen.add(known)
   if (failure === undefined) tellChanges(deps.telemetry, before, session.checkpoint(), step)
+  for (const { event, reason, answer } of outcome.refusals)
+    deps.telemetry.emit({ name: 'EventDeadLettered', stream: job.stream, id: event.id, reason, answer })
   deps.telemetry.emit({
     name: 'PageCommitted',
     stream: job.stream,
@@ -64,7 +66,7 @@ export async function commitPage(session: Session, seen: SeenWindow, page: Shipp
     delivered: outcome.taken.length,
     duplicates: failure === undefined ? facts.events - unseen.length : 0,
     late: countsOf(outcome).late,
-    deadLettered: outcome.refusals.map(({ event, reason, answer }) => ({ id: event.id, reason, answer })),
+    deadLettered: outcome.refusals.length,
     delaysSeconds: timesOf(outcome.taken).map((timeMs) => Math.max(0, nowMs - timeMs) / 1000),
     commitSeconds: (deps.clock.monotonic() - beganMs) / 1000,
   })

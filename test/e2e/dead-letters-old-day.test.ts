@@ -95,7 +95,7 @@ test('dead letters that wait or were dropped need no line', async () => {
     dropped: 0,
     missing: taken,
   })
-  await executeWith(place.configFile, ['dead-letters', 'drop', '--sink', 'siem', '--day', day])
+  await executeWith(place.configFile, ['dead-letters', 'drop', '--sink', 'siem', '--day', day, '--yes'])
   expect(await audit()).toMatchObject({
     ledger,
     lines,

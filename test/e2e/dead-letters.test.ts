@@ -141,13 +141,13 @@ test('what a person drops is counted as dropped, never shipped again, and missed
   const refused = await command(place, ['dead-letters', 'drop'])
   expect([refused.code, refused.stderr]).toEqual([
     2,
-    'error: this would drop 4 dead letters (siem: 4 refused): name the sink with --sink, or say --yes\n',
+    'error: this would drop 4 dead letters (siem: 4 refused); without a terminal to ask on, confirm with --yes\n',
   ])
   expect(await listed(place)).toHaveLength(4)
   expect((await command(place, ['dead-letters', 'drop', '--sink', 'sime'])).stderr).toContain(
     'did you mean siem?',
   )
-  expect(await command(place, ['dead-letters', 'drop', '--sink', 'siem'])).toMatchObject({
+  expect(await command(place, ['dead-letters', 'drop', '--sink', 'siem', '--yes'])).toMatchObject({
     code: 0,
     stdout: 'dropped of siem: 4 refused\n',
     stderr: '',

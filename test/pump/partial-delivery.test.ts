@@ -62,7 +62,9 @@ describe('what a sink took of a page before it failed', () => {
     expect(before.trouble).toMatchObject({ code: 'server_error' })
     expect(await stage.store.deadLetters.list()).toMatchObject([{ id: 'e4', answer: 'no' }])
     const told = stage.internalEvents.filter((internalEvent) => internalEvent.name === 'PageCommitted')
-    expect(told.at(-1)).toMatchObject({ delivered: 1, duplicates: 0, deadLettered: [{ id: 'e4' }] })
+    expect(told.at(-1)).toMatchObject({ delivered: 1, duplicates: 0, deadLettered: 1 })
+    const refused = stage.internalEvents.filter(({ name }) => name === 'EventDeadLettered')
+    expect(refused).toMatchObject([{ id: 'e4', reason: 'refused', answer: 'no' }])
     expect(stage.held()).toBe(0)
     await hours(stage, 1)
     stage.delivered.length = 0

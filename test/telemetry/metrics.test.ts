@@ -103,10 +103,11 @@ describe('metrics', () => {
       delivered: 6,
       duplicates: 3,
       late: 2,
-      deadLettered: [{ id: 'x', reason: 'refused', answer: 'no' }],
+      deadLettered: 1,
       delaysSeconds: [0.5, 4, -20, Number.NaN, 400],
       commitSeconds: 0.002,
     })
+    telemetry.emit({ name: 'EventDeadLettered', stream, id: 'x', reason: 'refused', answer: 'no' })
     telemetry.emit({ name: 'SinkAnswered', sink: 'siem', outcome: 'ok', seconds: 0.2, bytes: 500 })
     telemetry.emit({ name: 'SinkAnswered', sink: 'siem', outcome: 'timeout', seconds: 30, bytes: 500 })
     telemetry.emit({ name: 'ClockSkewMeasured', account: 'default', offsetMs: -1500 })

@@ -20,7 +20,7 @@ describe('emit', () => {
         delivered: 1,
         duplicates: 0,
         late: 0,
-        deadLettered: [],
+        deadLettered: 0,
         delaysSeconds: [1],
         commitSeconds: 0.1,
       })
@@ -104,16 +104,23 @@ describe('emit', () => {
     })
     emit({ name: 'Warned', about: hostile, text: hostile })
     const answer = { id: hostile, reason: 'refused', answer: hostile.repeat(100) } as const
-    const deadLettered = [answer]
-    const page = { delivered: 0, duplicates: 0, late: 0, delaysSeconds: [], commitSeconds: 0 }
-    emit({ name: 'PageCommitted', stream: streamOf(101), priority, deadLettered, ...page })
+    emit({ name: 'EventDeadLettered', stream: streamOf(101), ...answer })
+    const page = {
+      delivered: 0,
+      duplicates: 0,
+      late: 0,
+      deadLettered: 1,
+      delaysSeconds: [],
+      commitSeconds: 0,
+    }
+    emit({ name: 'PageCommitted', stream: streamOf(101), priority, ...page })
     expect(log.lines().map(({ event }) => event)).toEqual([
       'StreamFailed',
       'IdSeenWithOtherTime',
       'FileReplaced',
       'TickFailed',
       'Warned',
-      'PageCommitted',
+      'EventDeadLettered',
       'PageCommitted',
     ])
     expect(log.text().replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u)

@@ -124,10 +124,11 @@ async function wasEmpty(store: Store, source: ArchiveConfig, stream: Stream): Pr
   return delivered + deadLetters + dropped === 0
 }
 
-async function* piecesOf(
+/** The lines of a zone's day in a file sink's parts, as events that serve a sink of the target format. */
+export async function* piecesOf(
   source: ArchiveConfig,
   target: FormatName,
-  stream: Stream,
+  stream: Pick<Stream, 'zone' | 'day'>,
   zone: Zone,
   redactor: Redactor,
 ): AsyncGenerator<ArchivedPiece> {

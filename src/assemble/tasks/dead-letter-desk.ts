@@ -1,13 +1,32 @@
 import type { DeadLetterCount } from '../../domain/event/dead-letter-count.ts'
-import type { RefusalReason } from '../../domain/event/delivery.ts'
+import type { DeadLetter, RefusalReason } from '../../domain/event/delivery.ts'
 import type { Identity } from '../../domain/event/event.ts'
-import type { Stream } from '../../domain/stream.ts'
+import type { Day } from '../../domain/day.ts'
+import { streamKey, type Stream } from '../../domain/stream.ts'
 
 /** Dead letters of one stream at the time of the request. */
 export interface DeadLetterGroup {
   readonly stream: Stream
   readonly counts: readonly DeadLetterCount[]
   readonly keys: readonly Identity[]
+}
+
+/** The same of dead letters that were read, for a selection that counts do not know. */
+export function groupsOf(deadLetters: readonly DeadLetter[]): DeadLetterGroup[] {
+  return [...Map.groupBy(deadLetters, (each) => streamKey(streamOf(each))).values()].map((own) => {
+    const stream = streamOf(own[0]!)
+    const counts = [...Map.groupBy(own, ({ reason }) => reason)].map(([reason, some]) => ({
+      ...stream,
+      reason,
+      count: some.length,
+      bytes: some.reduce((sum, { event }) => sum + event.length, 0),
+    }))
+    return { stream, counts, keys: own.map(({ id, time }) => ({ id, ...(time !== undefined && { time }) })) }
+  })
+}
+
+function streamOf({ zone, day, sink }: DeadLetter): Stream {
+  return { zone, day: day as Day, sink }
 }
 
 export type ReasonCounts = ReadonlyMap<RefusalReason, number>
@@ -28,6 +47,8 @@ export interface SinkReplay {
 
 /** Replays and drops dead letters, beside a running process or without one. */
 export interface DeadLetterDesk {
+  /** All of them, oldest first. */
+  list(): Promise<DeadLetter[]>
   /** Counts by stream and reason; none where nothing was ever shipped. */
   counts(): Promise<DeadLetterCount[]>
   /** The streams of these counts, with the keys of their dead letters. */

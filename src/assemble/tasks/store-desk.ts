@@ -1,7 +1,7 @@
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import type { DeadLetterCount } from '../../domain/event/dead-letter-count.ts'
-import type { RefusalReason } from '../../domain/event/delivery.ts'
+import type { DeadLetter, RefusalReason } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { isFailure, messageOf } from '../../domain/failure.ts'
 import { streamKey, type Zone } from '../../domain/stream.ts'
@@ -36,6 +36,10 @@ export class StoreDesk implements DeadLetterDesk {
     this.#zones = zones
     const redactor = createRedactor(config.redact)
     this.#redo = (event) => eventAgain(event, zones.get(event.zone.id) ?? event.zone, redactor)
+  }
+
+  list(): Promise<DeadLetter[]> {
+    return this.#store.deadLetters.list()
   }
 
   counts(): Promise<DeadLetterCount[]> {

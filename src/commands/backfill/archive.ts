@@ -47,7 +47,8 @@ export function archiveRequestOf(
   return { source, sinks, zones, from, to }
 }
 
-function sourceOf({ sinks }: Config, name: string): ArchiveConfig {
+/** The file sink that --source names. Throws UsageError. */
+export function sourceOf({ sinks }: Config, name: string): ArchiveConfig {
   const files = sinks.filter((sink): sink is ArchiveConfig => sink.type === 'file')
   const known = files.map((sink) => sink.name)
   const source = files.find((sink) => sink.name === name)

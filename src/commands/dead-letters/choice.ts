@@ -1,10 +1,10 @@
-import type { Command } from 'commander'
-import type { DeadLetterDesk } from '../../assemble/tasks/dead-letter-desk.ts'
+import { Option, type Command } from 'commander'
+import { groupsOf, type DeadLetterDesk, type DeadLetterGroup } from '../../assemble/tasks/dead-letter-desk.ts'
 import { withDeadLetterDesk } from '../../assemble/tasks/dead-letters.ts'
 import type { DeadLetterCount } from '../../domain/event/dead-letter-count.ts'
 import type { Config } from '../../config/schema/schema.ts'
-import type { DeadLetter } from '../../domain/event/delivery.ts'
-import { collectNames, dayArgument } from '../arguments.ts'
+import { refusalReasons, type DeadLetter, type RefusalReason } from '../../domain/event/delivery.ts'
+import { atLeastOne, collectNames, dayArgument } from '../arguments.ts'
 import type { Io } from '../io.ts'
 import type { Registration } from '../registration.ts'
 import { unknown } from '../selection.ts'
@@ -14,6 +14,9 @@ export interface DeadLetterChoice {
   readonly sink?: string[]
   readonly zone?: string[]
   readonly day?: string
+  readonly id?: string[]
+  readonly reason?: RefusalReason
+  readonly limit?: number
   readonly json?: boolean
 }
 
@@ -21,7 +24,7 @@ export interface DeadLetterChoice {
 export interface DeadLetterWork<Options> {
   readonly config: Config
   readonly desk: DeadLetterDesk
-  readonly chosen: readonly DeadLetterCount[]
+  readonly chosen: readonly DeadLetterGroup[]
   readonly options: Options
   readonly io: Io
 }
@@ -32,33 +35,63 @@ export function workOnDeadLetters<Options extends DeadLetterChoice>(
   { io, exit, load }: Registration,
   work: (on: DeadLetterWork<Options>) => Promise<number>,
 ): void {
-  withDeadLetterChoice(command).action(async (options: Options, parsed: Command) => {
-    const { config } = load(parsed, 'nothing')
-    const code = await withDeadLetterDesk(config, async (desk) => {
-      const chosen = chosenOf(config, await desk.counts(), options)
-      return work({ config, desk, chosen, options, io })
+  withDeadLetterChoice(command)
+    .option('--json', 'as JSON')
+    .action(async (options: Options, parsed: Command) => {
+      const { config } = load(parsed, 'nothing')
+      const code = await withDeadLetterDesk(config, async (desk) => {
+        const chosen = await groupsChosen(config, desk, options)
+        return work({ config, desk, chosen, options, io })
+      })
+      exit(code)
     })
-    exit(code)
-  })
+}
+
+/** Counts name neither events nor their order: a selection by these reads the dead letters themselves. */
+async function groupsChosen(
+  config: Config,
+  desk: DeadLetterDesk,
+  options: DeadLetterChoice,
+): Promise<DeadLetterGroup[]> {
+  const { id, reason, limit } = options
+  if (id === undefined && reason === undefined && limit === undefined)
+    return desk.groups(chosenOf(config, await desk.counts(), options))
+  return groupsOf(chosenOf(config, await desk.list(), options))
 }
 
 /** Adds the options that select dead letters. */
 export function withDeadLetterChoice(command: Command): Command {
   return command
+    .option('--id <id>', 'only of this event id; repeatable', collectIds)
     .option('--sink <sink>', 'only of this sink; repeatable, takes comma lists', collectNames)
     .option('--zone <zone>', 'only of this zone: id or name; repeatable, takes comma lists', collectNames)
     .option('--day <day>', 'only of this day: YYYY-MM-DD in UTC, today or yesterday', dayArgument)
-    .option('--json', 'as JSON')
+    .addOption(new Option('--reason <reason>', 'only of this reason').choices(refusalReasons))
+    .option('--limit <number>', 'at most so many, the oldest first', atLeastOne)
+}
+
+/** An id may hold a comma. */
+function collectIds(text: string, before: readonly string[] = []): string[] {
+  return [...before, text]
+}
+
+/** A dead letter, or the count of some. */
+interface Selectable {
+  readonly zone: number
+  readonly day: string
+  readonly sink: string
+  readonly reason: RefusalReason
+  readonly id?: string
 }
 
 /**
  * Applies the selection. A sink or zone that left the configuration may still have dead letters. Throws UsageError for
  * a name that is neither configured nor has any.
  */
-export function chosenOf<DeadLetters extends { zone: number; day: string; sink: string }>(
+export function chosenOf<DeadLetters extends Selectable>(
   config: Config,
   all: readonly DeadLetters[],
-  { sink, zone, day }: DeadLetterChoice,
+  { sink, zone, day, id, reason, limit }: DeadLetterChoice,
 ): DeadLetters[] {
   const zones = config.accounts.flatMap((account) => account.zones)
   const sinks = new Set([...config.sinks.map(({ name }) => name), ...all.map((each) => each.sink)])
@@ -72,12 +105,15 @@ export function chosenOf<DeadLetters extends { zone: number; day: string; sink: 
     const names = [...zones.map(({ id }) => String(id)), ...all.map((each) => String(each.zone))]
     throw unknown('--zone', name, 'is not known', [...new Set(names)], [...new Set(names)])
   })
-  return all.filter(
+  const chosen = all.filter(
     (each) =>
       (sink === undefined || sink.includes(each.sink)) &&
       (ids === undefined || ids.includes(each.zone)) &&
-      (day === undefined || day === each.day),
+      (day === undefined || day === each.day) &&
+      (id === undefined || (each.id !== undefined && id.includes(each.id))) &&
+      (reason === undefined || reason === each.reason),
   )
+  return chosen.slice(0, limit)
 }
 
 /** Counts by sink and reason. */

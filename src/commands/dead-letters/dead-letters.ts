@@ -4,6 +4,7 @@ import { printable } from '../../domain/text/printable.ts'
 import type { DeadLetter } from '../../domain/event/delivery.ts'
 import { chosenOf, countLines, countsOf, withDeadLetterChoice, type DeadLetterChoice } from './choice.ts'
 import { registerDrop } from './drop.ts'
+import { registerExport, registerShow } from './show.ts'
 import { registerReplay } from './replay.ts'
 import { secondText } from '../terminal/duration.ts'
 import { jsonResult } from '../terminal/json-result.ts'
@@ -19,6 +20,7 @@ export function registerDeadLetters(registration: Registration): void {
     .description('events that a sink refused')
     .addHelpText('after', example('dead-letters list'))
   withDeadLetterChoice(deadLetters.command('list'))
+    .option('--json', 'as JSON')
     .description('what sinks refused, and why; oldest first')
     .addHelpText('after', example('dead-letters list --sink siem'))
     .action(async (options: DeadLetterChoice, command: Command) => {
@@ -28,6 +30,8 @@ export function registerDeadLetters(registration: Registration): void {
         options.json === true ? listJson(deadLetters) : listText(deadLetters, paintFor(io.stdout).width),
       )
     })
+  registerShow(deadLetters, registration)
+  registerExport(deadLetters, registration)
   registerReplay(deadLetters, registration)
   registerDrop(deadLetters, registration)
 }

@@ -23,8 +23,7 @@ export function registerDrop(parent: Command, registration: Registration): void 
     .addHelpText(
       'after',
       `
-A sink that is named is not asked about. Without --sink a person at a terminal is asked, and anybody
-else has to say --yes. The events stay known: no run ships them again, and audit counts them as
+Asks for confirmation; without a terminal, --yes is required. The events stay known: no run ships them again, and audit counts them as
 dropped, not as missing. Only their number is kept: audit --deep --repair of a day that lacks more
 lines than that brings all of them back, the dropped ones too.
 
@@ -37,12 +36,11 @@ Example:
 
 async function drop(on: DeadLetterWork<Options>): Promise<number> {
   const { desk, chosen, options, io } = on
-  const groups = await desk.groups(chosen)
-  if (groups.length > 0 && !(await isAgreed(on))) {
+  if (chosen.length > 0 && !(await isAgreed(on))) {
     io.stderr.write('nothing was dropped\n')
     return exitCodes.failed
   }
-  const dropped = (await desk.drop(groups, io.signal)).flatMap(({ sink, counts }) =>
+  const dropped = (await desk.drop(chosen, io.signal)).flatMap(({ sink, counts }) =>
     [...counts].map(([reason, count]) => ({ sink, reason, count })),
   )
   const lines = countLines(dropped).map((line) => `dropped of ${printable(line)}\n`)
@@ -53,11 +51,12 @@ async function drop(on: DeadLetterWork<Options>): Promise<number> {
 
 /** Throws UsageError where there is no terminal to ask on. */
 async function isAgreed({ chosen, options, io }: DeadLetterWork<Options>): Promise<boolean> {
-  if (options.yes === true || options.sink !== undefined) return true
-  const lines = countLines(chosen).map((line) => printable(line))
-  const what = `${counted(totalOf(chosen), 'dead letter')} (${lines.join('; ')})`
+  if (options.yes === true) return true
+  const counts = chosen.flatMap((group) => group.counts)
+  const lines = countLines(counts).map((line) => printable(line))
+  const what = `${counted(totalOf(counts), 'dead letter')} (${lines.join('; ')})`
   if (io.ask === undefined)
-    throw new UsageError(`this would drop ${what}: name the sink with --sink, or say --yes`)
+    throw new UsageError(`this would drop ${what}; without a terminal to ask on, confirm with --yes`)
   const answer = await io.ask(`drop ${what} for good? [y/N] `)
   return /^y(?:es)?$/i.test(answer.trim())
 }

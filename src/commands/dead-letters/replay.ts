@@ -37,7 +37,7 @@ async function replay({
   options,
   io,
 }: DeadLetterWork<DeadLetterChoice>): Promise<number> {
-  const total = totalOf(chosen)
+  const total = totalOf(chosen.flatMap(({ counts }) => counts))
   if (total > 0) io.stderr.write(`replaying ${counted(total, 'dead letter')}\n`)
   let [done, toldAtMs] = [0, systemClock.monotonic()]
   const progressed = (_sink: string, tried: number) => {
@@ -46,7 +46,7 @@ async function replay({
     toldAtMs = systemClock.monotonic()
     io.stderr.write(`${done} of ${total}\n`)
   }
-  const results = await desk.replay(await desk.groups(chosen), progressed, io.signal)
+  const results = await desk.replay(chosen, progressed, io.signal)
   // Keeps the report apart from events that a replay ships to stdout.
   const isToStdout = config.sinks.some(
     ({ type, name }) => type === 'stdout' && results.some(({ sink }) => sink === name),

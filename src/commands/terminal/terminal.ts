@@ -4,6 +4,7 @@ export interface Paint {
   readonly width: number
   good(text: string): string
   bad(text: string): string
+  warn(text: string): string
   dim(text: string): string
 }
 
@@ -19,5 +20,5 @@ export function paintFor(output: Output): Paint {
   const painted = (code: number) => (text: string) => (hasColors ? `\u001B[${code}m${text}\u001B[0m` : text)
   const terminal = Math.min(widest, Math.max(narrowest, output.columns ?? usual))
   const width = output.isTTY === true ? terminal : piped
-  return { width, good: painted(32), bad: painted(31), dim: painted(2) }
+  return { width, good: painted(32), bad: painted(31), warn: painted(33), dim: painted(2) }
 }

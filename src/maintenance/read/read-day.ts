@@ -18,12 +18,12 @@ const mostTries = 4
 const longestWaitMs = 60_000
 
 /**
- * All pages of a zone's day, from the first to the last, for readers without fence and store. A page is valid until the
+ * All pages of a zone's day, from the first (or the one that `from` opens) to the last, for readers without fence and store. A page is valid until the
  * next one is requested. Waits and retries when the API asks for a wait, or fails after the first page. Throws the
  * Failures of a Source, and `scan_guarded` for a listing that does not end.
  */
 export async function* readDay(
-  { zone, day }: { readonly zone: Zone; readonly day: Day },
+  { zone, day, from = null }: { readonly zone: Zone; readonly day: Day; readonly from?: Cursor | null },
   deps: ReadDeps,
   signal: AbortSignal,
 ): AsyncGenerator<Page> {
@@ -31,7 +31,7 @@ export async function* readDay(
   let scan = beginScan({
     kind: 'full',
     beganAtMs,
-    cursor: null,
+    cursor: from,
     overlapStartMs: null,
     newestAtBeginMs: null,
   })

@@ -3,7 +3,13 @@ import type { Definitions } from '../definition.ts'
 import { countPhrase, instantPhrase } from '../phrases.ts'
 
 export const pumpInternalEvents: Definitions<
-  'PageFetched' | 'PageCommitted' | 'StreamEnded' | 'GapFound' | 'DaysSkipped' | 'IdSeenWithOtherTime'
+  | 'PageFetched'
+  | 'PageCommitted'
+  | 'EventDeadLettered'
+  | 'StreamEnded'
+  | 'GapFound'
+  | 'DaysSkipped'
+  | 'IdSeenWithOtherTime'
 > = {
   PageFetched: {
     level: 'debug',
@@ -21,9 +27,8 @@ export const pumpInternalEvents: Definitions<
     },
   },
   PageCommitted: {
-    level: 'warn',
-    meaning:
-      'A page was delivered and its progress is durable (debug). Warns when the sink will never take some of its events: they are dead letters, to be replayed or dropped.',
+    level: 'debug',
+    meaning: 'A page was delivered and its progress is durable.',
     count(internalEvent, metrics) {
       const { stream, priority } = internalEvent
       const { sink } = stream
@@ -32,36 +37,34 @@ export const pumpInternalEvents: Definitions<
       metrics.count('eventsDuplicate', route, internalEvent.duplicates)
       metrics.count('eventsLate', route, internalEvent.late)
       metrics.count('commitDuration', {}, internalEvent.commitSeconds)
-      for (const { reason } of internalEvent.deadLettered)
-        metrics.count('eventsDeadLettered', { sink, reason })
       const delayLabels = { sink, priority: priority }
       for (const delay of internalEvent.delaysSeconds) metrics.count('eventDelay', delayLabels, delay)
     },
-    tell(internalEvent, voice) {
-      const { stream, priority, delivered, duplicates, late, deadLettered, commitSeconds } = internalEvent
-      for (const { id, reason, answer } of deadLettered)
-        voice.report({
-          group: `${stream.sink} ${reason}`,
-          level: 'warn',
-          zone: stream.zone,
-          sink: stream.sink,
-          message: `${voice.stream(stream)}: an event is a dead letter (${reason}): ${answer.slice(0, 300)}`,
-          about: `sink ${stream.sink}: dead letters (${reason})`,
-          fields: { sink: stream.sink, reason },
-          details: { zone: stream.zone, day: stream.day, id },
-        })
+    tell({ stream, priority, delivered, duplicates, late, deadLettered, commitSeconds }, voice) {
       voice.detail(() => [
         `${voice.stream(stream)}: delivered ${countPhrase(delivered, 'event')}`,
-        {
-          ...stream,
-          priority,
-          delivered,
-          duplicates,
-          late,
-          deadLettered: deadLettered.length,
-          commitSeconds,
-        },
+        { ...stream, priority, delivered, duplicates, late, deadLettered, commitSeconds },
       ])
+    },
+  },
+  EventDeadLettered: {
+    level: 'warn',
+    meaning:
+      'The sink will never take this event. It is a dead letter: `dead-letters show` prints it, `replay` or `drop` ends it.',
+    count({ stream, reason }, metrics) {
+      metrics.count('eventsDeadLettered', { sink: stream.sink, reason })
+    },
+    tell({ stream, id, reason, answer }, voice) {
+      voice.report({
+        group: `${stream.sink} ${reason}`,
+        level: 'warn',
+        zone: stream.zone,
+        sink: stream.sink,
+        message: `${voice.stream(stream)}: an event is a dead letter (${reason}): ${answer.slice(0, 300)}`,
+        about: `sink ${stream.sink}: dead letters (${reason})`,
+        fields: { sink: stream.sink, reason },
+        details: { zone: stream.zone, day: stream.day, id },
+      })
     },
   },
   StreamEnded: {

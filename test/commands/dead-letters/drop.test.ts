@@ -72,7 +72,7 @@ test('asks a person who named no sink, and does as they say', async () => {
 
 test('drops what is named, and nothing else', async () => {
   const { execute, ids } = await filled()
-  expect((await execute('dead-letters', 'drop', '--sink', 'siem', '--zone', '102')).stdout).toBe(
+  expect((await execute('dead-letters', 'drop', '--sink', 'siem', '--zone', '102', '--yes')).stdout).toBe(
     'dropped of siem: 1 refused\n',
   )
   expect((await execute('dead-letters', 'drop', '--sink', 'siem', '--day', 'today')).stdout).toBe(

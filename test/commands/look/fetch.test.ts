@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { dayOf, shiftDay } from '../../src/domain/day.ts'
-import { projectFolder } from '../setup/project-folder.ts'
-import { startProcess } from '../setup/processes.ts'
-import { openWorkshopWithApi } from './workshop.ts'
+import { dayOf, shiftDay } from '../../../src/domain/day.ts'
+import { projectFolder } from '../../setup/project-folder.ts'
+import { startProcess } from '../../setup/processes.ts'
+import { openWorkshopWithApi } from '../workshop.ts'
 
 const today = () => dayOf(Date.now())
 
@@ -84,4 +84,26 @@ test('does not go round in a listing without an end', async () => {
   const { code, stderr } = await run('fetch', '--zone', '101', '--day', 'today')
   expect(code).toBe(1)
   expect(stderr).toMatch(/the listing of zone 101 on .* does not end: cursor_repeated after \d+ pages/)
+})
+
+test('prints events as a sink would get them, and takes no second format', async () => {
+  const sinks = [{ name: 'siem', type: 'http', preset: 'ndjson', url: 'http://127.0.0.1:9/', format: 'raw' }]
+  const { execute, run } = await openWorkshopWithApi({ days: 5 }, { sinks })
+  const { code, stdout } = await run(
+    'fetch',
+    '--zone',
+    '101',
+    '--day',
+    'today',
+    '--limit',
+    '1',
+    '--sink',
+    'siem',
+  )
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ shieldZoneId: 101, logId: expect.any(String) })
+  const place = ['fetch', '--zone', '101', '--day', 'today'] as const
+  const both = await execute(...place, '--sink', 'siem', '--format', 'native')
+  expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('cannot be used with')])
+  expect(await execute(...place, '--sink', 'sime')).toMatchObject({ code: 2 })
 })

@@ -1,18 +1,19 @@
 import { Option, type Command } from 'commander'
-import { fetchToStdout, formatNames, type FormatName } from '../assemble/tasks/fetch.ts'
-import { printable } from '../domain/text/printable.ts'
-import type { Day } from '../domain/day.ts'
-import { isFailure } from '../domain/failure.ts'
-import { atLeastOne, collectNames, dayArgument } from './arguments.ts'
-import { exitCodes } from './io.ts'
-import type { Registration } from './registration.ts'
-import { chooseZones } from './selection.ts'
-import { example } from './program-name.ts'
+import { fetchToStdout, formatNames, type FormatName } from '../../assemble/tasks/fetch.ts'
+import { printable } from '../../domain/text/printable.ts'
+import type { Day } from '../../domain/day.ts'
+import { isFailure } from '../../domain/failure.ts'
+import { atLeastOne, collectNames, dayArgument } from '../arguments.ts'
+import { exitCodes } from '../io.ts'
+import type { Registration } from '../registration.ts'
+import { chooseSinks, chooseZones } from '../selection.ts'
+import { example } from '../program-name.ts'
 
 interface FetchOptions {
   readonly zone: string[]
   readonly day: Day
   readonly format: FormatName
+  readonly sink?: string
   readonly limit?: number
 }
 
@@ -25,10 +26,15 @@ export function registerFetch({ program, io, exit, load }: Registration): void {
     .requiredOption('--zone <zone>', 'id or name; repeatable, takes comma lists', collectNames)
     .requiredOption('--day <day>', 'YYYY-MM-DD in UTC, today or yesterday', dayArgument)
     .addOption(new Option('--format <format>', 'form of a line').choices(formatNames).default('native'))
+    .addOption(
+      new Option('--sink <sink>', 'as this sink would get them: redacted, in its format').conflicts('format'),
+    )
     .option('--limit <number>', 'end after so many events', atLeastOne)
     .addHelpText('after', example('fetch --zone 101 --day today --limit 10'))
-    .action(async ({ zone, day, format, limit = Infinity }: FetchOptions, command: Command) => {
+    .action(async (options: FetchOptions, command: Command) => {
+      const { zone, day, sink, limit = Infinity } = options
       const { config } = load(command)
+      const format = sink === undefined ? options.format : chooseSinks(config, [sink])[0]!.format
       const zones = chooseZones(config, zone)
       try {
         const refusals = await fetchToStdout(config, { zones, day, format, limit }, io.signal)

@@ -1,0 +1,86 @@
+import type { Config } from '../../config/schema/schema.ts'
+import { dayOf, shiftDay, startOf, type Day } from '../../domain/day.ts'
+import type { Event } from '../../domain/event/event.ts'
+import { isFailure, messageOf } from '../../domain/failure.ts'
+import type { Zone } from '../../domain/stream.ts'
+import { formats, type FormatName } from '../../formats/registry.ts'
+import { DayFollower } from '../../maintenance/read/follow-day.ts'
+import type { ReadDeps } from '../../maintenance/read/read-day.ts'
+import { createGround } from '../ground.ts'
+import { createReading } from '../reading.ts'
+
+export interface TailRequest {
+  readonly zones: readonly Zone[]
+  readonly wants: (event: Event) => boolean
+  /** Events that existed before: how many of the newest are shown. */
+  readonly before: number
+  readonly show: (events: readonly Event[]) => void
+  /** Reports a poll that failed; the next one tries again. */
+  readonly warn: (text: string) => void
+}
+
+/** Polls at least this often, whatever `poll.everySeconds` says. */
+const longestPauseMs = 5_000
+/** Events of a day may be listed after its end. */
+const lateMs = 10 * 60_000
+
+/** A line of an event in a format. Throws for an event without a form in it. */
+export function lineOf(format: FormatName): (event: Event) => string {
+  return formats[format]().encode
+}
+
+/** Shows events as the API lists them, until the signal aborts. Touches no state. Throws Failure of the first poll. */
+export async function tailEvents(config: Config, request: TailRequest, signal: AbortSignal): Promise<void> {
+  const ground = createGround(config, { logLevel: 'silent' })
+  const { clock, apiClock } = ground
+  const reading = createReading(config, ground)
+  const deps: ReadDeps = { source: reading.source, clock, apiClock }
+  const followers = new Map<string, DayFollower>()
+  let isFirst = true
+
+  async function poll(zone: Zone): Promise<Event[]> {
+    const events: Event[] = []
+    for (const day of daysAt(apiClock.now(zone.account))) {
+      const key = `${zone.id} ${day}`
+      const follower = followers.get(key) ?? new DayFollower({ zone, day }, deps)
+      followers.set(key, follower)
+      events.push(...(await follower.poll(signal)))
+    }
+    return events
+  }
+
+  async function pollAll(): Promise<void> {
+    const found: Event[] = []
+    for (const zone of request.zones) {
+      try {
+        found.push(...(await poll(zone)))
+      } catch (error) {
+        if (signal.aborted) return
+        if (isFirst || !isFailure(error)) throw error
+        request.warn(messageOf(error))
+      }
+    }
+    const wanted = found
+      .filter(request.wants)
+      .toSorted((one, other) => (one.timeMs ?? 0) - (other.timeMs ?? 0))
+    request.show(isFirst ? wanted.slice(-request.before) : wanted)
+    isFirst = false
+  }
+
+  try {
+    while (!signal.aborted) {
+      await pollAll()
+      await clock
+        .sleep(Math.min(longestPauseMs, config.poll.everySeconds * 1000), signal)
+        .catch(() => undefined)
+    }
+  } finally {
+    await reading.close()
+  }
+}
+
+/** Today, and yesterday while its last events may still come. */
+function daysAt(nowMs: number): Day[] {
+  const today = dayOf(nowMs)
+  return nowMs - startOf(today) < lateMs ? [shiftDay(today, -1), today] : [today]
+}

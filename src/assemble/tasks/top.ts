@@ -1,0 +1,115 @@
+import { systemClock } from '../../clock.ts'
+import type { Config } from '../../config/schema/schema.ts'
+import { dayOf, daysFrom, firstReadable, type Day } from '../../domain/day.ts'
+import type { Event } from '../../domain/event/event.ts'
+import { FingerprintSet } from '../../domain/event/seen.ts'
+import type { Zone } from '../../domain/stream.ts'
+import { pagesOf, type Unreadable } from '../../maintenance/archive/archive-source.ts'
+import {
+  countedBy,
+  EventCounter,
+  type CountedBy,
+  type CountedRow,
+} from '../../maintenance/read/count-events.ts'
+import { readDay } from '../../maintenance/read/read-day.ts'
+import { createRedactor } from '../../shield/redaction/redact.ts'
+import { createGround } from '../ground.ts'
+import { createReading } from '../reading.ts'
+import { archiveServes, piecesOf, type ArchiveConfig } from './backfill-archive.ts'
+
+export { countedBy, type CountedBy, type CountedRow }
+
+export interface TopRequest {
+  readonly by: CountedBy
+  readonly zones: readonly Zone[]
+  /** Counts events that are no older than this. */
+  readonly sinceMs: number
+  readonly most: number
+  /** Reads the parts of this file sink; without it, the API. */
+  readonly source?: ArchiveConfig
+}
+
+export interface Top {
+  readonly rows: readonly CountedRow[]
+  readonly events: number
+  /** Days that the API no longer lists. */
+  readonly leftOut: readonly Day[]
+  /** What could not be read of the parts. */
+  readonly unreadable: Unreadable
+}
+
+/** Counts recent events. Touches no state. Throws Failure. */
+export async function topOf(config: Config, request: TopRequest, signal: AbortSignal): Promise<Top> {
+  const fromMs = systemClock.now() - request.sinceMs
+  const counter = new EventCounter(request.by)
+  const unreadable: Unreadable = { lines: 0, damagedParts: 0, where: [] }
+  const { source } = request
+  const today = dayOf(systemClock.now())
+  const days = daysFrom(dayOf(fromMs), today)
+  const oldest = firstReadable(today, config.poll.readableDays)
+  const listed = days.filter((day) => source !== undefined || day >= oldest)
+  const places = request.zones.flatMap((zone) => listed.map((day) => ({ zone, day })))
+  const pages =
+    source === undefined
+      ? pagesOfApi(config, places, fromMs, signal)
+      : pagesOfParts({ config, source, places, unreadable }, signal)
+  for await (const events of pages)
+    for (const event of events) if ((event.timeMs ?? -Infinity) >= fromMs) counter.add(event)
+  const leftOut = days.filter((day) => !listed.includes(day))
+  return { rows: counter.rows(request.most), events: counter.events, leftOut, unreadable }
+}
+
+interface Place {
+  readonly zone: Zone
+  readonly day: Day
+}
+
+interface Parts {
+  readonly config: Config
+  readonly source: ArchiveConfig
+  readonly places: readonly Place[]
+  readonly unreadable: Unreadable
+}
+
+async function* pagesOfParts(
+  { config, source, places, unreadable }: Parts,
+  signal: AbortSignal,
+): AsyncGenerator<readonly Event[]> {
+  const target = archiveServes(source.format)[0]!
+  const redactor = createRedactor(config.redact)
+  for (const { zone, day } of places) {
+    const pieces = piecesOf(source, target, { zone: zone.id, day }, zone, redactor)
+    for await (const events of pagesOf(pieces, unreadable)) {
+      if (signal.aborted) return
+      yield events
+    }
+  }
+}
+
+async function* pagesOfApi(
+  config: Config,
+  places: readonly Place[],
+  fromMs: number,
+  signal: AbortSignal,
+): AsyncGenerator<readonly Event[]> {
+  const ground = createGround(config, { logLevel: 'silent' })
+  const { clock, apiClock } = ground
+  const reading = createReading(config, ground)
+  try {
+    for (const place of places) {
+      const counted = new FingerprintSet()
+      for await (const page of readDay(place, { source: reading.source, clock, apiClock }, signal)) {
+        yield page.events.filter(({ fingerprint }) => counted.add(fingerprint))
+        if (isPast(page.events, fromMs)) break
+      }
+    }
+  } finally {
+    await reading.close()
+  }
+}
+
+/** A page of a newest-first listing that lies before the time: the pages after it do too. */
+function isPast(events: readonly Event[], fromMs: number): boolean {
+  const [first, last] = [events[0]?.timeMs, events.at(-1)?.timeMs]
+  return first !== undefined && last !== undefined && last < first && first < fromMs
+}

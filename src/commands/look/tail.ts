@@ -1,0 +1,77 @@
+import { Option, type Command } from 'commander'
+import { lineOf, tailEvents } from '../../assemble/tasks/tail.ts'
+import type { Config } from '../../config/schema/schema.ts'
+import type { Event } from '../../domain/event/event.ts'
+import { inertJson } from '../../domain/text/json-text.ts'
+import { printable } from '../../domain/text/printable.ts'
+import type { Zone } from '../../domain/stream.ts'
+import { collectNames } from '../arguments.ts'
+import type { Io } from '../io.ts'
+import { example } from '../program-name.ts'
+import type { Registration } from '../registration.ts'
+import { chooseSinks, chooseZones } from '../selection.ts'
+import { paintFor } from '../terminal/terminal.ts'
+import { tailLine } from './tail-line.ts'
+
+interface TailOptions {
+  readonly zone?: string[]
+  readonly action?: string[]
+  readonly sink?: string
+  readonly json?: boolean
+}
+
+/** Events that existed before and are shown first, as by tail(1). */
+const shownBefore = 10
+const widestZone = 12
+
+export function registerTail({ program, io, load }: Registration): void {
+  program
+    .command('tail')
+    .description('print events as they come, until stopped; no state is read or written')
+    .option('--zone <zone>', 'only of this zone: id or name; repeatable, takes comma lists', collectNames)
+    .option('--action <action>', 'only with this action; repeatable, takes comma lists', collectNames)
+    .addOption(new Option('--sink <sink>', 'as this sink would get them: in its format').conflicts('json'))
+    .option('--json', 'in native format, a JSON object a line')
+    .addHelpText('after', example('tail --zone shop --action Blocked'))
+    .action(async (options: TailOptions, command: Command) => {
+      const { config } = load(command)
+      const zones = chooseZones(config, options.zone)
+      const end = new AbortController()
+      const signal = AbortSignal.any([io.signal, end.signal])
+      const lineFor = lineMaker(config, zones, options, io)
+      const request = {
+        zones,
+        wants: wantsOf(options.action),
+        before: shownBefore,
+        show(events: readonly Event[]) {
+          for (const event of events) io.stdout.write(`${lineFor(event)}\n`)
+          // The reader closed the pipe: not an error.
+          if (io.isOutputGone?.() === true) end.abort()
+        },
+        warn: (text: string) => void io.stderr.write(`${printable(text)}\n`),
+      }
+      await tailEvents(config, request, signal)
+    })
+}
+
+function wantsOf(actions: readonly string[] | undefined): (event: Event) => boolean {
+  if (actions === undefined) return () => true
+  const wanted = new Set(actions.map((action) => action.toLowerCase()))
+  return ({ action }) => action !== undefined && wanted.has(action.toLowerCase())
+}
+
+function lineMaker(
+  config: Config,
+  zones: readonly Zone[],
+  { sink, json }: TailOptions,
+  { stdout }: Io,
+): (event: Event) => string {
+  if (sink !== undefined || json === true) {
+    const encode = lineOf(sink === undefined ? 'native' : chooseSinks(config, [sink])[0]!.format)
+    return (event) => inertJson(encode(event))
+  }
+  const paint = paintFor(stdout)
+  const zoned =
+    zones.length === 1 ? 0 : Math.min(widestZone, Math.max(...zones.map(({ name }) => name.length)))
+  return (event) => tailLine(event, paint, stdout.isTTY !== true, zoned)
+}

@@ -1,0 +1,49 @@
+import type { CountedBy, CountedRow } from '../../assemble/tasks/top.ts'
+import { printable } from '../../domain/text/printable.ts'
+import { cut } from '../terminal/table.ts'
+import type { Paint } from '../terminal/terminal.ts'
+
+const widestBar = 26
+const narrowestBar = 4
+const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
+const secondTitles: Partial<Record<CountedBy, string>> = { rule: 'what it matches', address: 'from' }
+
+/** A row for each key with its count, and on a terminal a bar; to a pipe the whole texts and plain numbers. */
+export function topLines(
+  rows: readonly CountedRow[],
+  by: CountedBy,
+  paint: Paint,
+  isPiped: boolean,
+): string[] {
+  const second = secondTitles[by]
+  const counts = [
+    'events',
+    ...rows.map(({ count }) => (isPiped ? String(count) : count.toLocaleString('en-US'))),
+  ]
+  const keys = [by, ...rows.map(({ key }) => printable(key))]
+  const whats = [second ?? '', ...rows.map(({ what = '' }) => printable(what))]
+  const countWidth = widest(counts)
+  const room = isPiped ? Infinity : paint.width - 1 - countWidth - 2 - narrowestBar - 2
+  const keyWidth = Math.min(widest(keys), second === undefined ? room : Math.floor(room * 0.55))
+  const whatWidth = second === undefined ? 0 : Math.max(0, Math.min(widest(whats), room - keyWidth - 2))
+  const used = keyWidth + (whatWidth > 0 ? whatWidth + 2 : 0) + 2 + countWidth + 2
+  const barWidth = isPiped ? 0 : Math.max(narrowestBar, Math.min(widestBar, paint.width - 1 - used))
+  const most = rows[0]?.count ?? 1
+  const column = (text: string, width: number) => cut(text, width).padEnd(width)
+  return counts.map((count, index) => {
+    const what = whatWidth > 0 ? `  ${column(whats[index] ?? '', whatWidth)}` : ''
+    const bar = index === 0 ? '' : barOf((rows[index - 1]!.count / most) * barWidth)
+    const line =
+      `${column(keys[index] ?? '', keyWidth)}${what}  ${count.padStart(countWidth)}  ${bar}`.trimEnd()
+    return index === 0 ? paint.dim(line) : line
+  })
+}
+
+function barOf(width: number): string {
+  const whole = Math.floor(width)
+  return `${'█'.repeat(whole)}${eighths[Math.floor((width - whole) * 8)] ?? ''}`
+}
+
+function widest(texts: readonly string[]): number {
+  return Math.max(...texts.map((text) => text.length))
+}

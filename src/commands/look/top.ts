@@ -1,0 +1,69 @@
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import { countedBy, topOf, type CountedBy, type Top } from '../../assemble/tasks/top.ts'
+import { printable } from '../../domain/text/printable.ts'
+import { atLeastOne, collectNames } from '../arguments.ts'
+import { sourceOf } from '../backfill/archive.ts'
+import { exitCodes } from '../io.ts'
+import { example, programName } from '../program-name.ts'
+import type { Registration } from '../registration.ts'
+import { chooseZones } from '../selection.ts'
+import { durationText } from '../terminal/duration.ts'
+import { counted } from '../terminal/progress-text.ts'
+import { paintFor } from '../terminal/terminal.ts'
+import { topLines } from './top-text.ts'
+
+interface TopOptions {
+  readonly by: CountedBy
+  readonly since: number
+  readonly zone?: string[]
+  readonly source?: string
+  readonly limit: number
+}
+
+const hourMs = 3_600_000
+const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: hourMs, d: 24 * hourMs }
+
+export function registerTop({ program, io, exit, load }: Registration): void {
+  program
+    .command('top')
+    .description('count recent events by rule, address, country, network, URL or action')
+    .addOption(new Option('--by <what>', 'what to count by').choices(countedBy).makeOptionMandatory())
+    .addOption(
+      new Option('--since <time>', 'how far back, such as 30m, 1h or 2d')
+        .argParser(sinceArgument)
+        .default(hourMs, '1h'),
+    )
+    .option('--zone <zone>', 'only of this zone: id or name; repeatable, takes comma lists', collectNames)
+    .option('--source <sink>', 'from the parts of this file sink instead of the API')
+    .option('--limit <number>', 'at most so many rows', atLeastOne, 10)
+    .addHelpText('after', example('top --by rule --since 1h'))
+    .action(async ({ by, since, zone, source, limit }: TopOptions, command: Command) => {
+      const { config } = load(command)
+      const zones = chooseZones(config, zone)
+      const archive = source === undefined ? {} : { source: sourceOf(config, source) }
+      const top = await topOf(config, { by, zones, sinceMs: since, most: limit, ...archive }, io.signal)
+      const lines = topLines(top.rows, by, paintFor(io.stdout), io.stdout.isTTY !== true)
+      if (top.events > 0) io.stdout.write(`${lines.join('\n')}\n`)
+      for (const day of top.leftOut)
+        io.stderr.write(`${day} is not counted: the API no longer lists it; --source reads it from files\n`)
+      const { where, lines: unreadable, damagedParts } = top.unreadable
+      io.stderr.write(`${summaryOf(top, since, zones.length, by)}\n`)
+      if (unreadable + damagedParts === 0) return
+      for (const each of where) io.stderr.write(`cannot be read: ${printable(each, 300)}\n`)
+      exit(exitCodes.failed)
+    })
+}
+
+function summaryOf({ events }: Top, sinceMs: number, zones: number, by: CountedBy): string {
+  const total = `${events.toLocaleString('en-US')} event${events === 1 ? '' : 's'}`
+  const what = `${durationText(sinceMs / 1000)}, ${counted(zones, 'zone')}, ${total}.`
+  if (by !== 'address' || events === 0) return what
+  return `${what}\nTo limit addresses with a rate limit rule: ${programName()} rate-limit update ID --file rule.json`
+}
+
+function sinceArgument(text: string): number {
+  const [, count = '', unit = ''] = /^(\d{1,6})(s|m|h|d)$/.exec(text) ?? []
+  const ms = Number(count) * (unitMs[unit] ?? 0)
+  if (ms > 0) return ms
+  throw new InvalidArgumentError('write a number and s, m, h or d, such as 30m or 1h.')
+}

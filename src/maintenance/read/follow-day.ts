@@ -1,0 +1,65 @@
+import type { Day } from '../../domain/day.ts'
+import type { Event } from '../../domain/event/event.ts'
+import type { Cursor, Page } from '../../domain/event/page.ts'
+import { FingerprintSet } from '../../domain/event/seen.ts'
+import { isFailure } from '../../domain/failure.ts'
+import type { Zone } from '../../domain/stream.ts'
+import { readDay, type ReadDeps } from './read-day.ts'
+
+/** Where a listing shows its new events, as its first page with several times suggests. */
+type Order = 'unknown' | 'oldest-first' | 'newest-first' | 'unordered'
+
+/**
+ * Reads what is new in a zone's day, for a reader without state. The order of a listing decides only how many pages it
+ * requests: oldest-first it continues at the last page, newest-first it ends at a page without a new event, else it
+ * reads all pages again.
+ */
+export class DayFollower {
+  readonly #place: { readonly zone: Zone; readonly day: Day }
+  readonly #deps: ReadDeps
+  readonly #shown = new FingerprintSet()
+  #order: Order = 'unknown'
+  /** Opens the last page that was read. */
+  #last: Cursor | null = null
+  #begun = false
+
+  constructor(place: { readonly zone: Zone; readonly day: Day }, deps: ReadDeps) {
+    this.#place = place
+    this.#deps = deps
+  }
+
+  /** The events that no earlier call has returned, by time. The first call on a newest-first listing reads one page. */
+  async poll(signal: AbortSignal): Promise<Event[]> {
+    try {
+      return await this.#read(signal)
+    } catch (error) {
+      if (!isFailure(error, 'cursor_expired') || this.#last === null) throw error
+      this.#last = null
+      return await this.#read(signal)
+    }
+  }
+
+  async #read(signal: AbortSignal): Promise<Event[]> {
+    const from = this.#order === 'oldest-first' ? this.#last : null
+    const events: Event[] = []
+    let opened = from
+    for await (const page of readDay({ ...this.#place, from }, this.#deps, signal)) {
+      const unseen = page.events.filter(({ fingerprint }) => this.#shown.add(fingerprint))
+      events.push(...unseen)
+      if (this.#order === 'unknown') this.#order = orderOf(page)
+      this.#last = opened
+      opened = page.next
+      if (this.#order === 'newest-first' && (!this.#begun || unseen.length === 0)) break
+    }
+    this.#begun = true
+    return events.toSorted((one, other) => (one.timeMs ?? 0) - (other.timeMs ?? 0))
+  }
+}
+
+function orderOf({ events }: Page): Order {
+  const times = events.flatMap(({ timeMs }) => timeMs ?? [])
+  if (new Set(times).size < 2) return 'unknown'
+  if (times.every((time, index) => index === 0 || time >= times[index - 1]!)) return 'oldest-first'
+  if (times.every((time, index) => index === 0 || time <= times[index - 1]!)) return 'newest-first'
+  return 'unordered'
+}

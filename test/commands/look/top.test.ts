@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest'
+import { topLines } from '../../../src/commands/look/top-text.ts'
+import { paintFor } from '../../../src/commands/terminal/terminal.ts'
+import { openWorkshopWithApi } from '../workshop.ts'
+
+const rows = [
+  { key: '930130', what: 'Restricted File Access Attempt', count: 4120 },
+  { key: '941100', what: 'XSS Attack Detected via libinjection, with a long text after it', count: 812 },
+  { key: '2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff and some more', count: 1 },
+]
+const output = (columns: number) => paintFor({ write: () => undefined, isTTY: true, columns })
+
+test.each([80, 120])('fits a terminal of %i columns, with bars in proportion', (columns) => {
+  const lines = topLines(rows, 'rule', output(columns), false)
+  for (const line of lines) expect(line.length).toBeLessThan(columns)
+  const bars = lines.map((line) => /█[█▏▎▍▌▋▊▉]*$/.exec(line)?.[0].length ?? 0)
+  expect(bars[1]).toBeGreaterThan(bars[2]! * 3)
+  expect(lines[1]).toContain('4,120')
+})
+
+test('prints whole texts, plain numbers and no bars to a pipe', () => {
+  const lines = topLines(rows, 'rule', paintFor({ write: () => undefined }), true)
+  expect(lines[1]).toMatch(/^930130 .* Restricted File Access Attempt {2,}4120$/)
+  expect(lines[2]).toContain('with a long text after it')
+  expect(lines.join('')).not.toMatch(/[█…]/)
+})
+
+const count = (stdout: string) =>
+  stdout
+    .split('\n')
+    .slice(1, -1)
+    .reduce((sum, line) => sum + Number(/(\d+)$/.exec(line)?.[1]), 0)
+
+test('counts the events of the API and of a file sink alike', async () => {
+  const { execute, run } = await openWorkshopWithApi({ days: 200, pageSize: 50 })
+  for (const by of ['rule', 'address', 'country', 'asn', 'url', 'action']) {
+    const { code, stdout, stderr } = await execute('top', '--by', by, '--since', '3d', '--limit', '1000')
+    expect([code, stdout.split('\n')[0]!.startsWith(by)]).toEqual([0, true])
+    expect(stderr).toMatch(/^3 d, 2 zones, [\d,]+ events\.\n/m)
+    expect(stderr).toMatch(/ is not counted: the API no longer lists it/)
+    expect(stderr.includes('shieldlog rate-limit update ID')).toBe(by === 'address')
+    expect(count(stdout)).toBe(Number(/([\d,]+) events/.exec(stderr)![1]!.replaceAll(',', '')))
+  }
+  expect(await run('run', '--once')).toMatchObject({ code: 0 })
+  const args = ['top', '--by', 'action', '--since', '3d', '--zone', 'shop']
+  const fromFiles = await execute(...args, '--source', 'archive')
+  expect(fromFiles).toMatchObject({ code: 0, stdout: (await execute(...args)).stdout })
+  expect(count(fromFiles.stdout)).toBeGreaterThan(300)
+})
+
+test.each([
+  [['--since', '1h'], /required option '--by <what>' not specified/],
+  [['--by', 'size'], /'size' is invalid. Allowed choices are rule/],
+  [['--by', 'rule', '--since', '5'], /'5' is invalid. write a number and s, m, h or d/],
+  [['--by', 'rule', '--since', '0h'], /'0h' is invalid/],
+  [['--by', 'rule', '--source', 'siem'], /--source siem is not configured.* there is archive/],
+  [['--by', 'rule', '--zone', '7'], /--zone 7 is not configured/],
+])('refuses %j', async (args, message) => {
+  const { execute } = await openWorkshopWithApi()
+  expect(await execute('top', ...args)).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringMatching(message),
+  })
+})
+
+test('says when nothing was found', async () => {
+  const { execute } = await openWorkshopWithApi({ days: 0 })
+  expect(await execute('top', '--by', 'rule')).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: '1 h, 2 zones, 0 events.\n',
+  })
+})
