@@ -34,7 +34,7 @@ test('docker-compose.yml has the shape that Compose takes', () => {
 
 test('Compose itself takes it, where it is installed', async () => {
   const compose = await dockerCompose()
-  for (const profile of compose === undefined ? [] : ['ship', 'demo']) {
+  for (const profile of compose === undefined ? [] : ['single', 'ship', 'demo']) {
     const [command = '', ...args] = compose ?? []
     await runCommand(command, [...args, '-f', composePath, '--profile', profile, 'config', '--quiet'])
   }
@@ -70,6 +70,7 @@ test('nothing in it depends on the environment of whoever starts it', () => {
 })
 
 test('each profile is a whole system of its own', () => {
+  expect(Object.keys(inProfile('single')).toSorted()).toEqual(['prometheus', 'shieldlog'])
   expect(Object.keys(inProfile('ship')).toSorted()).toEqual(['prometheus', 'redis', 'scheduler', 'worker'])
   expect(Object.keys(inProfile('demo')).toSorted()).toEqual(
     ['demo-redis', 'demo-scheduler', 'demo-worker', 'prometheus', 'simulator'].toSorted(),
@@ -82,6 +83,8 @@ test.each(all)('%s may do no more than it needs', (_name, service) => {
     read_only: true,
     cap_drop: ['ALL'],
     security_opt: ['no-new-privileges:true'],
+    mem_limit: expect.stringMatching(/^\d+m$/),
+    logging: { driver: 'json-file', options: { 'max-size': '10m', 'max-file': '5' } },
   })
   expect(service.image).not.toMatch(/:latest$/)
   for (const port of service.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:/)

@@ -64,6 +64,17 @@ const service = closed(
     security_opt: { type: 'array', items: { type: 'string' } },
     restart: { enum: ['no', 'always', 'on-failure', 'unless-stopped'] },
     stop_grace_period: duration,
+    mem_limit: { type: 'string', pattern: '^[0-9]+m$' },
+    logging: closed(
+      {
+        driver: { enum: ['json-file'] },
+        options: closed({ 'max-size': { type: 'string', pattern: '^[0-9]+m$' }, 'max-file': text }, [
+          'max-size',
+          'max-file',
+        ]),
+      },
+      ['driver', 'options'],
+    ),
   },
   ['image'],
 )
