@@ -10,9 +10,16 @@ export interface Sink {
   /** Called by every pump right after it took the fence. Throws Failure. */
   open(stream: Stream, options: OpenOptions, signal: AbortSignal): Promise<OpenStream>
   /** Checks whether the destination would take events, without leaving anything there. Throws Failure. */
-  check(signal: AbortSignal): Promise<void>
+  check(signal: AbortSignal): Promise<SinkCheck | undefined>
   /** Closes writers and connections. May be called twice, and before first use. */
   close(): Promise<void>
+}
+
+/** What a check has found out about a destination that would take events, for people. */
+export interface SinkCheck {
+  readonly found?: string
+  /** What could not be tested without an event. */
+  readonly untested?: string
 }
 
 export interface OpenOptions {

@@ -1,12 +1,13 @@
 import { createServer as createHttpServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { cancelled, Failure, messageOf } from '../domain/failure.ts'
+import { cancelled, messageOf } from '../domain/failure.ts'
 import type { Secret } from '../domain/text/secret.ts'
 import { within } from '../domain/within.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
 import { hasToken } from './bearer.ts'
 import { exposureOf } from './exposure.ts'
+import { authority, listenFailure } from './listen-failure.ts'
 import { jsonReply, send } from './reply.ts'
 import type { Reply } from './reply.ts'
 import { createRoutes } from './routes.ts'
@@ -39,25 +40,6 @@ const limits = {
 const idleTimeoutMs = 30_000
 const maxConnections = 256
 const farewellMs = 500
-
-const remedies: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'the port is in use by another process; set server.port to a free one, or to 0 to take any',
-  EACCES: 'this user may not listen there; set server.port to 1024 or more',
-  EADDRNOTAVAIL: 'this host has no such address; set server.host to one of its own, 127.0.0.1 or 0.0.0.0',
-  ENOTFOUND: 'the name is not known; set server.host to an address of this host',
-}
-
-function listenFailure(host: string, port: number, error: Error): Failure {
-  const code = 'code' in error ? String(error.code) : ''
-  const remedy = remedies[code] ?? `${messageOf(error)}; check server.host and server.port`
-  return new Failure('stop', 'network', `cannot listen on ${authority(host, port)}: ${remedy}`, {
-    cause: error,
-  })
-}
-
-function authority(host: string, port: number): string {
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`
-}
 
 export function createServer(options: ServerOptions): Server {
   const { host, port, token, telemetry, clock } = options

@@ -14,7 +14,8 @@ test.for([{ args: ['run', '--once'] }, { args: ['check'] }])(
     const place = await workplace({ days: 10 }, {}, { accessKey: wrong })
     const { code, stdout, stderr } = await place.ended(args)
     expect(code, stderr).toBe(1)
-    const plain = stderr.split('\n').filter((line) => /access key/.test(line) && !line.startsWith('{'))
+    const lines = `${stdout}\n${stderr}`.split('\n')
+    const plain = lines.filter((line) => /access key/.test(line) && !line.startsWith('{'))
     expect(plain, stderr).toHaveLength(1)
     expect(plain[0]).toContain('api.accessKey')
     // However many streams it stops, the log tells it once too.

@@ -1,3 +1,4 @@
+import { overriddenText } from '../../config/load/overridden.ts'
 import type { Loaded } from '../../config/load/load.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { messageOf, type Failure } from '../../domain/failure.ts'
@@ -37,11 +38,11 @@ export class Daemon {
   readonly #turns = new Map<string, number>()
   #reloading = Promise.resolve()
 
-  constructor({ config, warnings }: Loaded, options: DaemonOptions) {
+  constructor({ config, warnings, overridden }: Loaded, options: DaemonOptions) {
     this.#options = options
     this.#ground = options.ground
     this.#config = config
-    this.#warnings = warnings
+    this.#warnings = overridden.length === 0 ? warnings : [...warnings, overriddenText(overridden)]
   }
 
   /** Only after `open`. */

@@ -47,7 +47,7 @@ async function readChosen(
   command: Command,
   { load }: Registration,
 ): Promise<Shown[]> {
-  const { config } = load(command, 'nothing')
+  const { config } = load(command, 'state')
   const read = deadLetterReader(config)
   return chosenOf(config, await listDeadLetters(config), options).map((deadLetter) => {
     const { at, ...rest } = deadLetter

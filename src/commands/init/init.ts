@@ -45,7 +45,7 @@ export function registerInit(registration: Registration): void {
 }
 
 async function check(file: string, registration: Registration): Promise<void> {
-  const { registerCheck } = await import('../check.ts')
+  const { registerCheck } = await import('../check/check.ts')
   const { program } = registration
   if (program.commands.every((command) => command.name() !== 'check')) registerCheck(registration)
   await program.parseAsync(['-c', file, 'check'], { from: 'user' })

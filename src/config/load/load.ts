@@ -4,6 +4,7 @@ import type { Environment } from './expand.ts'
 import { ConfigErrors, type ConfigError, type Report } from './config-errors.ts'
 import { complaint, flatten } from './issues.ts'
 import { type Origin, environmentLayer, flagLayer, overlay, unknownNames } from './layers.ts'
+import { overriddenBy, type Overridden } from './overridden.ts'
 import { leavesOf } from '../schema/leaves.ts'
 import { type Path, pathText } from './path.ts'
 import { prepare } from './prepare.ts'
@@ -37,6 +38,8 @@ export interface Loaded {
   /** The settings in force in the form of the file, secrets masked. */
   readonly effective: unknown
   readonly warnings: readonly string[]
+  /** Settings of the file that the environment replaces. */
+  readonly overridden: readonly Overridden[]
   /** Absolute; absent where there is no file. */
   readonly file?: string
 }
@@ -94,6 +97,7 @@ export function loadConfig({
     config,
     origins: new Map(origins),
     effective: value,
+    overridden: overriddenBy(file?.value, environmentLayer(env, settings)),
     warnings: [...unknownNames(env, settings, asked), ...plainHttpWarnings(config)],
     ...(file?.path === undefined ? {} : { file: file.path }),
   }

@@ -1,17 +1,24 @@
 import type { Day } from '../../domain/day.ts'
-import { isFailure, messageOf, type Failure, type FailureCode } from '../../domain/failure.ts'
+import { isFailure, type Failure, type FailureCode } from '../../domain/failure.ts'
 import type { Zone } from '../../domain/stream.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { Source } from '../../ports/source.ts'
-import type { AnySink } from '../../ports/sink.ts'
 
 export interface CheckDeps {
   readonly source: Source
   readonly zones: readonly Zone[]
   /** The day whose first page is requested. */
   readonly today: Day
-  readonly sinks: readonly AnySink[]
-  /** Throws Failure when the state could not be written. */
-  checkState(): Promise<void>
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>
+}
+
+/** What the first page of today told of a zone. */
+export interface ZoneRead {
+  readonly zone: Zone
+  readonly events: number
+  /** Age of the newest event on the page; absent where it has none with a time. */
+  readonly newestSeconds?: number
+  readonly tookMs: number
 }
 
 /** Zones of an account that fail for the same reason. */
@@ -23,11 +30,9 @@ export interface ZoneProblem {
   readonly notAsked: number
 }
 
-export interface Checked {
-  readonly zoneProblems: readonly ZoneProblem[]
-  readonly zonesWell: number
-  readonly sinkProblems: readonly { readonly sink: AnySink; readonly message: string }[]
-  readonly stateProblem: string | undefined
+export interface ApiChecked {
+  readonly problems: readonly ZoneProblem[]
+  readonly read: readonly ZoneRead[]
   /** The API's clock minus this host's, by account. */
   readonly clockOffsets: ReadonlyMap<string, number>
 }
@@ -45,36 +50,27 @@ const accountCodes: readonly FailureCode[] = [
   'throttled',
 ]
 
-/** Checks all that a run needs, and leaves nothing behind. Throws only `cancelled`, and bugs. */
-export async function checkAll(deps: CheckDeps, signal: AbortSignal): Promise<Checked> {
-  const clockOffsets = new Map<string, number>()
+/** Reads the first page of today of every zone. Throws only `cancelled`, and bugs. */
+export async function checkApi(deps: CheckDeps, signal: AbortSignal): Promise<ApiChecked> {
+  const found: Found = { clockOffsets: new Map(), read: [] }
   const accounts = Map.groupBy(deps.zones, ({ account }) => account)
-  const [zoneProblems, sinkProblems, stateProblem] = await Promise.all([
-    Promise.all([...accounts.values()].map((zones) => checkAccount(zones, deps, clockOffsets, signal))),
-    Promise.all(
-      deps.sinks.map(async (sink) => {
-        const message = await problemOf(() => sink.check(signal), signal)
-        return message === undefined ? [] : [{ sink, message }]
-      }),
-    ),
-    problemOf(() => deps.checkState(), signal),
-  ])
-  const problems = zoneProblems.flat()
-  let ill = 0
-  for (const { zones, notAsked } of problems) ill += zones.length + notAsked
-  return {
-    zoneProblems: problems,
-    zonesWell: deps.zones.length - ill,
-    sinkProblems: sinkProblems.flat(),
-    stateProblem,
-    clockOffsets,
-  }
+  const problems = await Promise.all(
+    [...accounts.values()].map((zones) => checkAccount(zones, deps, found, signal)),
+  )
+  const place = new Map(deps.zones.map((zone, index) => [zone.id, index]))
+  const read = found.read.toSorted((a, b) => place.get(a.zone.id)! - place.get(b.zone.id)!)
+  return { problems: problems.flat(), read, clockOffsets: found.clockOffsets }
+}
+
+interface Found {
+  readonly clockOffsets: Map<string, number>
+  readonly read: ZoneRead[]
 }
 
 async function checkAccount(
   zones: readonly Zone[],
-  { source, today }: CheckDeps,
-  clockOffsets: Map<string, number>,
+  { source, today, clock }: CheckDeps,
+  { clockOffsets, read }: Found,
   signal: AbortSignal,
 ): Promise<ZoneProblem[]> {
   const failures: { zone: Zone; failure: Failure }[] = []
@@ -87,7 +83,17 @@ async function checkAccount(
   async function work(): Promise<void> {
     for (let zone = waiting.shift(); zone !== undefined; zone = waiting.shift()) {
       try {
+        const beganMs = clock.monotonic()
         const page = await source.fetchPage({ zone, day: today, cursor: null, priority: 'live' }, signal)
+        const tookMs = Math.round(clock.monotonic() - beganMs)
+        const newestMs = Math.max(...page.events.flatMap(({ timeMs }) => timeMs ?? []))
+        const newestSeconds = Math.max(0, (clock.now() + (page.clockOffsetMs ?? 0) - newestMs) / 1000)
+        read.push({
+          zone,
+          tookMs,
+          events: page.events.length,
+          ...(Number.isFinite(newestMs) && { newestSeconds }),
+        })
         page.release()
         answered++
         if (page.clockOffsetMs !== undefined) clockOffsets.set(zone.account, page.clockOffsetMs)
@@ -107,14 +113,4 @@ async function checkAccount(
     zones: group.map(({ zone }) => zone),
     notAsked: index === 0 ? waiting.length : 0,
   }))
-}
-
-async function problemOf(ask: () => Promise<void>, signal: AbortSignal): Promise<string | undefined> {
-  try {
-    await ask()
-    return undefined
-  } catch (error) {
-    if (signal.aborted || !isFailure(error)) throw error
-    return messageOf(error)
-  }
 }

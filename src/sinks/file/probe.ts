@@ -3,6 +3,7 @@ import { constants } from 'node:fs'
 import { open, rmdir, statfs, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '../../domain/failure.ts'
+import type { SinkCheck } from '../../ports/sink.ts'
 import { makeRoot } from './directory.ts'
 import { fileFailure } from './file-failure.ts'
 import type { FileSinkSettings } from './settings.ts'
@@ -12,12 +13,12 @@ const probeBytes = 4096
 const leastFreeBytes = 1_048_576
 
 /** Writes a test file and removes it again, with all folders created for it. Throws Failure. */
-export async function probe(settings: FileSinkSettings): Promise<void> {
+export async function probe(settings: FileSinkSettings): Promise<SinkCheck> {
   try {
     const { root, made } = await makeRoot(settings.path, settings.dirMode)
     try {
       await probeFile(root, settings.mode)
-      await probeSpace(root)
+      return { found: await probeSpace(root) }
     } finally {
       // A folder that another process started to use meanwhile is not empty and stays.
       for (const folder of made.reverse()) await rmdir(folder).catch(() => undefined)
@@ -40,13 +41,20 @@ async function probeFile(root: string, mode: number): Promise<void> {
   }
 }
 
-async function probeSpace(root: string): Promise<void> {
+/** The free space, for people. */
+async function probeSpace(root: string): Promise<string> {
   const { bavail, blocks, bsize } = await statfs(root)
   // Some file systems report no free space at all.
-  if (blocks === 0 || bavail * bsize >= leastFreeBytes) return
+  if (blocks === 0) return 'writable'
+  if (bavail * bsize >= leastFreeBytes) return `${sizeText(bavail * bsize)} free`
   throw new Failure(
     'stop',
     'disk_full',
     `${root} has ${bavail * bsize} bytes left, less than one page needs; free some or raise the quota`,
   )
+}
+
+function sizeText(bytes: number): string {
+  const gigabytes = bytes / 1e9
+  return gigabytes >= 1 ? `${Math.floor(gigabytes)} GB` : `${Math.floor(bytes / 1e6)} MB`
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../ports/clock.ts'
+import type { SinkCheck } from '../../ports/sink.ts'
 import type { Exchange, ExchangeResult } from './exchange.ts'
 import { stopOf, retryOf } from './failures.ts'
 import type { Answer, Preset, Verdict } from './presets/preset.ts'
@@ -18,7 +19,7 @@ export interface ProbeDeps {
  * wrong name, port, certificate or address and, where the destination checks them for this method, wrong credentials.
  * Cannot tell whether events would be taken. Throws Failure like a delivery.
  */
-export async function probe(deps: ProbeDeps, signal: AbortSignal): Promise<void> {
+export async function probe(deps: ProbeDeps, signal: AbortSignal): Promise<SinkCheck> {
   const { what, preset, clock } = deps
   const target = deps.targets.current()
   const { method, path } = preset.probe
@@ -31,6 +32,10 @@ export async function probe(deps: ProbeDeps, signal: AbortSignal): Promise<void>
   const { answer, verdict } = first.answer.status === 404 ? await secondOpinion(first, probeBy) : first
   if (verdict.kind === 'stop') throw stopOf(verdict, answer, target, what)
   if (verdict.kind === 'retry') throw retryOf(verdict, answer, what, clock.now())
+  return {
+    found: `answered ${answer.status} to ${method}`,
+    ...(preset.probe.testsCredentials !== true && { untested: 'credentials not tested' }),
+  }
 }
 
 /** The address exists, but not for this method, or not without a body. */

@@ -86,6 +86,7 @@ export function createStdoutSink(options: StdoutSinkOptions, deps: StdoutSinkDep
     open: () => Promise.resolve(stream),
     async check() {
       assertOpen()
+      return undefined
     },
     close: () => (closing ??= close()),
   }

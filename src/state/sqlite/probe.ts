@@ -1,33 +1,55 @@
-import { accessSync, constants, existsSync, statSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { randomBytes } from 'node:crypto'
+import { existsSync, rmdirSync, rmSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { openDatabase } from './database/database.ts'
 import { checkSchema } from './database/schema.ts'
 import { prepareStateFile, unwritable } from './database/state-file.ts'
 
-/** Throws `store_refuses` when a run could not keep its state at this path. Creates nothing. */
+/**
+ * Opens the store for writing, or one of another name beside it where there is none yet, and leaves nothing behind.
+ * Throws `store_refuses` when a run could not keep its state at this path.
+ */
 export async function probeSqliteStore(path: string): Promise<void> {
   const file = resolve(path)
   if (existsSync(file)) {
-    await checkStore(file)
+    await tryWrite(file)
     return
   }
-  let folder = dirname(file)
-  while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
+  const folder = dirname(file)
+  const made = missingFolders(folder)
+  const trial = join(folder, `.shieldlog-check-${randomBytes(5).toString('hex')}.db`)
   try {
-    if (!statSync(folder).isDirectory())
-      throw Object.assign(new Error('ENOTDIR'), { code: 'ENOTDIR', path: folder })
-    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+    prepareStateFile(trial, true)
+    await tryWrite(trial)
   } catch (error) {
-    throw unwritable(file, error)
+    throw error instanceof Error && error.cause !== undefined ? unwritable(file, error.cause) : error
+  } finally {
+    removeTrial(trial, made)
   }
 }
 
-async function checkStore(file: string): Promise<void> {
+async function tryWrite(file: string): Promise<void> {
   prepareStateFile(file, false)
   const database = await openDatabase(file)
   try {
     await checkSchema(database)
+    await database.write(() => undefined)
   } finally {
     database.close()
+  }
+}
+
+/** The folders that do not exist yet, the innermost first. */
+function missingFolders(folder: string): string[] {
+  return existsSync(folder) || dirname(folder) === folder ? [] : [folder, ...missingFolders(dirname(folder))]
+}
+
+/** A folder that another process started to use meanwhile is not empty and stays. */
+function removeTrial(trial: string, made: readonly string[]): void {
+  try {
+    for (const end of ['', '-wal', '-shm', '-journal']) rmSync(`${trial}${end}`, { force: true })
+    for (const folder of made) if (existsSync(folder)) rmdirSync(folder)
+  } catch {
+    // Nothing was made there, or somebody uses the folder by now.
   }
 }

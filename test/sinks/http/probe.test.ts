@@ -25,11 +25,12 @@ describe('a check', () => {
     const server = await serve(respond)
     const { sink } = ship(`${server.url}/in`, { headers: { Authorization: new Secret('Bearer abcdef') } })
     const result = await sink.check(never).then(
-      () => ({}),
+      (found) => ({ found }),
       (error: unknown) => error as object,
     )
     expect(result).toMatchObject(expected)
-    if (expected.kind === undefined) expect(result).toEqual({})
+    if (expected.kind === undefined)
+      expect(result).toMatchObject({ found: { untested: 'credentials not tested' } })
     for (const { method, body, headers } of server.got) {
       expect(['HEAD', 'OPTIONS']).toContain(method)
       expect(body).toHaveLength(0)

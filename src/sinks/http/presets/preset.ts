@@ -57,6 +57,10 @@ export interface Preset {
   readonly framing: { readonly once: number; readonly between: number }
   /** Interprets an answer to a request with these events. */
   read(answer: Answer, pieces: readonly Piece[]): Verdict
-  /** The request of a check, which leaves nothing behind. `path` replaces the path of the URL. */
-  readonly probe: { readonly method: 'HEAD' | 'GET' | 'OPTIONS'; readonly path?: string }
+  /** The request of a check, which leaves nothing behind. `path` replaces the path of the URL; `testsCredentials`: a 2xx proves them. */
+  readonly probe: {
+    readonly method: 'HEAD' | 'GET' | 'OPTIONS'
+    readonly path?: string
+    readonly testsCredentials?: true
+  }
 }

@@ -1,0 +1,97 @@
+import type { ApiTried, ZoneProblem, ZoneRead } from '../../assemble/check/check.ts'
+import type { Config } from '../../config/schema/schema.ts'
+import type { FailureCode } from '../../domain/failure.ts'
+import type { Zone } from '../../domain/stream.ts'
+import { printable } from '../../domain/text/printable.ts'
+import { durationText } from '../terminal/duration.ts'
+import { counted } from '../terminal/progress-text.ts'
+import { zoneText } from '../terminal/zone-text.ts'
+import type { Finding } from './finding.ts'
+import { stepFindings } from './findings.ts'
+
+const mostZones = 20
+const toleratedOffsetMs = 30_000
+
+/** Per account whether the key is taken, then per zone what the first page of today holds. */
+export function apiFindings(
+  config: Config,
+  { read, problems, clockOffsets, steps = [] }: ApiTried,
+): Finding[] {
+  const accounts = config.accounts.flatMap(({ name }) => accountFindings(config, name, read))
+  const shown = read.slice(0, mostZones).map(zoneFinding)
+  const more = read.length - shown.length
+  return [
+    ...accounts,
+    ...shown,
+    ...(more > 0 ? [{ step: '', mark: 'ok', text: `and ${counted(more, 'more zone')}` } as const] : []),
+    ...problems.map((problem) => problemFinding(config, problem)),
+    ...stepFindings(steps),
+    ...clockFindings(clockOffsets),
+  ]
+}
+
+function accountFindings({ api, accounts }: Config, name: string, read: readonly ZoneRead[]): Finding[] {
+  const own = read.filter(({ zone }) => zone.account === name)
+  if (own.length === 0) return []
+  const fastest = Math.min(...own.map(({ tookMs }) => tookMs))
+  const text = `${new URL(api.baseUrl).origin} accepts the key (account ${name}, ${fastest} ms)`
+  const all = accounts.find((account) => account.name === name)?.zones.length ?? 0
+  const part = own.length === all ? '' : `; ${own.length} of ${counted(all, 'zone')} can be read`
+  return [{ step: 'API', mark: 'ok', text: `${text}${part}` }]
+}
+
+function zoneFinding({ zone, events, newestSeconds }: ZoneRead): Finding {
+  const age = newestSeconds === undefined ? '' : `, newest ${durationText(newestSeconds)} old`
+  const text =
+    events === 0 ? 'today: no events yet' : `today: first page has ${counted(events, 'event')}${age}`
+  return { step: zoneStep(zone), mark: 'ok', text, isPart: true }
+}
+
+export function zoneStep({ id, name }: Zone): string {
+  return name === '' || name === String(id) ? `zone ${id}` : `zone ${id} ${printable(name, 20)}`
+}
+
+function problemFinding(config: Config, { account, failure, zones, notAsked }: ZoneProblem): Finding {
+  const own = config.accounts.find(({ name }) => name === account)?.zones.length ?? 0
+  const isWhole = zones.length + notAsked === own
+  const whose = isWhole ? (own === 1 ? zoneNames(zones) : `all ${own} zones`) : zoneNames(zones)
+  const remedy = remedyOf(failure.code, account, isWhole)
+  const rest = notAsked > 0 ? `; ${notAsked} of them were not asked` : ''
+  const text = `account ${account}, ${whose}: ${printable(failure.message)}${remedy === '' ? '' : `; ${remedy}`}${rest}`
+  return { step: 'API', mark: 'fail', text }
+}
+
+function clockFindings(clockOffsets: ApiTried['clockOffsets']): Finding[] {
+  return [...clockOffsets].flatMap(([account, offsetMs]) => {
+    if (Math.abs(offsetMs) <= toleratedOffsetMs) return []
+    const how = `${durationText(Math.abs(offsetMs) / 1000)} ${offsetMs > 0 ? 'behind' : 'ahead of'} the API's`
+    const text = `this host's clock is ${how} (account ${account}); set it, for example by NTP`
+    return [{ step: '', mark: 'note', text } as const]
+  })
+}
+
+function remedyOf(code: FailureCode, account: string, isWhole: boolean): string {
+  if (code === 'unauthorised') {
+    const key = account === 'default' ? 'api.accessKey' : `accessKey of account ${account}`
+    return isWhole ? `put a key that is valid into ${key}` : `use a key that may read them in ${key}`
+  }
+  const remedies: Partial<Record<FailureCode, string>> = {
+    zone_gone: 'remove it from zones, or name it under the account that owns it',
+    network: 'check api.baseUrl, name resolution, the firewall and the proxy variables',
+    timeout: 'check the network, or raise api.requestTimeoutSeconds',
+    tls: 'check api.baseUrl, api.tls.caFile and NODE_EXTRA_CA_CERTS',
+    bad_body: 'check api.baseUrl: what answers there is not this API',
+    rejected: 'check api.baseUrl and api.firstPage',
+    window_closed: 'check the clock of this host: the API does not know today',
+    page_too_large: 'raise api.maxPageBytes',
+    throttled: 'wait, or ask for a higher rate limit',
+    server_error: 'try again later',
+  }
+  return remedies[code] ?? ''
+}
+
+function zoneNames(zones: readonly Zone[]): string {
+  const shown = zones.slice(0, mostZones).map(({ id, name }) => zoneText(id, name))
+  const more = zones.length > mostZones ? ` and ${zones.length - mostZones} more` : ''
+  return `${zones.length === 1 ? 'zone' : 'zones'} ${shown.join(', ')}${more}`
+}

@@ -1,0 +1,82 @@
+import type { ConnectStep, SinkTried, Tried } from '../../assemble/check/check.ts'
+import { stateName } from '../../assemble/tasks/existing-store.ts'
+import type { Loaded } from '../../config/load/load.ts'
+import type { Config, SinkConfig } from '../../config/schema/schema.ts'
+import type { WorkerStatus } from '../../domain/plan/status.ts'
+import { printable } from '../../domain/text/printable.ts'
+import { programName } from '../program-name.ts'
+import { counted } from '../terminal/progress-text.ts'
+import type { Finding } from './finding.ts'
+
+export function configurationFindings({ config, file, overridden, warnings }: Loaded): Finding[] {
+  const zones = config.accounts.flatMap((account) => account.zones).length
+  const from = file === undefined ? 'flags and environment' : printable(file)
+  const note = (text: string): Finding => ({ step: '', mark: 'note', text })
+  return [
+    {
+      step: 'configuration',
+      mark: 'ok',
+      text: `${from}; ${counted(zones, 'zone')}, ${counted(config.sinks.length, 'sink')}`,
+    },
+    ...overridden.map(({ path, where }) => note(`${path} is overridden by the environment: ${where}`)),
+    ...warnings.map((text) => note(printable(text))),
+  ]
+}
+
+export function stateFindings(config: Config, tried: Tried, worker: WorkerStatus | undefined): Finding[] {
+  const name = printable(stateName(config))
+  if (!tried.isWell) return [{ step: 'state', mark: 'fail', text: printable(tried.why) }]
+  const well: Finding = { step: 'state', mark: 'ok', text: `${name}, opened for writing` }
+  if (worker === undefined) return [well]
+  return [well, { step: '', mark: 'note', text: `${printable(worker.name)} works on it` }]
+}
+
+/** A port that the shieldlog of this state has is no problem: `run` is running. */
+export function portFindings({ server }: Config, tried: Tried, worker: WorkerStatus | undefined): Finding[] {
+  const address = `${server.host}:${server.port}`
+  if (tried.isWell) return [{ step: 'port', mark: 'ok', text: server.port === 0 ? 'any free one' : address }]
+  if (worker !== undefined && tried.why.includes('in use'))
+    return [
+      { step: 'port', mark: 'note', text: `${address} is in use; ${printable(worker.name)} is running` },
+    ]
+  return [{ step: 'port', mark: 'fail', text: printable(tried.why) }]
+}
+
+export function sinkFindings(sink: SinkConfig, { address, check, steps = [], sent }: SinkTried): Finding[] {
+  const step = sinkStep(sink)
+  if ('why' in check)
+    return [
+      { step, mark: 'fail', text: printable(withoutName(check.why, sink.name, address)) },
+      ...stepFindings(steps),
+    ]
+  const found = check.found === undefined ? '' : `, ${check.found}`
+  const well: Finding = { step, mark: 'ok', text: `${printable(address)}${found}` }
+  if (sent !== undefined)
+    return [
+      well,
+      { step: 'test event', mark: sent.isWell ? 'ok' : 'fail', text: printable(sent.text), isPart: true },
+    ]
+  if (check.untested === undefined) return [well]
+  const text = `${check.untested}: the destination has no probe; ${programName()} check --send-test sends one event`
+  return [well, { step: '', mark: 'note', text }]
+}
+
+export function sinkStep({ name }: Pick<SinkConfig, 'name'>): string {
+  return `sink ${printable(name)}`
+}
+
+/** Step by step, where a connection or an answer failed: the failure itself is counted once. */
+export function stepFindings(steps: readonly ConnectStep[]): Finding[] {
+  return steps.map(({ step, isWell, text }) => ({
+    step,
+    mark: isWell ? 'ok' : 'fail',
+    text: printable(text),
+    isPart: true,
+    isCounted: false,
+  }))
+}
+
+/** The step names the sink already. */
+function withoutName(why: string, name: string, address: string): string {
+  return why.replace(`sink ${name} (${address})`, address)
+}

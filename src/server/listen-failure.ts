@@ -1,0 +1,20 @@
+import { Failure, messageOf } from '../domain/failure.ts'
+
+const remedies: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the port is in use by another process; set server.port to a free one, or to 0 to take any',
+  EACCES: 'this user may not listen there; set server.port to 1024 or more',
+  EADDRNOTAVAIL: 'this host has no such address; set server.host to one of its own, 127.0.0.1 or 0.0.0.0',
+  ENOTFOUND: 'the name is not known; set server.host to an address of this host',
+}
+
+export function listenFailure(host: string, port: number, error: Error): Failure {
+  const code = 'code' in error ? String(error.code) : ''
+  const remedy = remedies[code] ?? `${messageOf(error)}; check server.host and server.port`
+  return new Failure('stop', 'network', `cannot listen on ${authority(host, port)}: ${remedy}`, {
+    cause: error,
+  })
+}
+
+export function authority(host: string, port: number): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`
+}

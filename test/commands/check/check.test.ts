@@ -1,0 +1,191 @@
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { createServer as createHttpServer } from 'node:http'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Finding } from '../../../src/commands/check/finding.ts'
+import { waitFor } from '../../setup/wait-for.ts'
+import { accessKey, openWorkshop, openWorkshopWithApi } from '../workshop.ts'
+
+test('says what is fine, and leaves nothing behind', async () => {
+  const { folder, run, simulator } = await openWorkshopWithApi({ days: 5 })
+  const { code, stdout, stderr } = await run('check')
+  expect(stderr).toBe('')
+  expect(stdout.split('\n')).toEqual([
+    `configuration    ok    ${join(folder, 'shieldlog.yaml')}; 2 zones, 1 sink`,
+    expect.stringMatching(/^API {14}ok {4}http:\S+ accepts the key \(account default, \d+ ms\)$/),
+    expect.stringMatching(/^ {2}zone 101 shop {2}ok {4}today: first page has 5 events, newest .+ old$/),
+    expect.stringMatching(/^ {2}zone 102 {7}ok {4}today: first page has 5 events, newest .+ old$/),
+    `state            ok    sqlite:${join(folder, 'var', 'shieldlog.db')}, opened for writing`,
+    'port             ok    any free one',
+    expect.stringMatching(/^sink archive {5}ok {4}\S+events, \d+ [GM]B free$/),
+    '',
+    'No problems.',
+    '',
+  ])
+  expect(code).toBe(0)
+  expect(readdirSync(folder)).toEqual(['shieldlog.yaml'])
+  expect(simulator.requests.map(({ zone, token }) => [zone, token])).toEqual([
+    [101, undefined],
+    [102, undefined],
+  ])
+})
+
+test('asks nobody when it is offline', async () => {
+  const { execute } = openWorkshop()
+  const { code, stdout, stderr } = await execute('check', '--offline')
+  expect([code, stderr]).toEqual([0, ''])
+  expect(stdout).toMatch(/^configuration .*\n\nNo problems\.\n$/)
+})
+
+test('names all problems of the configuration at once', async () => {
+  const { execute } = openWorkshop({ zones: ['x'], poll: { everySeconds: -1 }, stat: 1 })
+  const { code, stderr, stdout } = await execute('check')
+  expect([code, stdout]).toEqual([78, ''])
+  expect(stderr).toMatch(/3 errors(.*\n)+.*zones\[0\]/)
+})
+
+test('names all problems of API, sinks and state at once, a line each', async () => {
+  const { folder, configure, execute, simulator } = await openWorkshopWithApi({ zones: [101, 102, 103] })
+  writeFileSync(join(folder, 'file'), '')
+  configure({
+    api: { baseUrl: simulator.url },
+    zones: [],
+    accounts: [
+      { name: 'good', accessKey, zones: [101, { id: 909, name: 'lost' }] },
+      {
+        name: 'bad',
+        accessKey: 'another-key-of-the-test',
+        zones: Array.from({ length: 40 }, (_, at) => at + 1),
+      },
+    ],
+    sinks: [
+      { name: 'archive', type: 'file', path: join(folder, 'file') },
+      { name: 'siem', type: 'http', preset: 'ndjson', format: 'native', url: 'http://127.0.0.1:9/in' },
+    ],
+    state: `sqlite:${join(folder, 'file', 'below.db')}`,
+  })
+  const { code, stdout, stderr } = await execute('check')
+  const fails = stdout.split('\n').filter((line) => / FAIL {2}/.test(line))
+  expect(fails, stdout).toHaveLength(6)
+  expect(fails[0]).toMatch(
+    /^API .*FAIL {2}account good, zone 909 \(lost\): .*unknown.*; remove it from zones/,
+  )
+  expect(fails[1]).toMatch(
+    /^API .*account bad, all 40 zones: .*refused.*; put a key that is valid into accessKey of account bad; \d+ of them were not asked$/,
+  )
+  expect(fails[2]).toMatch(/^state .*cannot write the state at .*below.db/)
+  expect(fails[3]).toMatch(/^sink archive .*is not a directory/)
+  expect(fails[4]).toMatch(/^sink siem +FAIL {2}http:\/\/127.0.0.1:9: .*refused/)
+  expect(fails[5]).toMatch(/^ {2}tcp +FAIL {2}ECONNREFUSED$/)
+  expect(stdout).toContain('accepts the key (account good,')
+  expect(stdout).toMatch(/\n5 problems\. Fix them and run check again\.\n$/)
+  expect(stderr).toBe('')
+  expect(code).toBe(1)
+  expect(stdout + stderr).not.toMatch(/the-key-of-the-test|another-key/)
+  const asked = simulator.requests.filter(({ headers }) => headers['accesskey'] !== accessKey)
+  expect(asked.length).toBeLessThan(20)
+})
+
+test('tells a key that may not read some zones from one that is wrong', async () => {
+  const { execute, simulator } = await openWorkshopWithApi()
+  const body = JSON.stringify({ errorResponse: { success: false, message: 'no', errorKey: 'forbidden' } })
+  simulator.fail({
+    match: { zone: 102 },
+    fault: { kind: 'status', status: 403, body, contentType: 'application/json' },
+  })
+  const { code, stdout } = await execute('check')
+  expect(stdout).toMatch(
+    /^API +FAIL {2}account default, zone 102: .*; use a key that may read them in api.accessKey$/m,
+  )
+  expect(stdout).toMatch(/^API +ok .*; 1 of 2 zones can be read$/m)
+  expect(code).toBe(1)
+})
+
+test('warns of a wrong clock', async () => {
+  const { execute } = await openWorkshopWithApi({ clockSkewMs: -90_000 })
+  const { code, stdout } = await execute('check')
+  expect(stdout).toMatch(/^ +note {2}this host's clock is 1 min \d+ s ahead of the API's/m)
+  expect(code).toBe(0)
+})
+
+test('names a store that is none, and leaves it as it is', async () => {
+  const { folder, execute } = await openWorkshopWithApi()
+  mkdirSync(join(folder, 'var'))
+  const file = join(folder, 'var', 'shieldlog.db')
+  writeFileSync(file, 'no database, but somebody needs it')
+  chmodSync(file, 0o600)
+  const { code, stdout } = await execute('check')
+  expect(stdout).toMatch(/^state +FAIL {2}.*NOTADB/m)
+  expect([code, readdirSync(join(folder, 'var'))]).toEqual([1, ['shieldlog.db']])
+})
+
+test('fails on a port that another process has, and on a state that can never be made', async () => {
+  const { configure, execute, simulator } = await openWorkshopWithApi()
+  const other = createServer()
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void other.close())
+  const { port } = other.address() as AddressInfo
+  configure({
+    api: { baseUrl: simulator.url, accessKey },
+    state: 'sqlite:/proc/none/below/shieldlog.db',
+    server: { port },
+  })
+  const { code, stdout } = await execute('check')
+  expect(code).toBe(1)
+  expect(stdout).toMatch(new RegExp(`^port +FAIL {2}cannot listen on 127.0.0.1:${port}: .*in use`, 'm'))
+  expect(stdout).toMatch(/^state +FAIL {2}cannot write the state at \/proc\/none/m)
+  expect(stdout).toContain('2 problems.')
+})
+
+test('takes the port of the shieldlog that runs on this state for no problem', async () => {
+  const { configure, execute, start, simulator } = await openWorkshopWithApi()
+  configure({ api: { baseUrl: simulator.url, accessKey }, log: { level: 'info' } })
+  await using running = start(['run'])
+  const [, port] = await waitFor(
+    () => /"address":"http:..127\.0\.0\.1:(\d+)"/.exec(running.stderr()) ?? undefined,
+    {
+      what: () => running.stderr(),
+    },
+  )
+  configure({ api: { baseUrl: simulator.url, accessKey }, server: { port: Number(port) } })
+  const { code, stdout } = await execute('check')
+  expect(stdout).toMatch(
+    new RegExp(`^port +note {2}127.0.0.1:${port} is in use; process ${running.pid} `, 'm'),
+  )
+  expect(code).toBe(0)
+})
+
+test('says that credentials were not tested, and tests them with one marked event', async () => {
+  const got: string[] = []
+  let status = 200
+  const siem = createHttpServer((request, response) => {
+    let body = ''
+    request.on('data', (part) => (body += String(part)))
+    request.on('end', () => {
+      if (body !== '') got.push(body)
+      response.writeHead(request.method === 'POST' ? status : 405).end('{"text":"Invalid token"}')
+    })
+  })
+  await new Promise<void>((resolve) => siem.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void siem.close())
+  const url = `http://127.0.0.1:${(siem.address() as AddressInfo).port}/in`
+  const sinks = [{ name: 'siem', type: 'http', preset: 'ndjson', url, compression: 'none' }]
+  const { execute } = await openWorkshopWithApi({}, { sinks })
+  const plain = await execute('check')
+  expect(plain.stdout).toMatch(/note {2}credentials not tested: the destination has no probe; .*--send-test/)
+  expect([plain.code, got]).toEqual([0, []])
+
+  const well = await execute('check', '--send-test')
+  expect(well.stdout).toMatch(/^ {2}test event +ok {4}took the test event shieldlog-test-/m)
+  expect([well.code, got.length]).toEqual([0, 1])
+  expect(JSON.parse(got[0]!)).toMatchObject({ action: 'Test', rule: { id: 'shieldlog-test' } })
+
+  status = 403
+  const refused = await execute('check', '--send-test', '--json')
+  const { problems, findings } = JSON.parse(refused.stdout) as { problems: number; findings: Finding[] }
+  expect([refused.code, problems]).toEqual([1, 1])
+  expect(findings.filter(({ mark }) => mark === 'fail')).toEqual([
+    { step: 'test event', mark: 'fail', text: expect.stringMatching(/403.*Invalid token/) },
+  ])
+})

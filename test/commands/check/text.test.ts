@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { problemsIn, type Finding } from '../../../src/commands/check/finding.ts'
+import { findingLines, stepWidth, summaryLine } from '../../../src/commands/check/text.ts'
+import { terminal } from '../status/sample.ts'
+
+const long = 'the destination answered 403 and said that it takes nothing with this token '.repeat(3)
+const findings: Finding[] = [
+  { step: 'configuration', mark: 'ok', text: 'shieldlog.yaml; 3 zones, 2 sinks' },
+  { step: '', mark: 'note', text: 'zones is overridden by the environment: SHIELDLOG_ZONES' },
+  { step: 'sink siem', mark: 'fail', text: long },
+  { step: 'tcp', mark: 'fail', text: 'ECONNREFUSED', isPart: true, isCounted: false },
+]
+
+test.each([80, 120])('wraps at words below the text and stays within %i columns', (columns) => {
+  const lines = findings.flatMap((finding) => findingLines(finding, 13, terminal(columns)))
+  expect(lines.filter((line) => line.length > columns)).toEqual([])
+  expect(lines.join(' ').replaceAll(/ +/g, ' ')).toContain(long.trim())
+  expect(lines[0]).toBe('configuration  ok    shieldlog.yaml; 3 zones, 2 sinks')
+  expect(lines[1]).toBe('               note  zones is overridden by the environment: SHIELDLOG_ZONES')
+  expect(lines.at(-1)).toBe('  tcp          FAIL  ECONNREFUSED')
+})
+
+test('counts a problem once, and not the steps that explain it', () => {
+  expect(problemsIn(findings)).toBe(1)
+  expect(summaryLine(findings, terminal(80))).toBe('1 problem. Fix it and run check again.')
+  expect(summaryLine([], terminal(80))).toBe('No problems.')
+})
+
+test('leaves room for the longest step, within limits', () => {
+  expect(stepWidth(['sink a'])).toBe(13)
+  expect(stepWidth(['  zone 101 storefront'])).toBe(21)
+  expect(stepWidth(['x'.repeat(60)])).toBe(28)
+})
