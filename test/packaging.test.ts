@@ -3,6 +3,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { holesIn, type LockFile } from './packaging/lock-file.ts'
 import { projectFolder } from './setup/project-folder.ts'
+import { startNode } from './setup/processes.ts'
 import { runCommand } from './setup/run-command.ts'
 import { temporaryFolder } from './setup/temp.ts'
 
@@ -61,13 +62,14 @@ test('scripts that start the program hand their process over to it', () => {
 describe('the published package', () => {
   let packed: string[] = []
   let installed = ''
+  let archive = ''
 
   beforeAll(async () => {
     const checkout = copyOfCheckout()
     const folder = temporaryFolder()
     await runCommand('npm', ['pack', '--pack-destination', folder], { cwd: checkout, env })
     const empty = temporaryFolder()
-    const archive = join(folder, `${manifest.name}-${manifest.version}.tgz`)
+    archive = join(folder, `${manifest.name}-${manifest.version}.tgz`)
     // Named, since npm takes a folder above for the project where that has packages.
     const options = ['--prefix', empty, '--prefer-offline', '--no-audit', '--no-fund', '--no-update-notifier']
     await runCommand('npm', ['install', ...options, archive], { cwd: empty, env })
@@ -99,6 +101,22 @@ describe('the published package', () => {
       /(?:from |import\()\s*['"]\.[^'"]*\.ts['"]/.test(readFileSync(join(installed, path), 'utf8')),
     )
     expect(leftover).toEqual([])
+  })
+
+  test('installs globally into an empty prefix, and ships events of the demo', async () => {
+    const prefix = temporaryFolder()
+    const options = ['--prefer-offline', '--no-audit', '--no-fund', '--no-update-notifier']
+    await runCommand('npm', ['install', '--global', '--prefix', prefix, ...options, archive], { env })
+    const command = join(prefix, 'bin/shieldlog')
+    const started = (...args: string[]) => runCommand(command, args, { cwd: temporaryFolder(), env })
+    expect((await started('--version')).stdout.trim()).toBe(manifest.version)
+    expect((await started('help', 'status')).stdout).toContain('Usage: shieldlog status')
+    expect((await started('demo', '--seconds', '3')).stderr).toMatch(/shipped [1-9]\d* events/)
+    // As an older Node does, which reads the compiled file.
+    const older = `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '20.19.0' })`
+    const child = startNode(['--import', older, join(installed, 'dist/cli.js'), 'run'])
+    expect(await child.exited).toMatchObject({ code: 1 })
+    expect(child.stderr()).toMatch(/^shieldlog needs Node 24 or later; this is Node 20\.19\.0\. Install it/)
   })
 
   test('starts by its name', async () => {
