@@ -171,7 +171,7 @@ test('stopped by a signal it stays in the store, and the next run goes on', asyn
   await waitFor(() => simulator.requests.length > 10, { what: () => `pages: ${child.stderr()}` })
   const stopped = await child.kill('SIGINT')
   expect(stopped).toEqual({ code: 0, signal: null })
-  expect(child.stderr()).toContain(`shieldlog backfill resume ${id}`)
+  expect(child.stderr()).toContain(`backfill resume ${id}`)
   simulator.set({ latencyMs: 0, pageSize: 500 })
   await using running = place.start(['run'])
   await allDone(place, running.stderr)
