@@ -100,16 +100,18 @@ test('reads days that are older than the setting where the API still has them', 
   expect(beside.code, beside.stderr).toBe(0)
   expect(compareFiles(events, simulator, zones, [old, to])).toEqual(exactly(800))
   await running.kill('SIGTERM')
-  // What was shipped of such a day and is forgotten later is not shipped again.
-  const stream = { zone: 101, day: old, sink: 'archive' }
+  // What was shipped of such a day and is forgotten later, as the run may do at any time, is not shipped again.
   await inStore(place, async (store) => {
-    expect((await store.ledger.read(stream))?.ended).toBeDefined()
     expect(await store.catalogue.gaps()).toEqual([])
-    await store.upkeep.forgetFingerprints(stream)
+    for (const zone of zones) {
+      const stream = { zone, day: old, sink: 'archive' }
+      expect((await store.ledger.read(stream))?.ended).toBeDefined()
+      await store.upkeep.forgetFingerprints(stream)
+    }
   })
   const again = await told(place, 'backfill', '--from', old, '--to', old)
-  expect([again.code, again.stdout]).toEqual([1, expect.stringMatching(/^[0-9a-f]{10}\n$/)])
-  expect(again.stderr).toMatch(/zone 101 left out: the day was shipped, .* ship it twice/s)
+  expect([again.code, again.stdout], again.stderr).toEqual([1, ''])
+  expect(again.stderr).toMatch(/left out: the day was shipped, .* ship it twice/s)
   expect(compareFiles(events, simulator, zones, [old, to])).toEqual(exactly(800))
 })
 
