@@ -74,5 +74,3 @@ export function knownOf(config: Config) {
 export function createHolder(schedule: boolean): Holder {
   return { id: randomUUID(), schedule }
 }
-
-/** Creates the store where there is none, unless `create` is false. Throws Failure. */

@@ -86,7 +86,7 @@ interface Selectable {
 
 /**
  * Applies the selection. A sink or zone that left the configuration may still have dead letters. Throws UsageError for
- * a name that is neither configured nor has any.
+ * a name that is not configured and has no dead letters.
  */
 export function chosenOf<DeadLetters extends Selectable>(
   config: Config,

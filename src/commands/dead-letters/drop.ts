@@ -23,9 +23,9 @@ export function registerDrop(parent: Command, registration: Registration): void 
     .addHelpText(
       'after',
       `
-Asks for confirmation; without a terminal, --yes is required. The events stay known: no run ships them again, and audit counts them as
-dropped, not as missing. Only their number is kept: audit --deep --repair of a day that lacks more
-lines than that brings all of them back, the dropped ones too.
+Asks for confirmation; without a terminal, --yes is required. The events stay known: no run ships
+them again, and audit counts them as dropped, not as missing. Only their number is kept: audit --deep
+--repair of a day that lacks more lines than that brings all of them back, the dropped ones too.
 
 Example:
   ${programName()} dead-letters drop --sink siem

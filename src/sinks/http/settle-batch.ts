@@ -30,7 +30,7 @@ export interface SettleDeps {
 }
 
 const maxAgain = 3
-/** How many more events are tried alone before the sink itself is at fault. */
+/** How many more events are tried alone before the sink itself counts as the cause. */
 const witnesses = 32
 
 /**

@@ -2,7 +2,7 @@ import type { Refusal } from '../../domain/event/delivery.ts'
 
 /** What is known about a sink so far. */
 export interface Tally {
-  /** True once any event was taken. From then on a refusal is the fault of the event, not of the sink. */
+  /** True once any event was taken. From then on a refusal is caused by the event, not by the sink. */
   readonly everTaken: boolean
   tookOne(): void
   /** Counts an event refused alone. Returns true when enough in a row were refused to doubt the sink. */

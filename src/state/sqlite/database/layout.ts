@@ -2,7 +2,7 @@
  * The tables. Instants are ms since the epoch.
  *
  * Chunks are rows of at most 980 bytes, so that four fill a database page: that took 9 to 11.3 bytes an event with
- * 100,000 to 1,200,000 events a day in any order. The last chunk of a minute has any size, and larger chunks can leave
+ * 100,000 to 1,200,000 events a day in any order. The last chunk of a minute may be smaller, and larger chunks can leave
  * more of a page empty: with rows of 2,000 bytes 400,000 events took 15 bytes each, with larger ones up to 12 at a
  * million, and without row ids up to 19.
  */
