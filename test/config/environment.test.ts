@@ -3,7 +3,7 @@ import { ConfigFile } from '../../src/config/schema/schema.ts'
 import { type Setting, settingsOf } from '../../src/config/schema/settings.ts'
 import { type Shape, forms, shapeOf } from '../../src/config/schema/shape.ts'
 import { projectFolder } from '../setup/project-folder.ts'
-import { basics, faultsOf, load } from './loading.ts'
+import { basics, errorsOf, load } from './loading.ts'
 
 const settings = settingsOf(shapeOf(ConfigFile))
 const names = settings.map(({ environment }) => environment)
@@ -112,7 +112,7 @@ test('lists are separated by commas, or written as JSON or YAML', () => {
 
 test('a bad document in the environment is told with its name', () => {
   const env = { SHIELDLOG_SINKS: '[{ type: file', SHIELDLOG_ACCOUNTS: 'x' }
-  expect(faultsOf({ yaml: basics, env })).toMatchObject([
+  expect(errorsOf({ yaml: basics, env })).toMatchObject([
     {
       path: 'sinks',
       problem: expect.stringContaining('no valid YAML') as unknown,
@@ -124,7 +124,7 @@ test('a bad document in the environment is told with its name', () => {
 
 test('a bad item in the environment is told with its path', () => {
   const env = { SHIELDLOG_API_ACCESS_KEY: 'k', SHIELDLOG_ZONES: '1,two' }
-  expect(faultsOf({ env })).toMatchObject([{ path: 'zones[1]', value: '"two"', where: 'SHIELDLOG_ZONES' }])
+  expect(errorsOf({ env })).toMatchObject([{ path: 'zones[1]', value: '"two"', where: 'SHIELDLOG_ZONES' }])
 })
 
 test('warns of names that are none of ours, with the nearest one, and of nothing else', () => {

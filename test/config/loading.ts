@@ -23,7 +23,7 @@ export function load({ yaml, files = {}, env = {}, cwd = temporaryFolder(), ...o
   return loadConfig({ ...options, env, cwd })
 }
 
-export function faultsOf(given: Given): readonly ConfigError[] {
+export function errorsOf(given: Given): readonly ConfigError[] {
   try {
     load(given)
   } catch (error) {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Failure } from '../../src/domain/failure.ts'
-import { faultsOf, load } from './loading.ts'
+import { errorsOf, load } from './loading.ts'
 
 const yaml = `
 api: { accessKey: "\${API_KEY}", tls: { caFile: ./absent.pem } }
@@ -23,7 +23,7 @@ test.each(['routes', 'state'] as const)(
 )
 
 test('a command that ships names every secret that cannot be read', () => {
-  expect(faultsOf({ yaml, files }).map(({ path }) => path)).toEqual(
+  expect(errorsOf({ yaml, files }).map(({ path }) => path)).toEqual(
     expect.arrayContaining([
       'api.accessKey',
       'sinks[0].url',
@@ -34,7 +34,7 @@ test('a command that ships names every secret that cannot be read', () => {
 })
 
 test('a secret of the state itself must be readable for every command', () => {
-  expect(faultsOf({ yaml, needs: 'state' }).map(({ path }) => path)).toEqual(['state.redis.passwordFile'])
+  expect(errorsOf({ yaml, needs: 'state' }).map(({ path }) => path)).toEqual(['state.redis.passwordFile'])
 })
 
 test('a secret that could not be read says so when it is used after all, and never shows as a value', () => {
@@ -56,11 +56,11 @@ test('accounts without a key keep their zones for a command that only reads', ()
 })
 
 test('a command that shows routes needs a zone, one that reads the store alone needs none', () => {
-  expect(faultsOf({ yaml: '', needs: 'routes' }).map(({ path }) => path)).toEqual(['zones'])
-  expect(faultsOf({ yaml: '', needs: 'state' })).toEqual([])
+  expect(errorsOf({ yaml: '', needs: 'routes' }).map(({ path }) => path)).toEqual(['zones'])
+  expect(errorsOf({ yaml: '', needs: 'state' })).toEqual([])
 })
 
 test('a wrong value is refused for a command that only reads, too', () => {
   const wrong = 'zones: [7]\nsinks: [{ type: file, name: "A B", path: ./x }]'
-  expect(faultsOf({ yaml: wrong, needs: 'routes' }).map(({ path }) => path)).toEqual(['sinks[0].name'])
+  expect(errorsOf({ yaml: wrong, needs: 'routes' }).map(({ path }) => path)).toEqual(['sinks[0].name'])
 })

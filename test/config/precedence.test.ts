@@ -2,7 +2,7 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '../setup/temp.ts'
-import { basics, faultsOf, load } from './loading.ts'
+import { basics, errorsOf, load } from './loading.ts'
 
 const key = 'SHIELDLOG_API_ACCESS_KEY'
 
@@ -21,7 +21,7 @@ test('a flag beats the environment, which beats the file, which beats the defaul
 
 test('a bad flag or environment value is named with where it came from', () => {
   const env = { SHIELDLOG_LOG_LEVEL: 'loud' }
-  const errors = faultsOf({ yaml: basics, env, argv: { overrides: { 'server.port': 'x' } } })
+  const errors = errorsOf({ yaml: basics, env, argv: { overrides: { 'server.port': 'x' } } })
   expect(errors.map(({ path, value, where }) => [path, value, where])).toEqual([
     ['server.port', '"x"', 'flag for server.port'],
     ['log.level', '"loud"', 'SHIELDLOG_LOG_LEVEL'],
@@ -49,9 +49,9 @@ test.each([
   ['that is missing', 'none.yaml', 'ENOENT'],
   ['that is a folder', '.', 'EISDIR'],
 ])('refuses a named file %s', (_, config, code) => {
-  const errors = faultsOf({ yaml: basics, argv: { config } })
+  const errors = errorsOf({ yaml: basics, argv: { config } })
   expect(errors).toMatchObject([{ path: '', problem: `cannot be read: ${code}` }])
-  const byEnvironment = faultsOf({ yaml: basics, env: { SHIELDLOG_CONFIG: config } })
+  const byEnvironment = errorsOf({ yaml: basics, env: { SHIELDLOG_CONFIG: config } })
   expect(byEnvironment.map(({ problem }) => problem)).toEqual(errors.map(({ problem }) => problem))
 })
 
@@ -60,7 +60,7 @@ test('does not pass over a file that may not be read', () => {
   load({ yaml: basics, cwd })
   chmodSync(cwd, 0o755)
   chmodSync(join(cwd, 'shieldlog.yaml'), 0)
-  expect(asNobody(() => faultsOf({ cwd }))).toMatchObject([{ problem: 'cannot be read: EACCES' }])
+  expect(asNobody(() => errorsOf({ cwd }))).toMatchObject([{ problem: 'cannot be read: EACCES' }])
 })
 
 /** Root may read everything, so it steps down for the time of the call. */
@@ -76,10 +76,10 @@ function asNobody<Result>(call: () => Result): Result {
 
 test('refuses a file that is no UTF-8 or too large', () => {
   const cwd = temporaryFolder()
-  const large = faultsOf({ yaml: `# ${'x'.repeat(4_200_000)}`, cwd })
+  const large = errorsOf({ yaml: `# ${'x'.repeat(4_200_000)}`, cwd })
   expect(large).toMatchObject([{ problem: 'is larger than 4 MiB' }])
   writeFileSync(join(cwd, 'shieldlog.yaml'), Uint8Array.of(0x23, 0xff, 0xfe, 0x0a))
-  expect(faultsOf({ cwd })).toMatchObject([
+  expect(errorsOf({ cwd })).toMatchObject([
     { path: '', problem: expect.stringContaining('cannot be read') as unknown },
   ])
 })
@@ -90,7 +90,7 @@ test('a key in the environment takes the place of a key file in the file, and th
   const files = { k: 'from-file\n' }
   const withKey = { yaml: basics, files, env: { [`${key}_FILE`]: 'k' } }
   expect(load(withKey).config.accounts[0]?.accessKey.reveal()).toBe('from-file')
-  expect(faultsOf({ ...withKey, env: { [`${key}_FILE`]: 'k', [key]: 'x' } })).toMatchObject([
+  expect(errorsOf({ ...withKey, env: { [`${key}_FILE`]: 'k', [key]: 'x' } })).toMatchObject([
     { path: 'api.accessKeyFile', problem: 'is given beside accessKey' },
   ])
 })
@@ -119,5 +119,5 @@ test('a redaction setting in the environment turns redaction on that the file tu
 
 test('a value above the file cannot hide that the file has something else in its place', () => {
   const env = { SHIELDLOG_POLL_EVERY_SECONDS: '3' }
-  expect(faultsOf({ yaml: `${basics}poll: [1]\n`, env })).toMatchObject([{ path: 'poll' }])
+  expect(errorsOf({ yaml: `${basics}poll: [1]\n`, env })).toMatchObject([{ path: 'poll' }])
 })

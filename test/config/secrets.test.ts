@@ -8,7 +8,7 @@ import type { Loaded } from '../../src/config/load/load.ts'
 import { Secret } from '../../src/domain/text/secret.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { temporaryFolder } from '../setup/temp.ts'
-import { basics, faultsOf, load } from './loading.ts'
+import { basics, errorsOf, load } from './loading.ts'
 
 const canary = 'canary-7c1e'
 const tlsFolder = `${projectFolder}test/fixtures/tls`
@@ -113,7 +113,7 @@ const bad: readonly string[] = [
 
 test.each(bad)('no secret shows in the errors of %s', (yaml) => {
   const given = { yaml, env: { SHIELDLOG_ZONES: '1', PORT: `${canary}-port` } }
-  const errors = faultsOf(given)
+  const errors = errorsOf(given)
   expect(errors.length).toBeGreaterThan(0)
   const error = new ConfigErrors(errors)
   expect(
@@ -155,13 +155,13 @@ test('settings with a secret file show the file in place of the secret', () => {
 test('refuses an empty secret, however it is given', () => {
   const files = { empty: '\n' }
   for (const api of ['{ accessKey: "" }', '{ accessKey: "${E}" }', '{ accessKeyFile: ./empty }'])
-    expect(faultsOf({ yaml: `api: ${api}\nzones: [1]\n`, files, env: { E: '' } })).toMatchObject([
+    expect(errorsOf({ yaml: `api: ${api}\nzones: [1]\n`, files, env: { E: '' } })).toMatchObject([
       {
         path: expect.stringMatching(/^api\.accessKey/) as unknown,
         problem: expect.stringContaining('empty') as unknown,
       },
     ])
-  expect(faultsOf({ yaml: `${basics}state: { redis: { url: "redis://h", password: "" } }` })).toMatchObject([
+  expect(errorsOf({ yaml: `${basics}state: { redis: { url: "redis://h", password: "" } }` })).toMatchObject([
     { path: 'state.redis.password', problem: 'is empty' },
   ])
 })
@@ -172,7 +172,7 @@ zones: [1]
 sinks: [{ type: http, url: "http://h/", headers: { A: 71717171 } }]
 state: { redis: { url: "redis://h", password: 71717171 } }
 `
-  const errors = faultsOf({ yaml })
+  const errors = errorsOf({ yaml })
   expect(errors.map(({ path, remedy }) => [path, remedy])).toEqual([
     ['api.accessKey', 'put it in quotes'],
     ['state.redis.password', 'put it in quotes'],

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { expand } from '../../src/config/load/expand.ts'
-import { basics, faultsOf, load } from './loading.ts'
+import { basics, errorsOf, load } from './loading.ts'
 
 const cwd = '/nowhere'
 
@@ -63,14 +63,14 @@ poll: { settleAfterHours: "\${H}", everySeconds: "\${E}" }
 
 test('an error shows the template, not what was put together', () => {
   const yaml = `${basics}server: { port: "1\${P}" }\n`
-  expect(faultsOf({ yaml, env: { P: 'x' } })).toMatchObject([
+  expect(errorsOf({ yaml, env: { P: 'x' } })).toMatchObject([
     { path: 'server.port', value: '"1${P}"', where: 'shieldlog.yaml:3' },
   ])
 })
 
 test('an unset name is told with name and path, once for each place', () => {
   const yaml = 'api: { accessKey: "${K}", baseUrl: "${U}" }\nzones: [101]\n'
-  expect(faultsOf({ yaml })).toMatchObject([
+  expect(errorsOf({ yaml })).toMatchObject([
     {
       path: 'api.accessKey',
       problem: 'names ${K}, which is not set',

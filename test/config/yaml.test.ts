@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { faultsOf, load } from './loading.ts'
+import { errorsOf, load } from './loading.ts'
 
 const bad: readonly [name: string, yaml: string, where: string, problem: string, remedy: string][] = [
   ['a key twice', 'zones: [1]\nzones: [2]\n', ':2', 'a key is given twice', 'keep one'],
@@ -13,7 +13,7 @@ const bad: readonly [name: string, yaml: string, where: string, problem: string,
 ]
 
 test.each(bad)('refuses %s with its line', (_, yaml, where, problem, remedy) => {
-  const [error, ...others] = faultsOf({ yaml })
+  const [error, ...others] = errorsOf({ yaml })
   expect(others).toEqual([])
   expect(error).toMatchObject({ path: '', where: `shieldlog.yaml${where}` })
   expect(error?.problem).toContain(problem)
@@ -22,11 +22,11 @@ test.each(bad)('refuses %s with its line', (_, yaml, where, problem, remedy) => 
 
 test('tells all keys that are given twice', () => {
   const yaml = 'zones: [1]\nzones: [1]\nlog: {}\nlog: {}\n'
-  expect(faultsOf({ yaml }).map(({ where }) => where)).toEqual(['shieldlog.yaml:2', 'shieldlog.yaml:4'])
+  expect(errorsOf({ yaml }).map(({ where }) => where)).toEqual(['shieldlog.yaml:2', 'shieldlog.yaml:4'])
 })
 
 test.each(['[1, 2]', 'text', '5', 'true'])('refuses %s in place of a map', (yaml) => {
-  expect(faultsOf({ yaml })).toMatchObject([{ path: '', problem: 'is no map of settings' }])
+  expect(errorsOf({ yaml })).toMatchObject([{ path: '', problem: 'is no map of settings' }])
 })
 
 test.each(['', '# nothing\n', '---\n', 'null\n', 'api:\nzones:\npoll:\n'])('takes %j as empty', (yaml) => {
@@ -41,7 +41,7 @@ test('survives anchors that refer to themselves or grow without bound, and deep 
     bomb.push(`${to}: &${to} [${Array.from({ length: 10 }, () => `*${from}`).join(',')}]`)
   const deep = `zones: ${'['.repeat(3_000)}${']'.repeat(3_000)}`
   for (const yaml of [bomb.join('\n'), 'zones: &z [*z]\n', 'api: &a { tls: *a }\n', deep])
-    expect(faultsOf({ yaml }).length).toBeGreaterThan(0)
+    expect(errorsOf({ yaml }).length).toBeGreaterThan(0)
 })
 
 test('shares what an anchor names without mixing it up with what lies above the file', () => {
@@ -73,7 +73,7 @@ test('never quotes the text around a mistake', () => {
     'api:\n  accessKey: !canary-9f3 x\n',
     'api:\n accessKey canary-9f3\nzones: [1]\n',
   ]) {
-    const errors = faultsOf({ yaml })
+    const errors = errorsOf({ yaml })
     expect(errors.length).toBeGreaterThan(0)
     expect(JSON.stringify(errors)).not.toContain('canary-9f3')
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { faultsOf, load } from '../loading.ts'
+import { errorsOf, load } from '../loading.ts'
 
 const key = { SHIELDLOG_API_ACCESS_KEY: 'key' }
 const file = '{ type: file, path: ./events'
@@ -108,7 +108,7 @@ const bad: readonly [yaml: string, path: string, problem: string, remedy: string
 ]
 
 test.each(bad)('refuses %s', (yaml, path, problem, remedy) => {
-  const errors = faultsOf({ yaml: `${yaml}\n`, env: { ...key, SHIELDLOG_ZONES: '101' } })
+  const errors = errorsOf({ yaml: `${yaml}\n`, env: { ...key, SHIELDLOG_ZONES: '101' } })
   expect(errors).toHaveLength(1)
   expect(errors[0]).toMatchObject({
     path,
@@ -137,7 +137,7 @@ const badZones: readonly [yaml: string, path: string, problem: string][] = [
 ]
 
 test.each(badZones)('refuses zones: %s', (zones, path, problem) => {
-  const errors = faultsOf({ yaml: `zones: ${zones}\n`, env: key })
+  const errors = errorsOf({ yaml: `zones: ${zones}\n`, env: key })
   expect(errors).toMatchObject([{ path, problem: expect.stringContaining(problem) as unknown }])
 })
 
@@ -148,14 +148,14 @@ test('refuses accounts that share a name or a zone, or have no key', () => {
   - { name: c, accessKey: k, zones: [{ id: 2, name: two }] }
   - { name: d, zones: [4] }
 `
-  expect(faultsOf({ yaml }).map(({ path }) => path)).toEqual([
+  expect(errorsOf({ yaml }).map(({ path }) => path)).toEqual([
     'accounts[1].name',
     'accounts[2].zones[0]',
     'accounts[3].accessKey',
   ])
 })
 
-const placesOf = (yaml: string) => faultsOf({ yaml }).map(({ path, where }) => [path, where])
+const placesOf = (yaml: string) => errorsOf({ yaml }).map(({ path, where }) => [path, where])
 
 test('names all that is wrong with settings one by one at once, each with its line', () => {
   const yaml = `api: { accessKey: "\${NOPE}", maxPageBytes: -1 }
@@ -222,8 +222,8 @@ test('shows no control character of a key or value, and keeps each error on its 
 })
 
 test('asks only for what the command needs', () => {
-  expect(faultsOf({}).map(({ path }) => path)).toEqual(['api.accessKey', 'zones'])
-  expect(faultsOf({ needs: 'key' }).map(({ path }) => path)).toEqual(['api.accessKey'])
-  expect(faultsOf({ needs: 'nothing' })).toEqual([])
+  expect(errorsOf({}).map(({ path }) => path)).toEqual(['api.accessKey', 'zones'])
+  expect(errorsOf({ needs: 'key' }).map(({ path }) => path)).toEqual(['api.accessKey'])
+  expect(errorsOf({ needs: 'nothing' })).toEqual([])
   expect(load({ needs: 'nothing' }).config.accounts).toEqual([])
 })

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { compareConfigs } from '../../../src/config/show/compare.ts'
 import { projectFolder } from '../../setup/project-folder.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
-import { basics, faultsOf, load } from '../loading.ts'
+import { basics, errorsOf, load } from '../loading.ts'
 
 const tls = `${projectFolder}test/fixtures/tls`
 
@@ -72,7 +72,7 @@ test('accounts in the long form keep their zones apart', () => {
 
 test('a bad key of an account is told once', () => {
   const yaml = 'accounts: [{ name: a, accessKeyFile: ./none, zones: [1] }]\n'
-  expect(faultsOf({ yaml }).map(({ path }) => path)).toEqual(['accounts[0].accessKeyFile'])
+  expect(errorsOf({ yaml }).map(({ path }) => path)).toEqual(['accounts[0].accessKeyFile'])
 })
 
 test('what depends on readableDays follows it', () => {
@@ -95,7 +95,7 @@ test('certificates are read, and must fit together', () => {
   ]
   for (const [files, path] of cases) {
     const yaml = `api: { accessKey: k, tls: { ${files} } }\nzones: [1]\n`
-    expect(faultsOf({ yaml }).map((error) => error.path)).toEqual([path])
+    expect(errorsOf({ yaml }).map((error) => error.path)).toEqual([path])
   }
 })
 
@@ -111,7 +111,7 @@ test('two file sinks share no folder, not even through a link', () => {
   const cwd = temporaryFolder()
   symlinkSync(cwd, join(cwd, 'link'))
   const yaml = `${basics}sinks: [{ type: file, path: ./a }, { type: file, name: b, path: ./link/a }]\n`
-  expect(faultsOf({ yaml, cwd }).map(({ path }) => path)).toEqual(['sinks[1].path'])
+  expect(errorsOf({ yaml, cwd }).map(({ path }) => path)).toEqual(['sinks[1].path'])
 })
 
 test('says whether the server was asked for', () => {
