@@ -4,7 +4,7 @@ import { renameSinkInStore } from '../assemble/tasks/rename-sink.ts'
 import { sinkNameArgument } from './arguments.ts'
 import { UsageError, type Registration } from './registration.ts'
 import { unknown } from './selection.ts'
-import { counted } from './terminal/progress-text.ts'
+import { counted } from './terminal/number.ts'
 import { example } from './program-name.ts'
 
 export function registerState({ program, io, load }: Registration): void {

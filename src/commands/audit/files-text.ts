@@ -1,5 +1,6 @@
 import type { FileAudit } from '../../assemble/tasks/audit.ts'
 import { printable } from '../../domain/text/printable.ts'
+import { counted } from '../terminal/number.ts'
 import { tableLines, wrap } from '../terminal/table.ts'
 import type { Paint } from '../terminal/terminal.ts'
 import { zoneText } from '../terminal/zone-text.ts'
@@ -35,8 +36,7 @@ function factLines({
   if (deadLetters > 0) lines.push(`  ${deadLetters} wait as dead letters and need no line`)
   if (dropped > 0) lines.push(`  ${dropped} were dropped by dead-letters drop and need no line`)
   if (isByCounts) lines.push('  fingerprints are gone: compared by counts and hashes of minutes')
-  if (restored !== undefined)
-    lines.push(`  repaired: ${restored} ${restored === 1 ? 'line' : 'lines'} written again`)
+  if (restored !== undefined) lines.push(`  repaired: ${counted(restored, 'line')} written again`)
   if (kept !== undefined && kept > 0) lines.push(`  repaired: ${kept} lines taken into the ledger`)
   return lines
 }

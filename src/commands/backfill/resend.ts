@@ -4,7 +4,7 @@ import { printable } from '../../domain/text/printable.ts'
 import type { Io } from '../io.ts'
 import { UsageError } from '../registration.ts'
 import { chooseSinks } from '../selection.ts'
-import { counted } from '../terminal/progress-text.ts'
+import { counted } from '../terminal/number.ts'
 
 /** What a person says about a resend. */
 export interface ResendOptions {

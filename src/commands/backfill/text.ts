@@ -4,7 +4,7 @@ import { daysBetween, type Day } from '../../domain/day.ts'
 import type { Backfilled } from '../../domain/plan/backfill.ts'
 import type { BackfillStatus } from '../../domain/plan/status.ts'
 import { secondText } from '../terminal/duration.ts'
-import { counted } from '../terminal/progress-text.ts'
+import { counted } from '../terminal/number.ts'
 import { cut, tableLines, wrap } from '../terminal/table.ts'
 import type { Paint } from '../terminal/terminal.ts'
 

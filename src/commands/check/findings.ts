@@ -5,7 +5,7 @@ import type { Config, SinkConfig } from '../../config/schema/schema.ts'
 import type { WorkerStatus } from '../../domain/plan/status.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { programName } from '../program-name.ts'
-import { counted } from '../terminal/progress-text.ts'
+import { counted } from '../terminal/number.ts'
 import type { Finding } from './finding.ts'
 
 export function configurationFindings({ config, file, overridden, warnings }: Loaded): Finding[] {

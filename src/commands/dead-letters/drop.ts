@@ -7,7 +7,7 @@ import {
   type DeadLetterChoice,
   type DeadLetterWork,
 } from './choice.ts'
-import { counted } from '../terminal/progress-text.ts'
+import { counted } from '../terminal/number.ts'
 import { exitCodes } from '../io.ts'
 import { jsonResult } from '../terminal/json-result.ts'
 import { UsageError, type Registration } from '../registration.ts'

@@ -1,5 +1,6 @@
 import type { CountedBy, CountedRow } from '../../assemble/tasks/top.ts'
 import { printable } from '../../domain/text/printable.ts'
+import { countText } from '../terminal/number.ts'
 import { cut } from '../terminal/table.ts'
 import type { Paint } from '../terminal/terminal.ts'
 
@@ -16,10 +17,7 @@ export function topLines(
   isPiped: boolean,
 ): string[] {
   const second = secondTitles[by]
-  const counts = [
-    'events',
-    ...rows.map(({ count }) => (isPiped ? String(count) : count.toLocaleString('en-US'))),
-  ]
+  const counts = ['events', ...rows.map(({ count }) => (isPiped ? String(count) : countText(count)))]
   const keys = [by, ...rows.map(({ key }) => printable(key))]
   const whats = [second ?? '', ...rows.map(({ what = '' }) => printable(what))]
   const countWidth = widest(counts)

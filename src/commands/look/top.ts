@@ -8,7 +8,7 @@ import { example, programName } from '../program-name.ts'
 import type { Registration } from '../registration.ts'
 import { chooseZones } from '../selection.ts'
 import { durationText } from '../terminal/duration.ts'
-import { counted } from '../terminal/progress-text.ts'
+import { counted, countText } from '../terminal/number.ts'
 import { paintFor } from '../terminal/terminal.ts'
 import { topLines } from './top-text.ts'
 
@@ -55,7 +55,7 @@ export function registerTop({ program, io, exit, load }: Registration): void {
 }
 
 function summaryOf({ events }: Top, sinceMs: number, zones: number, by: CountedBy): string {
-  const total = `${events.toLocaleString('en-US')} event${events === 1 ? '' : 's'}`
+  const total = `${countText(events)} event${events === 1 ? '' : 's'}`
   const what = `${durationText(sinceMs / 1000)}, ${counted(zones, 'zone')}, ${total}.`
   if (by !== 'address' || events === 0) return what
   return `${what}\nTo limit addresses with a rate limit rule: ${programName()} rate-limit update ID --file rule.json`

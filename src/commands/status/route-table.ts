@@ -2,7 +2,7 @@ import { printable } from '../../domain/text/printable.ts'
 import type { RouteStatus } from '../../domain/plan/status.ts'
 import { columnLines, widthOf, type Column } from '../terminal/columns.ts'
 import { durationText } from '../terminal/duration.ts'
-import { countText } from '../terminal/number.ts'
+import { counted, countText } from '../terminal/number.ts'
 import { wrapPlain } from '../terminal/table.ts'
 import type { Paint } from '../terminal/terminal.ts'
 import { isWell, standingText } from './standing.ts'
@@ -104,7 +104,7 @@ export function noteOf({ lastError, gaps }: RouteStatus, at: string): string {
     const tries = failures > 1 ? `${countText(failures)} tries since ${clockText(since, at)}, ` : ''
     parts.push(`${printable(message, mostMessage)}; ${tries}next try ${clockText(retryAt, at)}`)
   }
-  if (gaps.length > 0) parts.push(`${gaps.length === 1 ? '1 gap' : `${gaps.length} gaps`}: see --verbose`)
+  if (gaps.length > 0) parts.push(`${counted(gaps.length, 'gap')}: see --verbose`)
   return parts.join('; ')
 }
 

@@ -10,3 +10,8 @@ export function countText(count: number): string {
 export function aboutText(count: number): string {
   return compact.format(count).replace(/(?<=\d)(?=[A-Z])/, ' ')
 }
+
+/** `1 page`, `3 pages`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}

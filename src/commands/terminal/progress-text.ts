@@ -1,4 +1,5 @@
 import { durationText } from './duration.ts'
+import { counted } from './number.ts'
 import type { RouteTally } from './progress-tally.ts'
 import { tableLines } from './table.ts'
 import type { Paint } from './terminal.ts'
@@ -44,10 +45,6 @@ export function summaryLine(routes: readonly RouteTally[], seconds: number): str
   const zones = new Set(routes.map(({ zone }) => zone)).size
   const from = `${counted(sumOf(routes, 'pages'), 'page')} of ${counted(zones, 'zone')}`
   return `shipped ${shipped.join(' and ')}; read ${from} in ${seconds.toFixed(1)} s`
-}
-
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 function rowsOf(routes: readonly RouteTally[]): Row[] {

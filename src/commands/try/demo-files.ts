@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { systemClock } from '../../clock.ts'
 import { dayOf } from '../../domain/day.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
-import { counted } from '../terminal/progress-text.ts'
+import { counted } from '../terminal/number.ts'
 
 const parts = 'zone=*/day=*/*.ndjson'
 
