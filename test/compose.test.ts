@@ -174,7 +174,7 @@ describe('the demo', () => {
     const { config, warnings } = loadConfig({ env: environment, cwd: temporaryFolder() })
     // Its key is none, so that it may go unencrypted from one container to the other.
     expect(warnings).toEqual([
-      expect.stringContaining('api.baseUrl: the access key goes to simulator unencrypted'),
+      expect.stringContaining('api.baseUrl: shieldlog sends the access key to simulator unencrypted'),
     ])
     const url = new URL(config.api.baseUrl)
     const { command = [] } = services[url.hostname] ?? {}

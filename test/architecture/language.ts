@@ -17,7 +17,7 @@ const timeNames = [
 // setImmediate waits for nothing: it gives other work a turn.
 const timerNames = ['setTimeout', 'setInterval', 'scheduler', 'default', '*']
 
-/** The last one learns from npm how the program was called, which is no setting. */
+/** The last one learns from npm how the program was called, which is not a setting. */
 const readersOfEnvironment = [
   'src/config/load/load.ts',
   'src/commands/init/draft.ts',

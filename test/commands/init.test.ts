@@ -115,7 +115,7 @@ describe('init from options', () => {
     [
       'a bad address',
       ['--zones', '101', '--destination', 'ndjson', '--url', 'siem'],
-      /--url "siem" is no http or https URL/,
+      /--url "siem" is not an http or https URL/,
     ],
     [
       'an address for files',

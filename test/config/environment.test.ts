@@ -115,7 +115,7 @@ test('a bad document in the environment is told with its name', () => {
   expect(errorsOf({ yaml: basics, env })).toMatchObject([
     {
       path: 'sinks',
-      problem: expect.stringContaining('no valid YAML') as unknown,
+      problem: expect.stringContaining('is not valid YAML') as unknown,
       where: 'SHIELDLOG_SINKS:1',
     },
     { path: 'accounts', problem: expect.stringContaining('text') as unknown, where: 'SHIELDLOG_ACCOUNTS' },
@@ -140,7 +140,7 @@ test('warns of names that are none of ours, with the nearest one, and of nothing
   }
   const yaml = `${basics}sinks: [{ type: http, url: "\${SHIELDLOG_MY_SINK}" }]\n`
   expect(load({ yaml, env }).warnings).toEqual([
-    'SHIELDLOG_SERVR_PORT is no setting; did you mean SHIELDLOG_SERVER_PORT?',
-    'SHIELDLOG_QQQQQQQQQQQQ is no setting',
+    'SHIELDLOG_SERVR_PORT is not a setting; did you mean SHIELDLOG_SERVER_PORT?',
+    'SHIELDLOG_QQQQQQQQQQQQ is not a setting',
   ])
 })

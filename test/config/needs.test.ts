@@ -41,7 +41,7 @@ test('a secret that could not be read says so when it is used after all, and nev
   const { config, effective } = load({ yaml, files, needs: 'routes' })
   const key = config.accounts[0]!.accessKey
   expect(() => key.reveal()).toThrow(Failure)
-  expect(() => key.reveal()).toThrow('api.accessKey names ${API_KEY}, which is not set')
+  expect(() => key.reveal()).toThrow('api.accessKey uses ${API_KEY}, which is not set')
   expect(JSON.stringify(effective)).not.toContain('API_KEY')
 })
 

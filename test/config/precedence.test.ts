@@ -46,8 +46,8 @@ test('finds the file by -c, then SHIELDLOG_CONFIG, then ./shieldlog.yaml', () =>
 })
 
 test.each([
-  ['that is missing', 'none.yaml', 'ENOENT'],
-  ['that is a folder', '.', 'EISDIR'],
+  ['that is missing', 'none.yaml', 'no such file or directory (ENOENT)'],
+  ['that is a folder', '.', 'illegal operation on a directory (EISDIR)'],
 ])('refuses a named file %s', (_, config, code) => {
   const errors = errorsOf({ yaml: basics, argv: { config } })
   expect(errors).toMatchObject([{ path: '', problem: `cannot be read: ${code}` }])
@@ -60,7 +60,9 @@ test('does not pass over a file that may not be read', () => {
   load({ yaml: basics, cwd })
   chmodSync(cwd, 0o755)
   chmodSync(join(cwd, 'shieldlog.yaml'), 0)
-  expect(asNobody(() => errorsOf({ cwd }))).toMatchObject([{ problem: 'cannot be read: EACCES' }])
+  expect(asNobody(() => errorsOf({ cwd }))).toMatchObject([
+    { problem: 'cannot be read: permission denied (EACCES)' },
+  ])
 })
 
 /** Root may read everything, so it steps down for the time of the call. */
@@ -91,7 +93,7 @@ test('a key in the environment takes the place of a key file in the file, and th
   const withKey = { yaml: basics, files, env: { [`${key}_FILE`]: 'k' } }
   expect(load(withKey).config.accounts[0]?.accessKey.reveal()).toBe('from-file')
   expect(errorsOf({ ...withKey, env: { [`${key}_FILE`]: 'k', [key]: 'x' } })).toMatchObject([
-    { path: 'api.accessKeyFile', problem: 'is given beside accessKey' },
+    { path: 'api.accessKeyFile', problem: 'cannot be used with accessKey' },
   ])
 })
 

@@ -174,9 +174,9 @@ state: { redis: { url: "redis://h", password: 71717171 } }
 `
   const errors = errorsOf({ yaml })
   expect(errors.map(({ path, remedy }) => [path, remedy])).toEqual([
-    ['api.accessKey', 'put it in quotes'],
-    ['state.redis.password', 'put it in quotes'],
-    ['sinks[0].headers.A', 'put it in quotes'],
+    ['api.accessKey', 'write it in quotes'],
+    ['state.redis.password', 'write it in quotes'],
+    ['sinks[0].headers.A', 'write it in quotes'],
   ])
   expect(JSON.stringify(errors)).not.toContain('71717171')
 })

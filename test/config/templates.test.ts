@@ -23,14 +23,14 @@ test.each([
 })
 
 test.each([
-  ['${NONE}', 'names ${NONE}, which is not set'],
-  ['${A', 'holds "${" without "}"'],
-  ['${}', 'neither a name nor file:'],
-  ['${A B}', 'neither a name nor file:'],
-  ['${A-b}', 'neither a name nor file:'],
-  ['${file:}', 'which is no file'],
-  ['${file:/none/x}', 'names /none/x, which cannot be read: ENOENT'],
-  ['${file:/dev/zero}', 'names /dev/zero, which is no file'],
+  ['${NONE}', 'uses ${NONE}, which is not set'],
+  ['${A', 'contains "${" without "}"'],
+  ['${}', 'neither a variable nor file:'],
+  ['${A B}', 'neither a variable nor file:'],
+  ['${A-b}', 'neither a variable nor file:'],
+  ['${file:}', 'which is not a regular file'],
+  ['${file:/none/x}', 'uses /none/x, which cannot be read: no such file or directory (ENOENT)'],
+  ['${file:/dev/zero}', 'uses /dev/zero, which is not a regular file'],
 ])('%s is refused', (text, problem) => {
   expect(() => expand(text, { env: { A: 'one' }, cwd: '/' })).toThrow(problem)
 })
@@ -73,10 +73,10 @@ test('an unset name is told with name and path, once for each place', () => {
   expect(errorsOf({ yaml })).toMatchObject([
     {
       path: 'api.accessKey',
-      problem: 'names ${K}, which is not set',
+      problem: 'uses ${K}, which is not set',
       remedy: expect.stringContaining('set K') as unknown,
     },
-    { path: 'api.baseUrl', problem: 'names ${U}, which is not set' },
+    { path: 'api.baseUrl', problem: 'uses ${U}, which is not set' },
   ])
 })
 

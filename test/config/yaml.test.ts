@@ -2,14 +2,14 @@ import { expect, test } from 'vitest'
 import { errorsOf, load } from './loading.ts'
 
 const bad: readonly [name: string, yaml: string, where: string, problem: string, remedy: string][] = [
-  ['a key twice', 'zones: [1]\nzones: [2]\n', ':2', 'a key is given twice', 'keep one'],
-  ['an open bracket', 'zones: [1\npoll: {}\n', ':2', 'is no valid YAML', 'correct that line'],
-  ['an open quote', 'log: { level: "info }\n', ':2', 'is no valid YAML', 'correct that line'],
+  ['a key twice', 'zones: [1]\nzones: [2]\n', ':2', 'a key occurs twice', 'remove one'],
+  ['an open bracket', 'zones: [1\npoll: {}\n', ':2', 'is not valid YAML', 'correct that line'],
+  ['an open quote', 'log: { level: "info }\n', ':2', 'is not valid YAML', 'correct that line'],
   ['tabs', 'poll:\n\teverySeconds: 3\n', ':2', 'a tab is used', 'correct that line'],
-  ['a template in a flow map', 'api: { accessKey: ${KEY} }\n', ':1', 'is no valid YAML', 'in quotes'],
+  ['a template in a flow map', 'api: { accessKey: ${KEY} }\n', ':1', 'is not valid YAML', 'in quotes'],
   ['an unknown tag', 'zones: !secret [1]\n', ':1', 'a tag (!…) is unknown', 'correct'],
   ['two documents', 'zones: [1]\n---\nzones: [2]\n', ':2', 'more than one document', 'correct'],
-  ['an unknown anchor', 'zones: *other\n', '', 'without its anchor', 'write the values out'],
+  ['an unknown anchor', 'zones: *other\n', '', 'without its anchor', 'write the values instead'],
 ]
 
 test.each(bad)('refuses %s with its line', (_, yaml, where, problem, remedy) => {
@@ -26,7 +26,7 @@ test('tells all keys that are given twice', () => {
 })
 
 test.each(['[1, 2]', 'text', '5', 'true'])('refuses %s in place of a map', (yaml) => {
-  expect(errorsOf({ yaml })).toMatchObject([{ path: '', problem: 'is no map of settings' }])
+  expect(errorsOf({ yaml })).toMatchObject([{ path: '', problem: 'is not a map of settings' }])
 })
 
 test.each(['', '# nothing\n', '---\n', 'null\n', 'api:\nzones:\npoll:\n'])('takes %j as empty', (yaml) => {

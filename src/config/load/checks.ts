@@ -25,8 +25,8 @@ export function resolveAccounts(
 ): AccountConfig[] {
   if (accounts.length > 0 && (accessKey !== undefined || zones.length > 0))
     report(['accounts'], {
-      problem: `stands beside ${accessKey === undefined ? 'zones' : 'api.accessKey'}, the short form of one account`,
-      remedy: 'keep one form: move the key and its zones into accounts',
+      problem: `cannot be used with ${accessKey === undefined ? 'zones' : 'api.accessKey'}, the short form of one account`,
+      remedy: 'move the key and its zones into accounts',
     })
   const mayLack = !usesSecrets(needs)
   const claim: Claim = { names: new Map(), ids: new Map(), mayLack, report }
@@ -58,8 +58,8 @@ function longForm(accounts: ConfigFile['accounts'], claim: Claim): AccountConfig
     if (seen.has(name))
       claim.report([...at, 'name'], {
         value: JSON.stringify(name),
-        problem: 'is the name of another account too',
-        remedy: 'give each account a name of its own',
+        problem: 'is also the name of another account',
+        remedy: 'give each account a different name',
       })
     seen.add(name)
     const zones = zonesOf(account.zones, name, [...at, 'zones'], claim)
@@ -68,7 +68,7 @@ function longForm(accounts: ConfigFile['accounts'], claim: Claim): AccountConfig
     else
       claim.report([...at, 'accessKey'], {
         problem: 'is missing',
-        remedy: 'give accessKey or accessKeyFile',
+        remedy: 'set accessKey or accessKeyFile',
       })
   })
   return resolved
@@ -94,14 +94,14 @@ function zonesOf(
     if (other !== undefined)
       report(place, {
         value: String(id),
-        problem: `is the zone of ${other} too`,
-        remedy: 'name each zone once, in one account',
+        problem: `is also listed as ${other}`,
+        remedy: 'list each zone once, in one account',
       })
     else if (namesake !== undefined)
       report(place, {
         value: JSON.stringify(name),
-        problem: `is the name of ${namesake} too`,
-        remedy: 'give each zone a name of its own, and none the id of another',
+        problem: `is also the name or id of ${namesake}`,
+        remedy: 'give each zone a different name, which is not the id of another zone',
       })
     ids.set(id, pathText(place))
     names.set(name, pathText(place))
@@ -118,7 +118,7 @@ function reportMissing(given: { key: boolean; zones: boolean }, needs: Needs, re
     })
   if (!given.zones && (needs === 'zones' || needs === 'routes'))
     report(['zones'], {
-      problem: 'names no zone',
+      problem: 'lists no zone',
       remedy: 'list the ids of your shield zones, here or as SHIELDLOG_ZONES=101,102',
     })
 }
@@ -133,21 +133,21 @@ export function resolvePoll(poll: ConfigFile['poll'], report: Report): PollConfi
   if (firstRunDays > readableDays)
     report(['poll', 'firstRunDays'], {
       value: String(firstRunDays),
-      problem: `is more than readableDays (${readableDays})`,
-      remedy: `write ${readableDays} or less; older days cannot be read`,
+      problem: `is greater than readableDays (${readableDays})`,
+      remedy: `set it to ${readableDays} or less; the API does not answer for older days`,
     })
   settleAfterHours?.forEach((hours, index) => {
     if (hours >= end)
       report(['poll', 'settleAfterHours', index], {
         value: String(hours),
-        problem: `never comes due: with readableDays ${readableDays} a day can be read again for less than ${end} hours after its end`,
-        remedy: `write less than ${end}`,
+        problem: `is too late: with readableDays ${readableDays} the API answers for less than ${end} hours after the end of a day`,
+        remedy: `set it to less than ${end}`,
       })
   })
   if (settleAfterHours?.length === 0)
     report(['poll', 'settleAfterHours'], {
-      problem: 'is empty, so that late events would be missed',
-      remedy: `give at least one number of hours below ${end}`,
+      problem: 'is empty, so late events would be missed',
+      remedy: `set at least one number of hours below ${end}`,
     })
   const hours = settleAfterHours ?? scanDefaults.filter((one) => one < end)
   return { ...poll, firstRunDays, settleAfterHours: [...new Set(hours)].sort((a, b) => a - b) }
@@ -161,8 +161,8 @@ export function checkSinks(sinks: readonly SinkConfig[], report: Report): void {
     if (names.has(sink.name))
       report(['sinks', index, 'name'], {
         value: JSON.stringify(sink.name),
-        problem: 'is the name of another sink too',
-        remedy: 'give each sink a name of its own',
+        problem: 'is also the name of another sink',
+        remedy: 'give each sink a different name',
       })
     names.add(sink.name)
     if (sink.type !== 'file') return
@@ -171,8 +171,8 @@ export function checkSinks(sinks: readonly SinkConfig[], report: Report): void {
     if (other !== undefined)
       report(['sinks', index, 'path'], {
         value: JSON.stringify(sink.path),
-        problem: `is the folder of sink ${other} too`,
-        remedy: 'give each file sink a folder of its own',
+        problem: `is also the path of sink ${other}`,
+        remedy: 'give each file sink a different path',
       })
     folders.set(folder, sink.name)
   })

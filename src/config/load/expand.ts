@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { systemErrorText } from '../schema/system-error.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -36,7 +37,7 @@ export function expand(text: string, sources: Sources): string {
   return text.replaceAll(marker, (found: string, inside: string | undefined, end: string | undefined) => {
     if (inside === undefined) return '${'
     if (end !== '}')
-      throw new ExpandError('holds "${" without "}"', 'close it, or write "$${" for a literal "${"')
+      throw new ExpandError('contains "${" without "}"', 'add "}", or write "$${" for a literal "${"')
     return valueOf(inside, found, sources)
   })
 }
@@ -46,7 +47,7 @@ function valueOf(inside: string, found: string, sources: Sources): string {
   const match = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s.exec(inside)
   if (match === null)
     throw new ExpandError(
-      'holds a "${…}" that is neither a name nor file:',
+      'contains a "${…}" with neither a variable nor file: in it',
       'write ${NAME}, ${NAME:-default} or ${file:/path}, or "$${" for a literal "${"',
     )
   const [, name = '', fallback] = match
@@ -55,7 +56,7 @@ function valueOf(inside: string, found: string, sources: Sources): string {
   if (fallback !== undefined && (value === undefined || value === '')) return fallback
   if (value === undefined)
     throw new ExpandError(
-      `names ${found}, which is not set`,
+      `uses ${found}, which is not set`,
       `set ${name} in the environment, or write \${${name}:-default}`,
     )
   return value
@@ -69,22 +70,19 @@ export function readSecretFile(path: string, cwd: string): string {
   try {
     const found = statSync(file)
     // Reading a pipe or device could block for ever.
-    if (!found.isFile()) throw new ExpandError(`names ${file}, which is no file`, 'name a regular file')
+    if (!found.isFile())
+      throw new ExpandError(`uses ${file}, which is not a regular file`, 'use a regular file')
     if (found.size > secretFileLimit)
       throw new ExpandError(
-        `names ${file}, which is larger than 1 MiB`,
-        'name the file that holds the secret alone',
+        `uses ${file}, which is larger than 1 MiB`,
+        'use a file that contains only the secret',
       )
     return readFileSync(file, 'utf8').replace(/[\r\n]+$/, '')
   } catch (error) {
     if (error instanceof ExpandError) throw error
     throw new ExpandError(
-      `names ${file}, which cannot be read: ${systemCode(error)}`,
-      'name a file that exists and that this user may read',
+      `uses ${file}, which cannot be read: ${systemErrorText(error)}`,
+      'use a file that exists and that this user can read',
     )
   }
-}
-
-export function systemCode(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
 }

@@ -43,14 +43,15 @@ export function complaint(
 
 function problemOf(issue: Issue, field: Shape, value: unknown): string {
   if (field['x-marks']?.kind === 'secret' && typeof value !== 'string' && !isStructure(value))
-    return `is a ${typeof value}, not text`
+    return `is a ${typeof value}`
   if (issue.code === 'custom' || issue.code === 'invalid_format') return issue.message
   if (issue.code === 'too_big') return 'is too large'
   if (issue.code === 'too_small') return isNumber(field) ? 'is too small' : 'is empty'
   const isChoice = issue.code === 'invalid_value' || issue.code === 'invalid_union'
-  if (isChoice && !isStructure(value) && namesOf(field).length > 0)
-    return 'is not one of the values it may have'
-  return `is ${kindOf(value)}, which does not belong there`
+  if (isChoice && !isStructure(value) && namesOf(field).length > 0) return 'is not an allowed value'
+  if (typeof value === 'number' && isNumber(field))
+    return Number.isFinite(value) ? 'is not a whole number' : 'is not a finite number'
+  return `is ${kindOf(value)}`
 }
 
 function remedyOf(issue: Issue, field: Shape, value: unknown): string {
@@ -58,7 +59,7 @@ function remedyOf(issue: Issue, field: Shape, value: unknown): string {
   if (typeof own === 'string') return own
   const marked = forms(field).flatMap((form) => form['x-marks']?.remedy ?? [])[0]
   if (marked !== undefined) return marked
-  if (field['x-marks']?.kind === 'secret') return 'put it in quotes'
+  if (field['x-marks']?.kind === 'secret') return 'write it in quotes'
   const names = namesOf(field).filter((name) => typeof name === 'string')
   const meant = typeof value === 'string' ? nearest(value, names) : undefined
   if (meant !== undefined) return `did you mean ${meant}?`
@@ -66,7 +67,13 @@ function remedyOf(issue: Issue, field: Shape, value: unknown): string {
     return 'write the number without quotes'
   if (value === false && names.includes('off')) return 'write off'
   const hasDefault = field.default !== undefined && !isStructure(field.default)
-  return `write ${typeText(field)}${hasDefault ? ` (default ${JSON.stringify(field.default)})` : ''}`
+  return `write ${articled(typeText(field))}${hasDefault ? ` (default ${JSON.stringify(field.default)})` : ''}`
+}
+
+/** With the article that a sentence needs; choices such as `none | gzip` need none. */
+function articled(text: string): string {
+  if (/^(whole|number|list|map|path|URL)\b/.test(text)) return `a ${text}`
+  return /^(address|octal)\b/.test(text) ? `an ${text}` : text
 }
 
 function namesOf(field: Shape): unknown[] {
@@ -75,7 +82,7 @@ function namesOf(field: Shape): unknown[] {
 
 function remedyForMissing(path: Path, field: Shape): string {
   const inList = path.some((step) => typeof step === 'number')
-  return `set it to ${typeText(field)}${inList ? '' : `, here or as ${environmentName(path)}`}`
+  return `set it to ${articled(typeText(field))}${inList ? '' : `, here or as ${environmentName(path)}`}`
 }
 
 function isNumber(field: Shape): boolean {
@@ -91,7 +98,6 @@ function kindOf(value: unknown): string {
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'object') return 'an object'
   if (typeof value === 'string') return 'text'
-  if (typeof value === 'number' && !Number.isInteger(value)) return String(value)
   return `a ${typeof value}`
 }
 

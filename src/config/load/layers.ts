@@ -32,11 +32,11 @@ export function environmentLayer(env: Environment, settings: readonly Setting[])
   return { source: 'environment', values }
 }
 
-/** Flags by path, for example `server.port`. Throws TypeError, as a bug, for a path that is no setting. */
+/** Flags by path, for example `server.port`. Throws TypeError, as a bug, for a path that is not a setting. */
 export function flagLayer(overrides: Readonly<Record<string, string>>, settings: readonly Setting[]): Layer {
   const values = Object.entries(overrides).map(([path, text]) => {
     const setting = settings.find((candidate) => pathText(candidate.path) === path)
-    if (setting === undefined) throw new TypeError(`no setting is called ${path}`)
+    if (setting === undefined) throw new TypeError(`there is no setting ${path}`)
     return { setting, text, where: `flag for ${path}` }
   })
   return { source: 'flag', values }
@@ -54,7 +54,7 @@ export function unknownNames(
     .filter((name) => !isForeignName(name))
     .map((name) => {
       const meant = nearest(name, [...known, 'SHIELDLOG_CONFIG'])
-      return `${name} is no setting${meant === undefined ? '' : `; did you mean ${meant}?`}`
+      return `${name} is not a setting${meant === undefined ? '' : `; did you mean ${meant}?`}`
     })
 }
 

@@ -111,7 +111,7 @@ function parseSettings(
 ): ConfigFile | undefined {
   if (!isPlainObject(written))
     return report([], {
-      problem: 'is no map of settings',
+      problem: 'is not a map of settings',
       remedy: 'begin with a setting such as "zones: [101]"',
     })
   const parsed = ConfigFile.safeParse(written)

@@ -55,8 +55,8 @@ function valuesOf({ additionalProperties }: Shape, key: string): Shape | undefin
 function reportUnknown(key: string, form: Shape, path: Path, on: Preparation): void {
   const known = Object.keys(form.properties ?? {})
   const meant = nearest(key, known)
-  const remedy = meant === undefined ? `known here: ${known.join(', ')}` : `did you mean ${meant}?`
-  on.report([...path, key], { problem: 'is no setting', remedy })
+  const remedy = meant === undefined ? `allowed here: ${known.join(', ')}` : `did you mean ${meant}?`
+  on.report([...path, key], { problem: 'is not a setting', remedy })
 }
 
 /** Puts the content of `xFile` in the place of the secret `x`. */
@@ -72,7 +72,7 @@ function readSecretFiles(
     if (field['x-marks']?.kind !== 'secret' || typeof file !== 'string') continue
     const at = [...path, `${key}File`]
     if (Object.hasOwn(object, key))
-      on.report(at, { problem: `is given beside ${key}`, remedy: `keep one of ${key} and ${key}File` })
+      on.report(at, { problem: `cannot be used with ${key}`, remedy: `remove ${key} or ${key}File` })
     else {
       const secret = secretFrom(() => readSecretFile(file, on.sources.cwd), at, on)
       if (secret !== undefined) added.push([key, secret])
@@ -121,7 +121,7 @@ function expanded(
 function secretFrom(source: () => string, path: Path, on: Preparation): Secret | undefined {
   const read = () => {
     const value = source()
-    if (value === '') throw new ExpandError('is empty', 'put the secret there')
+    if (value === '') throw new ExpandError('is empty', 'set the secret there')
     return value
   }
   try {

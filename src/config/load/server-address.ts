@@ -40,7 +40,11 @@ export function loadServerAddress(
   if (parsed.success && error === undefined) return parsed.data
   const wrong = error?.path ?? ['server', ...(parsed.error?.issues[0]?.path.map(String) ?? [])]
   const where = file === undefined ? 'the environment' : `${file.label} or the environment`
-  throw new Failure('stop', 'rejected', `${pathText(wrong)} in ${where} is not valid; config print shows it`)
+  throw new Failure(
+    'stop',
+    'rejected',
+    `${pathText(wrong)} in ${where} is not valid; config print shows the error`,
+  )
 }
 
 function textAt(settings: unknown, path: Path, sources: Sources): unknown {

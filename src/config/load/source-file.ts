@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
-import { systemCode } from './expand.ts'
 import { ConfigErrors } from './config-errors.ts'
 import { type Parsed, parseYaml } from './yaml-text.ts'
+import { systemCode, systemErrorText } from '../schema/system-error.ts'
 
 export interface SourceFile {
   /** Absolute; absent for text that stands in no file. */
@@ -52,7 +52,7 @@ export function parseSource(text: string, label: string): SourceFile {
 }
 
 function readText(path: string, label: string): string {
-  const remedy = 'name a YAML file that this user may read'
+  const remedy = 'use a YAML file that this user can read'
   try {
     const { size } = statSync(path)
     if (size > sizeLimit)
@@ -60,7 +60,7 @@ function readText(path: string, label: string): string {
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path))
   } catch (error) {
     if (error instanceof ConfigErrors) throw error
-    const problem = `cannot be read: ${systemCode(error)}`
+    const problem = `cannot be read: ${systemErrorText(error)}`
     throw new ConfigErrors([{ path: '', problem, remedy, where: label }])
   }
 }

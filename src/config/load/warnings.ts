@@ -16,7 +16,7 @@ function ofSink(sink: SinkConfig, index: number): string[] {
 function warningOf(path: string, url: string, what: string): string[] {
   const { protocol, hostname } = new URL(url)
   if (protocol !== 'http:' || isLoopback(hostname)) return []
-  return [`${path}: ${what} goes to ${hostname} unencrypted, where others may read it; use https`]
+  return [`${path}: shieldlog sends ${what} to ${hostname} unencrypted; use https`]
 }
 
 function holdsSecret(value: unknown): boolean {

@@ -21,14 +21,14 @@ export interface Parsed {
 /** The parser's own messages quote the source, which may hold secrets. */
 const problems: Readonly<Record<string, string>> = {
   ALIAS_PROPS: 'an alias has properties',
-  BAD_ALIAS: 'an alias (*…) has no proper name',
-  BAD_INDENT: 'the indentation does not fit',
-  BAD_SCALAR_START: 'a text begins with a character that needs quotes',
-  BAD_DQ_ESCAPE: 'a quoted text holds an unknown escape',
-  BLOCK_AS_IMPLICIT_KEY: 'a key and a block stand on one line',
-  DUPLICATE_KEY: 'a key is given twice',
+  BAD_ALIAS: 'an alias (*…) has no valid name',
+  BAD_INDENT: 'the indentation is wrong',
+  BAD_SCALAR_START: 'a value begins with a character that needs quotes',
+  BAD_DQ_ESCAPE: 'a quoted value contains an unknown escape',
+  BLOCK_AS_IMPLICIT_KEY: 'a block begins on the line of its key',
+  DUPLICATE_KEY: 'a key occurs twice',
   MISSING_CHAR: 'a character is missing, perhaps a quote, a bracket or a space after ":"',
-  MULTILINE_IMPLICIT_KEY: 'a key goes over several lines, or a ":" is missing',
+  MULTILINE_IMPLICIT_KEY: 'a key spans several lines, or a ":" is missing',
   MULTIPLE_DOCS: 'there is more than one document',
   RESOURCE_EXHAUSTION: 'it is nested too deeply',
   TAB_AS_INDENT: 'a tab is used as indentation',
@@ -59,9 +59,9 @@ export function parseYaml(text: string, source: string): Parsed {
       {
         path: '',
         problem: isAlias
-          ? 'holds an alias (*…) without its anchor, or far too many of them'
+          ? 'contains an alias (*…) without its anchor, or too many aliases'
           : 'is nested too deeply',
-        remedy: isAlias ? 'write the values out in place of the aliases' : 'write it with fewer levels',
+        remedy: isAlias ? 'write the values instead of the aliases' : 'use fewer levels',
         where: source,
       },
     ])
@@ -87,15 +87,15 @@ function yamlError(
   const { line } = counter.linePos(pos[0])
   return {
     path: '',
-    problem: `is no valid YAML: ${problems[code] ?? `the text cannot be understood (${code})`}`,
-    remedy: code === 'DUPLICATE_KEY' ? 'keep one of the two' : remedyFor(text.split('\n')[line - 1] ?? ''),
+    problem: `is not valid YAML: ${problems[code] ?? `it cannot be parsed (${code})`}`,
+    remedy: code === 'DUPLICATE_KEY' ? 'remove one of the two' : remedyFor(text.split('\n')[line - 1] ?? ''),
     where: `${source}:${line}`,
   }
 }
 
 function remedyFor(line: string): string {
   return /[{[,].*\$\{/.test(line)
-    ? 'put texts that hold ${…} in quotes when they stand inside of { } or [ ]'
+    ? 'write values that contain ${…} in quotes inside { } and [ ]'
     : 'correct that line or the one before it'
 }
 

@@ -32,10 +32,10 @@ export const safeName = /^[a-z0-9][a-z0-9_-]{0,62}$/
 export function name(description: string) {
   return z
     .string()
-    .regex(safeName, { message: 'is no safe name', abort: true })
+    .regex(safeName, { message: 'is not a valid name', abort: true })
     .describe(description)
     .register(marks, {
-      remedy: `use lower-case letters, digits, "_" and "-", at most 63, as in ${safeName.source}`,
+      remedy: 'use at most 63 lower-case letters, digits, "_" and "-", beginning with a letter or digit',
     })
 }
 
@@ -44,7 +44,7 @@ export function secret(description: string) {
     .custom<Secret>((value) => value instanceof Secret)
     .refine((value) => !value.isResolved || value.reveal() !== '', {
       message: 'is empty',
-      params: { remedy: 'put the secret there, or remove the setting' },
+      params: { remedy: 'set the secret, or remove the setting' },
       abort: true,
     })
     .describe(description)
@@ -73,7 +73,7 @@ export function optionalPath(description: string) {
 
 /** The name of a file that holds the secret `of`; the loader reads it and replaces it by a Secret. */
 export function secretFile(of: string) {
-  return optionalPath(`File that holds ${of}; read again when it is refused`)
+  return optionalPath(`File that contains ${of}; read again when ${of} is refused`)
 }
 
 export function addIssue(
@@ -119,14 +119,14 @@ export function bytes(description: string, limits: { min?: number } = {}) {
 export function mode(description: string, owner: number) {
   return z
     .string()
-    .regex(/^0?[0-7]{3}$/, { message: 'is no octal mode', abort: true })
+    .regex(/^0?[0-7]{3}$/, { message: 'is not an octal mode', abort: true })
     .refine((text) => (Number.parseInt(text, 8) & owner) === owner, {
-      message: 'keeps the owner out of what it writes',
+      message: 'denies the owner access',
     })
     .describe(`${description}; octal, in quotes`)
     .register(marks, {
       kind: 'mode',
-      remedy: `write octal digits in quotes that contain at least "0${owner.toString(8)}"`,
+      remedy: `write octal digits in quotes, with at least the bits of "0${owner.toString(8)}"`,
     })
     .transform((text) => Number.parseInt(text, 8))
 }
@@ -136,5 +136,5 @@ export const formatNames = ['native', 'raw'] as const
 export type FormatName = (typeof formatNames)[number]
 
 export function format() {
-  return z.enum(formatNames).default('native').describe('Form of each event')
+  return z.enum(formatNames).default('native').describe('Format of each event')
 }

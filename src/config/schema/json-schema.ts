@@ -12,7 +12,7 @@ export function configJsonSchema(): Record<string, unknown> {
       template: {
         type: 'string',
         pattern: '\\$\\{',
-        description: 'Text that holds ${NAME} or ${file:/path}',
+        description: 'Text with ${NAME} or ${file:/path}',
       },
     },
   }

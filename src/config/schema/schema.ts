@@ -22,7 +22,7 @@ export const ZoneSetting = z
           abort: true,
         })
         .optional()
-        .describe('Name for people; the id where there is none'),
+        .describe('Name to show; default: the id'),
     }),
   ])
   .describe('A shield zone: its id, or { id, name }')
@@ -39,11 +39,11 @@ export const AccountSetting = z
     accessKeyFile: secretFile('the access key'),
     zones: zones('Zones that this key may read'),
   })
-  .describe('One account: a key, its zones and a request budget of their own')
+  .describe('One account: its key, its zones and its own request budget')
 
 export const ApiConfig = z
   .strictObject({
-    baseUrl: httpUrl('Address of the API', 'give the key as api.accessKey')
+    baseUrl: httpUrl('Address of the API', 'set the key as api.accessKey')
       .transform((text) => text.replace(/\/+$/, ''))
       .prefault('https://api.bunny.net'),
     accessKey: headerSecret('Access key, short form of one account').optional(),
@@ -52,11 +52,13 @@ export const ApiConfig = z
       .string()
       .min(1)
       .default('omit')
-      .describe('How the first page is asked for: omit, empty, or any literal'),
-    requestTimeoutSeconds: duration('Longest wait for an answer', { above: 0, max: 3600 }).default(30),
-    maxPageBytes: bytes('Largest page that is read').default(33_554_432),
+      .describe('How the first page is requested: omit, empty, or any literal'),
+    requestTimeoutSeconds: duration('Longest time to wait for an answer', { above: 0, max: 3600 }).default(
+      30,
+    ),
+    maxPageBytes: bytes('Largest page that is accepted').default(33_554_432),
     maxBytesInFlight: bytes(
-      'Pages held at once by the whole process, shared by its sinks; one page of each may always pass',
+      'Memory for pages of the whole process, shared by its sinks; one page is always allowed',
     ).default(67_108_864),
     maxRequestsPerSecond: z
       .number()
@@ -64,7 +66,7 @@ export const ApiConfig = z
       .max(10_000)
       .nullable()
       .default(null)
-      .describe('Request budget of each account; null: none but what the API itself says'),
+      .describe('Request budget of each account; null: no limit except the pauses that the API asks for'),
     tls: TlsConfig.prefault({}).describe('Certificates for the API'),
   })
   .prefault({})
@@ -73,22 +75,17 @@ export const ApiConfig = z
 export const PollConfig = z
   .strictObject({
     everySeconds: duration('Time between two polls of a stream', { above: 0, max: 86_400 }).default(30),
-    readableDays: count('Days that the API still answers for, today included', { min: 2, max: 366 }).default(
-      3,
-    ),
-    firstRunDays: count(
-      'Days planned for a zone and sink never seen before, today included; readableDays unless given',
-      {
-        max: 366,
-      },
-    ).optional(),
-    overlapMinutes: duration('Event time that every poll reads again', { max: 1440 }).default(10),
-    fullScanMinutes: duration('Time between two full re-reads of an open day', { max: 10_080 }).default(60),
+    readableDays: count('Days that the API answers for, today included', { min: 2, max: 366 }).default(3),
+    firstRunDays: count('Days to read for a new zone or sink, today included; default: readableDays', {
+      max: 366,
+    }).optional(),
+    overlapMinutes: duration('Minutes of event time that every poll reads again', { max: 1440 }).default(10),
+    fullScanMinutes: duration('Time between two full scans of an open day', { max: 10_080 }).default(60),
     settleAfterHours: z
       .array(duration('Hours after the end of a day', { max: 8760 }))
       .optional()
       .describe(
-        'Hours after the end of a day at which it is read whole again; [0.5, 6, 24, 44] unless given',
+        'Hours after the end of a day at which a full scan reads it again; default: [0.5, 6, 24, 44]',
       ),
   })
   .prefault({})
@@ -123,17 +120,17 @@ export const RedactConfig = z
     }),
   ])
   .prefault({})
-  .describe('What is masked before anything leaves the process; off: nothing')
+  .describe('What is masked before an event leaves the process; off: nothing')
 
 export const WorkersConfig = z
   .strictObject({
-    streams: count('Streams pumped at once', { max: 1024 }).default(8),
-    backfillStreams: count('Streams of backfills that one process works on at once, beside those', {
+    streams: count('Streams that one process reads at once', { max: 1024 }).default(8),
+    backfillStreams: count('Backfill streams that one process reads at once, in addition', {
       max: 1024,
     }).default(2),
   })
   .prefault({})
-  .describe('How much is done at once')
+  .describe('How many streams one process reads at once')
 
 /** One line per kind of sink. */
 export const SinkConfig = z.discriminatedUnion('type', [StdoutSinkConfig, FileSinkConfig, HttpSinkConfig])
@@ -141,18 +138,18 @@ export type SinkConfig = Readonly<z.output<typeof SinkConfig>>
 
 export const DeadLettersConfig = z
   .strictObject({
-    maxBytes: bytes('Room for dead letters in the store; when it is full the stream stops').default(
-      67_108_864,
-    ),
+    maxBytes: bytes(
+      'Space for dead letters in the store; a stream stops at a dead letter that does not fit',
+    ).default(67_108_864),
   })
   .prefault({})
-  .describe('Events that a sink will never take')
+  .describe('Events that a sink never accepts')
 
 export const ServerSetting = z
   .strictObject({
     host: z.string().min(1).default('127.0.0.1').describe('Address to listen on'),
     port: count('Port to listen on; 0 takes a free one and prints it', { min: 0, max: 65_535 }).default(9871),
-    readyLagSeconds: duration('Lag from which on /readyz answers 503', { above: 0, max: 31_536_000 }).default(
+    readyLagSeconds: duration('Lag above which /readyz answers 503', { above: 0, max: 31_536_000 }).default(
       900,
     ),
     token: headerSecret('Bearer token for /metrics and /status').optional(),
@@ -166,7 +163,7 @@ export const LogConfig = z
     level: z
       .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
       .default('info')
-      .describe('Least level that is logged'),
+      .describe('Lowest level that is logged'),
     format: z
       .enum(['auto', 'pretty', 'json'])
       .default('auto')
@@ -187,7 +184,7 @@ export const ConfigFile = z.strictObject({
   sinks: z
     .array(SinkConfig)
     .prefault([])
-    .describe('Where events go; none given: one stdout sink in native format'),
+    .describe('Where events go; default: one stdout sink in native format'),
   deadLetters: DeadLettersConfig,
   server: ServerSetting,
   log: LogConfig,

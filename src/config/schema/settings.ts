@@ -34,7 +34,7 @@ export function settingsOf(shape: Shape, path: readonly string[] = []): Setting[
   return found
 }
 
-/** True for a name with shieldlog's prefix that is no setting but has another meaning: no warning. */
+/** True for a name with shieldlog's prefix that is not a setting but has another meaning: no warning. */
 export function isForeignName(name: string): boolean {
   if (name === `${prefix}CONFIG` || name.startsWith(`${prefix}TEST_`)) return true
   // Kubernetes sets these names in every container for a service called "shieldlog".

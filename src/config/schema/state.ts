@@ -46,7 +46,7 @@ const nodeText = /^(\[[0-9a-fA-F:.]+\]|[^\s:/@[\]]+)(?::(\d{1,5}))?$/
 function nodes(description: string, defaultPort: number) {
   const node = z
     .string()
-    .regex(nodeText, { message: 'is no address of a host', abort: true })
+    .regex(nodeText, { message: 'is not a host address', abort: true })
     .register(marks, { kind: 'address', remedy: 'write host or host:port' })
     .transform((text): RedisNode => {
       const [, host = '', port = defaultPort] = nodeText.exec(text) ?? []
@@ -55,25 +55,25 @@ function nodes(description: string, defaultPort: number) {
   return z
     .array(node)
     .min(1)
-    .describe(`${description}, host:port each (port ${defaultPort} unless given)`)
-    .register(marks, { remedy: 'name at least one host:port' })
+    .describe(`${description}, host:port each (default port ${defaultPort})`)
+    .register(marks, { remedy: 'list at least one host:port' })
 }
 
 const RedisSetting = z
   .strictObject({
     url: storeUrl('redis:// or rediss:// URL of one server').optional(),
     sentinels: nodes('Sentinels', 26_379).optional(),
-    name: z.string().min(1).optional().describe('Name that the sentinels know the primary by'),
-    cluster: nodes('Some nodes of a cluster', 6379).optional(),
+    name: z.string().min(1).optional().describe('Name of the primary in the sentinels'),
+    cluster: nodes('Some nodes of the cluster', 6379).optional(),
     username: z.string().min(1).optional().describe('User name'),
     password: secret('Password').optional(),
     passwordFile: secretFile('the password'),
     tls: TlsConfig.optional().describe(
-      'Certificates; given at all: the connection is encrypted, as with rediss://',
+      'Certificates; when set, the connection is encrypted, as with rediss://',
     ),
-    keyPrefix: name('First part of every key').default('shieldlog'),
+    keyPrefix: name('Prefix of every key').default('shieldlog'),
   })
-  .describe('Redis, in full')
+  .describe('Redis, long form')
   .register(marks, { exclusive: [['url', 'sentinels', 'cluster']] })
 type RedisSetting = z.output<typeof RedisSetting>
 
@@ -83,7 +83,7 @@ const StateObject = z
   .strictObject({
     url: storeUrl('sqlite:, redis: or rediss: URL').optional(),
     redis: RedisSetting.optional(),
-    keepDays: duration('Days that checkpoints of complete days are kept', { above: 0, max: 3650 }).default(
+    keepDays: duration('Days to keep checkpoints of complete days', { above: 0, max: 3650 }).default(
       keepDaysDefault,
     ),
   })
@@ -110,7 +110,7 @@ export function resolveState(
     ? { url: setting, keepDays: keepDaysDefault }
     : setting
   if (url !== undefined && redis !== undefined)
-    return report(['state', 'redis'], { problem: 'is given beside url', remedy: 'keep one of url and redis' })
+    return report(['state', 'redis'], { problem: 'cannot be used with url', remedy: 'remove url or redis' })
   if (redis !== undefined) return redisStore(redis, keepDays, report)
   const text = url ?? defaultStateUrl
   const at = isShort ? ['state'] : ['state', 'url']
@@ -124,9 +124,9 @@ function sqliteStore(url: string, keepDays: number, at: Path, cwd: string, repor
   const path = text.startsWith('///') ? text.slice(2) : text
   const remedy = 'write sqlite:./var/shieldlog.db or sqlite:/absolute/path.db'
   if (path === '' || path.startsWith('//') || path.endsWith('/'))
-    return report(at, { problem: 'names no database file', remedy })
+    return report(at, { problem: 'has no database file', remedy })
   if (path === ':memory:')
-    return report(at, { problem: 'names a database in memory, which forgets all progress', remedy })
+    return report(at, { problem: 'is a database in memory, which would lose all progress', remedy })
   return { kind: 'sqlite', path: resolve(cwd, path), keepDays } satisfies SqliteStateConfig
 }
 
@@ -151,9 +151,10 @@ function redisServer(text: string, at: Path, report: Report): RedisServer | unde
 }
 
 function redisUrlProblem(url: URL | null): string | undefined {
-  if (url === null || !/^rediss?:$/.test(url.protocol) || url.hostname === '') return 'is no URL of a store'
-  if (url.search !== '' || url.hash !== '') return 'holds a query or fragment, which no store takes'
-  return /^\/?\d{0,5}$/.test(url.pathname) ? undefined : 'names no database number after the host'
+  if (url === null || !/^rediss?:$/.test(url.protocol) || url.hostname === '')
+    return 'is not the URL of a store'
+  if (url.search !== '' || url.hash !== '') return 'contains a query or fragment, which no store accepts'
+  return /^\/?\d{0,5}$/.test(url.pathname) ? undefined : 'has no valid database number after the host'
 }
 
 /** An invalid "%" sequence stays as it is. */
@@ -171,13 +172,13 @@ function redisStore(redis: RedisSetting, keepDays: number, report: Report): Redi
   const given = [url, sentinels, cluster].filter((one) => one !== undefined)
   if (given.length !== 1)
     return report(at, {
-      problem: given.length === 0 ? 'names no server' : 'names servers in more than one way',
-      remedy: 'give one of url, sentinels (with name) and cluster',
+      problem: given.length === 0 ? 'has no server' : 'has servers in more than one form',
+      remedy: 'set one of url, sentinels (with name) and cluster',
     })
   if ((sentinels === undefined) !== (primary === undefined))
     return report([...at, sentinels === undefined ? 'sentinels' : 'name'], {
-      problem: 'needs the other one of name and sentinels',
-      remedy: 'give both, or neither',
+      problem: 'is missing, although the other one of name and sentinels is set',
+      remedy: 'set both, or neither',
     })
   const common = {
     kind: 'redis',
@@ -196,8 +197,8 @@ function redisStore(redis: RedisSetting, keepDays: number, report: Report): Redi
   const server = redisServer(url, [...at, 'url'], report)
   if (server?.password !== undefined && password !== undefined)
     return report([...at, 'password'], {
-      problem: 'is given beside a password in url',
-      remedy: 'take the password out of url',
+      problem: 'cannot be used with a password in url',
+      remedy: 'remove the password from url',
     })
   return server && { topology: 'single', ...server, ...common }
 }

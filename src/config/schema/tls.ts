@@ -3,6 +3,7 @@ import { createSecureContext } from 'node:tls'
 import * as z from 'zod'
 import { messageOf } from '../../domain/failure.ts'
 import { optionalPath } from './fields.ts'
+import { systemErrorText } from './system-error.ts'
 
 /** PEM texts. The private key is hidden from printing and from spread, so copy the fields by name. */
 export class Tls {
@@ -22,9 +23,9 @@ export class Tls {
 }
 
 const TlsFiles = z.strictObject({
-  caFile: optionalPath('Certificates of the authorities to trust, in place of the usual ones (PEM)'),
+  caFile: optionalPath('CA certificates to trust instead of the built-in ones (PEM)'),
   certFile: optionalPath('Client certificate (PEM)'),
-  keyFile: optionalPath('Key of the client certificate, without passphrase (PEM)'),
+  keyFile: optionalPath('Private key of the client certificate, without passphrase (PEM)'),
 })
 
 /** Names of PEM files in the file; their contents after parsing. */
@@ -40,9 +41,9 @@ function readTls(files: z.output<typeof TlsFiles>, context: z.RefinementCtx): Tl
   const cert = readPem('certFile', files, report)
   const key = readPem('keyFile', files, report)
   if (files.certFile !== null && files.keyFile === null)
-    report(['keyFile'], 'is missing beside certFile', 'name the file that holds the key of the certificate')
+    report(['keyFile'], 'is missing, although certFile is set', 'set it to the file of the private key')
   if (files.certFile === null && files.keyFile !== null)
-    report(['certFile'], 'is missing beside keyFile', 'name the file that holds the certificate of the key')
+    report(['certFile'], 'is missing, although keyFile is set', 'set it to the file of the certificate')
   tryOut({ ca, cert, key }, report)
   return new Tls({ ca, cert, key })
 }
@@ -53,9 +54,9 @@ function readPem(at: FileName, files: z.output<typeof TlsFiles>, report: Report)
   try {
     const text = readFileSync(file, 'utf8')
     if (text.includes('-----BEGIN')) return text
-    report([at], 'is no PEM file', 'name a file that begins with -----BEGIN')
+    report([at], 'is not a PEM file', 'use a file that begins with -----BEGIN')
   } catch (error) {
-    report([at], `cannot be read: ${reasonOf(error)}`, 'name a PEM file that this user may read')
+    report([at], `cannot be read: ${systemErrorText(error)}`, 'use a PEM file that this user can read')
   }
   return undefined
 }
@@ -76,7 +77,7 @@ function tryOut(
     report(
       [],
       `cannot be used: ${reasonOf(error)}`,
-      'check that the files are whole and that certificate and key belong together',
+      'check that the files are complete and that the key belongs to the certificate',
     )
   }
 }

@@ -27,7 +27,7 @@ function numberText({ type, minimum, exclusiveMinimum, maximum }: Shape): string
       ? `${noun} above ${exclusiveMinimum}`
       : `${noun} above ${exclusiveMinimum}, at most ${most}`
   if (least === undefined) return most === undefined ? noun : `${noun}, at most ${most}`
-  return most === undefined ? `${noun} from ${least} on` : `${noun} from ${least} to ${most}`
+  return most === undefined ? `${noun} of at least ${least}` : `${noun} from ${least} to ${most}`
 }
 
 function textText(form: Shape): string {

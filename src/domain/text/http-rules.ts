@@ -9,12 +9,13 @@ export function urlError(text: string, instead: string): SettingError | undefine
   const url = URL.parse(text)
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
     return {
-      problem: 'is no http or https URL',
-      remedy: 'write a whole URL such as https://host.example/path',
+      problem: 'is not an http or https URL',
+      remedy: 'write a complete URL such as https://host.example/path',
     }
   if (url.username !== '' || url.password !== '')
-    return { problem: 'holds a user name or password', remedy: instead }
-  if (url.hash !== '') return { problem: 'holds a fragment (#…)', remedy: 'remove everything from "#" on' }
+    return { problem: 'contains a user name or password', remedy: instead }
+  if (url.hash !== '')
+    return { problem: 'contains a fragment (#…)', remedy: 'remove "#" and everything after it' }
   return undefined
 }
 
@@ -23,7 +24,7 @@ const headerText = /^[\x21-\x7e\x80-\xff]([\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-
 export function headerValueError(value: string): SettingError | undefined {
   if (headerText.test(value)) return undefined
   return {
-    problem: 'is empty, begins or ends with a space, or holds a character that no header may have',
-    remedy: 'give one line of printable characters without spaces around it',
+    problem: 'is empty, begins or ends with a space, or contains a character that is not allowed in a header',
+    remedy: 'write one line of printable characters without leading or trailing spaces',
   }
 }

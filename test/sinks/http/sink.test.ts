@@ -23,9 +23,9 @@ describe('the sink', () => {
     [
       'line breaks in a header',
       { headers: { 'X-A': 'b\r\nX-B: s3cr3t' } },
-      /siem: headers\.X-A .*holds a character that no header may have/,
+      /siem: headers\.X-A .*contains a character that is not allowed in a header/,
     ],
-    ['a NUL in a secret', { headers: { 'X-A': new Secret('s3cr3t\0') } }, /headers\.X-A .*give one line/],
+    ['a NUL in a secret', { headers: { 'X-A': new Secret('s3cr3t\0') } }, /headers\.X-A .*write one line/],
     ['an empty header', { headers: { 'X-A': '' } }, /headers\.X-A is empty/],
     ['no header name', { headers: { 'X A': 'b' } }, /headers\."X A" is no header name/],
     [
@@ -39,8 +39,8 @@ describe('the sink', () => {
       /headers\."idempotency-KEY" is a header that the sink writes itself/,
     ],
     ['a header twice', { headers: { 'X-A': 'b', 'x-a': 'c' } }, /headers\."x-a" is given twice/],
-    ['no URL', { url: 'siem.example' }, /siem: url is no http or https URL/],
-    ['another scheme', { url: new Secret('ftp://s3cr3t.example') }, /url is no http or https URL/],
+    ['no URL', { url: 'siem.example' }, /siem: url is not an http or https URL/],
+    ['another scheme', { url: new Secret('ftp://s3cr3t.example') }, /url is not an http or https URL/],
     ['a password in the URL', { url: 'https://user:s3cr3t@siem.example' }, /move it to a header/],
     [
       'an unknown preset',
