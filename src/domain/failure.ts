@@ -78,7 +78,7 @@ export function cancelled(cause?: unknown): Failure {
 
 /** Ends the pump of a backfill, so that it occupies no place while live streams come first. */
 export function gaveWay(account: string): Failure {
-  return new Failure('cancelled', 'gave_way', `live streams of account ${account} come first`)
+  return new Failure('cancelled', 'gave_way', `live streams of account ${account} have priority`)
 }
 
 /** True for a Failure with that code, or with any code when none is given. */

@@ -69,7 +69,7 @@ export async function withDeadline<T>(
   if (signal.aborted) onAbort()
   else signal.addEventListener('abort', onAbort, { once: true })
   clock.sleep(ms, done.signal).then(
-    () => stop.abort(new DOMException('the time limit is over', 'TimeoutError')),
+    () => stop.abort(new DOMException('the time limit has passed', 'TimeoutError')),
     () => undefined,
   )
   try {

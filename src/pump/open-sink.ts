@@ -9,7 +9,8 @@ import type { Session } from './session.ts'
 const hardlyReadableMs = 60_000
 
 /** A temporary stream knows nothing of the live one's committed lengths, and would cut all that they stand for. */
-const notInPlace = 'the sink is a file sink now, which is not resent in place: cancel the backfill'
+const notInPlace =
+  'the sink is a file sink now, and --resend does not work for file sinks: cancel the backfill'
 
 /** The open sink of a stream, and the stream's seen window. Disposing of it closes the sink. */
 export interface SinkTarget extends AsyncDisposable {

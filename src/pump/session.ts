@@ -114,6 +114,6 @@ export function spanFacts({ stream, priority }: Pick<PumpJob, 'stream' | 'priori
 }
 
 function fenceLost(): Failure {
-  const why = 'another pump took the stream over, or the store lost a commit'
+  const why = 'another process took over the stream, or the store lost a commit'
   return new Failure('cancelled', 'fence_lost', why)
 }

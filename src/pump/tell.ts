@@ -23,7 +23,8 @@ export function tellChanges(
     telemetry.emit({ name: 'StreamRecovered', stream, failures: before.trouble.count, seconds })
   }
   if (before.ordering.order !== after.ordering.order) {
-    const why = after.ordering.revocations > before.ordering.revocations ? 'missed events' : 'proved itself'
+    const why =
+      after.ordering.revocations > before.ordering.revocations ? 'missed events' : 'scans confirmed it'
     telemetry.emit({
       name: 'OrderingChanged',
       stream,

@@ -91,7 +91,7 @@ class SharedAccountGate implements AccountGate {
       if (answer === undefined && priority === 'live') return local.enter(signal, priority)
       if (await this.#followed(answer ?? unknown, deadlineMs, signal)) return
     }
-    throw this.#throttled('it is paused again and again', longestWaitMs)
+    throw this.#throttled('the API keeps asking for pauses', longestWaitMs)
   }
 
   async pauseUntil(atMs: number): Promise<void> {
@@ -125,7 +125,7 @@ class SharedAccountGate implements AccountGate {
   async #followed([what, ms]: Answer, deadlineMs: number, signal: AbortSignal): Promise<boolean> {
     const { clock } = this.#deps
     const nowMs = clock.monotonic()
-    if (what === 'full') throw this.#throttled('its requests per second are used up', ms)
+    if (what === 'full') throw this.#throttled('its limit of requests per second is reached', ms)
     if (what === 'behind' && nowMs >= deadlineMs) throw gaveWay(this.#account)
     if (what === 'paused' && nowMs + ms > deadlineMs) throw this.#throttled('the API asked for a pause', ms)
     if (what === 'pass' && ms === 0) return true

@@ -6,31 +6,35 @@ interface Answer {
 }
 
 const credentials = 'set the right user name and password under state'
-const commands = 'give its user the commands and keys that docs/scaling-redis.md lists'
-const cluster = 'name its nodes under state.redis.cluster'
-const certificate = 'check state.redis.tls.caFile, and that the certificate bears the name of the server'
+const commands = 'allow its user the commands and keys that docs/scaling-redis.md lists'
+const cluster = 'list its nodes under state.redis.cluster'
+const certificate =
+  'check state.redis.tls.caFile, and that the certificate is issued for the name of the server'
 
 /** How to fix the error whose message begins with this word. */
 const byWord: Readonly<Record<string, Answer>> = {
-  OOM: { kind: 'stop', remedy: 'raise its maxmemory: it takes no writes until then' },
+  OOM: { kind: 'stop', remedy: 'raise its maxmemory; it refuses writes until then' },
   MISCONF: {
     kind: 'stop',
-    remedy: 'see its log: it cannot write its own disk and takes no writes until then',
+    remedy: 'see its log: it cannot save to disk, and refuses writes until it can',
   },
   NOAUTH: { kind: 'stop', remedy: credentials },
   WRONGPASS: { kind: 'stop', remedy: credentials },
   NOPERM: { kind: 'stop', remedy: commands },
-  WRONGTYPE: { kind: 'stop', remedy: 'set another keyPrefix: another program uses these keys' },
+  WRONGTYPE: { kind: 'stop', remedy: 'set another keyPrefix; another program uses these keys' },
   MOVED: { kind: 'stop', remedy: cluster },
   CROSSSLOT: { kind: 'stop', remedy: cluster },
-  READONLY: { kind: 'retry', remedy: 'it is a replica: name the primary, unless a failover is under way' },
-  NOREPLICAS: { kind: 'retry', remedy: 'bring its replicas back, or lower min-replicas-to-write' },
-  LOADING: { kind: 'retry', remedy: 'it reads its data from disk' },
-  BUSY: { kind: 'retry', remedy: 'a script keeps it busy' },
-  MASTERDOWN: { kind: 'retry', remedy: 'its primary is away' },
-  CLUSTERDOWN: { kind: 'retry', remedy: 'some of its nodes are away' },
-  UNBLOCKED: { kind: 'retry', remedy: 'it became a replica: a failover is under way' },
-  TRYAGAIN: { kind: 'retry', remedy: 'it moves its slots' },
+  READONLY: {
+    kind: 'retry',
+    remedy: 'it is a replica; set state to the primary, unless a failover is in progress',
+  },
+  NOREPLICAS: { kind: 'retry', remedy: 'start its replicas again, or lower min-replicas-to-write' },
+  LOADING: { kind: 'retry', remedy: 'it is still loading its data from disk' },
+  BUSY: { kind: 'retry', remedy: 'it is busy with a script' },
+  MASTERDOWN: { kind: 'retry', remedy: 'its primary is down' },
+  CLUSTERDOWN: { kind: 'retry', remedy: 'some of its nodes are down' },
+  UNBLOCKED: { kind: 'retry', remedy: 'it became a replica; a failover is in progress' },
+  TRYAGAIN: { kind: 'retry', remedy: 'it is moving its slots' },
 }
 
 const byText: readonly (readonly [RegExp, Answer])[] = [
@@ -40,11 +44,14 @@ const byText: readonly (readonly [RegExp, Answer])[] = [
     /unknown (redis )?command/i,
     { kind: 'stop', remedy: 'use Redis 6.2 or later, with none of its commands renamed' },
   ],
-  [/DB index is out of range|invalid DB index/i, { kind: 'stop', remedy: 'name a database that it has' }],
+  [
+    /DB index is out of range|invalid DB index/i,
+    { kind: 'stop', remedy: 'set state to a database number that it has' },
+  ],
   [/SELECT is not allowed in cluster mode/i, { kind: 'stop', remedy: cluster }],
   [
     /cluster support disabled/i,
-    { kind: 'stop', remedy: 'it is no cluster: name the server under state.redis.url' },
+    { kind: 'stop', remedy: 'it is not a cluster; set state.redis.url instead of state.redis.cluster' },
   ],
   [/max number of clients/i, { kind: 'retry', remedy: 'raise its maxclients' }],
 ]
@@ -57,7 +64,7 @@ export function redisFailure(error: unknown, name: string): unknown {
   if (error instanceof Failure || !(error instanceof Error)) return error
   // An error of the Lua code itself is a bug, not an operator's error.
   if (/(?:^ERR |: )user_script:\d+:/.test(error.message)) return error
-  const { kind, remedy } = answerTo(error) ?? { kind: 'retry', remedy: 'it is tried again' }
+  const { kind, remedy } = answerTo(error) ?? { kind: 'retry', remedy: 'shieldlog tries again' }
   const code = kind === 'stop' ? 'store_refuses' : 'store_unavailable'
   // No cause: the client attaches the command and its arguments, credentials included, to its errors.
   return new Failure(kind, code, `the store (${name}) failed: ${textOf(error)}: ${remedy}`)

@@ -39,7 +39,7 @@ export function deadLetterBytes(deadLetter: {
 }
 
 export function deadLettersFull(bytes: number, maxBytes: number): Failure {
-  const text = `the dead letters would take ${bytes} bytes, and ${maxBytes} are allowed`
+  const text = `the dead letters would take ${bytes} bytes, more than the limit of ${maxBytes}`
   const remedy = 'replay or drop some, or raise deadLetters.maxBytes'
   return new Failure('stop', 'dead_letters_full', `${text}: ${remedy}`)
 }

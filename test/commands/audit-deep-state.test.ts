@@ -152,7 +152,7 @@ describe('holes in the state', () => {
     const old = shiftDay(yesterday, -30)
     const ended = await workshop.execute('audit', '--zone', '101', '--day', old, '--deep')
     expect([ended.code, ended.stdout]).toEqual([3, ''])
-    expect(ended.stderr).toMatch(/could not be looked at: the state knows nothing of 101\//)
+    expect(ended.stderr).toMatch(/could not be audited: the store has no checkpoint of 101\//)
   })
 })
 

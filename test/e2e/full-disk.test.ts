@@ -48,7 +48,7 @@ if (mayMount) {
   })
 }
 
-test('a file that may not grow further stops the run, which goes on once it may', async () => {
+test('a file that cannot grow further stops the run, which goes on once it may', async () => {
   const days = { [today]: 1500 }
   const place = await workplace({ days, pageSize: 100, zones: [zone], entry: { bytes: 20_000 } })
   place.configure({ zones: [zone] })
@@ -58,7 +58,7 @@ test('a file that may not grow further stops the run, which goes on once it may'
   const args = [process.execPath, `${projectFolder}src/cli.ts`, 'run', '--once', '-c', place.configFile]
   const limited = await endOf(startProcess('/bin/sh', ['-c', script, ...args]))
   expect(limited.code, limited.stderr).toBe(1)
-  expect(limited.stderr).toMatch(/^not read to the end: .*may not grow further/m)
+  expect(limited.stderr).toMatch(/^not read to the end: .*cannot grow further/m)
   const before = compareFiles(place.events, place.simulator, [zone], [today])
   expect(before).toMatchObject({ repeated: 0, strange: 0 })
   expect(before.lines).toBeGreaterThan(0)

@@ -38,7 +38,7 @@ function read(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw new Error('a stored event is damaged: it is no JSON text', { cause })
+    throw new Error('a stored event is damaged: it is not valid JSON', { cause })
   }
 }
 

@@ -64,7 +64,7 @@ export async function auditDays(zones: readonly Zone[], day: Day, deps: AuditDay
       streams.push(...last.streams.map((stream) => ({ ...stream, ...gainOf(stream)?.stream })))
       files.push(...last.files.map(({ report }) => ({ ...report, ...gainOf(report)?.file })))
     } catch (error) {
-      blind.push(`zone ${zone.id} on ${day} could not be looked at: ${reasonOf(error)}`)
+      blind.push(`zone ${zone.id} on ${day} could not be audited: ${reasonOf(error)}`)
     }
   }
   return { streams, files, blind, unrepaired }

@@ -128,8 +128,8 @@ async function readSnapshot(
   for (let tries = 0; tries < mostTries; tries++) {
     const checkpoint = await store.ledger.read(stream)
     if (checkpoint === undefined) {
-      const why = 'it was never shipped, or longer ago than state.keepDays'
-      throw new Failure('refuse', 'rejected', `the state knows nothing of ${streamKey(stream)}: ${why}`)
+      const why = 'it was never shipped, or more than state.keepDays ago'
+      throw new Failure('refuse', 'rejected', `the store has no checkpoint of ${streamKey(stream)}: ${why}`)
     }
     const ledger = await store.ledger.minutes(stream)
     const deadLetters = await store.deadLetters.keys(stream)
@@ -137,7 +137,7 @@ async function readSnapshot(
     if (isStill) return { checkpoint, ledger, deadLetters }
     await clock.sleep(pauseMs, signal)
   }
-  throw new Failure('retry', 'held', `${streamKey(stream)} is written to without a pause: try again later`)
+  throw new Failure('retry', 'held', `${streamKey(stream)} is being written all the time; try again later`)
 }
 
 interface Subject {

@@ -121,6 +121,6 @@ function leftOf(
 }
 
 function lookAgain(): Failure {
-  const text = 'its files changed since they were looked at, by another repair'
+  const text = 'another repair changed its files in the meantime'
   return new Failure('refuse', 'rejected', `${text}: run the audit again`)
 }

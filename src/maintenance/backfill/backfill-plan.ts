@@ -136,7 +136,7 @@ async function refusalOf(
     if (!isFailure(error) || error.kind === 'cancelled') throw error
     const { serverDate } = error.details
     if (serverDate !== undefined) deps.apiClock.learn(zone.account, serverDate - deps.clock.now())
-    return error.code === 'window_closed' ? noLongerKept : `it could not be asked for: ${messageOf(error)}`
+    return error.code === 'window_closed' ? noLongerKept : `it could not be read: ${messageOf(error)}`
   } finally {
     await pages.return(undefined)
   }

@@ -63,7 +63,7 @@ async function refuseResent(sink: string, store: Store): Promise<void> {
   )
   if (open === undefined) return
   const what = `backfill ${open.id} (--resend) still ships to ${sink}`
-  const remedy = `let it end, or end it with: backfill cancel ${open.id}`
+  const remedy = `wait until it ends, or end it: backfill cancel ${open.id}`
   throw new Failure('refuse', 'store_refuses', `${what}: ${remedy}`)
 }
 
@@ -87,7 +87,7 @@ async function settle(
       committed: checkpoint?.committed ?? [],
       async confirm() {
         if (await store.ledger.holds(stream, fence)) return
-        throw new Failure('cancelled', 'fence_lost', 'another process took the stream over')
+        throw new Failure('cancelled', 'fence_lost', 'another process took over the stream')
       },
     }
     const open = await sink.reconcile(stream, known, signal)

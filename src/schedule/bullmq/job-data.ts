@@ -23,15 +23,16 @@ const longestHeader = 1_024
 
 /** Reads a job's data, which other users of Redis may have written, or an eviction policy removed. */
 export function readJobData(data: unknown, priority: Priority): JobData | { readonly error: string } {
-  if (typeof data !== 'object' || data === null) return { error: 'it holds nothing' }
+  if (typeof data !== 'object' || data === null) return { error: 'it has no data' }
   const { zone, day, sink, resend, reason, trace } = data as Record<string, unknown>
-  if (typeof zone !== 'number' || !Number.isSafeInteger(zone)) return { error: 'its zone is no whole number' }
+  if (typeof zone !== 'number' || !Number.isSafeInteger(zone))
+    return { error: 'its zone is not a whole number' }
   const parsedDay = typeof day === 'string' ? parseDay(day) : undefined
-  if (parsedDay === undefined) return { error: 'its day is no day' }
+  if (parsedDay === undefined) return { error: 'its day is not a day' }
   if (typeof sink !== 'string' || sink === '' || sink.length > longestSink)
-    return { error: 'its sink is no name' }
+    return { error: 'its sink is not a name' }
   if (resend !== undefined && (typeof resend !== 'string' || resend === '' || resend.length > longestId))
-    return { error: 'its resend is no backfill' }
+    return { error: 'its resend is not a backfill' }
   const stream = onlyStream({ zone, day: parsedDay, sink, ...(resend !== undefined && { resend }) })
   const named = { ...stream, priority, reason: isReason(reason) ? reason : 'due' } as const
   const carrier = readCarrier(trace)

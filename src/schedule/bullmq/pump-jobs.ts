@@ -19,7 +19,7 @@ const holdEndsMs = 25_000
 const askAgainMs = 1_000
 /** One text for all streams, so that it is logged once. */
 const unplanned =
-  'jobs are dropped whose streams this process does not plan: its configuration or its clock differs from those of whoever queued them'
+  'this process drops jobs of streams that it does not plan; give all processes the same configuration and the right time'
 
 /** Turns a job into one pump over its stream. */
 export class PumpJobs {
@@ -36,7 +36,7 @@ export class PumpJobs {
     const job = readJobData(data, priority)
     if ('error' in job) {
       this.#warn(
-        `a job was dropped: ${job.error}; look for other users of this Redis, and for an eviction policy`,
+        `dropped an invalid job: ${job.error}; check that no other program uses this Redis and that its eviction policy is noeviction`,
       )
       return 'done'
     }
@@ -93,7 +93,7 @@ export class PumpJobs {
     const hasCrashed = troubleOf(planned, planned.checkpoint)?.code === 'crashed'
     if (crashes <= (hasCrashed ? 0 : mostCrashes))
       return this.#afterHold(async () => (await pump(planned, signal)) === undefined, signal)
-    const why = 'the processes that worked on it died, or lost touch with Redis, one after the other'
+    const why = 'several processes that worked on it died or lost their connection to Redis'
     await this.#afterHold(() => fail(planned, new Failure('refuse', 'crashed', why)), signal)
     return false
   }

@@ -86,7 +86,7 @@ class LocalAccountGate implements AccountGate {
       const nowMs = this.#clock.monotonic()
       const [answer, ms] = this.#rate.take(priority, nowMs, Math.max(0, deadlineMs - nowMs))
       if (answer === 'full')
-        throw this.#throttled('its requests per second are used up', this.#clock.now() + ms)
+        throw this.#throttled('its limit of requests per second is reached', this.#clock.now() + ms)
       if (ms > 0) await this.#clock.sleep(ms, signal)
       if (answer === 'pass') return hasWaited || ms > 0
     }

@@ -3,8 +3,8 @@ import { bytes, duration, format, mode, name, path } from '../../config/schema/f
 
 const Rotation = z
   .strictObject({
-    maxBytes: bytes('Size from which on the next delivery opens a new part').default(268_435_456),
-    maxAgeMinutes: duration('Age from which on the next delivery opens a new part', {
+    maxBytes: bytes('Size at which a part is closed; the next delivery opens a new one').default(268_435_456),
+    maxAgeMinutes: duration('Age at which a part is closed; the next delivery opens a new one', {
       above: 0,
       max: 525_600,
     }).default(1440),
@@ -15,13 +15,13 @@ const Rotation = z
 export const FileSinkConfig = z
   .strictObject({
     type: z.literal('file').describe('Kind of sink'),
-    name: name('Name of the sink, part of the identity of its streams').default('file'),
+    name: name('Name of the sink; a new name begins with new checkpoints').default('file'),
     format: format(),
-    path: path('Folder for zone=<id>/day=<day>/<part>.ndjson; absolute once loaded'),
+    path: path('Folder of the files zone=<id>/day=<day>/<part>.ndjson'),
     mode: mode('Permissions of new files', 0o600).prefault('0600'),
     dirMode: mode('Permissions of new folders', 0o700).prefault('0700'),
     rotate: Rotation,
     compress: z.enum(['none', 'gzip', 'zstd']).default('none').describe('How closed parts are compressed'),
   })
-  .describe('One file tree, each event in it exactly once')
+  .describe('Files, with each event exactly once')
 export type FileSinkConfig = Readonly<z.output<typeof FileSinkConfig>>

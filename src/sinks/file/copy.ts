@@ -11,7 +11,11 @@ export async function writeAll(to: FileHandle, bytes: Buffer, path: string): Pro
   while (offset < bytes.length) {
     const { bytesWritten } = await to.write(bytes, offset, bytes.length - offset)
     if (bytesWritten === 0)
-      throw new Failure('retry', 'unwritable', `${path} takes no more bytes and gives no reason`)
+      throw new Failure(
+        'retry',
+        'unwritable',
+        `cannot write ${path}: the file system accepts no more bytes and reports no error`,
+      )
     offset += bytesWritten
   }
 }

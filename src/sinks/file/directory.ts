@@ -28,7 +28,11 @@ export async function makeRoot(path: string, dirMode: number): Promise<{ root: s
   for (const folder of missing) await makeFolder(folder, dirMode)
   const root = await realpath(resolve(path))
   if (!(await stat(root)).isDirectory())
-    throw new Failure('stop', 'unwritable', `${root} is not a directory; name a directory as the sink's path`)
+    throw new Failure(
+      'stop',
+      'unwritable',
+      `${root} is not a directory; set the path of the sink to a directory`,
+    )
   return { root, made: missing }
 }
 
@@ -99,7 +103,7 @@ async function realFolder(path: string): Promise<Stats | undefined> {
   throw new Failure(
     'stop',
     'unwritable',
-    `${path} is ${what}, and this sink never leaves its own path; put a directory in its place`,
+    `${path} is ${what}; the file sink follows no links, so replace it with a directory`,
   )
 }
 

@@ -11,20 +11,23 @@ export async function fileFailure(error: unknown, path: string): Promise<Failure
   if (error instanceof Failure) return error
   const stop = (code: FailureCode, message: string) => new Failure('stop', code, message, { cause: error })
   if (hasCode(error, 'ENOSPC', 'EDQUOT'))
-    return stop('disk_full', `no space left for ${path}; free some or raise the quota`)
+    return stop('disk_full', `no space left for ${path}; free space or raise the quota`)
   if (hasCode(error, 'EFBIG')) {
     const remedy = 'lower rotate.maxBytes or raise the file size limit (ulimit -f)'
-    return stop('disk_full', `${path} may not grow further; ${remedy}`)
+    return stop('disk_full', `${path} cannot grow further; ${remedy}`)
   }
   if (hasCode(error, 'EROFS'))
     return stop('unwritable', `${path} is on a read-only file system; mount it writable`)
   if (hasCode(error, 'EACCES', 'EPERM')) return stop('unwritable', await refusalOf(path))
   if (hasCode(error, 'ELOOP')) {
-    const remedy = 'this sink never leaves its own path; remove the link'
-    return stop('unwritable', `${path} is a symbolic link, and ${remedy}`)
+    const remedy = 'the file sink does not follow links; remove it'
+    return stop('unwritable', `${path} is a symbolic link; ${remedy}`)
   }
   if (hasCode(error, 'ENOTDIR'))
-    return stop('unwritable', `${path} runs through a file; put a directory in its place`)
+    return stop(
+      'unwritable',
+      `cannot use ${path}: a part of that path is a file; replace it with a directory`,
+    )
   return new Failure('retry', 'unwritable', `cannot use ${path}: ${messageOf(error)}`, { cause: error })
 }
 
@@ -38,11 +41,11 @@ async function refusalOf(path: string): Promise<string> {
       const bits = (mode & 0o7777).toString(8).padStart(4, '0')
       return (
         `cannot write ${path}: ${nearest} belongs to ${owner}:${group} with mode ${bits}, this process runs as uid ${uid}; ` +
-        `give it to that user (chown ${uid}:${gid} ${nearest}) or run as uid ${owner}`
+        `run chown ${uid}:${gid} ${nearest}, or start shieldlog as uid ${owner}`
       )
     } catch {
       const above = dirname(nearest)
-      if (above === nearest) return `cannot write ${path} as uid ${uid}; give that user access to it`
+      if (above === nearest) return `cannot write ${path} as uid ${uid}; allow that user to write it`
       nearest = above
     }
   }

@@ -39,7 +39,11 @@ export async function takeIdentity(folder: string, owner: Owner, mode: number): 
     const held = id === undefined ? undefined : hold(folder, id, owner)
     if (held !== undefined) return held
   }
-  throw new Failure('stop', 'unwritable', `no writer's file can be made and locked under ${folder}`)
+  throw new Failure(
+    'stop',
+    'unwritable',
+    `cannot create and lock a writer file in ${folder}; check that its file system supports locks`,
+  )
 }
 
 /** Locks another writer's identity to cut its parts; undefined while it lives or when its file is gone. */

@@ -72,8 +72,8 @@ export async function whyChanged(part: OpenPart, bytes: number): Promise<string 
   const found = await lookAt(part.path)
   if (found === undefined) return 'the file is gone'
   if (found.ino !== part.inode || found.dev !== part.device || !found.isFile())
-    return 'another file stands in its place'
-  if (found.nlink !== 1) return `the file has ${found.nlink} names`
+    return 'another file has its name'
+  if (found.nlink !== 1) return `the file has ${found.nlink} hard links`
   if (found.size !== bytes) return `the file has ${found.size} bytes instead of ${bytes}`
   return undefined
 }

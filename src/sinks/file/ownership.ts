@@ -12,10 +12,10 @@ export function whyForeign(
   committedPart: CommittedPart | undefined,
   ownerOf: (writer: string) => Owner | undefined,
 ): string | undefined {
-  if (part.irregular) return 'no regular file'
-  if (part.parsed === undefined) return 'its name was given by somebody else'
+  if (part.irregular) return 'not a regular file'
+  if (part.parsed === undefined) return 'its name is not the name of a part'
   const owner = ownerOf(part.parsed.writer)
-  if (owner === undefined) return `nothing tells whose writer ${part.parsed.writer} is`
+  if (owner === undefined) return `its writer ${part.parsed.writer} is unknown`
   if (owner.store !== own.store) return 'written under another store: the state was lost or replaced'
   if (owner.sink !== own.sink && committedPart === undefined) return `written by sink ${owner.sink}`
   return undefined

@@ -50,7 +50,7 @@ async function probeSpace(root: string): Promise<string> {
   throw new Failure(
     'stop',
     'disk_full',
-    `${root} has ${bavail * bsize} bytes left, less than one page needs; free some or raise the quota`,
+    `${root} has ${bavail * bsize} bytes left, less than one page needs; free space or raise the quota`,
   )
 }
 

@@ -133,7 +133,7 @@ export class StreamWriter {
     return new Failure(
       'retry',
       'unwritable',
-      `${part.path} was changed by somebody else while it was written: ${why}`,
+      `another program changed ${part.path} while shieldlog wrote it: ${why}`,
     )
   }
 

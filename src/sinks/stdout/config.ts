@@ -4,7 +4,7 @@ import { format, name } from '../../config/schema/fields.ts'
 export const StdoutSinkConfig = z
   .strictObject({
     type: z.literal('stdout').describe('Kind of sink'),
-    name: name('Name of the sink, part of the identity of its streams').default('stdout'),
+    name: name('Name of the sink; a new name begins with new checkpoints').default('stdout'),
     format: format(),
   })
   .describe('One event a line on standard output')

@@ -31,7 +31,7 @@ function openFile(fd: number): Output {
       const whole = torn ? Buffer.concat([Buffer.of(lineBreak), bytes]) : bytes
       for (let at = 0; at < whole.length;) {
         const { bytesWritten } = await writeAt(fd, whole, at, whole.length - at)
-        if (bytesWritten === 0) throw new Error('the file takes no bytes')
+        if (bytesWritten === 0) throw new Error('the file system accepts no more bytes and reports no error')
         at += bytesWritten
         torn = whole[at - 1] !== lineBreak
       }

@@ -115,6 +115,6 @@ function sinkGone(sink: string, cause: unknown): Failure {
     return new Failure('stop', 'disk_full', `sink ${sink}: the disk that stdout is written to is full`, {
       cause,
     })
-  const why = code === 'EPIPE' ? 'its reader went away (EPIPE)' : messageOf(cause)
+  const why = code === 'EPIPE' ? 'its reader closed the pipe (EPIPE)' : messageOf(cause)
   return new Failure('stop', 'sink_gone', `sink ${sink}: stdout cannot be written: ${why}`, { cause })
 }

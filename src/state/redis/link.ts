@@ -82,7 +82,7 @@ export function createLink(servers: RedisServers, keyPrefix: string, clock: Cloc
   }
 
   const gone = () => new Failure('retry', 'store_unavailable', `the store (${name}) is closed`)
-  const away = () => redisFailure(lastError ?? new Error('no connection within seconds'), name)
+  const away = () => redisFailure(lastError ?? new Error('no connection in time'), name)
 
   async function send<T>(work: (client: RedisClient) => Promise<T>, once: boolean): Promise<T> {
     const untilMs = clock.monotonic() + patienceMs

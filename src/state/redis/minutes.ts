@@ -84,7 +84,7 @@ export function createMinutes(link: Link, keys: Keys, keptMs: number): Minutes {
     },
     async forget(stream) {
       for (let round = 0; round < maxRounds; round++) if (await forgetOnce(stream)) return
-      const text = `the stream ${streamKey(stream)} is being written, so its fingerprints cannot be forgotten now`
+      const text = `the stream ${streamKey(stream)} is being written, so its fingerprints cannot be dropped now`
       throw new Failure('retry', 'store_unavailable', text)
     },
   }

@@ -27,13 +27,13 @@ export async function checkServers(
     refuseOld(link, facts)
     refuseEviction(link, facts)
     if (facts.isNode === true && topology !== 'cluster')
-      throw refusal(link, 'is a node of a cluster', 'name its nodes under state.redis.cluster')
+      throw refusal(link, 'is a node of a cluster', 'list its nodes under state.redis.cluster')
     if (facts.evictionPolicy === undefined)
       warnings.add(
-        'does not tell its eviction policy: make sure that it is noeviction, or progress gets lost',
+        'does not report its eviction policy; make sure that it is noeviction, or progress can be lost',
       )
     if (facts.keepsLog === false)
-      warnings.add('keeps no append-only file: set appendonly yes, or a restart loses progress')
+      warnings.add('keeps no append-only file; set appendonly yes, or a restart can lose progress')
   }
   for (const text of warnings)
     telemetry.emit({ name: 'Warned', about: 'state', text: `${link.name} ${text}` })
@@ -85,7 +85,7 @@ function refuseOld(link: Link, { version }: Facts): void {
 function refuseEviction(link: Link, { evictionPolicy }: Facts): void {
   if (evictionPolicy === undefined || evictionPolicy === 'noeviction') return
   const remedy = 'set maxmemory-policy noeviction there, as in `CONFIG SET maxmemory-policy noeviction`'
-  const text = `would throw progress away when its memory is full (its eviction policy is ${evictionPolicy})`
+  const text = `would delete progress when its memory is full (its eviction policy is ${evictionPolicy})`
   throw refusal(link, text, remedy)
 }
 

@@ -24,7 +24,7 @@ export function createIdentity(link: Link, keys: Keys, clock: Clock): Identity {
       const args = [randomUUID(), schemaNumber, Math.floor(clock.now()), create ? 1 : 0]
       const [id, schema] = listOf(await link.script('open-store', [keys.meta], args)).map(textOf)
       if (id === undefined || schema === undefined) {
-        const remedy = 'start `run` once, or set `state` to the store that you mean'
+        const remedy = 'start `run` once, or set `state` to the right store'
         throw new Failure(
           'stop',
           'no_store',
@@ -41,7 +41,7 @@ export function createIdentity(link: Link, keys: Keys, clock: Clock): Identity {
 
 function foreign(link: Link, schema: string): Failure {
   const found = schema === '' ? 'none' : schema
-  const text = `the store (${link.name}) has schema ${found}, and this version knows ${schemaNumber}`
+  const text = `the store (${link.name}) has schema ${found}, and this version supports only schema ${schemaNumber}`
   const remedy = 'run a newer version, or set another keyPrefix'
   return new Failure('stop', 'store_refuses', `${text}: ${remedy}`)
 }

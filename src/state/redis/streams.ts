@@ -42,7 +42,11 @@ export function createStreams({ link, keys, clock, identity, instant }: StreamsD
         }
         await identity.open(true)
       }
-      throw new Failure('retry', 'store_unavailable', `the store (${link.name}) is emptied again and again`)
+      throw new Failure(
+        'retry',
+        'store_unavailable',
+        `another program keeps emptying the store (${link.name})`,
+      )
     },
     async heartbeat({ id }) {
       await link.script('hear-holder', [keys.holders], [id, instant()])

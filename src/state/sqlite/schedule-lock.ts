@@ -111,6 +111,6 @@ function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch {
-    return 'a process that has not said its name'
+    return 'an unnamed process'
   }
 }

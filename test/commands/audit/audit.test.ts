@@ -111,7 +111,7 @@ test('says that it could not look', async () => {
   await workshop.execute('run', '--once')
   const unreadable = await audit('2020-01-01')
   expect(unreadable.code).toBe(3)
-  expect(unreadable.stderr).toMatch(/^zone 101 on 2020-01-01 could not be looked at: .*outside/)
+  expect(unreadable.stderr).toMatch(/^zone 101 on 2020-01-01 could not be audited: .*outside/)
   workshop.simulator.fail({ match: { zone: 101 }, times: Infinity, fault: { kind: 'status', status: 500 } })
   const half = await audit(yesterday)
   expect(half.code).toBe(3)

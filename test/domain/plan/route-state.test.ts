@@ -15,5 +15,5 @@ test('a route is failing, not read, behind or up to date, in this order', () => 
 test('reads the name of a process back, and nothing else', () => {
   const named = { pid: 812, host: 'siem-1.example', startedAt: '2026-11-20T10:00:00.000Z' }
   expect(readProcessName(processName(named))).toEqual(named)
-  expect(readProcessName('a process that has not said its name')).toBeUndefined()
+  expect(readProcessName('an unnamed process')).toBeUndefined()
 })

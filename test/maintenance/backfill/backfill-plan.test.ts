@@ -85,7 +85,7 @@ test('leaves out what could not be asked for, with the reason', async () => {
     answer: () => new Failure('stop', 'unauthorised', 'the key is refused'),
   })
   expect(asked.toSorted()).toEqual([`1 ${before(3)}`, `2 ${before(3)}`])
-  expect(outcome.get(`1 ${before(5)}`)).toBe('it could not be asked for: the key is refused')
+  expect(outcome.get(`1 ${before(5)}`)).toBe('it could not be read: the key is refused')
   expect(outcome.get(`1 ${today}`)).toBe('queued')
 })
 

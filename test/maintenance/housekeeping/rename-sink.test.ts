@@ -18,7 +18,8 @@ test('a sink that a resend still ships to keeps its name until that has ended', 
   await store.ledger.take(stream, holder)
   await expect(renameSink('archive', 'siem', deps, never)).rejects.toMatchObject({
     code: 'store_refuses',
-    message: 'backfill b1 (--resend) still ships to archive: let it end, or end it with: backfill cancel b1',
+    message:
+      'backfill b1 (--resend) still ships to archive: wait until it ends, or end it: backfill cancel b1',
   })
   expect(await renameSink('another', 'siem', deps, never)).toBe(0)
   await store.backfills.setState('b1', 'cancelled')

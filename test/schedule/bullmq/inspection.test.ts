@@ -125,9 +125,9 @@ describe.skipIf(!redisAvailable())('what can be seen of a fleet', () => {
     await waitFor(() => [...due.values()].every((atMs) => atMs === Infinity), { what: 'both pumps' })
     const lines = internalEvents.flatMap((each) => (each.name === 'Warned' ? [each.text] : []))
     expect(lines).toEqual([
-      expect.stringContaining('its zone is no whole number'),
-      expect.stringContaining('its zone is no whole number'),
-      expect.stringContaining('this process does not plan'),
+      expect.stringContaining('its zone is not a whole number'),
+      expect.stringContaining('its zone is not a whole number'),
+      expect.stringContaining('that it does not plan'),
     ])
     await waitFor(async () => Object.values(await live.getJobCounts()).every((count) => count === 0), {
       what: 'an empty queue',

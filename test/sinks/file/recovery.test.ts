@@ -167,7 +167,7 @@ it.each([
   ['moved away', (path: string) => rename(path, `${path}.1`), 'gone'],
   ['deleted', (path: string) => rm(path), 'gone'],
   ['replaced', (path: string) => rm(path).then(() => writeFile(path, 'x\n')), 'another file'],
-  ['linked', (path: string) => link(path, `${path}.backup`), '2 names'],
+  ['linked', (path: string) => link(path, `${path}.backup`), '2 hard links'],
   ['emptied', (path: string) => truncate(path, 0), 'bytes instead of'],
   ['appended to', (path: string) => appendFile(path, 'x\n'), 'bytes instead of'],
 ])('opens another part when the one it writes was %s', async (_what, change, why) => {

@@ -71,7 +71,7 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
   })
 
   it('is refused where it has no such database', async () => {
-    await expect(open(stateAt(`${server.url}/99`))).rejects.toMatchObject(refused(/name a database/))
+    await expect(open(stateAt(`${server.url}/99`))).rejects.toMatchObject(refused(/database number/))
     expect(await client.keys('*:meta')).not.toContain('99')
   })
 
@@ -86,7 +86,7 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
     await openAt(stateAt(server.url, { keyPrefix: 'newer' }))
     await client.hset('{newer}:meta', 'schema', '7')
     await expect(open(stateAt(server.url, { keyPrefix: 'newer' }))).rejects.toMatchObject(
-      refused(/schema 7.*knows 1/),
+      refused(/schema 7.*supports only schema 1/),
     )
   })
 

@@ -85,7 +85,7 @@ async function verify(
     bytes += piece.length
   }
   if (bytes !== expected.bytes || hash.digest('hex') !== expected.hash)
-    throw new Error('what was compressed does not decode to what was written')
+    throw new Error('the compressed file does not decompress to the content of the part')
 }
 
 /** True while only the plain form of the part exists, with the length it was closed at. */

@@ -35,7 +35,7 @@ export async function* readLines(path: string, from = 0, to = Infinity): AsyncGe
     }
     if (last + 1 < bytes.length) begun.push(bytes.subarray(last + 1))
     if (offset >= to) break
-    if (offset - end > mostLineBytes) throw new Error('it holds no line break for 64 MiB')
+    if (offset - end > mostLineBytes) throw new Error('it has a line of more than 64 MiB')
   }
   if (begun.length > 0) yield { lines: [], end, isTorn: true }
 }

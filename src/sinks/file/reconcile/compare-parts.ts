@@ -40,9 +40,7 @@ export async function compareParts(
 }
 
 function missing(committedPart: CommittedPart, isWriterKnown: boolean): PartReport {
-  const why = isWriterKnown
-    ? 'the file is gone'
-    : 'the file is gone, or its writer uses a disk of another host'
+  const why = isWriterKnown ? 'the file is gone' : 'the file is gone, or it is on a disk of another host'
   const isElsewhere = isWriterKnown ? {} : { isElsewhere: true }
   return {
     part: committedPart.part,
@@ -72,7 +70,7 @@ async function compare(
   // A writer that ended before its first line leaves an empty part: not a difference.
   if (committedPart === undefined && bytes === 0) return undefined
   if (committedPart === undefined)
-    return { part: part.name, problem: 'unknown', ...found, why: 'the store knows nothing of it' }
+    return { part: part.name, problem: 'unknown', ...found, why: 'the store has no record of it' }
   const isSame =
     part.compressed === undefined
       ? bytes === committedPart.bytes
@@ -80,5 +78,5 @@ async function compare(
   if (isSame) return undefined
   const expected = { part: part.name, expectedBytes: committedPart.bytes, ...found }
   if (bytes! < committedPart.bytes) return { ...expected, problem: 'short', why: 'committed lines are gone' }
-  return { ...expected, problem: 'longer', why: 'lines beyond what was committed' }
+  return { ...expected, problem: 'longer', why: 'it has lines after its committed length' }
 }

@@ -28,7 +28,7 @@ async function reconcilePlain(at: PartAtHand, size: number): Promise<CommittedPa
     sayShort(at, size)
     await cutTornLine(at, size)
   } else if (bytes > 0 && !(await endsLine(part.path, bytes)))
-    sayReplaced(at, 'its content is not what was written')
+    sayReplaced(at, 'its content is not what shieldlog wrote')
   else if (known.lastCopies === undefined || (await standElsewhere(at, known.lastCopies)))
     await takeBack(at, size)
   else {
@@ -64,7 +64,7 @@ async function reconcileCompressed(at: PartAtHand, path: string): Promise<Commit
   if (part.plain !== undefined) {
     if (!isLengthOf(length, path, part.plain.size)) {
       await keepAside(at, 0)
-      sayReplaced(at, 'a compressed form of another length stands beside it; kept aside')
+      sayReplaced(at, 'a compressed file of another length exists; the plain file was moved aside')
     }
     await unlink(part.path)
   }
@@ -73,7 +73,7 @@ async function reconcileCompressed(at: PartAtHand, path: string): Promise<Commit
   if (committed !== undefined && length !== undefined && length < committed.bytes) sayShort(at, length)
   else {
     const about = nameOf(at)
-    const text = `${about} is compressed and holds lines that the store does not know; they will stand twice`
+    const text = `${about} is compressed and contains lines that the store does not know; they will be written twice`
     writer.emitOnce(`compressed ${about}`, { name: 'Warned', about: 'compressed part', text })
   }
   return committed

@@ -43,7 +43,7 @@ function configure(handle: DatabaseSync, path: string): void {
   handle.exec('PRAGMA auto_vacuum = INCREMENTAL')
   const mode = handle.prepare('PRAGMA journal_mode = WAL').get()?.['journal_mode']
   if (mode !== 'wal' && mode !== 'memory') {
-    const text = `the file system of ${path} cannot hold a shared write-ahead log: set \`state\` to a local disk`
+    const text = `the file system of ${path} does not support a shared write-ahead log: set \`state\` to a path on a local disk`
     throw new Failure('stop', 'store_refuses', text)
   }
   handle.exec('PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 16777216')

@@ -36,7 +36,7 @@ function stateOf(database: Database): 'whole' | 'empty' {
     throw new Failure('stop', 'store_refuses', text)
   }
   if (number === schemaNumber) return 'whole'
-  const text = `the store ${database.path} has schema ${number}, and this version knows ${schemaNumber} only`
+  const text = `the store ${database.path} has schema ${number}, and this version supports only schema ${schemaNumber}`
   const remedy = `run the version that made it, or set \`state\` to another path`
   throw new Failure('stop', 'store_refuses', `${text}: ${remedy}`)
 }

@@ -2,7 +2,7 @@ import { Failure, messageOf, type FailureKind } from '../../../domain/failure.ts
 
 /** Primary result codes of SQLite; the extended ones carry them in their low byte. */
 const codes = {
-  3: { name: 'PERM', kind: 'stop', remedy: 'give this process the right to write it' },
+  3: { name: 'PERM', kind: 'stop', remedy: 'allow this process to write it' },
   5: { name: 'BUSY', kind: 'retry', remedy: 'another process kept it locked' },
   6: { name: 'LOCKED', kind: 'retry', remedy: 'another connection kept it locked' },
   7: { name: 'NOMEM', kind: 'retry', remedy: 'the process is out of memory' },
@@ -12,11 +12,11 @@ const codes = {
     remedy: 'make the file, its folder and its -wal and -shm files writable',
   },
   9: { name: 'INTERRUPT', kind: 'retry', remedy: 'the call was interrupted' },
-  10: { name: 'IOERR', kind: 'retry', remedy: 'the disk did not answer as it should' },
+  10: { name: 'IOERR', kind: 'retry', remedy: 'check the disk' },
   11: {
     name: 'CORRUPT',
     kind: 'stop',
-    remedy: 'stop everything, then restore it from a copy or move it away',
+    remedy: 'stop every shieldlog process, then restore it from a backup or move it away',
   },
   13: { name: 'FULL', kind: 'stop', remedy: 'free space on its disk' },
   14: {
@@ -25,8 +25,8 @@ const codes = {
     remedy: 'make sure that the file and its folder exist and are writable',
   },
   15: { name: 'PROTOCOL', kind: 'retry', remedy: 'another process kept it locked' },
-  22: { name: 'NOLFS', kind: 'stop', remedy: 'its file system cannot hold a file of this size' },
-  23: { name: 'AUTH', kind: 'stop', remedy: 'give this process the right to write it' },
+  22: { name: 'NOLFS', kind: 'stop', remedy: 'move it to a file system that allows files of this size' },
+  23: { name: 'AUTH', kind: 'stop', remedy: 'allow this process to write it' },
   26: { name: 'NOTADB', kind: 'stop', remedy: 'set `state` to another path, or move this file away' },
 } as const satisfies Record<number, { name: string; kind: FailureKind; remedy: string }>
 

@@ -19,7 +19,7 @@ import { Failure, messageOf } from '../../../domain/failure.ts'
  */
 export function prepareStateFile(path: string, create: boolean): void {
   if (!create && !existsSync(path)) {
-    const remedy = 'start `run` once, or set `state` to the store that you mean'
+    const remedy = 'start `run` once, or set `state` to the right store'
     throw new Failure('stop', 'store_refuses', `there is no store at ${path}: ${remedy}`)
   }
   try {
@@ -73,12 +73,13 @@ export function unwritable(path: string, error: unknown): Failure {
 
 function remedyOf(code: string | undefined, at: string, uid: number): string {
   if (code === 'EACCES' || code === 'EPERM')
-    return `run \`chown ${uid} ${at}\`, or set \`state\` to a path it may write`
-  if (code === 'EROFS') return 'mount a writable volume there, or set `state` to a path it may write'
-  if (code === 'ENOSPC' || code === 'EDQUOT') return 'free space there'
+    return `run \`chown ${uid} ${at}\`, or set \`state\` to a path that this user can write`
+  if (code === 'EROFS')
+    return 'mount a writable volume there, or set `state` to a path that this user can write'
+  if (code === 'ENOSPC' || code === 'EDQUOT') return 'free space on that disk'
   if (code === 'EISDIR') return 'set `state` to a file, not a folder'
   if (code === 'ENOTDIR' || code === 'EEXIST') return 'set `state` to a path below a folder'
-  return 'set `state` to a path it may write'
+  return 'set `state` to a path that this user can write'
 }
 
 function describe(path: string): string {
