@@ -3,9 +3,9 @@ import type { Day } from '../../domain/day.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Backfills } from '../../ports/backfills.ts'
 import { freeze } from '../freeze.ts'
-import { numberOf } from './answer.ts'
+import { numberOf } from './server/answer.ts'
 import { streamOf, type Keys } from './keys.ts'
-import type { Link } from './link.ts'
+import type { Link } from './server/link.ts'
 
 export interface BackfillsInRedis extends Backfills {
   /** Drops those that were made before that instant and have ended. */

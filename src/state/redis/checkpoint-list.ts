@@ -1,9 +1,9 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
-import { listOf, textOf } from './answer.ts'
+import { listOf, textOf } from './server/answer.ts'
 import { freeze } from '../freeze.ts'
 import { createTurns } from '../turns.ts'
 import { streamOf, type Keys } from './keys.ts'
-import type { Link } from './link.ts'
+import type { Link } from './server/link.ts'
 import { readCheckpoint } from './streams.ts'
 
 const readAtOnce = 200

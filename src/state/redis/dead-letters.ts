@@ -4,9 +4,9 @@ import { streamKey, type Stream } from '../../domain/stream.ts'
 import type { DeadLetterCount } from '../../domain/event/dead-letter-count.ts'
 import type { DeadLetters } from '../../ports/dead-letters.ts'
 import { deadLetterBytes } from '../commit-checks.ts'
-import { numberOf } from './answer.ts'
+import { numberOf } from './server/answer.ts'
 import { streamOf, type Keys } from './keys.ts'
-import type { Argument, Link } from './link.ts'
+import type { Argument, Link } from './server/link.ts'
 
 const listedAtOnce = 100
 const removedAtOnce = 500

@@ -3,7 +3,7 @@ import type { Gap, GapReason } from '../../domain/gap.ts'
 import type { Route } from '../../domain/route.ts'
 import type { Catalogue } from '../../ports/catalogue.ts'
 import type { Keys } from './keys.ts'
-import type { Link } from './link.ts'
+import type { Link } from './server/link.ts'
 
 /** The sink comes last, so that it can be renamed without parsing the rest. */
 export function gapArguments({ zone, day, from, reason, sink, to, recordedAt }: Gap): [string, string] {

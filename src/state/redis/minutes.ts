@@ -10,9 +10,9 @@ import { Failure } from '../../domain/failure.ts'
 import { streamKey, type Stream } from '../../domain/stream.ts'
 import type { Ledger } from '../../ports/ledger.ts'
 import type { Upkeep } from '../../ports/upkeep.ts'
-import { numberOf } from './answer.ts'
+import { numberOf } from './server/answer.ts'
 import type { Keys } from './keys.ts'
-import type { Argument, Link } from './link.ts'
+import type { Argument, Link } from './server/link.ts'
 import { readField } from './seen-fields.ts'
 
 /** Minute of the hour, count, hash. */

@@ -5,7 +5,7 @@ import { heardWithinMs, holderKeptMs } from '../held.ts'
 import type { BackfillsInRedis } from './backfills.ts'
 import type { Gaps } from './gaps.ts'
 import { streamOf, type Keys, type StreamKeys } from './keys.ts'
-import type { Link } from './link.ts'
+import type { Link } from './server/link.ts'
 import type { Instant } from './streams.ts'
 
 export interface PruneDeps {

@@ -1,9 +1,9 @@
 import type { Clock } from '../../ports/clock.ts'
 import { held, heardWithinMs } from '../held.ts'
 import { nameTaken } from '../name-taken.ts'
-import { listOf, numberOf, textOf } from './answer.ts'
+import { listOf, numberOf, textOf } from './server/answer.ts'
 import { streamOf, type Keys } from './keys.ts'
-import type { Link } from './link.ts'
+import type { Link } from './server/link.ts'
 import type { Instant } from './streams.ts'
 
 /** Renames a sink; returns how many streams were renamed. */

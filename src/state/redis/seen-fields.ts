@@ -1,6 +1,6 @@
 import { startOf, type Day } from '../../domain/day.ts'
 import { untimedMinute } from '../../domain/event/seen.ts'
-import type { Argument } from './link.ts'
+import type { Argument } from './server/link.ts'
 
 /** With the header of a string, exactly what the allocator of Redis reserves for 2 KiB. */
 export const chunkBytes = 2_040

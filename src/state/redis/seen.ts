@@ -1,6 +1,6 @@
 import type { Ledger } from '../../ports/ledger.ts'
 import type { Keys } from './keys.ts'
-import type { Link } from './link.ts'
+import type { Link } from './server/link.ts'
 import { fingerprintsOfOpen, fullChunksOf, placeOfMinute, takeFromBucket } from './seen-fields.ts'
 
 /** A megabyte of full chunks. */

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { Failure } from '../../domain/failure.ts'
 import type { Clock } from '../../ports/clock.ts'
-import { listOf, textOf } from './answer.ts'
+import { listOf, textOf } from './server/answer.ts'
 import type { Keys } from './keys.ts'
-import type { Link } from './link.ts'
+import type { Link } from './server/link.ts'
 
 /** The schema that this version reads and writes. */
 export const schemaNumber = 1

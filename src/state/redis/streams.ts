@@ -4,9 +4,9 @@ import { onlyStream, streamKey, type Stream } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Ledger } from '../../ports/ledger.ts'
 import { heardWithinMs, held } from '../held.ts'
-import { listOf, numberOf, textOf } from './answer.ts'
+import { listOf, numberOf, textOf } from './server/answer.ts'
 import type { Keys } from './keys.ts'
-import type { Link } from './link.ts'
+import type { Link } from './server/link.ts'
 import type { Identity } from './store-identity.ts'
 
 export type Streams = Pick<Ledger, 'take' | 'heartbeat' | 'holds' | 'release' | 'read'>
