@@ -1,7 +1,6 @@
 import type { Config, SinkConfig } from '../config/schema/schema.ts'
 import type { Failure } from '../domain/failure.ts'
 import type { PlannedStream } from '../domain/plan/plan.ts'
-import type { Policy } from '../domain/plan/policy.ts'
 import { formats } from '../formats/registry.ts'
 import type { Holder } from '../ports/ledger.ts'
 import type { Store } from '../ports/store.ts'
@@ -12,9 +11,10 @@ import { failStream } from '../pump/write-failure.ts'
 import { createSinkReconciler, type SinkReconciler } from '../maintenance/housekeeping/reconcile-sinks.ts'
 import type { PumpDeps } from '../pump/session.ts'
 import { createSink } from '../sinks/registry.ts'
-import { zonesOf, type Ground } from './ground.ts'
+import { zonesOf, type QuietGround } from './quiet-ground.ts'
 import type { Backend } from './backend.ts'
 import { closeInOrder, closeTogether } from './close-all.ts'
+import { policyOf } from './policy.ts'
 import { createReading, type Reading } from './reading.ts'
 import { version } from './version.ts'
 
@@ -38,17 +38,6 @@ export interface Shipping {
 /** What a pump needs to know of a planned stream. */
 export type Planned = Pick<PlannedStream, 'stream' | 'zone' | 'priority' | 'readRequest' | 'ordering'>
 
-export function policyOf({ poll }: Config): Policy {
-  return {
-    everyMs: poll.everySeconds * 1000,
-    readableDays: poll.readableDays,
-    firstRunDays: poll.firstRunDays,
-    overlapMs: poll.overlapMinutes * 60_000,
-    fullScanMs: poll.fullScanMinutes * 60_000,
-    settleAfterMs: poll.settleAfterHours.map((hours) => hours * 3_600_000),
-  }
-}
-
 /** What shipping takes of a backend; a command without a backend brings its own. */
 export interface ShippingOver {
   readonly store: Store
@@ -58,7 +47,7 @@ export interface ShippingOver {
 
 export function createShipping(
   config: Config,
-  ground: Ground,
+  ground: QuietGround,
   { store, holder, gateOf }: ShippingOver,
 ): Shipping {
   const policy = policyOf(config)
@@ -109,9 +98,9 @@ export function createShipping(
   }
 }
 
-export function openSink(config: Extract<SinkConfig, { type: 'stdout' }>, ground: Ground): Sink
-export function openSink(config: SinkConfig, ground: Ground): AnySink
-export function openSink(config: SinkConfig, { clock, telemetry }: Ground): AnySink {
+export function openSink(config: Extract<SinkConfig, { type: 'stdout' }>, ground: QuietGround): Sink
+export function openSink(config: SinkConfig, ground: QuietGround): AnySink
+export function openSink(config: SinkConfig, { clock, telemetry }: QuietGround): AnySink {
   const deps = { format: formats[config.format](), clock, telemetry, version, output: process.stdout }
   // One call per type: the registry is typed by it.
   if (config.type === 'file') return createSink(config, deps)

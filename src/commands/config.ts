@@ -7,11 +7,8 @@ import type { Output } from './io.ts'
 import type { Registration } from './registration.ts'
 import { example } from './program-name.ts'
 
-export function registerConfig({ program, io, load }: Registration): void {
-  const config = program
-    .command('config')
-    .description('show the settings in force, or what settings there are')
-    .addHelpText('after', example('config print'))
+export function registerConfig({ command: config, io, load }: Registration): void {
+  config.addHelpText('after', example('config print'))
   config
     .command('print')
     .description('effective settings with their origin, secrets masked')

@@ -5,10 +5,8 @@ import { Failure } from '../domain/failure.ts'
 import { example } from './program-name.ts'
 import type { Registration } from './registration.ts'
 
-export function registerHealth({ program, io }: Registration): void {
-  program
-    .command('health')
-    .description('for probes: exit 0 while /healthz of the configured server answers')
+export function registerHealth({ command, io }: Registration): void {
+  command
     .addHelpText('after', example('health -c /etc/shieldlog/shieldlog.yaml'))
     .action(async (_: unknown, command: Command) => {
       const { config } = command.optsWithGlobals<{ config?: string }>()

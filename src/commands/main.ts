@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createInterface } from 'node:readline/promises'
 import { CommanderError } from 'commander'
-import { flushSpans } from '../assemble/flush-spans.ts'
+import type { flushSpans as flush } from '../assemble/flush-spans.ts'
 import { printable } from '../domain/text/printable.ts'
 import { systemClock } from '../clock.ts'
 import { ConfigErrors, type ConfigError } from '../config/load/config-errors.ts'
@@ -23,8 +23,12 @@ const readAfterStopMs = 250
 export async function main(argv: readonly string[], exit: (code: number) => never): Promise<number> {
   const output = watchOutput()
   const io = { ...processIo(exit), isOutputGone: output.isGone }
-  const code = await execute(argv, io)
-  await flushSpans(io.signal.aborted ? flushAfterStopMs : flushMs)
+  let flushSpans: typeof flush | undefined
+  // Loaded before the command runs: the files of a process that runs for weeks may be replaced meanwhile.
+  const code = await execute(argv, io, async () => {
+    ;({ flushSpans } = await import('../assemble/flush-spans.ts'))
+  })
+  await flushSpans?.(io.signal.aborted ? flushAfterStopMs : flushMs)
   const lost = await output.lost(io.signal)
   if (lost === undefined) return code
   process.stderr.write(`stdout cannot be written: ${messageOf(lost)}\n`)
@@ -53,10 +57,16 @@ async function stopped(signal: AbortSignal): Promise<void> {
   await systemClock.sleep(readAfterStopMs, new AbortController().signal)
 }
 
-export async function execute(argv: readonly string[], io: Io): Promise<number> {
+/** Calls `beforeAction` once the arguments are parsed and a command is about to run. */
+export async function execute(
+  argv: readonly string[],
+  io: Io,
+  beforeAction: () => Promise<void> = async () => undefined,
+): Promise<number> {
   let code: number = exitCodes.done
   try {
     const program = await createProgram(io, (next) => void (code = next), argv)
+    program.hook('preAction', beforeAction)
     await program.parseAsync(argv, { from: 'user' })
     return code
   } catch (error) {

@@ -9,6 +9,8 @@ export class UsageError extends Error {}
 /** What the file of a command needs to register the command. */
 export interface Registration {
   readonly program: Command
+  /** The command, with its name and description. */
+  readonly command: Command
   readonly io: Io
   /** Sets the exit code; the default is 0. */
   readonly exit: (code: number) => void

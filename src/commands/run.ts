@@ -16,10 +16,8 @@ import { UsageError, type Registration } from './registration.ts'
 import { createProgress, progressMode, type Progress } from './terminal/progress.ts'
 import { programName } from './program-name.ts'
 
-export function registerRun({ program, io, exit, load }: Registration): void {
-  program
-    .command('run')
-    .description('ship events until stopped')
+export function registerRun({ command, io, exit, load }: Registration): void {
+  command
     .option('--once', 'read every planned stream to its last page once, then exit')
     .addOption(
       new Option('--role <role>', 'what this process does')

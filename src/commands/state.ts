@@ -7,11 +7,8 @@ import { unknown } from './selection.ts'
 import { counted } from './terminal/number.ts'
 import { example } from './program-name.ts'
 
-export function registerState({ program, io, load }: Registration): void {
-  const state = program
-    .command('state')
-    .description('change what the store holds')
-    .addHelpText('after', example('state rename-sink archive main'))
+export function registerState({ command: state, io, load }: Registration): void {
+  state.addHelpText('after', example('state rename-sink archive main'))
   state
     .command('rename-sink')
     .description("move a sink's checkpoints, gaps and dead letters to another name")

@@ -1,4 +1,4 @@
-import { UTCDate } from '@date-fns/utc'
+import { UTCDateMini } from '@date-fns/utc/date/mini'
 import { differenceInCalendarDays } from 'date-fns/differenceInCalendarDays'
 import { formatISO } from 'date-fns/formatISO'
 import { isValid } from 'date-fns/isValid'
@@ -17,7 +17,7 @@ const startsByDay = new Map<Day, number>()
 /** The day that holds an instant (ms since the epoch). */
 export function dayOf(atMs: number): Day {
   return kept(daysByNumber, Math.floor(atMs / dayMs), () => {
-    return formatISO(new UTCDate(atMs), { representation: 'date' }) as Day
+    return formatISO(new UTCDateMini(atMs), { representation: 'date' }) as Day
   })
 }
 
@@ -33,7 +33,7 @@ function kept<Key, Value>(known: Map<Key, Value>, key: Key, make: () => Value): 
 /** Reads exactly `YYYY-MM-DD`; undefined for anything else, impossible dates such as 2026-02-30 included. */
 export function parseDay(text: string): Day | undefined {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined
-  const date = parseISO(text, { in: (value) => new UTCDate(value) })
+  const date = parseISO(text, { in: (value) => new UTCDateMini(value) })
   return isValid(date) && dayOf(date.getTime()) === text ? (text as Day) : undefined
 }
 
@@ -53,7 +53,7 @@ export function shiftDay(day: Day, days: number): Day {
 
 /** How many days `later` lies after `earlier`; negative when it lies before. */
 export function daysBetween(earlier: Day, later: Day): number {
-  return differenceInCalendarDays(new UTCDate(startOf(later)), new UTCDate(startOf(earlier)))
+  return differenceInCalendarDays(new UTCDateMini(startOf(later)), new UTCDateMini(startOf(earlier)))
 }
 
 /** All days from `from` to `to`, both included; empty when `to` lies before `from`. */

@@ -1,4 +1,4 @@
-import { UTCDate } from '@date-fns/utc'
+import { UTCDateMini } from '@date-fns/utc/date/mini'
 import type { Event, Identity, JsonObject } from '../domain/event/event.ts'
 import type { KeptEvent } from '../domain/event/kept-event.ts'
 import type { Format } from '../ports/format.ts'
@@ -51,5 +51,5 @@ function timeOf(timestamp: unknown): string | undefined {
   if (!Number.isInteger(timestamp)) return undefined
   const value = Number(timestamp)
   if (value <= 0 || value >= 1e14) return undefined
-  return new UTCDate(value < 1e11 ? value * 1000 : value).toISOString()
+  return new UTCDateMini(value < 1e11 ? value * 1000 : value).toISOString()
 }

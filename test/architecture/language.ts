@@ -49,7 +49,7 @@ export const language: readonly Rule[] = [
       { path: 'src/pump/x.ts', text: 'const at = Date()' },
       {
         path: 'src/pump/x.ts',
-        text: `import { UTCDate } from '@date-fns/utc'\nconst at = new UTCDate()`,
+        text: `import { UTCDateMini } from '@date-fns/utc/date/mini'\nconst at = new UTCDateMini()`,
       },
       { path: 'src/state/sqlite/x.ts', text: 'globalThis.setTimeout(() => {}, 5)' },
       { path: 'src/sinks/file/x.ts', text: 'const timer = setInterval(() => {}, 5)' },

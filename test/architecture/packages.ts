@@ -67,10 +67,10 @@ const pure: readonly { readonly part: RegExp; readonly packages: RegExp }[] = [
   { part: /^src\/domain\/text\/secret\.ts$/, packages: /^node:util$/ },
   // A fingerprint is a cryptographic hash: pure, and not to be written by hand.
   { part: /^src\/domain\/event\/fingerprint\.ts$/, packages: /^node:crypto$/ },
-  { part: /^src\/domain\//, packages: /^(?:date-fns\/\w+|@date-fns\/utc)$/ },
+  { part: /^src\/domain\//, packages: /^(?:date-fns\/\w+|@date-fns\/utc\/date\/mini)$/ },
   {
     part: /^src\/(?:pump|plan|status|maintenance|formats)\//,
-    packages: /^(?:date-fns\/\w+|@date-fns\/utc)$/,
+    packages: /^(?:date-fns\/\w+|@date-fns\/utc\/date\/mini)$/,
   },
   { part: /^src\/ports\//, packages: /^$/ },
 ]
@@ -105,7 +105,7 @@ export const packages: readonly Rule[] = [
   {
     name: 'pure parts import no package',
     remedy:
-      'domain/, formats/, pump/ and ports/ compute on values only (date-fns by subpath and @date-fns/utc may help); take the rest through a port',
+      'domain/, formats/, pump/ and ports/ compute on values only (date-fns by subpath and @date-fns/utc/date/mini may help); take the rest through a port',
     covers: (path) => pure.some(({ part }) => part.test(path)),
     problemsOf: ({ path, imports }) =>
       imports
@@ -124,18 +124,21 @@ export const packages: readonly Rule[] = [
     accepts: [
       { path: 'src/domain/text/secret.ts', text: `import { inspect } from 'node:util'` },
       { path: 'src/domain/day.ts', text: `import { addDays } from 'date-fns/addDays'` },
-      { path: 'src/formats/ecs.ts', text: `import { UTCDate } from '@date-fns/utc'` },
+      { path: 'src/formats/ecs.ts', text: `import { UTCDateMini } from '@date-fns/utc/date/mini'` },
     ],
   },
   {
     name: 'date-fns by subpath, never its root, never parse',
     remedy:
-      "import { addDays } from 'date-fns/addDays' (the root takes hundreds of MB, so does parse: use date-fns/parseISO), and give it a UTCDate",
+      "import { addDays } from 'date-fns/addDays' (the root takes hundreds of MB, so does parse: use date-fns/parseISO), and give it the UTCDateMini of '@date-fns/utc/date/mini' (the root makes three formatters at each start)",
     covers: inSource,
     problemsOf: ({ imports }) =>
       imports
         .filter(
-          ({ specifier }) => specifier === 'date-fns' || /^date-fns\/(?:parse|fp|locale)\b/.test(specifier),
+          ({ specifier }) =>
+            specifier === 'date-fns' ||
+            specifier === '@date-fns/utc' ||
+            /^date-fns\/(?:parse|fp|locale)\b/.test(specifier),
         )
         .filter(({ specifier }) => !/^date-fns\/parse(?:ISO|JSON)$/.test(specifier))
         .map(({ specifier, line }) => ({ what: `imports ${specifier}`, line })),
@@ -143,10 +146,11 @@ export const packages: readonly Rule[] = [
       { path: 'src/domain/x.ts', text: `import { addDays } from 'date-fns'` },
       { path: 'src/domain/x.ts', text: `import { parse } from 'date-fns/parse'` },
       { path: 'src/config/x.ts', text: `import { de } from 'date-fns/locale'` },
+      { path: 'src/domain/x.ts', text: `import { UTCDate } from '@date-fns/utc'` },
     ],
     accepts: [
       { path: 'src/domain/x.ts', text: `import { parseISO } from 'date-fns/parseISO'` },
-      { path: 'src/domain/x.ts', text: `import { UTCDate } from '@date-fns/utc'` },
+      { path: 'src/domain/x.ts', text: `import { UTCDateMini } from '@date-fns/utc/date/mini'` },
     ],
   },
   {

@@ -6,7 +6,7 @@ import { withDeadline } from '../../domain/within.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { AnySink, Sink, SinkCheck } from '../../ports/sink.ts'
 import { connectSteps, type ConnectStep } from '../../transport/connect-steps.ts'
-import type { Ground } from '../ground.ts'
+import type { QuietGround } from '../quiet-ground.ts'
 import { openSink } from '../shipping.ts'
 import { testEvent } from './test-event.ts'
 
@@ -21,7 +21,7 @@ export interface SinkTried {
 }
 
 interface CheckSinkDeps {
-  readonly ground: Ground
+  readonly ground: QuietGround
   readonly zones: readonly Zone[]
   readonly sendTest: boolean
 }

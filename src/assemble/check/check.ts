@@ -8,7 +8,7 @@ import { checkApi, type ApiChecked, type ZoneProblem, type ZoneRead } from '../.
 import type { Clock } from '../../ports/clock.ts'
 import { probePort } from '../../server/probe-port.ts'
 import { connectSteps, type ConnectStep } from '../../transport/connect-steps.ts'
-import { createGround, zonesOf } from '../ground.ts'
+import { createQuietGround, zonesOf } from '../quiet-ground.ts'
 import { createReading } from '../reading.ts'
 import { probeStore, workersOn } from '../state.ts'
 import { checkSink, type SinkTried } from './check-sink.ts'
@@ -41,7 +41,7 @@ const unconnected = ['network', 'tls', 'timeout']
 
 /** Tries what a run will do. Leaves nothing behind but a test event, where that is asked for. */
 export function startChecks(config: Config, sendTest: boolean, signal: AbortSignal): Checks {
-  const ground = createGround(config, { logLevel: 'silent' })
+  const ground = createQuietGround()
   const { clock } = ground
   const reading = createReading(config, ground)
   const zones = zonesOf(config)

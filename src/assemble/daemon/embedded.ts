@@ -3,7 +3,8 @@ import { Failure } from '../../domain/failure.ts'
 import { createLocalSchedule } from '../../schedule/local/schedule.ts'
 import type { Backend } from '../backend.ts'
 import { closeInOrder } from '../close-all.ts'
-import { createHolder, type Ground } from '../ground.ts'
+import type { Ground } from '../ground.ts'
+import { createHolder } from '../quiet-ground.ts'
 import { createLock, openStore, workersOf } from '../state.ts'
 
 const lockWaitMs = 10_000

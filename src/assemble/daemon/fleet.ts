@@ -12,7 +12,8 @@ import { BullmqSchedule } from '../../schedule/bullmq/schedule.ts'
 import { createAccountGate } from '../../shield/client/account-gate.ts'
 import type { Backend, Role } from '../backend.ts'
 import { closeInOrder } from '../close-all.ts'
-import { createHolder, type Ground } from '../ground.ts'
+import type { Ground } from '../ground.ts'
+import { createHolder } from '../quiet-ground.ts'
 import { openStore } from '../state.ts'
 
 /**

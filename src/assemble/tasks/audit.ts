@@ -22,8 +22,9 @@ import { repairFiles, type FilesRepair } from '../../maintenance/audit/repair-fi
 import { compareParts } from '../../sinks/file/reconcile/compare-parts.ts'
 import { readCommitted } from '../../sinks/file/read/read-committed.ts'
 import { openExistingStore, stateName } from './existing-store.ts'
-import { createGround, createHolder, type Ground } from '../ground.ts'
-import { createShipping, policyOf, type Shipping } from '../shipping.ts'
+import { createQuietGround, createHolder, type QuietGround } from '../quiet-ground.ts'
+import { policyOf } from '../policy.ts'
+import { createShipping, type Shipping } from '../shipping.ts'
 import { workersOn } from '../state.ts'
 
 export type { DaysAudit, FileAudit, StreamAudit }
@@ -61,7 +62,7 @@ async function auditOver(
   { zones, day, sinks, repair, deep, tell }: AuditRequest,
   signal: AbortSignal,
 ): Promise<DaysAudit> {
-  const ground = createGround(config, { logLevel: 'silent' })
+  const ground = createQuietGround()
   const { clock, apiClock } = ground
   const holder = createHolder(false)
   const shipping = createShipping(config, ground, { store, holder })
@@ -99,7 +100,7 @@ async function auditOver(
 async function repairOver(
   store: Store,
   shipping: Shipping,
-  { stream, zone, ground, holder }: { stream: Stream; zone: Zone; ground: Ground; holder: Holder },
+  { stream, zone, ground, holder }: { stream: Stream; zone: Zone; ground: QuietGround; holder: Holder },
   signal: AbortSignal,
 ): Promise<number> {
   const { clock, apiClock } = ground

@@ -13,7 +13,7 @@ import { shipArchived, type Archived } from '../../maintenance/archive/ship-arch
 import { eventOfLine } from '../../shield/entries/event-of-line.ts'
 import { createRedactor, type Redactor } from '../../shield/redaction/redact.ts'
 import { readArchive } from '../../sinks/file/read/read-archive.ts'
-import { createGround, createHolder } from '../ground.ts'
+import { createQuietGround, createHolder } from '../quiet-ground.ts'
 import { createShipping, type Shipping } from '../shipping.ts'
 import { openStore } from '../state.ts'
 
@@ -58,7 +58,7 @@ export async function backfillFromArchive(
 ): Promise<void> {
   const clock = systemClock
   const store = await openStore(config, clock)
-  const ground = createGround(config, { logLevel: 'silent', clock })
+  const ground = createQuietGround({ clock })
   const holder = createHolder(false)
   const shipping = createShipping(config, ground, { store, holder })
   try {

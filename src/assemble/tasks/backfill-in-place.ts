@@ -7,7 +7,7 @@ import type { Holder } from '../../ports/ledger.ts'
 import { resendsOf } from '../../plan/planner.ts'
 import type { Store } from '../../ports/store.ts'
 import { drain, type GivenUp } from '../../schedule/local/drain.ts'
-import { createHolder, type Ground } from '../ground.ts'
+import { createHolder, type QuietGround } from '../quiet-ground.ts'
 import { createLock } from '../state.ts'
 import { createShipping, type Shipping } from '../shipping.ts'
 
@@ -18,7 +18,7 @@ export type InPlace =
 
 interface InPlaceJob {
   readonly config: Config
-  readonly ground: Ground
+  readonly ground: QuietGround
   readonly store: Store
   readonly id: string
 }

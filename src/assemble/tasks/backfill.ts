@@ -13,9 +13,10 @@ import { readProgress, type StreamProgress } from '../../maintenance/backfill/ba
 import { backfillStatuses } from '../../status/backfill-status.ts'
 import { runInPlace, type InPlace } from './backfill-in-place.ts'
 import { openExistingStore } from './existing-store.ts'
-import { createGround, type GroundOptions } from '../ground.ts'
+import type { GroundOptions } from '../ground.ts'
+import { createQuietGround } from '../quiet-ground.ts'
 import { createReading } from '../reading.ts'
-import { policyOf } from '../shipping.ts'
+import { policyOf } from '../policy.ts'
 import { openStore, workersOn } from '../state.ts'
 
 export {
@@ -57,7 +58,7 @@ export async function openBackfillDesk(config: Config, options: GroundOptions): 
   let hasRun = false
   return {
     async plan(request, signal) {
-      const ground = createGround(config, { ...options, logLevel: 'silent' })
+      const ground = createQuietGround(options)
       const reading = createReading(config, ground)
       const { apiClock } = ground
       const deps = { source: reading.source, store, clock, apiClock, policy: policyOf(config) }
@@ -87,6 +88,7 @@ export async function openBackfillDesk(config: Config, options: GroundOptions): 
     async runInPlace(id, signal) {
       store ??= await openStore(config, clock)
       hasRun = true
+      const { createGround } = await import('../ground.ts')
       return runInPlace({ config, ground: createGround(config, options), store, id }, signal)
     },
     async close() {

@@ -5,7 +5,7 @@ import type { Refusal } from '../../domain/event/delivery.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { formats, type FormatName } from '../../formats/registry.ts'
 import { fetchDay } from '../../maintenance/read/fetch-day.ts'
-import { createGround } from '../ground.ts'
+import { createQuietGround } from '../quiet-ground.ts'
 import { createReading } from '../reading.ts'
 import { openSink } from '../shipping.ts'
 
@@ -25,7 +25,7 @@ export async function fetchToStdout(
   { zones, day, format, limit }: FetchRequest,
   signal: AbortSignal,
 ): Promise<readonly Refusal[]> {
-  const ground = createGround(config, { logLevel: 'silent' })
+  const ground = createQuietGround()
   const { clock, apiClock } = ground
   const reading = createReading(config, ground)
   const sink = openSink({ type: 'stdout', name: 'stdout', format }, ground)

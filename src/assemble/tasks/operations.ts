@@ -3,7 +3,7 @@ import type { ShieldClient } from '../../shield/client/client.ts'
 import { updateRateLimit, type RateLimitOutcome } from '../../shield/rate-limit.ts'
 import { readUploadScanning } from '../../shield/upload-scanning.ts'
 import { listVolumes, type Volumes } from '../../shield/volumes.ts'
-import { createGround } from '../ground.ts'
+import { createQuietGround } from '../quiet-ground.ts'
 import { createReading } from '../reading.ts'
 
 /** The operations of the API besides event logs, for one account. All throw Failure. */
@@ -15,7 +15,7 @@ export interface Operations {
 
 export function createOperations(config: Config, account: string): Operations {
   async function withClient<T>(use: (client: ShieldClient) => Promise<T>): Promise<T> {
-    const reading = createReading(config, createGround(config, { logLevel: 'silent' }))
+    const reading = createReading(config, createQuietGround())
     try {
       return await use(reading.clientOf(account))
     } finally {

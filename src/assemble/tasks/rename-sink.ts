@@ -2,9 +2,11 @@ import type { Config, SinkConfig } from '../../config/schema/schema.ts'
 import { Failure } from '../../domain/failure.ts'
 import { knownSinks, renameSink } from '../../maintenance/housekeeping/rename-sink.ts'
 import { openExistingStore, stateName } from './existing-store.ts'
-import { createGround, createHolder } from '../ground.ts'
+import { createGround } from '../ground.ts'
+import { createHolder } from '../quiet-ground.ts'
 import { createLock } from '../state.ts'
-import { openSink, policyOf } from '../shipping.ts'
+import { policyOf } from '../policy.ts'
+import { openSink } from '../shipping.ts'
 
 export type Renamed =
   | { readonly outcome: 'renamed'; readonly streams: number }

@@ -1,11 +1,16 @@
+import { systemClock } from '../../clock.ts'
 import type { Loaded } from '../../config/load/load.ts'
 import type { Status } from '../../domain/plan/status.ts'
 import { Planner } from '../../plan/planner.ts'
+import { createApiClock } from '../../pump/api-clock.ts'
 import { statusOf } from '../../status/status.ts'
 import { stateName, withStoreToLook } from './existing-store.ts'
-import { createGround, zonesOf } from '../ground.ts'
+import { zonesOf } from '../quiet-ground.ts'
 import { workersOn } from '../state.ts'
-import { policyOf } from '../shipping.ts'
+import { policyOf } from '../policy.ts'
+
+/** A planner that only plans emits nothing. */
+const silent = { emit: () => undefined }
 
 export interface StatusReading {
   readonly status: Status
@@ -20,7 +25,8 @@ export interface StatusReading {
  * Failure.
  */
 export function createStatusReader({ config }: Loaded): () => Promise<StatusReading> {
-  const { clock, apiClock, telemetry } = createGround(config, { logLevel: 'warn' })
+  const clock = systemClock
+  const apiClock = createApiClock(clock)
   const settings = {
     zones: zonesOf(config),
     sinks: config.sinks.map(({ name }) => name),
@@ -29,7 +35,7 @@ export function createStatusReader({ config }: Loaded): () => Promise<StatusRead
   const workers = () => workersOn(config, clock)
   return () =>
     withStoreToLook(config, clock, async (store, hasStore) => {
-      const planner = new Planner({ store, clock, apiClock, telemetry, settings: () => settings })
+      const planner = new Planner({ store, clock, apiClock, telemetry: silent, settings: () => settings })
       const deps = { store, clock, apiClock, planner, settings: () => settings, active: () => 0, workers }
       return { status: await statusOf(deps), state: stateName(config), hasStore }
     })

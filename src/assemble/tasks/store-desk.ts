@@ -14,7 +14,7 @@ import type { Store } from '../../ports/store.ts'
 import { withHeartbeat } from '../../pump/heartbeat.ts'
 import { eventAgain } from '../../shield/entries/event-again.ts'
 import { createRedactor } from '../../shield/redaction/redact.ts'
-import { createGround, createHolder, zonesOf } from '../ground.ts'
+import { createQuietGround, createHolder, zonesOf } from '../quiet-ground.ts'
 import { createShipping, type Shipping } from '../shipping.ts'
 import type { DeadLetterDesk, DeadLetterGroup, ReasonCounts, SinkReplay } from './dead-letter-desk.ts'
 
@@ -104,7 +104,7 @@ export class StoreDesk implements DeadLetterDesk {
     work: (shipping: Shipping) => Promise<Result>,
   ): Promise<Result> {
     const [store, clock] = [this.#store, this.#clock]
-    const ground = createGround(this.#config, { logLevel: 'silent', clock })
+    const ground = createQuietGround({ clock })
     const holder = createHolder(false)
     const shipping = createShipping(this.#config, ground, { store, holder })
     try {

@@ -6,7 +6,7 @@ import type { Zone } from '../../domain/stream.ts'
 import { formats, type FormatName } from '../../formats/registry.ts'
 import { DayFollower } from '../../maintenance/read/follow-day.ts'
 import type { ReadDeps } from '../../maintenance/read/read-day.ts'
-import { createGround } from '../ground.ts'
+import { createQuietGround } from '../quiet-ground.ts'
 import { createReading } from '../reading.ts'
 
 export interface TailRequest {
@@ -31,7 +31,7 @@ export function lineOf(format: FormatName): (event: Event) => string {
 
 /** Shows events as the API lists them, until the signal aborts. Touches no state. Throws Failure of the first poll. */
 export async function tailEvents(config: Config, request: TailRequest, signal: AbortSignal): Promise<void> {
-  const ground = createGround(config, { logLevel: 'silent' })
+  const ground = createQuietGround()
   const { clock, apiClock } = ground
   const reading = createReading(config, ground)
   const deps: ReadDeps = { source: reading.source, clock, apiClock }

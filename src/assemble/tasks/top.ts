@@ -13,7 +13,7 @@ import {
 } from '../../maintenance/read/count-events.ts'
 import { readDay } from '../../maintenance/read/read-day.ts'
 import { createRedactor } from '../../shield/redaction/redact.ts'
-import { createGround } from '../ground.ts'
+import { createQuietGround } from '../quiet-ground.ts'
 import { createReading } from '../reading.ts'
 import { archiveServes, piecesOf, type ArchiveConfig } from './backfill-archive.ts'
 
@@ -92,7 +92,7 @@ async function* pagesOfApi(
   fromMs: number,
   signal: AbortSignal,
 ): AsyncGenerator<readonly Event[]> {
-  const ground = createGround(config, { logLevel: 'silent' })
+  const ground = createQuietGround()
   const { clock, apiClock } = ground
   const reading = createReading(config, ground)
   try {

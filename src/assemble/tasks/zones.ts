@@ -1,7 +1,7 @@
 import type { Config } from '../../config/schema/schema.ts'
 import { isFailure, type Failure } from '../../domain/failure.ts'
 import { listShieldZones, type ListedZone } from '../../shield/shield-zones.ts'
-import { createGround } from '../ground.ts'
+import { createQuietGround } from '../quiet-ground.ts'
 import { createReading } from '../reading.ts'
 
 export type { ListedZone }
@@ -13,7 +13,7 @@ export type AccountZones =
 
 /** Lists the shield zones of every account. Throws only `cancelled`, and bugs. */
 export async function listZones(config: Config, signal: AbortSignal): Promise<AccountZones[]> {
-  const reading = createReading(config, createGround(config, { logLevel: 'silent' }))
+  const reading = createReading(config, createQuietGround())
   try {
     return await Promise.all(
       config.accounts.map(async ({ name: account }) => {

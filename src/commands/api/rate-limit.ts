@@ -9,11 +9,8 @@ import { UsageError, type Registration } from '../registration.ts'
 import { chooseAccount } from '../selection.ts'
 import { example } from '../program-name.ts'
 
-export function registerRateLimit({ program, io, load }: Registration): void {
-  const rateLimit = program
-    .command('rate-limit')
-    .description('change rate limit rules')
-    .addHelpText('after', example('rate-limit update 7 --file rule.json'))
+export function registerRateLimit({ command: rateLimit, io, load }: Registration): void {
+  rateLimit.addHelpText('after', example('rate-limit update 7 --file rule.json'))
   rateLimit
     .command('update')
     .description('change a rate limit rule and print the answer of the API')

@@ -7,10 +7,8 @@ import type { Registration } from '../registration.ts'
 import { chooseAccount, chooseZones } from '../selection.ts'
 import { example } from '../program-name.ts'
 
-export function registerUploadScanning({ program, io, load }: Registration): void {
-  program
-    .command('upload-scanning')
-    .description('print the upload scanning figures of zones')
+export function registerUploadScanning({ command, io, load }: Registration): void {
+  command
     .requiredOption('--zone <zone>', 'id or name; repeatable, takes comma lists', collectNames)
     .option('--account <name>', 'account of a zone that is not configured, where there are several')
     .addHelpText('after', example('upload-scanning --zone 101'))

@@ -6,10 +6,8 @@ import type { Registration } from '../registration.ts'
 import { chooseAccount } from '../selection.ts'
 import { example } from '../program-name.ts'
 
-export function registerVolumes({ program, io, exit, load }: Registration): void {
-  program
-    .command('volumes')
-    .description('print the volumes of a container application')
+export function registerVolumes({ command, io, exit, load }: Registration): void {
+  command
     .requiredOption('--app <id>', 'id of the application')
     .option('--account <name>', 'account that owns it, where there are several')
     .addHelpText('after', example('volumes --app shop'))

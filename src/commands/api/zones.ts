@@ -10,10 +10,8 @@ import { jsonResult } from '../terminal/json-result.ts'
 import { paintFor } from '../terminal/terminal.ts'
 import { describeZones, zoneTable, type ZoneRow } from './zone-rows.ts'
 
-export function registerZones({ program, io, exit, load }: Registration): void {
-  program
-    .command('zones')
-    .description('list the shield zones of the account')
+export function registerZones({ command, io, exit, load }: Registration): void {
+  command
     .option('--json', 'as JSON')
     .addHelpText('after', example('zones'))
     .action(async ({ json }: { json?: boolean }, command: Command) => {

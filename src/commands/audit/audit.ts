@@ -19,10 +19,8 @@ interface AuditOptions {
   readonly json?: boolean
 }
 
-export function registerAudit({ program, io, exit, load }: Registration): void {
-  program
-    .command('audit')
-    .description('read a day again and compare it with what was shipped')
+export function registerAudit({ command, io, exit, load }: Registration): void {
+  command
     .requiredOption('--zone <zone>', 'id or name; repeatable, takes comma lists', collectNames)
     .requiredOption('--day <day>', 'YYYY-MM-DD in UTC, today or yesterday', dayArgument)
     .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)

@@ -43,10 +43,8 @@ Examples:
 `
 
 export function registerBackfill(registration: Registration): void {
-  const { program, io, exit, load } = registration
-  const backfill = program
-    .command('backfill')
-    .description('read past days again and ship what is missing')
+  const { command: backfill, io, exit, load } = registration
+  backfill
     .option('--from <day>', 'first day: YYYY-MM-DD in UTC, today or yesterday', dayArgument)
     .option('--to <day>', 'last day', dayArgument)
     .option('--zone <zone>', 'only this zone; repeatable, takes comma lists', collectNames)

@@ -17,10 +17,8 @@ interface CheckOptions {
   readonly json?: boolean
 }
 
-export function registerCheck({ program, io, exit, load }: Registration): void {
-  program
-    .command('check')
-    .description('try what run will do: configuration, API, state, port and sinks')
+export function registerCheck({ command, io, exit, load }: Registration): void {
+  command
     .option('--offline', 'the configuration only')
     .option('--send-test', 'send one event, marked as a test, to each destination behind a network')
     .option('--json', 'as JSON')
@@ -28,7 +26,7 @@ export function registerCheck({ program, io, exit, load }: Registration): void {
     .action(async (options: CheckOptions, command: Command) => exit(await check(load(command), options, io)))
 }
 
-async function check(
+export async function check(
   loaded: Loaded,
   { offline = false, sendTest = false, json = false }: CheckOptions,
   io: Io,

@@ -14,10 +14,8 @@ To load it: bash and zsh with source <(shieldlog completion bash), fish with
 shieldlog completion fish | source, in the file that the shell reads at its start.
 `
 
-export function registerCompletion({ program, io }: Registration): void {
-  program
-    .command('completion')
-    .description('print a completion script for a shell')
+export function registerCompletion({ program, command, io }: Registration): void {
+  command
     .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(scripts)))
     .addHelpText('after', `${help}${example('completion bash')}`)
     .action((shell: Shell) => void io.stdout.write(scripts[shell](completedCommand(program))))

@@ -14,11 +14,8 @@ import { paintFor } from '../terminal/terminal.ts'
 import { example } from '../program-name.ts'
 
 export function registerDeadLetters(registration: Registration): void {
-  const { program, io, load } = registration
-  const deadLetters = program
-    .command('dead-letters')
-    .description('events that a sink refused')
-    .addHelpText('after', example('dead-letters list'))
+  const { command: deadLetters, io, load } = registration
+  deadLetters.addHelpText('after', example('dead-letters list'))
   withDeadLetterChoice(deadLetters.command('list'))
     .option('--json', 'as JSON')
     .description('what sinks refused, and why; oldest first')

@@ -1,6 +1,7 @@
 import { dirname, relative, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { printable } from '../../domain/text/printable.ts'
+import { loadConfig } from '../../config/load/load.ts'
 import { collectNames } from '../arguments.ts'
 import { example, programName } from '../program-name.ts'
 import { exitCodes, type Io } from '../io.ts'
@@ -20,12 +21,9 @@ Asks on a terminal for what the options do not give. A secret given with --set g
 its own beside the configuration. Nothing is written unless all of it is good.
 `
 
-export function registerInit(registration: Registration): void {
-  const { program, io, exit } = registration
+export function registerInit({ command, io, exit }: Registration): void {
   const names = destinations().map(({ name }) => name)
-  program
-    .command('init')
-    .description('write a commented configuration, asked for or from options')
+  command
     .option('--file <file>', 'file to write; it must not exist (default: shieldlog.yaml)')
     .option('--access-key-file <file>', 'file that holds the access key of the account')
     .option('--zones <zones>', 'all, or ids or names; repeatable, takes comma lists', collectNames)
@@ -39,16 +37,14 @@ export function registerInit(registration: Registration): void {
     .action(async (_: InitOptions, command: Command) => {
       const options = command.optsWithGlobals<InitOptions>()
       const file = await init(options, io)
-      if (options.yes !== true && (await wantsCheck(io))) await check(file, registration)
+      if (options.yes !== true && (await wantsCheck(io))) exit(await checked(file, io))
       else exit(exitCodes.done)
     })
 }
 
-async function check(file: string, registration: Registration): Promise<void> {
-  const { registerCheck } = await import('../check/check.ts')
-  const { program } = registration
-  if (program.commands.every((command) => command.name() !== 'check')) registerCheck(registration)
-  await program.parseAsync(['-c', file, 'check'], { from: 'user' })
+async function checked(file: string, io: Io): Promise<number> {
+  const { check } = await import('../check/check.ts')
+  return check(loadConfig({ argv: { config: file } }), {}, io)
 }
 
 function collect(text: string, before: readonly string[] = []): string[] {

@@ -19,10 +19,8 @@ interface FetchOptions {
 
 const mostTold = 5
 
-export function registerFetch({ program, io, exit, load }: Registration): void {
-  program
-    .command('fetch')
-    .description('print events of a day; no state is read or written')
+export function registerFetch({ command, io, exit, load }: Registration): void {
+  command
     .requiredOption('--zone <zone>', 'id or name; repeatable, takes comma lists', collectNames)
     .requiredOption('--day <day>', 'YYYY-MM-DD in UTC, today or yesterday', dayArgument)
     .addOption(new Option('--format <format>', 'form of a line').choices(formatNames).default('native'))

@@ -24,10 +24,8 @@ interface TailOptions {
 const shownBefore = 10
 const widestZone = 12
 
-export function registerTail({ program, io, load }: Registration): void {
-  program
-    .command('tail')
-    .description('print events as they come, until stopped; no state is read or written')
+export function registerTail({ command, io, load }: Registration): void {
+  command
     .option('--zone <zone>', 'only of this zone: id or name; repeatable, takes comma lists', collectNames)
     .option('--action <action>', 'only with this action; repeatable, takes comma lists', collectNames)
     .addOption(new Option('--sink <sink>', 'as this sink would get them: in its format').conflicts('json'))

@@ -23,10 +23,8 @@ interface TopOptions {
 const hourMs = 3_600_000
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: hourMs, d: 24 * hourMs }
 
-export function registerTop({ program, io, exit, load }: Registration): void {
-  program
-    .command('top')
-    .description('count recent events by rule, address, country, network, URL or action')
+export function registerTop({ command, io, exit, load }: Registration): void {
+  command
     .addOption(new Option('--by <what>', 'what to count by').choices(countedBy).makeOptionMandatory())
     .addOption(
       new Option('--since <time>', 'how far back, such as 30m, 1h or 2d')

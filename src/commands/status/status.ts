@@ -19,10 +19,8 @@ interface StatusOptions extends StatusChoice {
 
 const exitCodeText = '\nExit code 1 where a route fails or nothing ships, else 0. It needs no access key.\n'
 
-export function registerStatus({ program, io, exit, load }: Registration): void {
-  program
-    .command('status')
-    .description('a row for each zone and sink: state, lag, events, last error')
+export function registerStatus({ command, io, exit, load }: Registration): void {
+  command
     .option('--zone <zone>', 'only this zone: id or name; repeatable, takes comma lists', collectNames)
     .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)
     .option('--verbose', 'days, gaps, processes and ended backfills too')

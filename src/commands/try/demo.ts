@@ -14,10 +14,8 @@ import type { Registration } from '../registration.ts'
 import { run } from '../run.ts'
 import { example } from '../program-name.ts'
 
-export function registerDemo({ program, io, exit }: Registration): void {
-  program
-    .command('demo')
-    .description('the whole thing against the simulator: no key, file or server needed')
+export function registerDemo({ command, io, exit }: Registration): void {
+  command
     .option('--seconds <number>', 'end by itself after so long; else at Ctrl-C', atLeastOne)
     .addHelpText('after', example('demo --seconds 15'))
     .action(async ({ seconds }: { seconds?: number }) => exit(await demo(seconds, io)))

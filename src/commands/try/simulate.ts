@@ -35,10 +35,8 @@ export interface SimulateOptions {
   readonly writeConfig?: string
 }
 
-export function registerSimulate({ program, io, exit }: Registration): void {
-  program
-    .command('simulate')
-    .description('serve the simulator of the API and print its address')
+export function registerSimulate({ command, io, exit }: Registration): void {
+  command
     .option('--host <address>', 'address to listen on; 0.0.0.0: all of this host', '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 takes a free one', wholeNumber, 0)
     .option('--zones <ids>', 'zones, as a comma list', idList, [101, 102])

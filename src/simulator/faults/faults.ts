@@ -1,4 +1,4 @@
-import { UTCDate } from '@date-fns/utc'
+import { UTCDateMini } from '@date-fns/utc/date/mini'
 import { emptyAnswer, jsonAnswer, problem, textAnswer, type Answer, type Send } from '../answer.ts'
 import { failedMetrics } from '../api/upload-scanning.ts'
 import { failedPage } from '../api/event-logs.ts'
@@ -11,7 +11,7 @@ import type { Operation, Route } from '../route.ts'
 
 /** A time as the `Date` header has it. */
 export function httpDate(atMs: number): string {
-  return new UTCDate(atMs).toUTCString()
+  return new UTCDateMini(atMs).toUTCString()
 }
 
 /** The answer that replaces the regular one. */

@@ -1,4 +1,4 @@
-import { UTCDate } from '@date-fns/utc'
+import { UTCDateMini } from '@date-fns/utc/date/mini'
 import { formatISO } from 'date-fns/formatISO'
 import { parseDay } from '../../domain/day.ts'
 import { Failure } from '../../domain/failure.ts'
@@ -19,7 +19,7 @@ export type CompressedSuffix = (typeof compressedSuffixes)[number]
 const pattern = /^(\d{4,12})-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-([a-z0-9]{4,32})\.ndjson$/
 
 export function partName(number: number, openedAtMs: number, writer: string): PartName {
-  const openedAt = formatISO(new UTCDate(openedAtMs), { format: 'basic' })
+  const openedAt = formatISO(new UTCDateMini(openedAtMs), { format: 'basic' })
   const name = `${String(number).padStart(4, '0')}-${openedAt}-${writer}${extension}`
   return { name, number, openedAtMs: Math.floor(openedAtMs / 1000) * 1000, writer }
 }

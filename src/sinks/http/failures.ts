@@ -1,4 +1,4 @@
-import { UTCDate } from '@date-fns/utc'
+import { UTCDateMini } from '@date-fns/utc/date/mini'
 import { Failure } from '../../domain/failure.ts'
 import { retryAfterMsOf } from '../../transport/retry-after.ts'
 import { maskAnswer } from './mask.ts'
@@ -37,7 +37,7 @@ export function retryOf(
 }
 
 export function waitUntil(retryAt: number, code: Failure['code'], message: string): Failure {
-  const at = new UTCDate(retryAt).toISOString()
+  const at = new UTCDateMini(retryAt).toISOString()
   return new Failure('wait', code, `${message}, not to be asked before ${at}`, { retryAt })
 }
 

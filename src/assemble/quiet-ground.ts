@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto'
+import { systemClock } from '../clock.ts'
+import type { Config } from '../config/schema/schema.ts'
+import type { InternalEvent } from '../domain/internal-event.ts'
+import type { Zone } from '../domain/stream.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Holder } from '../ports/ledger.ts'
+import type { Telemetry } from '../ports/telemetry.ts'
+import type { Tracer } from '../ports/tracer.ts'
+import { createApiClock, type ApiClock } from '../pump/api-clock.ts'
+import { createTracer } from '../telemetry/tracing.ts'
+import { version } from './version.ts'
+
+/** What reading and shipping need of a process that neither logs nor counts: commands that print a result. */
+export interface QuietGround {
+  readonly clock: Clock
+  readonly telemetry: Telemetry
+  readonly tracer: Tracer
+  readonly apiClock: ApiClock
+}
+
+export interface QuietGroundOptions {
+  readonly clock?: Clock
+  /** Receives every internal event, for progress on a terminal. */
+  readonly watch?: (internalEvent: InternalEvent) => void
+}
+
+export function createQuietGround({
+  clock = systemClock,
+  watch = () => undefined,
+}: QuietGroundOptions = {}): QuietGround {
+  return {
+    clock,
+    telemetry: { emit: watch },
+    tracer: createTracer(version),
+    apiClock: createApiClock(clock),
+  }
+}
+
+export function zonesOf(config: Config): Zone[] {
+  return config.accounts.flatMap(({ zones }) => zones)
+}
+
+/** Identity of a process that pumps: random, never reused. */
+export function createHolder(schedule: boolean): Holder {
+  return { id: randomUUID(), schedule }
+}
