@@ -1,13 +1,9 @@
-import { startProcess } from '../setup/processes.ts'
-import { runCommand } from '../setup/run-command.ts'
+import { isOnPath } from '../setup/on-path.ts'
+
+/** What to do where the checks by promtool are skipped. */
+export const promtoolRemedy = 'install promtool (apt-get install prometheus, brew install prometheus)'
 
 /** Whether Prometheus's own checker is on PATH. */
-export async function hasPromtool(): Promise<boolean> {
-  const { code } = await startProcess('promtool', ['--version']).exited.catch(() => ({ code: null }))
-  return code === 0
-}
-
-/** Has the checker look at an exposition, where it is installed. */
-export async function checkMetrics(text: string): Promise<void> {
-  if (await hasPromtool()) await runCommand('promtool', ['check', 'metrics'], { input: text })
+export function promtoolAvailable(): boolean {
+  return isOnPath('promtool')
 }

@@ -1,3 +1,4 @@
+import { promtoolAvailable, promtoolRemedy } from '../prometheus/promtool.ts'
 import { redisAvailable, redisRemedy, redisServerAvailable } from './redis-available.ts'
 import { terminalAvailable, terminalRemedy } from './terminal.ts'
 
@@ -12,5 +13,8 @@ export function setup(): void {
   }
   if (!terminalAvailable()) {
     process.stdout.write(`skipped here: tests on a terminal; ${terminalRemedy}\n`)
+  }
+  if (!promtoolAvailable()) {
+    process.stdout.write(`skipped here: checks by Prometheus's own tool; ${promtoolRemedy}\n`)
   }
 }

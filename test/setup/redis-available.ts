@@ -1,5 +1,4 @@
-import { accessSync, constants } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { isOnPath } from './on-path.ts'
 
 /** What to do where the Redis suites are skipped. */
 export const redisRemedy =
@@ -7,14 +6,7 @@ export const redisRemedy =
 
 /** Whether `redis-server` is on PATH, so that `startRedis` works. */
 export function redisServerAvailable(): boolean {
-  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => {
-    try {
-      accessSync(join(folder, 'redis-server'), constants.X_OK)
-      return true
-    } catch {
-      return false
-    }
-  })
+  return isOnPath('redis-server')
 }
 
 /** Whether `useRedis` works. Suites that need only this are not skipped where a shared server is named. */

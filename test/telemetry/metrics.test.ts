@@ -3,7 +3,8 @@ import { Failure } from '../../src/domain/failure.ts'
 import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import { metricDefinitions } from '../../src/telemetry/metric-definitions.ts'
 import { parseExposition, valueOf } from './exposition.ts'
-import { checkMetrics } from '../prometheus/promtool.ts'
+import { promtoolAvailable } from '../prometheus/promtool.ts'
+import { runCommand } from '../setup/run-command.ts'
 import { day, known, setUpMetrics, shop, snapshotOf, stream } from './known.ts'
 
 describe('metrics', () => {
@@ -38,7 +39,7 @@ describe('metrics', () => {
     expect([...families.keys()].some((name) => name.startsWith('nodejs_'))).toBe(true)
   })
 
-  it('passes `promtool check metrics`, and has each name once in OpenMetrics too', async () => {
+  it('has each name once in OpenMetrics too', async () => {
     const { metrics } = setUpMetrics()
     metrics.readState(() => Promise.resolve(snapshotOf([], [])))
     const text = await metrics.text()
@@ -47,7 +48,12 @@ describe('metrics', () => {
     // There a counter is named without its suffix.
     const names = families.map(({ name }) => name.replace(/_total$/, ''))
     expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([])
-    await checkMetrics(text)
+  })
+
+  it.skipIf(!promtoolAvailable())('passes `promtool check metrics`', async () => {
+    const { metrics } = setUpMetrics()
+    metrics.readState(() => Promise.resolve(snapshotOf([], [])))
+    await runCommand('promtool', ['check', 'metrics'], { input: await metrics.text() })
   })
 
   it('tells name and account of each configured zone', async () => {
