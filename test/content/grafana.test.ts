@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { expectExported, metrics } from '../prometheus/exported-metrics.ts'
+import { groupedBy, metricsIn } from '../prometheus/expressions.ts'
+import { projectFolder } from '../setup/project-folder.ts'
+
+interface Panel {
+  readonly id: number
+  readonly title: string
+  readonly description: string
+  readonly datasource: { readonly uid: string }
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number }
+  readonly targets: readonly { readonly expr: string; readonly datasource: { readonly uid: string } }[]
+}
+
+interface Dashboard {
+  readonly uid: string
+  readonly panels: readonly Panel[]
+  readonly templating: { readonly list: readonly { readonly name: string }[] }
+}
+
+const health = readDashboard('shieldlog-health')
+
+test.each([['shieldlog-health', health]])(
+  '%s has its own id, and panels that do not overlap',
+  (name, dashboard) => {
+    expect(dashboard.uid).toBe(name)
+    expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length)
+    const taken = new Set<string>()
+    for (const { gridPos, title } of dashboard.panels) {
+      expect(gridPos.x + gridPos.w, title).toBeLessThanOrEqual(24)
+      for (const cell of cellsOf(gridPos)) {
+        expect(taken, `${title} at ${cell}`).not.toContain(cell)
+        taken.add(cell)
+      }
+    }
+  },
+)
+
+test.each([['shieldlog-health', health]])(
+  '%s asks the data source and the variables that it declares',
+  (_, dashboard) => {
+    const declared = dashboard.templating.list.map(({ name }) => name)
+    for (const { targets, datasource, title } of dashboard.panels) {
+      expect(targets.length, title).toBeGreaterThan(0)
+      for (const each of [datasource, ...targets.map((target) => target.datasource)])
+        expect(each.uid, title).toBe('${datasource}')
+      for (const { expr } of targets)
+        for (const [, name = ''] of expr.matchAll(/\$(?!__)(\w+)/g)) expect(declared, title).toContain(name)
+    }
+  },
+)
+
+describe('the health of the shipper', () => {
+  test.each(health.panels)(
+    '$title asks for metrics, labels and values that exist',
+    ({ targets, description }) => {
+      expect(description).toMatch(/\.$/)
+      for (const { expr } of targets) {
+        const asked = metricsIn(expr)
+        expect(asked.length).toBeGreaterThan(0)
+        expectExported(asked)
+        const labels = asked.flatMap(({ metric }) => Object.keys(metrics.get(metric)?.labels ?? {}))
+        for (const label of groupedBy(expr)) expect([...labels, 'instance', 'le']).toContain(label)
+      }
+    },
+  )
+})
+
+function readDashboard(name: string): Dashboard {
+  return JSON.parse(readFileSync(join(projectFolder, 'config/grafana', `${name}.json`), 'utf8')) as Dashboard
+}
+
+function cellsOf({ x, y, w, h }: Panel['gridPos']): string[] {
+  return Array.from({ length: w * h }, (_, index) => `${x + (index % w)},${y + Math.floor(index / w)}`)
+}
