@@ -15,6 +15,12 @@ export function dayArgument(text: string): Day {
   throw new InvalidArgumentError(`days are UTC and written YYYY-MM-DD, ${hint}, or today, or yesterday.`)
 }
 
+/** The same for an option that may be repeated and takes comma lists; oldest first, without duplicates. */
+export function collectDays(text: string, before: readonly Day[] = []): Day[] {
+  const named = nameList(text)
+  return [...new Set([...before, ...(named.length === 0 ? [text] : named).map(dayArgument)])].sort()
+}
+
 /** Parses `11-20-2026`, the API's own form of a day. */
 function monthFirst(text: string): Day | undefined {
   const [, month, date, year] = /^(\d\d)[-/](\d\d)[-/](\d{4})$/.exec(text) ?? []

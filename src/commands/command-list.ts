@@ -44,7 +44,7 @@ export const listedCommands: Readonly<Record<string, ListedCommand>> = {
     register: async () => (await import('./look/top.ts')).registerTop,
   },
   audit: {
-    description: 'read a day again and compare it with what was shipped',
+    description: 'read days again and compare them with what was shipped',
     register: async () => (await import('./audit/audit.ts')).registerAudit,
   },
   'dead-letters': {

@@ -10,7 +10,7 @@ const exitCodeMeanings = {
   failed:
     'failed, or done but not whole: `run --once` left a stream unread or an event undelivered, `audit` found differences, `dead-letters replay` left some, `status` shows a route that fails or that nothing ships',
   usage: 'wrong usage: an unknown command, option or value',
-  blind: '`audit` could not look: the API or the store did not answer',
+  blind: '`audit` could not compare something: the API or the store did not answer, or it was stopped',
   configuration: 'the configuration has errors; all of them are named',
 } as const satisfies Record<keyof typeof exitCodes, string>
 

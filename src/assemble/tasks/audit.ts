@@ -1,56 +1,92 @@
 import { randomUUID } from 'node:crypto'
 import { systemClock } from '../../clock.ts'
 import type { Config, SinkConfig } from '../../config/schema/schema.ts'
-import type { Day } from '../../domain/day.ts'
-import type { Identity } from '../../domain/event/event.ts'
-import type { PartEnd } from '../../domain/part-report.ts'
+import { daysFrom, firstReadable, type Day } from '../../domain/day.ts'
+import type { Gap } from '../../domain/gap.ts'
 import type { ReadRequest } from '../../domain/read-request.ts'
 import { Failure, isFailure, messageOf } from '../../domain/failure.ts'
+import { todayOf } from '../../domain/plan/stream-state.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
-import { formats, type FormatName } from '../../formats/registry.ts'
+import type { Clock } from '../../ports/clock.ts'
 import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import type { Holder } from '../../ports/ledger.ts'
 import type { Store } from '../../ports/store.ts'
 import { auditDay } from '../../maintenance/audit/audit-day.ts'
-import { auditFiles, type ReadableSink } from '../../maintenance/audit/audit-files.ts'
-import { auditDays, type DaysAudit } from '../../maintenance/audit/audit-days.ts'
+import { auditFiles } from '../../maintenance/audit/audit-files.ts'
+import { auditDays } from '../../maintenance/audit/audit-days.ts'
+import { DetailBudget } from '../../maintenance/audit/detail-budget.ts'
+import { lookAndRepair, type LookDeps } from '../../maintenance/audit/look-and-repair.ts'
+import {
+  auditTargets,
+  type AuditChoice,
+  type AuditTarget,
+  type TargetAudit,
+} from '../../maintenance/audit/audit-target.ts'
 import type { FileAudit, StreamAudit } from '../../maintenance/audit/audit-report.ts'
-import type { AuditedSink, PartLines } from '../../maintenance/audit/audited-sink.ts'
 import { withHeartbeat } from '../../pump/heartbeat.ts'
 import { serveRequest } from '../../maintenance/serve-request.ts'
 import { repairFiles, type FilesRepair } from '../../maintenance/audit/repair-files.ts'
-import { compareParts } from '../../sinks/file/reconcile/compare-parts.ts'
-import { readCommitted } from '../../sinks/file/read/read-committed.ts'
+import { auditedSink, isReadable } from './audited-sinks.ts'
 import { openExistingStore, stateName } from './existing-store.ts'
 import { createQuietGround, createHolder, type QuietGround } from '../quiet-ground.ts'
 import { policyOf } from '../policy.ts'
 import { createShipping, type Shipping } from '../shipping.ts'
+import { sharedGates } from '../shared-gates.ts'
 import { workersOn } from '../state.ts'
 
-export type { DaysAudit, FileAudit, StreamAudit }
+export type { AuditTarget, FileAudit, StreamAudit, TargetAudit }
 
 export interface AuditRequest {
   readonly zones: readonly Zone[]
-  readonly day: Day
+  /** Absent: all days that should be readable, without those before the first day of a route. */
+  readonly days?: readonly Day[]
   readonly sinks: readonly SinkConfig[]
   readonly repair: boolean
   /** Also reads the files of file sinks, line by line. */
   readonly deep: boolean
   /** Reports slow steps to the user. */
   readonly tell: (text: string) => void
+  /** Called after each zone's day. */
+  readonly progressed?: (progress: AuditProgress) => void
 }
 
-/** Compares days with the store, and repairs differences if requested. Throws only `cancelled`. */
-export async function audit(config: Config, request: AuditRequest, signal: AbortSignal): Promise<DaysAudit> {
+/** Counts of zones' days, and of events that the API listed. */
+export interface AuditProgress {
+  readonly done: number
+  readonly all: number
+  readonly listed: number
+}
+
+export interface Audit {
+  readonly days: readonly Day[]
+  /** What there was to compare, by zone, then day; the order of the configuration. */
+  readonly targets: readonly AuditTarget[]
+  /** In the same order; a target that was not reached before a stop is missing. */
+  readonly audited: readonly TargetAudit[]
+  readonly gaps: readonly Gap[]
+  /** Why nothing could be compared at all. */
+  readonly blind?: string
+}
+
+/** Zones' days that are read at once. Files are read by the CPU of this process, so more would not be faster. */
+const atOnce = { usual: 4, deep: 2 }
+const rememberedMs = 2_000
+
+/** Compares days with the store, and repairs differences if requested. Throws only bugs; a stop ends it early. */
+export async function audit(config: Config, request: AuditRequest, signal: AbortSignal): Promise<Audit> {
+  const today = todayOf(systemClock.now())
+  const { days = daysFrom(firstReadable(today, config.poll.readableDays), today) } = request
+  const nothing = { days, targets: [], audited: [], gaps: [] }
   let store: Store | undefined
   try {
     store = await openExistingStore(config, systemClock)
-    if (store !== undefined) return await auditOver(store, config, request, signal)
+    const areDaysNamed = request.days !== undefined
+    if (store !== undefined) return await auditOver(store, config, { ...request, days, areDaysNamed }, signal)
     const why = `there is no store at ${stateName(config)}: nothing was shipped that could be compared`
-    return { streams: [], files: [], blind: [why], unrepaired: [] }
+    return { ...nothing, blind: why }
   } catch (error) {
-    if (!isFailure(error) || error.code === 'cancelled') throw error
-    return { streams: [], files: [], blind: [messageOf(error)], unrepaired: [] }
+    if (!isFailure(error)) throw error
+    return error.code === 'cancelled' ? nothing : { ...nothing, blind: messageOf(error) }
   } finally {
     await store?.close()
   }
@@ -59,41 +95,90 @@ export async function audit(config: Config, request: AuditRequest, signal: Abort
 async function auditOver(
   store: Store,
   config: Config,
-  { zones, day, sinks, repair, deep, tell }: AuditRequest,
+  request: AuditRequest & Pick<AuditChoice, 'days' | 'areDaysNamed'>,
   signal: AbortSignal,
-): Promise<DaysAudit> {
+): Promise<Audit> {
+  const { days, sinks, deep } = request
+  const targets = await auditTargets({ ...request, sinks: sinks.map(({ name }) => name) }, store)
+  const gaps = await store.catalogue.gaps()
   const ground = createQuietGround()
-  const { clock, apiClock } = ground
+  const gates = await sharedGates(config, ground.clock)
   const holder = createHolder(false)
-  const shipping = createShipping(config, ground, { store, holder })
-  const isShipping = async () => (await workersOn(config, clock)).length > 0
-  const { source } = shipping.reading
-  const deps = { source, clock, apiClock, store, policy: policyOf(config), isShipping }
-  const audited = sinks.map((sink) => auditedSink(sink, store))
-  const readable = new Map(audited.flatMap((sink) => (isReadable(sink) ? [[sink.name, sink] as const] : [])))
+  const shipping = createShipping(config, ground, { store, holder, ...gates })
+  const look = lookDeps({ store, config, ground, holder, shipping }, request, signal)
+  const audited = new Map<AuditTarget, TargetAudit>()
+  const budget = new DetailBudget()
+  let listed = 0
   try {
-    return await auditDays(zones, day, {
-      audit: (zone) => auditDay({ zone, day, sinks: audited }, deps, signal),
-      ...(repair && {
-        repair: {
-          correct: (job: FilesRepair) =>
-            withHeartbeat({ store, clock, holder }, () => repairFiles(job, shipping.deps, signal)),
-          async ship(stream: Stream, zone: Zone) {
-            tell(`repairing zone ${zone.id} on ${day} → ${stream.sink}`)
-            return repairOver(store, shipping, { stream, zone, ground, holder }, signal)
-          },
-        },
-      }),
-      ...(deep && {
-        files: {
-          sinks: [...readable.keys()],
-          audit: (stream: Stream, zone: Zone) =>
-            auditFiles({ zone, stream, sink: readable.get(stream.sink)! }, deps, signal),
-        },
-      }),
+    await auditDays(targets, {
+      atOnce: deep ? atOnce.deep : atOnce.usual,
+      audit: (target) => lookAndRepair(target, look),
+      done(one) {
+        const streams = one.streams.map((stream) => budget.ofStream(stream))
+        audited.set(one.target, { ...one, streams, files: one.files.map((file) => budget.ofFile(file)) })
+        listed += one.streams[0]?.listed ?? 0
+        request.progressed?.({ done: audited.size, all: targets.length, listed })
+      },
     })
   } finally {
     await shipping.close()
+    gates.close()
+  }
+  return { days, targets, audited: targets.flatMap((target) => audited.get(target) ?? []), gaps }
+}
+
+interface Parts {
+  readonly store: Store
+  readonly config: Config
+  readonly ground: QuietGround
+  readonly holder: Holder
+  readonly shipping: Shipping
+}
+
+function lookDeps(
+  { store, config, ground, holder, shipping }: Parts,
+  { sinks, repair, deep, tell }: AuditRequest,
+  signal: AbortSignal,
+): LookDeps {
+  const { clock, apiClock } = ground
+  const { source } = shipping.reading
+  const isShipping = remembered(async () => (await workersOn(config, clock)).length > 0, clock)
+  const deps = { source, clock, apiClock, store, policy: policyOf(config), isShipping }
+  const audited = new Map(sinks.map((sink) => [sink.name, auditedSink(sink, store)]))
+  const readable = new Map([...audited].flatMap(([name, sink]) => (isReadable(sink) ? [[name, sink]] : [])))
+  return {
+    audit: ({ zone, day, sinks: names }) =>
+      auditDay({ zone, day, sinks: names.map((name) => audited.get(name)!) }, deps, signal),
+    ...(repair && {
+      repair: {
+        correct: (job: FilesRepair) =>
+          withHeartbeat({ store, clock, holder }, () => repairFiles(job, shipping.deps, signal)),
+        async ship(stream: Stream, zone: Zone) {
+          tell(`repairing zone ${zone.id} on ${stream.day} → ${stream.sink}`)
+          return repairOver(store, shipping, { stream, zone, ground, holder }, signal)
+        },
+      },
+    }),
+    ...(deep && {
+      files: {
+        sinks: new Set(readable.keys()),
+        isKnown: async (stream: Stream) => (await store.ledger.read(stream)) !== undefined,
+        audit: (stream: Stream, zone: Zone) =>
+          auditFiles({ zone, stream, sink: readable.get(stream.sink)! }, deps, signal),
+      },
+    }),
+  }
+}
+
+/** Keeps an answer for a short time: an audit of many streams asks for each. */
+function remembered(ask: () => Promise<boolean>, clock: Clock): () => Promise<boolean> {
+  let [answer, untilMs]: [Promise<boolean> | undefined, number] = [undefined, -Infinity]
+  return () => {
+    if (answer === undefined || clock.monotonic() >= untilMs) {
+      answer = ask()
+      untilMs = clock.monotonic() + rememberedMs
+    }
+    return answer
   }
 }
 
@@ -113,37 +198,4 @@ async function repairOver(
   const { outcome, reason, delivered } = await withHeartbeat({ store, clock, holder }, work)
   if (outcome === 'left_out') throw new Failure('refuse', 'rejected', reason ?? 'the day was left out')
   return delivered
-}
-
-function auditedSink(sink: SinkConfig, store: Store): AuditedSink {
-  if (sink.type !== 'file') return { name: sink.name }
-  const identify = identifyAny(sink.format)
-  return {
-    name: sink.name,
-    compareParts: (stream, checkpoint) =>
-      compareParts(sink.path, stream, { storeId: store.id, committed: checkpoint?.committed ?? [] }),
-    async *readLines(stream, committed): AsyncGenerator<PartLines | PartEnd> {
-      for await (const piece of readCommitted(sink.path, stream, committed)) {
-        if (!('lines' in piece)) yield piece
-        else yield { part: piece.part, from: piece.from, identities: piece.lines.map(identify) }
-      }
-    },
-  }
-}
-
-/** Parts may hold lines of a format that the sink had before. */
-function identifyAny(first: FormatName): (line: string) => Identity | undefined {
-  const others = Object.keys(formats).filter((name) => name !== first) as FormatName[]
-  const all = [first, ...others].map((name) => formats[name]())
-  return (line) => {
-    for (const format of all) {
-      const identity = format.identify(line)
-      if (identity !== undefined) return identity
-    }
-    return undefined
-  }
-}
-
-function isReadable(sink: AuditedSink): sink is ReadableSink {
-  return sink.readLines !== undefined
 }

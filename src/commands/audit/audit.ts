@@ -1,53 +1,100 @@
 import type { Command } from 'commander'
-import { audit, type DaysAudit } from '../../assemble/tasks/audit.ts'
-import { printable } from '../../domain/text/printable.ts'
-import type { Day } from '../../domain/day.ts'
-import { auditJson, auditText } from './text.ts'
-import { collectNames, dayArgument } from '../arguments.ts'
-import { exitCodes } from '../io.ts'
+import { audit as auditDays, type Audit, type AuditProgress } from '../../assemble/tasks/audit.ts'
+import type { Config } from '../../config/schema/schema.ts'
+import { collectDays, collectNames } from '../arguments.ts'
+import { exitCodes, type Io, type Output } from '../io.ts'
+import { example, programName } from '../program-name.ts'
 import type { Registration } from '../registration.ts'
 import { chooseSinks, chooseZones } from '../selection.ts'
+import { createLiveBlock } from '../terminal/live-block.ts'
+import { aboutText, countText } from '../terminal/number.ts'
 import { paintFor } from '../terminal/terminal.ts'
-import { example } from '../program-name.ts'
+import type { Day } from '../../domain/day.ts'
+import { failureLines } from './failures.ts'
+import { auditJson } from './json.ts'
+import { auditText } from './text.ts'
+import { hasDifferences, isBlind } from './verdict.ts'
 
 interface AuditOptions {
-  readonly zone: string[]
-  readonly day: Day
+  readonly zone?: string[]
+  readonly day?: Day[]
   readonly sink?: string[]
   readonly repair?: boolean
   readonly deep?: boolean
   readonly json?: boolean
 }
 
-export function registerAudit({ command, io, exit, load }: Registration): void {
-  command
-    .requiredOption('--zone <zone>', 'id or name; repeatable, takes comma lists', collectNames)
-    .requiredOption('--day <day>', 'YYYY-MM-DD in UTC, today or yesterday', dayArgument)
+const exitCodeText = '\nExit code 0: no difference; 1: differences; 3: something could not be compared.\n'
+
+export function registerAudit({ command: audit, io, exit, load }: Registration): void {
+  audit
+    .option('--zone <zone>', 'only this zone: id or name; repeatable, takes comma lists', collectNames)
+    .option(
+      '--day <day>',
+      'only this day: YYYY-MM-DD in UTC, today or yesterday; repeatable, takes comma lists',
+      collectDays,
+    )
     .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)
     .option('--deep', 'read the files of file sinks too, and compare them line by line')
     .option('--repair', 'ship what is missing, with --deep also what files have lost; then compare again')
     .option('--json', 'as JSON')
-    .addHelpText('after', example('audit --zone 101 --day yesterday --repair'))
+    .addHelpText('after', exitCodeText)
+    .addHelpText('after', example('audit --zone shop --day yesterday --deep'))
     .action(async (options: AuditOptions, command: Command) => {
       const { config } = load(command)
-      const zones = chooseZones(config, options.zone)
-      const sinks = chooseSinks(config, options.sink)
-      const repair = options.repair === true
-      const deep = options.deep === true
-      const tell = (text: string) => void io.stderr.write(`${text}\n`)
-      const audited = await audit(config, { zones, day: options.day, sinks, repair, deep, tell }, io.signal)
-      // Keeps the report apart from events that a repair ships to stdout.
-      const output = repair && sinks.some(({ type }) => type === 'stdout') ? io.stderr : io.stdout
-      output.write(
-        options.json === true ? auditJson(options.day, audited) : auditText(audited, paintFor(output)),
-      )
-      for (const line of [...audited.unrepaired, ...audited.blind]) tell(printable(line))
-      exit(exitCodeOf(audited))
+      const file = command.optsWithGlobals<{ config?: string }>().config
+      exit(await runAudit(config, options, file, io))
     })
 }
 
-function exitCodeOf({ streams, files, blind, unrepaired }: DaysAudit): number {
-  if (blind.length > 0) return exitCodes.blind
-  const isWhole = unrepaired.length === 0 && [...streams, ...files].every(({ isEqual }) => isEqual)
-  return isWhole ? exitCodes.done : exitCodes.failed
+async function runAudit(
+  config: Config,
+  options: AuditOptions,
+  file: string | undefined,
+  io: Io,
+): Promise<number> {
+  const { repair = false, deep = false, json = false, day: days } = options
+  const zones = chooseZones(config, options.zone)
+  const sinks = chooseSinks(config, options.sink)
+  const progress = createProgress(io.stderr)
+  const request = { zones, sinks, repair, deep, ...(days !== undefined && { days }), ...progress }
+  const audited = await auditDays(config, request, io.signal).finally(() => progress.end())
+  const code = exitCodeOf(audited, days !== undefined)
+  // Keeps the report apart from events that a repair ships to stdout.
+  const output = repair && sinks.some(({ type }) => type === 'stdout') ? io.stderr : io.stdout
+  const names = sinks.map(({ name }) => name)
+  const again = (zone: number, day: string, sink: string) => {
+    const only = config.sinks.length === 1 ? '' : ` --sink ${sink}`
+    return `${programName()} audit${file === undefined ? '' : ` -c ${file}`} --zone ${zone} --day ${day}${only}`
+  }
+  const told = { map: { zones, sinks: names, days: audited.days }, again }
+  if (json) output.write(auditJson(audited, code === exitCodes.done))
+  else if (audited.targets.length > 0) output.write(auditText(audited, told, paintFor(output)))
+  for (const line of failureLines(audited)) io.stderr.write(`${line}\n`)
+  return code
+}
+
+/** A line that is redrawn on a terminal; elsewhere only slow steps are reported. */
+function createProgress(output: Output) {
+  const block = output.isTTY === true ? createLiveBlock(output) : undefined
+  return {
+    tell: (text: string) => void (block ?? output).write(`${text}\n`),
+    progressed({ done, all, listed }: AuditProgress): void {
+      const days = `${countText(done)} of ${countText(all)} zone days`
+      block?.draw([`comparing: ${days}, ${aboutText(listed)} events listed`])
+    },
+    end: () => block?.draw([]),
+  }
+}
+
+function exitCodeOf({ audited, targets, gaps, blind }: Audit, areDaysNamed: boolean): number {
+  const compared = audited.filter(({ failure }) => failure === undefined)
+  if (blind !== undefined || audited.length < targets.length) return exitCodes.blind
+  if (compared.length === 0 || audited.some((each) => isBlind(each, areDaysNamed))) return exitCodes.blind
+  const hasGap = audited.some(
+    ({ target: { zone, day, sinks }, failure }) =>
+      failure !== undefined &&
+      gaps.some((gap) => gap.zone === zone.id && gap.day === day && sinks.includes(gap.sink)),
+  )
+  return hasGap || compared.some(hasDifferences) ? exitCodes.failed : exitCodes.done
 }

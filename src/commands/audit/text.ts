@@ -1,93 +1,99 @@
-import type { DaysAudit, FileAudit, StreamAudit } from '../../assemble/tasks/audit.ts'
-import { printable } from '../../domain/text/printable.ts'
-import { fileLines, minuteTable, more } from './files-text.ts'
-import { secondText } from '../terminal/duration.ts'
-import { jsonResult } from '../terminal/json-result.ts'
-import { wrap } from '../terminal/table.ts'
+import type { Audit, TargetAudit } from '../../assemble/tasks/audit.ts'
+import { countOf, countText } from '../terminal/number.ts'
+import { wrapPlain } from '../terminal/table.ts'
 import type { Paint } from '../terminal/terminal.ts'
-import { zoneText } from '../terminal/zone-text.ts'
+import { fileParagraph } from './file-paragraph.ts'
+import { mapLines, type AuditMap } from './map.ts'
+import { gapParagraph, more, streamParagraph } from './paragraphs.ts'
+import { findingsOf, hasDifferences, type Findings } from './verdict.ts'
 
-const mostEvents = 20
+/** More differences than these are in the map and in `--json`. */
+const mostParagraphs = 50
 
-export function auditJson(day: string, { streams, files }: Pick<DaysAudit, 'streams' | 'files'>): string {
-  const total = (name: 'missing' | 'extra' | 'notYetDue') => {
-    let sum = 0
-    for (const stream of streams) sum += stream[name]
-    return sum
-  }
-  return jsonResult({
-    day,
-    isEqual: [...streams, ...files].every(({ isEqual }) => isEqual),
-    missing: total('missing'),
-    extra: total('extra'),
-    notYetDue: total('notYetDue'),
-    streams,
-    ...(files.length > 0 && { files }),
-  })
+interface Told {
+  readonly map: AuditMap
+  /** The command that audits one zone, day and sink again. */
+  readonly again: (zone: number, day: string, sink: string) => string
 }
 
-export function auditText({ streams, files }: Pick<DaysAudit, 'streams' | 'files'>, paint: Paint): string {
-  const isTold = ({ zone, sink }: FileAudit) =>
-    streams.some((stream) => stream.zone === zone && stream.sink === sink)
+/** The map, a paragraph for each difference, and the sum of all. Text of the wire is made printable. */
+export function auditText(audit: Audit, { map, again }: Told, paint: Paint): string {
+  const findings = findingsOf(audit)
+  const paragraphs: string[][] = []
+  let differences = 0
+  for (const audited of audit.audited) {
+    const own = differences >= mostParagraphs ? [] : paragraphsOf(audited, findings, again, paint)
+    paragraphs.push(...own)
+    differences += own.length > 0 || hasDifferences(audited) ? Math.max(1, own.length) : 0
+  }
+  const rest = more(differences - paragraphs.length, 'differences')
   const blocks = [
-    ...streams.map((stream) => streamLines(stream, paint)),
-    ...files.map((file) => [...fileLines(file, paint), ...(isTold(file) ? [] : partLines(file, paint))]),
-  ]
+    mapLines(map, findings, paint),
+    ...paragraphs,
+    rest.map((line) => line.trimStart()),
+    summaryLines(audit, map, paint),
+  ].filter((lines) => lines.length > 0)
   return blocks.map((lines) => `${lines.join('\n')}\n`).join('\n')
 }
 
-function streamLines(stream: StreamAudit, paint: Paint): string[] {
-  const { day, sink, isEqual, listed, ledger } = stream
-  const verdict = isEqual ? paint.good('equal') : paint.bad('differs')
-  return [
-    `zone ${zoneText(stream.zone, stream.name)} on ${day} → ${printable(sink)}: ${verdict}`,
-    `  the API lists ${listed} events, the ledger has ${ledger}`,
-    ...factLines(stream),
-    ...minuteLines(stream, paint),
-    ...eventLines(stream),
-    ...partLines(stream, paint),
-  ]
-}
-
-function factLines(stream: StreamAudit): string[] {
-  const { missing, extra, notYetDue, caughtUpAt, deadLetters, dropped, isByCounts, repaired } = stream
-  const lines = [`  missing ${missing}, extra ${extra}`]
-  if (notYetDue > 0) {
-    const until =
-      caughtUpAt === undefined ? 'its first scan is under way' : `caught up to ${secondText(caughtUpAt)}`
-    lines.push(`  not yet due ${notYetDue}: newer than what the stream has read (${until})`)
-  }
-  if (deadLetters > 0)
-    lines.push(`  ${deadLetters} of the ledger were refused by the sink: see dead-letters list`)
-  if (dropped > 0) lines.push(`  ${dropped} of the ledger were dropped by dead-letters drop`)
-  if (isByCounts) lines.push('  some fingerprints are gone: compared by counts and hashes')
-  if (repaired !== undefined) lines.push(`  repaired: ${repaired} events shipped`)
-  return lines
-}
-
-function minuteLines({ minutes }: StreamAudit, paint: Paint): string[] {
-  const header = ['API', 'ledger', 'missing', 'extra', 'not yet due']
-  const rows = minutes.map(
-    ({ minute, listed, ledger, missing, extra, notYetDue }) =>
-      [minute, [listed, ledger, missing, extra, notYetDue]] as const,
-  )
-  return minuteTable(header, rows, paint)
-}
-
-function eventLines({ missingEvents }: StreamAudit): string[] {
-  const lines = missingEvents
-    .slice(0, mostEvents)
-    .map(({ id, time }) => `  missing event ${printable(id, 200)}${time === undefined ? '' : ` of ${time}`}`)
-  return [...lines, ...more(missingEvents.length - mostEvents, 'events')]
-}
-
-export function partLines({ parts }: Pick<StreamAudit, 'parts'>, { width }: Paint): string[] {
-  return parts.flatMap(({ part, problem, expectedBytes, foundBytes, why }) => {
-    const sizes = [
-      ...(expectedBytes === undefined ? [] : [`${expectedBytes} bytes committed`]),
-      ...(foundBytes === undefined ? [] : [`${foundBytes} found`]),
-    ]
-    const told = sizes.length === 0 ? '' : ` (${sizes.join(', ')})`
-    return wrap(`part ${printable(part)} is ${problem}${told}: ${printable(why)}`, '  ', width)
+function paragraphsOf(
+  { target, streams, files, failure }: TargetAudit,
+  { gap }: Findings,
+  again: Told['again'],
+  paint: Paint,
+): string[][] {
+  const { zone, day, sinks } = target
+  return sinks.flatMap((sink) => {
+    const command = again(zone.id, day, sink)
+    const stream = streams.find((each) => each.sink === sink)
+    const file = files.find((each) => each.sink === sink)
+    const recorded = gap(zone.id, day, sink)
+    const isGone = failure?.code === 'window_closed' || (stream === undefined && file !== undefined)
+    return [
+      stream && streamParagraph(stream, file?.isEqual === false ? undefined : command, paint),
+      file && fileParagraph(file, command, paint, stream === undefined),
+      recorded !== undefined && isGone ? gapParagraph(recorded, zone.name, paint) : undefined,
+    ].flatMap((lines) => (lines === undefined ? [] : [lines]))
   })
+}
+
+function summaryLines({ audited, days }: Audit, { zones, sinks }: AuditMap, paint: Paint): string[] {
+  const sum = { listed: 0, missing: 0, extra: 0, notYetDue: 0, lines: 0, compared: 0, differing: 0 }
+  const aside = { deadLetters: 0, dropped: 0 }
+  for (const { streams, files } of audited) {
+    sum.listed += streams[0]?.listed ?? 0
+    for (const { missing, extra, notYetDue, isEqual, deadLetters, dropped } of streams) {
+      aside.deadLetters += deadLetters
+      aside.dropped += dropped
+      sum.missing += missing
+      sum.extra += extra
+      sum.notYetDue += notYetDue
+      if (!isEqual) sum.differing++
+    }
+    for (const { lines, isEqual } of files) {
+      sum.lines += lines
+      if (!isEqual) sum.differing++
+    }
+    sum.compared += streams.length + files.length
+  }
+  if (sum.compared === 0) return []
+  const sizes = [countOf(zones.length, 'zone'), countOf(days.length, 'day'), countOf(sinks.length, 'sink')]
+  const facts = [
+    `the API lists ${countOf(sum.listed, 'event')}`,
+    ...(sum.lines > 0 ? [`files have ${countOf(sum.lines, 'line')}`] : []),
+    `${countText(sum.missing)} missing, ${countText(sum.extra)} extra`,
+    ...(aside.deadLetters > 0 ? [countOf(aside.deadLetters, 'dead letter')] : []),
+    ...(aside.dropped > 0 ? [`${countText(aside.dropped)} dropped`] : []),
+  ]
+  const late =
+    sum.notYetDue === 0
+      ? []
+      : [
+          `Not delivered yet: ${countOf(sum.notYetDue, 'event')}, newer than the last scan of their stream; a run ships them with its next scan.`,
+        ]
+  const text = wrapPlain(`${sizes.join(', ')}: ${facts.join('; ')}.`, paint.width)
+  return [
+    ...late.flatMap((line) => wrapPlain(line, paint.width)),
+    ...(sum.differing > 0 ? text.map(paint.bad) : text),
+  ]
 }

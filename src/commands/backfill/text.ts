@@ -5,7 +5,8 @@ import type { Backfilled } from '../../domain/plan/backfill.ts'
 import type { BackfillStatus } from '../../domain/plan/status.ts'
 import { secondText } from '../terminal/duration.ts'
 import { counted } from '../terminal/number.ts'
-import { cut, tableLines, wrap } from '../terminal/table.ts'
+import { tableLines, wrap } from '../terminal/table.ts'
+import { cut } from '../terminal/text-width.ts'
 import type { Paint } from '../terminal/terminal.ts'
 
 const mostNamed = 5

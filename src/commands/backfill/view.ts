@@ -16,7 +16,7 @@ import { createLiveBlock } from '../terminal/live-block.ts'
 import { createPageRate } from './page-rate.ts'
 import { counted } from '../terminal/number.ts'
 import { progressMode } from '../terminal/progress.ts'
-import { cut } from '../terminal/table.ts'
+import { cut } from '../terminal/text-width.ts'
 import { paintFor } from '../terminal/terminal.ts'
 
 /** Shows the progress of a backfill by day: redrawn in place on a terminal, as plain lines at intervals elsewhere. */

@@ -1,6 +1,6 @@
 import type { Event } from '../../domain/event/event.ts'
 import { printable } from '../../domain/text/printable.ts'
-import { cut } from '../terminal/table.ts'
+import { cut, pad, textWidth } from '../terminal/text-width.ts'
 import type { Paint } from '../terminal/terminal.ts'
 
 const absent = '-'
@@ -23,12 +23,17 @@ export function tailLine(event: Event, paint: Paint, isPiped: boolean, zoned = 0
   const from = [client?.country, network]
   const right = `${column(client?.address ?? absent, widths.address)}  ${printable(from.filter(Boolean).join(' '))}`
   const fixed =
-    left.length + widths.action + middle.length + widths.address + fromWidth[isNarrow ? 'narrow' : 'wide'] + 5
+    textWidth(left) +
+    widths.action +
+    textWidth(middle) +
+    widths.address +
+    fromWidth[isNarrow ? 'narrow' : 'wide'] +
+    5
   const room = isPiped ? pipedPath : Math.max(narrowestPath, paint.width - fixed)
   const path = pathOf(request?.url ?? absent)
-  const pathColumn = isPiped ? printable(path).padEnd(room) : column(path, room)
+  const pathColumn = isPiped ? pad(printable(path), room) : column(path, room)
   const plain = `${middle}${pathColumn}  ${right}`
-  const rest = isPiped ? plain.trimEnd() : cut(plain, paint.width - left.length - widths.action)
+  const rest = isPiped ? plain.trimEnd() : cut(plain, paint.width - textWidth(left) - widths.action)
   return `${left}${colourOf(action, paint)(column(action, widths.action))}${rest}`
 }
 
@@ -41,7 +46,7 @@ function colourOf(action: string, paint: Paint): (text: string) => string {
 }
 
 function column(text: string, width: number): string {
-  return cut(printable(text), width).padEnd(width)
+  return pad(cut(printable(text), width), width)
 }
 
 /** Path and query of a URL; any other text as it is. */

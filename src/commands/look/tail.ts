@@ -11,6 +11,7 @@ import { example } from '../program-name.ts'
 import type { Registration } from '../registration.ts'
 import { chooseSinks, chooseZones } from '../selection.ts'
 import { paintFor } from '../terminal/terminal.ts'
+import { widestOf } from '../terminal/text-width.ts'
 import { tailLine } from './tail-line.ts'
 
 interface TailOptions {
@@ -70,6 +71,6 @@ function lineMaker(
   }
   const paint = paintFor(stdout)
   const zoned =
-    zones.length === 1 ? 0 : Math.min(widestZone, Math.max(...zones.map(({ name }) => name.length)))
+    zones.length === 1 ? 0 : Math.min(widestZone, widestOf(zones.map(({ name }) => printable(name))))
   return (event) => tailLine(event, paint, stdout.isTTY !== true, zoned)
 }

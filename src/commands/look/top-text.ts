@@ -1,7 +1,7 @@
 import type { CountedBy, CountedRow } from '../../assemble/tasks/top.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { countText } from '../terminal/number.ts'
-import { cut } from '../terminal/table.ts'
+import { cut, pad, widestOf } from '../terminal/text-width.ts'
 import type { Paint } from '../terminal/terminal.ts'
 
 const widestBar = 26
@@ -20,14 +20,14 @@ export function topLines(
   const counts = ['events', ...rows.map(({ count }) => (isPiped ? String(count) : countText(count)))]
   const keys = [by, ...rows.map(({ key }) => printable(key))]
   const whats = [second ?? '', ...rows.map(({ what = '' }) => printable(what))]
-  const countWidth = widest(counts)
+  const countWidth = widestOf(counts)
   const room = isPiped ? Infinity : paint.width - 1 - countWidth - 2 - narrowestBar - 2
-  const keyWidth = Math.min(widest(keys), second === undefined ? room : Math.floor(room * 0.55))
-  const whatWidth = second === undefined ? 0 : Math.max(0, Math.min(widest(whats), room - keyWidth - 2))
+  const keyWidth = Math.min(widestOf(keys), second === undefined ? room : Math.floor(room * 0.55))
+  const whatWidth = second === undefined ? 0 : Math.max(0, Math.min(widestOf(whats), room - keyWidth - 2))
   const used = keyWidth + (whatWidth > 0 ? whatWidth + 2 : 0) + 2 + countWidth + 2
   const barWidth = isPiped ? 0 : Math.max(narrowestBar, Math.min(widestBar, paint.width - 1 - used))
   const most = rows[0]?.count ?? 1
-  const column = (text: string, width: number) => cut(text, width).padEnd(width)
+  const column = (text: string, width: number) => pad(cut(text, width), width)
   return counts.map((count, index) => {
     const what = whatWidth > 0 ? `  ${column(whats[index] ?? '', whatWidth)}` : ''
     const bar = index === 0 ? '' : barOf((rows[index - 1]!.count / most) * barWidth)
@@ -40,8 +40,4 @@ export function topLines(
 function barOf(width: number): string {
   const whole = Math.floor(width)
   return `${'█'.repeat(whole)}${eighths[Math.floor((width - whole) * 8)] ?? ''}`
-}
-
-function widest(texts: readonly string[]): number {
-  return Math.max(...texts.map((text) => text.length))
 }

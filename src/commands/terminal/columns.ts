@@ -1,10 +1,10 @@
-import { cut } from './table.ts'
+import { cut, pad, widestOf } from './text-width.ts'
 
 /** One column of a table whose cells may be painted. */
 export interface Column {
   readonly title: string
   readonly cells: readonly string[]
-  readonly align?: 'right'
+  readonly align?: 'left' | 'right'
   /** The widest that the column becomes; a longer cell is cut. */
   readonly most?: number
   /** Called with the padded cell, which it may only colour. */
@@ -23,20 +23,19 @@ export function widthOf(columns: readonly Column[]): number {
 /** The header and a line a row, each as wide as the columns. */
 export function columnLines(columns: readonly Column[]): { header: string; rows: string[] } {
   const widths = columns.map(columnWidth)
-  const pad = (text: string, index: number) => {
+  const cellOf = (text: string, index: number) => {
     const width = widths[index] ?? 0
-    const shown = cut(text, width)
-    return columns[index]?.align === 'right' ? shown.padStart(width) : shown.padEnd(width)
+    return pad(cut(text, width), width, columns[index]?.align)
   }
   const count = Math.max(0, ...columns.map(({ cells }) => cells.length))
   const rows = Array.from({ length: count }, (_, row) =>
     columns
-      .map(({ cells, paint = (cell) => cell }, index) => paint(pad(cells[row] ?? '', index), row))
+      .map(({ cells, paint = (cell) => cell }, index) => paint(cellOf(cells[row] ?? '', index), row))
       .join(gap),
   )
-  return { header: columns.map(({ title }, index) => pad(title, index)).join(gap), rows }
+  return { header: columns.map(({ title }, index) => cellOf(title, index)).join(gap), rows }
 }
 
 function columnWidth({ title, cells, most = Infinity }: Column): number {
-  return Math.min(most, Math.max(title.length, ...cells.map((cell) => cell.length)))
+  return Math.min(most, widestOf([title, ...cells]))
 }

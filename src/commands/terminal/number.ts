@@ -15,3 +15,8 @@ export function aboutText(count: number): string {
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
+
+/** `1 page`, `182,440 events`. */
+export function countOf(count: number, noun: string): string {
+  return `${countText(count)} ${noun}${count === 1 ? '' : 's'}`
+}

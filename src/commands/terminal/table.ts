@@ -1,20 +1,15 @@
+import { beginning, cut, pad, textWidth, widestOf } from './text-width.ts'
+
 /** Formats rows under a header, in columns as wide as their widest cell; a line beyond the width is cut with `…`. */
 export function tableLines(
   header: readonly string[],
   rows: readonly (readonly string[])[],
   { indent = '', width = 120 }: { readonly indent?: string; readonly width?: number } = {},
 ): string[] {
-  const widths = header.map((title, column) =>
-    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
-  )
+  const widths = header.map((title, column) => widestOf([title, ...rows.map((row) => row[column] ?? '')]))
   return [header, ...rows].map((row) =>
-    cut(indent + row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '), width),
+    cut(indent + row.map((cell, column) => pad(cell, widths[column] ?? 0)).join('  '), width),
   )
-}
-
-export function cut(line: string, width: number): string {
-  const trimmed = line.trimEnd()
-  return trimmed.length > width ? `${trimmed.slice(0, Math.max(1, width - 1))}…` : trimmed
 }
 
 /** Wraps a text at spaces; a word longer than the width is not split. */
@@ -23,7 +18,7 @@ export function wrap(text: string, indent: string, width: number): string[] {
   let line = indent
   for (const word of text.split(' ')) {
     const isFirst = line.trim() === ''
-    if (!isFirst && line.length + 1 + word.length > width) {
+    if (!isFirst && textWidth(line) + 1 + textWidth(word) > width) {
       lines.push(line)
       line = `${indent}  ${word}`
     } else line = isFirst ? `${line}${word}` : `${line} ${word}`
@@ -37,13 +32,17 @@ export function wrapPlain(text: string, width: number): string[] {
   let line = ''
   for (const word of text.split(' ')) {
     const next = line === '' ? word : `${line} ${word}`
-    if (next.length <= width) {
+    if (textWidth(next) <= width) {
       line = next
       continue
     }
     if (line !== '') lines.push(line)
     line = word
-    for (; line.length > width; line = line.slice(width)) lines.push(line.slice(0, width))
+    while (textWidth(line) > width) {
+      const part = beginning(line, Math.max(2, width))
+      lines.push(part)
+      line = line.slice(part.length)
+    }
   }
   return line === '' && lines.length > 0 ? lines : [...lines, line]
 }

@@ -1,5 +1,5 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
-import { startOf, type Day } from '../../domain/day.ts'
+import { endOf, startOf, type Day } from '../../domain/day.ts'
 import { isFailure } from '../../domain/failure.ts'
 import type { Policy } from '../../domain/plan/policy.ts'
 import type { MinuteCount } from '../../domain/event/seen.ts'
@@ -7,6 +7,7 @@ import { stateOf } from '../../domain/plan/stream-state.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
 import type { Store } from '../../ports/store.ts'
 import type { StreamAudit } from './audit-report.ts'
+import { isPlanned } from './audit-target.ts'
 import { differingParts, type AuditedSink } from './audited-sink.ts'
 import { compareMinutes, differingMinutes, type MinuteDifference } from './compare-ledger.ts'
 import { DayListing } from './day-listing.ts'
@@ -98,7 +99,7 @@ async function judge(
   for (;;) {
     const { after, differences } = await compare(subject, listed.listing, deps.store)
     const checkpoint = await deps.store.ledger.read(subject.stream)
-    const dueUntilMs = dueUntilOf(subject.stream, checkpoint, deps, zone)
+    const dueUntilMs = await dueUntilOf(subject.stream, checkpoint, deps, zone)
     const missing = subject.events.reportOf(differences, dueUntilMs)
     const isFresh =
       missing.due > 0 &&
@@ -153,14 +154,21 @@ async function compare(
   return { after, differences }
 }
 
-/** Newer events of an open stream may not have been read yet. Infinity: everything that is listed is due. */
-function dueUntilOf(
+/**
+ * Newer events are not delivered yet, and no difference: an open stream has not read them yet, and of a past day or a
+ * stream without a checkpoint a running process is about to read them. Infinity: everything that is listed is due.
+ */
+async function dueUntilOf(
   stream: Stream,
   checkpoint: Checkpoint | undefined,
-  { apiClock, policy }: AuditDeps,
+  deps: AuditDeps,
   zone: Zone,
-): number {
-  if (checkpoint === undefined) return Infinity
-  const state = stateOf(stream.day, checkpoint.ended, apiClock.now(zone.account), policy)
-  return state === 'open' ? (checkpoint.caughtUpAtMs ?? startOf(stream.day)) : Infinity
+): Promise<number> {
+  const { apiClock, policy, store } = deps
+  const caughtUpAtMs = checkpoint?.caughtUpAtMs ?? startOf(stream.day)
+  const state = stateOf(stream.day, checkpoint?.ended, apiClock.now(zone.account), policy)
+  if (state === 'open' && checkpoint !== undefined) return caughtUpAtMs
+  if (state === 'complete' || state === 'expired' || caughtUpAtMs >= endOf(stream.day)) return Infinity
+  const isAwaited = checkpoint !== undefined || (await isPlanned(stream, store))
+  return isAwaited && (await deps.isShipping()) ? caughtUpAtMs : Infinity
 }

@@ -32,11 +32,14 @@ export interface StreamAudit {
   /** Events that the API lists, and events that the ledger has. */
   readonly listed: number
   readonly ledger: number
-  /** Listed by the API, not in the ledger, and due: no newer than the stream's caught-up time. */
+  /** Listed by the API, not in the ledger, and due: not in `notYetDue`. */
   readonly missing: number
   /** In the ledger, and not listed by the API. */
   readonly extra: number
-  /** Listed by the API, not in the ledger, and newer than the stream's caught-up time. */
+  /**
+   * Listed by the API, not in the ledger, and newer than the stream's caught-up time: of a day that is open, or that a
+   * running process has not yet read to its end.
+   */
   readonly notYetDue: number
   readonly caughtUpAt?: string
   /** Of the ledger's events, those that the sink refused and that wait in the store. */
@@ -51,6 +54,8 @@ export interface StreamAudit {
   readonly missingEvents: readonly EventReport[]
   /** All parts that differ. Foreign ones, of which no lines are missing, do not make the stream differ. */
   readonly parts: readonly PartReport[]
+  /** Not all differing minutes and missing events are named: the audit found too many in all. */
+  readonly isShortened?: true
   /** What a repair shipped. */
   readonly repaired?: number
 }
@@ -109,6 +114,8 @@ export interface FileAudit {
   /** The first of the bad lines, by part and number. */
   readonly badLines: readonly LineReport[]
   readonly parts: readonly PartReport[]
+  /** Not all differing minutes and bad lines are named: the audit found too many in all. */
+  readonly isShortened?: true
   /** Events without a line that a repair delivered again, and lines that it took into the ledger. */
   readonly restored?: number
   readonly kept?: number

@@ -50,6 +50,11 @@ const accountCodes: readonly FailureCode[] = [
   'throttled',
 ]
 
+/** Whether another zone of the same account would fail for the same reason. */
+export function concernsAccount({ code }: Failure): boolean {
+  return accountCodes.includes(code)
+}
+
 /** Reads the first page of today of every zone. Throws only `cancelled`, and bugs. */
 export async function checkApi(deps: CheckDeps, signal: AbortSignal): Promise<ApiChecked> {
   const found: Found = { clockOffsets: new Map(), read: [] }
@@ -77,8 +82,7 @@ async function checkAccount(
   const waiting = [...zones]
   let answered = 0
   const isHopeless = () =>
-    answered === 0 &&
-    failures.filter(({ failure }) => accountCodes.includes(failure.code)).length >= enoughFailures
+    answered === 0 && failures.filter(({ failure }) => concernsAccount(failure)).length >= enoughFailures
 
   async function work(): Promise<void> {
     for (let zone = waiting.shift(); zone !== undefined; zone = waiting.shift()) {

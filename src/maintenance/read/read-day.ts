@@ -16,6 +16,7 @@ export interface ReadDeps {
 
 const mostTries = 4
 const longestWaitMs = 60_000
+const gaveWayMs = 500
 
 /**
  * All pages of a zone's day, from the first (or the one that `from` opens) to the last, for readers without fence and store. A page is valid until the
@@ -65,7 +66,14 @@ async function fetchPatiently(
     try {
       return await source.fetchPage({ zone, day, cursor, priority: 'backfill' }, signal)
     } catch (error) {
-      if (!isFailure(error) || signal.aborted || tries >= mostTries) throw error
+      if (!isFailure(error) || signal.aborted) throw error
+      if (error.code === 'gave_way') {
+        // Live streams of the account come first; they end some time.
+        await clock.sleep(gaveWayMs, signal)
+        tries--
+        continue
+      }
+      if (tries >= mostTries) throw error
       // A failed first page is reported at once; a reading that has begun is worth a wait.
       const isPassing = error.kind === 'wait' || (error.kind === 'retry' && cursor !== null)
       const waitMs = Math.max((error.details.retryAt ?? 0) - clock.now(), 1000 * 2 ** tries)

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { startOf } from '../../../src/domain/day.ts'
 import { Failure } from '../../../src/domain/failure.ts'
 import { newCheckpoint } from '../../../src/domain/scan/progress.ts'
@@ -113,4 +113,34 @@ test('tells what is not yet due from what is missing by the time of the event', 
   expect(report!.minutes).toEqual([
     { minute: '2026-11-20T11:55:00.000Z', listed: 4, ledger: 1, missing: 1, notYetDue: 2, extra: 0 },
   ])
+})
+
+describe('events that a running process is about to read for the first time', () => {
+  const firstDay = day
+  const route = { zone: zone.id, sink: 'archive', firstDay, plannedAtMs: 0 }
+
+  test('are not delivered yet where a stream has no checkpoint', async () => {
+    const { deps, clock } = listing(2)
+    const store = await storeAt(clock)
+    const audited = async (isRunning: boolean) =>
+      (await auditDay(job, { ...deps, store, policy, isShipping: async () => isRunning }, never)).streams[0]
+    // No run has planned this route, so nothing is about to ship it.
+    expect(await audited(true)).toMatchObject({ missing: 4, notYetDue: 0 })
+    await store.catalogue.rememberRoutes([route])
+    expect(await audited(true)).toMatchObject({ missing: 0, notYetDue: 4, isEqual: true })
+    expect(await audited(false)).toMatchObject({ missing: 4, notYetDue: 0, isEqual: false })
+  })
+
+  test('are not delivered yet on a past day that was not read to its end', async () => {
+    const { deps, clock } = listing(2)
+    const store = await storeAt(clock)
+    await ship(store, [0], Date.parse(eventOf(1).time!))
+    const tomorrow = { ...deps.apiClock, now: () => clock.now() + 86_400_000 }
+    const audited = async (isRunning: boolean) => {
+      const more = { ...deps, apiClock: tomorrow, store, policy, isShipping: async () => isRunning }
+      return (await auditDay(job, more, never)).streams[0]
+    }
+    expect(await audited(true)).toMatchObject({ missing: 1, notYetDue: 2 })
+    expect(await audited(false)).toMatchObject({ missing: 3, notYetDue: 0 })
+  })
 })

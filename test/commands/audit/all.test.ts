@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'vitest'
+import { dayOf, shiftDay, startOf } from '../../../src/domain/day.ts'
+import { waitFor } from '../../setup/wait-for.ts'
+import { executeWith, openWorkshopWithApi, type Ended } from '../workshop.ts'
+
+const today = dayOf(Date.now())
+const days = [shiftDay(today, -2), shiftDay(today, -1), today] as const
+const [oldest, yesterday] = days
+
+interface Report {
+  readonly days: readonly string[]
+  readonly isEqual: boolean
+  readonly missing: number
+  readonly streams: readonly { zone: number; day: string; sink: string; missing: number }[]
+  readonly notCompared: readonly { zone: number; day: string; why: string }[]
+}
+
+const reportOf = ({ stdout }: Ended) => JSON.parse(stdout) as Report
+
+describe('an audit of everything', () => {
+  test('compares all zones, readable days and sinks, and shows a map of zones by days', async () => {
+    const workshop = await openWorkshopWithApi({ days: 10 })
+    await workshop.execute('run', '--once')
+    const whole = await workshop.execute('audit')
+    expect(whole).toEqual({
+      code: 0,
+      stderr: '',
+      stdout: [
+        `          ${days.join('  ')}`,
+        '101 shop  ok          ok          ok',
+        '102       ok          ok          ok',
+        '',
+        '2 zones, 3 days, 1 sink: the API lists 60 events; 0 missing, 0 extra.',
+        '',
+      ].join('\n'),
+    })
+    workshop.simulator.append(102, oldest, 2, { timestampMs: startOf(oldest) + 3_600_000 })
+    const late = await workshop.execute('audit')
+    expect(late.code).toBe(1)
+    expect(late.stdout).toMatch(/^101 shop {2}ok {10}ok {10}ok\n102 {7}2 missing {3}ok {10}ok\n\n/m)
+    expect(late.stdout).toContain('Missing: 2 at 01:00.')
+
+    const repaired = await workshop.execute('audit', '--repair', '--json')
+    expect([repaired.code, repaired.stderr]).toEqual([0, `repairing zone 102 on ${oldest} → archive\n`])
+    const report = reportOf(repaired)
+    expect(report).toMatchObject({ days, isEqual: true, missing: 0, notCompared: [] })
+    expect(report.streams.map(({ zone, day }) => `${zone} ${day}`)).toEqual(
+      [101, 102].flatMap((zone) => days.map((day) => `${zone} ${day}`)),
+    )
+  })
+
+  test('takes days, zones and sinks as repeatable options and comma lists', async () => {
+    const workshop = await openWorkshopWithApi({ days: 3 })
+    await workshop.execute('run', '--once')
+    const chosen = await workshop.execute(
+      'audit',
+      '--json',
+      '--day',
+      'today,yesterday',
+      '--day',
+      yesterday,
+      '--zone',
+      'shop',
+    )
+    expect(reportOf(chosen).streams.map(({ zone, day }) => [zone, day])).toEqual([
+      [101, yesterday],
+      [101, today],
+    ])
+    for (const wrong of [
+      ['--day', ','],
+      ['--day', `${today},11-20-2026`],
+      ['--zone', '103'],
+      ['--sink', 'x'],
+    ])
+      expect((await workshop.execute('audit', ...wrong)).code).toBe(2)
+  })
+
+  test('gives a row to each sink of a zone where they differ', async () => {
+    const workshop = await openWorkshopWithApi({ days: 3 })
+    await workshop.execute('run', '--once')
+    const sinks = ['archive', 'copy'].map((name) => ({
+      name,
+      type: 'file',
+      path: `${workshop.folder}/${name}`,
+    }))
+    workshop.configure({ sinks: sinks.with(0, { ...sinks[0]!, path: `${workshop.folder}/events` }) })
+    const { code, stdout } = await workshop.execute('audit')
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/^101 shop → archive {2}ok .*\n101 shop → copy {5}3 missing {3}3 missing /m)
+    expect(stdout).toMatch(/^To ship them: .* --zone 101 --day \S+ --sink copy --repair$/m)
+  })
+
+  test('leaves out days before the first one that a run was to ship, unless they are named', async () => {
+    const workshop = await openWorkshopWithApi({ days: 3 }, { poll: { everySeconds: 1, firstRunDays: 1 } })
+    await workshop.execute('run', '--once')
+    const whole = await workshop.execute('audit')
+    expect([whole.code, whole.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^102 {7}skipped {5}skipped {5}ok$/m),
+    ])
+    expect((await workshop.execute('audit', '--day', 'yesterday')).code).toBe(1)
+  })
+
+  test('does not miss a day that the API keeps no longer, unless it is named', async () => {
+    const workshop = await openWorkshopWithApi({ days: 3, readableDays: 2 })
+    await workshop.execute('run', '--once')
+    const whole = await workshop.execute('audit')
+    expect([whole.code, whole.stdout]).toEqual([0, expect.stringMatching(/^102 {7}not readable {2}ok/m)])
+    expect((await workshop.execute('audit', '--day', oldest)).code).toBe(3)
+  })
+
+  test('asks an account no more that refuses its key', async () => {
+    const zones = Array.from({ length: 30 }, (_, index) => 101 + index)
+    const workshop = await openWorkshopWithApi({ zones, days: 1 }, { zones })
+    await workshop.execute('run', '--once')
+    workshop.configure({ api: { baseUrl: workshop.simulator.url, accessKey: 'another' } })
+    const before = workshop.simulator.requests.length
+    const { code, stdout, stderr } = await workshop.execute('audit', '--json')
+    expect(workshop.simulator.requests.length - before).toBeLessThan(10)
+    expect([code, stderr.split('\n').length]).toEqual([3, 2])
+    expect(stderr).toMatch(/^zone 101 on \S+ and 89 more like it could not be audited: /)
+    expect(reportOf({ code, stdout, stderr })).toMatchObject({ isEqual: false, streams: [] })
+    expect(reportOf({ code, stdout, stderr }).notCompared).toHaveLength(90)
+  })
+})
+
+describe('a stop', () => {
+  test('ends an audit within seconds, with what was compared until then', async () => {
+    const zones = Array.from({ length: 10 }, (_, index) => 101 + index)
+    const workshop = await openWorkshopWithApi({ zones, days: 2 }, { zones })
+    await workshop.execute('run', '--once')
+    const file = `${workshop.folder}/shieldlog.yaml`
+    workshop.simulator.fail({ match: { zone: 105 }, times: Infinity, fault: { kind: 'hang' } })
+    const stop = new AbortController()
+    const ending = executeWith(file, ['audit', '--json'], { signal: stop.signal })
+    const before = workshop.simulator.requests.length
+    await waitFor(() => workshop.simulator.requests.length > before + 20, { what: () => 'requests' })
+    const beganMs = performance.now()
+    stop.abort()
+    const { code, stdout, stderr } = await ending
+    expect(performance.now() - beganMs).toBeLessThan(5_000)
+    const report = reportOf({ code, stdout, stderr })
+    expect([code, report.isEqual, report.missing]).toEqual([3, false, 0])
+    expect(report.streams.length + report.notCompared.length).toBe(30)
+    expect(stderr).toMatch(/^stopped: \d+ of 30 zone days were not compared\n$/)
+  })
+})
