@@ -24,7 +24,7 @@ export default defineConfig({
           name: 'apart',
           include: ['test/**/*.test.ts'],
           exclude: together,
-          globalSetup: ['test/setup/announce.ts'],
+          globalSetup: ['test/setup/announce.ts', 'test/setup/program/set-up.ts'],
         },
       },
       { extends: true, test: { name: 'together', include: together, isolate: false } },

@@ -5,17 +5,15 @@ import { createApiClock } from '../../src/pump/api-clock.ts'
 import { createHousekeeping } from '../../src/maintenance/housekeeping/housekeep.ts'
 import { inStore, told } from '../commands/backfilling.ts'
 import { policy } from '../domain/builders.ts'
-import { startNode } from '../setup/processes.ts'
-import { projectFolder } from '../setup/project-folder.ts'
+import { startProgram } from '../setup/processes.ts'
 import { redisServerAvailable, useRedis } from '../setup/redis.ts'
 import { archived, command, days, readLines, whole } from './backfill-archive.ts'
 import { receiver } from './receiver.ts'
 import { endOf, zones, type Ended, type Workplace } from './workplace.ts'
 
 function killed(place: Workplace, deadline: string, sink: string): Promise<Ended> {
-  const entry = `${projectFolder}test/entry/command.ts`
   const args = ['--kill', deadline, '--', ...command, '--sink', sink, '-c', place.configFile]
-  return endOf(startNode([entry, ...args], { cwd: place.folder }))
+  return endOf(startProgram('command', args, { cwd: place.folder }))
 }
 
 const count = (text: string, pattern: RegExp) => Number(pattern.exec(text)?.[1]?.replaceAll(',', ''))

@@ -2,8 +2,7 @@ import { Redis } from 'ioredis'
 import { expect } from 'vitest'
 import { shiftDay } from '../../src/domain/day.ts'
 import { clockArguments, createShiftedClock, type Shift } from '../entry/shifted-clock.ts'
-import { startNode } from '../setup/processes.ts'
-import { projectFolder } from '../setup/project-folder.ts'
+import { startProgram } from '../setup/processes.ts'
 import { useRedis, type TestRedis } from '../setup/redis.ts'
 import { receiver, type Receiver } from './receiver.ts'
 import { endOf, readableDays, workplace, type Ended, type Workplace } from './workplace.ts'
@@ -64,9 +63,8 @@ export async function poisoned(kind: string, shiftDays = 0): Promise<Poisoned> {
     intoFiles: () => configure({ name: 'siem', type: 'file', path: place.events }),
     async replay(kill) {
       const more = kill === undefined ? [] : ['--kill', kill]
-      const file = `${projectFolder}test/entry/replay.ts`
-      const args = [file, '-c', place.configFile, ...clockArguments(fast), ...more]
-      const exit = await endOf(startNode(args, { cwd: place.folder }))
+      const args = ['-c', place.configFile, ...clockArguments(fast), ...more]
+      const exit = await endOf(startProgram('replay', args, { cwd: place.folder }))
       expect(exit.signal, exit.stderr).toBe(kill === undefined ? null : 'SIGKILL')
       if (kill !== undefined && redis !== undefined) await forgetHolders(redis)
       return exit

@@ -4,8 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { inStore } from '../commands/backfilling.ts'
 import { executeWith } from '../commands/workshop.ts'
-import { startNode } from '../setup/processes.ts'
-import { projectFolder } from '../setup/project-folder.ts'
+import { startProgram } from '../setup/processes.ts'
 import { compareFiles, exactly, partsBelow } from './shipped.ts'
 import { endOf, readableDays, workplace, type Workplace } from './workplace.ts'
 
@@ -35,9 +34,8 @@ async function killedRepair(moment: string, state: string): Promise<Workplace> {
   expect((await executeWith(place.configFile, ['run', '--once'])).code).toBe(0)
   if (state === 'complete') close(place.database)
   for (const part of partsBelow(place.events)) rmSync(join(place.events, part))
-  const file = `${projectFolder}test/entry/command.ts`
-  const args = [file, '--kill', moment, '--', ...audit, '-c', place.configFile]
-  const killed = await endOf(startNode(args, { cwd: place.folder }))
+  const args = ['--kill', moment, '--', ...audit, '-c', place.configFile]
+  const killed = await endOf(startProgram('command', args, { cwd: place.folder }))
   expect(killed.signal, killed.stderr).toBe('SIGKILL')
   // What the command held would be its own for 20 s more.
   const database = new DatabaseSync(place.database)

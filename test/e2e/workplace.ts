@@ -3,13 +3,17 @@ import { join } from 'node:path'
 import { dayOf, daysFrom, shiftDay, type Day } from '../../src/domain/day.ts'
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
 import { own } from '../setup/leftovers.ts'
-import { projectFolder } from '../setup/project-folder.ts'
-import { startCli, startNode, type Exit, type ProcessOptions, type TestProcess } from '../setup/processes.ts'
+import {
+  startCli,
+  startProgram,
+  type Exit,
+  type ProcessOptions,
+  type TestProcess,
+} from '../setup/processes.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 
 export const zones = [101, 102] as const
 export const accessKey = 'the-right-key'
-const entryFile = `${projectFolder}test/entry/ship.ts`
 
 export type Settings = Readonly<Record<string, unknown>>
 
@@ -82,7 +86,7 @@ export function workplaceAt(simulator: Simulator, changes: Settings = {}, api: S
     start,
     ended,
     once: (given) => ended(['run', '--once'], given),
-    entry: (args) => startNode([entryFile, '-c', configFile, ...args], { cwd: folder }),
+    entry: (args) => startProgram('ship', ['-c', configFile, ...args], { cwd: folder }),
   }
 }
 

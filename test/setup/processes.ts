@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { guardProcess } from './guard.ts'
 import { own } from './leftovers.ts'
+import { programFile } from './program/program-file.ts'
+import type { ProgramName } from './program/programs.ts'
 import { projectFolder } from './project-folder.ts'
 import { patienceMs, waitFor } from './wait-for.ts'
 
@@ -47,9 +49,20 @@ export function startNode(args: readonly string[], options: ProcessOptions = {})
   return startProcess(process.execPath, args, { ...options, env })
 }
 
-/** Starts `node src/cli.ts <args>`. */
+/** Starts `node src/cli.ts <args>`, from the bundle of this run. */
 export function startCli(args: readonly string[], options: ProcessOptions = {}): TestProcess {
-  return startProcess(process.execPath, [`${projectFolder}src/cli.ts`, ...args], options)
+  return startProgram('cli', args, options)
+}
+
+/** Starts the program, or one of the tests' own entries, from the bundle of this run. */
+export function startProgram(
+  name: ProgramName,
+  args: readonly string[],
+  options: ProcessOptions = {},
+): TestProcess {
+  // What Node would keep of a bundle is of no use to the next run.
+  const env = { NODE_DISABLE_COMPILE_CACHE: '1', ...options.env }
+  return startProcess(process.execPath, [programFile(name), ...args], { ...options, env })
 }
 
 export function startProcess(

@@ -1,0 +1,11 @@
+import { join } from 'node:path'
+import { programs, type ProgramName } from './programs.ts'
+
+/** Names the folder of the bundled programs, for the processes that run tests. */
+export const bundleVariable = 'SHIELDLOG_TEST_PROGRAMS'
+
+/** The file to start: the bundled program where this run has one, else the source. */
+export function programFile(name: ProgramName): string {
+  const folder = process.env[bundleVariable]
+  return folder === undefined ? programs[name] : join(folder, `${name}.js`)
+}

@@ -1,0 +1,13 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { bundlePrograms } from './bundle.ts'
+import { bundleVariable } from './program-file.ts'
+
+/** Runs once, before any test. The folder is one of this run: two may run in one checkout. */
+export async function setup(): Promise<() => void> {
+  const folder = mkdtempSync(join(tmpdir(), 'shieldlog-programs-'))
+  await bundlePrograms(folder)
+  process.env[bundleVariable] = folder
+  return () => rmSync(folder, { recursive: true, force: true })
+}
