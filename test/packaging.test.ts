@@ -82,7 +82,8 @@ describe('the published package', () => {
       expect.arrayContaining(['package.json', 'LICENSE', 'README.md', 'docs/README.md', 'dist/cli.js']),
     )
     const foreign = packed.filter(
-      (path) => !/^(?:dist|docs|config\/(?:examples|grafana|kubernetes|prometheus|systemd))\/|^[^/]+$/.test(path),
+      (path) =>
+        !/^(?:dist|docs|config\/(?:examples|grafana|kubernetes|prometheus|systemd))\/|^[^/]+$/.test(path),
     )
     expect(foreign).toEqual([])
     expect(packed.filter((path) => /(?<!\.d)\.ts$|\.test\.|^dist\/test\//.test(path))).toEqual([])
