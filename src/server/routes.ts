@@ -1,9 +1,12 @@
 import { messageOf } from '../domain/failure.ts'
+import type { StatusViews } from '../domain/plan/status-views.ts'
 import { within } from '../domain/within.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { HealthState } from './health.ts'
+import { pageFiles } from './page-files.ts'
 import { jsonReply } from './reply.ts'
 import type { Reply } from './reply.ts'
+import { QueryError, readStatusQuery } from './status-query.ts'
 
 export interface ReadyState {
   readonly ready: boolean
@@ -16,19 +19,28 @@ export interface RouteDeps {
   readonly health: () => HealthState
   readonly readiness: () => Promise<ReadyState> | ReadyState
   readonly status: () => Promise<unknown>
+  /** What the status page reads; undefined until the process has its store. */
+  readonly views: () => StatusViews | undefined
   readonly clock: Clock
 }
 
 export interface Route {
-  /** Answers without a token, for probes. */
+  /** Answers without a token, for probes and the files of the page. */
   readonly open: boolean
   /** `trusted`: the client sent the token, or none is configured. */
-  answer(trusted: boolean): Promise<Reply> | Reply
+  answer(trusted: boolean, parameters: URLSearchParams): Promise<Reply> | Reply
 }
 
 /** A probe times out after a few seconds; a client of `status` waits longer. */
 const readinessPatienceMs = 4000
 const patienceMs = 15_000
+
+/** Throws when the store takes longer than `ms`. */
+async function soon<T>(ms: number, work: Promise<T>, clock: Clock): Promise<T> {
+  const answer = await within(ms, work, clock)
+  if (answer === 'late') throw new Error(`no answer from the store within ${ms / 1000} s`)
+  return answer.value
+}
 
 /**
  * Returns the result of `make`, or rejects when that takes longer than `ms`. Concurrent callers share one call, so a
@@ -39,9 +51,7 @@ function shared<T>(clock: Clock, ms: number, make: () => Promise<T> | T): () => 
 
   async function ask(): Promise<T> {
     try {
-      const answer = await within(ms, Promise.resolve().then(make), clock)
-      if (answer === 'late') throw new Error(`no answer from the store within ${ms / 1000} s`)
-      return answer.value
+      return await soon(ms, Promise.resolve().then(make), clock)
     } finally {
       pending = undefined
     }
@@ -64,15 +74,24 @@ export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
     return jsonReply(ready ? 200 : 503, trusted ? { ready, reasons } : { ready })
   }
 
-  async function statusReply(): Promise<Reply> {
+  async function statusReply(parameters: URLSearchParams): Promise<Reply> {
     try {
-      return jsonReply(200, await status())
+      const asked = readStatusQuery(parameters)
+      if (asked.view === 'all') return jsonReply(200, await status())
+      const views = deps.views()
+      if (views === undefined) return jsonReply(503, { error: 'the process is starting' })
+      const work: Promise<unknown> = asked.view === 'map' ? views.map(asked.query) : views.day(asked.query)
+      const view = await soon(patienceMs, work, clock)
+      return view === undefined
+        ? jsonReply(404, { error: 'nothing is known of this day of this zone and sink' })
+        : jsonReply(200, view)
     } catch (error) {
-      return jsonReply(503, { error: messageOf(error) })
+      return jsonReply(error instanceof QueryError ? 400 : 503, { error: messageOf(error) })
     }
   }
 
   return new Map<string, Route>([
+    ...[...pageFiles()].map(([path, answer]): [string, Route] => [path, { open: true, answer }]),
     [
       '/metrics',
       {
@@ -93,6 +112,6 @@ export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
       },
     ],
     ['/readyz', { open: true, answer: readinessReply }],
-    ['/status', { open: false, answer: statusReply }],
+    ['/status', { open: false, answer: (_, parameters) => statusReply(parameters) }],
   ])
 }

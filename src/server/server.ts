@@ -17,7 +17,7 @@ export interface ServerOptions extends RouteDeps {
   readonly host: string
   /** 0 selects a free port. */
   readonly port: number
-  /** Bearer token for everything but the probes. */
+  /** Bearer token for everything but the probes and the page's own files. */
   readonly token?: Secret
   readonly telemetry: Telemetry
 }
@@ -53,14 +53,15 @@ export function createServer(options: ServerOptions): Server {
   let underWay = 0
 
   async function replyTo(request: IncomingMessage): Promise<Reply> {
-    const route = routes.get((request.url ?? '').split('?', 1)[0]!)
+    const [path = '', query = ''] = (request.url ?? '').split('?', 2)
+    const route = routes.get(path)
     const trusted = token === undefined || hasToken(request.headers.authorization, token)
     if (route?.open !== true && !trusted)
       return jsonReply(401, { error: 'a bearer token is needed' }, { 'www-authenticate': 'Bearer' })
     if (route === undefined) return jsonReply(404, { error: 'not found', paths: [...routes.keys()] })
     if (request.method !== 'GET' && request.method !== 'HEAD')
       return jsonReply(405, { error: 'only GET and HEAD' }, { allow: 'GET, HEAD' })
-    return route.answer(trusted)
+    return route.answer(trusted, new URLSearchParams(query))
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,3 +1,5 @@
+import type { DeadLetterCount } from '../domain/event/dead-letter-count.ts'
+import type { Gap } from '../domain/gap.ts'
 import { routeKey, type PlannedStream } from '../domain/plan/plan.ts'
 import type { RouteState, StateSnapshot } from '../domain/plan/snapshot.ts'
 import { caughtUpOfRoute, timeToLossOf } from '../domain/plan/lag.ts'
@@ -17,14 +19,33 @@ export interface ObserveDeps {
 
 const priorities: readonly Priority[] = ['live', 'backfill']
 
+/** What one look at the store gives: everything that metrics, readiness and status are made of. */
+export interface StateReading {
+  readonly planned: readonly PlannedStream[]
+  readonly gaps: readonly Gap[]
+  readonly deadLetters: readonly DeadLetterCount[]
+}
+
+export async function readState({ planner, store }: ObserveDeps): Promise<StateReading> {
+  const [planned, gaps, deadLetters] = await Promise.all([
+    planner.plan(),
+    store.catalogue.gaps(),
+    store.deadLetters.counts(),
+  ])
+  return { planned, gaps, deadLetters }
+}
+
 /** What the store holds, for metrics and readiness. Lag is never absent for a configured zone and sink. */
 export async function observe(deps: ObserveDeps): Promise<StateSnapshot> {
+  return snapshotOf(await readState(deps), deps)
+}
+
+export function snapshotOf(
+  { planned: all, gaps, deadLetters: counts }: StateReading,
+  deps: ObserveDeps,
+): StateSnapshot {
   const { zones, sinks, policy } = deps.settings()
-  const [all, gaps, counts] = await Promise.all([
-    deps.planner.plan(),
-    deps.store.catalogue.gaps(),
-    deps.store.deadLetters.counts(),
-  ])
+  const gapsOf = Map.groupBy(gaps, (gap) => routeKey(gap.zone, gap.sink))
   const planned = all.filter(({ priority }) => priority === 'live')
   const byRoute = Map.groupBy(planned, ({ stream }) => routeKey(stream.zone, stream.sink))
   const routes = zones.flatMap((zone) =>
@@ -40,7 +61,7 @@ export async function observe(deps: ObserveDeps): Promise<StateSnapshot> {
         caughtUpAtMs,
         ...(newestMs !== undefined && { newestMs }),
         timeToLossSeconds: (timeToLossOf(streams, nowMs) ?? Infinity) / 1000,
-        gaps: gaps.filter((gap) => gap.zone === zone.id && gap.sink === sink).length,
+        gaps: gapsOf.get(routeKey(zone.id, sink))?.length ?? 0,
       }
     }),
   )

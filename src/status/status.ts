@@ -4,38 +4,51 @@ import { caughtUpOf, oldestUnread } from '../domain/plan/lag.ts'
 import { routeKey, type PlannedStream } from '../domain/plan/plan.ts'
 import { standingOf } from '../domain/plan/route-state.ts'
 import type { BackfillStatus, DayStatus, RouteStatus, Status, WorkerStatus } from '../domain/plan/status.ts'
+import type { StateSnapshot } from '../domain/plan/snapshot.ts'
 import type { Store } from '../ports/store.ts'
+import { createTurns } from './let-loop-turn.ts'
 import { backfillStatuses } from './backfill-status.ts'
 import { errorStatus, iso } from './error-status.ts'
-import { observe, type ObserveDeps } from './observe.ts'
+import { readState, snapshotOf, type ObserveDeps, type StateReading } from './observe.ts'
+
+export interface StatusDeps extends ObserveDeps {
+  readonly clock: { now(): number; monotonic(): number }
+  /** The processes that ship from this store now. */
+  readonly workers: () => Promise<readonly WorkerStatus[]>
+}
 
 /** Everything about every zone and sink, from the store alone: the same from any machine with the same configuration. */
-export async function statusOf(
-  deps: ObserveDeps & {
-    readonly clock: { now(): number }
-    /** The processes that ship from this store now. */
-    readonly workers: () => Promise<readonly WorkerStatus[]>
-  },
-): Promise<Status> {
-  const [snapshot, planned, gaps, deadLetters, known, workers] = await Promise.all([
-    observe(deps),
-    deps.planner.plan(),
-    deps.store.catalogue.gaps(),
-    deps.store.deadLetters.counts(),
+export async function statusOf(deps: StatusDeps): Promise<Status> {
+  return (await readStatus(deps)).status
+}
+
+/** The status together with what it was made of. */
+export async function readStatus(
+  deps: StatusDeps,
+): Promise<{ readonly status: Status; readonly reading: StateReading; readonly snapshot: StateSnapshot }> {
+  const [reading, known, workers] = await Promise.all([
+    readState(deps),
     deps.store.catalogue.routes(),
     deps.workers(),
   ])
+  const letTurn = createTurns(deps.clock)
+  const { planned, gaps, deadLetters } = reading
+  const snapshot = snapshotOf(reading, deps)
+  await letTurn()
   const { zones, policy } = deps.settings()
+  const zoneOf = new Map(zones.map((zone) => [zone.id, zone]))
+  const gapsOf = Map.groupBy(gaps, (gap) => routeKey(gap.zone, gap.sink))
   const live = planned.filter(({ priority }) => priority === 'live')
   const byRoute = Map.groupBy(live, ({ stream }) => routeKey(stream.zone, stream.sink))
-  const routes = snapshot.routes.map((route): RouteStatus => {
-    const zone = zones.find(({ id }) => id === route.zone)!
+  const routes: RouteStatus[] = []
+  for (const route of snapshot.routes) {
+    const zone = zoneOf.get(route.zone)!
     const streams = (byRoute.get(routeKey(route.zone, route.sink)) ?? []).sort(byDay)
     const days = streams.map((stream) => dayStatus(stream, deps.apiClock.now(zone.account), policy))
     const lastError = days.findLast((day) => day.lastError !== undefined)?.lastError
     const unread = oldestUnread(streams, policy)
     const lagSeconds = Math.round(route.lagSeconds)
-    return {
+    routes.push({
       zone: zone.id,
       name: zone.name,
       account: zone.account,
@@ -52,15 +65,19 @@ export async function statusOf(
       }),
       ...(lastError !== undefined && { lastError }),
       days,
-      gaps: gaps
-        .filter((gap) => gap.zone === route.zone && gap.sink === route.sink)
-        .map(({ day, from, to, reason }) => ({ day, from: iso(from), to: iso(to), reason })),
-    }
-  })
+      gaps: (gapsOf.get(routeKey(route.zone, route.sink)) ?? []).map(({ day, from, to, reason }) => ({
+        day,
+        from: iso(from),
+        to: iso(to),
+        reason,
+      })),
+    })
+    await letTurn()
+  }
   const configured = new Set(snapshot.routes.map(({ zone, sink }) => routeKey(zone, sink)))
   const strange = known.filter(({ zone, sink }) => !configured.has(routeKey(zone, sink)))
   const checkpoints = strange.length === 0 ? [] : await deps.store.catalogue.checkpoints()
-  return {
+  const status: Status = {
     at: iso(deps.clock.now()),
     routes,
     deadLetters: bySink(deadLetters),
@@ -72,6 +89,7 @@ export async function statusOf(
     workers,
     backfills: await recentBackfills(deps.store, deps.clock.now()),
   }
+  return { status, reading, snapshot }
 }
 
 const recentMs = 86_400_000

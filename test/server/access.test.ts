@@ -11,10 +11,19 @@ import { serve } from './client.ts'
 describe('the token', () => {
   const token = new Secret('s3cret-Token')
 
-  it('is wanted by everything but the probes', async () => {
+  it('is wanted by everything but the probes and the files of the page', async () => {
     const { get } = await serve({ token })
-    for (const path of ['/healthz', '/readyz']) expect((await get(path)).status).toBe(200)
-    for (const path of ['/metrics', '/status', '/', '/nothing', '/healthz/..', '//healthz']) {
+    for (const path of ['/healthz', '/readyz', '/', '/page/main.js'])
+      expect((await get(path)).status).toBe(200)
+    for (const path of [
+      '/metrics',
+      '/status',
+      '/status?view=map',
+      '/nothing',
+      '/page/',
+      '/healthz/..',
+      '//healthz',
+    ]) {
       const answer = await get(path)
       expect([path, answer.status, answer.headers['www-authenticate']]).toEqual([path, 401, 'Bearer'])
       expect(answer.body).not.toContain('s3cret')

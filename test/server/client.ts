@@ -40,6 +40,7 @@ export async function serve(options: Partial<ServerOptions> = {}, clock: Clock =
     health: () => ({ healthy: true, loops: [] }),
     readiness: () => ({ ready: true, reasons: [] }),
     status: () => Promise.resolve({ zones: [] }),
+    views: () => undefined,
     clock,
     telemetry: { emit: (internalEvent) => emitted.push(internalEvent) },
     ...options,

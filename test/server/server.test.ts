@@ -3,6 +3,8 @@ import { createRoutes } from '../../src/server/routes.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 import { parseExposition, valueOf } from '../telemetry/exposition.ts'
 import { serve } from './client.ts'
+import { story } from './page/story.ts'
+import { viewsOf } from './page/world.ts'
 
 describe('the server', () => {
   it('serves the four paths', async () => {
@@ -44,7 +46,10 @@ describe('the server', () => {
   it('answers 404 for other paths, 405 for other methods, in JSON', async () => {
     const { get } = await serve()
     for (const path of [
-      '/',
+      '/page',
+      '/page/README.md',
+      '/page/tsconfig.json',
+      '/page/../server.ts',
       '/metrics/',
       '/METRICS',
       '//metrics',
@@ -62,6 +67,62 @@ describe('the server', () => {
       expect([method, answer.status, answer.headers.allow]).toEqual([method, 405, 'GET, HEAD'])
       expect(JSON.parse(answer.body)).toHaveProperty('error')
     }
+  })
+
+  it('serves the page with a policy that allows nothing inline and no other host', async () => {
+    const { get } = await serve()
+    const page = await get('/')
+    expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
+    const policy = String(page.headers['content-security-policy'])
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).not.toMatch(/unsafe|http|\*/)
+    expect(page.body).not.toMatch(/<script(?! type="module" src="\/page\/)|<style|\sstyle=|\son\w+=|https?:/)
+    const files = [...page.body.matchAll(/(?:src|href)="(\/page\/[^"]+)"/g)].map(([, path = '']) => path)
+    expect(files.length).toBeGreaterThan(3)
+    for (const path of files) {
+      const file = await get(path)
+      expect([path, file.status, file.headers['content-security-policy']]).toEqual([path, 200, policy])
+    }
+    expect(await get('/page/main.js', { method: 'POST' })).toMatchObject({ status: 405 })
+  })
+
+  it('answers the views of the page, and says what is wrong with a query', async () => {
+    const { views } = viewsOf(story())
+    const { get } = await serve({ views: () => views })
+    const json = async (path: string) => {
+      const { status, body } = await get(path)
+      return { status, body: JSON.parse(body) as unknown }
+    }
+    expect(await json('/status?view=map&filter=shop')).toMatchObject({
+      status: 200,
+      body: { chosen: { routes: 2 } },
+    })
+    const day = '/status?view=day&zone=101&sink=siem&day='
+    expect(await json(`${day}2026-11-20`)).toMatchObject({ status: 200, body: { state: 'failing' } })
+    expect(await json(`${day}2026-10-01`)).toMatchObject({ status: 404 })
+    expect(await json('/status?view=map&page=x')).toMatchObject({
+      status: 400,
+      body: { error: 'page "x" is not a whole number from 1 to 1000000' },
+    })
+  })
+
+  it('has no view before the process has its store, nor while the store does not answer', async () => {
+    const starting = await serve()
+    expect(await starting.get('/status?view=map')).toMatchObject({
+      status: 503,
+      body: '{"error":"the process is starting"}\n',
+    })
+    const clock = createFakeClock()
+    const { views } = viewsOf(story())
+    const hangs = { ...views, map: () => new Promise<never>(() => undefined) }
+    const { get } = await serve({ views: () => hangs }, clock)
+    const answer = get('/status?view=map')
+    await clock.untilSleeping()
+    await clock.advance(15_000)
+    expect(await answer).toMatchObject({
+      status: 503,
+      body: '{"error":"no answer from the store within 15 s"}\n',
+    })
   })
 
   it('says with 503 what is wrong', async () => {
@@ -130,9 +191,10 @@ describe('the server', () => {
       health: () => ({ healthy: true, loops: [] }),
       readiness: () => ({ ready: true, reasons: [] }),
       status,
+      views: () => undefined,
       clock,
     })
-    const first = [1, 2, 3].map(async () => routes.get('/status')!.answer(true))
+    const first = [1, 2, 3].map(async () => routes.get('/status')!.answer(true, new URLSearchParams()))
     await clock.untilSleeping()
     expect(status).toHaveBeenCalledTimes(1)
     reply({ n: 1 })
@@ -141,7 +203,7 @@ describe('the server', () => {
       '{"n":1}\n',
       '{"n":1}\n',
     ])
-    const second = routes.get('/status')!.answer(true)
+    const second = routes.get('/status')!.answer(true, new URLSearchParams())
     await clock.untilSleeping()
     expect(status).toHaveBeenCalledTimes(2)
     reply(undefined)

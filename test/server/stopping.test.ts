@@ -24,6 +24,7 @@ describe('stopping', () => {
       health: () => ({ healthy: true, loops: [] }),
       readiness: () => ({ ready: true, reasons: [] }),
       status: () => Promise.resolve({}),
+      views: () => undefined,
       clock: systemClock,
       telemetry: { emit: (internalEvent) => emitted.push(internalEvent) },
     })

@@ -3,6 +3,7 @@ import { createServer, type Server } from '../../server/server.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import type { Engine } from './engine.ts'
 import type { Ground } from '../ground.ts'
+import { createPageViews } from './page-views.ts'
 import { readinessOf, type Readiness } from './readiness.ts'
 
 /** What the HTTP server reads from a daemon. */
@@ -22,9 +23,13 @@ const readAgainMs = 2_000
 export function createDaemonServer(
   { server: { host, port, token } }: Config,
   daemon: DaemonState,
-  { clock, metrics, telemetry }: Ground,
+  ground: Ground,
 ): Server {
-  return createServer({
+  const { clock, metrics, telemetry } = ground
+  const page = createPageViews(daemon.engine, ground)
+  const stopping = new AbortController()
+  let sampling: Promise<void> | undefined
+  const server = createServer({
     host,
     port,
     ...(token !== undefined && { token }),
@@ -37,7 +42,21 @@ export function createDaemonServer(
     },
     readiness: remember(() => readiness(daemon), readAgainMs, clock),
     status: async () => daemon.engine()?.status() ?? { starting: true },
+    views: page.views,
   })
+  return {
+    async start() {
+      const listening = await server.start()
+      sampling ??= page.sample(stopping.signal)
+      return listening
+    },
+    async stop() {
+      stopping.abort()
+      await server.stop()
+      // The store is closed after the server.
+      await sampling
+    },
+  }
 }
 
 async function readiness(daemon: DaemonState): Promise<Readiness> {

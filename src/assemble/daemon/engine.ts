@@ -11,6 +11,7 @@ import { planOne } from '../../plan/plan-one.ts'
 import { whileRequested } from '../../maintenance/backfill/while-requested.ts'
 import type { Status } from '../../domain/plan/status.ts'
 import { statusOf } from '../../status/status.ts'
+import { readFleet, type Fleet } from '../../status/views/fleet.ts'
 import { drain, type GivenUp } from '../../schedule/local/drain.ts'
 import { createTickTracing } from '../../telemetry/tracing.ts'
 import type { Backend } from '../backend.ts'
@@ -29,6 +30,7 @@ export interface Engine {
   plan(): Promise<PlannedStream[]>
   snapshot(): Promise<StateSnapshot>
   status(): Promise<Status>
+  fleet(): Promise<Fleet>
   /** Stops the schedule, then closes sinks and clients. Idempotent. */
   close(): Promise<void>
 }
@@ -91,11 +93,17 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
     workers: backend.workers,
   }
 
-  async function snapshot(): Promise<StateSnapshot> {
-    const [seen, queues] = await Promise.all([observe(observed), schedule.queues?.()])
-    if (queues === undefined) return seen
+  async function queuesOf(seen: StateSnapshot): Promise<StateSnapshot['queues']> {
+    const queues = await schedule.queues?.()
     // A stream that backs off is in no queue: its checkpoint says when it is due.
-    return { ...seen, queues: [...queues, ...seen.queues.filter(({ state }) => state === 'delayed')] }
+    return queues === undefined
+      ? seen.queues
+      : [...queues, ...seen.queues.filter(({ state }) => state === 'delayed')]
+  }
+
+  async function snapshot(): Promise<StateSnapshot> {
+    const seen = await observe(observed)
+    return { ...seen, queues: await queuesOf(seen) }
   }
 
   return {
@@ -131,6 +139,7 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
     plan: () => planner.plan(),
     snapshot,
     status: () => statusOf(observed),
+    fleet: () => readFleet({ ...observed, keepDays, queues: queuesOf }),
     async close() {
       await closeInOrder(
         () => schedule.stop(),

@@ -50,9 +50,7 @@ export interface PlannedStream {
  */
 export function plan(input: PlanInput): PlannedStream[] {
   const { checkpoints, resendCheckpoints = [] } = input
-  const byKey = new Map(
-    [...checkpoints, ...resendCheckpoints].map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]),
-  )
+  const resends = new Map(resendCheckpoints.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
   const byRoute = Map.groupBy(checkpoints, ({ stream }) => routeKey(stream.zone, stream.sink))
   const known = new Map(input.routes.map((route) => [routeKey(route.zone, route.sink), route]))
   const awaited = awaitedBy(input.backfills)
@@ -63,22 +61,26 @@ export function plan(input: PlanInput): PlannedStream[] {
     for (const sink of input.sinks) {
       const key = routeKey(zone.id, sink)
       const held = byRoute.get(key) ?? []
+      const heldOn = new Map(held.map((checkpoint) => [checkpoint.stream.day, checkpoint]))
       const ordering = orderingOfRoute(held)
       for (const day of daysOf(nowMs, input.policy, known.get(key)?.firstDay, held)) {
         const stream: Stream = { zone: zone.id, day, sink }
-        if (awaited.has(streamKey(stream)) && isBeyondAsking(day, nowMs, input.policy)) continue
+        if (awaited.size > 0 && awaited.has(streamKey(stream)) && isBeyondAsking(day, nowMs, input.policy))
+          continue
         const asked = {
           stream,
           zone,
           priority: 'live',
           ...(input.readRequest && { readRequest: input.readRequest }),
         } as const
-        planned.push(planStream(asked, byKey.get(streamKey(stream)), ordering, nowMs, input.policy))
+        planned.push(planStream(asked, heldOn.get(day), ordering, nowMs, input.policy))
       }
       for (const { stream, readRequest } of readRequests.get(key) ?? []) {
         const asked = { stream, zone, priority: 'backfill', readRequest } as const
-        const first = stream.resend === undefined ? ordering : unknownOrdering
-        planned.push(planStream(asked, byKey.get(streamKey(stream)), first, nowMs, input.policy))
+        const isResend = stream.resend !== undefined
+        const checkpoint = isResend ? resends.get(streamKey(stream)) : heldOn.get(stream.day)
+        const first = isResend ? unknownOrdering : ordering
+        planned.push(planStream(asked, checkpoint, first, nowMs, input.policy))
       }
     }
   }

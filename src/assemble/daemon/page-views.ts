@@ -1,0 +1,73 @@
+import type { StatusViews } from '../../domain/plan/status-views.ts'
+import { LagHistory } from '../../status/views/lag-history.ts'
+import { createStatusViews } from '../../status/views/status-views.ts'
+import type { Fleet } from '../../status/views/fleet.ts'
+import type { Ground } from '../ground.ts'
+import { version } from '../version.ts'
+import type { Engine } from './engine.ts'
+
+export interface PageViews {
+  /** Undefined until the process has its store. */
+  readonly views: () => StatusViews | undefined
+  /** Takes samples for the history of the last hour until the signal aborts. Never rejects. */
+  sample(signal: AbortSignal): Promise<void>
+}
+
+/** Clients that ask within this time share one reading of the store. */
+const freshMs = 2_000
+const sampleEveryMs = 30_000
+
+/** What the status page reads from a daemon. A reload keeps the history. */
+export function createPageViews(engine: () => Engine | undefined, { clock, apiClock }: Ground): PageViews {
+  const history = new LagHistory()
+  let read: { readonly of: Engine; readonly fleet: Promise<Fleet>; readonly atMs: number } | undefined
+  let made: { readonly of: Engine; readonly views: StatusViews } | undefined
+
+  function fleetOf(of: Engine): Promise<Fleet> {
+    const nowMs = clock.monotonic()
+    if (read?.of === of && nowMs - read.atMs <= freshMs) return read.fleet
+    const fleet = readNow(of)
+    read = { of, fleet, atMs: nowMs }
+    return fleet
+  }
+
+  async function readNow(of: Engine): Promise<Fleet> {
+    const fleet = await of.fleet()
+    history.add(clock.now(), fleet.status.routes)
+    return fleet
+  }
+
+  function viewsOf(of: Engine): StatusViews {
+    const { store, policy } = of.shipping.deps
+    return createStatusViews({
+      version,
+      history,
+      fleet: () => fleetOf(of),
+      policy,
+      nowOf: apiClock.now,
+      minutes: (stream) => store.ledger.minutes(stream),
+      pauses: () =>
+        of.config.accounts.flatMap(({ name }) => {
+          const untilMs = of.shipping.reading.gateOf(name).throttledUntilMs
+          return untilMs === undefined ? [] : [{ account: name, until: new Date(untilMs).toISOString() }]
+        }),
+    })
+  }
+
+  return {
+    views() {
+      const of = engine()
+      if (of === undefined) return undefined
+      if (made?.of !== of) made = { of, views: viewsOf(of) }
+      return made.views
+    },
+    async sample(signal) {
+      while (!signal.aborted) {
+        await clock.sleep(sampleEveryMs, signal).catch(() => undefined)
+        const of = engine()
+        // While the store does not answer, the history has a hole.
+        if (of !== undefined && !signal.aborted) await fleetOf(of).catch(() => undefined)
+      }
+    },
+  }
+}

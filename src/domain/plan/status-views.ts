@@ -1,0 +1,202 @@
+import type { GapReason } from '../gap.ts'
+import type { StateSnapshot } from './snapshot.ts'
+import type { ErrorStatus, RouteStatus, Status } from './status.ts'
+
+/**
+ * What the status page shows of one day of a route, the most urgent first:
+ * - `failing`: the last try ended with an error, and nobody else will fix it.
+ * - `gap`: some events of the day can no longer be read.
+ * - `unread`: the day was not read to its end yet, but still can be.
+ * - `dead_letters`: the sink refused some events, which wait for a person.
+ * - `expired`: the day was read after its end, but became unreadable before its last settling scan.
+ * - `open`, `settling`, `complete`: as of the stream.
+ */
+export const cellStates = [
+  'failing',
+  'gap',
+  'unread',
+  'dead_letters',
+  'expired',
+  'open',
+  'settling',
+  'complete',
+] as const
+export type CellState = (typeof cellStates)[number]
+
+export const mapSorts = ['state', 'zone', 'sink', 'lag', 'events'] as const
+export type MapSort = (typeof mapSorts)[number]
+
+/** Which routes of the completeness map to answer. */
+export interface MapQuery {
+  /** Part of a zone's name, id or sink, in any case; empty for all. */
+  readonly filter: string
+  readonly sink?: string
+  /** Routes with a day in this state. */
+  readonly state?: CellState
+  readonly sort: MapSort
+  /** From 1. */
+  readonly page: number
+  /** Routes on a page. */
+  readonly size: number
+}
+
+/** A day of a route. A day that was never planned has no cell. */
+export interface CellView {
+  readonly day: string
+  readonly state: CellState
+  /** Delivered events. */
+  readonly events: number
+  readonly deadLetters?: number
+  readonly gaps?: number
+}
+
+export interface MapRoute extends Pick<
+  RouteStatus,
+  | 'zone'
+  | 'name'
+  | 'account'
+  | 'sink'
+  | 'state'
+  | 'lagSeconds'
+  | 'caughtUpAt'
+  | 'newestEventAt'
+  | 'unread'
+  | 'lastError'
+> {
+  /** Delivered today. */
+  readonly eventsToday: number
+  readonly cells: readonly CellView[]
+  /** A value for each of the last 60 minutes, the current one last; null where nothing was measured. */
+  readonly history: {
+    /** The longest lag of the minute. */
+    readonly lagSeconds: readonly (number | null)[]
+    readonly eventsPerSecond: readonly (number | null)[]
+  }
+}
+
+/** Routes of one sink that fail or are behind for one reason. */
+export interface MapProblem {
+  readonly kind: 'failing' | 'behind' | 'gap'
+  readonly sink: string
+  /** How many routes. */
+  readonly routes: number
+  /** The first of them. */
+  readonly zone: number
+  readonly name: string
+  /** Of a gap: the latest day. */
+  readonly day?: string
+  readonly reason?: GapReason
+  readonly lastError?: ErrorStatus
+  /** The earliest API deadline of a day that they have not read. */
+  readonly apiDeadlineAt?: string
+}
+
+/** The whole fleet, with the routes of one page of the map. */
+export interface MapView extends Pick<Status, 'deadLetters' | 'unconfigured' | 'workers' | 'backfills'> {
+  readonly at: string
+  readonly version: string
+  readonly readableDays: number
+  /** Days of the map, the oldest first. */
+  readonly days: readonly string[]
+  readonly sinks: readonly string[]
+  readonly totals: {
+    readonly zones: number
+    readonly routes: number
+    readonly states: Readonly<Record<RouteStatus['state'], number>>
+    readonly cells: Readonly<Record<CellState, number>>
+    readonly gaps: number
+    readonly deadLetters: number
+    /** Past days that were not read to their end. */
+    readonly unreadDays: number
+  }
+  /** The oldest unread day of all routes. */
+  readonly unread?: { readonly day: string; readonly apiDeadlineAt: string }
+  /** At most 12. */
+  readonly problems: readonly MapProblem[]
+  readonly problemsLeftOut: number
+  readonly chosen: {
+    readonly routes: number
+    readonly page: number
+    readonly pages: number
+    readonly size: number
+  }
+  readonly routes: readonly MapRoute[]
+  readonly queues: StateSnapshot['queues']
+  /** Accounts whose API asked for a pause, as this process knows. */
+  readonly pauses: readonly { readonly account: string; readonly until: string }[]
+}
+
+export interface ScanView {
+  readonly kind: 'full' | 'incremental'
+  readonly state: 'under way' | 'complete'
+  readonly beganAt: string
+  readonly endedAt?: string
+  readonly pages: number
+  /** Events that were unseen before. */
+  readonly found: number
+  /** Time that its pages took. */
+  readonly tookSeconds: number
+}
+
+/** One day of a route, from its checkpoint and the ledger. */
+export interface DayView {
+  readonly at: string
+  readonly version: string
+  readonly zone: number
+  readonly name: string
+  readonly account: string
+  readonly sink: string
+  readonly day: string
+  readonly state: CellState
+  readonly streamState: string
+  readonly counters: {
+    readonly pages: number
+    readonly events: number
+    readonly delivered: number
+    readonly duplicates: number
+    readonly late: number
+    readonly deadLetters: number
+    readonly dropped: number
+  }
+  /** By the ledger: which events the sink took responsibility for. */
+  readonly ledger: {
+    readonly events: number
+    /** Events for each minute of the day, 1440 values. */
+    readonly minutes: readonly number[]
+    /** Events without a usable time. */
+    readonly untimed: number
+    /** Order-free hash of all events, 16 hex digits. */
+    readonly hash: string
+  }
+  readonly ordering: { readonly order: string; readonly cursorProven: boolean; readonly revocations: number }
+  readonly scans: readonly ScanView[]
+  readonly gaps: readonly { readonly from: string; readonly to: string; readonly reason: string }[]
+  readonly parts: readonly {
+    readonly part: string
+    readonly writer: string
+    readonly lines: number
+    readonly bytes: number
+  }[]
+  readonly deadLetters: readonly { readonly reason: string; readonly count: number; readonly bytes: number }[]
+  readonly lastError?: ErrorStatus
+  readonly lastCommitAt?: string
+  readonly caughtUpAt?: string
+  readonly endedAt?: string
+  /** When the next scan is or was due; absent where none is due any more. */
+  readonly nextScanAt?: string
+  /** When the API stops to list the day. */
+  readonly apiDeadlineAt: string
+}
+
+/** A day of a route, as a person names it. */
+export interface DayQuery {
+  readonly zone: number
+  readonly sink: string
+  readonly day: string
+}
+
+export interface StatusViews {
+  map(query: MapQuery): Promise<MapView>
+  /** Undefined for a route that is not configured, and for a day that nothing is known of. */
+  day(query: DayQuery): Promise<DayView | undefined>
+}

@@ -1,0 +1,143 @@
+import type { Checkpoint } from '../../domain/checkpoint.ts'
+import { daysFrom, shiftDay, type Day } from '../../domain/day.ts'
+import type { DeadLetterCount } from '../../domain/event/dead-letter-count.ts'
+import type { Gap } from '../../domain/gap.ts'
+import { routeKey, type PlannedStream } from '../../domain/plan/plan.ts'
+import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
+import type { CellState, DayQuery } from '../../domain/plan/status-views.ts'
+import type { RouteStatus, Status } from '../../domain/plan/status.ts'
+import { todayOf } from '../../domain/plan/stream-state.ts'
+import { readStatus, type StatusDeps } from '../status.ts'
+import { cellStateOf, type Cell } from './cell.ts'
+import { createTurns } from '../let-loop-turn.ts'
+
+export interface FleetDeps extends StatusDeps {
+  readonly keepDays: number
+  /** The jobs of the schedule, where it counts them itself; else what was seen. */
+  readonly queues: (seen: StateSnapshot) => Promise<StateSnapshot['queues']>
+}
+
+/** A route with all its days that the map shows. */
+export interface FleetRoute {
+  readonly status: RouteStatus
+  /** In the order of the days; without a state where nothing is known of a day. */
+  readonly cells: readonly { readonly cell: Cell; readonly state: CellState | undefined }[]
+}
+
+/** Everything that the page shows of a fleet, at one instant. */
+export interface Fleet {
+  readonly status: Status
+  readonly days: readonly Day[]
+  readonly routes: readonly FleetRoute[]
+  readonly gaps: readonly Gap[]
+  readonly deadLetters: readonly DeadLetterCount[]
+  readonly queues: StateSnapshot['queues']
+}
+
+/** The map has a month at most. */
+const mostDays = 31
+
+export async function readFleet(deps: FleetDeps): Promise<Fleet> {
+  const letTurn = createTurns(deps.clock)
+  const [{ status, reading, snapshot }, checkpoints] = await Promise.all([
+    readStatus(deps),
+    deps.store.catalogue.checkpoints(),
+  ])
+  const { planned, gaps, deadLetters } = reading
+  const queues = await deps.queues(snapshot)
+  const days = mapDays(deps)
+  const live = planned.filter(({ priority }) => priority === 'live')
+  const known: Known = {
+    planned: await byRoute(live, ({ stream }) => stream, letTurn),
+    checkpoints: await byRoute(checkpoints, ({ stream }) => stream, letTurn),
+    gaps: await byRoute(gaps, (gap) => gap, letTurn),
+    deadLetters: await byRoute(deadLetters, (count) => count, letTurn),
+  }
+  const routes: FleetRoute[] = []
+  for (const route of status.routes) {
+    const time = { nowMs: deps.apiClock.now(route.account), policy: deps.settings().policy }
+    const cellOf = cellsOfRoute(known, routeKey(route.zone, route.sink))
+    const cells = days.map((day) => {
+      const cell = cellOf(day)
+      return { cell, state: cellStateOf(cell, time) }
+    })
+    routes.push({ status: route, cells })
+    await letTurn()
+  }
+  return { status, days, routes, gaps, deadLetters, queues }
+}
+
+/** Readable days and those before them whose checkpoints are kept, the oldest first. */
+function mapDays({ settings, keepDays, apiClock, clock }: FleetDeps): Day[] {
+  const { policy, zones } = settings()
+  const nowMs = Math.max(
+    zones.length === 0 ? clock.now() : 0,
+    ...new Set(zones.map(({ account }) => apiClock.now(account))),
+  )
+  const today = todayOf(nowMs)
+  const count = Math.min(mostDays, policy.readableDays + Math.ceil(keepDays))
+  return daysFrom(shiftDay(today, 1 - count), today)
+}
+
+type ByRoute<Value> = ReadonlyMap<string, ReadonlyMap<string, Value[]>>
+
+/** By route, then by day. */
+interface Known {
+  readonly planned: ByRoute<PlannedStream>
+  readonly checkpoints: ByRoute<Checkpoint>
+  readonly gaps: ByRoute<Gap>
+  readonly deadLetters: ByRoute<DeadLetterCount>
+}
+
+async function byRoute<Value>(
+  values: readonly Value[],
+  streamOf: (value: Value) => { readonly zone: number; readonly sink: string; readonly day: string },
+  letTurn: () => Promise<void>,
+): Promise<ByRoute<Value>> {
+  const routes = new Map<string, Map<string, Value[]>>()
+  for (const [index, value] of values.entries()) {
+    const { zone, sink, day } = streamOf(value)
+    const key = routeKey(zone, sink)
+    let days = routes.get(key)
+    if (days === undefined) routes.set(key, (days = new Map()))
+    const own = days.get(day)
+    if (own === undefined) days.set(day, [value])
+    else own.push(value)
+    if (index % 256 === 255) await letTurn()
+  }
+  return routes
+}
+
+/** Finds what is known of a day of a route. */
+function cellsOfRoute(known: Known, route: string): (day: Day) => Cell {
+  const planned = known.planned.get(route)
+  const checkpoints = known.checkpoints.get(route)
+  const gaps = known.gaps.get(route)
+  const deadLetters = known.deadLetters.get(route)
+  return (day) => {
+    const plan = planned?.get(day)?.[0]
+    let letters = 0
+    for (const { count } of deadLetters?.get(day) ?? []) letters += count
+    return {
+      day,
+      planned: plan,
+      checkpoint: plan?.checkpoint ?? checkpoints?.get(day)?.[0],
+      gaps: gaps?.get(day)?.length ?? 0,
+      deadLetters: letters,
+    }
+  }
+}
+
+/** A day that the map does not show any more has no checkpoint either, but may have gaps and dead letters. */
+export function oldCell({ gaps, deadLetters }: Fleet, { zone, sink, day }: DayQuery): Cell {
+  const isHere = (each: DayQuery) => each.zone === zone && each.sink === sink && each.day === day
+  let letters = 0
+  for (const each of deadLetters) if (isHere(each)) letters += each.count
+  return {
+    day: day as Day,
+    planned: undefined,
+    checkpoint: undefined,
+    gaps: gaps.filter(isHere).length,
+    deadLetters: letters,
+  }
+}

@@ -1,0 +1,153 @@
+import {
+  cellStates,
+  type CellState,
+  type CellView,
+  type MapQuery,
+  type MapRoute,
+  type MapView,
+} from '../../domain/plan/status-views.ts'
+import { oldestDeadline, problemsOf } from './problems.ts'
+import type { Fleet, FleetRoute } from './fleet.ts'
+import type { LagHistory } from './lag-history.ts'
+
+export interface MapParts {
+  readonly version: string
+  readonly readableDays: number
+  readonly history: LagHistory
+  readonly pauses: MapView['pauses']
+}
+
+const mostProblems = 12
+
+/** One page of the map. Totals and problems are of the whole fleet, whatever is chosen. */
+export function mapView(fleet: Fleet, query: MapQuery, parts: MapParts): MapView {
+  const { status, days, routes } = fleet
+  const chosen = routes.filter((route) => isChosen(route, query)).toSorted(orderOf(query))
+  const pages = Math.max(1, Math.ceil(chosen.length / query.size))
+  const page = Math.min(query.page, pages)
+  const problems = problemsOf(fleet)
+  const unread = oldestDeadline(status.routes)
+  const nowMs = Date.parse(status.at)
+  return {
+    at: status.at,
+    version: parts.version,
+    readableDays: parts.readableDays,
+    days,
+    sinks: [...new Set(status.routes.map(({ sink }) => sink))].sort(),
+    totals: totalsOf(fleet),
+    ...(unread !== undefined && { unread }),
+    problems: problems.slice(0, mostProblems),
+    problemsLeftOut: Math.max(0, problems.length - mostProblems),
+    chosen: { routes: chosen.length, page, pages, size: query.size },
+    routes: chosen
+      .slice((page - 1) * query.size, page * query.size)
+      .map((route) => mapRoute(route, parts.history, nowMs)),
+    deadLetters: status.deadLetters,
+    unconfigured: status.unconfigured,
+    workers: status.workers,
+    backfills: status.backfills,
+    queues: fleet.queues,
+    pauses: parts.pauses,
+  }
+}
+
+function mapRoute({ status, cells }: FleetRoute, history: LagHistory, nowMs: number): MapRoute {
+  const { zone, name, account, sink, state, lagSeconds, caughtUpAt, newestEventAt, unread, lastError } =
+    status
+  return {
+    zone,
+    name,
+    account,
+    sink,
+    state,
+    lagSeconds,
+    caughtUpAt,
+    ...(newestEventAt !== undefined && { newestEventAt }),
+    ...(unread !== undefined && { unread }),
+    ...(lastError !== undefined && { lastError }),
+    eventsToday: todayEvents(cells),
+    cells: cells.flatMap(cellView),
+    history: history.of(zone, sink, nowMs),
+  }
+}
+
+function cellView({ cell, state }: FleetRoute['cells'][number]): CellView[] {
+  if (state === undefined) return []
+  const { day, checkpoint, gaps, deadLetters } = cell
+  const events = checkpoint?.counters.delivered ?? 0
+  return [{ day, state, events, ...(deadLetters > 0 && { deadLetters }), ...(gaps > 0 && { gaps }) }]
+}
+
+function totalsOf({ status, routes, gaps, deadLetters }: Fleet): MapView['totals'] {
+  const states = { up_to_date: 0, behind: 0, failing: 0, not_read: 0 }
+  const cells = Object.fromEntries(cellStates.map((state) => [state, 0])) as Record<CellState, number>
+  let unreadDays = 0
+  for (const route of routes) {
+    states[route.status.state]++
+    const today = route.cells.at(-1)
+    for (const cell of route.cells) {
+      if (cell.state !== undefined) cells[cell.state]++
+      if (cell.state === 'unread' && cell !== today) unreadDays++
+    }
+  }
+  let refused = 0
+  for (const { count } of deadLetters) refused += count
+  const zones = new Set(status.routes.map(({ zone }) => zone)).size
+  return {
+    zones,
+    routes: routes.length,
+    states,
+    cells,
+    gaps: gaps.length,
+    deadLetters: refused,
+    unreadDays,
+  }
+}
+
+function isChosen({ status, cells }: FleetRoute, { filter, sink, state }: MapQuery): boolean {
+  if (sink !== undefined && status.sink !== sink) return false
+  if (state !== undefined && cells.every((cell) => cell.state !== state)) return false
+  const words = filter
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '')
+  const text = `${status.zone} ${status.name} → ${status.sink}`.toLowerCase()
+  return words.every((word) => text.includes(word))
+}
+
+type Compare = (left: FleetRoute, right: FleetRoute) => number
+
+const byZone: Compare = (left, right) =>
+  left.status.zone - right.status.zone || compareText(left.status.sink, right.status.sink)
+
+const orders: Readonly<Record<MapQuery['sort'], Compare>> = {
+  state: (left, right) => urgencyOf(left) - urgencyOf(right),
+  zone: byZone,
+  sink: (left, right) => compareText(left.status.sink, right.status.sink),
+  lag: (left, right) => right.status.lagSeconds - left.status.lagSeconds,
+  events: (left, right) => todayEvents(right.cells) - todayEvents(left.cells),
+}
+
+function orderOf({ sort }: MapQuery): Compare {
+  return (left, right) => orders[sort](left, right) || byZone(left, right)
+}
+
+const placeOf = new Map(cellStates.map((state, place) => [state, place]))
+/** Days that go on are as good as complete ones. */
+const leastUrgent = placeOf.get('open')!
+
+/** The place of the most urgent state among all days. */
+function urgencyOf({ cells }: FleetRoute): number {
+  let first = leastUrgent
+  for (const { state } of cells) if (state !== undefined) first = Math.min(first, placeOf.get(state)!)
+  return first
+}
+
+function todayEvents(cells: FleetRoute['cells']): number {
+  return cells.at(-1)?.cell.checkpoint?.counters.delivered ?? 0
+}
+
+function compareText(left: string, right: string): number {
+  if (left === right) return 0
+  return left < right ? -1 : 1
+}

@@ -1,0 +1,48 @@
+import { parseDay } from '../../domain/day.ts'
+import type { DayView, MapView, StatusViews } from '../../domain/plan/status-views.ts'
+import type { Ledger } from '../../ports/ledger.ts'
+import { cellOf, dayView } from './day-view.ts'
+import type { Fleet } from './fleet.ts'
+import { createLedgerReader } from './ledger-reader.ts'
+import type { LagHistory } from './lag-history.ts'
+import { mapView } from './map-view.ts'
+import type { Policy } from '../../domain/plan/policy.ts'
+
+export interface ViewDeps {
+  readonly version: string
+  readonly fleet: () => Promise<Fleet>
+  readonly history: LagHistory
+  readonly policy: () => Policy
+  /** The API's clock for an account, ms since the epoch. */
+  readonly nowOf: (account: string) => number
+  readonly minutes: Ledger['minutes']
+  readonly pauses: () => MapView['pauses']
+}
+
+/** What the status page reads. */
+export function createStatusViews(deps: ViewDeps): StatusViews {
+  const { version, history } = deps
+  const ledgerOf = createLedgerReader(deps.minutes)
+
+  async function day(query: Parameters<StatusViews['day']>[0]): Promise<DayView | undefined> {
+    const fleet = await deps.fleet()
+    const route = fleet.status.routes.find(({ zone, sink }) => zone === query.zone && sink === query.sink)
+    const asked = parseDay(query.day)
+    if (route === undefined || asked === undefined) return undefined
+    const cell = cellOf(fleet, query)
+    if (cell === undefined) return undefined
+    const stream = { zone: query.zone, sink: query.sink, day: asked }
+    const ledger = await ledgerOf(stream, cell.checkpoint?.commit ?? 0)
+    const time = { nowMs: deps.nowOf(route.account), policy: deps.policy() }
+    return dayView(fleet, cell, query, { version, time, ledger })
+  }
+
+  return {
+    async map(query) {
+      const fleet = await deps.fleet()
+      const { readableDays } = deps.policy()
+      return mapView(fleet, query, { version, readableDays, history, pauses: deps.pauses() })
+    },
+    day,
+  }
+}

@@ -1,0 +1,142 @@
+import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
+import type { Day } from '../../../src/domain/day.ts'
+import type { DeadLetterCount } from '../../../src/domain/event/dead-letter-count.ts'
+import type { MinuteCount } from '../../../src/domain/event/seen.ts'
+import type { Gap } from '../../../src/domain/gap.ts'
+import type { Backfill } from '../../../src/domain/plan/backfill.ts'
+import type { MapView } from '../../../src/domain/plan/status-views.ts'
+import type { WorkerStatus } from '../../../src/domain/plan/status.ts'
+import { streamKey, type Zone } from '../../../src/domain/stream.ts'
+import type { Store } from '../../../src/ports/store.ts'
+import { Planner } from '../../../src/plan/planner.ts'
+import { createApiClock } from '../../../src/pump/api-clock.ts'
+import { readFleet, type Fleet } from '../../../src/status/views/fleet.ts'
+import { LagHistory } from '../../../src/status/views/lag-history.ts'
+import { createStatusViews } from '../../../src/status/views/status-views.ts'
+import { at, policy, today } from '../../domain/builders.ts'
+import { createFakeClock } from '../../fakes/fake-clock.ts'
+
+/** What a store holds, as a test writes it down. Tests change it while a page shows it. */
+export interface World {
+  /** ms since the epoch. */
+  nowMs: number
+  zones: Zone[]
+  sinks: string[]
+  firstDay: Day
+  checkpoints: Checkpoint[]
+  gaps: Gap[]
+  deadLetters: DeadLetterCount[]
+  backfills: Backfill[]
+  workers: WorkerStatus[]
+  pauses: MapView['pauses']
+  /** By stream. */
+  minutes: Map<string, MinuteCount[]>
+  /** Throws where the store does not answer. */
+  trouble: () => void
+}
+
+export function emptyWorld(more: Partial<World> = {}): World {
+  return {
+    nowMs: at(14) + 192_000,
+    zones: [],
+    sinks: [],
+    firstDay: today,
+    checkpoints: [],
+    gaps: [],
+    deadLetters: [],
+    backfills: [],
+    workers: [
+      {
+        role: 'all',
+        name: '812@siem-1',
+        pid: 812,
+        host: 'siem-1',
+        startedAt: new Date(at(10) - 3 * 86_400_000).toISOString(),
+      },
+    ],
+    pauses: [],
+    minutes: new Map(),
+    trouble: () => undefined,
+    ...more,
+  }
+}
+
+const unused = () => Promise.reject(new Error('the page changes nothing'))
+
+/** A store that only reads, from the world as it is now. */
+function storeOf(world: World): Store {
+  const read =
+    <Value>(value: () => Value) =>
+    () => {
+      world.trouble()
+      return Promise.resolve(value())
+    }
+  const routes = () =>
+    world.zones.flatMap(({ id }) =>
+      world.sinks.map((sink) => ({ zone: id, sink, firstDay: world.firstDay, plannedAtMs: world.nowMs })),
+    )
+  return {
+    id: 'world',
+    ledger: {
+      take: unused,
+      heartbeat: unused,
+      holds: unused,
+      release: unused,
+      commit: unused,
+      read: unused,
+      loadSeen: unused,
+      minutes: (stream) => Promise.resolve(world.minutes.get(streamKey(stream)) ?? []),
+    },
+    catalogue: {
+      checkpoints: read(() => world.checkpoints),
+      resendCheckpoints: read(() => []),
+      routes: read(routes),
+      rememberRoutes: unused,
+      gaps: read(() => world.gaps),
+      addGaps: unused,
+    },
+    deadLetters: {
+      list: unused,
+      counts: read(() => world.deadLetters),
+      keys: unused,
+      read: unused,
+      remove: unused,
+    },
+    backfills: { list: read(() => world.backfills) } as Store['backfills'],
+    upkeep: {} as Store['upkeep'],
+    close: () => Promise.resolve(),
+  }
+}
+
+/** The views of a world, made by the code that makes them in a daemon. */
+export function viewsOf(world: World) {
+  const clock = createFakeClock(world.nowMs)
+  const history = new LagHistory()
+  const store = storeOf(world)
+  const now = () => world.nowMs
+  const apiClock = { ...createApiClock(clock), now }
+  const settings = () => ({ zones: world.zones, sinks: world.sinks, policy })
+  const planner = new Planner({ store, clock, apiClock, telemetry: { emit: () => undefined }, settings })
+  const fleet = (): Promise<Fleet> =>
+    readFleet({
+      store,
+      clock: { now, monotonic: () => performance.now() },
+      apiClock,
+      planner,
+      settings,
+      active: () => 0,
+      workers: () => Promise.resolve(world.workers),
+      keepDays: 14,
+      queues: ({ queues }) => Promise.resolve(queues),
+    })
+  const views = createStatusViews({
+    version: '1.0.0',
+    fleet,
+    history,
+    policy: () => policy,
+    nowOf: now,
+    minutes: store.ledger.minutes,
+    pauses: () => world.pauses,
+  })
+  return { views, fleet, history }
+}

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest'
+import { LagHistory } from '../../../src/status/views/lag-history.ts'
+import { at, minuteMs } from '../../domain/builders.ts'
+
+const route = (lagSeconds: number, delivered: number, zone = 101) => ({
+  zone,
+  sink: 'siem',
+  lagSeconds,
+  days: [{ delivered: delivered - 1 }, { delivered: 1 }] as never,
+})
+const of = (history: LagHistory, nowMs: number) => history.of(101, 'siem', nowMs)
+
+describe('the history of the last hour', () => {
+  it('has the longest lag of each minute, and a hole where nothing was measured', () => {
+    const history = new LagHistory()
+    history.add(at(1), [route(5, 10)])
+    history.add(at(1) + 20_000, [route(90, 10)])
+    history.add(at(1) + 40_000, [route(7, 10)])
+    history.add(at(1) + 2 * minuteMs, [route(8, 10)])
+    const { lagSeconds } = of(history, at(1) + 2 * minuteMs)
+    expect(lagSeconds).toHaveLength(60)
+    expect(lagSeconds.slice(-4)).toEqual([null, 90, null, 8])
+  })
+
+  it('has events a second between the last samples of two minutes', () => {
+    const history = new LagHistory()
+    history.add(at(1), [route(5, 100)])
+    history.add(at(1) + minuteMs, [route(5, 100 + 90)])
+    expect(of(history, at(1) + minuteMs).eventsPerSecond.slice(-2)).toEqual([null, 1.5])
+  })
+
+  it('has no rate where a day left with its events', () => {
+    const history = new LagHistory()
+    history.add(at(1), [route(5, 100)])
+    history.add(at(1) + minuteMs, [route(5, 20)])
+    expect(of(history, at(1) + minuteMs).eventsPerSecond.at(-1)).toBeNull()
+  })
+
+  it('forgets what is older than an hour, and routes that are gone', () => {
+    const history = new LagHistory()
+    history.add(at(1), [route(5, 100), route(5, 100, 7)])
+    history.add(at(2), [route(6, 100)])
+    expect(of(history, at(2)).lagSeconds.filter((value) => value !== null)).toEqual([6])
+    expect(history.of(7, 'siem', at(2)).lagSeconds.every((value) => value === null)).toBe(true)
+    // A day later the slots of the ring are used again.
+    expect(of(history, at(26)).lagSeconds.every((value) => value === null)).toBe(true)
+  })
+})

@@ -1,0 +1,173 @@
+import { describe, expect, it } from 'vitest'
+import type { MapQuery } from '../../../src/domain/plan/status-views.ts'
+import { emptyWorld, viewsOf } from '../../server/page/world.ts'
+import { readDay, story, trouble } from '../../server/page/story.ts'
+import { at, today } from '../../domain/builders.ts'
+
+const everything: MapQuery = { filter: '', sort: 'state', page: 1, size: 100 }
+const mapOf = (world: ReturnType<typeof story>, query: Partial<MapQuery> = {}) =>
+  viewsOf(world).views.map({ ...everything, ...query })
+const names = (routes: readonly { name: string; sink: string }[]) =>
+  routes.map(({ name, sink }) => `${name} ${sink}`)
+
+function fleet(count: number) {
+  const zones = Array.from({ length: count }, (_, index) => ({
+    id: 1000 + index,
+    name: `zone-${index}`,
+    account: 'default',
+  }))
+  return emptyWorld({ zones, sinks: ['siem'] })
+}
+
+describe('the map', () => {
+  it('has the readable days and those before them whose checkpoints are kept', async () => {
+    const { days } = await mapOf(story())
+    expect([days.length, days[0], days.at(-1)]).toEqual([17, '2026-11-04', '2026-11-20'])
+  })
+
+  it('counts all routes, states, gaps and dead letters, whatever is chosen', async () => {
+    const all = await mapOf(story())
+    expect(all.totals).toMatchObject({
+      zones: 4,
+      routes: 8,
+      states: { up_to_date: 6, behind: 1, failing: 1, not_read: 0 },
+      cells: { failing: 1, gap: 1, unread: 1, dead_letters: 1, expired: 1, open: 7 },
+      gaps: 1,
+      deadLetters: 12,
+      unreadDays: 1,
+    })
+    const none = await mapOf(story(), { filter: 'nothing' })
+    expect([none.totals, none.problems]).toEqual([all.totals, all.problems])
+    expect(none).toMatchObject({ routes: [], chosen: { routes: 0, page: 1, pages: 1 } })
+  })
+
+  it('chooses by words of zone and sink, by sink, and by the state of a day', async () => {
+    expect(names((await mapOf(story(), { filter: 'SHOP si' })).routes)).toEqual(['shop siem'])
+    expect(names((await mapOf(story(), { filter: '107' })).routes)).toEqual(['api siem', 'api archive'])
+    expect(names((await mapOf(story(), { sink: 'archive', sort: 'zone' })).routes)).toHaveLength(4)
+    expect(names((await mapOf(story(), { state: 'gap' })).routes)).toEqual(['shop siem'])
+  })
+
+  it('sorts by what needs attention, zone, sink, lag and events', async () => {
+    const first = async (sort: MapQuery['sort']) => names((await mapOf(story(), { sort })).routes)[0]
+    expect(await first('state')).toBe('shop siem')
+    expect(await first('zone')).toBe('shop archive')
+    expect(await first('sink')).toBe('shop archive')
+    expect(await first('lag')).toBe('docs siem')
+    expect(await first('events')).toBe('shop archive')
+  })
+
+  it('divides many routes into pages, and shows the last one for a page beyond it', async () => {
+    const world = fleet(60)
+    const second = await mapOf(world, { size: 25, page: 2, sort: 'zone' })
+    expect([second.chosen, second.routes[0]?.zone]).toEqual([
+      { routes: 60, page: 2, pages: 3, size: 25 },
+      1025,
+    ])
+    expect((await mapOf(world, { size: 25, page: 9 })).chosen.page).toBe(3)
+  })
+
+  it('makes one problem of routes that fail for one reason', async () => {
+    const world = fleet(40)
+    const failing = trouble('answered 503', at(13))
+    world.checkpoints = world.zones.map(({ id }) =>
+      readDay({ zone: id, sink: 'siem', day: today }, 5, { trouble: failing }),
+    )
+    const { problems } = await mapOf(world)
+    expect(problems).toMatchObject([
+      { kind: 'failing', sink: 'siem', routes: 40, zone: 1000, apiDeadlineAt: '2026-11-23T00:00:00.000Z' },
+    ])
+  })
+
+  it('has a bounded size with 500 zones and two sinks', async () => {
+    const world = fleet(500)
+    world.sinks = ['archive', 'siem']
+    const days = (await mapOf(world)).days
+    for (const { id } of world.zones)
+      for (const sink of world.sinks)
+        for (const day of days)
+          world.checkpoints.push(readDay({ zone: id, sink, day: day as typeof today }, 900))
+    const view = await mapOf(world, { size: 25 })
+    expect(view.totals.cells.complete + view.totals.cells.settling + view.totals.cells.open).toBe(17_000)
+    expect(JSON.stringify(view).length).toBeLessThan(120_000)
+  })
+})
+
+describe('a day', () => {
+  const asked = { zone: 101, sink: 'siem', day: today }
+
+  it('has its minutes from the ledger, and their hash', async () => {
+    const { ledger } = (await viewsOf(story()).views.day(asked))!
+    const sum = ledger.minutes.reduce((total, count) => total + count, 0)
+    expect(ledger).toMatchObject({
+      events: sum,
+      untimed: 0,
+      hash: expect.stringMatching(/^[\da-f]{16}$/) as string,
+    })
+    expect(ledger.minutes).toHaveLength(1440)
+    expect(ledger.minutes.slice(14 * 60).every((count) => count === 0)).toBe(true)
+  })
+
+  it('counts events whose time lies outside the day, or is unknown, apart', async () => {
+    const world = story()
+    const first = at(0) / 60_000
+    world.minutes.set('101/2026-11-20/siem', [
+      { minute: -1, count: 2, hash: 2n ** 64n - 1n },
+      { minute: first - 1, count: 3, hash: 1n },
+      { minute: first, count: 4, hash: 5n },
+    ])
+    const { ledger } = (await viewsOf(world).views.day(asked))!
+    expect([ledger.events, ledger.untimed, ledger.minutes[0], ledger.hash]).toEqual([
+      9,
+      5,
+      4,
+      '0000000000000005',
+    ])
+  })
+
+  it('has scans, ordering, gaps, parts, dead letters and the last error', async () => {
+    const { views } = viewsOf(story())
+    expect(await views.day(asked)).toMatchObject({
+      state: 'failing',
+      streamState: 'open',
+      ordering: { order: 'newest-first' },
+      scans: [
+        { kind: 'full', state: 'complete' },
+        { kind: 'incremental', pages: 2 },
+      ],
+      lastError: { failures: 6 },
+      apiDeadlineAt: '2026-11-23T00:00:00.000Z',
+    })
+    expect(await views.day({ ...asked, day: '2026-11-14' })).toMatchObject({
+      state: 'gap',
+      gaps: [{ reason: 'unreadable' }],
+    })
+    expect((await views.day({ ...asked, sink: 'archive' }))?.parts).toHaveLength(2)
+    expect((await views.day({ ...asked, zone: 107, day: '2026-11-17' }))?.deadLetters).toHaveLength(2)
+  })
+
+  it('is unknown where nothing was planned or configured', async () => {
+    const { views } = viewsOf(story())
+    expect(await views.day({ ...asked, day: '2026-10-01' })).toBeUndefined()
+    expect(await views.day({ ...asked, day: '2026-02-30' })).toBeUndefined()
+    expect(await views.day({ ...asked, zone: 7 })).toBeUndefined()
+  })
+
+  it('is read from the ledger once until its next commit, one day after the other', async () => {
+    const world = story()
+    let [reads, under, most] = [0, 0, 0]
+    const { minutes } = world
+    world.minutes = new Proxy(minutes, {
+      get(target, name) {
+        if (name !== 'get') return Reflect.get(target, name) as unknown
+        reads++
+        most = Math.max(most, ++under)
+        under--
+        return target.get.bind(target)
+      },
+    })
+    const { views } = viewsOf(world)
+    await Promise.all([views.day(asked), views.day(asked), views.day({ ...asked, zone: 102 })])
+    expect([reads, most]).toEqual([2, 1])
+  })
+})
