@@ -1,14 +1,18 @@
-import { setImmediate } from 'node:timers/promises'
-
 /** Work on a whole fleet is divided into steps of about this length, so that pumps and probes go on. */
 const stepMs = 8
 
+export interface TurnDeps {
+  readonly clock: { now(): number; monotonic(): number }
+  /** Lets the event loop turn. */
+  readonly turn: () => Promise<unknown>
+}
+
 /** Call it often: it lets the event loop turn when this work has held it for a while. */
-export function createTurns(clock: { monotonic(): number }): () => Promise<void> {
+export function createTurns({ clock, turn }: TurnDeps): () => Promise<void> {
   let sinceMs = clock.monotonic()
   return async () => {
     if (clock.monotonic() - sinceMs < stepMs) return
-    await setImmediate()
+    await turn()
     sinceMs = clock.monotonic()
   }
 }

@@ -6,13 +6,12 @@ import { standingOf } from '../domain/plan/route-state.ts'
 import type { BackfillStatus, DayStatus, RouteStatus, Status, WorkerStatus } from '../domain/plan/status.ts'
 import type { StateSnapshot } from '../domain/plan/snapshot.ts'
 import type { Store } from '../ports/store.ts'
-import { createTurns } from './let-loop-turn.ts'
+import { createTurns, type TurnDeps } from './let-loop-turn.ts'
 import { backfillStatuses } from './backfill-status.ts'
 import { errorStatus, iso } from './error-status.ts'
 import { readState, snapshotOf, type ObserveDeps, type StateReading } from './observe.ts'
 
-export interface StatusDeps extends ObserveDeps {
-  readonly clock: { now(): number; monotonic(): number }
+export interface StatusDeps extends ObserveDeps, TurnDeps {
   /** The processes that ship from this store now. */
   readonly workers: () => Promise<readonly WorkerStatus[]>
 }
@@ -31,7 +30,7 @@ export async function readStatus(
     deps.store.catalogue.routes(),
     deps.workers(),
   ])
-  const letTurn = createTurns(deps.clock)
+  const letTurn = createTurns(deps)
   const { planned, gaps, deadLetters } = reading
   const snapshot = snapshotOf(reading, deps)
   await letTurn()

@@ -1,4 +1,5 @@
 import { promtoolAvailable, promtoolRemedy } from '../prometheus/promtool.ts'
+import { browserAvailable, browserRemedy } from './browser-available.ts'
 import { redisAvailable, redisRemedy, redisServerAvailable } from './redis-available.ts'
 import { terminalAvailable, terminalRemedy } from './terminal.ts'
 
@@ -16,5 +17,8 @@ export function setup(): void {
   }
   if (!promtoolAvailable()) {
     process.stdout.write(`skipped here: checks by Prometheus's own tool; ${promtoolRemedy}\n`)
+  }
+  if (!browserAvailable()) {
+    process.stdout.write(`skipped here: tests of the status page in a browser; ${browserRemedy}\n`)
   }
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Config } from '../../config/schema/schema.ts'
 import { isFailure, type Failure } from '../../domain/failure.ts'
 import type { PlannedStream } from '../../domain/plan/plan.ts'
@@ -91,6 +92,7 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
     settings: () => settings,
     active: (priority: Priority) => active[priority],
     workers: backend.workers,
+    turn: setImmediate,
   }
 
   async function queuesOf(seen: StateSnapshot): Promise<StateSnapshot['queues']> {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { systemClock } from '../../clock.ts'
 import type { Loaded } from '../../config/load/load.ts'
 import type { Status } from '../../domain/plan/status.ts'
@@ -36,7 +37,16 @@ export function createStatusReader({ config }: Loaded): () => Promise<StatusRead
   return () =>
     withStoreToLook(config, clock, async (store, hasStore) => {
       const planner = new Planner({ store, clock, apiClock, telemetry: silent, settings: () => settings })
-      const deps = { store, clock, apiClock, planner, settings: () => settings, active: () => 0, workers }
+      const deps = {
+        store,
+        clock,
+        apiClock,
+        planner,
+        settings: () => settings,
+        active: () => 0,
+        workers,
+        turn: setImmediate,
+      }
       return { status: await statusOf(deps), state: stateName(config), hasStore }
     })
 }

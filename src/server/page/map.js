@@ -19,7 +19,8 @@ let shownDays = ''
 /** The completeness map: a row a route, a cell a day. @param {MapView} view @param {DayChoice | undefined} open */
 export function drawMap(view, open) {
   drawLegend(view)
-  if (shownDays !== view.days.join()) {
+  const isNew = shownDays !== view.days.join()
+  if (isNew) {
     shownDays = view.days.join()
     rows = new Map()
     put(byId('grid-head'), headRow(view.days))
@@ -41,6 +42,8 @@ export function drawMap(view, open) {
   rows = kept
   if (list.length !== body.children.length || list.some((row, index) => body.children[index] !== row))
     put(body, ...list)
+  // The newest day is on the right, and must be in sight first.
+  if (isNew) byId('map-scroll').scrollLeft = byId('map-scroll').scrollWidth
   restoreFocus(focused)
   setTabStop()
   const { chosen } = view
@@ -113,7 +116,7 @@ function cellElement(route, day, cell, isOpen) {
       ...(isOpen && { 'aria-current': 'true' }),
     },
     shapeOf(cell.state),
-    element('span', { class: 'events' }, shortCount(cell.events)),
+    element('span', { class: 'events', 'aria-hidden': 'true' }, shortCount(cell.events)),
   )
   return element('td', {}, button)
 }

@@ -38,7 +38,7 @@ export interface Fleet {
 const mostDays = 31
 
 export async function readFleet(deps: FleetDeps): Promise<Fleet> {
-  const letTurn = createTurns(deps.clock)
+  const letTurn = createTurns(deps)
   const [{ status, reading, snapshot }, checkpoints] = await Promise.all([
     readStatus(deps),
     deps.store.catalogue.checkpoints(),
@@ -99,7 +99,10 @@ async function byRoute<Value>(
     const { zone, sink, day } = streamOf(value)
     const key = routeKey(zone, sink)
     let days = routes.get(key)
-    if (days === undefined) routes.set(key, (days = new Map()))
+    if (days === undefined) {
+      days = new Map<string, Value[]>()
+      routes.set(key, days)
+    }
     const own = days.get(day)
     if (own === undefined) days.set(day, [value])
     else own.push(value)

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import type { Day } from '../../../src/domain/day.ts'
 import type { DeadLetterCount } from '../../../src/domain/event/dead-letter-count.ts'
@@ -67,9 +68,9 @@ const unused = () => Promise.reject(new Error('the page changes nothing'))
 function storeOf(world: World): Store {
   const read =
     <Value>(value: () => Value) =>
-    () => {
+    async () => {
       world.trouble()
-      return Promise.resolve(value())
+      return value()
     }
   const routes = () =>
     world.zones.flatMap(({ id }) =>
@@ -125,6 +126,7 @@ export function viewsOf(world: World) {
       planner,
       settings,
       active: () => 0,
+      turn: setImmediate,
       workers: () => Promise.resolve(world.workers),
       keepDays: 14,
       queues: ({ queues }) => Promise.resolve(queues),
