@@ -1,16 +1,19 @@
 import { writeFileSync } from 'node:fs'
 import { availableParallelism, loadavg } from 'node:os'
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { isReached, tableOf, type Figure } from './figure.ts'
 import { measureFleet, type Engine } from './fleet.ts'
 import { measureMemory } from './memory.ts'
 import { measureQuietPoll } from './quiet-poll.ts'
+import { measureStart } from './start.ts'
 import { measureThroughput } from './throughput.ts'
 
 const help = `npm run -s bench -- [options]
-  --only NAMES      throughput, memory, poll, fleet; as a comma list (all but fleet)
+  --only NAMES      start, throughput, memory, poll, fleet; as a comma list (all but fleet)
   --events N        of each run of the throughput (200000)
   --rounds N        of the throughput (5)
+  --program FILE    what start starts (src/cli.ts); such as dist/cli.js after npm run build
   --zones N         of the fleet (500)
   --seconds N       of observing the fleet, in each engine (100)
   --engines NAMES   of the fleet (redis,embedded)
@@ -21,9 +24,10 @@ const help = `npm run -s bench -- [options]
 
 const { values: options } = parseArgs({
   options: {
-    only: { type: 'string', default: 'throughput,memory,poll' },
+    only: { type: 'string', default: 'start,throughput,memory,poll' },
     events: { type: 'string', default: '200000' },
     rounds: { type: 'string', default: '5' },
+    program: { type: 'string', default: 'src/cli.ts' },
     zones: { type: 'string', default: '500' },
     seconds: { type: 'string', default: '100' },
     engines: { type: 'string', default: 'redis,embedded' },
@@ -37,6 +41,7 @@ const { values: options } = parseArgs({
 const tell = (line: string) => void process.stderr.write(`${line}\n`)
 
 const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
+  start: () => measureStart({ program: resolve(options.program), rounds: 5, tell }),
   throughput: () =>
     measureThroughput({
       events: Number(options.events),

@@ -1,0 +1,194 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { projectFolder } from '../setup/project-folder.ts'
+import { median, type Figure } from './figure.ts'
+import { withFolder, withSimulator } from './runs.ts'
+
+export interface StartOptions {
+  /** The file that is started with node. */
+  readonly program: string
+  readonly rounds: number
+  readonly tell: (line: string) => void
+}
+
+/** CPU seconds of the whole process, and the most memory that it held. */
+interface Cost {
+  readonly cpuSeconds: number
+  readonly peakBytes: number
+}
+
+/** Of a process that has not ended; `bytes` is what it holds now. */
+interface Running extends Cost {
+  readonly bytes: number
+}
+
+const zone = 101
+/** On a clock that runs 60 times as fast: an hour of polls. */
+const idleSeconds = 60
+const idleRate = 60
+/** After its start a run polls a few times at once. */
+const settledMs = 10_000
+const memorySeconds = 35
+
+const limits: Readonly<Record<string, number>> = { '--version': 0.1, '--help': 0.1 }
+
+/** What it costs to start the program, until it prints or asks the API, and to let it run with nothing to ship. */
+export function measureStart({ program, rounds, tell }: StartOptions): Promise<Figure[]> {
+  return withFolder(async (folder) => {
+    const commands = [['--version'], ['--help'], ['status', '-c', writeConfig(folder, 'http://127.0.0.1:1')]]
+    const figures: Figure[] = []
+    for (const args of commands) {
+      const costs = await repeated(rounds, () => costOfCommand([program, ...args], folder))
+      figures.push(figureOf(`CPU of ${args[0]}`, costs, limits[args[0]!]))
+      tell(`start: ${args[0]}, ${figures.at(-1)!.value.toFixed(2)} s`)
+    }
+    const first = await repeated(rounds, () => costOfFirstRequest(program, folder))
+    figures.push(figureOf('CPU of run until its first request', first, 0.4))
+    tell(`start: run, ${figures.at(-1)!.value.toFixed(2)} s`)
+    return [...figures, ...(await idleFigures(program, folder, tell))]
+  })
+}
+
+async function repeated(rounds: number, measure: () => Promise<Cost>): Promise<Cost[]> {
+  const costs: Cost[] = []
+  for (let round = 0; round < rounds; round++) costs.push(await measure())
+  return costs
+}
+
+function figureOf(name: string, costs: readonly Cost[], atMost?: number): Figure {
+  const cpu = costs.map(({ cpuSeconds }) => cpuSeconds)
+  const peak = median(costs.map(({ peakBytes }) => peakBytes)) / 1e6
+  const spread = `${Math.min(...cpu).toFixed(2)} to ${Math.max(...cpu).toFixed(2)} s`
+  return {
+    name,
+    value: median(cpu),
+    unit: 's',
+    ...(atMost !== undefined && { limit: { atMost } }),
+    detail: `${spread}, peak RSS ${peak.toFixed(0)} MB`,
+  }
+}
+
+/** A process tells its own cost when it ends, since nobody can ask it afterwards. */
+const costAtExit = `data:text/javascript,${encodeURIComponent(`
+import { readFileSync, writeSync } from 'node:fs'
+process.on('exit', () => {
+  const { user, system } = process.cpuUsage()
+  const peak = Number(/^VmHWM:\\s*(\\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8'))[1])
+  writeSync(3, JSON.stringify({ cpuSeconds: (user + system) / 1e6, peakBytes: peak * 1024 }))
+})`)}`
+
+async function costOfCommand(args: readonly string[], cwd: string): Promise<Cost> {
+  const child = spawn(process.execPath, ['--import', costAtExit, ...args], {
+    cwd,
+    env: environment,
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
+  })
+  return JSON.parse(await text(child.stdio[3] as NodeJS.ReadableStream)) as Cost
+}
+
+/** As in the image. */
+const environment = { PATH: process.env['PATH'], MALLOC_ARENA_MAX: '1', NODE_ENV: 'production' }
+
+async function costOfFirstRequest(program: string, folder: string): Promise<Cost> {
+  const asked = Promise.withResolvers<void>()
+  const { url, close } = await listening(() => asked.resolve())
+  const child = spawn(process.execPath, [program, 'run', '-c', writeConfig(folder, url)], {
+    cwd: folder,
+    env: environment,
+    stdio: 'ignore',
+  })
+  try {
+    await asked.promise
+    return costNow(child.pid!)
+  } finally {
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    close()
+  }
+}
+
+async function listening(listener: RequestListener): Promise<{ url: string; close(): void }> {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const close = () => {
+    server.closeAllConnections()
+    server.close()
+  }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close }
+}
+
+/** Clock ticks of Linux: hundredths of a second on every platform of Node. */
+const ticksPerSecond = 100
+
+function costNow(pid: number): Running {
+  // The name of the process, in parentheses, may hold spaces; user and system time are the 14th and 15th field.
+  const [, fields = ''] = /\) (.*)$/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? []
+  const [user, system] = fields.split(' ').slice(11, 13).map(Number) as [number, number]
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  const bytesOf = (name: string) => Number(new RegExp(`^${name}:\\s*(\\d+) kB`, 'm').exec(status)?.[1]) * 1024
+  return {
+    cpuSeconds: (user + system) / ticksPerSecond,
+    peakBytes: bytesOf('VmHWM'),
+    bytes: bytesOf('VmRSS'),
+  }
+}
+
+/** A run with nothing to ship: its memory, and the CPU of an hour of polls. */
+function idleFigures(program: string, folder: string, tell: (line: string) => void): Promise<Figure[]> {
+  return withSimulator({ zones: [zone], days: 0, accessKey: 'bench' }, async (url) => {
+    const config = writeConfig(folder, url)
+    const { after } = await watched([program, 'run', '-c', config], folder, memorySeconds)
+    const megabytes = after.bytes / 1e6
+    tell(`start: idle, ${megabytes.toFixed(0)} MB`)
+    const entry = `${projectFolder}test/entry/ship.ts`
+    const fast = await watched([entry, '-c', config, '--rate', String(idleRate)], folder, idleSeconds)
+    const day = ((fast.after.cpuSeconds - fast.before.cpuSeconds) / (idleSeconds * idleRate)) * 86_400
+    return [
+      { name: 'RSS of an idle run, one zone', value: megabytes, unit: 'MB', limit: { atMost: 90 } },
+      {
+        name: 'CPU of a day of an idle run, one zone',
+        value: day,
+        unit: 's',
+        detail: 'at most: from an hour of polls in a minute',
+      },
+    ]
+  })
+}
+
+/** What a process has cost once it has settled, and so many seconds later. */
+async function watched(
+  args: readonly string[],
+  cwd: string,
+  seconds: number,
+): Promise<Record<'before' | 'after', Running>> {
+  const child = spawn(process.execPath, args, { cwd, env: environment, stdio: 'ignore' })
+  try {
+    await sleep(settledMs)
+    const before = costNow(child.pid!)
+    await sleep(seconds * 1000)
+    return { before, after: costNow(child.pid!) }
+  } finally {
+    child.kill()
+    await once(child, 'exit')
+  }
+}
+
+function writeConfig(folder: string, baseUrl: string): string {
+  const file = join(folder, 'shieldlog.json')
+  const config = {
+    api: { baseUrl, accessKey: 'bench' },
+    zones: [zone],
+    state: `sqlite:${join(folder, 'shieldlog.db')}`,
+    sinks: [{ name: 'archive', type: 'file', path: join(folder, 'events') }],
+    server: { port: 0 },
+    log: { level: 'error' },
+  }
+  writeFileSync(file, JSON.stringify(config))
+  return file
+}
