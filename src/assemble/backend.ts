@@ -24,6 +24,8 @@ export interface Backend {
   /** The shared request budget of an account; undefined where each process has its own. */
   gateOf(account: string, config: Config): AccountGate | undefined
   createSchedule(deps: ScheduleDeps): BackendSchedule
+  /** Whether this process, one of those that share the store, reads figures for metrics. Rejects while that is not known. */
+  readsFigures(): Promise<boolean>
   /** Why the store refuses writes, by the latest heartbeat; undefined where it accepts them. */
   storeTrouble(): string | undefined
   close(): Promise<void>

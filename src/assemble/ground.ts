@@ -49,5 +49,7 @@ export function knownOf(config: Config) {
     zones: zonesOf(config),
     sinks: config.sinks.map(({ name }) => name),
     accounts: config.accounts.map(({ name }) => name),
+    scannedZones: config.metrics.uploadScanning === undefined ? [] : zonesOf(config).map(({ id }) => id),
+    apps: config.metrics.volumes?.apps.map(({ id }) => id) ?? [],
   }
 }

@@ -76,11 +76,11 @@ export const listedCommands: Readonly<Record<string, ListedCommand>> = {
     register: async () => (await import('./api/rate-limit.ts')).registerRateLimit,
   },
   'upload-scanning': {
-    description: 'print the upload scanning figures of zones',
+    description: 'print what upload scanning did in zones in the past 28 days',
     register: async () => (await import('./api/upload-scanning.ts')).registerUploadScanning,
   },
   volumes: {
-    description: 'print the volumes of a container application',
+    description: 'print the volumes of a container application and how full they are',
     register: async () => (await import('./api/volumes.ts')).registerVolumes,
   },
   health: {

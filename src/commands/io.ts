@@ -15,6 +15,8 @@ export interface Io {
   readonly signal: AbortSignal
   /** Whether stdout failed, mostly since its reader closed the pipe. Absent where that cannot happen. */
   readonly isOutputGone?: () => boolean
+  /** Everything that stands on standard input. */
+  readonly readInput?: () => Promise<string>
   /** Asks the user and resolves to the answer. Absent without a terminal. */
   readonly ask?: (question: string) => Promise<string>
   /** The same for a secret, which is not shown while it is typed. */

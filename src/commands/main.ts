@@ -1,5 +1,7 @@
 import { once } from 'node:events'
 import { createInterface } from 'node:readline/promises'
+import { addAbortSignal } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { CommanderError } from 'commander'
 import type { flushSpans as flush } from '../assemble/flush-spans.ts'
 import { printable } from '../domain/text/printable.ts'
@@ -108,6 +110,7 @@ function processIo(exit: (code: number) => never): Io {
     stdout: process.stdout,
     stderr: process.stderr,
     signal,
+    readInput: () => text(addAbortSignal(signal, process.stdin)),
     ...(process.stdin.isTTY &&
       process.stderr.isTTY && {
         ask: (question: string) => ask(question, signal),

@@ -1,6 +1,6 @@
 import { printable } from '../domain/text/printable.ts'
 import type { AccountConfig, Config, SinkConfig } from '../config/schema/schema.ts'
-import { nearest } from '../config/load/nearest.ts'
+import { nearest } from '../domain/text/nearest.ts'
 import type { Zone } from '../domain/stream.ts'
 import { UsageError } from './registration.ts'
 import { zoneText } from './terminal/zone-text.ts'

@@ -1,6 +1,7 @@
 import type { Day } from './day.ts'
 import type { RefusalReason } from './event/delivery.ts'
 import type { Failure } from './failure.ts'
+import type { FiguresOf, UploadFigures, VolumeFigures } from './figures.ts'
 import type { Gap } from './gap.ts'
 import type { Priority, Stream } from './stream.ts'
 
@@ -38,7 +39,7 @@ export const operations = [
 ] as const
 
 /** Periodic work beside the schedule. */
-export type UpkeepTask = 'heartbeat' | 'housekeeping' | 'reconciliation'
+export type UpkeepTask = 'heartbeat' | 'housekeeping' | 'reconciliation' | 'figures'
 
 /** What happened, by name. Only telemetry turns it into log lines and metrics; no other code logs or counts. */
 export type InternalEvent =
@@ -94,6 +95,10 @@ export type InternalEvent =
   | { name: 'PumpFailed'; stream: Stream; error: unknown }
   | { name: 'UpkeepFailed'; task: UpkeepTask; error: unknown }
   | { name: 'QueueFailed'; error: unknown }
+  | { name: 'UploadScanningRead'; zone: number; figures: UploadFigures; atMs: number }
+  | { name: 'VolumesRead'; app: string; figures: readonly VolumeFigures[]; atMs: number }
+  | { name: 'FiguresFailed'; of: FiguresOf; account: string; failure: Failure }
+  | { name: 'FiguresHandedOver' }
   | { name: 'Started'; version: string; zones: number; sinks: readonly string[]; state: string }
   | { name: 'Stopping'; signal: string }
   | { name: 'Stopped' }

@@ -114,7 +114,24 @@ export async function livingProcesses(
     })
 }
 
+/**
+ * The id of the process that schedules for the longest time: work that one process of a fleet does is its work. Throws
+ * while Redis is away.
+ */
+export async function oldestScheduler(
+  keyPrefix: string,
+  { client, clock }: RecordDeps,
+): Promise<string | undefined> {
+  const asked = loadScript(client, script)(keysOf(keyPrefix), ['', '', forgottenAfterMs])
+  const { processes } = parse(await promptly(asked, clock))
+  const [oldest] = processes
+    .filter(({ said }) => said.role !== 'worker')
+    .toSorted((one, other) => one.said.startedAtMs - other.said.startedAtMs || (one.id < other.id ? -1 : 1))
+  return oldest?.id
+}
+
 interface Heard {
+  readonly id: string
   readonly said: Said
   readonly heardAtMs: number
 }
@@ -130,7 +147,7 @@ function parse(answer: unknown): { atMs: number; processes: Heard[] } {
   const processes: Heard[] = []
   for (let at = 0; at + 2 < rest.length; at += 3) {
     const said = readSaid(rest[at + 1] ?? '')
-    if (said !== undefined) processes.push({ said, heardAtMs: Number(rest[at + 2]) })
+    if (said !== undefined) processes.push({ id: rest[at]!, said, heardAtMs: Number(rest[at + 2]) })
   }
   return { atMs: Number(atText), processes }
 }

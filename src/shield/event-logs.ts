@@ -66,7 +66,10 @@ function placeOf(cursor: Cursor | null, firstPage: string): string {
   return firstPage === 'empty' ? '/' : `/${pathSegment(firstPage)}`
 }
 
-/** Parsed without a schema, since a page holds thousands of entries; the entries are checked later. */
+/**
+ * Parsed without a schema, since a page holds thousands of entries; the entries are checked later. `startToken` is not
+ * used, since nothing says what it means.
+ */
 function readPage(body: unknown): EventLogPage {
   if (typeof body !== 'object' || body === null) throw badPage('it is no JSON object')
   const { logs, hasMoreData, continuationToken } = body as Readonly<Record<string, unknown>>

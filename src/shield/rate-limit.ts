@@ -1,17 +1,51 @@
 import type { JsonObject } from '../domain/event/event.ts'
-import { Failure } from '../domain/failure.ts'
+import { Failure, isFailure } from '../domain/failure.ts'
+import { isObject } from '../domain/text/is-object.ts'
+import { isUnsent } from '../transport/network-failure.ts'
 import type { ShieldClient } from './client/client.ts'
 import { readAs } from './client/read-as.ts'
-import { AcceptedResult, RateLimitRule, RateLimitUpdate } from './schema.ts'
+import { notShown, type NotShown } from './rules/not-shown.ts'
+import { AcceptedResult, RateLimitRule } from './rules/rule.ts'
+import { updateErrors, type UpdateError } from './rules/update-errors.ts'
+import { RateLimitUpdate } from './rules/update-schema.ts'
 
-/** `accepted`: the API took the request without returning the rule; the caller must read the rule again. */
+/** `accepted`: the API took the request without returning the rule, so what became of it is not known. */
 export type RateLimitOutcome =
-  | { readonly outcome: 'updated'; readonly rule: RateLimitRule }
-  | { readonly outcome: 'accepted'; readonly answer: JsonObject }
+  | { readonly outcome: 'updated'; readonly rule: RateLimitRule; readonly notShown: readonly NotShown[] }
+  | { readonly outcome: 'accepted'; readonly answer: AcceptedResult }
+
+/** A request as it is sent, the access key left out. */
+export interface RateLimitRequest {
+  readonly method: 'PATCH'
+  readonly path: string
+  readonly body: RateLimitUpdate
+}
+
+const largestId = 2_147_483_647
+
+/**
+ * Validates an update of the rule `id` and makes its request: names of enumerations become numbers. Throws Failure
+ * (refuse) that names each wrong field, its value and what is allowed.
+ */
+export function rateLimitRequest(id: number, update: unknown): RateLimitRequest {
+  if (!Number.isInteger(id) || id < 0 || id > largestId)
+    throw refused(`id: ${String(id)} is not the id of a rule; allowed: a whole number up to ${largestId}`)
+  const { success, data, error } = RateLimitUpdate.safeParse(update, { reportInput: true })
+  if (success) return { method: 'PATCH', path: `/shield/rate-limit/${id}`, body: data }
+  const errors = updateErrors(error.issues)
+  throw refused(errors.map(({ field, problem }) => `${field || 'the body'}: ${problem}`).join('; '))
+}
+
+/** What is wrong with the body of an update; empty for a good one. */
+export function errorsInUpdate(update: unknown): UpdateError[] {
+  const { error } = RateLimitUpdate.safeParse(update, { reportInput: true })
+  return error === undefined ? [] : updateErrors(error.issues)
+}
 
 /**
  * Changes a rate limit rule. The request is sent once and never repeated: after a lost answer nobody knows whether the
- * rule changed. Throws Failure `rejected` (refuse), without a request, for an id or a body that the API cannot take.
+ * rule changed, and the failure says so. Throws Failure; `rejected` without a request for an id or a body that the API
+ * cannot take.
  */
 export async function updateRateLimit(
   client: ShieldClient,
@@ -19,49 +53,60 @@ export async function updateRateLimit(
   update: unknown,
   signal: AbortSignal,
 ): Promise<RateLimitOutcome> {
-  if (!Number.isInteger(id) || id < 0 || id > 2_147_483_647)
-    throw refused(`id: ${String(id)} is no rule id; allowed: a whole number up to 2147483647`)
-  const { value, release } = await client.send(
-    {
-      operation: 'rate_limit',
-      method: 'PATCH',
-      path: `/shield/rate-limit/${id}`,
-      body: JSON.stringify(parseRateLimitUpdate(update)),
-      read: readOutcome,
-    },
-    signal,
-  )
-  release()
-  return value
+  const { body, ...request } = rateLimitRequest(id, update)
+  try {
+    const { value, release } = await client.send(
+      {
+        ...request,
+        operation: 'rate_limit',
+        body: JSON.stringify(body),
+        read: (answer) => readOutcome(answer, id, body),
+      },
+      signal,
+    )
+    release()
+    return value
+  } catch (error) {
+    throw isFailure(error) ? withOutcome(error, id) : error
+  }
 }
 
-/** Validates the body of an update. Throws Failure (refuse) that names each wrong field and what is allowed. */
-export function parseRateLimitUpdate(update: unknown): RateLimitUpdate {
-  const { success, data, error } = RateLimitUpdate.safeParse(update, { reportInput: true })
-  if (success) return data
-  throw refused(error.issues.flatMap(problemsOf).join('; '))
+/** By the body, whatever the status: the API answers 202 to errors, and may do so to an update that it made. */
+function readOutcome(body: unknown, id: number, sent: RateLimitUpdate): RateLimitOutcome {
+  const held = isObject(body) && isObject(body['value']) ? body['value'] : body
+  if (isObject(held) && held['id'] === 0)
+    throw refused(`the API answered with an empty rule: it has no rule ${id} for this account`)
+  if (isObject(held) && 'id' in held) {
+    const rule = readAs(RateLimitRule, held, 'rate limit rule')
+    return { outcome: 'updated', rule, notShown: notShown({ id, ...sent }, rule) }
+  }
+  if (isAccepted(body)) return { outcome: 'accepted', answer: readAs(AcceptedResult, body, 'result') }
+  throw new Failure('retry', 'bad_body', 'the answer is neither a rate limit rule nor a result')
 }
 
-function problemsOf(issue: RateLimitIssue): string[] {
-  const path = issue.path.map(String)
-  if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => `${[...path, key].join('.')}: no such field; remove it`)
-  const field = path.length === 0 ? 'the body' : path.join('.')
-  const value = JSON.stringify(issue.input)?.slice(0, 60) ?? 'nothing'
-  const allowed = issue.code === 'invalid_value' ? issue.values.join(', ') : issue.message
-  return [`${field}: ${value} is not allowed; allowed: ${allowed}`]
+function isAccepted(body: unknown): body is JsonObject {
+  return isObject(body) && Object.keys(AcceptedResult.shape).some((key) => Object.hasOwn(body, key))
 }
 
-type RateLimitIssue = NonNullable<ReturnType<typeof RateLimitUpdate.safeParse>['error']>['issues'][number]
+const unknownCodes: readonly Failure['code'][] = [
+  'timeout',
+  'network',
+  'server_error',
+  'bad_body',
+  'page_too_large',
+  'cancelled',
+]
+
+/** Says so where the request may have been carried out although it failed. */
+function withOutcome(failure: Failure, id: number): Failure {
+  if (!unknownCodes.includes(failure.code) || isUnsent(failure)) return failure
+  const { kind, code, message, details } = failure
+  const unknown =
+    `whether rule ${id} changed is not known: look at it in the dashboard of bunny.net (Shield, rate limiting), ` +
+    'or run the same update again, which sets the same values'
+  return new Failure(kind, code, `${message}; ${unknown}`, details)
+}
 
 function refused(why: string): Failure {
   return new Failure('refuse', 'rejected', why)
-}
-
-/** The client throws for a 202 with an error; a 202 without one counts as accepted only with content. */
-function readOutcome(body: unknown, status: number): RateLimitOutcome {
-  if (status !== 202) return { outcome: 'updated', rule: readAs(RateLimitRule, body, 'rate limit rule') }
-  const { success, data } = AcceptedResult.safeParse(body)
-  if (success && Object.keys(data).length > 0) return { outcome: 'accepted', answer: body as JsonObject }
-  throw refused('the API answered 202 without a result; whether the rule changed is not known, read it again')
 }

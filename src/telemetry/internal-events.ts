@@ -3,6 +3,7 @@ import type { Definitions } from './definition.ts'
 import { apiInternalEvents } from './internal-events/api.ts'
 import { backgroundInternalEvents } from './internal-events/background.ts'
 import { failureInternalEvents } from './internal-events/failures.ts'
+import { figureInternalEvents } from './internal-events/figures.ts'
 import { fileInternalEvents } from './internal-events/files.ts'
 import { processInternalEvents } from './internal-events/process.ts'
 import { pumpInternalEvents } from './internal-events/pump.ts'
@@ -19,4 +20,5 @@ export const internalEvents: Definitions<InternalEvent['name']> = {
   ...failureInternalEvents,
   ...sinkInternalEvents,
   ...fileInternalEvents,
+  ...figureInternalEvents,
 }

@@ -1,11 +1,15 @@
 import type { Zone } from '../domain/stream.ts'
 import type { LabelSet, MetricDefinition } from './metric-definitions.ts'
 
-/** The names in the configuration: the only values of the labels `zone`, `sink` and `account`. */
+/** The names in the configuration: the only values of the labels `zone`, `sink`, `account` and `app`. */
 export interface Known {
   readonly zones: readonly Zone[]
   readonly sinks: readonly string[]
   readonly accounts: readonly string[]
+  /** Ids of the zones whose upload scanning is read. */
+  readonly scannedZones?: readonly number[]
+  /** Applications whose volumes are read. */
+  readonly apps?: readonly string[]
 }
 
 export type Labels = Readonly<Record<string, string>>
@@ -25,9 +29,13 @@ export function createLabelSets(known: Known): LabelSets {
     zones: new Set(known.zones.map((zone) => String(zone.id))),
     sinks: new Set(known.sinks),
     accounts: new Set(known.accounts),
+    scannedZones: new Set(known.scannedZones?.map(String)),
+    apps: new Set(known.apps),
+    any: new Set<string>(),
   }
 
   function has(set: LabelSet, value: string): boolean {
+    if (set === 'any') return true
     return typeof set === 'string' ? sets[set].has(value) : set.includes(value)
   }
 

@@ -5,8 +5,11 @@ import { guards, operations, requestOutcomes } from '../domain/internal-event.ts
 import { queueStates } from '../domain/plan/snapshot.ts'
 import { streamStates } from '../domain/plan/stream-state.ts'
 
-/** Allowed values of a label: a closed set, or the zones, sinks or accounts of the configuration. */
-export type LabelSet = 'zones' | 'sinks' | 'accounts' | readonly string[]
+/**
+ * Allowed values of a label: a closed set, or names of the configuration. `any` is for names that the API gives, which
+ * are bounded in length and number where they are read.
+ */
+export type LabelSet = 'zones' | 'sinks' | 'accounts' | 'scannedZones' | 'apps' | 'any' | readonly string[]
 
 export interface MetricDefinition {
   /** Without the prefix. */
@@ -23,6 +26,9 @@ const zone = { zone: 'zones' } as const
 const sink = { sink: 'sinks' } as const
 const account = { account: 'accounts' } as const
 const route = { ...zone, ...sink } as const
+const scannedZone = { zone: 'scannedZones' } as const
+const app = { app: 'apps' } as const
+const volume = { ...app, volume: 'any', region: 'any' } as const
 
 const requestBuckets = [0.005, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 const commitBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
@@ -169,6 +175,48 @@ export const measuredMetrics = {
     type: 'gauge',
     labels: { ...zone, name: [], ...account },
     help: 'Always 1, for each configured zone; joins its name and account to the metrics that have its id.',
+  },
+  uploadFilesScanned: {
+    name: 'upload_scanning_files_scanned',
+    type: 'gauge',
+    labels: scannedZone,
+    help: 'Files that upload scanning looked at in the past 28 days. Keeps its value while the API fails.',
+  },
+  uploadRequests: {
+    name: 'upload_scanning_requests',
+    type: 'gauge',
+    labels: { ...scannedZone, result: ['logged', 'blocked'] },
+    help: 'Requests that upload scanning logged or blocked in the past 28 days.',
+  },
+  uploadScanningRead: {
+    name: 'upload_scanning_read_timestamp_seconds',
+    type: 'gauge',
+    labels: scannedZone,
+    help: 'When the upload scanning figures of the zone were last read; time() minus this is their age.',
+  },
+  volumeSize: {
+    name: 'volume_size_bytes',
+    type: 'gauge',
+    labels: volume,
+    help: 'Size of the volume in that region, all its instances together. Keeps its value while the API fails.',
+  },
+  volumeUsage: {
+    name: 'volume_usage_bytes',
+    type: 'gauge',
+    labels: volume,
+    help: 'Used bytes of the volume in that region, all its instances together.',
+  },
+  volumeFullest: {
+    name: 'volume_fullest_ratio',
+    type: 'gauge',
+    labels: volume,
+    help: 'Used share of the fullest instance of the volume in that region: 1 is full.',
+  },
+  volumesRead: {
+    name: 'volumes_read_timestamp_seconds',
+    type: 'gauge',
+    labels: app,
+    help: 'When the volumes of the application were last read; time() minus this is the age of their figures.',
   },
   buildInfo: {
     name: 'build_info',

@@ -16,6 +16,8 @@ export interface Counting {
   /** Adds to a counter, or observes a value (seconds) in a histogram. Ignores unknown zones, sinks and accounts. */
   count(metric: CountedMetric, labels: Labels, value?: number): void
   measure(metric: MeasuredMetric, labels: Labels, value: number): void
+  /** Sets the series of a gauge that have all of these labels; those that are not given any more are removed. */
+  replace(metric: MeasuredMetric, of: Labels, rows: readonly { labels: Labels; value: number }[]): void
 }
 
 export interface Metrics extends Counting {
@@ -80,6 +82,11 @@ export function createMetrics(options: { version: string; clock: Clock }): Metri
   collectDefaultMetrics({ register: registry })
   for (const name of misnamedMetrics) registry.removeSingleMetric(name)
 
+  /** The series that each measured gauge has. */
+  const series = new Map<MeasuredMetric, Map<string, Labels>>(
+    [...gauges.keys()].map((metric) => [metric, new Map()]),
+  )
+
   let sets = createLabelSets({ zones: [], sinks: [], accounts: [] })
   let state: StateGauges | undefined
   let scrape: Promise<string> | undefined
@@ -93,6 +100,20 @@ export function createMetrics(options: { version: string; clock: Clock }): Metri
       if (!next.allows(definition, labels)) instrument.remove(labels)
     for (const labels of next.combinations(definition))
       if (!sets.allows(definition, labels)) startAtZero(instrument, labels)
+  }
+
+  function measure(metric: MeasuredMetric, labels: Labels, value: number): void {
+    if (!Number.isFinite(value) || !sets.allows(measuredMetrics[metric], labels)) return
+    gauges.get(metric)!.set(labels, value)
+    series.get(metric)!.set(JSON.stringify(labels), labels)
+  }
+
+  function removeSeries(metric: MeasuredMetric, isGone: (labels: Labels) => boolean): void {
+    for (const [key, labels] of series.get(metric)!)
+      if (isGone(labels)) {
+        gauges.get(metric)!.remove(labels)
+        series.get(metric)!.delete(key)
+      }
   }
 
   async function expose(): Promise<string> {
@@ -109,15 +130,16 @@ export function createMetrics(options: { version: string; clock: Clock }): Metri
       if (instrument instanceof Counter) instrument.inc(labels, Math.max(0, value))
       else instrument.observe(labels, Math.max(0, value))
     },
-    measure(metric, labels, value) {
-      if (Number.isFinite(value) && sets.allows(measuredMetrics[metric], labels))
-        gauges.get(metric)!.set(labels, value)
+    measure,
+    replace(metric, of, rows) {
+      removeSeries(metric, (labels) => Object.entries(of).every(([name, value]) => labels[name] === value))
+      for (const { labels, value } of rows) measure(metric, labels, value)
     },
     prepare(known) {
       const next = createLabelSets(known)
       for (const { definition, instrument } of instruments.values()) refit(definition, instrument, next)
-      for (const labels of sets.combinations(measuredMetrics.clockSkew))
-        if (!next.allows(measuredMetrics.clockSkew, labels)) gauges.get('clockSkew')!.remove(labels)
+      for (const metric of series.keys())
+        removeSeries(metric, (labels) => !next.allows(measuredMetrics[metric], labels))
       const zoneInfo = gauges.get('zoneInfo')!
       zoneInfo.reset()
       for (const { id, name, account } of known.zones) zoneInfo.set({ zone: String(id), name, account }, 1)

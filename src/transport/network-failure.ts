@@ -1,11 +1,7 @@
 import { cancelled, Failure } from '../domain/failure.ts'
 
-const timeoutCodes = new Set([
-  'UND_ERR_CONNECT_TIMEOUT',
-  'UND_ERR_HEADERS_TIMEOUT',
-  'UND_ERR_BODY_TIMEOUT',
-  'ETIMEDOUT',
-])
+const connectTimeout = 'UND_ERR_CONNECT_TIMEOUT'
+const timeoutCodes = new Set([connectTimeout, 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT'])
 const tlsCodes =
   /^(?:ERR_TLS_|ERR_SSL_|ERR_OSSL_|CERT_|CRL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERROR_IN_C|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|EPROTO$|UND_ERR_PRX_TLS$)/
 const networkCodes =
@@ -55,6 +51,13 @@ export function networkFailure(error: unknown, what: string, signal?: AbortSigna
     )
   if (networkCodes.test(code)) return failure('network', what, whyOf(code, to), code, error)
   throw error
+}
+
+/** True where no connection was made, so that the request cannot have arrived. False where that is not known. */
+export function isUnsent({ code, details: { cause } }: Failure): boolean {
+  const reason = codeOf(cause)
+  const isRefused = isProxyError(cause) || proxyStatusOf(cause, reason) !== undefined
+  return code === 'tls' || isRefused || unconnectedCodes.has(reason) || reason === connectTimeout
 }
 
 function whyOf(code: string, to: string): string {

@@ -1,43 +1,208 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
-import { accessKey, openWorkshopWithApi } from './workshop.ts'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { describe, expect, test } from 'vitest'
+import { startProcess } from '../setup/processes.ts'
+import { projectFolder } from '../setup/project-folder.ts'
+import { accessKey, executeWith, openWorkshopWithApi } from './workshop.ts'
 
-test('changes a rate limit rule and prints what the API answers', async () => {
-  const { execute, folder, simulator } = await openWorkshopWithApi()
-  const id = 7
-  simulator.setRateLimitRule({
-    id,
-    shieldZoneId: 101,
-    userId: null,
-    ruleName: 'old',
-    ruleDescription: null,
-    ruleJson: null,
-    ruleConfiguration: {},
-  } as never)
-  const file = join(folder, 'rule.json')
-  writeFileSync(file, JSON.stringify({ ruleName: 'new' }))
-  const { code, stdout, stderr } = await execute('rate-limit', 'update', String(id), '--file', file)
-  expect([code, stderr]).toEqual([0, ''])
-  expect(JSON.parse(stdout)).toMatchObject({ id, ruleName: 'new' })
-  expect(simulator.rateLimitRule(id)).toMatchObject({ ruleName: 'new' })
+/** A folder with a file that changes rule 1 of the simulator. */
+async function withRule(
+  update: unknown = { ruleName: 'new', ruleConfiguration: { timeframe: 'PerOneHour' } },
+) {
+  const workshop = await openWorkshopWithApi()
+  const file = join(workshop.folder, 'rule.yaml')
+  const write = (text: string) => writeFileSync(file, text)
+  write(JSON.stringify(update))
+  const run = (...args: readonly string[]) =>
+    workshop.execute('rate-limit', 'update', '1', '--file', file, ...args)
+  return { ...workshop, file, write, update: run }
+}
 
-  writeFileSync(file, JSON.stringify({ ruleName: 'newer', colour: 'red' }))
-  const refused = await execute('rate-limit', 'update', String(id), '--file', file)
-  expect(refused).toMatchObject({ code: 1, stdout: '', stderr: 'colour: no such field; remove it\n' })
-  writeFileSync(file, '{')
-  expect((await execute('rate-limit', 'update', '7', '--file', file)).code).toBe(2)
-  expect(simulator.requests).toHaveLength(1)
+describe('rate-limit update', () => {
+  test('prints the rule that the API answers, a field a line', async () => {
+    const { update, simulator } = await withRule()
+    const { code, stdout, stderr } = await update()
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toMatch(/^name +new$/m)
+    expect(stdout).toMatch(/^limit +60 requests in 3600 s \(PerOneHour\), counted by IP$/m)
+    expect(simulator.rateLimitRule(1)).toMatchObject({
+      ruleName: 'new',
+      ruleConfiguration: { timeframe: 3600 },
+    })
+  })
+
+  test('prints with --json what the API answered', async () => {
+    const { update, simulator } = await withRule()
+    expect(JSON.parse((await update('--json')).stdout)).toEqual(simulator.rateLimitRule(1))
+  })
+
+  test('reads YAML, JSON and standard input alike', async () => {
+    const { update, write, folder, simulator } = await withRule()
+    write('# comment\nruleName: from YAML\nruleConfiguration: { blockTime: ForOneHour }\n')
+    expect((await update()).code).toBe(0)
+    expect(simulator.rateLimitRule(1)).toMatchObject({ ruleName: 'from YAML' })
+    const config = join(folder, 'shieldlog.yaml')
+    const readInput = () => Promise.resolve('{"ruleName": "from a pipe"}')
+    const piped = await executeWith(config, ['rate-limit', 'update', '1', '--file', '-'], { readInput })
+    expect([piped.code, simulator.rateLimitRule(1)?.ruleName]).toEqual([0, 'from a pipe'])
+    const cli = `"${process.execPath}" "${projectFolder}src/cli.ts" rate-limit update 1 --file - --dry-run --json`
+    const shell = startProcess('bash', ['-c', `echo 'ruleName: x' | ${cli} -c '${config}'`])
+    expect((await shell.exited).code).toBe(0)
+    expect(JSON.parse(shell.stdout())).toMatchObject({ body: { ruleName: 'x' } })
+  })
+
+  test('with --dry-run shows the request as it would be sent, needs no key and sends nothing', async () => {
+    const { update, configure, simulator } = await withRule()
+    configure({ api: { baseUrl: simulator.url }, zones: [] })
+    const { code, stdout, stderr } = await update('--dry-run')
+    expect([code, stderr]).toEqual([0, 'Nothing was sent.\n'])
+    const [head = '', body = ''] = stdout.split('\n\n')
+    expect(head.split('\n')).toEqual([
+      `PATCH ${simulator.url}/shield/rate-limit/1`,
+      'AccessKey: ***',
+      'Content-Type: application/json',
+    ])
+    expect(JSON.parse(body)).toEqual({ ruleName: 'new', ruleConfiguration: { timeframe: 3600 } })
+    expect(JSON.parse((await update('--dry-run', '--json')).stdout)).toMatchObject({ method: 'PATCH' })
+    expect(simulator.requests).toEqual([])
+  })
+
+  test('refuses a wrong body before anything is sent, and names line, field, value and what is allowed', async () => {
+    const { update, write, file, simulator } = await withRule()
+    write('ruleName: x\ncolour: red\nruleConfiguration:\n  timeframe: 61\n')
+    const refused = await update()
+    expect(refused).toMatchObject({ code: 1, stdout: '' })
+    expect(refused.stderr).toContain(`${file}:2: colour: no such field; allowed: ruleName, `)
+    expect(refused.stderr).toContain(
+      `${file}:4: ruleConfiguration.timeframe: 61 is not allowed; allowed: 1 Per`,
+    )
+    expect(refused.stderr).toContain('Nothing was sent.')
+    expect(await update('--dry-run')).toEqual(refused)
+    for (const [text, told] of [
+      ['{', /cannot be understood|is missing/],
+      ['ruleName: a\nruleName: b\n', /rule\.yaml:2 .*twice/],
+      ['x'.repeat(2_000_000), /larger than 1 MiB/],
+    ] as const) {
+      write(text)
+      const unread = await update()
+      expect([unread.code, unread.stdout]).toEqual([2, ''])
+      expect(unread.stderr).toMatch(told)
+    }
+    expect(simulator.requests).toEqual([])
+  })
+
+  test.each([
+    [{ kind: 'errorKey', errorKey: 'some.key', message: 'In words.' }, /some\.key: In words\./],
+    [{ kind: 'errorKey', errorKey: 'k\u001b[31m', message: 'a\nb' }, /k \[31m: a b/],
+    [{ kind: 'problemDetails', status: 403, detail: 'Not yours.' }, /Not yours\./],
+    [{ kind: 'status', status: 500 }, /the API failed \(status 500\); whether rule 1 changed is not known/],
+    [{ kind: 'reset' }, /whether rule 1 changed is not known: look at it in the dashboard/],
+    [{ kind: 'throttle' }, /too many requests/],
+  ] as const)('fails with 1 and the words of the API after %j, and asks once', async (fault, told) => {
+    const { update, simulator } = await withRule()
+    simulator.fail({ fault, times: Infinity })
+    const { code, stdout, stderr } = await update()
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toMatch(told)
+    expect(simulator.requests).toHaveLength(1)
+  })
+
+  test('says so when the API accepts the update without the rule', async () => {
+    const { update, simulator } = await withRule()
+    simulator.fail({ fault: { kind: 'acceptedResult' } })
+    const { code, stdout, stderr } = await update()
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^answer +accepted\n/)])
+    expect(stderr).toContain('what became of it is not known')
+  })
+
+  test('a stop while the API answers leaves the outcome open, and says so', async () => {
+    const { folder, file, simulator } = await withRule()
+    simulator.fail({ fault: { kind: 'hang' } })
+    const stop = new AbortController()
+    const ended = executeWith(join(folder, 'shieldlog.yaml'), ['rate-limit', 'update', '1', '--file', file], {
+      signal: stop.signal,
+    })
+    await expect.poll(() => simulator.requests.length).toBe(1)
+    stop.abort()
+    expect(await ended).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('whether rule 1 changed is not known') as string,
+    })
+  })
 })
 
-test('prints volumes and upload scanning figures, under the account that is meant', async () => {
+test('rate-limit schema describes the file: it takes numbers and names, and nothing else', async () => {
+  const { execute, write, update } = await withRule()
+  const { code, stdout } = await execute('rate-limit', 'schema')
+  expect(code).toBe(0)
+  const validate = new Ajv2020({ allErrors: true, allowUnionTypes: true }).compile(
+    JSON.parse(stdout) as object,
+  )
+  const config = (changes: object) => ({ ruleConfiguration: changes })
+  for (const good of [{}, config({ timeframe: 60 }), config({ timeframe: 'PerOneMinute', value: null })])
+    expect(validate(good), JSON.stringify(validate.errors)).toBe(true)
+  for (const bad of [{ x: 1 }, config({ timeframe: 61 }), config({ variableTypes: { URI: '' } })]) {
+    expect(validate(bad)).toBe(false)
+    write(JSON.stringify(bad))
+    expect((await update('--dry-run')).code).toBe(1)
+  }
+  expect(stdout.match(/"description"/g)!.length).toBeGreaterThan(40)
+})
+
+describe('upload-scanning', () => {
+  test('prints a line a zone and day to a pipe, and a document with --json', async () => {
+    const { execute } = await openWorkshopWithApi()
+    const piped = await execute('upload-scanning', '--zone', '101,102')
+    expect([piped.code, piped.stderr]).toEqual([0, ''])
+    const lines = piped.stdout.trimEnd().split('\n')
+    expect(lines).toHaveLength(1 + 2 * 29)
+    expect(lines[0]).toMatch(/^zone +day +scanned +logged +blocked$/)
+    for (const line of lines.slice(1)) expect(line).toMatch(/^10[12] +(total|\d{4}-\d\d-\d\d)( +\d+){3}$/)
+    const one = JSON.parse((await execute('upload-scanning', '--zone', '101', '--json')).stdout) as object
+    expect(one).toMatchObject({ zone: 101, totalFilesScanned: expect.any(Number) as number })
+    const two = await execute('upload-scanning', '--zone', '101,shop,102', '--json')
+    expect(JSON.parse(two.stdout)).toMatchObject([one, { zone: 102 }])
+  })
+
+  test('a zone that fails does not hide the others', async () => {
+    const { execute, simulator } = await openWorkshopWithApi()
+    simulator.fail({ match: { zone: 101 }, fault: { kind: 'errorKey', errorKey: 'invalid_plan_type.x' } })
+    const { code, stdout, stderr } = await execute('upload-scanning', '--zone', '101,102')
+    expect([code, stdout.includes('\n102 ')]).toEqual([1, true])
+    expect(stderr).toMatch(/invalid_plan_type\.x/)
+  })
+})
+
+describe('volumes', () => {
+  test('prints a line an instance to a pipe, and a document with --json', async () => {
+    const { execute } = await openWorkshopWithApi()
+    const piped = await execute('volumes', '--app', 'shop')
+    const listed = await execute('volumes', '--app', 'shop', '--json')
+    const { items, isWhole } = JSON.parse(listed.stdout) as {
+      items: { volumeInstances: object[] }[]
+      isWhole: boolean
+    }
+    const instances = items.flatMap(({ volumeInstances }) => volumeInstances).length
+    expect(piped.stdout.trimEnd().split('\n')).toHaveLength(1 + instances)
+    expect([piped.code, listed.code, isWhole]).toEqual([0, 0, true])
+    expect(piped.stderr).toMatch(
+      /^shop: 3 volumes, \d+ instances, \d+ pods?, \d+ containers?, \d+ GB in all\.\n$/,
+    )
+  })
+
+  test('says so when a list has no end, and fails', async () => {
+    const { execute, simulator } = await openWorkshopWithApi({ volumesPageSize: 1 })
+    simulator.fail({ fault: { kind: 'repeatCursor' }, times: Infinity })
+    const { code, stderr } = await execute('volumes', '--app', 'shop')
+    expect([code, stderr]).toEqual([1, expect.stringContaining('there may be more volumes')])
+  })
+})
+
+test('each command asks under the account that is meant', async () => {
   const { configure, execute, simulator } = await openWorkshopWithApi()
-  const api = { baseUrl: simulator.url }
-  configure({ api: { ...api, accessKey }, zones: [] })
-  const figures = await execute('upload-scanning', '--zone', '101')
-  expect(JSON.parse(figures.stdout)).toHaveProperty('totalFilesScanned')
   configure({
-    api,
+    api: { baseUrl: simulator.url },
     zones: [],
     accounts: [
       { name: 'wrong', accessKey: 'a-wrong-key', zones: [101] },
@@ -51,8 +216,8 @@ test('prints volumes and upload scanning figures, under the account that is mean
   expect(wrong).toMatchObject({ code: 1, stdout: '' })
   expect(wrong.stderr).toMatch(/^volumes of account wrong: the access key is refused/)
   simulator.setVolumes('shop', [])
-  const right = await execute('volumes', '--app', 'shop', '--account', 'right')
+  const right = await execute('volumes', '--app', 'shop', '--account', 'right', '--json')
   expect([right.code, JSON.parse(right.stdout)]).toMatchObject([0, { items: [] }])
-  const blog = await execute('upload-scanning', '--zone', 'blog')
-  expect([blog.code, JSON.parse(blog.stdout)]).toMatchObject([0, {}])
+  expect((await execute('upload-scanning', '--zone', 'blog')).code).toBe(0)
+  expect((await execute('upload-scanning', '--zone', '101')).code).toBe(1)
 })

@@ -43,7 +43,8 @@ const table: readonly (readonly [args: string, code: number, firstLine: RegExp])
   ],
   ['state rename-sink archive archive', 2, /^error: the old name and the new one are both archive$/],
   ['rate-limit update one --file x', 2, /'one' is invalid for argument 'id'. it takes a whole number/],
-  ['rate-limit update 1 --file gone.json', 2, /^error: --file gone.json is no readable JSON file: ENOENT/],
+  ['rate-limit update 1 --file gone.json', 2, /^error: --file gone.json cannot be read: ENOENT/],
+  ['rate-limit update 2147483648 --file x', 2, /the id of a rule is at most 2147483647/],
   ['upload-scanning --zone 103', 2, /^error: --zone 103 is not configured/],
   ['volumes --app a --account b', 2, /^error: --account b is not configured; there is default$/],
 ]

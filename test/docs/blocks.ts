@@ -2,6 +2,7 @@ import { exitCodes } from '../../src/commands/io.ts'
 import { alertsReference } from './alerts.ts'
 import { commandsReference } from './commands.ts'
 import { configMarkdown } from './config.ts'
+import { interfaceReference } from './interface.ts'
 import { eventsReference, metricsReference } from './telemetry.ts'
 
 /** What each of them means to whoever started the command. */
@@ -22,6 +23,7 @@ export async function generatedBlocks(): Promise<Readonly<Record<string, string>
     config: configMarkdown(),
     events: eventsReference(),
     'exit-codes': exitCodesReference(),
+    interface: interfaceReference(),
     metrics: metricsReference(),
   }
 }

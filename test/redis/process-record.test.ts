@@ -2,11 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import {
   livingProcesses,
+  oldestScheduler,
   ProcessRecord,
   type Role,
   type SharedClocks,
 } from '../../src/redis/process-record.ts'
 import { redisAvailable, useRedis, type TestRedis } from '../setup/redis.ts'
+import { createFakeClock } from '../fakes/fake-clock.ts'
 import { connected } from './connected.ts'
 
 const silent: SharedClocks = { told: () => new Map(), learn: () => undefined }
@@ -31,6 +33,27 @@ describe.skipIf(!redisAvailable())('the record of a process', () => {
     )
     await scheduler.remove()
     expect((await living()).map(({ role }) => role)).toEqual(['worker'])
+  })
+
+  it('tells which process schedules for the longest time: work for one of them is its work', async () => {
+    const redis = await useRedis()
+    const client = connected(redis.url)
+    const clock = createFakeClock()
+    const oldest = () => oldestScheduler(redis.keyPrefix, { client, clock: systemClock })
+    const record = async (role: Role, id: string) => {
+      const { keyPrefix } = redis
+      const made = new ProcessRecord({ keyPrefix, role, id }, { client: connected(redis.url), clock })
+      await made.tell(silent)
+      await clock.advance(1_000)
+      return made
+    }
+    expect(await oldest()).toBeUndefined()
+    await record('worker', 'a')
+    const first = await record('scheduler', 'c')
+    await record('all', 'b')
+    expect(await oldest()).toBe('c')
+    await first.remove()
+    expect(await oldest()).toBe('b')
   })
 
   it('is forgotten after 20 s of silence', async () => {

@@ -107,6 +107,7 @@ describe('a page', () => {
     [{ logs: [], hasMoreData: true, continuationToken: '' }, true, null],
     [{ logs: [], hasMoreData: true, continuationToken: null }, true, null],
     [{ logs: [], hasMoreData: true }, true, null],
+    [{ logs: [], hasMoreData: true, continuationToken: 't', startToken: 's' }, true, 't'],
     [{ ...emptyPage, errorResponse: { success: false, message: null, errorKey: '' } }, false, null],
   ])('%j', async (body, more, next) => {
     const { api, source } = await scripted()

@@ -91,6 +91,9 @@ export const validationProblem = strict({
 
 export const unauthorisedResult = strict({ statusCode: { const: 401 } })
 
+/** The same with any status, as the metrics may have it. */
+export const statusCodeResult = strict({ statusCode: { type: 'integer' } })
+
 export const acceptedResult = strict({
   location: nullableText,
   value: {},

@@ -70,7 +70,7 @@ export class Daemon {
   async start(): Promise<void> {
     this.#phase = 'running'
     this.#isScheduled = true
-    await this.engine().schedule.start()
+    await this.engine().start()
   }
 
   /** Applies a new configuration, or refuses it with all its errors and keeps the old one. Never rejects. */
@@ -141,7 +141,7 @@ export class Daemon {
     logger.setLevel(config.log.level)
     metrics.prepare(knownOf(config))
     if (this.#phase !== 'running') return
-    await engine.schedule.start()
+    await engine.start()
     this.#trouble = undefined
   }
 

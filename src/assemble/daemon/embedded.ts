@@ -39,6 +39,7 @@ export async function openEmbedded(config: Config, { clock, telemetry }: Ground)
     workers: () => workersOf(lock),
     gateOf: () => undefined,
     storeTrouble: () => undefined,
+    readsFigures: async () => true,
     createSchedule({ config: now, plan, pump, gateOf, housekeep, reconciler, turned, now: nowOf, ticks }) {
       let isReconciled = false
       return createLocalSchedule({

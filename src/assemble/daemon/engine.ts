@@ -15,6 +15,8 @@ import { statusOf } from '../../status/status.ts'
 import { readFleet, type Fleet } from '../../status/views/fleet.ts'
 import { drain, type GivenUp } from '../../schedule/local/drain.ts'
 import { createTickTracing } from '../../telemetry/tracing.ts'
+import { createFiguresLoop } from '../../maintenance/figures/figures-loop.ts'
+import { createFigureSource } from '../../shield/figures.ts'
 import type { Backend } from '../backend.ts'
 import { closeInOrder } from '../close-all.ts'
 import type { Ground } from '../ground.ts'
@@ -26,6 +28,8 @@ export interface Engine {
   readonly config: Config
   readonly shipping: Shipping
   readonly schedule: Schedule
+  /** Starts the schedule, and the reading of figures for metrics. */
+  start(): Promise<void>
   /** Pumps every planned stream to its end once. Returns the streams given up. */
   drain(readRequestId: string, signal: AbortSignal, progressed?: () => void): Promise<GivenUp[]>
   plan(): Promise<PlannedStream[]>
@@ -103,6 +107,19 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
       : [...queues, ...seen.queues.filter(({ state }) => state === 'delayed')]
   }
 
+  const { uploadScanning, volumes } = config.metrics
+  const minuteMs = 60_000
+  const figures = createFiguresLoop({
+    clock,
+    telemetry: ground.telemetry,
+    source: createFigureSource(shipping.reading.clientOf),
+    mayRead: backend.readsFigures,
+    ...(uploadScanning && {
+      uploads: { zones: settings.zones, everyMs: uploadScanning.everyMinutes * minuteMs },
+    }),
+    ...(volumes && { volumes: { apps: volumes.apps, everyMs: volumes.everyMinutes * minuteMs } }),
+  })
+
   async function snapshot(): Promise<StateSnapshot> {
     const seen = await observe(observed)
     return { ...seen, queues: await queuesOf(seen) }
@@ -112,6 +129,10 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
     config,
     shipping,
     schedule,
+    async start() {
+      await schedule.start()
+      figures.start()
+    },
     async drain(readRequestId, signal, progressed = () => undefined) {
       const readRequest = { id: readRequestId }
       await planner.remember()
@@ -144,6 +165,7 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
     fleet: () => readFleet({ ...observed, keepDays, queues: queuesOf }),
     async close() {
       await closeInOrder(
+        () => figures.stop(),
         () => schedule.stop(),
         () => shipping.close(),
       )

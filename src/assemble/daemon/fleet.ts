@@ -5,7 +5,7 @@ import { within } from '../../domain/within.ts'
 import { knownSinks } from '../../maintenance/housekeeping/rename-sink.ts'
 import { connectRedis, onConnected } from '../../redis/connection.ts'
 import { createSharedAccountGate } from '../../redis/account-gate.ts'
-import { livingProcesses, ProcessRecord } from '../../redis/process-record.ts'
+import { livingProcesses, oldestScheduler, ProcessRecord } from '../../redis/process-record.ts'
 import { redisFailure } from '../../redis/redis-failure.ts'
 import { nameOf } from '../../redis/server-name.ts'
 import { BullmqSchedule } from '../../schedule/bullmq/schedule.ts'
@@ -63,6 +63,8 @@ export async function openFleet(
     store,
     holder,
     storeTrouble: () => trouble,
+    readsFigures: async () =>
+      role !== 'worker' && (await oldestScheduler(keyPrefix, { client, clock })) === holder.id,
     tellsState: role !== 'worker',
     acquire: async () => undefined,
     workers: () => livingProcesses(keyPrefix, { client, clock }),

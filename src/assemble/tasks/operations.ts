@@ -1,15 +1,28 @@
 import type { Config } from '../../config/schema/schema.ts'
 import type { ShieldClient } from '../../shield/client/client.ts'
 import { updateRateLimit, type RateLimitOutcome } from '../../shield/rate-limit.ts'
-import { readUploadScanning } from '../../shield/upload-scanning.ts'
+import { readUploadScanning, type UploadScanningMetrics } from '../../shield/upload-scanning.ts'
 import { listVolumes, type Volumes } from '../../shield/volumes.ts'
 import { createQuietGround } from '../quiet-ground.ts'
 import { createReading } from '../reading.ts'
 
+// What commands need to show a request or an answer without the API.
+export { errorsInUpdate, rateLimitRequest } from '../../shield/rate-limit.ts'
+export { nameOf } from '../../shield/rules/enumerations.ts'
+export { rateLimitUpdateJsonSchema } from '../../shield/rules/update-schema.ts'
+export { uploadDays } from '../../shield/upload-scanning.ts'
+export { stateOf } from '../../shield/volumes.ts'
+export type { RateLimitOutcome, UploadScanningMetrics, Volumes }
+export type { RateLimitRequest } from '../../shield/rate-limit.ts'
+export type { NotShown } from '../../shield/rules/not-shown.ts'
+export type { RateLimitRule } from '../../shield/rules/rule.ts'
+export type { UploadDay } from '../../shield/upload-scanning.ts'
+export type { VolumeInstance, VolumeTemplate } from '../../shield/volumes.ts'
+
 /** The operations of the API besides event logs, for one account. All throw Failure. */
 export interface Operations {
   updateRateLimit(id: number, update: unknown, signal: AbortSignal): Promise<RateLimitOutcome>
-  readUploadScanning(zone: number, signal: AbortSignal): Promise<unknown>
+  readUploadScanning(zone: number, signal: AbortSignal): Promise<UploadScanningMetrics>
   listVolumes(app: string, signal: AbortSignal): Promise<Volumes>
 }
 

@@ -1,23 +1,53 @@
 import type { Command } from 'commander'
-import { createOperations } from '../../assemble/tasks/operations.ts'
+import { createOperations, type Volumes } from '../../assemble/tasks/operations.ts'
+import { printable } from '../../domain/text/printable.ts'
 import { exitCodes } from '../io.ts'
-import { jsonResult } from '../terminal/json-result.ts'
+import { example } from '../program-name.ts'
 import type { Registration } from '../registration.ts'
 import { chooseAccount } from '../selection.ts'
-import { example } from '../program-name.ts'
+import { jsonResult } from '../terminal/json-result.ts'
+import { counted } from '../terminal/number.ts'
+import { paintFor } from '../terminal/terminal.ts'
+import { volumeLines, volumeRecords } from './volume-text.ts'
+
+interface VolumeOptions {
+  readonly app: string
+  readonly account?: string
+  readonly json?: boolean
+}
 
 export function registerVolumes({ command, io, exit, load }: Registration): void {
   command
     .requiredOption('--app <id>', 'id of the application')
+    .option('--json', 'as JSON')
     .option('--account <name>', 'account that owns it, where there are several')
     .addHelpText('after', example('volumes --app shop'))
-    .action(async ({ app, account }: { app: string; account?: string }, command: Command) => {
+    .action(async ({ app, account, json = false }: VolumeOptions, command: Command) => {
       const { config } = load(command, 'key')
       const operations = createOperations(config, chooseAccount(config, account).name)
-      const { items, summary, isWhole } = await operations.listVolumes(app, io.signal)
-      io.stdout.write(jsonResult({ items, summary }))
+      const volumes = await operations.listVolumes(app, io.signal)
+      const { items, summary, isWhole } = volumes
+      if (json) io.stdout.write(jsonResult({ items, summary, isWhole }))
+      else if (items.length > 0) {
+        const isPiped = io.stdout.isTTY !== true
+        const lines = isPiped ? volumeRecords(items) : volumeLines(items, paintFor(io.stdout))
+        io.stdout.write(`${lines.join('\n')}\n`)
+      }
+      io.stderr.write(`${summaryText(app, volumes)}\n`)
       if (isWhole) return
-      io.stderr.write('the listing was left before its end: there may be more volumes\n')
+      io.stderr.write('The API repeated a part of the list instead of its end: there may be more volumes.\n')
       exit(exitCodes.failed)
     })
+}
+
+function summaryText(app: string, { items, summary }: Volumes): string {
+  const instances = items.flatMap(({ volumeInstances }) => volumeInstances ?? []).length
+  const { totalPods, totalContainers, totalStorage } = summary ?? {}
+  const sums = [
+    ...(typeof totalPods === 'number' ? [counted(totalPods, 'pod')] : []),
+    ...(typeof totalContainers === 'number' ? [counted(totalContainers, 'container')] : []),
+    ...(typeof totalStorage === 'number' ? [`${totalStorage} GB in all`] : []),
+  ]
+  const listed = `${counted(items.length, 'volume')}, ${counted(instances, 'instance')}`
+  return `${printable(app, 100)}: ${[listed, ...sums].join(', ')}.`
 }

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { coerce } from '../../config/load/coerce.ts'
 import { isTemplate } from '../../config/load/expand.ts'
-import { nearest } from '../../config/load/nearest.ts'
+import { nearest } from '../../domain/text/nearest.ts'
 import { ConfigFile } from '../../config/schema/schema.ts'
 import {
   formFor,

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { ConfigErrors } from '../../config/load/config-errors.ts'
 import { loadConfig } from '../../config/load/load.ts'
-import { nearest } from '../../config/load/nearest.ts'
+import { nearest } from '../../domain/text/nearest.ts'
 import { property } from '../../config/schema/shape.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { UsageError } from '../registration.ts'

@@ -1,12 +1,12 @@
 import type { CountedBy, CountedRow } from '../../assemble/tasks/top.ts'
 import { printable } from '../../domain/text/printable.ts'
+import { barOf } from '../terminal/bar.ts'
 import { countText } from '../terminal/number.ts'
 import { cut, pad, widestOf } from '../terminal/text-width.ts'
 import type { Paint } from '../terminal/terminal.ts'
 
 const widestBar = 26
 const narrowestBar = 4
-const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
 const secondTitles: Partial<Record<CountedBy, string>> = { rule: 'what it matches', address: 'from' }
 
 /** A row for each key with its count, and on a terminal a bar; to a pipe the whole texts and plain numbers. */
@@ -35,9 +35,4 @@ export function topLines(
       `${column(keys[index] ?? '', keyWidth)}${what}  ${count.padStart(countWidth)}  ${bar}`.trimEnd()
     return index === 0 ? paint.dim(line) : line
   })
-}
-
-function barOf(width: number): string {
-  const whole = Math.floor(width)
-  return `${'█'.repeat(whole)}${eighths[Math.floor((width - whole) * 8)] ?? ''}`
 }

@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import type { Complaint } from './config-errors.ts'
-import { nearest } from './nearest.ts'
+import { nearest } from '../../domain/text/nearest.ts'
 import { type Path, valueAt } from './path.ts'
 import { environmentName } from '../schema/settings.ts'
 import { type Shape, formFor, forms, objectForm, property } from '../schema/shape.ts'

@@ -1,7 +1,7 @@
 import { coerce } from './coerce.ts'
 import type { Environment } from './expand.ts'
 import type { ConfigError } from './config-errors.ts'
-import { nearest } from './nearest.ts'
+import { nearest } from '../../domain/text/nearest.ts'
 import { type Path, pathText, valueAt } from './path.ts'
 import { type Setting, isForeignName, isOurName } from '../schema/settings.ts'
 import { type Shape, isPlainObject, objectForm, property } from '../schema/shape.ts'

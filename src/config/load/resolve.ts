@@ -1,5 +1,6 @@
 import { type Needs, checkSinks, resolveAccounts, resolvePoll } from './checks.ts'
 import type { Report } from './config-errors.ts'
+import { resolveMetrics } from './resolve-metrics.ts'
 import type { Config, ConfigFile, SinkConfig } from '../schema/schema.ts'
 import { resolveState } from '../schema/state.ts'
 
@@ -19,6 +20,7 @@ export function resolveConfig(settings: ConfigFile, on: Resolution): Config | un
   const poll = resolvePoll(settings.poll, on.report)
   const state = resolveState(settings.state, on.cwd, on.report)
   checkSinks(settings.sinks, on.report)
+  const metrics = resolveMetrics(settings, on.report)
   if (state === undefined) return undefined
   return {
     accounts,
@@ -30,6 +32,7 @@ export function resolveConfig(settings: ConfigFile, on: Resolution): Config | un
     sinks: settings.sinks.length === 0 ? [defaultSink] : settings.sinks,
     deadLetters,
     server: { ...server, configured: on.serverConfigured },
+    metrics,
     log,
   }
 }

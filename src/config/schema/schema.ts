@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { App } from '../../domain/figures.ts'
 import type { Secret } from '../../domain/text/secret.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { FileSinkConfig } from '../../sinks/file/config.ts'
@@ -158,6 +159,44 @@ export const ServerSetting = z
   .prefault({})
   .describe('HTTP server for metrics, health and status')
 
+const everyMinutes = duration('Time between two readings', { above: 0, max: 10_080 }).default(60)
+
+const AppId = z
+  .string()
+  .regex(/^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u, {
+    message: 'is empty, too long or not printable',
+    abort: true,
+  })
+  .describe('Id of a container application')
+
+const AppSetting = z
+  .union([
+    AppId,
+    z.strictObject({
+      id: AppId,
+      account: name('Account that owns it; needed where there are several').optional(),
+    }),
+  ])
+  .describe('A container application: its id, or { id, account }')
+  .register(marks, { short: 'id' })
+
+export const MetricsSetting = z
+  .strictObject({
+    uploadScanning: z
+      .strictObject({ everyMinutes })
+      .optional()
+      .describe('What upload scanning did in each zone, as metrics; off unless given'),
+    volumes: z
+      .strictObject({
+        apps: z.array(AppSetting).default([]).describe('Applications whose volumes are read'),
+        everyMinutes,
+      })
+      .optional()
+      .describe('How full the volumes of container applications are, as metrics; off unless given'),
+  })
+  .prefault({})
+  .describe('What is read from the API for metrics, besides event logs')
+
 export const LogConfig = z
   .strictObject({
     level: z
@@ -187,6 +226,7 @@ export const ConfigFile = z.strictObject({
     .describe('Where events go; default: one stdout sink in native format'),
   deadLetters: DeadLettersConfig,
   server: ServerSetting,
+  metrics: MetricsSetting,
   log: LogConfig,
 })
 export type ConfigFile = z.output<typeof ConfigFile>
@@ -214,6 +254,12 @@ export type WorkersConfig = Readonly<ConfigFile['workers']>
 export type DeadLettersConfig = Readonly<ConfigFile['deadLetters']>
 export type LogConfig = Readonly<ConfigFile['log']>
 
+/** What is absent is off. */
+export interface MetricsConfig {
+  readonly uploadScanning?: Readonly<NonNullable<ConfigFile['metrics']['uploadScanning']>>
+  readonly volumes?: { readonly apps: readonly App[]; readonly everyMinutes: number }
+}
+
 /** The complete configuration that the program is built from; all defaults are resolved. */
 export interface Config {
   readonly accounts: readonly AccountConfig[]
@@ -226,5 +272,6 @@ export interface Config {
   readonly sinks: readonly SinkConfig[]
   readonly deadLetters: DeadLettersConfig
   readonly server: ServerConfig
+  readonly metrics: MetricsConfig
   readonly log: LogConfig
 }

@@ -66,6 +66,7 @@ function matches(rule: FaultRule, route: Route, firstPage: string): boolean {
   const match: FaultMatch = rule.match ?? {}
   // A page fault is not used up by a request for another operation.
   if (pageFaults.has(rule.fault.kind) && route.operation !== 'eventLogs') return false
+  if (rule.fault.kind === 'repeatCursor' && route.operation !== 'volumes') return false
   if (match.operation !== undefined && match.operation !== route.operation) return false
   if (match.zone !== undefined && match.zone !== route.zone) return false
   if (match.day !== undefined && match.day !== route.day) return false

@@ -1,5 +1,6 @@
 import type { Answer } from '../answer.ts'
 import type { Operation, Route } from '../route.ts'
+import type { FieldFault } from '../wire.ts'
 
 /** Faults of the service. Page faults change a successful page and do not affect other answers. */
 export type Fault =
@@ -27,10 +28,15 @@ export type Fault =
       readonly message?: string
     }
   | { readonly kind: 'problemDetails'; readonly status: number; readonly detail?: string }
+  | { readonly kind: 'validationProblem'; readonly status?: number; readonly errors?: readonly FieldFault[] }
+  /** A body that holds nothing but `statusCode`, with that status. */
+  | { readonly kind: 'statusCode'; readonly status: number }
   | { readonly kind: 'redirect'; readonly status?: number; readonly location?: string }
   | { readonly kind: 'expiredToken' }
   /** 202 with the framework's AcceptedResult, as the rate-limit update may answer. */
   | { readonly kind: 'acceptedResult' }
+  /** A page of volumes whose cursor is the one that asked for it. */
+  | { readonly kind: 'repeatCursor' }
   // The same answer, sent badly
   | { readonly kind: 'delay'; readonly ms: number }
   /** The connection is reset: before the answer, or after half of its body. Default before. */

@@ -1,5 +1,13 @@
 import { UTCDateMini } from '@date-fns/utc/date/mini'
-import { emptyAnswer, jsonAnswer, problem, textAnswer, type Answer, type Send } from '../answer.ts'
+import {
+  emptyAnswer,
+  jsonAnswer,
+  problem,
+  textAnswer,
+  validationProblem,
+  type Answer,
+  type Send,
+} from '../answer.ts'
 import { failedMetrics } from '../api/upload-scanning.ts'
 import { failedPage } from '../api/event-logs.ts'
 import { failedZoneList } from '../api/shield-zones.ts'
@@ -40,6 +48,10 @@ const faults: { readonly [Kind in FaultKind]: FaultOf<Kind> } = {
 
   problemDetails: ({ route }, { status, detail = 'The request failed.' }) => problem(status, detail, route),
 
+  validationProblem: ({ route }, { status = 400, errors = [{ field: 'appId', message: 'is not valid' }] }) =>
+    validationProblem(status, errors, route),
+  statusCode: (_, { status }) => jsonAnswer(status, { statusCode: status }),
+
   redirect: (_, { status = 302, location = '/elsewhere' }) => emptyAnswer(status, { location }),
 
   expiredToken: (context) =>
@@ -56,6 +68,13 @@ const faults: { readonly [Kind in FaultKind]: FaultOf<Kind> } = {
       declaredType: null,
       statusCode: 202,
     }),
+
+  repeatCursor: (context) => {
+    const answer = context.regular()
+    if (answer.status !== 200 || answer.body === undefined) return answer
+    const list = JSON.parse(answer.body.toString('utf8')) as { cursor: string | null }
+    return jsonAnswer(200, { ...list, cursor: context.route.query.get('nextCursor') ?? list.cursor })
+  },
 
   delay: (context, { ms }) => ({ ...context.regular(), send: sending.sendDelayed(ms) }),
   reset: (context, { when = 'before' }) => sentPartly(when, context, sending.sendThenReset(when)),

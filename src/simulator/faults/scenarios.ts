@@ -1,8 +1,9 @@
+import type { Operation } from '../route.ts'
 import type { Fault, FaultRule } from './fault.ts'
 
 /**
- * Named faults, to try a shipper under them. They are intermittent: every entry stays readable, although `stuck` and
- * `endless` make that hard.
+ * Named faults, to try a shipper under them. Those of event logs are intermittent: every entry stays readable, although
+ * `stuck` and `endless` make that hard.
  */
 export const scenarios: { readonly [name: string]: readonly FaultRule[] } = {
   throttled: often(5, { kind: 'throttle', retryAfter: 2 }),
@@ -35,6 +36,23 @@ export const scenarios: { readonly [name: string]: readonly FaultRule[] } = {
   }),
   'refused-key': often(9, { kind: 'problemDetails', status: 401 }),
   'wrong-clock': often(5, { kind: 'date', offsetMs: 3_600_000 }),
+  // The other operations
+  'accepted-updates': always('updateRateLimit', { kind: 'acceptedResult' }),
+  'refused-updates': always('updateRateLimit', {
+    kind: 'errorKey',
+    errorKey: 'invalid_plan_type.rate_limit',
+    message: 'The plan has no more rate limit rules.',
+  }),
+  'lost-updates': always('updateRateLimit', { kind: 'reset', when: 'mid' }),
+  'no-figures': [
+    ...always('uploadScanning', { kind: 'statusCode', status: 503 }),
+    ...always('volumes', { kind: 'problemDetails', status: 503, detail: 'Volumes are being moved.' }),
+  ],
+  'endless-volumes': always('volumes', { kind: 'repeatCursor' }),
+}
+
+function always(operation: Operation, fault: Fault): readonly FaultRule[] {
+  return [{ match: { operation }, times: Number.POSITIVE_INFINITY, fault }]
 }
 
 function often(every: number, fault: Fault): readonly FaultRule[] {

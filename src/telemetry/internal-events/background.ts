@@ -64,7 +64,7 @@ export const backgroundInternalEvents: Definitions<
   UpkeepFailed: {
     level: 'error',
     meaning:
-      'Work beside the schedule (heartbeat, housekeeping, reconciliation of the files with their committed lengths) failed; it is tried again. With a stack it is a bug.',
+      'Work beside the schedule (heartbeat, housekeeping, reconciliation of the files with their committed lengths, figures for metrics) failed; it is tried again. With a stack it is a bug.',
     tell({ task, error }, voice) {
       tellError(voice, error, `${task} failed`, (code) => ({
         group: `${task} ${code}`,

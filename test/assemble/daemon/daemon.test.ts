@@ -1,25 +1,32 @@
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { Daemon } from '../../../src/assemble/daemon/daemon.ts'
 import { createGround, type Ground } from '../../../src/assemble/ground.ts'
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import { load } from '../../config/loading.ts'
+import { startSimulator } from '../../../src/simulator/simulator.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
+import { parseExposition } from '../../telemetry/exposition.ts'
 
 /** A daemon over a store of its own and an API where nobody listens. */
-function daemonIn(folder: string, change: (ground: Ground) => Partial<Ground> = () => ({})) {
+function daemonIn(
+  folder: string,
+  change: (ground: Ground) => Partial<Ground> = () => ({}),
+  more: Readonly<Record<string, unknown>> = {},
+) {
   const told: InternalEvent[] = []
   const settings = {
     api: { baseUrl: 'http://127.0.0.1:9', accessKey: 'key' },
     zones: [101],
     sinks: [{ name: 'archive', type: 'file', path: join(folder, 'events') }],
     log: { level: 'silent' },
+    ...more,
   }
   const loaded = load({ yaml: JSON.stringify(settings), cwd: folder })
   const ground = createGround(loaded.config, { watch: (internalEvent) => told.push(internalEvent) })
   const options = { serve: false, role: 'all', sinkGone: () => undefined } as const
   const daemon = new Daemon(loaded, { ...options, ground: { ...ground, ...change(ground) } })
-  return { daemon, loaded, names: () => told.map(({ name }) => name) }
+  return { daemon, loaded, ground, names: () => told.map(({ name }) => name) }
 }
 
 const never = new AbortController().signal
@@ -63,4 +70,33 @@ test('a stop closes everything, also where one part fails to close', async () =>
   await next.open(never)
   await next.stop()
   expect(nextNames()).toEqual(['Started'])
+})
+
+test('figures that the configuration asks for are metrics, and keep their last values while the API fails', async () => {
+  const simulator = await startSimulator({ accessKey: 'key', zones: [101] })
+  onTestFinished(() => simulator.close())
+  const { daemon, ground, names } = daemonIn(temporaryFolder(), undefined, {
+    api: { baseUrl: simulator.url, accessKey: 'key' },
+    metrics: { uploadScanning: { everyMinutes: 0.001 }, volumes: { apps: ['shop'], everyMinutes: 0.001 } },
+  })
+  const families = async () => {
+    const all = parseExposition(await ground.metrics.text())
+    return new Map(
+      [
+        'upload_scanning_files_scanned',
+        'upload_scanning_requests',
+        'volume_size_bytes',
+        'volume_usage_bytes',
+      ].map((name) => [name, all.get(`shieldlog_${name}`)!.samples]),
+    )
+  }
+  await daemon.open(never)
+  await daemon.start()
+  await expect.poll(async () => (await families()).get('volume_usage_bytes')!.length).toBeGreaterThan(0)
+  const before = await families()
+  expect(before.get('upload_scanning_requests')).toHaveLength(2)
+  simulator.fail({ fault: { kind: 'status', status: 503 }, times: Infinity })
+  await expect.poll(() => names().filter((name) => name === 'FiguresFailed').length).toBeGreaterThan(1)
+  expect(await families()).toEqual(before)
+  await daemon.stop()
 })

@@ -59,6 +59,28 @@ describe('other answers', () => {
     expect((await ask(pathOf(continuationToken))).status).toBe(200)
   })
 
+  test('every error body of the interface, at every operation', async () => {
+    const { ask, simulator } = await startAsking()
+    const volumes = '/mc/apps/shop/volumes'
+    for (const at of [path, volumes, '/shield/metrics/shield-zone/101/upload-scanning']) {
+      simulator.fail({ fault: { kind: 'validationProblem' } })
+      expectReply(await ask(at), 400, schemas.validationProblem, problemType)
+      simulator.fail({ fault: { kind: 'problemDetails', status: 500 } })
+      expectReply(await ask(at), 500, schemas.problemDetails, problemType)
+      simulator.fail({ fault: { kind: 'statusCode', status: 403 } })
+      expectReply(await ask(at), 403, schemas.statusCodeResult)
+      simulator.fail({ fault: { kind: 'status', status: 500 } })
+      expect(await ask(at)).toMatchObject({ status: 500, text: '' })
+    }
+    simulator.set({ volumesPageSize: 1 })
+    simulator.fail({ fault: { kind: 'repeatCursor' }, times: Infinity })
+    const headers = { AccessKey: 'some' }
+    const first = (await ask(volumes, { headers })).json() as { cursor: string }
+    const next = await ask(`${volumes}?nextCursor=${encodeURIComponent(first.cursor)}`, { headers })
+    expectReply(next, 200, schemas.volumeList)
+    expect(next.json()).toMatchObject({ cursor: first.cursor })
+  })
+
   test('a clock that is wrong, or not told', async () => {
     const { reply, simulator, ask } = await askUnder({ kind: 'date', offsetMs: -60_000 })
     expect(reply.headers['date']).toBe('Fri, 20 Nov 2026 11:59:00 GMT')
