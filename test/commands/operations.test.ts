@@ -170,7 +170,7 @@ describe('upload-scanning', () => {
     simulator.fail({ match: { zone: 101 }, fault: { kind: 'errorKey', errorKey: 'invalid_plan_type.x' } })
     const { code, stdout, stderr } = await execute('upload-scanning', '--zone', '101,102')
     expect([code, stdout.includes('\n102 ')]).toEqual([1, true])
-    expect(stderr).toMatch(/invalid_plan_type\.x/)
+    expect(stderr).toMatch(/^zone 101 \(shop\): .*invalid_plan_type\.x/)
   })
 })
 

@@ -11,6 +11,7 @@ import type { Registration } from '../registration.ts'
 import { chooseAccount, chooseZones } from '../selection.ts'
 import { jsonResult } from '../terminal/json-result.ts'
 import { paintFor } from '../terminal/terminal.ts'
+import { zoneText } from '../terminal/zone-text.ts'
 import { uploadLines, uploadRecords, type ZoneFigures } from './upload-text.ts'
 
 interface UploadOptions {
@@ -30,7 +31,10 @@ export function registerUploadScanning({ command, io, exit, load }: Registration
       const zones = zonesOf(config, zone, account)
       const { read, failures } = await readZones(config, zones, io.signal)
       show(read, { json, isSeveral: zones.length > 1 }, io)
-      for (const failure of failures) io.stderr.write(`${printable(messageOf(failure))}\n`)
+      for (const each of failures)
+        io.stderr.write(
+          `zone ${zoneText(each.zone.id, each.zone.name)}: ${printable(messageOf(each.failure))}\n`,
+        )
       if (failures.length > 0) exit(exitCodes.failed)
     })
 }
@@ -38,14 +42,14 @@ export function registerUploadScanning({ command, io, exit, load }: Registration
 /** A zone that fails does not hide the others. */
 async function readZones(config: Config, zones: readonly Zone[], signal: AbortSignal) {
   const read: ZoneFigures[] = []
-  const failures: Failure[] = []
+  const failures: { readonly zone: Zone; readonly failure: Failure }[] = []
   for (const zone of zones) {
     try {
       const operations = createOperations(config, zone.account)
       read.push({ zone, figures: await operations.readUploadScanning(zone.id, signal) })
     } catch (error) {
       if (!isFailure(error) || error.kind === 'cancelled') throw error
-      failures.push(error)
+      failures.push({ zone, failure: error })
     }
   }
   return { read, failures }

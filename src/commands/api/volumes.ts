@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { InvalidArgumentError, type Command } from 'commander'
 import { createOperations, type Volumes } from '../../assemble/tasks/operations.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { exitCodes } from '../io.ts'
@@ -18,7 +18,7 @@ interface VolumeOptions {
 
 export function registerVolumes({ command, io, exit, load }: Registration): void {
   command
-    .requiredOption('--app <id>', 'id of the application')
+    .requiredOption('--app <id>', 'id of the application', appId)
     .option('--json', 'as JSON')
     .option('--account <name>', 'account that owns it, where there are several')
     .addHelpText('after', example('volumes --app shop'))
@@ -38,6 +38,11 @@ export function registerVolumes({ command, io, exit, load }: Registration): void
       io.stderr.write('The API repeated a part of the list instead of its end: there may be more volumes.\n')
       exit(exitCodes.failed)
     })
+}
+
+function appId(text: string): string {
+  if (text.trim() !== '') return text
+  throw new InvalidArgumentError('it takes the id of an application.')
 }
 
 function summaryText(app: string, { items, summary }: Volumes): string {
