@@ -29,13 +29,13 @@ function monthFirst(text: string): Day | undefined {
 
 export function wholeNumber(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('it takes a whole number.')
+  throw new InvalidArgumentError('use a whole number.')
 }
 
 export function atLeastOne(text: string): number {
   const count = wholeNumber(text)
   if (count >= 1) return count
-  throw new InvalidArgumentError('it takes a whole number of at least 1.')
+  throw new InvalidArgumentError('use a whole number of at least 1.')
 }
 
 export function idList(text: string): number[] {
@@ -54,5 +54,5 @@ export function collectNames(text: string, before: readonly string[] = []): stri
 /** The same characters that the configuration allows in a sink's name. */
 export function sinkNameArgument(text: string): string {
   if (safeName.test(text)) return text
-  throw new InvalidArgumentError('a name has lower-case letters, digits, "_" and "-", at most 63.')
+  throw new InvalidArgumentError('use at most 63 lower-case letters, digits, "_" and "-".')
 }

@@ -3,20 +3,20 @@ import type { Registration } from './registration.ts'
 export interface ListedCommand {
   /** One line of the help. */
   readonly description: string
-  /** What it takes beside options. */
+  /** Its argument, if any. */
   readonly argument?: string
   /** Loads the file of the command; the result adds its options and what it does. */
   readonly register: () => Promise<(registration: Registration) => void>
 }
 
-/** All commands by name, in the order of the help, which so needs none of their files. */
+/** All commands by name, in the order of the help. The help needs only this list, not the files of the commands. */
 export const listedCommands: Readonly<Record<string, ListedCommand>> = {
   run: {
     description: 'ship events until stopped',
     register: async () => (await import('./run.ts')).registerRun,
   },
   demo: {
-    description: 'the whole thing against the simulator: no key, file or server needed',
+    description: 'run everything against the simulator: no key, file or server needed',
     register: async () => (await import('./try/demo.ts')).registerDemo,
   },
   backfill: {
@@ -24,19 +24,19 @@ export const listedCommands: Readonly<Record<string, ListedCommand>> = {
     register: async () => (await import('./backfill/backfill.ts')).registerBackfill,
   },
   status: {
-    description: 'a row for each zone and sink: state, lag, events, last error',
+    description: 'show each zone and sink: state, lag, events, last error',
     register: async () => (await import('./status/status.ts')).registerStatus,
   },
   check: {
-    description: 'try what run will do: configuration, API, state, port and sinks',
+    description: 'try what run does: configuration, API, state, port and sinks',
     register: async () => (await import('./check/check.ts')).registerCheck,
   },
   fetch: {
-    description: 'print events of a day; no state is read or written',
+    description: 'print events of a day, without using the state',
     register: async () => (await import('./look/fetch.ts')).registerFetch,
   },
   tail: {
-    description: 'print events as they come, until stopped; no state is read or written',
+    description: 'print events as they come, until stopped, without using the state',
     register: async () => (await import('./look/tail.ts')).registerTail,
   },
   top: {
@@ -48,7 +48,7 @@ export const listedCommands: Readonly<Record<string, ListedCommand>> = {
     register: async () => (await import('./audit/audit.ts')).registerAudit,
   },
   'dead-letters': {
-    description: 'events that a sink refused',
+    description: 'list, show, export, replay or drop the events that a sink refused',
     register: async () => (await import('./dead-letters/dead-letters.ts')).registerDeadLetters,
   },
   zones: {
@@ -60,7 +60,7 @@ export const listedCommands: Readonly<Record<string, ListedCommand>> = {
     register: async () => (await import('./init/init.ts')).registerInit,
   },
   state: {
-    description: 'change what the store holds',
+    description: 'change names in the store',
     register: async () => (await import('./state.ts')).registerState,
   },
   simulate: {
@@ -68,7 +68,7 @@ export const listedCommands: Readonly<Record<string, ListedCommand>> = {
     register: async () => (await import('./try/simulate.ts')).registerSimulate,
   },
   config: {
-    description: 'show the settings in force, or what settings there are',
+    description: 'show the effective settings, or all possible settings',
     register: async () => (await import('./config.ts')).registerConfig,
   },
   'rate-limit': {

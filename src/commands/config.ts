@@ -11,14 +11,16 @@ export function registerConfig({ command: config, io, load }: Registration): voi
   config.addHelpText('after', example('config print'))
   config
     .command('print')
-    .description('effective settings with their origin, secrets masked')
+    .description('print the effective settings with their origin, secrets masked')
     .addHelpText('after', example('config print -c shieldlog.yaml'))
     .action((_: unknown, command: Command) => printConfig(load(command, 'nothing'), io.stdout))
   config
     .command('schema')
-    .description('JSON Schema of the configuration file, or of one line of a format')
+    .description('print the JSON Schema of the configuration file, or of one line of a format')
     .addOption(
-      new Option('--format <name>', 'a format instead of the file').choices(Object.keys(formatSchemas)),
+      new Option('--format <name>', 'schema of this format instead of the file').choices(
+        Object.keys(formatSchemas),
+      ),
     )
     .addHelpText('after', example('config schema --format native'))
     .action(({ format }: { format?: keyof typeof formatSchemas }) =>

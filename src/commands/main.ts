@@ -96,7 +96,7 @@ function explain(error: unknown, io: Io): number {
   }
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
   const lines = text.split('\n').map((line) => printable(line))
-  io.stderr.write(`this is a bug in shieldlog, please report it:\n${lines.join('\n')}\n`)
+  io.stderr.write(`this is a bug in shieldlog; please report it:\n${lines.join('\n')}\n`)
   return exitCodes.failed
 }
 

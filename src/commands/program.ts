@@ -20,7 +20,7 @@ export async function createProgram(
 ): Promise<Command> {
   const program = new Command(programName())
     .version(version, '--version', 'print the version')
-    .addOption(new Option('-c, --config <file>', 'configuration file; may stand after the command too'))
+    .addOption(new Option('-c, --config <file>', 'configuration file; before or after the command'))
     .helpOption('-h, --help', 'show help')
     .configureHelp({ subcommandTerm: termOf })
     .helpCommand('help [command]', 'show help for a command, with an example')

@@ -20,7 +20,7 @@ export function registerRun({ command, io, exit, load }: Registration): void {
   command
     .option('--once', 'read every planned stream to its last page once, then exit')
     .addOption(
-      new Option('--role <role>', 'what this process does')
+      new Option('--role <role>', 'part of the work that this process does')
         .choices(['all', 'scheduler', 'worker'])
         .default('all'),
     )
@@ -52,8 +52,8 @@ export async function run(load: () => Loaded, options: RunOptions, io: Io): Prom
   const loaded = load()
   const { role = 'all' } = options
   if (role !== 'all' && (options.once || fleetState(loaded.config) === undefined)) {
-    const remedy = 'leave --role out, or set state to redis://…'
-    throw new UsageError(`--role ${role} is for a daemon that shares its work over Redis; ${remedy}`)
+    const remedy = 'remove --role, or set state to redis://…'
+    throw new UsageError(`--role ${role} needs a state in Redis, which processes share; ${remedy}`)
   }
   const progress = progressFor(loaded, options, io)
   const say = progress?.say ?? ((line: string) => void io.stderr.write(`${line}\n`))
@@ -115,7 +115,8 @@ async function shipOnce(daemon: Daemon, say: (line: string) => void, stop: Abort
   if (givenUp === undefined) return exitCodes.done
   const undelivered = totalOf(await deadLetters()) - before
   for (const line of complaints(givenUp)) say(line)
-  if (undelivered > 0) say(`${undelivered} events were refused by a sink: \`dead-letters list\` says why`)
+  if (undelivered > 0)
+    say(`${undelivered} events were refused by a sink; \`dead-letters list\` shows the reasons`)
   return givenUp.length > 0 || undelivered > 0 ? exitCodes.failed : exitCodes.done
 }
 

@@ -22,7 +22,9 @@ function zoneOf(name: string, zones: readonly Zone[]): Zone {
   const named = zones.filter((zone) => zone.name === name)
   if (named.length === 1) return named[0]!
   if (named.length > 1)
-    throw new UsageError(`--zone ${printable(name)}: ${named.map(shown).join(' and ')} bear it; name the id`)
+    throw new UsageError(
+      `--zone ${printable(name)} is the name of ${named.map(shown).join(' and ')}; use the id`,
+    )
   const known = zones.flatMap((zone) => [String(zone.id), zone.name])
   throw unknown('--zone', name, 'is not configured', known, zones.map(shown))
 }
@@ -60,7 +62,7 @@ export function unknown(
 ): UsageError {
   const near = nearest(name, known)
   const hint = near === undefined ? '' : `; did you mean ${printable(near)}?`
-  const all = listed.length === 0 ? 'there is none' : `there is ${list(listed)}`
+  const all = listed.length === 0 ? 'none is available' : `available: ${list(listed)}`
   return new UsageError(`${option} ${printable(name)} ${what}${hint}; ${all}`)
 }
 

@@ -12,11 +12,14 @@ export function registerState({ command: state, io, load }: Registration): void 
   state
     .command('rename-sink')
     .description("move a sink's checkpoints, gaps and dead letters to another name")
-    .argument('<old>', 'name until now')
-    .argument('<new>', 'name from now on, never used before', sinkNameArgument)
+    .argument('<old>', 'present name')
+    .argument('<new>', 'new name, never used before', sinkNameArgument)
     .addHelpText('after', example('state rename-sink siem splunk'))
     .action(async (from: string, to: string, _: unknown, command: Command) => {
-      if (from === to) throw new UsageError(`the old name and the new one are both ${printable(from)}`)
+      if (from === to)
+        throw new UsageError(
+          `the present name and the new name are both ${printable(from)}; use another new name`,
+        )
       const { config } = load(command, 'nothing')
       const renamed = await renameSinkInStore(config, from, to, io.signal)
       if (renamed.outcome === 'unknown')
@@ -25,6 +28,8 @@ export function registerState({ command: state, io, load }: Registration): void 
       io.stdout.write(`${counted(streams, 'stream')} moved from ${from} to ${to}\n`)
       const names = config.sinks.map(({ name }) => name)
       if (!names.includes(to))
-        io.stderr.write(`now name the sink ${to} in the configuration too, before the next run\n`)
+        io.stderr.write(
+          `change the name of the sink to ${to} in the configuration too, before the next run\n`,
+        )
     })
 }

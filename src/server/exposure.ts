@@ -5,5 +5,5 @@ import type { Secret } from '../domain/text/secret.ts'
 export function exposureOf(host: string, token: Secret | undefined): string | undefined {
   if (token !== undefined || isLoopback(host)) return undefined
   const remedy = 'set server.tokenFile, or server.host to 127.0.0.1'
-  return `listens on ${host} without a token, so that whoever reaches it reads zones, sinks and errors: ${remedy}`
+  return `listens on ${host} without a token, so anyone who can connect can read zones, sinks and errors; ${remedy}`
 }

@@ -3,8 +3,9 @@ import { Failure, messageOf } from '../domain/failure.ts'
 const remedies: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is in use by another process; set server.port to a free one, or to 0 to take any',
   EACCES: 'this user may not listen there; set server.port to 1024 or more',
-  EADDRNOTAVAIL: 'this host has no such address; set server.host to one of its own, 127.0.0.1 or 0.0.0.0',
-  ENOTFOUND: 'the name is not known; set server.host to an address of this host',
+  EADDRNOTAVAIL:
+    'this host has no such address; set server.host to an address of this host, 127.0.0.1 or 0.0.0.0',
+  ENOTFOUND: 'the host name is unknown; set server.host to an address of this host',
 }
 
 export function listenFailure(host: string, port: number, error: Error): Failure {

@@ -57,10 +57,10 @@ export function createServer(options: ServerOptions): Server {
     const route = routes.get(path)
     const trusted = token === undefined || hasToken(request.headers.authorization, token)
     if (route?.open !== true && !trusted)
-      return jsonReply(401, { error: 'a bearer token is needed' }, { 'www-authenticate': 'Bearer' })
+      return jsonReply(401, { error: 'a bearer token is required' }, { 'www-authenticate': 'Bearer' })
     if (route === undefined) return jsonReply(404, { error: 'not found', paths: [...routes.keys()] })
     if (request.method !== 'GET' && request.method !== 'HEAD')
-      return jsonReply(405, { error: 'only GET and HEAD' }, { allow: 'GET, HEAD' })
+      return jsonReply(405, { error: 'only GET and HEAD are allowed' }, { allow: 'GET, HEAD' })
     return route.answer(trusted, new URLSearchParams(query))
   }
 
@@ -73,7 +73,7 @@ export function createServer(options: ServerOptions): Server {
       send(response, await replyTo(request))
     } catch (error) {
       telemetry.emit({ name: 'Warned', about: 'server', text: `no answer: ${messageOf(error)}` })
-      send(response, jsonReply(500, { error: 'no answer; the log says why' }))
+      send(response, jsonReply(500, { error: 'internal error; see the log' }))
     }
   }
 

@@ -71,10 +71,10 @@ function placeOf(cursor: Cursor | null, firstPage: string): string {
  * used, since nothing says what it means.
  */
 function readPage(body: unknown): EventLogPage {
-  if (typeof body !== 'object' || body === null) throw badPage('it is no JSON object')
+  if (typeof body !== 'object' || body === null) throw badPage('it is not a JSON object')
   const { logs, hasMoreData, continuationToken } = body as Readonly<Record<string, unknown>>
   if (typeof hasMoreData !== 'boolean') throw badPage('hasMoreData is missing')
-  if (logs !== null && !Array.isArray(logs)) throw badPage('logs is no list')
+  if (logs !== null && !Array.isArray(logs)) throw badPage('logs is not a list')
   const token = Number.isSafeInteger(continuationToken) ? String(continuationToken) : continuationToken
   return {
     entries: (logs ?? []) as readonly Json[],
@@ -84,5 +84,5 @@ function readPage(body: unknown): EventLogPage {
 }
 
 function badPage(why: string): Failure {
-  return new Failure('retry', 'bad_body', `the answer is no page of event logs: ${why}`)
+  return new Failure('retry', 'bad_body', `the answer is not a page of event logs: ${why}`)
 }

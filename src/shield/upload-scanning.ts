@@ -39,13 +39,13 @@ export async function readUploadScanning(
       operation: 'upload_scanning',
       method: 'GET',
       path: `/shield/metrics/shield-zone/${zone}/upload-scanning`,
-      read: (body) => readAs(Answer, body, 'upload scanning metrics').data,
+      read: (body) => readAs(Answer, body, 'answer with upload scanning metrics').data,
     },
     signal,
   )
   release()
   if (value === null || value === undefined)
-    throw new Failure('refuse', 'rejected', `the API holds no upload scanning metrics for zone ${zone}`)
+    throw new Failure('refuse', 'rejected', `the API has no upload scanning metrics for zone ${zone}`)
   return value
 }
 

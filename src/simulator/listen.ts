@@ -11,7 +11,7 @@ export async function listen(
     server.once('error', (error: NodeJS.ErrnoException) => {
       const isTaken = error.code === 'EADDRINUSE'
       const what = isTaken
-        ? `port ${port} is taken; choose another, or 0 for a free one`
+        ? `port ${port} is in use; choose another, or 0 for a free one`
         : `cannot listen on ${host}: ${error.message}; choose an address of this host, 127.0.0.1 or 0.0.0.0`
       reject(new Error(what, { cause: error }))
     })

@@ -136,5 +136,5 @@ function checkNumber(name: string, value: number, least: number, whole = false):
 }
 
 function wrong(name: string, value: unknown, remedy: string): RangeError {
-  return new RangeError(`simulator option ${name} is ${String(value)}; it takes ${remedy}`)
+  return new RangeError(`simulator option ${name} is ${String(value)}; use ${remedy}`)
 }

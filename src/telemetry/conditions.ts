@@ -69,7 +69,7 @@ export class Conditions {
     for (const groups of this.#all.values())
       for (const [group, condition] of groups) {
         for (const [member, { untilMs }] of condition.members)
-          if (untilMs <= nowMs) condition.leave(member, nowMs, 'not reported any more')
+          if (untilMs <= nowMs) condition.leave(member, nowMs, 'no longer reported')
         condition.turn(nowMs)
         if (condition.isForgotten(nowMs)) groups.delete(group)
       }

@@ -67,11 +67,7 @@ export function createTelemetry(deps: TelemetryDeps): Telemetry {
       step()
     } catch (error) {
       try {
-        logger.line(
-          'error',
-          'TelemetryFailed',
-          `${internalEvent.name} could not be told: ${messageOf(error)}`,
-        )
+        logger.line('error', 'TelemetryFailed', `cannot log ${internalEvent.name}: ${messageOf(error)}`)
       } catch {
         // The log fails, too: nothing is left to report to.
       }

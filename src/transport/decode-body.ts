@@ -63,8 +63,12 @@ async function decodeOne(body: Buffer, coding: string, maxBytes: number): Promis
     return body.length <= atOnceBytes ? decoder.now(body, options) : await decoder.later(body, options)
   } catch (cause) {
     if (cause instanceof Error && Reflect.get(cause, 'code') === 'ERR_BUFFER_TOO_LARGE')
-      throw new Failure('refuse', 'page_too_large', `the answer unpacks to more than ${maxBytes} bytes`)
-    throw badBody(`the ${coding} answer does not unpack`, cause)
+      throw new Failure(
+        'refuse',
+        'page_too_large',
+        `the decompressed answer is larger than ${maxBytes} bytes`,
+      )
+    throw badBody(`the ${coding} answer cannot be decompressed`, cause)
   }
 }
 

@@ -47,7 +47,7 @@ export function createDispatcher({
     throw new Failure(
       'stop',
       'network',
-      `cannot connect through the proxy that the environment names: ${messageOf(cause)}; ` +
+      `cannot connect through the proxy that the environment sets: ${messageOf(cause)}; ` +
         'HTTPS_PROXY and HTTP_PROXY take a URL such as http://proxy.example:3128',
     )
   }

@@ -14,11 +14,11 @@ const words: Record<string, string> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'the connection was reset',
   EPIPE: 'the connection was reset',
-  ENOTFOUND: 'the host name is not known',
+  ENOTFOUND: 'the host name is unknown',
   EAI_AGAIN: 'the host name could not be looked up',
   EHOSTUNREACH: 'the host cannot be reached',
   ENETUNREACH: 'the network cannot be reached',
-  UND_ERR_SOCKET: 'the connection was closed before the answer was whole',
+  UND_ERR_SOCKET: 'the connection was closed before the answer was complete',
   UND_ERR_PRX_CONN: 'the proxy closed the connection',
 }
 
@@ -41,7 +41,7 @@ export function networkFailure(error: unknown, what: string, signal?: AbortSigna
   if (proxyStatus !== undefined)
     return failure('network', what, `the proxy answered ${proxyStatus}`, '', error)
   if (tlsCodes.test(code))
-    return failure('tls', what, `no trusted connection${to} could be made`, tlsReasonOf(error, code), error)
+    return failure('tls', what, `cannot make a trusted connection${to}`, tlsReasonOf(error, code), error)
   if (code === 'UND_ERR_ABORTED') return cancelled(error)
   if (code === 'UND_ERR_INVALID_ARG')
     return new Failure(

@@ -47,7 +47,7 @@ describe('bash, loaded by the real shell', () => {
 
 test('zsh loads its script, where it is installed', async () => {
   const script = await scriptOf('zsh')
-  expect(script).toContain(`'list:what sinks refused`)
+  expect(script).toContain(`'list:list refused events`)
   expect(script).toContain(`compadd -- all scheduler worker`)
   if (!isInstalled('zsh')) return
   const file = join(temporaryFolder(), '_shieldlog')

@@ -54,7 +54,7 @@ test.each([
   [
     'a name that is not set',
     async () => 'server: { host: "${NOT_SET}" }',
-    /^server\.host names \$\{NOT_SET\}/,
+    /^server\.host uses \$\{NOT_SET\}/,
   ],
   ['invalid YAML', async () => 'server: [', /shieldlog\.yaml/],
 ])('%s is one line and exit code 1', async (_, settings, line) => {

@@ -103,7 +103,7 @@ describe('init from options', () => {
     [
       'an unknown zone',
       ['--zones', '101,999', '--destination', 'file'],
-      /--zones 999 is not a zone of this account; there is 101, 102/,
+      /--zones 999 is not a zone of this account; available: 101, 102/,
     ],
     ['no zone', ['--zones', ',', '--destination', 'file'], /--zones names no zone/],
     [
@@ -176,7 +176,7 @@ describe('init from options', () => {
     const { init, folder, keyFile } = await newcomer()
     writeFileSync(keyFile, 'another-key')
     const { code, stderr } = await init('--zones', '101', '--destination', 'file')
-    expect([code, stderr]).toEqual([1, expect.stringContaining('the access key is refused')])
+    expect([code, stderr]).toEqual([1, expect.stringContaining('the API refuses the access key')])
     expect(stderr).not.toContain('another-key')
     expect(readdirSync(folder)).toEqual(['key'])
   })

@@ -214,7 +214,7 @@ test('each command asks under the account that is meant', async () => {
   expect(several.stderr).toContain('choose one with --account: wrong, right')
   const wrong = await execute('volumes', '--app', 'shop', '--account', 'wrong')
   expect(wrong).toMatchObject({ code: 1, stdout: '' })
-  expect(wrong.stderr).toMatch(/^volumes of account wrong: the access key is refused/)
+  expect(wrong.stderr).toMatch(/^volumes of account wrong: the API refuses the access key/)
   simulator.setVolumes('shop', [])
   const right = await execute('volumes', '--app', 'shop', '--account', 'right', '--json')
   expect([right.code, JSON.parse(right.stdout)]).toMatchObject([0, { items: [] }])

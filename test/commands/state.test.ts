@@ -25,7 +25,9 @@ test('moves everything of a sink, which then goes on under its new name without 
   expect(renamed).toMatchObject({ code: 0, stdout: '6 streams moved from archive to files\n' })
   const told = renamed.stderr.trimEnd().split('\n')
   expect(readdirSync(parts)).toEqual([part])
-  expect(told.at(-1)).toBe('now name the sink files in the configuration too, before the next run')
+  expect(told.at(-1)).toBe(
+    'change the name of the sink to files in the configuration too, before the next run',
+  )
   const sink = { name: 'files', type: 'file', path: join(folder, 'events') }
   const api = { baseUrl: simulator.url, accessKey: 'the-key-of-the-test' }
   configure({ api, sinks: [sink] })
@@ -57,7 +59,7 @@ test('refuses while a run works on the state, and names it', async () => {
   await waitFor(async () => (await read()).workers.length > 0, { what: () => running.stderr() })
   const { code, stdout, stderr } = await execute('state', 'rename-sink', 'archive', 'files')
   expect([code, stdout]).toEqual([1, ''])
-  expect(stderr).toContain(`a run works on this state: process ${running.pid} on host`)
+  expect(stderr).toContain(`another shieldlog runs on this state: process ${running.pid} on host`)
   expect(stderr).toContain('stop it first')
   await running.kill('SIGTERM')
   expect((await read()).routes.map(({ sink }) => sink)).toEqual(['archive', 'archive'])
@@ -71,7 +73,7 @@ test('names the sinks that there are, and a name that is taken', async () => {
   await execute('run', '--once')
   const unknown = await execute('state', 'rename-sink', 'tow', 'files')
   expect(unknown).toMatchObject({ code: 2, stdout: '' })
-  expect(unknown.stderr).toBe('error: sink tow is not in the store; did you mean two?; there is one, two\n')
+  expect(unknown.stderr).toBe('error: sink tow is not in the store; did you mean two?; available: one, two\n')
   const taken = await execute('state', 'rename-sink', 'one', 'two')
   expect(taken).toMatchObject({ code: 1, stdout: '' })
   expect(taken.stderr).toMatch(/^the sink name two is taken .*choose a name that was never used\n$/)

@@ -25,7 +25,7 @@ const table: readonly (readonly [args: string, code: number, firstLine: RegExp])
   [
     'fetch --zone shpo --day today',
     2,
-    /^error: --zone shpo is not configured; did you mean shop\?; there is 101 \(shop\), 102$/,
+    /^error: --zone shpo is not configured; did you mean shop\?; available: 101 \(shop\), 102$/,
   ],
   ['fetch --zone 101,7 --day today', 2, /^error: --zone 7 is not configured/],
   [
@@ -34,20 +34,20 @@ const table: readonly (readonly [args: string, code: number, firstLine: RegExp])
     /^error: --sink arkive is not configured; did you mean archive\?/,
   ],
   ['audit --zone 101 --day 20.11.2026', 2, /is invalid/],
-  ['dead-letters list --sink other', 2, /^error: --sink other is not known; there is archive$/],
+  ['dead-letters list --sink other', 2, /^error: --sink other is not known; available: archive$/],
   ['state rename-sink archive', 2, /^error: missing required argument 'new'/],
   [
     'state rename-sink archive Bad/Name',
     2,
-    /'Bad\/Name' is invalid for argument 'new'. a name has lower-case letters/,
+    /'Bad\/Name' is invalid for argument 'new'. use at most 63 lower-case letters/,
   ],
-  ['state rename-sink archive archive', 2, /^error: the old name and the new one are both archive$/],
-  ['rate-limit update one --file x', 2, /'one' is invalid for argument 'id'. it takes a whole number/],
+  ['state rename-sink archive archive', 2, /^error: the present name and the new name are both archive; use another new name$/],
+  ['rate-limit update one --file x', 2, /'one' is invalid for argument 'id'. use a whole number/],
   ['rate-limit update 1 --file gone.json', 2, /^error: --file gone.json cannot be read: ENOENT/],
   ['rate-limit update 2147483648 --file x', 2, /the id of a rule is at most 2147483647/],
   ['volumes --app=', 2, /it takes the id of an application/],
   ['upload-scanning --zone 103', 2, /^error: --zone 103 is not configured/],
-  ['volumes --app a --account b', 2, /^error: --account b is not configured; there is default$/],
+  ['volumes --app a --account b', 2, /^error: --account b is not configured; available: default$/],
 ]
 
 const gone = ['check -c gone.yaml', 78, /^the configuration has an error:/] as const

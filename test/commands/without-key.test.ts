@@ -15,5 +15,5 @@ test.each([['status'], ['dead-letters', 'list'], ['backfill', 'list']])(
 test('run still names the missing key', async () => {
   const { execute } = openWorkshop({ api: { accessKey: '${SHIELDLOG_TEST_NEVER_SET}' } })
   const { code, stderr } = await execute('run', '--once')
-  expect([code, stderr]).toEqual([78, expect.stringContaining('names ${SHIELDLOG_TEST_NEVER_SET}')])
+  expect([code, stderr]).toEqual([78, expect.stringContaining('uses ${SHIELDLOG_TEST_NEVER_SET}')])
 })

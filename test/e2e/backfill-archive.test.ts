@@ -64,7 +64,9 @@ describe('from the parts of a file sink', () => {
     far.answer(() => ({ status: 401 }))
     const refused = await ship('--sink', 'siem,copy')
     expect(refused.code).toBe(1)
-    expect(refused.stderr).toMatch(/zone 102 → siem: .*401.*; the rest for this sink is left: run it again\n/)
+    expect(refused.stderr).toMatch(
+      /zone 102 → siem: .*401.*; this sink gets nothing more in this run: run it again\n/,
+    )
     expect(refused.stdout).toMatch(
       /^2 days, 1200 events shipped, 300 already there, .* 1 stream not whole, in /,
     )
@@ -89,7 +91,7 @@ describe('from the parts of a file sink', () => {
     far.answer(({ lines }) => ({ status: lines.some((line) => bad.has(line)) ? 400 : 200 }))
     const full = await ship('--sink', 'siem')
     expect(full.code).toBe(1)
-    expect(full.stderr).toContain('; the rest for this sink is left: run it again')
+    expect(full.stderr).toContain('; this sink gets nothing more in this run: run it again')
     const taken = far.taken.length
     expect(taken).toBeGreaterThan(100)
     place.configure({ sinks })
@@ -178,7 +180,7 @@ describe('from the parts of a file sink', () => {
     rmSync(join(place.events, gone), { recursive: true })
     const ended = await ship('--sink', 'copy')
     expect(ended.code).toBe(1)
-    expect(ended.stderr).toContain(`${days[1]}  zone 102 → copy: not among the files of archive\n`)
+    expect(ended.stderr).toContain(`${days[1]}  zone 102 → copy: archive has no files of it\n`)
     expect(ended.stderr).toContain('300 events shipped, 0 already there, 3 lines not readable\n')
     expect(ended.stderr).toMatch(/-\w+\.ndjson, line \d+ \(it has no end\)\n/)
     expect(ended.stdout).toMatch(
@@ -225,12 +227,12 @@ test('refuses what cannot be meant, with a remedy', async () => {
     [['--source', 'archive', '--sink', 'archive'], 'are both archive: name another sink'],
     [['--source', 'archiv', '--sink', 'copy'], '--source archiv is not configured; did you mean archive?'],
     [['--source', 'archive', '--sink', 'cpy'], '--sink cpy is not configured; did you mean copy?'],
-    [['--source', 'siem', '--sink', 'copy'], 'is of type http, and only file sinks keep files'],
+    [['--source', 'siem', '--sink', 'copy'], 'is of type http, and only file sinks have files'],
     [
       ['--source', 'archive', '--sink', 'entries'],
-      'give it the format native, or name a source with format raw',
+      'set its format to native, or use a source with format raw',
     ],
-    [['--source', 'archive', '--sink', 'copy', '--watch'], '--watch is not needed with --source'],
+    [['--source', 'archive', '--sink', 'copy', '--watch'], '--source shows its progress without --watch'],
   ]
   for (const [args, said] of refusals) {
     const { code, stderr } = await told(place, 'backfill', ...range, ...args)

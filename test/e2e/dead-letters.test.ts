@@ -62,7 +62,9 @@ test('what a receiver refused is kept with the newer reason, and arrives once it
   refuse(siem, poison.slice(1), 'still no such field')
   const half = await command(place, ['dead-letters', 'replay'])
   expect([half.code, half.stderr]).toEqual([1, 'replaying 3 dead letters\n'])
-  expect(half.stdout).toBe('siem: 1 delivered, 2 refused again (refused)\nwhy: dead-letters list\n')
+  expect(half.stdout).toBe(
+    'siem: 1 delivered, 2 refused again (refused)\ndead-letters list shows the reasons\n',
+  )
   expect(lineOf(siem.taken, poison[0]!)).toEqual([refusedLine])
   const kept = await listed(place)
   expect(kept.every(({ answer }) => answer.includes('still'))).toBe(true)
@@ -97,12 +99,12 @@ test('a receiver that is down, or gone from the configuration, keeps its dead le
   siem.answer(() => ({ status: 401 }))
   const down = await command(place, ['dead-letters', 'replay'])
   expect(down.code).toBe(1)
-  expect(down.stdout).toMatch(/^siem: 0 delivered, 1 left as they were: sink siem .*401/)
+  expect(down.stdout).toMatch(/^siem: 0 delivered, 1 not tried: sink siem .*401/)
   place.configure({ zones: [102], sinks: [{ name: 'archive', type: 'file', path: place.events }] })
   const gone = await command(place, ['dead-letters', 'replay'])
   expect([gone.code, gone.stdout]).toEqual([
     1,
-    'siem: 0 delivered, 1 left as they were: it is not configured: name it in the configuration, or drop them\n',
+    'siem: 0 delivered, 1 not tried: it is not configured; add it to the configuration, or drop them\n',
   ])
   expect((await listed(place)).map(({ reason }) => reason)).toEqual(['refused'])
   // The zone is not configured any more, and its event arrives all the same.
@@ -264,6 +266,6 @@ test('a replay that is stopped says what it did, and leaves the rest as it was',
   const child = place.start(['dead-letters', 'replay'])
   await waitFor(() => siem.got.length === asked + 2, { what: () => child.stderr() })
   expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })
-  expect(child.stdout()).toBe('siem: 1 delivered, 1 left as they were: stopped\n')
+  expect(child.stdout()).toBe('siem: 1 delivered, 1 not tried: stopped\n')
   expect(await listed(place)).toHaveLength(1)
 })

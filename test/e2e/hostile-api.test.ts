@@ -190,7 +190,7 @@ describe('a hostile API', () => {
     })
     const refused = await endOf(place.entry(['--once', ...clockArguments({ rate: 10 })]))
     expect(refused.code, refused.stderr).toBe(1)
-    expect(refused.stderr).toMatch(/^not read to the end: .*no trusted connection/m)
+    expect(refused.stderr).toMatch(/^not read to the end: .*cannot make a trusted connection/m)
     expect(simulator.requests).toHaveLength(0)
     place.configure()
     expect((await place.once()).code).toBe(0)

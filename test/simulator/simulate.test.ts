@@ -48,7 +48,7 @@ test('writes a configuration for itself, with a state and a sink of its own', as
   const file = join(folder, 'sim.yaml')
   const options = { zones: [5, 6], accessKey: 'it"s ${x}', firstPage: 'start', days: 5, writeConfig: file }
   const { lines } = await run(options)
-  await expect.poll(() => lines.at(-1)).toBe('ends with Ctrl-C')
+  await expect.poll(() => lines.at(-1)).toBe('Ctrl-C stops it')
   expect(lines.join('\n')).not.toContain('export')
   expect(lines.at(-2)).toBe(`  shieldlog run -c ${file}`)
   expect(statSync(file).mode & 0o777).toBe(0o600)
@@ -71,7 +71,7 @@ test('never writes its configuration over a file, and says where it cannot', asy
   const second = await run({ writeConfig: file })
   expect(await second.done).toBe(1)
   expect(second.lines).toEqual([
-    `${file} exists and is not overwritten. Remove it, or name another file with --write-config.`,
+    `${file} exists already. Remove it, or use another file with --write-config.`,
   ])
   expect(readFileSync(file, 'utf8')).toBe(text)
   const nowhere = await run({ writeConfig: join(file, 'sim.yaml') })
@@ -87,7 +87,7 @@ test('serves until it is stopped, and says how to ship from it', async () => {
     firstPage: 'start',
     days: 5,
   })
-  await expect.poll(() => lines.at(-1)).toBe('ends with Ctrl-C')
+  await expect.poll(() => lines.at(-1)).toBe('Ctrl-C stops it')
   const url = /http:\/\/127\.0\.0\.1:\d+/.exec(lines[0] ?? '')?.[0] ?? ''
   const text = lines.join('\n')
   for (const line of [
@@ -122,13 +122,13 @@ test('says what is wrong and ends', async () => {
   const other = await startSimulator()
   onTestFinished(() => other.close())
   const cases: [Partial<SimulateOptions>, number, RegExp][] = [
-    [{ faults: ['throttled', 'nope'] }, 2, /there is no nope; there are throttled,/],
-    [{ faults: ['constructor'] }, 2, /there is no constructor/],
+    [{ faults: ['throttled', 'nope'] }, 2, /--faults nope is unknown; use throttled,/],
+    [{ faults: ['constructor'] }, 2, /--faults constructor is unknown/],
     [{ zones: [] }, 2, /at least one zone/],
-    [{ days: 0.5 }, 2, /days: 0.5/],
+    [{ days: 0.5 }, 2, /--days 0.5/],
     [{ pageSize: 0 }, 2, /pageSize is 0/],
     [{ rate: -1 }, 2, /ratePerSecond is -1/],
-    [{ port: other.port }, 1, /port \d+ is taken/],
+    [{ port: other.port }, 1, /port \d+ is in use/],
     [{ port: 99_999 }, 2, /port/],
   ]
   for (const [options, code, message] of cases) {
@@ -187,7 +187,7 @@ function pageOf(reply: Reply): ReadPage | undefined {
 
 test('listens where it is told, and names an address that works from this host', async () => {
   const { lines } = await run({ host: '0.0.0.0', entries: 1 })
-  await expect.poll(() => lines.at(-1)).toBe('ends with Ctrl-C')
+  await expect.poll(() => lines.at(-1)).toBe('Ctrl-C stops it')
   expect(lines[0]).toMatch(/^simulator listens at http:\/\/127\.0\.0\.1:\d+$/)
   const elsewhere = await run({ host: 'localhost' })
   await expect.poll(() => elsewhere.lines[0]).toMatch(/^simulator listens at http:\/\/localhost:\d+$/)

@@ -17,7 +17,7 @@ describe('other conditions', () => {
     expect(log.lines()).toMatchObject([
       {
         phase: 'begins',
-        msg: 'account default: the API asks to slow down; waiting 5 s',
+        msg: 'account default: the API asks for a pause of 5 s (429)',
         until: '2026-11-20T12:00:05.000Z',
       },
     ])
@@ -55,7 +55,7 @@ describe('other conditions', () => {
       [
         'warn',
         'begins',
-        "account default: this host's clock is 2 min behind the API's; days follow the API's clock, set this host's clock right",
+        "account default: the clock of this host is 2 min behind the API's; shieldlog uses the API's clock for days; correct the clock of this host",
       ],
       ['info', 'ends', matching(/^over: /)],
     ])

@@ -114,7 +114,7 @@ describe('a failure that lasts', () => {
         .lines()
         .map(({ phase, msg }) => [phase, msg])
         .at(-1),
-    ).toEqual(['ends', 'not reported any more: account default → archive: timeout: 1 time in 17 min'])
+    ).toEqual(['ends', 'no longer reported: account default → archive: timeout: 1 time in 17 min'])
     emit(recovered(101))
     expect(log.lines()).toHaveLength(2)
   })

@@ -100,15 +100,12 @@ describe('faults of the network', () => {
 
   it.each([
     [coded('ECONNREFUSED'), 'cannot connect to https://api.example: connection refused (ECONNREFUSED)'],
-    [coded('ENOTFOUND'), 'cannot connect to https://api.example: the host name is not known (ENOTFOUND)'],
+    [coded('ENOTFOUND'), 'cannot connect to https://api.example: the host name is unknown (ENOTFOUND)'],
     [
       coded('ECONNRESET'),
       'the connection to https://api.example failed: the connection was reset (ECONNRESET)',
     ],
-    [
-      coded('CERT_HAS_EXPIRED'),
-      'no trusted connection to https://api.example could be made (CERT_HAS_EXPIRED)',
-    ],
+    [coded('CERT_HAS_EXPIRED'), 'cannot make a trusted connection to https://api.example (CERT_HAS_EXPIRED)'],
     [coded('ETIMEDOUT'), 'no answer in time from https://api.example (ETIMEDOUT)'],
     [
       coded('UND_ERR_PRX_CONN', coded('ECONNREFUSED')),

@@ -84,7 +84,7 @@ async function sendOne(
   if (refusal !== undefined) return { id, isWell: false, text: `refused the test event: ${refusal.answer}` }
   const { partial } = delivery
   return partial === undefined
-    ? { id, isWell: true, text: `took the test event ${id}` }
+    ? { id, isWell: true, text: `accepted the test event ${id}` }
     : { id, isWell: false, text: messageOf(partial.failure) }
 }
 

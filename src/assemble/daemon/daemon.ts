@@ -97,7 +97,7 @@ export class Daemon {
         () => this.#backend?.close(),
       )
     } catch (error) {
-      this.#warn('stop', `not everything was closed: ${messageOf(error)}`)
+      this.#warn('stop', `cannot close everything: ${messageOf(error)}`)
     }
   }
 
@@ -146,7 +146,7 @@ export class Daemon {
   }
 
   #halted(error: unknown): void {
-    this.#trouble = `nothing is shipped since a reload: ${messageOf(error)}`
+    this.#trouble = `shieldlog has shipped nothing since a failed reload: ${messageOf(error)}`
     this.#warn('reload', `${this.#trouble}; fix it and send SIGHUP again, or restart`)
   }
 

@@ -27,7 +27,7 @@ export async function openEmbedded(config: Config, { clock, telemetry }: Ground)
         if (answer.ok) return
         const what = `another shieldlog runs on this state: ${answer.holder}`
         if (clock.monotonic() >= untilMs) {
-          throw new Failure('stop', 'held', `${what}; stop it, or give this one a state of its own`)
+          throw new Failure('stop', 'held', `${what}; stop it, or set another state for this one`)
         }
         // During a rolling replacement the old container still holds the lock: wait instead of failing.
         if (!isTold)

@@ -15,7 +15,7 @@ export async function readinessOf(
 ): Promise<Readiness> {
   // A store that is full can still be read.
   if (storeTrouble !== undefined)
-    return { ready: false, reasons: [`the store takes no writes: ${storeTrouble}`] }
+    return { ready: false, reasons: [`the store refuses writes: ${storeTrouble}`] }
   let state: Awaited<ReturnType<typeof read>>
   try {
     state = await read()
@@ -31,8 +31,8 @@ export async function readinessOf(
   const lagging = state.snapshot.routes.filter(({ lagSeconds }) => lagSeconds > readyLagSeconds)
   const worst = lagging.toSorted((left, right) => right.lagSeconds - left.lagSeconds)[0]
   if (worst !== undefined) {
-    const lag = `zone ${worst.zone} → ${worst.sink} lags ${Math.round(worst.lagSeconds)} s`
-    const others = lagging.length > 1 ? `, ${lagging.length - 1} more lag` : ''
+    const lag = `zone ${worst.zone} → ${worst.sink} has a lag of ${Math.round(worst.lagSeconds)} s`
+    const others = lagging.length > 1 ? `, and so have ${lagging.length - 1} more` : ''
     reasons.push(`${lag} (more than ${readyLagSeconds} s)${others}`)
   }
   return { ready: reasons.length === 0, reasons }

@@ -73,7 +73,7 @@ function refuse(error: unknown, telemetry: Telemetry): void {
 
 async function close(engine: Reloadable, telemetry: Telemetry): Promise<void> {
   await engine.close().catch((error: unknown) => {
-    const text = `the old configuration did not end cleanly: ${messageOf(error)}`
+    const text = `cannot stop the old configuration cleanly: ${messageOf(error)}`
     telemetry.emit({ name: 'Warned', about: 'reload', text })
   })
 }

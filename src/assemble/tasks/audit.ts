@@ -82,7 +82,7 @@ export async function audit(config: Config, request: AuditRequest, signal: Abort
     store = await openExistingStore(config, systemClock)
     const areDaysNamed = request.days !== undefined
     if (store !== undefined) return await auditOver(store, config, { ...request, days, areDaysNamed }, signal)
-    const why = `there is no store at ${stateName(config)}: nothing was shipped that could be compared`
+    const why = `there is no store at ${stateName(config)}: nothing was shipped yet, so there is nothing to compare`
     return { ...nothing, blind: why }
   } catch (error) {
     if (!isFailure(error)) throw error

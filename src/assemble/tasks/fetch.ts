@@ -49,7 +49,7 @@ export async function fetchToStdout(
 
 function explainWindow(error: Failure, day: Day, nowMs: number, readableDays: number): Failure {
   const today = dayOf(nowMs)
-  const window = `the API now answers for ${firstReadable(today, readableDays)} to ${today} (UTC)`
+  const window = `the API answers for ${firstReadable(today, readableDays)} to ${today} (UTC)`
   return new Failure('refuse', 'window_closed', `${day} cannot be read: ${window}. ${error.message}`, {
     ...error.details,
     cause: error,

@@ -30,8 +30,8 @@ export async function renameSinkInStore(
   try {
     const locked = await lock.acquire()
     if (!locked.ok) {
-      const why = `a run works on this state: ${locked.holder}`
-      throw new Failure('wait', 'held', `${why}; stop it first, since it would go on under the old name`)
+      const why = `another shieldlog runs on this state: ${locked.holder}`
+      throw new Failure('wait', 'held', `${why}; stop it first, or it would continue under the old name`)
     }
     const known = await knownSinks(store)
     if (!known.includes(from)) return { outcome: 'unknown', known }

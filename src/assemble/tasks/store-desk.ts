@@ -18,7 +18,7 @@ import { createQuietGround, createHolder, zonesOf } from '../quiet-ground.ts'
 import { createShipping, type Shipping } from '../shipping.ts'
 import type { DeadLetterDesk, DeadLetterGroup, ReasonCounts, SinkReplay } from './dead-letter-desk.ts'
 
-const notConfigured = 'it is not configured: name it in the configuration, or drop them'
+const notConfigured = 'it is not configured; add it to the configuration, or drop them'
 
 /** Replays and drops the dead letters of a store that is open. */
 export class StoreDesk implements DeadLetterDesk {

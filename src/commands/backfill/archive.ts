@@ -35,13 +35,12 @@ export function archiveRequestOf(
   { from, to, zones }: BackfillRequest,
   options: ArchiveOptions,
 ): ArchiveRequest {
-  if (options.dryRun === true)
-    throw new UsageError('--dry-run does not go with --source, which ships at once what is missing')
+  if (options.dryRun === true) throw new UsageError('--dry-run does not work with --source; use one of them')
   if (options.watch === true)
-    throw new UsageError('--watch is not needed with --source: it runs here, and shows its progress')
+    throw new UsageError('--source shows its progress without --watch; remove --watch')
   const source = sourceOf(config, name)
   if (options.sink === undefined || options.sink.length === 0)
-    throw new UsageError('--source needs --sink <sink>: name where to ship what its files hold')
+    throw new UsageError('--source needs --sink <sink>, the sink to ship to')
   const sinks = chooseSinks(config, options.sink)
   for (const sink of sinks) checkTarget(source, sink)
   return { source, sinks, zones, from, to }
@@ -55,23 +54,23 @@ export function sourceOf({ sinks }: Config, name: string): ArchiveConfig {
   if (source === undefined) {
     const other = sinks.find((sink) => sink.name === name)
     const what =
-      other === undefined ? 'is not configured' : `is of type ${other.type}, and only file sinks keep files`
+      other === undefined ? 'is not configured' : `is of type ${other.type}, and only file sinks have files`
     throw unknown('--source', name, what, known, known)
   }
   if (archiveServes(source.format).length === 0)
     throw new UsageError(
-      `--source ${printable(name)} has format ${source.format}, of which no event can be made again: name a file sink with format native or raw`,
+      `--source ${printable(name)} has format ${source.format}, which does not contain whole events; use a file sink with format native or raw`,
     )
   return source
 }
 
 function checkTarget(source: ArchiveConfig, { name, format }: SinkConfig): void {
   if (name === source.name)
-    throw new UsageError(`--source and --sink are both ${printable(name)}: name another sink to ship to`)
+    throw new UsageError(`--source and --sink are both ${printable(name)}; use another sink to ship to`)
   const served = archiveServes(source.format)
   if (served.includes(format)) return
   throw new UsageError(
-    `--sink ${printable(name)} has format ${format}, which lines of ${printable(source.name)} (${source.format}) do not hold enough for: give it the format ${served.join(' or ')}, or name a source with format ${format}`,
+    `--sink ${printable(name)} has format ${format}, which cannot be made from the ${source.format} lines of ${printable(source.name)}; set its format to ${served.join(' or ')}, or use a source with format ${format}`,
   )
 }
 
@@ -113,7 +112,7 @@ export async function runFromArchive(config: Config, request: ArchiveRequest, io
   } catch (error) {
     if (!isFailure(error) || !io.signal.aborted) throw error
     isStopped = true
-    say('stopped; the same command goes on with it')
+    say('stopped; the same command continues it')
   }
   // Keeps the result apart from events that are shipped to stdout.
   const output = sinks.some(({ type }) => type === 'stdout') ? io.stderr : io.stdout
@@ -135,8 +134,8 @@ function add(
   if (outcome.as === 'empty') return { lines: [`${who}: no events on that day`], isWhole: true }
   if (outcome.as === 'absent' || outcome.as === 'failed') {
     sums.problems++
-    const why = outcome.as === 'absent' ? `not among the files of ${source}` : printable(outcome.error, 500)
-    const rest = outcome.as === 'failed' ? '; the rest for this sink is left: run it again' : ''
+    const why = outcome.as === 'absent' ? `${source} has no files of it` : printable(outcome.error, 500)
+    const rest = outcome.as === 'failed' ? '; this sink gets nothing more in this run: run it again' : ''
     return { lines: [`${who}: ${why}${rest}`], isWhole: false }
   }
   const { shipped, present, refused, lines, damagedParts, where, leftOut } = outcome
@@ -153,7 +152,7 @@ function add(
           `${counted(shipped, 'event')} shipped`,
           `${present} already there`,
           ...(refused > 0 ? [`${counted(refused, 'event')} refused (dead letters)`] : []),
-          ...(lines > 0 ? [`${counted(lines, 'line')} not readable`] : []),
+          ...(lines > 0 ? [`${counted(lines, 'line')} unreadable`] : []),
           ...(damagedParts > 0 ? [counted(damagedParts, 'damaged part')] : []),
         ].join(', ')
       : `left out: ${leftOut}`
@@ -166,8 +165,8 @@ function summaryOf({ days, shipped, present, refused, unreadable, problems }: Su
     `${counted(shipped, 'event')} shipped`,
     `${present} already there`,
     ...(refused > 0 ? [`${refused} refused`] : []),
-    `${counted(unreadable, 'line')} not readable`,
-    ...(problems > 0 ? [`${counted(problems, 'stream')} not whole`] : []),
+    `${counted(unreadable, 'line')} unreadable`,
+    ...(problems > 0 ? [`${counted(problems, 'stream')} incomplete`] : []),
   ]
   return `${parts.join(', ')}, in ${seconds.toFixed(1)} s`
 }

@@ -28,13 +28,13 @@ interface BackfillOptions extends ResendOptions {
 const mostStreams = 20_000
 
 const help = `
-With --source days are shipped from files, also such as the API no longer keeps. That runs here until
-it is done, also beside a run, and cannot be paused: stopped or killed, the same command goes on with
-it and ships nothing twice. Exit code 1 then means that a day is not among the files, or that
-something in them could not be read.
+--source ships days from files instead of the API, also days that the API no longer keeps. It runs in
+this process, also while a run is active, and cannot be paused. After a stop the same command continues
+it and ships nothing twice. Exit code 1 means here that the files lack a day, or that something in
+them could not be read.
 
-With --resend everything that the API lists of these days is shipped once more, also what was shipped
-before; what is polled meanwhile is not touched. It asks first.
+--resend ships everything that the API lists of these days once more, also what was shipped before,
+and does not change the progress of the live streams. It asks first.
 
 Examples:
   ${programName()} backfill --from 2026-11-18 --to yesterday --watch
@@ -49,11 +49,11 @@ export function registerBackfill(registration: Registration): void {
     .option('--to <day>', 'last day', dayArgument)
     .option('--zone <zone>', 'only this zone; repeatable, takes comma lists', collectNames)
     .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)
-    .option('--dry-run', 'say what would be read, and stop')
+    .option('--dry-run', 'print what would be read, and stop')
     .option('--watch', 'show progress until it is done')
-    .option('--resend', 'ship all of these days once more, to http and stdout sinks')
+    .option('--resend', 'ship these days once more, to http and stdout sinks')
     .option('--yes', 'with --resend: do not ask')
-    .option('--source <sink>', 'read the files of this file sink in place of the API; with --sink')
+    .option('--source <sink>', 'read the files of this file sink instead of the API; needs --sink')
     .addHelpText('after', help)
     .action(async (options: BackfillOptions, command: Command) => {
       const { source } = options
@@ -84,7 +84,7 @@ function requestOf(
   const streams = (daysBetween(from, to) + 1) * zones.length * sinks.length
   if (streams > mostStreams) {
     const what = `--from ${from} --to ${to} asks for ${streams} streams (days × zones × sinks)`
-    throw new UsageError(`${what}; at most ${mostStreams} at once: name fewer days, zones or sinks`)
+    throw new UsageError(`${what}; the most is ${mostStreams}: choose fewer days, zones or sinks`)
   }
   return { from, to, zones, sinks, ...(resend && { resend }) }
 }

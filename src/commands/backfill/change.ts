@@ -12,8 +12,8 @@ import { paintFor } from '../terminal/terminal.ts'
 import { example } from '../program-name.ts'
 
 const changes = [
-  { name: 'pause', state: 'paused', description: 'let a backfill rest until it is resumed' },
-  { name: 'cancel', state: 'cancelled', description: 'end a backfill for good; what it shipped stays' },
+  { name: 'pause', state: 'paused', description: 'pause a backfill until it is resumed' },
+  { name: 'cancel', state: 'cancelled', description: 'end a backfill; the events that it shipped stay' },
 ] as const
 
 export function registerBackfillChanges(backfill: Command, { io, exit, load }: Registration): void {
@@ -39,7 +39,7 @@ export function registerBackfillChanges(backfill: Command, { io, exit, load }: R
         const code = await withDesk(config, io, async (desk, view) => {
           const found = await find(desk, id)
           if (await desk.change(found.id, state)) return exitCodes.done
-          view.say(`backfill ${id} is ${(await find(desk, id)).state} already`)
+          view.say(`backfill ${id} is already ${(await find(desk, id)).state}`)
           return exitCodes.failed
         })
         if (code === exitCodes.done) io.stdout.write(`${id} ${state}\n`)
@@ -48,7 +48,7 @@ export function registerBackfillChanges(backfill: Command, { io, exit, load }: R
   }
   backfill
     .command('resume')
-    .description('go on with a backfill that was paused or stopped')
+    .description('continue a backfill that was paused or stopped')
     .argument('<id>', 'as `backfill list` shows it')
     .option('--watch', 'show progress until it is done')
     .addHelpText('after', example('backfill resume 5f0c1d2e3a --watch'))
@@ -60,7 +60,7 @@ export function registerBackfillChanges(backfill: Command, { io, exit, load }: R
         await find(desk, id)
         if (await desk.change(id, 'running'))
           return serveBackfill({ id, watch, said: `${id} running`, config, desk, view, io })
-        view.say(`backfill ${id} is ${(await find(desk, id)).state} already`)
+        view.say(`backfill ${id} is already ${(await find(desk, id)).state}`)
         return exitCodes.failed
       })
       exit(code)

@@ -34,11 +34,11 @@ export async function followBackfill(
     if (!needsWorker || clock.monotonic() - askedAtMs < askWorkerMs) return false
     askedAtMs = clock.monotonic()
     if ((await desk.worker()) !== undefined) {
-      if (aloneSinceMs !== undefined) view.say('a process works on the state again')
+      if (aloneSinceMs !== undefined) view.say('a process runs on the state again')
       aloneSinceMs = undefined
       return false
     }
-    if (aloneSinceMs === undefined) view.say('no process works on the state now; waiting for one')
+    if (aloneSinceMs === undefined) view.say('no process runs on the state; waiting for one')
     aloneSinceMs ??= clock.monotonic()
     return clock.monotonic() - aloneSinceMs >= workerPatienceMs
   }

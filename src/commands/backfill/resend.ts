@@ -21,20 +21,22 @@ export interface ResendOptions {
 export function checkResend(config: Config, options: ResendOptions, io: Pick<Io, 'ask'>): void {
   const { sink = [], source, dryRun = false, yes = false } = options
   if (source !== undefined)
-    throw new UsageError('--resend reads the API, and --source files: leave one of them out')
+    throw new UsageError('--resend reads the API and --source reads files; use one of them')
   refuseFiles(config, sink)
   if (yes || dryRun || io.ask !== undefined) return
-  throw new UsageError('--resend ships again what the sinks have, and nobody can be asked here: say --yes')
+  throw new UsageError(
+    '--resend ships events a second time; without a terminal to ask on, confirm with --yes',
+  )
 }
 
 function refuseFiles(config: Config, names: readonly string[]): void {
   const chosen = chooseSinks(config, names)
   const file = chosen.find(({ type }) => type === 'file')
   if (file === undefined) return
-  const what = `${printable(file.name)} is a file sink, which is not resent in place`
-  const files = 'give the file sink a new name and path in the configuration, and backfill that'
+  const what = `${printable(file.name)} is a file sink, and --resend does not work for file sinks`
+  const files = 'give the file sink a new name and path in the configuration, and run a backfill for it'
   const others = config.sinks.filter(({ type }) => type !== 'file').map(({ name }) => name)
-  const remedy = others.length === 0 ? files : `name another one (--sink ${others.join(',')}), or ${files}`
+  const remedy = others.length === 0 ? files : `choose another sink (--sink ${others.join(',')}), or ${files}`
   throw new UsageError(names.length === 0 ? `--resend: ${what}: ${remedy}` : `--sink ${what}: ${remedy}`)
 }
 
@@ -51,7 +53,7 @@ export async function isResendAgreed(
   const events = delivered === undefined ? 'all events' : `about ${counted(delivered, 'event')}`
   const what = `this ships ${events} of ${counted(days, 'day')} again to ${sinks.join(', ')}`
   const answer = await ask(
-    `${what}; they will stand twice where the destination does not deduplicate. Go on? [y/N] `,
+    `${what}; a destination that does not deduplicate will have them twice. Continue? [y/N] `,
   )
   return /^y(?:es)?$/i.test(answer.trim())
 }

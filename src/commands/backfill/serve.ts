@@ -35,7 +35,7 @@ export async function serveBackfill(job: ServeJob): Promise<number> {
     const served = await serveHere(job)
     if (served.as === 'ended') return conclude(job, await desk.look(id), served)
   }
-  view.say(`${printable((await desk.worker()) ?? holder ?? 'another process')} takes it`)
+  view.say(`${printable((await desk.worker()) ?? holder ?? 'another process')} works on it`)
   if (!watch) return leftOutCode(await desk.look(id))
   const last = await followBackfill({ id, desk, view, clock: systemClock, needsWorker: true }, io.signal)
   if (io.signal.aborted) return exitCodes.done
@@ -45,7 +45,9 @@ export async function serveBackfill(job: ServeJob): Promise<number> {
 async function serveHere({ id, desk, view, io }: ServeJob): Promise<InPlace> {
   const ended = new AbortController()
   const signal = AbortSignal.any([io.signal, ended.signal])
-  view.say('no run works on this state: read here; what is left when this is stopped is left to the next run')
+  view.say(
+    'no run is active on this state, so this command reads the days itself; after a stop the next run continues',
+  )
   const following = followBackfill({ id, desk, view, clock: systemClock, needsWorker: false }, signal)
   // It ends with the work, and its error is handled there.
   following.catch(() => undefined)
@@ -55,7 +57,7 @@ async function serveHere({ id, desk, view, io }: ServeJob): Promise<InPlace> {
     ended.abort()
     await following
     if (io.signal.aborted)
-      view.say(`stopped; the next run goes on with it, or: ${programName()} backfill resume ${id}`)
+      view.say(`stopped; the next run continues it, or: ${programName()} backfill resume ${id}`)
   }
 }
 
@@ -65,7 +67,7 @@ function conclude(
   { givenUp }: Extract<InPlace, { as: 'ended' }>,
 ): number {
   if (look === undefined) {
-    view.say(`backfill ${id} is not in the store any more`)
+    view.say(`backfill ${id} is no longer in the store`)
     return exitCodes.failed
   }
   const { width, bad } = paintFor(io.stderr)
@@ -77,13 +79,13 @@ function conclude(
   for (const { planned, reason } of givenUp) {
     const { zone, day, sink } = planned.stream
     if (queued.has(streamKey(liveStream(planned.stream))))
-      view.say(bad(`  ${day}  zone ${zone} → ${printable(sink)} given up: ${printable(reason, 500)}`))
+      view.say(bad(`  ${day}  zone ${zone} → ${printable(sink)} failed: ${printable(reason, 500)}`))
   }
   view.say(summary)
   if (queued.size === 0) return leftOutCode(look)
   const remedy = `the next run tries again, or: ${programName()} backfill resume ${id}`
   if (look.backfill.state === 'running') view.say(remedy)
-  if (look.backfill.state === 'paused') view.say(`to go on: ${programName()} backfill resume ${id}`)
+  if (look.backfill.state === 'paused') view.say(`to continue: ${programName()} backfill resume ${id}`)
   return exitCodes.failed
 }
 

@@ -28,7 +28,7 @@ export function planLines(plan: BackfillPlan, paint: Paint): string[] {
       ([day, own]) => `  ${day}  ${counted(own.length, 'stream')} queued, ${callsText(own, plan)}`,
     ),
     ...leftOutLines(streams, paint.width).map(paint.bad),
-    `in all ${counted(queued.length, 'stream')} queued, ${callsText(queued, plan)}${left === 0 ? '' : `; ${left} left out`}`,
+    `total: ${counted(queued.length, 'stream')} queued, ${callsText(queued, plan)}${left === 0 ? '' : `; ${left} left out`}`,
   ]
 }
 
@@ -40,8 +40,8 @@ function callsText(queued: readonly Backfilled[], { estimate }: BackfillPlan): s
     if (pages === undefined) unknown++
     else calls += pages
   }
-  if (unknown === queued.length) return queued.length === 0 ? 'no requests' : 'nobody knows how many requests'
-  const more = unknown === 0 ? '' : ` and those of ${counted(unknown, 'stream')} of which nothing is known`
+  if (unknown === queued.length) return queued.length === 0 ? 'no requests' : 'an unknown number of requests'
+  const more = unknown === 0 ? '' : ` and an unknown number for ${counted(unknown, 'stream')}`
   return `about ${counted(calls, 'request')}${more}`
 }
 
@@ -89,7 +89,7 @@ function named(names: readonly (number | string)[]): string {
 
 export function listText(backfills: readonly BackfillStatus[], width: number): string {
   if (backfills.length === 0) return 'no backfills\n'
-  const header = ['id', 'from', 'to', 'state', 'done', 'queued', 'left out', 'made at']
+  const header = ['id', 'from', 'to', 'state', 'done', 'queued', 'left out', 'created at']
   const rows = backfills.map(({ id, from, to, resend, state, done, queued, leftOut, createdAt }) => [
     printable(id),
     from,

@@ -56,7 +56,7 @@ function problemFinding(config: Config, { account, failure, zones, notAsked }: Z
   const isWhole = zones.length + notAsked === own
   const whose = isWhole ? (own === 1 ? zoneNames(zones) : `all ${own} zones`) : zoneNames(zones)
   const remedy = remedyOf(failure.code, account, isWhole)
-  const rest = notAsked > 0 ? `; ${notAsked} of them were not asked` : ''
+  const rest = notAsked > 0 ? `; ${notAsked} of them were not tried` : ''
   const text = `account ${account}, ${whose}: ${printable(failure.message)}${remedy === '' ? '' : `; ${remedy}`}${rest}`
   return { step: 'API', mark: 'fail', text }
 }
@@ -73,16 +73,16 @@ function clockFindings(clockOffsets: ApiTried['clockOffsets']): Finding[] {
 function remedyOf(code: FailureCode, account: string, isWhole: boolean): string {
   if (code === 'unauthorised') {
     const key = account === 'default' ? 'api.accessKey' : `accessKey of account ${account}`
-    return isWhole ? `put a key that is valid into ${key}` : `use a key that may read them in ${key}`
+    return isWhole ? `set ${key} to a valid key` : `set ${key} to a key that may read them`
   }
   const remedies: Partial<Record<FailureCode, string>> = {
-    zone_gone: 'remove it from zones, or name it under the account that owns it',
+    zone_gone: 'remove it from zones, or list it under the account that owns it',
     network: 'check api.baseUrl, name resolution, the firewall and the proxy variables',
     timeout: 'check the network, or raise api.requestTimeoutSeconds',
     tls: 'check api.baseUrl, api.tls.caFile and NODE_EXTRA_CA_CERTS',
-    bad_body: 'check api.baseUrl: what answers there is not this API',
+    bad_body: 'check api.baseUrl: another server answers there',
     rejected: 'check api.baseUrl and api.firstPage',
-    window_closed: 'check the clock of this host: the API does not know today',
+    window_closed: 'check the clock of this host: the API does not answer for its date',
     page_too_large: 'raise api.maxPageBytes',
     throttled: 'wait, or ask for a higher rate limit',
     server_error: 'try again later',

@@ -19,8 +19,8 @@ interface CheckOptions {
 
 export function registerCheck({ command, io, exit, load }: Registration): void {
   command
-    .option('--offline', 'the configuration only')
-    .option('--send-test', 'send one event, marked as a test, to each destination behind a network')
+    .option('--offline', 'check only the configuration')
+    .option('--send-test', 'send one event, marked as a test, to each HTTP destination')
     .option('--json', 'as JSON')
     .addHelpText('after', example('check -c shieldlog.yaml'))
     .action(async (options: CheckOptions, command: Command) => exit(await check(load(command), options, io)))

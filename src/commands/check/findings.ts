@@ -28,7 +28,7 @@ export function stateFindings(config: Config, tried: Tried, worker: WorkerStatus
   if (!tried.isWell) return [{ step: 'state', mark: 'fail', text: printable(tried.why) }]
   const well: Finding = { step: 'state', mark: 'ok', text: `${name}, opened for writing` }
   if (worker === undefined) return [well]
-  return [well, { step: '', mark: 'note', text: `${printable(worker.name)} works on it` }]
+  return [well, { step: '', mark: 'note', text: `${printable(worker.name)} runs on it` }]
 }
 
 /** A port that the shieldlog of this state has is no problem: `run` is running. */
@@ -57,7 +57,7 @@ export function sinkFindings(sink: SinkConfig, { address, check, steps = [], sen
       { step: 'test event', mark: sent.isWell ? 'ok' : 'fail', text: printable(sent.text), isPart: true },
     ]
   if (check.untested === undefined) return [well]
-  const text = `${check.untested}: the destination has no probe; ${programName()} check --send-test sends one event`
+  const text = `${check.untested}; to test them with one event: ${programName()} check --send-test`
   return [well, { step: '', mark: 'note', text }]
 }
 

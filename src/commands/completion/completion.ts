@@ -10,8 +10,8 @@ const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript }
 type Shell = keyof typeof scripts
 
 const help = `
-To load it: bash and zsh with source <(shieldlog completion bash), fish with
-shieldlog completion fish | source, in the file that the shell reads at its start.
+Add the line to the start-up file of the shell. bash and zsh: source <(shieldlog completion bash);
+fish: shieldlog completion fish | source.
 `
 
 export function registerCompletion({ program, command, io }: Registration): void {

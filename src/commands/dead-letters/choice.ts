@@ -62,12 +62,12 @@ async function groupsChosen(
 /** Adds the options that select dead letters. */
 export function withDeadLetterChoice(command: Command): Command {
   return command
-    .option('--id <id>', 'only of this event id; repeatable', collectIds)
-    .option('--sink <sink>', 'only of this sink; repeatable, takes comma lists', collectNames)
-    .option('--zone <zone>', 'only of this zone: id or name; repeatable, takes comma lists', collectNames)
-    .option('--day <day>', 'only of this day: YYYY-MM-DD in UTC, today or yesterday', dayArgument)
-    .addOption(new Option('--reason <reason>', 'only of this reason').choices(refusalReasons))
-    .option('--limit <number>', 'at most so many, the oldest first', atLeastOne)
+    .option('--id <id>', 'only this event id; repeatable', collectIds)
+    .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)
+    .option('--zone <zone>', 'only this zone: id or name; repeatable, takes comma lists', collectNames)
+    .option('--day <day>', 'only this day: YYYY-MM-DD in UTC, today or yesterday', dayArgument)
+    .addOption(new Option('--reason <reason>', 'only this reason').choices(refusalReasons))
+    .option('--limit <number>', 'at most this number, the oldest first', atLeastOne)
 }
 
 /** An id may hold a comma. */

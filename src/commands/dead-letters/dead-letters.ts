@@ -18,7 +18,7 @@ export function registerDeadLetters(registration: Registration): void {
   deadLetters.addHelpText('after', example('dead-letters list'))
   withDeadLetterChoice(deadLetters.command('list'))
     .option('--json', 'as JSON')
-    .description('what sinks refused, and why; oldest first')
+    .description('list refused events with the reason, the oldest first')
     .addHelpText('after', example('dead-letters list --sink siem'))
     .action(async (options: DeadLetterChoice, command: Command) => {
       const { config } = load(command, 'state')

@@ -18,14 +18,14 @@ type Options = DeadLetterChoice & { readonly yes?: boolean }
 export function registerDrop(parent: Command, registration: Registration): void {
   const command = parent
     .command('drop')
-    .description('give dead letters up for good')
+    .description('remove dead letters without delivering them')
     .option('--yes', 'do not ask')
     .addHelpText(
       'after',
       `
-Asks for confirmation; without a terminal, --yes is required. The events stay known: no run ships
-them again, and audit counts them as dropped, not as missing. Only their number is kept: audit --deep
---repair of a day that lacks more lines than that brings all of them back, the dropped ones too.
+Asks for confirmation; without a terminal, --yes is required. The store keeps their ids: no run ships
+them again, and audit counts them as dropped, not as missing. It keeps only their number: audit --deep
+--repair of a day that lacks more lines than that writes all of them again, the dropped ones too.
 
 Example:
   ${programName()} dead-letters drop --sink siem
@@ -57,6 +57,6 @@ async function isAgreed({ chosen, options, io }: DeadLetterWork<Options>): Promi
   const what = `${counted(totalOf(counts), 'dead letter')} (${lines.join('; ')})`
   if (io.ask === undefined)
     throw new UsageError(`this would drop ${what}; without a terminal to ask on, confirm with --yes`)
-  const answer = await io.ask(`drop ${what} for good? [y/N] `)
+  const answer = await io.ask(`drop ${what}? They cannot be replayed afterwards. [y/N] `)
   return /^y(?:es)?$/i.test(answer.trim())
 }

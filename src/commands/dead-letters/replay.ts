@@ -14,14 +14,14 @@ const tellEveryMs = 5_000
 export function registerReplay(parent: Command, registration: Registration): void {
   const command = parent
     .command('replay')
-    .description('deliver dead letters to their sinks again; those that are taken go')
+    .description('deliver dead letters to their sinks again, and remove those that are accepted')
     .addHelpText(
       'after',
       `
-Fix the destination first, or the configuration. What the sink refuses again stays, with the newer
-reason (exit code 1). The kept event is what is sent: in the format of today, and redacted as it was
-when it was refused and as the configuration wants it today. It may be stopped and started again at
-any moment, also while a run ships on the same state.
+Fix the destination or the configuration first. What the sink refuses again stays, with the new
+reason (exit code 1). shieldlog sends the kept event in the format that is configured now, with the
+redaction of then and of now. You can stop the command and start it again at any time, also while a
+run is active on the same state.
 
 Example:
   ${programName()} dead-letters replay --sink siem
@@ -73,11 +73,11 @@ function replayText(results: readonly SinkReplay[]): string {
     const parts = [
       `${delivered} delivered`,
       ...reasons,
-      ...(gone > 0 ? [`${gone} settled already`] : []),
-      ...(left > 0 ? [`${left} left as they were`] : []),
+      ...(gone > 0 ? [`${gone} already replayed or dropped`] : []),
+      ...(left > 0 ? [`${left} not tried`] : []),
     ]
     return `${printable(sink)}: ${parts.join(', ')}${error === undefined ? '' : `: ${printable(error)}`}`
   })
   const isRefused = results.some(({ refused }) => refused.size > 0)
-  return `${[...lines, ...(isRefused ? ['why: dead-letters list'] : [])].join('\n')}\n`
+  return `${[...lines, ...(isRefused ? ['dead-letters list shows the reasons'] : [])].join('\n')}\n`
 }

@@ -21,7 +21,7 @@ interface Shown extends Omit<DeadLetter, 'at' | 'event'> {
 export function registerShow(parent: Command, registration: Registration): void {
   const { io } = registration
   withDeadLetterChoice(parent.command('show'))
-    .description('what sinks refused: the event itself and the answer')
+    .description('print refused events with the answer of the destination')
     .option('--json', 'as JSON')
     .addHelpText('after', example('dead-letters show --sink siem --limit 1'))
     .action(async (options: DeadLetterChoice, command: Command) => {
@@ -34,7 +34,7 @@ export function registerShow(parent: Command, registration: Registration): void 
 
 export function registerExport(parent: Command, registration: Registration): void {
   withDeadLetterChoice(parent.command('export'))
-    .description('the same as a JSON object a line')
+    .description('print refused events, one JSON object a line')
     .addHelpText('after', example('dead-letters export --sink siem --reason refused'))
     .action(async (options: DeadLetterChoice, command: Command) => {
       for (const each of await readChosen(options, command, registration))

@@ -23,11 +23,11 @@ export function registerFetch({ command, io, exit, load }: Registration): void {
   command
     .requiredOption('--zone <zone>', 'id or name; repeatable, takes comma lists', collectNames)
     .requiredOption('--day <day>', 'YYYY-MM-DD in UTC, today or yesterday', dayArgument)
-    .addOption(new Option('--format <format>', 'form of a line').choices(formatNames).default('native'))
+    .addOption(new Option('--format <format>', 'format of a line').choices(formatNames).default('native'))
     .addOption(
       new Option('--sink <sink>', 'as this sink would get them: redacted, in its format').conflicts('format'),
     )
-    .option('--limit <number>', 'end after so many events', atLeastOne)
+    .option('--limit <number>', 'stop after this number of events', atLeastOne)
     .addHelpText('after', example('fetch --zone 101 --day today --limit 10'))
     .action(async (options: FetchOptions, command: Command) => {
       const { zone, day, sink, limit = Infinity } = options
@@ -37,9 +37,9 @@ export function registerFetch({ command, io, exit, load }: Registration): void {
       try {
         const refusals = await fetchToStdout(config, { zones, day, format, limit }, io.signal)
         for (const { event, answer } of refusals.slice(0, mostTold))
-          io.stderr.write(`no ${format} form of event ${printable(event.id, 200)}: ${printable(answer)}\n`)
+          io.stderr.write(`event ${printable(event.id, 200)} has no ${format} format: ${printable(answer)}\n`)
         if (refusals.length > mostTold)
-          io.stderr.write(`and ${refusals.length - mostTold} more events without a form\n`)
+          io.stderr.write(`and ${refusals.length - mostTold} more events without the format\n`)
         if (refusals.length > 0) exit(exitCodes.failed)
       } catch (error) {
         // The reader closed the pipe: not an error.

@@ -27,7 +27,7 @@ const widestZone = 12
 
 export function registerTail({ command, io, load }: Registration): void {
   command
-    .option('--zone <zone>', 'only of this zone: id or name; repeatable, takes comma lists', collectNames)
+    .option('--zone <zone>', 'only this zone: id or name; repeatable, takes comma lists', collectNames)
     .option('--action <action>', 'only with this action; repeatable, takes comma lists', collectNames)
     .addOption(new Option('--sink <sink>', 'as this sink would get them: in its format').conflicts('json'))
     .option('--json', 'in native format, a JSON object a line')

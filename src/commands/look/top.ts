@@ -27,13 +27,13 @@ export function registerTop({ command, io, exit, load }: Registration): void {
   command
     .addOption(new Option('--by <what>', 'what to count by').choices(countedBy).makeOptionMandatory())
     .addOption(
-      new Option('--since <time>', 'how far back, such as 30m, 1h or 2d')
+      new Option('--since <time>', 'time span until now, such as 30m, 1h or 2d')
         .argParser(sinceArgument)
         .default(hourMs, '1h'),
     )
-    .option('--zone <zone>', 'only of this zone: id or name; repeatable, takes comma lists', collectNames)
-    .option('--source <sink>', 'from the parts of this file sink instead of the API')
-    .option('--limit <number>', 'at most so many rows', atLeastOne, 10)
+    .option('--zone <zone>', 'only this zone: id or name; repeatable, takes comma lists', collectNames)
+    .option('--source <sink>', 'read the files of this file sink instead of the API')
+    .option('--limit <number>', 'at most this number of rows', atLeastOne, 10)
     .addHelpText('after', example('top --by rule --since 1h'))
     .action(async ({ by, since, zone, source, limit }: TopOptions, command: Command) => {
       const { config } = load(command)
@@ -43,7 +43,9 @@ export function registerTop({ command, io, exit, load }: Registration): void {
       const lines = topLines(top.rows, by, paintFor(io.stdout), io.stdout.isTTY !== true)
       if (top.events > 0) io.stdout.write(`${lines.join('\n')}\n`)
       for (const day of top.leftOut)
-        io.stderr.write(`${day} is not counted: the API no longer lists it; --source reads it from files\n`)
+        io.stderr.write(
+          `${day} is not counted, since the API no longer lists it; --source reads it from files\n`,
+        )
       const { where, lines: unreadable, damagedParts } = top.unreadable
       io.stderr.write(`${summaryOf(top, since, zones.length, by)}\n`)
       if (unreadable + damagedParts === 0) return
@@ -63,5 +65,5 @@ function sinceArgument(text: string): number {
   const [, count = '', unit = ''] = /^(\d{1,6})(s|m|h|d)$/.exec(text) ?? []
   const ms = Number(count) * (unitMs[unit] ?? 0)
   if (ms > 0) return ms
-  throw new InvalidArgumentError('write a number and s, m, h or d, such as 30m or 1h.')
+  throw new InvalidArgumentError('use a number with s, m, h or d, such as 30m or 1h.')
 }

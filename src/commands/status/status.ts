@@ -17,14 +17,14 @@ interface StatusOptions extends StatusChoice {
   readonly watch?: boolean
 }
 
-const exitCodeText = '\nExit code 1 where a route fails or nothing ships, else 0. It needs no access key.\n'
+const exitCodeText = '\nExit code 1 when a route fails or nothing ships, else 0. No access key is needed.\n'
 
 export function registerStatus({ command, io, exit, load }: Registration): void {
   command
     .option('--zone <zone>', 'only this zone: id or name; repeatable, takes comma lists', collectNames)
     .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)
-    .option('--verbose', 'days, gaps, processes and ended backfills too')
-    .option('--watch', 'redraw each second, with rates and the lag of the last ten minutes')
+    .option('--verbose', 'show also days, gaps, processes and ended backfills')
+    .option('--watch', 'redraw every second, with rates and the lag of the last ten minutes')
     .option('--json', 'as JSON')
     .addHelpText('after', exitCodeText)
     .addHelpText('after', example('status --zone shop --verbose'))
@@ -42,7 +42,7 @@ export function registerStatus({ command, io, exit, load }: Registration): void 
       const chosen = choose(status)
       if (!hasStore)
         io.stderr.write(
-          `There is no store at ${printable(state)} yet: nothing was shipped. ${programName()} run creates it.\n`,
+          `There is no store at ${printable(state)} yet, so nothing was shipped. ${programName()} run creates it.\n`,
         )
       const paint = paintFor(io.stdout)
       io.stdout.write(json ? jsonResult(chosen) : `${statusLines(chosen, paint, { verbose }).join('\n')}\n`)
@@ -53,7 +53,7 @@ export function registerStatus({ command, io, exit, load }: Registration): void 
 
 /** Throws UsageError. */
 function checkWatch(json: boolean, isTerminal: boolean): void {
-  if (json) throw new UsageError('--watch and --json exclude each other; call status --json at intervals')
+  if (json) throw new UsageError('--watch does not work with --json; call status --json at intervals')
   if (!isTerminal)
-    throw new UsageError('--watch redraws a terminal, and stdout is none; for a monitor use status --json')
+    throw new UsageError('--watch needs a terminal, and stdout is not one; for a monitor use status --json')
 }

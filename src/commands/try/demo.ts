@@ -16,7 +16,7 @@ import { example } from '../program-name.ts'
 
 export function registerDemo({ command, io, exit }: Registration): void {
   command
-    .option('--seconds <number>', 'end by itself after so long; else at Ctrl-C', atLeastOne)
+    .option('--seconds <number>', 'stop after this time; default: at Ctrl-C', atLeastOne)
     .addHelpText('after', example('demo --seconds 15'))
     .action(async ({ seconds }: { seconds?: number }) => exit(await demo(seconds, io)))
 }
@@ -53,7 +53,7 @@ export async function demo(seconds: number | undefined, io: Io): Promise<number>
   } finally {
     ending.cancel()
     await simulator.close()
-    io.stderr.write(`what was shipped stays in ${events}; to remove it: rm -r ${folder}\n`)
+    io.stderr.write(`the shipped events are in ${events}; to remove them: rm -r ${folder}\n`)
   }
 }
 
@@ -93,7 +93,7 @@ function showSample(events: string): (internalEvent: InternalEvent, say: (line: 
     shown = true
     const line = firstLineBelow(events)
     if (line === undefined) return
-    say('the first event shipped, as it stands in the file (labels and log left out):')
+    say('the first event in the file, without labels and log:')
     for (const text of sampleLines(line)) say(`  ${printable(text)}`)
     say('')
   }
@@ -110,7 +110,7 @@ function endAfter(
   if (signal.aborted) end.abort(signal.reason)
   if (seconds !== undefined)
     void systemClock.sleep(seconds * 1000, cancelled.signal).then(
-      () => end.abort(`${seconds} seconds are over`),
+      () => end.abort(`stopping after ${seconds} seconds`),
       () => undefined,
     )
   return { signal: end.signal, cancel: () => cancelled.abort() }

@@ -40,12 +40,12 @@ export function registerSimulate({ command, io, exit }: Registration): void {
     .option('--host <address>', 'address to listen on; 0.0.0.0: all of this host', '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 takes a free one', wholeNumber, 0)
     .option('--zones <ids>', 'zones, as a comma list', idList, [101, 102])
-    .option('--days <number>', 'readable days that hold entries', wholeNumber, 3)
-    .option('--entries <number>', 'entries of each zone and day', wholeNumber, 1000)
+    .option('--days <number>', 'number of readable days with entries', wholeNumber, 3)
+    .option('--entries <number>', 'number of entries of each zone and day', wholeNumber, 1000)
     .option('--rate <number>', 'new entries per second and zone', Number, 1)
-    .option('--page-size <number>', 'entries of a page', wholeNumber, 1000)
+    .option('--page-size <number>', 'number of entries of a page', wholeNumber, 1000)
     .addOption(
-      new Option('--order <order>', 'order of a listing')
+      new Option('--order <order>', 'order of entries in a listing')
         .choices(['oldest-first', 'newest-first', 'unordered'])
         .default('oldest-first'),
     )
@@ -57,9 +57,9 @@ export function registerSimulate({ command, io, exit }: Registration): void {
     )
     .option('--access-key <key>', 'key that requests must carry', 'simulator')
     .option('--seed <number>', 'seed of the entries', wholeNumber, 1)
-    .option('--latency-ms <number>', 'time that each answer takes', wholeNumber, 0)
-    .option('--faults <names>', 'faults, as a comma list; a wrong name lists all', nameList, [])
-    .option('--write-config <file>', 'write a configuration for it; never over a file that exists')
+    .option('--latency-ms <number>', 'delay of each answer', wholeNumber, 0)
+    .option('--faults <names>', 'faults, as a comma list; an unknown name prints the list', nameList, [])
+    .option('--write-config <file>', 'write a configuration for it; does not overwrite a file')
     .addHelpText('after', example('simulate --port 8090 --zones 101 --order newest-first'))
     .action(async (options: SimulateOptions) => {
       const output = { write: (line: string) => void io.stdout.write(`${line}\n`) }
@@ -106,11 +106,11 @@ export async function simulate(
 function faultOf(options: SimulateOptions): string | undefined {
   const unknown = options.faults.find((name) => !Object.hasOwn(scenarios, name))
   if (unknown !== undefined) {
-    return `faults: there is no ${unknown}; there are ${Object.keys(scenarios).join(', ')}`
+    return `--faults ${unknown} is unknown; use ${Object.keys(scenarios).join(', ')}`
   }
-  if (options.zones.length === 0) return 'zones: there is none; name at least one zone id'
+  if (options.zones.length === 0) return '--zones lists no zone; use at least one zone id'
   if (!Number.isSafeInteger(options.days) || options.days < 1) {
-    return `days: ${options.days} is not a number of days; it takes a whole number of at least 1`
+    return `--days ${options.days} is not a number of days; use a whole number of at least 1`
   }
   return undefined
 }
@@ -137,7 +137,7 @@ function greeting(url: string, options: SimulateOptions): readonly string[] {
     'to ship its events, in another shell:',
     ...(writeConfig === undefined ? exportsOf(url, options) : []),
     `  ${programName()} run${writeConfig === undefined ? '' : ` -c ${quoted(writeConfig)}`}`,
-    'ends with Ctrl-C',
+    'Ctrl-C stops it',
   ]
 }
 

@@ -28,7 +28,7 @@ export function writeSimulatedConfig(file: string, simulated: Simulated): string
     const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST'
     const name = printable(file, 1000)
     return exists
-      ? `${name} exists and is not overwritten. Remove it, or name another file with --write-config.`
+      ? `${name} exists already. Remove it, or use another file with --write-config.`
       : `${name} cannot be written: ${messageOf(error)}`
   }
 }
@@ -38,7 +38,7 @@ function simulatedConfig(file: string, { url, accessKey, zones, firstPage, days 
   const folder = join(dirname(file), `${basename(file, extname(file))}-data`)
   const text = (value: string) => JSON.stringify(value.replaceAll('${', () => '$${'))
   return [
-    '# For a simulator that "shieldlog simulate" serves. It has another address and key after its next start.',
+    '# For a simulator that "shieldlog simulate" serves. Its next start may use another address; write a new file then.',
     'api:',
     `  baseUrl: ${text(url)}`,
     `  accessKey: ${text(accessKey)}`,

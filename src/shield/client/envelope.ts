@@ -35,28 +35,28 @@ function classify(status: number, apiError: ApiError, context: AnswerContext): F
   const key = apiError.errorKey
   const failure = (kind: FailureKind, code: FailureCode, why: string) =>
     new Failure(kind, code, messageOf(why, apiError, context), detailsOf(apiError, context))
-  if (windowKey.test(key)) return failure('refuse', 'window_closed', 'the day is outside what the API keeps')
+  if (windowKey.test(key)) return failure('refuse', 'window_closed', 'the API does not answer for this day')
   if (zoneKey.test(key)) return failure('refuse', 'zone_gone', 'the zone is unknown to this account')
   if (context.hasCursor && cursorKey.test(key))
-    return failure('refuse', 'cursor_expired', 'the place in the listing is no longer known')
+    return failure('refuse', 'cursor_expired', 'the API no longer accepts the cursor')
   if (status === 429) return failure('retry', 'throttled', 'too many requests')
   if (status === 401 || status === 403)
     return failure(
       'stop',
       'unauthorised',
-      `the access key is refused (status ${status}), check api.accessKey or the key of the account`,
+      `the API refuses the access key (status ${status}); check api.accessKey or the key of the account`,
     )
-  if (status === 408) return failure('retry', 'timeout', 'the API gave up waiting (status 408)')
+  if (status === 408) return failure('retry', 'timeout', 'the API timed out (status 408)')
   if (status >= 500) return failure('retry', 'server_error', `the API failed (status ${status})`)
   if (status >= 300 && status < 400)
     return failure(
       'refuse',
       'rejected',
-      `a redirect (status ${status}), which is never followed; check api.baseUrl`,
+      `the API answered with a redirect (status ${status}), which shieldlog does not follow; check api.baseUrl`,
     )
   if (context.hasCursor && !lastingKey.test(key))
-    return failure('refuse', 'cursor_expired', `the place in the listing is refused (status ${status})`)
-  return failure('refuse', 'rejected', `the request is refused (status ${status})`)
+    return failure('refuse', 'cursor_expired', `the API refuses the cursor (status ${status})`)
+  return failure('refuse', 'rejected', `the API refuses the request (status ${status})`)
 }
 
 function detailsOf({ errorKey }: ApiError, context: AnswerContext): FailureDetails {

@@ -46,7 +46,7 @@ export async function exchange(
     throw new Failure(
       'stop',
       'unauthorised',
-      `${what}: the access key is empty or holds characters that no header takes`,
+      `${what}: the access key is empty or contains characters that are not allowed in a header`,
     )
   const { origin, pathname } = new URL(options.baseUrl)
   return withDeadline(options.requestTimeoutMs, signal, clock, async (whole) => {

@@ -10,6 +10,6 @@ export function readAs<T>(schema: z.ZodType<T>, body: unknown, what: string): T 
   throw new Failure(
     'retry',
     'bad_body',
-    `the answer is no ${what}: ${place}${issue?.message ?? 'not as expected'}`,
+    `the ${what} is not as expected: ${place}${issue?.message ?? 'unknown error'}`,
   )
 }

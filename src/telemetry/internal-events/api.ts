@@ -8,7 +8,7 @@ const graceMs = 600_000
 export const apiInternalEvents: Definitions<'ApiAnswered' | 'ApiThrottled' | 'ClockSkewMeasured'> = {
   ApiAnswered: {
     level: 'debug',
-    meaning: 'One request to the API was answered or failed. Retries of one request are counted each.',
+    meaning: 'One request to the API ended. Each retry counts as a request.',
     count({ account, operation, outcome, seconds }, metrics) {
       metrics.count('apiRequests', { account, operation, outcome })
       metrics.count('apiRequestDuration', { operation }, seconds)
@@ -24,7 +24,7 @@ export const apiInternalEvents: Definitions<'ApiAnswered' | 'ApiThrottled' | 'Cl
   ApiThrottled: {
     level: 'warn',
     meaning:
-      'The API asked to come back later (429). All streams of the account wait; add nothing but patience, or lower the rate by api.maxRequestsPerSecond.',
+      'The API asked for a pause (429). All streams of the account wait as long as it asked. If it happens often, set api.maxRequestsPerSecond.',
     count({ account }, metrics) {
       metrics.count('apiThrottled', { account })
     },
@@ -34,8 +34,8 @@ export const apiInternalEvents: Definitions<'ApiAnswered' | 'ApiThrottled' | 'Cl
       voice.report({
         group: account,
         level: 'warn',
-        message: `account ${account}: the API asks to slow down; waiting ${durationPhrase(waitMs)}`,
-        about: `account ${account}: slowed down by the API`,
+        message: `account ${account}: the API asks for a pause of ${durationPhrase(waitMs)} (429)`,
+        about: `account ${account}: pauses that the API asked for`,
         fields: { account },
         details: { until: instantPhrase(untilMs) },
         hasEnd: true,
@@ -47,7 +47,7 @@ export const apiInternalEvents: Definitions<'ApiAnswered' | 'ApiThrottled' | 'Cl
   ClockSkewMeasured: {
     level: 'warn',
     meaning:
-      "This host's clock and the API's differ by more than 30 s. Nothing stops, days follow the API's clock; set this host's clock right.",
+      "The clock of this host differs from the API's by more than 30 s. shieldlog uses the API's clock for days; correct the clock of this host.",
     count({ account, offsetMs }, metrics) {
       metrics.measure('clockSkew', { account }, offsetMs / 1000)
     },
@@ -56,12 +56,12 @@ export const apiInternalEvents: Definitions<'ApiAnswered' | 'ApiThrottled' | 'Cl
       if (Math.abs(offsetMs) <= skewWorthSayingMs) voice.conditions.end('ClockSkewMeasured', account)
       if (!(Math.abs(offsetMs) > skewWorthSayingMs)) return
       const direction = offsetMs > 0 ? 'behind' : 'ahead of'
-      const skew = `this host's clock is ${durationPhrase(Math.abs(offsetMs))} ${direction} the API's`
+      const skew = `the clock of this host is ${durationPhrase(Math.abs(offsetMs))} ${direction} the API's`
       voice.report({
         group: account,
         level: 'warn',
-        message: `account ${account}: ${skew}; days follow the API's clock, set this host's clock right`,
-        about: `account ${account}: this host's clock is off`,
+        message: `account ${account}: ${skew}; shieldlog uses the API's clock for days; correct the clock of this host`,
+        about: `account ${account}: wrong clock of this host`,
         fields: { account },
         details: { offsetSeconds: offsetMs / 1000 },
         hasEnd: true,

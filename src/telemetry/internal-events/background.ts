@@ -40,23 +40,23 @@ export const backgroundInternalEvents: Definitions<
   TickFailed: {
     level: 'error',
     meaning:
-      'A turn of the schedule failed, so that it started nothing; the next turn comes as usual. With a stack it is a bug.',
+      'The scheduler failed to look for streams that are due. It looks again at the next turn. A line with a stack is a bug.',
     count(_internal_event, metrics) {
       metrics.count('tickFailures', {})
     },
     tell({ error }, voice) {
-      tellError(voice, error, 'a turn of the schedule failed')
+      tellError(voice, error, 'cannot look for streams that are due')
     },
   },
   PumpFailed: {
     level: 'error',
     meaning:
-      'Work on a stream failed and its checkpoint could not tell: the store failed, or a bug (with a stack). The stream is tried again after a few seconds.',
+      'Work on a stream failed, and the store could not record the failure. The stream is tried again after a few seconds. A line with a stack is a bug.',
     tell({ stream, error }, voice) {
       tellError(voice, error, voice.stream(stream), (code) => ({
         zone: stream.zone,
         sink: stream.sink,
-        about: `work on streams that failed: ${code}`,
+        about: `failed work on streams: ${code}`,
         details: { ...stream, ...stackOf(error) },
       }))
     },
@@ -64,7 +64,7 @@ export const backgroundInternalEvents: Definitions<
   UpkeepFailed: {
     level: 'error',
     meaning:
-      'Work beside the schedule (heartbeat, housekeeping, reconciliation of the files with their committed lengths, figures for metrics) failed; it is tried again. With a stack it is a bug.',
+      'A background task (heartbeat, housekeeping, reconciliation of the files with their committed lengths, figures for metrics) failed. It is tried again. A line with a stack is a bug.',
     tell({ task, error }, voice) {
       tellError(voice, error, `${task} failed`, (code) => ({
         group: `${task} ${code}`,
@@ -75,7 +75,7 @@ export const backgroundInternalEvents: Definitions<
   QueueFailed: {
     level: 'error',
     meaning:
-      'The queue in Redis failed: mostly its connection, which is made again. Streams wait until Redis answers; their checkpoints tell where they go on. With a stack it is a bug.',
+      'The queue in Redis failed, mostly its connection, which is then opened again. Streams continue from their checkpoints when Redis answers. A line with a stack is a bug.',
     tell({ error }, voice) {
       tellError(voice, error, 'the queue failed')
     },

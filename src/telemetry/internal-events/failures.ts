@@ -84,7 +84,7 @@ export const failureInternalEvents: Definitions<'StreamFailed' | 'StreamRecovere
   StreamFailed: {
     level: 'error',
     meaning:
-      'A pump ended with a failure; the checkpoint stays where it was and the stream is tried again. Warns of what may pass by itself, an error needs a person. Streams that fail for one reason share the lines.',
+      'A pump failed. The checkpoint keeps its position, and the stream is tried again. Level warn: it may recover without help; level error: a person must act. Streams that fail for the same reason share one line.',
     count({ stream: { sink }, failure }, metrics) {
       metrics.count('streamFailures', { sink, code: failure.code })
     },
@@ -127,11 +127,11 @@ export const failureInternalEvents: Definitions<'StreamFailed' | 'StreamRecovere
   StreamRecovered: {
     level: 'debug',
     meaning:
-      'A pump went well after failures. The end of a failure is told when its last stream has recovered.',
+      'A pump succeeded after failures. When the last stream has recovered, a line reports the end of the failure.',
     tell({ stream, failures, seconds }, voice) {
       voice.conditions.leave('StreamFailed', streamKey(stream))
       voice.detail(() => [
-        `${voice.stream(stream)}: works again after ${countPhrase(failures, 'failure')} in ${durationPhrase(seconds * 1000)}`,
+        `${voice.stream(stream)}: recovered after ${countPhrase(failures, 'failure')} in ${durationPhrase(seconds * 1000)}`,
         { ...stream, failures, seconds },
       ])
     },

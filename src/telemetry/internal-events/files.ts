@@ -7,7 +7,7 @@ export const fileInternalEvents: Definitions<
   FileCut: {
     level: 'info',
     meaning:
-      'What a part held beyond its committed length was cut off: it is read again, or stands in another part. Usual after a crash. A copy is kept for two weeks.',
+      'shieldlog cut a part back to its committed length. The events beyond it are read again, or are in another part. Usual after a crash. A copy is kept for two weeks.',
     count({ sink }, metrics) {
       metrics.count('partRepairs', { sink, repair: 'cut' })
     },
@@ -27,7 +27,7 @@ export const fileInternalEvents: Definitions<
   FileShort: {
     level: 'error',
     meaning:
-      'A part is shorter than what was committed to it: somebody else cut or lost data. Later events go to a new part; `audit --deep` finds what is missing and `audit --deep --repair` writes it again.',
+      'A part is shorter than its committed length: another program or the disk lost data. Later events go to a new part. `audit --deep` finds what is missing; `audit --deep --repair` writes it again.',
     count({ sink }, metrics) {
       metrics.count('partRepairs', { sink, repair: 'short' })
     },
@@ -36,8 +36,8 @@ export const fileInternalEvents: Definitions<
         group: sink,
         level: 'error',
         sink,
-        message: `sink ${sink}: ${part} holds ${found} bytes of ${expected} committed ones: data was lost on disk; \`audit --deep --repair\` writes it again`,
-        about: `sink ${sink}: parts shorter than their committed`,
+        message: `sink ${sink}: ${part} has ${found} of ${expected} committed bytes: data was lost on disk; \`audit --deep --repair\` writes it again`,
+        about: `sink ${sink}: parts shorter than their committed length`,
         fields: { sink },
         details: { part, expected, found },
       })
@@ -45,7 +45,7 @@ export const fileInternalEvents: Definitions<
   },
   FileReplaced: {
     level: 'warn',
-    meaning: 'A part was moved, removed or written to by somebody else; later events go to a new part.',
+    meaning: 'Another program moved, removed or changed a part. Later events go to a new part.',
     count({ sink }, metrics) {
       metrics.count('partRepairs', { sink, repair: 'replaced' })
     },
@@ -54,8 +54,8 @@ export const fileInternalEvents: Definitions<
         group: sink,
         level: 'warn',
         sink,
-        message: `sink ${sink}: ${part} is continued in a new part: ${why}`,
-        about: `sink ${sink}: parts continued in new ones`,
+        message: `sink ${sink}: later events of ${part} go to a new part: ${why}`,
+        about: `sink ${sink}: parts that other programs changed`,
         fields: { sink },
         details: { part, why },
       })
@@ -73,8 +73,7 @@ export const fileInternalEvents: Definitions<
   },
   CompressionFailed: {
     level: 'warn',
-    meaning:
-      'A closed part could not be compressed. It stays plain, which is as good to every reader, and is tried again later.',
+    meaning: 'A closed part could not be compressed. It stays plain, and compression is tried again later.',
     tell({ sink, part, error }, voice) {
       voice.report({
         group: sink,
@@ -90,13 +89,13 @@ export const fileInternalEvents: Definitions<
   PartsOfAnotherStore: {
     level: 'warn',
     meaning:
-      'The folder holds parts that another store or sink wrote: the store was lost or replaced. They are left alone, new parts stand beside them, and events may stand in both.',
+      'The folder contains parts that another store or sink wrote: the store was lost or replaced. shieldlog does not change them and writes new parts; events may be in both.',
     tell({ sink, parts, why }, voice) {
       voice.report({
         group: sink,
         level: 'warn',
         sink,
-        message: `sink ${sink}: leaves ${parts} parts alone that are not its own: ${why}`,
+        message: `sink ${sink}: does not change ${parts} parts that it did not write: ${why}`,
         about: `sink ${sink}: parts of another store`,
         fields: { sink },
         details: { parts, why },

@@ -6,7 +6,7 @@ export const processInternalEvents: Definitions<
 > = {
   Started: {
     level: 'info',
-    meaning: 'The process runs and ships; the line tells what to where.',
+    meaning: 'The process has started.',
     tell({ version, zones, sinks, state }, voice) {
       voice.line(
         'info',
@@ -17,14 +17,15 @@ export const processInternalEvents: Definitions<
   },
   Stopping: {
     level: 'info',
-    meaning: 'The process was asked to stop and ends what it has begun. A second signal ends it at once.',
+    meaning:
+      'A signal asked the process to stop. It finishes what it has begun; a second signal ends it at once.',
     tell({ signal }, voice) {
       voice.line('info', `stopping (${signal})`, { signal })
     },
   },
   Stopped: {
     level: 'info',
-    meaning: 'Everything is put away; the last line of a process.',
+    meaning: 'The process has stopped and closed everything. Its last line.',
     tell(_internal_event, voice) {
       voice.line('info', 'stopped')
     },
@@ -38,38 +39,35 @@ export const processInternalEvents: Definitions<
   },
   ConfigReloaded: {
     level: 'warn',
-    meaning:
-      'The configuration was read again and is in force (info). Warns where a change waits for a restart.',
+    meaning: 'The new configuration is in force. Level warn: a change needs a restart.',
     count(_internal_event, metrics) {
       metrics.count('configReloads', { result: 'taken' })
     },
     tell({ changed, needsRestart }, voice) {
       voice.conditions.retain((zone, sink) => voice.isConfigured(zone, sink))
       const what = changed.length === 0 ? 'nothing changed' : `changed: ${changed.join(', ')}`
-      const waits = needsRestart.length === 0 ? '' : `; after a restart only: ${needsRestart.join(', ')}`
+      const waits = needsRestart.length === 0 ? '' : `; needs a restart: ${needsRestart.join(', ')}`
       const level = needsRestart.length === 0 ? 'info' : 'warn'
-      voice.line(level, `configuration read again; ${what}${waits}`, { changed, needsRestart })
+      voice.line(level, `read the configuration again; ${what}${waits}`, { changed, needsRestart })
     },
   },
   ConfigRefused: {
     level: 'error',
-    meaning:
-      'The configuration that was read again has errors. All are named, and the old one stays in force.',
+    meaning: 'The new configuration has errors, which the line lists. The old one stays in force.',
     count(_internal_event, metrics) {
       metrics.count('configReloads', { result: 'refused' })
     },
     tell({ errors }, voice) {
       voice.line(
         'error',
-        `configuration refused, the old one stays: ${countPhrase(errors.length, 'error')}: ${errors.join('; ')}`,
+        `the new configuration has ${countPhrase(errors.length, 'error')}, the old one stays in force: ${errors.join('; ')}`,
         { errors },
       )
     },
   },
   Warned: {
     level: 'warn',
-    meaning:
-      'Something that an operator should know and that has no event of its own; `about` names the part.',
+    meaning: 'A warning without a more specific event; `about` names the part of shieldlog.',
     tell({ about, text }, voice) {
       voice.report({
         group: `${about} ${text}`,

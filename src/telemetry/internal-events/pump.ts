@@ -28,7 +28,7 @@ export const pumpInternalEvents: Definitions<
   },
   PageCommitted: {
     level: 'debug',
-    meaning: 'A page was delivered and its progress is durable.',
+    meaning: 'A page was delivered and committed to the store.',
     count(internalEvent, metrics) {
       const { stream, priority } = internalEvent
       const { sink } = stream
@@ -50,7 +50,7 @@ export const pumpInternalEvents: Definitions<
   EventDeadLettered: {
     level: 'warn',
     meaning:
-      'The sink will never take this event. It is a dead letter: `dead-letters show` prints it, `replay` or `drop` ends it.',
+      'The sink never accepts this event, so it became a dead letter. `dead-letters show` prints it; `dead-letters replay` or `drop` removes it.',
     count({ stream, reason }, metrics) {
       metrics.count('eventsDeadLettered', { sink: stream.sink, reason })
     },
@@ -60,7 +60,7 @@ export const pumpInternalEvents: Definitions<
         level: 'warn',
         zone: stream.zone,
         sink: stream.sink,
-        message: `${voice.stream(stream)}: an event is a dead letter (${reason}): ${answer.slice(0, 300)}`,
+        message: `${voice.stream(stream)}: an event became a dead letter (${reason}): ${answer.slice(0, 300)}`,
         about: `sink ${stream.sink}: dead letters (${reason})`,
         fields: { sink: stream.sink, reason },
         details: { zone: stream.zone, day: stream.day, id },
@@ -69,7 +69,8 @@ export const pumpInternalEvents: Definitions<
   },
   StreamEnded: {
     level: 'debug',
-    meaning: 'The last scan of a past day is done (complete), or the day can no longer be read (expired).',
+    meaning:
+      'The last scan of a past day is done (complete), or the API no longer answers for the day (expired).',
     tell({ stream, as }, voice) {
       voice.conditions.leave('StreamFailed', streamKey(stream))
       voice.conditions.leave('ScanGuarded', streamKey(stream))
@@ -79,7 +80,7 @@ export const pumpInternalEvents: Definitions<
   GapFound: {
     level: 'error',
     meaning:
-      'Events of this zone and sink can no longer be read from the API: they are lost to the sink. `status` lists every gap.',
+      'The API no longer answers for events of this zone: this sink has lost them. `status --verbose` lists every gap.',
     count({ gap }, metrics) {
       metrics.count('gapsRecorded', { zone: String(gap.zone), sink: gap.sink, reason: gap.reason })
     },
@@ -90,7 +91,7 @@ export const pumpInternalEvents: Definitions<
         level: 'error',
         zone,
         sink,
-        message: `${voice.stream(gap)}: events of ${day} can no longer be read (${reason}); \`status\` lists all gaps`,
+        message: `${voice.stream(gap)}: lost events of ${day}, which the API no longer answers for (${reason}); \`status --verbose\` lists all gaps`,
         about: `sink ${sink}: gaps (${reason})`,
         fields: { sink, reason },
         details: { zone, day, from: instantPhrase(gap.from), to: instantPhrase(gap.to) },
@@ -100,14 +101,14 @@ export const pumpInternalEvents: Definitions<
   DaysSkipped: {
     level: 'warn',
     meaning:
-      'A zone and sink that were never seen before start later than the API could be read, because poll.firstRunDays is smaller than poll.readableDays.',
+      'A new zone or sink begins later than the API allows, because poll.firstRunDays is less than poll.readableDays.',
     tell({ zone, sink, from, to }, voice) {
       voice.report({
         group: `${sink} ${from} ${to}`,
         level: 'warn',
         zone,
         sink,
-        message: `${voice.zone(zone)} → ${sink}: ${from === to ? from : `${from} to ${to}`} will not be read (poll.firstRunDays); \`backfill\` reads it while the API keeps it`,
+        message: `${voice.zone(zone)} → ${sink}: ${from === to ? from : `${from} to ${to}`} is not read because of poll.firstRunDays; \`backfill\` can read it while the API keeps it`,
         about: `sink ${sink}: days skipped at the first run, ${from} to ${to}`,
         fields: { sink, from, to },
         details: { zone },
@@ -117,13 +118,13 @@ export const pumpInternalEvents: Definitions<
   IdSeenWithOtherTime: {
     level: 'warn',
     meaning:
-      'The API gave one log id to two events with different times. Both were delivered; an id alone does not name an event there. Said once.',
+      'The API gave two events with different times the same log id. Both were delivered. Deduplicate by id and time. Logged once.',
     tell({ stream, id }, voice) {
       voice.report({
         group: 'all',
         level: 'warn',
         zone: stream.zone,
-        message: `${voice.stream(stream)}: the API used one log id for events of different times; both are delivered, further ones are only counted`,
+        message: `${voice.stream(stream)}: the API gave events with different times the same log id; shieldlog delivers both and does not report further ones`,
         about: 'log ids used twice with different times',
         details: { ...stream, id },
         fadesAfterMs: Number.POSITIVE_INFINITY,

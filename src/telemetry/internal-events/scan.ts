@@ -20,7 +20,7 @@ export const scanInternalEvents: Definitions<
   ScanGuarded: {
     level: 'warn',
     meaning:
-      'The listing of the API made no sense (cursors in a circle, empty pages without end, ...), so the scan ended before its end. The stream backs off and starts over.',
+      'The listing of the API did not end (cursors in a circle, empty pages without end, ...), so shieldlog stopped the scan. The stream waits and begins a new scan.',
     count({ guard }, metrics) {
       metrics.count('scansGuarded', { guard })
     },
@@ -32,7 +32,7 @@ export const scanInternalEvents: Definitions<
         member: streamKey(stream),
         zone: stream.zone,
         sink: stream.sink,
-        message: `${voice.stream(stream)}: scan of ${stream.day} ended incomplete after ${countPhrase(pages, 'page')}: ${guard}`,
+        message: `${voice.stream(stream)}: stopped the scan of ${stream.day} after ${countPhrase(pages, 'page')} because the listing does not end: ${guard}`,
         about: `account ${account}: incomplete scans (${guard})`,
         fields: { guard, account },
         details: { ...stream, pages },
@@ -45,7 +45,7 @@ export const scanInternalEvents: Definitions<
   CursorExpired: {
     level: 'warn',
     meaning:
-      'A cursor was no longer taken in the middle of a scan, which starts over as a full one. A stored cursor that expired between scans is no trouble (debug).',
+      'The API refused a cursor during a scan, so a full scan begins. A stored cursor that expires between scans is normal (level debug).',
     tell({ stream, stored, restarts }, voice) {
       if (stored) {
         voice.detail(() => [`${voice.stream(stream)}: a stored cursor has expired`, { ...stream, stored }])
@@ -56,7 +56,7 @@ export const scanInternalEvents: Definitions<
         group: account,
         level: 'warn',
         zone: stream.zone,
-        message: `${voice.stream(stream)}: a cursor expired in the middle of a scan; it starts over (restart ${restarts} in a row)`,
+        message: `${voice.stream(stream)}: a cursor expired during a scan; a full scan begins (restart ${restarts} in a row)`,
         about: `account ${account}: scans restarted by expired cursors`,
         fields: { account },
         details: { ...stream, restarts },
@@ -66,11 +66,11 @@ export const scanInternalEvents: Definitions<
   OrderingChanged: {
     level: 'info',
     meaning:
-      'A listing has proved where it shows new events (debug), so that polls may read only there; or it broke that promise, and every poll reads the whole day again.',
+      'Scans confirmed where the listing shows new events, so polls read only there (level debug); or a poll missed events, so every poll reads the whole day again (level info).',
     tell({ stream, from, to, why }, voice) {
       if (to !== 'unknown') {
         voice.detail(() => [
-          `${voice.stream(stream)}: confirmed as ${to}: ${why}`,
+          `${voice.stream(stream)}: confirmed the ordering ${to}: ${why}`,
           { ...stream, from, to, why },
         ])
         return
@@ -80,8 +80,8 @@ export const scanInternalEvents: Definitions<
         group: account,
         level: 'info',
         zone: stream.zone,
-        message: `${voice.stream(stream)}: no longer confirmed as ${from}, polls read the whole day: ${why}`,
-        about: `account ${account}: listings that are no longer confirmed`,
+        message: `${voice.stream(stream)}: revoked the ordering ${from}, so polls read the whole day: ${why}`,
+        about: `account ${account}: revoked orderings`,
         fields: { account },
         details: { ...stream, from, to, why },
       })

@@ -3,7 +3,7 @@ import type { Definitions } from '../definition.ts'
 export const sinkInternalEvents: Definitions<'SinkAnswered'> = {
   SinkAnswered: {
     level: 'debug',
-    meaning: 'One request or write to a sink was answered or failed. Retries are counted each.',
+    meaning: 'One request or write to a sink ended. Each retry counts.',
     count({ sink, outcome, seconds, bytes }, metrics) {
       metrics.count('sinkRequests', { sink, outcome })
       metrics.count('sinkRequestDuration', { sink }, seconds)

@@ -125,7 +125,7 @@ test('says that it could not look', async () => {
   const unreadable = await audit('2020-01-01')
   expect(unreadable.code).toBe(3)
   expect(unreadable.stderr).toMatch(
-    /^zone 101 on 2020-01-01 and 1 more like it could not be audited: .*outside/,
+    /^zone 101 on 2020-01-01 and 1 more like it could not be audited: .*does not answer for this day/,
   )
   expect(unreadable.stdout).toMatch(/^101 shop {2}not readable\n102 {7}not readable\n$/m)
   workshop.simulator.fail({ match: { zone: 101 }, times: Infinity, fault: { kind: 'status', status: 500 } })

@@ -141,10 +141,13 @@ test('is paused, resumed and cancelled from another terminal, and ends with the 
   expect(again).toHaveLength(1)
 
   const done = await told(place, 'backfill', 'cancel', id)
-  expect([done.code, done.stdout, done.stderr]).toEqual([1, '', `backfill ${id} is done already\n`])
+  expect([done.code, done.stdout, done.stderr]).toEqual([1, '', `backfill ${id} is already done\n`])
   for (const command of ['pause', 'resume', 'cancel']) {
     const unknown = await told(place, 'backfill', command, 'nope')
-    expect([unknown.code, unknown.stderr]).toEqual([2, `error: backfill nope is not known; there is ${id}\n`])
+    expect([unknown.code, unknown.stderr]).toEqual([
+      2,
+      `error: backfill nope is not known; available: ${id}\n`,
+    ])
   }
 })
 
@@ -156,10 +159,10 @@ test('cancelled, it ships no more; what is there is listed', async () => {
   expect((await outcomeOf(first)).code).toBe(1)
   const asked = place.simulator.requests.length
   const resumed = await told(place, 'backfill', 'resume', id)
-  expect([resumed.code, resumed.stderr]).toEqual([1, `backfill ${id} is cancelled already\n`])
+  expect([resumed.code, resumed.stderr]).toEqual([1, `backfill ${id} is already cancelled\n`])
   expect(place.simulator.requests).toHaveLength(asked)
   const list = await told(place, 'backfill', 'list')
-  expect(list.stdout).toMatch(/^id +from +to +state +done +queued +left out +made at\n/)
+  expect(list.stdout).toMatch(/^id +from +to +state +done +queued +left out +created at\n/)
   expect(list.stdout).toMatch(new RegExp(`^${id}  ${yesterday}  ${yesterday}  cancelled  0 +1 +0 `, 'm'))
 })
 
@@ -196,7 +199,7 @@ test('gives up what fails for good, names it, and leaves it to a later try', asy
   })
   const failed = await told(place, 'backfill', '--from', yesterday, '--to', yesterday)
   expect(failed.code).toBe(1)
-  expect(failed.stderr).toMatch(new RegExp(`^  ${yesterday}  zone 102 → archive given up: .*status 400`, 'm'))
+  expect(failed.stderr).toMatch(new RegExp(`^  ${yesterday}  zone 102 → archive failed: .*status 400`, 'm'))
   expect(failed.stderr).not.toContain('\u001B')
   expect(compareFiles(events, simulator, [101], [yesterday])).toEqual(exactly(perDay))
   simulator.heal()
@@ -223,11 +226,11 @@ const usages: readonly (readonly [args: string, message: RegExp])[] = [
   ['backfill --from 11-20-2026 --to today', /'11-20-2026' is invalid.*YYYY-MM-DD, here 2026-11-20/],
   ['backfill --from today --to today --zone 7', /^error: --zone 7 is not configured/],
   ['backfill --from today --to today --sink siem', /^error: --sink siem is not configured/],
-  ['backfill --from 1990-01-01 --to today', /asks for \d+ streams .*at most 20000 at once/],
+  ['backfill --from 1990-01-01 --to today', /asks for \d+ streams .*the most is 20000/],
   ['backfill list spare', /^error: too many arguments/],
   ['backfill lsit', /^error: (?:unknown command|too many arguments)/],
   ['backfill pause', /^error: missing required argument 'id'/],
-  ['backfill pause abc', /^error: backfill abc is not known; there is none/],
+  ['backfill pause abc', /^error: backfill abc is not known; none is available/],
 ]
 
 test('says what is wrong with the usage, and makes nothing', async () => {

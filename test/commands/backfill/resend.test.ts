@@ -10,8 +10,8 @@ const resend = ['backfill', '--from', yesterday, '--to', yesterday, '--resend']
 const archive = { name: 'archive', type: 'file', path: 'events' }
 const siem = { name: 'siem', type: 'http', url: 'http://127.0.0.1:9/in' }
 
-const newName = 'give the file sink a new name and path in the configuration, and backfill that'
-const isFile = 'archive is a file sink, which is not resent in place'
+const newName = 'give the file sink a new name and path in the configuration, and run a backfill for it'
+const isFile = 'archive is a file sink, and --resend does not work for file sinks'
 
 test.for([
   ['a file sink that is chosen', [archive, siem], ['--sink', 'siem,archive', '--yes'], `--sink ${isFile}`],
@@ -19,16 +19,11 @@ test.for([
     'a file sink beside others',
     [archive, siem],
     ['--yes'],
-    `--resend: ${isFile}: name another one (--sink siem)`,
+    `--resend: ${isFile}: choose another sink (--sink siem)`,
   ],
   ['a file sink alone', [archive], ['--yes'], `--resend: ${isFile}: ${newName}`],
-  [
-    'files as the source',
-    [archive, siem],
-    ['--source', 'archive', '--sink', 'siem'],
-    'leave one of them out',
-  ],
-  ['nobody to ask', [siem], [], 'nobody can be asked here: say --yes'],
+  ['files as the source', [archive, siem], ['--source', 'archive', '--sink', 'siem'], 'use one of them'],
+  ['no terminal to ask on', [siem], [], 'without a terminal to ask on, confirm with --yes'],
 ] as const)('refuses %s before it looks at anything', async ([, sinks, args, text]) => {
   const { execute } = openWorkshop({ sinks })
   const refused = await execute(...resend, ...args)
@@ -59,7 +54,7 @@ test('plans without asking, asks before it ships, and does as the person says', 
   expect(declined.stderr).toContain('nothing was shipped\n')
   expect([asked.length, siem.taken.length, await backfillsOf(place)]).toEqual([1, shipped, []])
   expect(asked[0]).toBe(
-    'this ships about 60 events of 1 day again to siem; they will stand twice where the destination does not deduplicate. Go on? [y/N] ',
+    'this ships about 60 events of 1 day again to siem; a destination that does not deduplicate will have them twice. Continue? [y/N] ',
   )
 
   const done = await executeWith(place.configFile, resend, answering('yes'))

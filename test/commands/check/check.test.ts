@@ -72,7 +72,7 @@ test('names all problems of API, sinks and state at once, a line each', async ()
     /^API .*FAIL {2}account good, zone 909 \(lost\): .*unknown.*; remove it from zones/,
   )
   expect(fails[1]).toMatch(
-    /^API .*account bad, all 40 zones: .*refused.*; put a key that is valid into accessKey of account bad; \d+ of them were not asked$/,
+    /^API .*account bad, all 40 zones: .*refuses.*; set accessKey of account bad to a valid key; \d+ of them were not tried$/,
   )
   expect(fails[2]).toMatch(/^state .*cannot write the state at .*below.db/)
   expect(fails[3]).toMatch(/^sink archive .*is not a directory/)
@@ -96,7 +96,7 @@ test('tells a key that may not read some zones from one that is wrong', async ()
   })
   const { code, stdout } = await execute('check')
   expect(stdout).toMatch(
-    /^API +FAIL {2}account default, zone 102: .*; use a key that may read them in api.accessKey$/m,
+    /^API +FAIL {2}account default, zone 102: .*; set api.accessKey to a key that may read them$/m,
   )
   expect(stdout).toMatch(/^API +ok .*; 1 of 2 zones can be read$/m)
   expect(code).toBe(1)
@@ -173,11 +173,11 @@ test('says that credentials were not tested, and tests them with one marked even
   const sinks = [{ name: 'siem', type: 'http', preset: 'ndjson', url, compression: 'none' }]
   const { execute } = await openWorkshopWithApi({}, { sinks })
   const plain = await execute('check')
-  expect(plain.stdout).toMatch(/note {2}credentials not tested: the destination has no probe; .*--send-test/)
+  expect(plain.stdout).toMatch(/note {2}credentials not tested; to test them with one event: .*--send-test/)
   expect([plain.code, got]).toEqual([0, []])
 
   const well = await execute('check', '--send-test')
-  expect(well.stdout).toMatch(/^ {2}test event +ok {4}took the test event shieldlog-test-/m)
+  expect(well.stdout).toMatch(/^ {2}test event +ok {4}accepted the test event shieldlog-test-/m)
   expect([well.code, got.length]).toEqual([0, 1])
   expect(JSON.parse(got[0]!)).toMatchObject({ action: 'Test', rule: { id: 'shieldlog-test' } })
 

@@ -65,7 +65,7 @@ test('asks a person who named no sink, and does as they say', async () => {
     ['', 'dropped of archive: 1 unmappable', 'dropped of siem: 1 refused, 1 too_large'],
   ])
   expect(asked.at(-1)).toBe(
-    'drop 3 dead letters (archive: 1 unmappable; siem: 1 refused, 1 too_large) for good? [y/N] ',
+    'drop 3 dead letters (archive: 1 unmappable; siem: 1 refused, 1 too_large)? They cannot be replayed afterwards. [y/N] ',
   )
   expect(await ids()).toEqual(['c'])
 })

@@ -64,7 +64,7 @@ test('explains days that the API does not keep', async () => {
   const { execute } = await openWorkshopWithApi()
   const { code, stdout, stderr } = await execute('fetch', '--zone', '101', '--day', '2020-02-29')
   expect([code, stdout]).toEqual([1, ''])
-  const window = `the API now answers for ${shiftDay(today(), -2)} to ${today()} (UTC)`
+  const window = `the API answers for ${shiftDay(today(), -2)} to ${today()} (UTC)`
   expect(stderr).toContain(`2020-02-29 cannot be read: ${window}`)
 })
 
@@ -73,7 +73,7 @@ test('says once and at once why it cannot read', async () => {
   configure({ api: { baseUrl: simulator.url, accessKey: 'wrong-key' } })
   const { code, stdout, stderr } = await execute('fetch', '--zone', '101', '--day', 'today')
   expect([code, stdout]).toEqual([1, ''])
-  expect(stderr).toMatch(/^event_logs of account default: the access key is refused[^\n]*\n$/)
+  expect(stderr).toMatch(/^event_logs of account default: the API refuses the access key[^\n]*\n$/)
   expect(stderr).not.toContain('wrong-key')
 })
 

@@ -37,7 +37,7 @@ test('counts the events of the API and of a file sink alike', async () => {
     const { code, stdout, stderr } = await execute('top', '--by', by, '--since', '3d', '--limit', '1000')
     expect([code, stdout.split('\n')[0]!.startsWith(by)]).toEqual([0, true])
     expect(stderr).toMatch(/^3 d, 2 zones, [\d,]+ events\.\n/m)
-    expect(stderr).toMatch(/ is not counted: the API no longer lists it/)
+    expect(stderr).toMatch(/ is not counted, since the API no longer lists it/)
     expect(stderr.includes('shieldlog rate-limit update ID')).toBe(by === 'address')
     expect(count(stdout)).toBe(Number(/([\d,]+) events/.exec(stderr)![1]!.replaceAll(',', '')))
   }
@@ -51,9 +51,9 @@ test('counts the events of the API and of a file sink alike', async () => {
 test.each([
   [['--since', '1h'], /required option '--by <what>' not specified/],
   [['--by', 'size'], /'size' is invalid. Allowed choices are rule/],
-  [['--by', 'rule', '--since', '5'], /'5' is invalid. write a number and s, m, h or d/],
+  [['--by', 'rule', '--since', '5'], /'5' is invalid. use a number with s, m, h or d/],
   [['--by', 'rule', '--since', '0h'], /'0h' is invalid/],
-  [['--by', 'rule', '--source', 'siem'], /--source siem is not configured.* there is archive/],
+  [['--by', 'rule', '--source', 'siem'], /--source siem is not configured.* available: archive/],
   [['--by', 'rule', '--zone', '7'], /--zone 7 is not configured/],
 ])('refuses %j', async (args, message) => {
   const { execute } = await openWorkshopWithApi()

@@ -15,7 +15,7 @@ test('tells what a first run would begin with where there is no store, and makes
   ])
   expect(status).toMatchObject({ workers: [], backfills: [], deadLetters: [], unconfigured: [] })
   expect(stderr).toMatch(
-    /^There is no store at sqlite:.* yet: nothing was shipped\. shieldlog run creates it\.\n$/,
+    /^There is no store at sqlite:.* yet, so nothing was shipped\. shieldlog run creates it\.\n$/,
   )
   expect([code, existsSync(join(folder, 'var'))]).toEqual([1, false])
 })
@@ -83,8 +83,8 @@ test('takes zones by id and name, and sinks, repeated and in comma lists', async
 test.each([
   [['--zone', 'shp'], 'did you mean shop?'],
   [['--sink', 'other'], 'is not configured'],
-  [['--watch'], 'stdout is none'],
-  [['--watch', '--json'], 'exclude each other'],
+  [['--watch'], 'stdout is not one'],
+  [['--watch', '--json'], 'does not work with --json'],
 ])('refuses %j as wrong usage', async (args, message) => {
   const { code, stdout, stderr } = await openWorkshop().execute('status', ...args)
   expect([code, stdout]).toEqual([2, ''])

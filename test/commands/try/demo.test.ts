@@ -17,7 +17,7 @@ test('shows what it does, and with Ctrl-C finds each event once', async () => {
   const cwd = temporaryFolder()
   writeFileSync(join(cwd, 'shieldlog.yaml'), 'zones: nonsense\n')
   const child = startCli(['demo'], { cwd, env: { TMPDIR: cwd } })
-  await child.waitForLine(/^the first event shipped/)
+  await child.waitForLine(/^the first event in the file/)
   await child.waitForLine(/^zone 101 \(shop\): \d+ pages?, [1-9]\d* events shipped/)
   child.kill('SIGINT').catch(() => undefined)
   const ended = await child.exited
@@ -32,7 +32,7 @@ test('shows what it does, and with Ctrl-C finds each event once', async () => {
   expect(text).toMatch(/^verified: [1-9]\d+ events in the files, none missing, none twice/m)
   expect(text).not.toMatch(/Error|"level"/)
   const [, events = ''] = /^events {3}(.*)$/m.exec(text) ?? []
-  expect(text).toContain(`what was shipped stays in ${events}; to remove it: rm -r ${dirname(events)}\n`)
+  expect(text).toContain(`the shipped events are in ${events}; to remove them: rm -r ${dirname(events)}\n`)
   expect(existsSync(events)).toBe(true)
   rmSync(dirname(events), { recursive: true })
 })

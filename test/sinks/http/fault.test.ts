@@ -39,7 +39,7 @@ describe('a fault of the sink', () => {
     const server = await serve(reply(200), true)
     const failure = await failureOf(deliver(ship(server.url).sink, buildEvents(1)))
     expect(failure).toMatchObject({ kind: 'stop', code: 'sink_refuses' })
-    expect(failure.message).toContain('no trusted connection')
+    expect(failure.message).toContain('cannot make a trusted connection')
     await deliver(ship(server.url, { tls: { ca: pem('ca.pem') } }).sink, buildEvents(1))
     expect(server.taken()).toEqual(['event-0'])
   })
