@@ -61,6 +61,8 @@ export type InternalEvent =
     }
   | { name: 'EventDeadLettered'; stream: Stream; id: string; reason: RefusalReason; answer: string }
   | { name: 'SinkAnswered'; sink: string; outcome: RequestOutcome; seconds: number; bytes: number }
+  /** A destination acknowledged a request, but for this many events of it. */
+  | { name: 'EventsLost'; sink: string; count: number; answer: string }
   | {
       name: 'ScanCompleted'
       stream: Stream

@@ -5,7 +5,8 @@ import type { Telemetry } from '../ports/telemetry.ts'
 import type { Sink, TransactionalSink } from '../ports/sink.ts'
 import type { FileSinkSettings } from './file/settings.ts'
 import { createFileSink } from './file/sink.ts'
-import { createHttpSink, type HttpSinkOptions } from './http/sink.ts'
+import type { HttpSinkConfig } from './http/config.ts'
+import { createHttpSink } from './http/sink.ts'
 import { measured } from './measured.ts'
 import { createStdoutSink, type StdoutSinkOptions } from './stdout/sink.ts'
 
@@ -23,7 +24,7 @@ export interface SinkDeps {
 interface OptionsByType {
   readonly stdout: StdoutSinkOptions
   readonly file: FileSinkSettings
-  readonly http: HttpSinkOptions
+  readonly http: HttpSinkConfig
 }
 
 interface SinkByType {
@@ -49,5 +50,6 @@ export function createSink<T extends SinkType>(
   options: { readonly type: T } & OptionsByType[T],
   deps: SinkDeps,
 ): SinkByType[T] {
-  return sinks[options.type](options, deps)
+  const type: T = options.type
+  return sinks[type](options, deps)
 }

@@ -66,6 +66,12 @@ export const countedMetrics = {
     labels: { ...sink, reason: refusalReasons },
     help: 'Events that the sink never accepts, kept as dead letters.',
   },
+  eventsLost: {
+    name: 'events_lost_total',
+    type: 'counter',
+    labels: sink,
+    help: 'Events of acknowledged bodies that the destination said it dropped, without saying which.',
+  },
   pagesFetched: {
     name: 'pages_fetched_total',
     type: 'counter',

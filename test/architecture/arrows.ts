@@ -54,7 +54,10 @@ const splitParts = ['sinks', 'state', 'schedule']
 const exceptions: readonly { from: RegExp; to: RegExp }[] = [
   { from: /^src\/config\/schema\/schema\.ts$/, to: /^src\/sinks\/[^/]+\/config\.ts$/ },
   // The settings of a sink are made of the same pieces as all others; pieces only, never the whole schema or its loading.
-  { from: /^src\/sinks\/[^/]+\/config\.ts$/, to: /^src\/config\/schema\/(?!schema)[^/]+\.ts$/ },
+  {
+    from: /^src\/sinks\/(?:[^/]+\/config|http\/(?:presets|protocol)\/[^/]+)\.ts$/,
+    to: /^src\/config\/schema\/(?!schema)[^/]+\.ts$/,
+  },
 ]
 
 /** `src/sinks/file/reconcile/cut.ts` → `sinks/file`: the longest part that holds it; undefined where the layout has none. */
@@ -116,6 +119,7 @@ export const arrows: readonly Rule[] = [
       { path: 'src/sinks/file/x.ts', text: `import { x } from '../registry.ts'` },
       { path: 'src/sinks/file/config.ts', text: `import { x } from '../../config/load/load.ts'` },
       { path: 'src/sinks/file/sink.ts', text: `import { x } from '../../config/schema/fields.ts'` },
+      { path: 'src/sinks/http/presets/x.ts', text: `import { x } from '../../../config/schema/schema.ts'` },
       { path: 'src/sinks/slots.ts', text: `import { x } from './file/sink.ts'` },
       { path: 'src/state/sqlite/x.ts', text: `const x = await import('../redis/store.ts')` },
       { path: 'src/state/sqlite/x.ts', text: `import { x } from '../../redis/connection.ts'` },
@@ -132,6 +136,7 @@ export const arrows: readonly Rule[] = [
       { path: 'src/sinks/registry.ts', text: `import { x } from './file/sink.ts'` },
       { path: 'src/sinks/http/sink.ts', text: `import { x } from '../../transport/dispatcher.ts'` },
       { path: 'src/sinks/http/sink.ts', text: `import { x } from './presets/splunk.ts'` },
+      { path: 'src/sinks/http/presets/x.ts', text: `import { x } from '../../../config/schema/fields.ts'` },
       { path: 'src/sinks/file/sink.ts', text: `import { x } from '../slots.ts'` },
       { path: 'src/state/redis/store.ts', text: `import { x } from '../../redis/connection.ts'` },
       { path: 'src/schedule/bullmq/queues.ts', text: `import { x } from '../../redis/connection.ts'` },

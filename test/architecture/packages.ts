@@ -39,8 +39,9 @@ const homes: readonly { readonly package: string; readonly home: RegExp; readonl
   },
   {
     package: 'zod',
-    home: /^src\/(?:config\/|shield\/|(?:.*\/)?config\.ts$)/,
-    remedy: 'check foreign input where it comes in: config/, a config.ts beside its adapter, or shield/',
+    home: /^src\/(?:config\/|shield\/|sinks\/http\/(?:presets|protocol)\/|(?:.*\/)?config\.ts$)/,
+    remedy:
+      'check foreign input where it comes in: config/, a config.ts beside its adapter, a preset, or shield/',
   },
   {
     package: 'commander',

@@ -216,5 +216,5 @@ describe('init from options', () => {
 test('every kind of sink and every preset is a destination', () => {
   const types = Object.keys(sinks).filter((type) => type !== 'http')
   const known = destinations().map(({ name }) => name)
-  expect(known.toSorted()).toEqual([...types, ...Object.keys(presets)].toSorted())
+  expect(known.toSorted()).toEqual([...types, ...presets.map(({ name }) => name)].toSorted())
 })

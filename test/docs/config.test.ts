@@ -2,8 +2,6 @@ import { expect, test } from 'vitest'
 import { formatNames } from '../../src/config/schema/fields.ts'
 import { configEntries, configMarkdown, environmentNames } from './config.ts'
 import { formats } from '../../src/formats/registry.ts'
-import { presetNames } from '../../src/sinks/http/config.ts'
-import { presets } from '../../src/sinks/http/presets/registry.ts'
 import { load } from '../config/loading.ts'
 
 test('every setting has one line that says what it is for', () => {
@@ -67,7 +65,6 @@ test('lists every environment name with its path', () => {
   )
 })
 
-test('formats and presets that can be configured are those that exist', () => {
+test('formats that can be configured are those that exist', () => {
   expect([...formatNames].toSorted()).toEqual(Object.keys(formats).toSorted())
-  expect([...presetNames].toSorted()).toEqual(Object.keys(presets).toSorted())
 })

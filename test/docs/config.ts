@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type Path, pathText } from '../../src/config/load/path.ts'
 import { ConfigFile } from '../../src/config/schema/schema.ts'
 import { environmentName, settingsOf } from '../../src/config/schema/settings.ts'
@@ -37,15 +38,31 @@ function entriesOf(field: Shape, path: string, environment: Path | undefined): E
   const entries = own ? [entryOf(field, path, environment)] : []
   for (const form of all) {
     if (form.properties !== undefined) entries.push(...entriesIn(form, path, environment))
-    for (const item of form.items === undefined ? [] : forms(form.items))
-      if (item.properties !== undefined)
-        entries.push(...entriesIn(item, `${path}[${tagOf(item)}]`, undefined))
+    const items = form.items === undefined ? [] : forms(form.items)
+    const objects = items.filter(({ properties }) => properties !== undefined)
+    const kinds = Map.groupBy(objects, ({ properties }) => properties?.['type']?.const)
+    for (const [type, kind] of kinds) entries.push(...entriesOfKind(kind, path, type))
   }
   return entries
 }
 
+/** Settings that all presets of a kind of sink have in the same way are listed once, for the kind. */
+function entriesOfKind(kind: readonly Shape[], path: string, type: unknown): Entry[] {
+  const lists = kind.map((item) => entriesIn(item, '', undefined))
+  const isEverywhere = (entry: Entry) =>
+    kind.length > 1 && lists.every((list) => list.some((other) => isDeepStrictEqual(other, entry)))
+  const below = (tag: string) => (entry: Entry) => ({ ...entry, path: `${path}[${tag}].${entry.path}` })
+  return [
+    ...lists[0]!.filter(isEverywhere).map(below(`type=${String(type)}`)),
+    ...lists.flatMap((list, index) =>
+      list.filter((entry) => !isEverywhere(entry)).map(below(tagOf(kind[index]!))),
+    ),
+  ]
+}
+
+/** The most particular tag: the preset of an http sink, else the type of a sink. */
 function tagOf({ properties = {} }: Shape): string {
-  const tag = Object.entries(properties).find(([, property]) => property.const !== undefined)
+  const tag = Object.entries(properties).findLast(([, property]) => property.const !== undefined)
   return tag === undefined ? '' : `${tag[0]}=${String(tag[1].const)}`
 }
 

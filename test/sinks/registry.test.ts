@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs'
 import { PassThrough } from 'node:stream'
 import { expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
+import { Tls } from '../../src/config/schema/tls.ts'
 import type { SinkConfig } from '../../src/config/schema/schema.ts'
 import { createNativeFormat } from '../../src/formats/native.ts'
 import type { AnySink } from '../../src/ports/sink.ts'
@@ -31,8 +32,10 @@ it('makes the sink that the options name', async () => {
       type: 'http',
       name: 'siem',
       preset: 'ndjson',
+      format: 'native',
       url: 'https://siem.example/in?code=1',
       headers: {},
+      tls: new Tls(),
       compression: 'gzip',
       timeoutSeconds: 30,
       batch: { maxEvents: 1000, maxBytes: 1_000_000 },

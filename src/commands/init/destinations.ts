@@ -1,5 +1,5 @@
 import { SinkConfig } from '../../config/schema/schema.ts'
-import { property, shapeOf, type Shape } from '../../config/schema/shape.ts'
+import { forms, property, shapeOf, type Shape } from '../../config/schema/shape.ts'
 
 /** A place that events can go to: a kind of sink, or a preset of one. */
 export interface Destination {
@@ -13,52 +13,31 @@ export interface Destination {
   readonly form: Shape
 }
 
-/** In the order of the menu; a destination that is not named here follows under its own name. */
+/** What is no preset, in the order of the menu: presets come in the place of `http`, by their titles. */
 const labels: Readonly<Record<string, string>> = {
   file: 'files',
-  'splunk-hec': 'Splunk',
-  elasticsearch: 'Elastic or OpenSearch',
-  loki: 'Grafana Loki',
-  otlp: 'OTLP',
-  datadog: 'Datadog',
-  sentinel: 'Microsoft Sentinel',
-  sumologic: 'Sumo Logic',
-  newrelic: 'New Relic',
-  axiom: 'Axiom',
-  betterstack: 'Better Stack',
+  http: '',
   syslog: 'syslog',
-  ndjson: 'another HTTP endpoint, a JSON object a line',
-  json: 'another HTTP endpoint, a JSON array',
   stdout: 'standard output',
 }
 
 /** Every destination of the configuration's schema: a new preset or kind of sink needs no change here. */
 export function destinations(): Destination[] {
-  const all = branches(shapeOf(SinkConfig)).flatMap(destinationsOf)
+  const all = forms(shapeOf(SinkConfig)).flatMap(destinationsOf)
   const order = Object.keys(labels)
-  const place = ({ name }: Destination) => (order.includes(name) ? order.indexOf(name) : order.length)
+  const place = ({ fixed }: Destination) => order.indexOf(fixed['type'] ?? '')
   return all.toSorted((left, right) => place(left) - place(right))
 }
 
-function branches(shape: Shape): Shape[] {
-  const inner = shape.anyOf ?? shape.oneOf
-  return inner === undefined ? [shape] : inner.flatMap(branches)
-}
-
 function destinationsOf(form: Shape): Destination[] {
-  const [type] = namesOf(property(form, 'type'))
+  const type = nameOf(property(form, 'type'))
   if (type === undefined) return []
-  const presets = namesOf(property(form, 'preset'))
-  if (presets.length > 0)
-    return presets.map((preset) => ({ name: preset, label: labelOf(preset), fixed: { type, preset }, form }))
-  return [{ name: type, label: labelOf(type), fixed: { type }, form }]
+  const preset = nameOf(property(form, 'preset'))
+  if (preset !== undefined)
+    return [{ name: preset, label: form.title ?? preset, fixed: { type, preset }, form }]
+  return [{ name: type, label: labels[type] ?? type, fixed: { type }, form }]
 }
 
-function labelOf(name: string): string {
-  return labels[name] ?? name
-}
-
-function namesOf(field: Shape | undefined): string[] {
-  const names = field?.enum ?? (field?.const === undefined ? [] : [field.const])
-  return names.filter((name) => typeof name === 'string')
+function nameOf(field: Shape | undefined): string | undefined {
+  return typeof field?.const === 'string' ? field.const : undefined
 }

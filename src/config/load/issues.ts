@@ -42,7 +42,8 @@ export function complaint(
 }
 
 function problemOf(issue: Issue, field: Shape, value: unknown): string {
-  if (field['x-marks']?.kind === 'secret' && typeof value !== 'string' && !isStructure(value))
+  const isSecret = field['x-marks']?.kind === 'secret'
+  if (isSecret && value !== undefined && typeof value !== 'string' && !isStructure(value))
     return `is a ${typeof value}`
   if (issue.code === 'custom' || issue.code === 'invalid_format') return issue.message
   if (issue.code === 'too_big') return 'is too large'
@@ -116,8 +117,8 @@ function listItems(shape: Shape): Shape | undefined {
 }
 
 function stepInto(form: Shape | undefined, shape: Shape, key: string): Shape | undefined {
-  const tags = forms(shape).flatMap((branch) => property(branch, key)?.const ?? [])
-  if (tags.length > 1) return { enum: tags }
+  const tags = new Set(forms(shape).flatMap((branch) => property(branch, key)?.const ?? []))
+  if (tags.size > 1) return { enum: [...tags] }
   for (const candidate of [form, ...forms(shape)]) {
     const field = candidate === undefined ? undefined : property(candidate, key)
     if (field !== undefined) return field

@@ -9,7 +9,7 @@ export function plainHttpWarnings({ api, accounts, sinks }: Config): string[] {
 }
 
 function ofSink(sink: SinkConfig, index: number): string[] {
-  if (!('url' in sink) || !holdsSecret(sink)) return []
+  if (!('url' in sink) || sink.url === undefined || !holdsSecret(sink)) return []
   return warningOf(`sinks[${index}].url`, sink.url, `the credentials of sink ${sink.name}`)
 }
 

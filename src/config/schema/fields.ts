@@ -134,6 +134,8 @@ export function mode(description: string, owner: number) {
 /** Every format that a sink can write. */
 export const formatNames = ['native', 'raw'] as const
 export type FormatName = (typeof formatNames)[number]
+/** Those whose lines are JSON. */
+export const jsonFormatNames = ['native', 'raw'] as const
 
 export function format() {
   return z.enum(formatNames).default('native').describe('Format of each event')

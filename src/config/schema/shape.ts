@@ -7,6 +7,7 @@ import { type Marks, marks } from './fields.ts'
  */
 export interface Shape {
   readonly type?: string | readonly string[]
+  readonly title?: string
   readonly description?: string
   readonly default?: unknown
   readonly const?: unknown
@@ -39,9 +40,10 @@ export function shapeOf(schema: z.ZodType): Shape {
   return json as Shape
 }
 
-/** The forms that a value may take: one, or the branches of a union. */
+/** The forms that a value may take: one, or the branches of a union, also of one inside a union. */
 export function forms(shape: Shape): readonly Shape[] {
-  return shape.anyOf ?? shape.oneOf ?? [shape]
+  const branches = shape.anyOf ?? shape.oneOf
+  return branches === undefined ? [shape] : branches.flatMap(forms)
 }
 
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
@@ -63,7 +65,7 @@ function fits(form: Shape, value: unknown): boolean {
   if (!isPlainObject(value)) return isScalar(form)
   if (form.properties === undefined) return typeof form.additionalProperties === 'object'
   const tags = Object.entries(form.properties).filter(([, property]) => property.const !== undefined)
-  return tags.every(([key, property]) => property.const === value[key])
+  return tags.every(([key, property]) => property.const === (value[key] ?? property.default))
 }
 
 export function isScalar(shape: Shape): boolean {

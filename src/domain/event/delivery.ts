@@ -13,7 +13,7 @@ export interface CommittedPart {
   readonly lines: number
 }
 
-export const refusalReasons = ['refused', 'too_large', 'unmappable'] as const
+export const refusalReasons = ['refused', 'too_large', 'too_old', 'unmappable'] as const
 export type RefusalReason = (typeof refusalReasons)[number]
 
 /** An event that the sink will never take. */

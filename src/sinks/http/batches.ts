@@ -2,43 +2,68 @@ import type { Refusal } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import type { Format } from '../../ports/format.ts'
 import { mapEvent } from '../mapped.ts'
-import type { Piece, Preset } from './presets/preset.ts'
+import { BodySize, type Piece, pieceOf } from './pieces.ts'
+import type { Preset } from './protocol/preset.ts'
 
 export interface BatchLimits {
   readonly maxEvents: number
   /** Limit of one body before compression. A larger event is sent alone; the destination decides. */
   readonly maxBytes: number
+  /** Limit of one event in a body. */
+  readonly maxEventBytes?: number | undefined
+  /** The destination takes no event that is older. */
+  readonly maxAgeHours?: number | undefined
+}
+
+export interface Cutting {
+  readonly format: Format
+  readonly preset: Preset
+  readonly limits: BatchLimits
+  readonly nowMs: number
 }
 
 /**
- * Cuts events into batches, in order and deterministically. Maps one batch at a time, so memory does not grow with the
- * delivery. Events that the format cannot represent go to `refusals`.
+ * Cuts events into batches, in order and deterministically; no batch holds an id twice. Maps one batch at a time, so
+ * memory does not grow with the delivery. Events that can never be sent go to `refusals`.
  */
 export function* cutBatches(
   events: readonly Event[],
-  { format, preset }: { readonly format: Format; readonly preset: Preset },
-  { maxEvents, maxBytes }: BatchLimits,
+  cutting: Cutting,
   refusals: Refusal[],
 ): Generator<readonly Piece[]> {
-  const { once, between } = preset.framing
+  const { layout } = cutting.preset
+  const { maxEvents, maxBytes } = cutting.limits
   let batch: Piece[] = []
-  let bytes = once
+  let ids = new Set<string>()
+  let size = new BodySize(layout)
   for (const event of events) {
-    const mapped = mapEvent(event, format)
-    if ('refusal' in mapped) {
-      refusals.push(mapped.refusal)
+    const piece = sendable(event, cutting)
+    if ('reason' in piece) {
+      refusals.push(piece)
       continue
     }
-    const text = preset.piece(event, mapped.line)
-    const piece = { event, text, bytes: Buffer.byteLength(text) }
-    const full = batch.length >= maxEvents || bytes + between + piece.bytes > maxBytes
-    if (batch.length > 0 && full) {
+    const isFull = batch.length >= maxEvents || size.with(piece) > maxBytes || ids.has(event.id)
+    if (batch.length > 0 && isFull) {
       yield batch
       batch = []
-      bytes = once
+      ids = new Set()
+      size = new BodySize(layout)
     }
-    bytes += piece.bytes + (batch.length > 0 ? between : 0)
+    size.add(piece)
+    ids.add(event.id)
     batch.push(piece)
   }
   if (batch.length > 0) yield batch
+}
+
+function sendable(event: Event, { format, preset, limits, nowMs }: Cutting): Piece | Refusal {
+  const { maxEventBytes = Infinity, maxAgeHours = Infinity } = limits
+  if (event.timeMs !== undefined && nowMs - event.timeMs > maxAgeHours * 3_600_000)
+    return { event, reason: 'too_old', answer: `not sent: older than batch.maxAgeHours (${maxAgeHours})` }
+  const mapped = mapEvent(event, format)
+  if ('refusal' in mapped) return mapped.refusal
+  const piece = pieceOf(event, preset.piece(event, mapped.line), preset.layout)
+  if (piece.bytes <= maxEventBytes) return piece
+  const answer = `not sent: ${piece.bytes} bytes, more than batch.maxEventBytes (${maxEventBytes})`
+  return { event, reason: 'too_large', answer }
 }

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { constants, gzip, zstdCompress } from 'node:zlib'
-import type { Piece, Preset } from './presets/preset.ts'
-
-export type Compression = 'none' | 'gzip' | 'zstd'
+import { joinTexts } from '../join.ts'
+import type { Piece } from './pieces.ts'
+import type { Compression } from './protocol/define-preset.ts'
+import { betweenGroups, type Layout } from './protocol/preset.ts'
 
 export interface Body {
   /** Hash of the uncompressed body: the same key means the same bytes. */
@@ -29,10 +30,21 @@ const compressors = {
 /** The bytes of one request. They depend on the events and the configuration only. */
 export async function packBody(
   pieces: readonly Piece[],
-  preset: Preset,
+  layout: Layout,
   compression: Compression,
 ): Promise<Body> {
-  const plain = preset.body(pieces)
+  const plain = joinPieces(pieces, layout)
   const bytes = await compressors[compression](plain)
   return { key: hash('sha256', plain, 'hex'), bytes, plainBytes: plain.length }
+}
+
+/** The body before compression; groups in the order of their first events. */
+export function joinPieces(pieces: readonly Piece[], layout: Layout): Buffer {
+  if (layout.group === undefined) return joinTexts(pieces, layout)
+  const groups = [...Map.groupBy(pieces, ({ group }) => group?.before).values()]
+  const parts = groups.flatMap((grouped, index) => [
+    Buffer.from(index === 0 ? '' : betweenGroups),
+    joinTexts(grouped, { between: layout.between, ...grouped[0]!.group! }),
+  ])
+  return Buffer.concat([Buffer.from(layout.before), ...parts, Buffer.from(layout.after)])
 }

@@ -6,7 +6,8 @@ import type { Telemetry } from '../../ports/telemetry.ts'
 import type { Slots } from '../slots.ts'
 import type { Body } from './body.ts'
 import { post } from './post.ts'
-import type { Answer, Piece, Verdict } from './presets/preset.ts'
+import type { Piece } from './pieces.ts'
+import type { Answer, Outcome, Verdict } from './protocol/preset.ts'
 
 export interface ExchangeDeps {
   /** Name of the sink, and its description in failures. */
@@ -74,19 +75,24 @@ function refusesOf(cause: Failure): Failure {
 
 /** `ok` only where the destination took every event of the request, whatever the status. */
 function outcomeOf(verdict: Verdict, pieces: readonly Piece[]): RequestOutcome {
-  if (verdict.kind === 'accepted') return 'ok'
+  if (verdict.kind === 'delivered') return verdict.lost === undefined ? 'ok' : 'rejected'
   if (verdict.kind === 'retry') return verdict.code
   if (verdict.kind === 'split') return 'rejected'
-  if (verdict.kind === 'stop') return verdict.credentials ? 'unauthorised' : 'rejected'
-  if (verdict.outcomes.some((outcome) => typeof outcome === 'object')) return 'rejected'
-  return pieces.every((_, index) => verdict.outcomes[index] === 'accepted') ? 'ok' : 'server_error'
+  const stop = verdict.kind === 'stop' ? verdict : verdict.stop
+  if (stop !== undefined) return stop.credentials ? 'unauthorised' : 'rejected'
+  if (verdict.kind === 'stop') return 'rejected'
+  const outcomes = pieces.map(({ event }) => verdict.outcomes.get(event.id))
+  if (outcomes.some((outcome) => typeof outcome === 'object' && 'refused' in outcome)) return 'rejected'
+  return outcomes.every(isTaken) ? 'ok' : 'server_error'
+}
+
+export function isTaken(outcome: Outcome | undefined): boolean {
+  return outcome === 'delivered' || outcome === 'duplicate'
 }
 
 function bytesTaken(verdict: Verdict, pieces: readonly Piece[], body: Body | undefined): number {
-  if (verdict.kind === 'accepted') return body?.plainBytes ?? 0
+  if (verdict.kind === 'delivered') return body?.plainBytes ?? 0
   if (verdict.kind !== 'each') return 0
-  return pieces.reduce(
-    (sum, { bytes }, index) => sum + (verdict.outcomes[index] === 'accepted' ? bytes : 0),
-    0,
-  )
+  const taken = pieces.filter(({ event }) => isTaken(verdict.outcomes.get(event.id)))
+  return taken.reduce((sum, { bytes }) => sum + bytes, 0)
 }

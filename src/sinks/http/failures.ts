@@ -1,44 +1,56 @@
 import { UTCDateMini } from '@date-fns/utc/date/mini'
 import { Failure } from '../../domain/failure.ts'
 import { retryAfterMsOf } from '../../transport/retry-after.ts'
-import { maskAnswer } from './mask.ts'
-import type { Answer, Verdict } from './presets/preset.ts'
-import type { Target } from './target.ts'
+import { maskAnswer, maskText } from './mask.ts'
+import type { Answer, Retry, Stop } from './protocol/preset.ts'
 
-/** The longest Retry-After that is honoured. */
+/** The longest wait that a destination may ask for. */
 const maxRetryAfterMs = 3_600_000
 const excerptLength = 200
 
-/** The failure for an error of the sink: one line that says how to fix it. `what` names the sink without secrets. */
-export function stopOf(
-  verdict: Verdict & { kind: 'stop' },
-  answer: Answer,
-  target: Target,
-  what: string,
-): Failure {
-  const to = answer.status < 400 ? originOf(headerOf(answer, 'location'), target.url) : undefined
-  const said = to === undefined ? excerptOf(maskAnswer(answer.body, target.forms)) : ` to ${to}`
+/** What a failure says of the request that failed. */
+export interface Asked {
+  /** Names the sink, without secrets. */
+  readonly what: string
+  readonly url: URL
+  /** Every form of every secret. */
+  readonly forms: readonly string[]
+}
+
+/** The failure for an error of the sink: one line that says how to fix it. */
+export function stopOf(verdict: Stop, answer: Answer, { what, url, forms }: Asked): Failure {
+  const to = answer.status < 400 ? originOf(headerOf(answer, 'location'), url) : undefined
+  const said = to === undefined ? excerptOf(textOf(verdict, answer, forms)) : ` to ${to}`
   return new Failure('stop', 'sink_refuses', `${what} answered ${answer.status}${said}: ${verdict.remedy}`)
 }
 
 /** The failure for a request that may be repeated: kind `wait` where the destination named a time in the future. */
-export function retryOf(
-  verdict: Verdict & { kind: 'retry' },
-  answer: Answer,
-  what: string,
-  nowMs: number,
-): Failure {
-  const message = `${what} answered ${answer.status}`
-  const asked = { retryAfter: headerOf(answer, 'retry-after'), date: headerOf(answer, 'date') }
-  const waitMs = retryAfterMsOf(asked, nowMs, maxRetryAfterMs) ?? 0
-  return waitMs === 0
+export function retryOf(verdict: Retry, answer: Answer, { what, forms }: Asked, nowMs: number): Failure {
+  const said = verdict.said === undefined ? '' : excerptOf(maskText(verdict.said, forms))
+  const message = `${what} answered ${answer.status}${said}`
+  const waitMs = (verdict.retryAtMs ?? nowMs + askedMs(answer, nowMs)) - nowMs
+  return waitMs <= 0
     ? new Failure('retry', verdict.code, message)
-    : waitUntil(nowMs + waitMs, verdict.code, message)
+    : waitUntil(nowMs + Math.min(waitMs, maxRetryAfterMs), verdict.code, message)
+}
+
+function askedMs(answer: Answer, nowMs: number): number {
+  const asked = { retryAfter: headerOf(answer, 'retry-after'), date: headerOf(answer, 'date') }
+  return retryAfterMsOf(asked, nowMs, maxRetryAfterMs) ?? 0
 }
 
 export function waitUntil(retryAt: number, code: Failure['code'], message: string): Failure {
   const at = new UTCDateMini(retryAt).toISOString()
   return new Failure('wait', code, `${message}, not to be asked before ${at}`, { retryAt })
+}
+
+/** What the destination said, masked and cut. */
+export function textOf(
+  { said }: { readonly said?: string },
+  answer: Answer,
+  forms: readonly string[],
+): string {
+  return said === undefined ? maskAnswer(answer.body, forms) : maskText(said, forms)
 }
 
 /** The beginning of an answer, for a message. */
@@ -47,7 +59,7 @@ export function excerptOf(text: string): string {
   return ` (${text.length > excerptLength ? `${text.slice(0, excerptLength)}…` : text})`
 }
 
-function headerOf({ headers }: Answer, name: string): string | undefined {
+export function headerOf({ headers }: Pick<Answer, 'headers'>, name: string): string | undefined {
   const value = headers[name]
   return Array.isArray(value) ? value[0] : value
 }

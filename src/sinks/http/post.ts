@@ -4,13 +4,13 @@ import { withDeadline } from '../../domain/within.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { networkFailure } from '../../transport/network-failure.ts'
 import { readBody } from '../../transport/read-body.ts'
-import type { Answer } from './presets/preset.ts'
+import type { Answer } from './protocol/preset.ts'
 
 export interface Request {
   readonly url: URL
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body?: Buffer
+  readonly body?: Buffer | undefined
 }
 
 export interface PostDeps {

@@ -1,13 +1,15 @@
-import { Failure, isFailure } from '../../domain/failure.ts'
+import { type Failure, isFailure } from '../../domain/failure.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { Format } from '../../ports/format.ts'
 import { backoffMs } from '../../transport/backoff.ts'
-import { type Body, type Compression, packBody } from './body.ts'
+import { type Body, packBody } from './body.ts'
 import type { Exchange, ExchangeResult } from './exchange.ts'
-import { stopOf, retryOf, waitUntil } from './failures.ts'
-import { maskAnswer, maskText } from './mask.ts'
-import type { Answer, Outcome, Piece, Preset, Verdict } from './presets/preset.ts'
-import { sameTarget, type Target, type TargetSource } from './target.ts'
+import { retryOf, stopOf, textOf, waitUntil, type Asked } from './failures.ts'
+import { maskText } from './mask.ts'
+import type { Piece } from './pieces.ts'
+import { isSameRequest, type Prepared, type PrepareRequest } from './prepare-request.ts'
+import type { Compression } from './protocol/define-preset.ts'
+import type { Outcome, Preset, Verdict } from './protocol/preset.ts'
+import type { TargetSource } from './target.ts'
 
 export interface SendOptions {
   /** How failures name the sink. */
@@ -17,45 +19,51 @@ export interface SendOptions {
 
 export interface SendDeps {
   readonly exchange: Exchange
+  readonly prepare: PrepareRequest
   readonly targets: TargetSource
   readonly preset: Preset
-  readonly format: Format
   readonly clock: Clock
   /** Returns [0, 1). */
   readonly random: () => number
 }
 
-/** A verdict that the caller must act on, with the answer's text, masked and cut. */
-export type Sent = Exclude<Verdict, { kind: 'retry' | 'stop' }> & { readonly text: string }
+/** What the caller must act on; all texts are masked and cut. */
+export type Sent =
+  | Extract<Verdict, { kind: 'delivered' }>
+  | (Extract<Verdict, { kind: 'split' }> & { readonly text: string })
+  | {
+      readonly kind: 'each'
+      readonly text: string
+      readonly outcomes: ReadonlyMap<string, Outcome>
+      readonly stop?: Failure
+    }
+  /** Each try ended with status 500 or without an answer: the destination is in trouble, or something in the body is. */
+  | { readonly kind: 'unexplained'; readonly failure: Failure }
 
 /**
- * Sends one batch, the same bytes on every try: at most 3 tries, the last begun within 10 s of the first. Throws
+ * Sends one batch, the same bytes on every try: at most `tries` (3) tries, the last begun within 10 s of the first. Throws
  * Failure: `throttled`, `timeout`, `network`, `server_error`, `bad_body` (retry, or wait where the destination named a
  * time), `sink_refuses` (stop), `cancelled`.
  */
-export type Send = (pieces: readonly Piece[], signal: AbortSignal) => Promise<Sent>
+export type Send = (pieces: readonly Piece[], signal: AbortSignal, tries?: number) => Promise<Sent>
+
+/** One try that did not succeed, and may be repeated. */
+interface Failed {
+  readonly failure: Failure
+  readonly isUnexplained: boolean
+}
 
 const maxTries = 3
 const tryWindowMs = 10_000
 const backoff = { baseMs: 500, maxMs: 4_000 }
 /** The pump handles a longer wait: a waiting stream then occupies no worker. */
-const maxRestMs = 2_000
+export const maxRestMs = 2_000
 
 export function createSend(options: SendOptions, deps: SendDeps): Send {
-  const { what } = options
-  const { targets, preset, clock } = deps
+  const { what, compression } = options
+  const { prepare, targets, preset, clock } = deps
   /** Earliest time of the next request, by the monotonic clock, for all streams of the sink. */
   let restUntilMs = 0
-
-  function headersOf(target: Target, body: Body): Record<string, string> {
-    return {
-      ...preset.headers,
-      ...target.headers,
-      'content-type': preset.mediaType(deps.format),
-      ...(options.compression === 'none' ? {} : { 'content-encoding': options.compression }),
-      'idempotency-key': body.key,
-    }
-  }
 
   async function rest(signal: AbortSignal): Promise<void> {
     const leftMs = Math.ceil(restUntilMs - clock.monotonic())
@@ -64,55 +72,84 @@ export function createSend(options: SendOptions, deps: SendDeps): Send {
     await clock.sleep(leftMs, signal)
   }
 
-  function settle({ answer, verdict }: ExchangeResult, target: Target): Sent | Failure {
-    if (verdict.kind === 'stop') throw stopOf(verdict, answer, target, what)
-    if (verdict.kind !== 'retry') {
-      const text = maskAnswer(answer.body, target.forms)
-      const said = { text: text === '' ? `status ${answer.status}` : text }
-      if (verdict.kind !== 'each') return { ...verdict, ...said }
-      return { ...verdict, ...said, outcomes: verdict.outcomes.map((outcome) => masked(outcome, target)) }
+  function settle({ answer, verdict }: ExchangeResult, { url, credentials }: Prepared): Sent | Failed {
+    if (verdict.kind === 'delivered' && verdict.lost === undefined) return { kind: 'delivered' }
+    const asked: Asked = { what, url, forms: targets.formsWith(credentials) }
+    if (verdict.kind === 'delivered') {
+      const { count, answer: text } = verdict.lost ?? { count: 0, answer: '' }
+      return { kind: 'delivered', lost: { count, answer: maskText(text, asked.forms) } }
     }
-    const failure = retryOf(verdict, answer, what, clock.now())
-    const waitMs = (failure.details.retryAt ?? 0) - clock.now()
-    if (waitMs > 0) restUntilMs = Math.max(restUntilMs, clock.monotonic() + waitMs)
-    return failure
+    if (verdict.kind === 'stop') throw stopOf(verdict, answer, asked)
+    if (verdict.kind === 'retry') {
+      const failure = retryOf(verdict, answer, asked, clock.now())
+      const waitMs = (failure.details.retryAt ?? 0) - clock.now()
+      if (waitMs > 0) restUntilMs = Math.max(restUntilMs, clock.monotonic() + waitMs)
+      return { failure, isUnexplained: answer.status === 500 && waitMs <= 0 }
+    }
+    const text = textOf(verdict.kind === 'split' ? verdict : {}, answer, asked.forms)
+    const said = text === '' ? `status ${answer.status}` : text
+    if (verdict.kind === 'split') return { ...verdict, text: said }
+    const outcomes = [...verdict.outcomes].map(([id, outcome]) => [id, masked(outcome, asked.forms)] as const)
+    const stop = verdict.stop === undefined ? {} : { stop: stopOf(verdict.stop, answer, asked) }
+    return { kind: 'each', text: said, outcomes: new Map(outcomes), ...stop }
+  }
+
+  function exchange(pieces: readonly Piece[], body: Body, prepared: Prepared, signal: AbortSignal) {
+    const headers = {
+      ...prepared.headers,
+      'content-type': preset.mediaType,
+      ...(compression === 'none' ? {} : { 'content-encoding': compression }),
+      'idempotency-key': body.key,
+    }
+    const events = pieces.map(({ event }) => event)
+    const request = { method: 'POST', url: prepared.url, headers, body, pieces }
+    return deps.exchange({ ...request, read: (answer) => preset.read(answer, events) }, signal)
   }
 
   /** One try, and a second at once when the refused credentials have changed since they were read. */
-  async function attempt(pieces: readonly Piece[], body: Body, signal: AbortSignal): Promise<Sent | Failure> {
-    const request = { method: 'POST', body, pieces }
-    const read = (answer: Answer) => preset.read(answer, pieces)
-    const exchange = (target: Target) =>
-      deps.exchange({ ...request, url: target.url, headers: headersOf(target, body), read }, signal)
-    const target = targets.current()
-    const result = await exchange(target)
-    if (result.verdict.kind !== 'stop' || !result.verdict.credentials) return settle(result, target)
+  async function attempt(pieces: readonly Piece[], body: Body, signal: AbortSignal): Promise<Sent | Failed> {
+    const prepared = await prepare(body.bytes, undefined, signal)
+    const result = await exchange(pieces, body, prepared, signal)
+    if (result.verdict.kind !== 'stop' || !result.verdict.credentials) return settle(result, prepared)
     targets.reread()
-    const changed = targets.current()
-    if (sameTarget(target, changed)) return settle(result, target)
-    return settle(await exchange(changed), changed)
+    const changed = await prepare(body.bytes, prepared.credentials, signal)
+    if (isSameRequest(prepared, changed)) return settle(result, prepared)
+    return settle(await exchange(pieces, body, changed, signal), changed)
   }
 
-  return async (pieces, signal) => {
-    const body = await packBody(pieces, preset, options.compression)
+  return async (pieces, signal, tries = maxTries) => {
+    const body = await packBody(pieces, preset.layout, compression)
     const untilMs = clock.monotonic() + tryWindowMs
+    let isUnexplained = true
     for (let tried = 1; ; tried++) {
       await rest(signal)
-      const result = await attempt(pieces, body, signal).catch(retryable)
-      if (!(result instanceof Failure)) return result
+      const result = await attempt(pieces, body, signal).catch(failedOf)
+      if (!('failure' in result) || 'kind' in result) return result
+      isUnexplained &&= result.isUnexplained
       const waitMs = backoffMs(tried - 1, backoff, deps.random)
       const tooLong = restUntilMs - clock.monotonic() > maxRestMs
-      if (tried >= maxTries || tooLong || clock.monotonic() + waitMs >= untilMs) throw result
+      if (tried >= tries || tooLong || clock.monotonic() + waitMs >= untilMs) {
+        if (isUnexplained) return { kind: 'unexplained', failure: result.failure }
+        throw result.failure
+      }
       await clock.sleep(waitMs, signal)
     }
   }
 }
 
-function masked(outcome: Outcome, { forms }: Target): Outcome {
-  return typeof outcome === 'object' ? { ...outcome, answer: maskText(outcome.answer, forms) } : outcome
+function masked(outcome: Outcome, forms: readonly string[]): Outcome {
+  if (typeof outcome === 'string') return outcome
+  return 'refused' in outcome
+    ? { ...outcome, answer: maskText(outcome.answer, forms) }
+    : { ...outcome, retry: maskText(outcome.retry, forms) }
 }
 
-function retryable(error: unknown): Failure {
-  if (isFailure(error) && error.kind === 'retry') return error
-  throw error
+const cutOffCodes = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']
+
+/** Throws what may not be repeated. */
+function failedOf(error: unknown): Failed {
+  if (!isFailure(error) || error.kind !== 'retry') throw error
+  const { cause } = error.details
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  return { failure: error, isUnexplained: error.code === 'network' && cutOffCodes.includes(code) }
 }

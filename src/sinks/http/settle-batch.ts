@@ -1,16 +1,14 @@
 import type { Refusal, RefusalReason } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { Failure } from '../../domain/failure.ts'
-import type { Outcome, Piece } from './presets/preset.ts'
-import { excerptOf } from './failures.ts'
-import type { Send, Sent } from './send.ts'
+import type { Clock } from '../../ports/clock.ts'
+import { isTaken } from './exchange.ts'
+import { excerptOf, waitUntil } from './failures.ts'
+import { Open, type Part } from './open-parts.ts'
+import type { Piece } from './pieces.ts'
+import type { Outcome } from './protocol/preset.ts'
+import { maxRestMs, type Send, type Sent } from './send.ts'
 import type { Tally } from './tally.ts'
-
-/** A part of a batch still to be sent; `again` counts how often the destination returned it. */
-interface Part {
-  readonly pieces: readonly Piece[]
-  readonly again: number
-}
 
 /** Results of a delivery so far. They remain valid when the rest of the delivery fails. */
 export interface Settled {
@@ -25,13 +23,16 @@ export interface SettleDeps {
   readonly what: string
   readonly send: Send
   readonly tally: Tally
-  /** Waits before a part that the destination returned is sent again. */
+  readonly clock: Clock
+  /** Waits before events that the destination returned are sent again. */
   readonly pause: (again: number, signal: AbortSignal) => Promise<void>
+  /** Reports events that the destination dropped without saying which. */
+  readonly lost: (count: number, answer: string) => void
 }
 
 const maxAgain = 3
-/** How many more events are tried alone before the sink itself counts as the cause. */
-const witnesses = 32
+/** More events than these that nobody answers for: the destination is in trouble, not they. */
+const maxSuspects = 8
 
 /**
  * Sends a batch until each of its events is taken or refused. A refused batch is halved, the first half first: one bad
@@ -40,6 +41,11 @@ const witnesses = 32
  * A refusal counts only for a sink that has taken an event at some time. When one that never has refuses 8 in a row, up
  * to 32 others from the whole batch are sent alone: if it takes none of them, the error is the sink's and nothing is
  * refused. Without these samples an attacker could stop a stream with 8 bad events in a row.
+ *
+ * A batch to which the destination answers only 500, or nothing, may be too large, or hold one event that breaks the
+ * destination. Single events of it are tried: if one is taken, the batch is halved, and what is still not taken when
+ * everything else was counts as refused. If two are not taken, the destination is in trouble, and nothing is refused.
+ *
  * Throws Failure like `Send`, and `sink_refuses` (stop).
  */
 export async function settleBatch(
@@ -54,22 +60,25 @@ export async function settleBatch(
 class UnsettledBatch {
   readonly #deps: SettleDeps
   readonly #settled: Settled
-  /** Still to be sent, as a stack. */
-  readonly #open: Part[]
-  #setAside: readonly Piece[] = []
+  readonly #open: Open
+  /** Events that the destination left unexplained alone; tried once more after all others. */
+  #suspects: Piece[] = []
+  /** Single events left unexplained in a row, with no event taken since. */
+  #silent = 0
+  #hasTaken = false
   /** The answer of the destination that put the sink in doubt. */
   #doubted: string | undefined
 
   constructor(batch: readonly Piece[], deps: SettleDeps, settled: Settled) {
     this.#deps = deps
     this.#settled = settled
-    this.#open = [{ pieces: batch, again: 0 }]
+    this.#open = new Open(batch)
   }
 
   async settle(signal: AbortSignal): Promise<void> {
     const { send, what } = this.#deps
     for (let part = this.#next(); part !== undefined; part = this.#next())
-      await this.#apply(part, await send(part.pieces, signal), signal)
+      await this.#apply(part, await send(part.pieces, signal, part.tries), signal)
     if (this.#doubted === undefined) return
     throw new Failure(
       'stop',
@@ -82,20 +91,33 @@ class UnsettledBatch {
   #next(): Part | undefined {
     if (this.#doubted !== undefined && this.#deps.tally.everTaken) {
       this.#doubted = undefined
-      if (this.#setAside.length > 0) this.#open.unshift({ pieces: this.#setAside, again: 0 })
+      this.#open.bringBack()
     }
-    return this.#open.pop()
+    const next = this.#open.next()
+    if (next !== undefined || this.#suspects.length === 0) return next
+    const [suspect, ...rest] = this.#suspects
+    this.#suspects = rest
+    return { pieces: [suspect!], again: 0, isLastTry: true }
   }
 
   async #apply(part: Part, sent: Sent, signal: AbortSignal): Promise<void> {
-    if (sent.kind === 'accepted') this.#take(part.pieces)
-    else if (sent.kind === 'each') await this.#sortOut(part, sent.outcomes, sent.text, signal)
+    if (sent.kind === 'delivered') this.#takeAll(part, sent)
+    else if (sent.kind === 'each') await this.#sortOut(part, sent, signal)
+    else if (sent.kind === 'unexplained') await this.#isolate(part, sent.failure)
     else if (part.pieces.length === 1) await this.#refuse(part.pieces[0]!, sent.reason, sent.text)
-    else this.#halve(part)
+    else this.#open.halve(part)
+  }
+
+  #takeAll({ pieces }: Part, { lost }: Sent & { kind: 'delivered' }): void {
+    this.#take(pieces)
+    if (lost !== undefined) this.#deps.lost(lost.count, lost.answer)
   }
 
   #take(pieces: readonly Piece[]): void {
-    if (pieces.length > 0) this.#deps.tally.tookOne()
+    if (pieces.length === 0) return
+    this.#deps.tally.tookOne()
+    this.#hasTaken = true
+    this.#silent = 0
     for (const { event, bytes } of pieces) {
       this.#settled.taken.push(event)
       this.#settled.bytes += bytes
@@ -105,44 +127,67 @@ class UnsettledBatch {
   async #refuse({ event }: Piece, reason: RefusalReason, answer: string): Promise<void> {
     const refusal = { event, reason, answer }
     this.#settled.refusals.push(refusal)
-    if ((await this.#deps.tally.refusedOne(refusal)) && this.#doubted === undefined) this.#doubt(answer)
-  }
-
-  #doubt(answer: string): void {
+    // Its age is the event's own: it says nothing of the sink.
+    if (reason === 'too_old' || !(await this.#deps.tally.refusedOne(refusal))) return
+    if (this.#doubted !== undefined) return
     this.#doubted = answer
-    const left = this.#open
-      .splice(0)
-      .reverse()
-      .flatMap(({ pieces }) => pieces)
-    const step = Math.ceil(left.length / witnesses)
-    this.#setAside = left.filter((_, index) => index % step !== 0)
-    for (const piece of left.filter((_, index) => index % step === 0).reverse())
-      this.#open.push({ pieces: [piece], again: 0 })
+    this.#open.sample()
   }
 
-  #halve({ pieces }: Part): void {
-    const middle = Math.ceil(pieces.length / 2)
-    this.#open.push({ pieces: pieces.slice(middle), again: 0 }, { pieces: pieces.slice(0, middle), again: 0 })
-  }
-
-  async #sortOut(part: Part, outcomes: readonly Outcome[], text: string, signal: AbortSignal): Promise<void> {
-    // An answer with too few outcomes says nothing about the remaining events.
-    const outcomeOf = (index: number) => outcomes[index] ?? 'retry'
-    this.#take(part.pieces.filter((_, index) => outcomeOf(index) === 'accepted'))
-    const back = part.pieces.filter((_, index) => outcomeOf(index) === 'retry')
-    for (const [index, piece] of part.pieces.entries()) {
-      const outcome = outcomeOf(index)
-      if (typeof outcome === 'object') await this.#refuse(piece, outcome.refused, outcome.answer)
+  async #isolate(part: Part, failure: Failure): Promise<void> {
+    const [piece, ...others] = part.pieces
+    if (others.length > 0) {
+      this.#silent = 0
+      this.#open.halve(part)
+      this.#open.tryOneAlone()
+      return
     }
-    if (back.length === 0) return
-    const { what, pause } = this.#deps
-    if (part.again + 1 >= maxAgain)
-      throw new Failure(
-        'retry',
-        'server_error',
-        `${what} did not take ${back.length} events${excerptOf(text)}`,
-      )
-    await pause(part.again, signal)
-    this.#open.push({ pieces: back, again: part.again + 1 })
+    if (part.isLastTry === true)
+      return this.#refuse(piece!, 'refused', `not taken, while others were: ${failure.message}`)
+    this.#suspects.push(piece!)
+    this.#silent++
+    const isTrouble = this.#silent > 1 || this.#suspects.length > maxSuspects
+    if (isTrouble || (!this.#open.tryOneAlone() && !this.#hasTaken)) throw failure
   }
+
+  async #sortOut(part: Part, sent: Sent & { kind: 'each' }, signal: AbortSignal): Promise<void> {
+    const outcomeOf = ({ event }: Piece) => sent.outcomes.get(event.id)
+    this.#take(part.pieces.filter((piece) => isTaken(outcomeOf(piece))))
+    const back = part.pieces.filter((piece) => isReturned(outcomeOf(piece)))
+    const unsent = part.pieces.filter((piece) => outcomeOf(piece) === 'unsent')
+    for (const piece of part.pieces) {
+      const outcome = outcomeOf(piece)
+      if (typeof outcome === 'object' && 'refused' in outcome)
+        await this.#refuse(piece, outcome.refused, outcome.answer)
+    }
+    if (sent.stop !== undefined) throw sent.stop
+    this.#open.add({ pieces: unsent, again: part.again })
+    if (back.length > 0) await this.#sendAgain({ ...part, pieces: back }, sent, signal)
+  }
+
+  async #sendAgain(part: Part, sent: Sent & { kind: 'each' }, signal: AbortSignal): Promise<void> {
+    const { what, pause, clock } = this.#deps
+    const outcomes = part.pieces.map(({ event }) => sent.outcomes.get(event.id))
+    const retries = outcomes.filter((outcome) => typeof outcome === 'object' && 'retry' in outcome)
+    const said = retries[0]?.retry ?? sent.text
+    const message = `${what} did not take ${part.pieces.length} events${excerptOf(said)}`
+    const retryAtMs = Math.max(0, ...retries.map((retry) => retry.retryAtMs ?? 0))
+    const waitMs = retryAtMs - clock.now()
+    if (waitMs > maxRestMs) throw waitUntil(retryAtMs, 'throttled', message)
+    if (part.again + 1 < maxAgain) {
+      if (waitMs > 0) await clock.sleep(waitMs, signal)
+      else await pause(part.again, signal)
+      this.#open.add({ pieces: part.pieces, again: part.again + 1 })
+      return
+    }
+    const mayRefuse = this.#hasTaken && retries.length === part.pieces.length
+    if (!mayRefuse || retries.some(({ refuseAfter }) => refuseAfter !== true))
+      throw new Failure('retry', 'server_error', message)
+    for (const [index, piece] of part.pieces.entries())
+      await this.#refuse(piece, 'refused', retries[index]!.retry)
+  }
+}
+
+function isReturned(outcome: Outcome | undefined): boolean {
+  return outcome === undefined || (typeof outcome === 'object' && 'retry' in outcome)
 }

@@ -4,18 +4,17 @@ import { Secret } from '../../domain/text/secret.ts'
 import { formsOf } from './mask.ts'
 import { headerNameError, insteadOfCredentials } from './rules.ts'
 
-/** URL and headers of requests, all secrets in plain text: never print it. */
+/** URL and configured headers of requests, all secrets in plain text: never print it. */
 export interface Target {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
-  /** Every form of every secret, to mask answers. */
-  readonly forms: readonly string[]
 }
 
 export interface TargetOptions {
   readonly name: string
-  readonly url: string | Secret
-  readonly headers: Readonly<Record<string, string | Secret>>
+  readonly url: string
+  /** All settings of the sink: every secret in them is read again when it is refused, and masked in answers. */
+  readonly settings: { readonly headers: Readonly<Record<string, string | Secret>> }
   /** Sent as User-Agent unless the headers set another. */
   readonly userAgent: string
 }
@@ -26,6 +25,8 @@ export interface TargetSource {
   current(): Target
   /** Reads all secrets again. */
   reread(): void
+  /** Every form of every secret, and of these headers with credentials, to mask answers. */
+  formsWith(credentials: Readonly<Record<string, string>>): readonly string[]
   /** Scheme, host and port; never the rest of the URL. */
   readonly origin: string
 }
@@ -34,18 +35,18 @@ const secretName = /auth|key|token|secret|cookie|signature|password/i
 
 /** Throws an error that names the field for a URL or header that cannot be used. */
 export function createTargetSource(options: TargetOptions): TargetSource {
-  const { name, headers } = options
+  const { name, settings } = options
+  const secrets = secretsIn(settings)
   const before = new Set<string>()
-  for (const header of Object.keys(headers)) {
+  for (const header of Object.keys(settings.headers)) {
     assertUsable(name, `headers.${JSON.stringify(header)}`, headerNameError(header, before))
     before.add(header.toLowerCase())
   }
-  const origin = build(options).url.origin
+  const { url } = build(options)
   let target: Target | undefined
 
   function reread(): void {
-    for (const value of [options.url, ...Object.values(headers)])
-      if (value instanceof Secret && value.reread()) target = undefined
+    for (const secret of secrets) if (secret.reread()) target = undefined
   }
 
   function built(): Target {
@@ -59,7 +60,7 @@ export function createTargetSource(options: TargetOptions): TargetSource {
   }
 
   return {
-    origin,
+    origin: url.origin,
     reread,
     current() {
       try {
@@ -68,27 +69,32 @@ export function createTargetSource(options: TargetOptions): TargetSource {
         throw new Failure('stop', 'sink_refuses', messageOf(cause))
       }
     },
+    formsWith(credentials) {
+      const named = Object.entries(settings.headers).filter(([header]) => secretName.test(header))
+      return formsOf([
+        ...secrets.filter(({ isResolved }) => isResolved).map(reveal),
+        ...named.map(([, value]) => reveal(value)),
+        ...Object.values(credentials),
+        ...urlSecrets(url),
+      ])
+    },
   }
 }
 
-/** True when both would send the same. */
-export function sameTarget(one: Target, other: Target): boolean {
-  return one.url.href === other.url.href && JSON.stringify(one.headers) === JSON.stringify(other.headers)
-}
-
-function build({ name, url, headers, userAgent }: TargetOptions): Target {
-  assertUsable(name, 'url', urlError(reveal(url), insteadOfCredentials))
-  const parsed = new URL(reveal(url))
+function build({ name, url, settings, userAgent }: TargetOptions): Target {
+  assertUsable(name, 'url', urlError(url, insteadOfCredentials))
   const plain: Record<string, string> = { 'user-agent': userAgent }
-  for (const [header, value] of Object.entries(headers)) {
+  for (const [header, value] of Object.entries(settings.headers)) {
     const text = reveal(value)
     assertUsable(name, `headers.${header}`, headerValueError(text))
     plain[header.toLowerCase()] = text
   }
-  const secrets = Object.entries(headers)
-    .filter(([header, value]) => value instanceof Secret || secretName.test(header))
-    .map(([, value]) => reveal(value))
-  return { url: parsed, headers: plain, forms: formsOf([...secrets, ...urlSecrets(parsed)]) }
+  return { url: new URL(url), headers: plain }
+}
+
+function secretsIn(value: unknown): Secret[] {
+  if (value instanceof Secret) return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(secretsIn) : []
 }
 
 /** Queries and long path segments of intake addresses are often tokens. */

@@ -1,6 +1,7 @@
 import type { Definitions } from '../definition.ts'
+import { countPhrase } from '../phrases.ts'
 
-export const sinkInternalEvents: Definitions<'SinkAnswered'> = {
+export const sinkInternalEvents: Definitions<'SinkAnswered' | 'EventsLost'> = {
   SinkAnswered: {
     level: 'debug',
     meaning: 'One request or write to a sink ended. Each retry counts.',
@@ -14,6 +15,25 @@ export const sinkInternalEvents: Definitions<'SinkAnswered'> = {
         `sink ${sink}: ${outcome} in ${Math.round(seconds * 1000)} ms`,
         { sink, outcome, seconds, bytes },
       ])
+    },
+  },
+  EventsLost: {
+    level: 'error',
+    meaning:
+      'A destination acknowledged a body but said that it dropped some of its events, without saying which: they are neither there nor among the dead letters. `backfill --resend` ships the day again, with duplicates.',
+    count({ sink, count }, metrics) {
+      metrics.count('eventsLost', { sink }, count)
+    },
+    tell({ sink, count, answer }, voice) {
+      voice.report({
+        group: sink,
+        level: 'error',
+        sink,
+        message: `sink ${sink}: the destination dropped ${countPhrase(count, 'event')} of a body that it acknowledged${answer === '' ? '' : `: ${answer}`}`,
+        about: `sink ${sink}: events dropped by the destination`,
+        fields: { sink },
+        details: { count, answer },
+      })
     },
   },
 }

@@ -3,10 +3,13 @@ import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { systemClock } from '../../../src/clock.ts'
 import type { Day } from '../../../src/domain/day.ts'
 import type { Event } from '../../../src/domain/event/event.ts'
+import type { Secret } from '../../../src/domain/text/secret.ts'
 import { createNativeFormat } from '../../../src/formats/native.ts'
 import type { OpenStream, Sink } from '../../../src/ports/sink.ts'
 import { afterEach } from 'vitest'
-import { createHttpSink, type HttpSinkDeps, type HttpSinkOptions } from '../../../src/sinks/http/sink.ts'
+import { Tls } from '../../../src/config/schema/tls.ts'
+import type { HttpSinkConfig } from '../../../src/sinks/http/config.ts'
+import { createHttpSink, type HttpSinkDeps } from '../../../src/sinks/http/sink.ts'
 import { type Listening, listen, listenTls } from '../../transport/listening.ts'
 import { keepInternalEvents } from '../internal-events.ts'
 
@@ -22,7 +25,7 @@ export interface Got {
   readonly body: Buffer
   /** Uncompressed. */
   readonly text: string
-  /** Ids of its events, in order. */
+  /** Ids of its events, in order; of native lines only. */
   readonly ids: readonly string[]
 }
 
@@ -75,7 +78,7 @@ export function idsOf(text: string): string[] {
   const lines = text.startsWith('[')
     ? (JSON.parse(text) as unknown[]).map((one) => JSON.stringify(one))
     : text.split('\n')
-  return lines.filter((line) => line !== '').map((line) => format.identify(line)!.id)
+  return lines.flatMap((line) => format.identify(line)?.id ?? [])
 }
 
 export function reply(status: number, body = '', headers: Record<string, string> = {}): Respond {
@@ -87,23 +90,30 @@ export function inTurn(...responds: readonly Respond[]): Respond {
   return (got, response, index) => responds[Math.min(index, responds.length - 1)]!(got, response, index)
 }
 
-export function openSink(
-  url: string,
-  options: Partial<HttpSinkOptions> = {},
-  deps: Partial<HttpSinkDeps> = {},
-) {
+/** Settings that tests change; a header may be given as plain text, which the sink takes as well. */
+export type SinkOptions = Partial<
+  Omit<HttpSinkConfig & { preset: 'ndjson' | 'json' }, 'headers' | 'tls'> & {
+    readonly headers: Readonly<Record<string, Secret | string>>
+    readonly tls: { readonly ca?: string }
+  }
+>
+
+const defaults = {
+  type: 'http',
+  name: 'siem',
+  preset: 'ndjson',
+  format: 'native',
+  headers: {},
+  compression: 'none',
+  timeoutSeconds: 5,
+  batch: { maxEvents: 1000, maxBytes: 1_000_000 },
+  tls: new Tls(),
+} as const
+
+export function openSink(url: string, options: SinkOptions = {}, deps: Partial<HttpSinkDeps> = {}) {
   const { telemetry, internalEvents } = keepInternalEvents()
   const sink = createHttpSink(
-    {
-      name: 'siem',
-      preset: 'ndjson',
-      url,
-      headers: {},
-      compression: 'none',
-      timeoutSeconds: 5,
-      batch: { maxEvents: 1000, maxBytes: 1_000_000 },
-      ...options,
-    },
+    { ...defaults, url, ...options } as HttpSinkConfig,
     // No jitter: the first wait of each back-off is over at once.
     { format, clock: systemClock, telemetry, version: '1.2.3', random: () => 0, ...deps },
   )
@@ -133,7 +143,7 @@ export async function serve(respond: Respond, tls = false): Promise<FarSide> {
 }
 
 /** A sink that is closed after the test. */
-export function ship(url: string, options: Partial<HttpSinkOptions> = {}, deps: Partial<HttpSinkDeps> = {}) {
+export function ship(url: string, options: SinkOptions = {}, deps: Partial<HttpSinkDeps> = {}) {
   const opened = openSink(url, options, deps)
   open.push(opened.sink)
   return opened

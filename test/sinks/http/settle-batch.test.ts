@@ -1,7 +1,11 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { Failure } from '../../../src/domain/failure.ts'
 import type { Refusal } from '../../../src/domain/event/delivery.ts'
-import type { Piece } from '../../../src/sinks/http/presets/preset.ts'
+import { systemClock } from '../../../src/clock.ts'
+import type { Piece } from '../../../src/sinks/http/pieces.ts'
+import { isTaken } from '../../../src/sinks/http/exchange.ts'
+import type { Outcome } from '../../../src/sinks/http/protocol/preset.ts'
 import type { Send } from '../../../src/sinks/http/send.ts'
 import { settleBatch, type Settled } from '../../../src/sinks/http/settle-batch.ts'
 import { createTally } from '../../../src/sinks/http/tally.ts'
@@ -9,6 +13,12 @@ import { buildEvents } from '../../formats/events.ts'
 import { failureOf, never } from './far-side.ts'
 
 const pieces: readonly Piece[] = buildEvents(300).map((event) => ({ event, text: event.id, bytes: 1 }))
+
+const base = { what: 'sink x', clock: systemClock, lost: () => undefined }
+
+function outcomesOf(ids: readonly string[], outcomeOf: (id: string) => Outcome) {
+  return new Map(ids.map((id) => [id, outcomeOf(id)]))
+}
 
 interface Result {
   readonly taken: string[]
@@ -30,11 +40,11 @@ async function settle(
   const send: Send = (part) => {
     const ids = part.map(({ event }) => event.id)
     const sent = answer(ids, requests++)
-    if (sent.kind === 'accepted') taken.push(...ids)
-    if (sent.kind === 'each') taken.push(...ids.filter((_, index) => sent.outcomes[index] === 'accepted'))
+    if (sent.kind === 'delivered') taken.push(...ids)
+    if (sent.kind === 'each') taken.push(...ids.filter((id) => isTaken(sent.outcomes.get(id))))
     return Promise.resolve(sent)
   }
-  const deps = { what: 'sink x', send, tally: createTally(), pause: () => Promise.resolve(void pauses++) }
+  const deps = { ...base, send, tally: createTally(), pause: () => Promise.resolve(void pauses++) }
   const failure = await settleBatch(batch, deps, settled, never).then(
     () => undefined,
     (error: unknown) => error,
@@ -61,7 +71,7 @@ describe('a batch', () => {
         const result = await settle(batch, (ids) =>
           ids.some((id) => wrong.has(id))
             ? { kind: 'split', reason: 'refused', text: 'no' }
-            : { kind: 'accepted', text: 'ok' },
+            : { kind: 'delivered' },
         )
         const good = batch.map(({ event }) => event.id).filter((id) => !wrong.has(id))
         expect(result.taken.toSorted()).toEqual(good.toSorted())
@@ -84,9 +94,9 @@ describe('a batch', () => {
     const result = await settle(pieces.slice(0, 6), (ids) => ({
       kind: 'each',
       text: '',
-      outcomes: ids.map((id) => {
+      outcomes: outcomesOf(ids.toReversed(), (id) => {
         if (id === 'event-2') return { refused: 'refused', answer: 'mapper_parsing_exception' }
-        return id === 'event-4' && ids.length > 1 ? 'retry' : 'accepted'
+        return id === 'event-4' && ids.length > 1 ? { retry: 'busy' } : 'delivered'
       }),
     }))
     expect(result).toMatchObject({ failure: undefined, requests: 2, pauses: 1 })
@@ -99,7 +109,7 @@ describe('a batch', () => {
       kind: 'each',
       text: 'queue full',
       // Too short an answer says nothing of the rest.
-      outcomes: ids.length === 3 ? ['accepted'] : ['retry'],
+      outcomes: outcomesOf(ids.slice(0, ids.length === 3 ? 1 : 0), () => 'delivered'),
     }))
     expect(result).toMatchObject({ requests: 3, failure: { kind: 'retry', code: 'server_error' } })
     expect(result.taken).toEqual(['event-0'])
@@ -110,14 +120,121 @@ describe('a batch', () => {
     const result = await settle(pieces.slice(0, 50), (ids) => ({
       kind: 'each',
       text: '',
-      outcomes: ids.map(() => ({ refused: 'refused' as const, answer: 'index_not_found' })),
+      outcomes: outcomesOf(ids, () => ({ refused: 'refused', answer: 'index_not_found' })),
     }))
     expect(result).toMatchObject({ requests: 1, failure: { kind: 'stop', code: 'sink_refuses' } })
   })
 
+  it('is sent again at once from where the destination stopped reading', async () => {
+    const wrong = new Set(['event-1', 'event-2', 'event-4', 'event-5', 'event-7'])
+    const result = await settle(pieces.slice(0, 9), (ids) => {
+      const stopped = ids.findIndex((id) => wrong.has(id))
+      if (stopped === -1) return { kind: 'delivered' }
+      return {
+        kind: 'each',
+        text: '',
+        outcomes: outcomesOf(ids, (id) => {
+          const index = ids.indexOf(id)
+          if (index === stopped) return { refused: 'refused', answer: 'no' }
+          return index < stopped ? 'delivered' : 'unsent'
+        }),
+      }
+    })
+    expect(result).toMatchObject({ failure: undefined, requests: 6, pauses: 0 })
+    expect(result.taken).toEqual(['event-0', 'event-3', 'event-6', 'event-8'])
+    expect(result.refusals.map(({ event }) => event.id)).toEqual([...wrong])
+  })
+
+  it('loses an event to the dead letters that is returned three times, where the destination says so', async () => {
+    const returned = (refuseAfter?: true) =>
+      settle(pieces.slice(0, 4), (ids) => ({
+        kind: 'each',
+        text: '',
+        outcomes: outcomesOf(ids, (id) =>
+          id === 'event-1' ? { retry: 'pipeline broke', ...(refuseAfter && { refuseAfter }) } : 'delivered',
+        ),
+      }))
+    const bounded = await returned(true)
+    expect(bounded).toMatchObject({ requests: 3, failure: undefined })
+    expect(bounded.refusals).toMatchObject([{ event: { id: 'event-1' }, answer: 'pipeline broke' }])
+    expect(await returned()).toMatchObject({ failure: { kind: 'retry' }, refusals: [] })
+  })
+
+  it('keeps what was taken where the rest needs a person', async () => {
+    const result = await settle(pieces.slice(0, 4), (ids) => ({
+      kind: 'each',
+      text: '',
+      outcomes: outcomesOf(ids.slice(0, 2), () => 'duplicate'),
+      stop: new Failure('stop', 'sink_refuses', 'no rights'),
+    }))
+    expect(result).toMatchObject({ requests: 1, failure: { code: 'sink_refuses' }, refusals: [] })
+    expect(result.kept).toEqual(['event-0', 'event-1'])
+  })
+
+  it('waits for the time that single events are to be sent again at', async () => {
+    const result = await settle(pieces.slice(0, 4), (ids) => ({
+      kind: 'each',
+      text: '',
+      outcomes: outcomesOf(ids, (id) =>
+        id === 'event-3' ? { retry: 'busy', retryAtMs: Date.now() + 60_000 } : 'delivered',
+      ),
+    }))
+    expect(result).toMatchObject({ requests: 1, failure: { kind: 'wait', code: 'throttled' } })
+    expect(result.kept).toEqual(['event-0', 'event-1', 'event-2'])
+  })
+
+  describe('that the destination leaves unexplained', () => {
+    const failure = new Failure('retry', 'server_error', 'sink x answered 500')
+    const unexplained = { kind: 'unexplained', failure } as const
+
+    it('is halved where it is too large, as soon as one event alone is taken', async () => {
+      const result = await settle(pieces.slice(0, 100), (ids) =>
+        ids.length > 30 ? unexplained : { kind: 'delivered' },
+      )
+      expect(result).toMatchObject({ failure: undefined, refusals: [] })
+      expect(result.taken.toSorted()).toEqual(
+        pieces
+          .slice(0, 100)
+          .map(({ event }) => event.id)
+          .toSorted(),
+      )
+      expect(new Set(result.taken).size).toBe(result.taken.length)
+      expect(result.requests).toBeLessThan(16)
+    })
+
+    it.each([[['event-0']], [['event-57']], [['event-99', 'event-49']]])(
+      'loses only the events that break the destination: %j',
+      async (breaking) => {
+        const result = await settle(pieces.slice(0, 100), (ids) =>
+          ids.some((id) => breaking.includes(id)) ? unexplained : { kind: 'delivered' },
+        )
+        expect(result.failure).toBeUndefined()
+        expect(result.refusals.map(({ event }) => event.id).toSorted()).toEqual(breaking.toSorted())
+        expect(result.refusals[0]).toMatchObject({ reason: 'refused' })
+        expect(result.refusals[0]!.answer).toContain('answered 500')
+        expect(result.taken).toHaveLength(100 - breaking.length)
+      },
+    )
+
+    it('is the pump’s after two single events, where the destination is in trouble', async () => {
+      const result = await settle(pieces.slice(0, 100), () => unexplained)
+      expect(result).toMatchObject({ failure, requests: 3, refusals: [] })
+      const alone = await settle(pieces.slice(0, 1), () => unexplained)
+      expect(alone).toMatchObject({ failure, requests: 1, refusals: [] })
+    })
+
+    it('is the pump’s where the destination goes down in the middle', async () => {
+      const result = await settle(pieces.slice(0, 100), (ids, request) =>
+        request < 4 && ids.length <= 30 ? { kind: 'delivered' } : unexplained,
+      )
+      expect(result).toMatchObject({ failure, refusals: [] })
+      expect(result.requests).toBeLessThan(12)
+    })
+  })
+
   it('passes on what the sender throws', async () => {
     const send: Send = () => Promise.reject(new Error('a bug'))
-    const deps = { what: 'x', send, tally: createTally(), pause: () => Promise.resolve() }
+    const deps = { ...base, send, tally: createTally(), pause: () => Promise.resolve() }
     expect(
       await failureOf(settleBatch(pieces.slice(0, 2), deps, { taken: [], refusals: [], bytes: 0 }, never)),
     ).toMatchObject({

@@ -1,16 +1,18 @@
+import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
+import { Secret } from '../../../src/domain/text/secret.ts'
 import { createExchange, type Exchange } from '../../../src/sinks/http/exchange.ts'
-import type { Outcome, Preset, Verdict } from '../../../src/sinks/http/presets/preset.ts'
-import { presets } from '../../../src/sinks/http/presets/registry.ts'
-import { probe } from '../../../src/sinks/http/probe.ts'
+import { createPrepareRequest } from '../../../src/sinks/http/prepare-request.ts'
+import type { Outcome, Preset, Verdict } from '../../../src/sinks/http/protocol/preset.ts'
+import { createSignature } from '../../../src/sinks/http/protocol/signature.ts'
 import { createSend } from '../../../src/sinks/http/send.ts'
 import { createTargetSource } from '../../../src/sinks/http/target.ts'
 import { createSlots } from '../../../src/sinks/slots.ts'
 import { createDispatcher } from '../../../src/transport/dispatcher.ts'
 import { buildEvents } from '../../formats/events.ts'
 import { keepInternalEvents, named } from '../internal-events.ts'
-import { type FarSide, format, never, reply, type Respond, serve } from './far-side.ts'
+import { failureOf, type FarSide, format, inTurn, never, reply, type Respond, serve } from './far-side.ts'
 
 const token = 'Bearer s3cr3t-token'
 const pieces = buildEvents(3).map((event) => {
@@ -18,36 +20,53 @@ const pieces = buildEvents(3).map((event) => {
   return { event, text, bytes: Buffer.byteLength(text) }
 })
 const size = pieces[0]!.bytes
+const ids = pieces.map(({ event }) => event.id)
 
 /** The parts below the sink, with a preset that reads every answer as it is told. */
-async function createParts(respond: Respond, verdict: Verdict, internalEvents = keepInternalEvents()) {
+async function createParts(respond: Respond, verdict: Verdict, changed: Partial<Preset> = {}) {
   const server: FarSide = await serve(respond)
+  const internalEvents = keepInternalEvents()
   const dispatcher = createDispatcher({ connections: 2 })
-  const preset: Preset = { ...presets.ndjson, read: () => verdict }
-  const headers = { Authorization: token }
-  const targets = createTargetSource({ name: 'siem', url: server.url, headers, userAgent: 'test' })
-  const base = { name: 'siem', what: 'sink siem', timeoutMs: 5_000, telemetry: internalEvents.telemetry }
-  const slots = createSlots(2)
-  const exchange: Exchange = createExchange({ ...base, dispatcher, slots, clock: systemClock })
+  const preset: Preset = {
+    url: server.url,
+    mediaType: 'application/x-ndjson',
+    piece: (_event, line) => line,
+    layout: { before: '', between: '\n', after: '\n' },
+    read: () => verdict,
+    check: () => Promise.resolve({}),
+    ...changed,
+  }
+  const settings = { headers: { Authorization: token } }
+  const targets = createTargetSource({ name: 'siem', url: server.url, settings, userAgent: 'test' })
+  const request = { what: 'sink siem', timeoutMs: 5_000, dispatcher, clock: systemClock }
+  const { telemetry } = internalEvents
+  const exchange: Exchange = createExchange({ ...request, name: 'siem', slots: createSlots(2), telemetry })
+  const prepare = createPrepareRequest({ ...request, targets, preset })
   const send = createSend(
     { what: 'sink siem', compression: 'none' },
-    { exchange, targets, preset, format, clock: systemClock, random: () => 0 },
+    { exchange, prepare, targets, preset, clock: systemClock, random: () => 0 },
   )
-  const check = () => probe({ what: 'sink siem', exchange, targets, preset, clock: systemClock }, never)
   const answered = () => named(internalEvents.internalEvents, 'SinkAnswered')
-  return { server, send, check, answered }
+  return { server, send, answered }
 }
 
-const each = (...outcomes: Outcome[]): Verdict => ({ kind: 'each', outcomes })
+/** Outcomes of the first events, by id. */
+const each = (...outcomes: Outcome[]): Verdict => ({
+  kind: 'each',
+  outcomes: new Map(outcomes.map((outcome, index) => [ids[index]!, outcome])),
+})
 const refused: Outcome = { refused: 'refused', answer: 'no' }
+const retry: Outcome = { retry: 'busy' }
 
 describe('what a request is counted as', () => {
   it.each<[string, number, Verdict, string, number]>([
-    ['accepted with 409', 409, { kind: 'accepted' }, 'ok', 3 * (size + 1)],
-    ['all accepted by name', 200, each('accepted', 'accepted', 'accepted'), 'ok', 3 * size],
-    ['one refused with 200', 200, each('accepted', refused, 'retry'), 'rejected', size],
-    ['one given back with 200', 200, each('accepted', 'accepted', 'retry'), 'server_error', 2 * size],
-    ['too short an answer', 200, each('accepted'), 'server_error', size],
+    ['delivered with 409', 409, { kind: 'delivered' }, 'ok', 3 * (size + 1)],
+    ['some lost', 200, { kind: 'delivered', lost: { count: 1, answer: 'x' } }, 'rejected', 3 * (size + 1)],
+    ['all delivered by id', 200, each('delivered', 'duplicate', 'delivered'), 'ok', 3 * size],
+    ['one refused with 200', 200, each('delivered', refused, retry), 'rejected', size],
+    ['one given back with 200', 200, each('delivered', 'delivered', retry), 'server_error', 2 * size],
+    ['one not read', 200, each('delivered', 'unsent', 'unsent'), 'server_error', size],
+    ['too short an answer', 200, each('delivered'), 'server_error', size],
     ['refused as a whole with 200', 200, { kind: 'split', reason: 'refused' }, 'rejected', 0],
   ])('is its verdict, not its status: %s', async (_name, status, verdict, outcome, bytes) => {
     const { send, answered } = await createParts(reply(status), verdict)
@@ -60,7 +79,7 @@ describe('what a request is counted as', () => {
     ['timeout', { kind: 'retry', code: 'timeout' }, 'timeout'],
     ['an unusable body', { kind: 'retry', code: 'bad_body' }, 'bad_body'],
     ['credentials', { kind: 'stop', remedy: 'x', credentials: true }, 'unauthorised'],
-    ['another fault', { kind: 'stop', remedy: 'x', credentials: false }, 'rejected'],
+    ['another error', { kind: 'stop', remedy: 'x', credentials: false }, 'rejected'],
   ])('is its verdict where nothing was taken with 200: %s', async (_name, verdict, outcome) => {
     const { send, answered } = await createParts(reply(200), verdict)
     await expect(send(pieces, never)).rejects.toThrow('sink siem answered 200')
@@ -68,19 +87,103 @@ describe('what a request is counted as', () => {
   })
 })
 
-it('masks and cuts what is said of a single event', async () => {
+it('masks and cuts what is said of a single event, of a stop and of a loss', async () => {
   const answer = `mapper_parsing_exception for ${token} ${'x'.repeat(9_000)}`
-  const verdict = each('accepted', { refused: 'refused', answer }, 'accepted')
-  const { send } = await createParts(reply(200), verdict)
-  const sent = await send(pieces, never)
-  const said = sent.kind === 'each' ? sent.outcomes[1] : undefined
-  const text = typeof said === 'object' ? said.answer : ''
-  expect(text).toMatch(/^mapper_parsing_exception for \*\*\* x+$/)
-  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(4096)
+  const stop = { kind: 'stop', remedy: 'grant it', credentials: false, said: answer } as const
+  const verdict = { ...each('delivered', { refused: 'refused', answer }, { retry: answer }), stop }
+  const sent = await (await createParts(reply(200), verdict)).send(pieces, never)
+  const lost = { kind: 'delivered', lost: { count: 2, answer } } as const
+  const dropped = await (await createParts(reply(200), lost)).send(pieces, never)
+  const shown = JSON.stringify([sent, dropped], (_key, value: unknown) =>
+    value instanceof Map ? [...value.values()] : value instanceof Error ? value.message : value,
+  )
+  expect(shown).not.toContain('s3cr3t')
+  expect(shown.match(/mapper_parsing_exception for \*\*\* x/g)).toHaveLength(4)
+  expect(shown).not.toContain('x'.repeat(4_100))
+  expect(shown).toContain('x…): grant it')
 })
 
-it('a check is judged by its status alone, whatever a preset reads in bodies', async () => {
-  const { check, server } = await createParts(reply(200), { kind: 'retry', code: 'bad_body' })
-  await check()
-  expect(server.got.map(({ method }) => method)).toEqual(['HEAD'])
+it('waits as long as the verdict says, an hour at most', async () => {
+  for (const [inMs, expectedMs] of [
+    [60_000, 60_000],
+    [7_200_000, 3_600_000],
+  ] as const) {
+    const verdict: Verdict = { kind: 'retry', code: 'throttled', retryAtMs: Date.now() + inMs }
+    const { send, server } = await createParts(reply(429), verdict)
+    const failure = await failureOf(send(pieces, never))
+    expect(failure).toMatchObject({ kind: 'wait', code: 'throttled' })
+    expect(Math.abs(failure.details.retryAt! - Date.now() - expectedMs)).toBeLessThan(30_000)
+    expect(server.got).toHaveLength(1)
+  }
+})
+
+it('leaves 500 and closed connections unexplained, once every try ended so', async () => {
+  const retryVerdict: Verdict = { kind: 'retry', code: 'server_error' }
+  const cut: Respond = (_got, response) => response.socket!.resetAndDestroy()
+  const unexplained = await createParts(inTurn(reply(500), cut), retryVerdict)
+  expect(await unexplained.send(pieces, never)).toMatchObject({ kind: 'unexplained' })
+  expect(unexplained.server.got).toHaveLength(3)
+  const busy = await createParts(inTurn(reply(500), reply(503)), retryVerdict)
+  expect(await failureOf(busy.send(pieces, never))).toMatchObject({ kind: 'retry', code: 'server_error' })
+})
+
+describe('credentials', () => {
+  const unauthorised: Verdict = { kind: 'stop', remedy: 'x', credentials: true }
+
+  it('are made for each try, from the body as it is sent', async () => {
+    const bodies: string[] = []
+    const { send, server } = await createParts(
+      inTurn(reply(503), reply(200)),
+      { kind: 'delivered' },
+      {
+        authorise: ({ body }) => Promise.resolve({ 'x-try': `t${bodies.push(body.toString())}` }),
+        read: ({ status }) =>
+          status === 200 ? { kind: 'delivered' } : { kind: 'retry', code: 'server_error' },
+      },
+    )
+    await send(pieces, never)
+    expect(server.got.map(({ headers }) => headers['x-try'])).toEqual(['t1', 't2'])
+    expect(bodies).toEqual(server.got.map(({ text }) => text))
+  })
+
+  it('are asked for anew once after a refusal, and masked in what the destination says', async () => {
+    const refusedBefore: unknown[] = []
+    const { send, server } = await createParts(reply(401, 'bad t0ken-2'), unauthorised, {
+      authorise: ({ refused: old }) => {
+        refusedBefore.push(old)
+        return Promise.resolve({ 'x-token': `t0ken-${refusedBefore.length}` })
+      },
+    })
+    const failure = await failureOf(send(pieces, never))
+    expect(failure.message).toBe('sink siem answered 401 (bad ***): x')
+    expect(refusedBefore).toEqual([undefined, { 'x-token': 't0ken-1' }])
+    expect(server.got).toHaveLength(2)
+  })
+
+  it('that cannot be sent are an error of the sink, and not shown', async () => {
+    const { send, server } = await createParts(
+      reply(200),
+      { kind: 'delivered' },
+      {
+        authorise: () => Promise.resolve({ authorization: 'Bearer s3cr3t\nX: 1' }),
+      },
+    )
+    const failure = await failureOf(send(pieces, never))
+    expect(failure).toMatchObject({ kind: 'stop', code: 'sink_refuses' })
+    expect(failure.message).toMatch(/^sink siem: the value of authorization is empty, begins/)
+    expect(failure.message).not.toContain('s3cr3t')
+    expect(server.got).toEqual([])
+  })
+})
+
+it('signs what it sends, with a secret that may change', async () => {
+  let key = 'first-key'
+  const secret = new Secret(key, () => key)
+  const authorise = createSignature({ header: 'X-Signature', secret, algorithm: 'sha256' })
+  const made = async () => (await authorise({ body: Buffer.from('what is sent') } as never))['x-signature']
+  const hmac = (by: string) => `sha256=${createHmac('sha256', by).update('what is sent').digest('hex')}`
+  expect(await made()).toBe(hmac('first-key'))
+  key = 'second-key'
+  secret.reread()
+  expect(await made()).toBe(hmac('second-key'))
 })

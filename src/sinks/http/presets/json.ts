@@ -1,16 +1,20 @@
-import { joinTexts } from '../../join.ts'
-import type { Preset } from './preset.ts'
-import { readStatus } from './status.ts'
+import { jsonFormatNames } from '../../../config/schema/fields.ts'
+import { definePreset } from '../protocol/define-preset.ts'
+import { plainEndpoint, plainLimits, plainSettings } from '../protocol/plain.ts'
 
-/** One array of all events. Any 2xx means that all of them were taken. */
-export const json: Preset = {
+/** One array of all events. A success status means that all of them were taken. */
+export const json = definePreset({
   name: 'json',
-  mediaType: () => 'application/json',
-  headers: {},
-  needsJson: true,
-  piece: (_event, line) => line,
-  body: (pieces) => joinTexts(pieces, { before: '[', between: ',', after: ']' }),
-  framing: { once: 2, between: 1 },
-  read: ({ status }) => readStatus(status),
-  probe: { method: 'HEAD' },
-}
+  title: 'another HTTP endpoint, a JSON array',
+  description: 'Arrays of events posted to an HTTP endpoint',
+  formats: jsonFormatNames,
+  compressions: ['gzip', 'zstd', 'none'],
+  limits: plainLimits,
+  settings: plainSettings,
+  create: (settings) => ({
+    ...plainEndpoint(settings),
+    mediaType: 'application/json',
+    piece: (_event, line) => line,
+    layout: { before: '[', between: ',', after: ']' },
+  }),
+})

@@ -1,16 +1,20 @@
-import { joinTexts } from '../../join.ts'
-import type { Preset } from './preset.ts'
-import { readStatus } from './status.ts'
+import { formatNames } from '../../../config/schema/fields.ts'
+import { definePreset } from '../protocol/define-preset.ts'
+import { plainEndpoint, plainLimits, plainSettings } from '../protocol/plain.ts'
 
-/** One line per event, each with a line break. Any 2xx means that all of them were taken. */
-export const ndjson: Preset = {
+/** One line per event, each with a line break. A success status means that all of them were taken. */
+export const ndjson = definePreset({
   name: 'ndjson',
-  mediaType: (format) => format.mediaType,
-  headers: {},
-  needsJson: false,
-  piece: (_event, line) => line,
-  body: (pieces) => joinTexts(pieces, { before: '', between: '\n', after: '\n' }),
-  framing: { once: 1, between: 1 },
-  read: ({ status }) => readStatus(status),
-  probe: { method: 'HEAD' },
-}
+  title: 'another HTTP endpoint, a JSON object a line',
+  description: 'Lines of events posted to an HTTP endpoint',
+  formats: formatNames,
+  compressions: ['gzip', 'zstd', 'none'],
+  limits: plainLimits,
+  settings: plainSettings,
+  create: (settings, format) => ({
+    ...plainEndpoint(settings),
+    mediaType: format.mediaType,
+    piece: (_event, line) => line,
+    layout: { before: '', between: '\n', after: '\n' },
+  }),
+})

@@ -1,8 +1,42 @@
+import type * as z from 'zod'
+import type { Format } from '../../../ports/format.ts'
+import type { Preset } from '../protocol/preset.ts'
+import { axiom } from './axiom.ts'
+import { betterstack } from './betterstack.ts'
+import { datadog } from './datadog.ts'
+import { elasticsearch } from './elasticsearch.ts'
 import { json } from './json.ts'
+import { loki } from './loki.ts'
 import { ndjson } from './ndjson.ts'
-import type { Preset } from './preset.ts'
+import { newrelic } from './newrelic.ts'
+import { otlp } from './otlp.ts'
+import { sentinel } from './sentinel.ts'
+import { splunkHec } from './splunk-hec.ts'
+import { sumologic } from './sumologic.ts'
 
-/** Every preset by its name in the configuration. */
-export const presets = { ndjson, json } satisfies Record<string, Preset>
+/** Every preset. Configuration, reference and `init` derive from this list. */
+export const presets = [
+  elasticsearch,
+  splunkHec,
+  loki,
+  otlp,
+  datadog,
+  sentinel,
+  sumologic,
+  newrelic,
+  axiom,
+  betterstack,
+  ndjson,
+  json,
+] as const
 
-export type PresetName = keyof typeof presets
+/** The settings of a sink with any of the presets. */
+export type PresetSettings = z.output<(typeof presets)[number]['schema']>
+
+export function createPreset(settings: PresetSettings, format: Format): Preset {
+  const found = presets.find(({ name }) => name === settings.preset)
+  if (found === undefined) throw new Error(`preset ${JSON.stringify(settings.preset)} is unknown`)
+  // The settings were parsed by the schema of this very preset.
+  const create = found.create as (settings: PresetSettings, format: Format) => Preset
+  return create(settings, format)
+}

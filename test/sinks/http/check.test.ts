@@ -30,7 +30,9 @@ describe('a check', () => {
     )
     expect(result).toMatchObject(expected)
     if (expected.kind === undefined)
-      expect(result).toMatchObject({ found: { untested: 'credentials not tested' } })
+      expect(result).toMatchObject({
+        found: { untested: 'credentials not tested' },
+      })
     for (const { method, body, headers } of server.got) {
       expect(['HEAD', 'OPTIONS']).toContain(method)
       expect(body).toHaveLength(0)

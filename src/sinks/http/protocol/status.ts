@@ -1,4 +1,4 @@
-import type { Verdict } from './preset.ts'
+import type { Retry, Verdict } from './preset.ts'
 
 /** Statuses that ask for the same request again later. Every 5xx does, too. */
 const again = new Set([408, 421, 423, 425, 429])
@@ -6,7 +6,7 @@ const again = new Set([408, 421, 423, 425, 429])
 const blamesContent = new Set([400, 413, 422])
 
 const remedies: Record<number, string> = {
-  401: 'check the credentials in headers',
+  401: 'check the credentials',
   402: 'check the quota and the plan of the destination',
   403: 'check that the credentials may write there',
   404: 'check url',
@@ -22,7 +22,7 @@ const remedies: Record<number, string> = {
 
 /** Interprets an HTTP status where the body says nothing else. 2xx is the acknowledgement. */
 export function readStatus(status: number): Verdict {
-  if (status >= 200 && status < 300) return { kind: 'accepted' }
+  if (status >= 200 && status < 300) return { kind: 'delivered' }
   if (again.has(status) || status >= 500) return { kind: 'retry', code: retryCodeOf(status) }
   if (blamesContent.has(status)) return { kind: 'split', reason: status === 413 ? 'too_large' : 'refused' }
   const redirected = status >= 300 && status < 400
@@ -30,7 +30,7 @@ export function readStatus(status: number): Verdict {
   return { kind: 'stop', remedy: remedy ?? 'check the sink', credentials: status === 401 || status === 403 }
 }
 
-function retryCodeOf(status: number): 'throttled' | 'timeout' | 'server_error' {
+export function retryCodeOf(status: number): Retry['code'] {
   if (status === 429) return 'throttled'
   return status === 408 ? 'timeout' : 'server_error'
 }

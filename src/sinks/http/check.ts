@@ -1,0 +1,48 @@
+import type { Clock } from '../../ports/clock.ts'
+import type { SinkCheck } from '../../ports/sink.ts'
+import type { Exchange } from './exchange.ts'
+import { retryOf, stopOf } from './failures.ts'
+import type { PrepareRequest } from './prepare-request.ts'
+import type { Ask, Preset } from './protocol/preset.ts'
+import { readStatus } from './protocol/status.ts'
+import type { TargetSource } from './target.ts'
+
+export interface CheckDeps {
+  readonly what: string
+  readonly exchange: Exchange
+  readonly prepare: PrepareRequest
+  readonly targets: TargetSource
+  readonly preset: Preset
+  readonly clock: Clock
+}
+
+/** Checks the destination the way its preset knows. Throws Failure like a delivery. */
+export async function checkDestination(deps: CheckDeps, signal: AbortSignal): Promise<SinkCheck> {
+  const { what, exchange, prepare, targets, preset, clock } = deps
+  let asked = { url: new URL(preset.url), credentials: {} }
+  const ask: Ask = async ({ method, path, url, body, mediaType = preset.mediaType }) => {
+    const bytes = body === undefined ? undefined : Buffer.from(body)
+    const prepared = await prepare(bytes ?? Buffer.alloc(0), undefined, signal)
+    const to = new URL(path ?? '', url ?? prepared.url)
+    asked = { ...prepared, url: path === undefined && url === undefined ? prepared.url : to }
+    const result = await exchange(
+      {
+        url: asked.url,
+        method,
+        headers: { ...prepared.headers, ...(bytes !== undefined && { 'content-type': mediaType }) },
+        ...(bytes !== undefined && { body: { key: '', bytes, plainBytes: 0 } }),
+        pieces: [],
+        read: ({ status }) => readStatus(status),
+      },
+      signal,
+    )
+    return result.answer
+  }
+  const checked = await preset.check(ask)
+  if (!('verdict' in checked)) return checked
+  const { verdict, answer } = checked
+  const about = { what, url: asked.url, forms: targets.formsWith(asked.credentials) }
+  throw verdict.kind === 'stop'
+    ? stopOf(verdict, answer, about)
+    : retryOf(verdict, answer, about, clock.now())
+}

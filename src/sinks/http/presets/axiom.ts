@@ -1,0 +1,78 @@
+import * as z from 'zod'
+import { headerSecret, httpUrl, secretFile } from '../../../config/schema/fields.ts'
+import type { Event, JsonObject } from '../../../domain/event/event.ts'
+import { isObject } from '../../../domain/text/is-object.ts'
+import { below } from '../protocol/address.ts'
+import { answerObject, numberAt, textAt } from '../protocol/answer-json.ts'
+import { checkByEmptyBatch } from '../protocol/check-address.ts'
+import { header, missing } from '../protocol/credentials.ts'
+import { definePreset } from '../protocol/define-preset.ts'
+import { allRefused, type Answer, type Verdict } from '../protocol/preset.ts'
+import { readStatus } from '../protocol/status.ts'
+
+/**
+ * A dataset of Axiom: https://axiom.co/docs/restapi/endpoints/ingestToDataset. The answer tells how many events failed,
+ * not which.
+ */
+export const axiom = definePreset({
+  name: 'axiom',
+  title: 'Axiom',
+  description: 'Events of a dataset of Axiom',
+  formats: ['native', 'raw'],
+  compressions: ['gzip', 'zstd', 'none'],
+  limits: { maxEvents: { default: 1000, most: 10_000 }, maxBytes: { default: 1_000_000, most: 10_000_000 } },
+  settings: {
+    url: httpUrl('Base address of the edge deployment', 'give token').default(
+      'https://us-east-1.aws.edge.axiom.co',
+    ),
+    dataset: z
+      .string()
+      .regex(/^[A-Za-z0-9._-]{1,128}$/, { message: 'is not the name of a dataset' })
+      .describe('Name of the dataset'),
+    token: headerSecret('API token that may ingest into the dataset').optional(),
+    tokenFile: secretFile('the API token'),
+  },
+  mistakes: ({ token }) => missing('token', token),
+  create: ({ url, dataset, token }) => ({
+    url: below(url, `/v1/ingest/${dataset}`),
+    mediaType: 'application/x-ndjson',
+    authorise: header('authorization', () => `Bearer ${token!.reveal()}`),
+    piece: ({ time }, line) =>
+      time === undefined ? line : `{"_time":${JSON.stringify(time)},${line.slice(1)}`,
+    layout: { before: '', between: '\n', after: '\n' },
+    read: readIngest,
+    check: (ask) =>
+      checkByEmptyBatch(ask, {
+        body: '\n',
+        isWell: ({ status }) => status === 200 || status === 400,
+        found: 'accepted the token',
+      }),
+  }),
+})
+
+function readIngest(answer: Answer, events: readonly Event[]): Verdict {
+  const { status } = answer
+  if (status === 429) return readLimit(answer)
+  if (status !== 200) return readStatus(status)
+  const object = answerObject(answer)
+  if (typeof object?.['ingested'] !== 'number')
+    return { kind: 'retry', code: 'bad_body', said: 'the answer counts no events' }
+  const failed = numberAt(object, 'failed')
+  if (failed === 0) return { kind: 'delivered' }
+  const said = failureIn(object)
+  // All of them: then it is known which.
+  if (failed >= events.length) return allRefused(events, said)
+  return { kind: 'delivered', lost: { count: failed, answer: said } }
+}
+
+function failureIn({ failures }: JsonObject): string {
+  const first: unknown = Array.isArray(failures) ? failures[0] : undefined
+  return isObject(first) ? textAt(first, 'error') : ''
+}
+
+/** Limits name the second, since the epoch, at which they end. */
+function readLimit({ headers }: Answer): Verdict {
+  const resets = ['x-ratelimit-reset', 'x-ingestlimit-reset'].map((name) => Number(headers[name] ?? 0) * 1000)
+  const retryAtMs = Math.max(...resets.filter((ms) => Number.isFinite(ms)), 0)
+  return { kind: 'retry', code: 'throttled', ...(retryAtMs > 0 && { retryAtMs }) }
+}

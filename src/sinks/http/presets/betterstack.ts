@@ -1,0 +1,35 @@
+import { headerSecret, httpUrl, secretFile } from '../../../config/schema/fields.ts'
+import { checkByEmptyBatch } from '../protocol/check-address.ts'
+import { header, missing } from '../protocol/credentials.ts'
+import { definePreset } from '../protocol/define-preset.ts'
+import { readStatus } from '../protocol/status.ts'
+
+/** A source of Better Stack: https://betterstack.com/docs/logs/ingesting-data/http/logs. */
+export const betterstack = definePreset({
+  name: 'betterstack',
+  title: 'Better Stack',
+  description: 'Logs of a source of Better Stack',
+  formats: ['native', 'raw'],
+  compressions: ['gzip', 'none'],
+  limits: { maxEvents: { default: 1000, most: 10_000 }, maxBytes: { default: 1_000_000, most: 10_000_000 } },
+  settings: {
+    url: httpUrl('Ingesting host of the source', 'give token'),
+    token: headerSecret('Token of the source').optional(),
+    tokenFile: secretFile('the token'),
+  },
+  mistakes: ({ token }) => missing('token', token),
+  create: ({ url, token }) => ({
+    url,
+    mediaType: 'application/json',
+    authorise: header('authorization', () => `Bearer ${token!.reveal()}`),
+    piece: ({ time }, line) => (time === undefined ? line : `{"dt":${JSON.stringify(time)},${line.slice(1)}`),
+    layout: { before: '[', between: ',', after: ']' },
+    read: ({ status }) => readStatus(status),
+    check: (ask) =>
+      checkByEmptyBatch(ask, {
+        body: '[]',
+        isWell: ({ status }) => status >= 200 && status < 300,
+        found: 'accepted the token and an empty batch',
+      }),
+  }),
+})

@@ -1,0 +1,63 @@
+import * as z from 'zod'
+import { headerSecret, httpUrl, secretFile } from '../../../config/schema/fields.ts'
+import { checkAddress, refusalOf } from '../protocol/check-address.ts'
+import { header, missing } from '../protocol/credentials.ts'
+import { definePreset } from '../protocol/define-preset.ts'
+import { readStatus } from '../protocol/status.ts'
+
+/**
+ * The logs intake of Datadog: https://docs.datadoghq.com/api/latest/logs/#send-logs. The event stands below `bunny`,
+ * since Datadog gives names like `status` at the top a meaning of its own.
+ */
+export const datadog = definePreset({
+  name: 'datadog',
+  title: 'Datadog',
+  description: 'Logs of Datadog',
+  formats: ['native', 'raw'],
+  compressions: ['gzip', 'none'],
+  limits: {
+    maxEvents: { default: 1000 },
+    maxBytes: { default: 4_500_000, most: 5_000_000 },
+    // Datadog cuts longer ones off.
+    maxEventBytes: { default: 1_000_000 },
+    maxAgeHours: { default: 18 },
+  },
+  settings: {
+    site: z
+      .string()
+      .regex(/^[a-z0-9.-]+$/, { message: 'is not the name of a site' })
+      .default('datadoghq.com')
+      .describe('Site of the account, such as datadoghq.eu'),
+    url: httpUrl('Address of the intake, in place of that of the site', 'give apiKey').optional(),
+    apiKey: headerSecret('API key').optional(),
+    apiKeyFile: secretFile('the API key'),
+    service: z.string().min(1).default('bunny-shield').describe('Service of the logs'),
+    tags: z.array(z.string().min(1)).default([]).describe('Tags of the logs, such as env:prod'),
+  },
+  mistakes: ({ apiKey }) => missing('apiKey', apiKey),
+  create({ site, url, apiKey, service, tags }) {
+    const fixed = JSON.stringify({ ddsource: 'bunny-shield', service, ddtags: tags.join(',') }).slice(1, -1)
+    return {
+      url: url ?? `https://http-intake.logs.${site}/api/v2/logs`,
+      mediaType: 'application/json',
+      authorise: header('dd-api-key', () => apiKey!.reveal()),
+      piece({ id, time, action, rule, zone }, line) {
+        const message = [action, rule?.id, rule?.message].filter((part) => part !== undefined).join(' ')
+        const own = {
+          hostname: zone.name || String(zone.id),
+          timestamp: time,
+          message: (message || id).toWellFormed(),
+        }
+        return `{${fixed},${JSON.stringify(own).slice(1, -1)},"bunny":${line}}`
+      },
+      layout: { before: '[', between: ',', after: ']' },
+      read: ({ status }) => readStatus(status),
+      async check(ask) {
+        if (url !== undefined) return checkAddress(ask)
+        const answer = await ask({ method: 'GET', url: `https://api.${site}/api/v1/validate` })
+        if (answer.status === 200) return { found: 'accepted the API key' }
+        return { verdict: refusalOf(readStatus(answer.status)), answer }
+      },
+    }
+  },
+})

@@ -1,0 +1,150 @@
+import { createHash } from 'node:crypto'
+import * as z from 'zod'
+import { headerSecret, httpUrl, secretFile } from '../../../config/schema/fields.ts'
+import type { Event, JsonObject } from '../../../domain/event/event.ts'
+import { isObject } from '../../../domain/text/is-object.ts'
+import { below } from '../protocol/address.ts'
+import { answerObject, numberAt, objectAt, textAt } from '../protocol/answer-json.ts'
+import { refusalOf } from '../protocol/check-address.ts'
+import { basicMistakes, basicOf, basicSettings, header } from '../protocol/credentials.ts'
+import { definePreset } from '../protocol/define-preset.ts'
+import type { Answer, Ask, Checked, Outcome, Stop, Verdict } from '../protocol/preset.ts'
+import { readStatus } from '../protocol/status.ts'
+
+/**
+ * Elasticsearch and OpenSearch by `_bulk`: `create` with the event's id as `_id`, so that a repeat is a conflict and no
+ * second document. Items are matched by `_id`, since OpenSearch may answer in another order.
+ */
+export const elasticsearch = definePreset({
+  name: 'elasticsearch',
+  title: 'Elastic or OpenSearch',
+  description: 'Documents of an index or data stream in Elasticsearch or OpenSearch',
+  formats: ['native', 'raw'],
+  compressions: ['gzip', 'none'],
+  limits: { maxEvents: { default: 1000, most: 10_000 }, maxBytes: { default: 5_000_000, most: 50_000_000 } },
+  settings: {
+    url: httpUrl('Where the cluster listens', 'give username and password, or apiKey'),
+    index: z
+      .string()
+      .regex(/^[^A-Z\\/*?"<>| ,#:_+-][^A-Z\\/*?"<>| ,#:]{0,254}$/, { message: 'is not the name of an index' })
+      .default('logs-bunny_shield.event-default')
+      .describe('Data stream, index or alias'),
+    pipeline: z.string().min(1).optional().describe('Ingest pipeline; that of the index unless given'),
+    apiKey: headerSecret('API key, encoded, as Elasticsearch shows it once').optional(),
+    apiKeyFile: secretFile('the API key'),
+    ...basicSettings,
+  },
+  mistakes: (settings) => basicMistakes(settings, settings.apiKey, 'apiKey'),
+  create(settings) {
+    const { index, pipeline, apiKey, format } = settings
+    const url = new URL(below(settings.url, `/${encodeURIComponent(index)}/_bulk`))
+    // Without `_id` the items could not be matched; `errors` keeps the answer from being empty.
+    url.searchParams.set(
+      'filter_path',
+      'errors,items.*._id,items.*.status,items.*.error.type,items.*.error.reason',
+    )
+    if (pipeline !== undefined) url.searchParams.set('pipeline', pipeline)
+    return {
+      url: url.href,
+      mediaType: 'application/x-ndjson',
+      authorise: header('authorization', () =>
+        apiKey === undefined ? basicOf(settings) : `ApiKey ${apiKey.reveal()}`,
+      ),
+      piece: (event, line) =>
+        `{"create":{"_id":${JSON.stringify(idOf(event))}}}\n${withTimestamp(event, line, format)}`,
+      layout: { before: '', between: '\n', after: '\n' },
+      read: readBulk,
+      check: (ask) => checkIndex(ask, settings.url, index),
+    }
+  },
+})
+
+/** The server refuses a whole request for one `_id` over 512 bytes. */
+function idOf({ id }: Event): string {
+  const text = id.toWellFormed()
+  return Buffer.byteLength(text) <= 512 ? text : `sha256:${createHash('sha256').update(text).digest('hex')}`
+}
+
+/** Data streams require `@timestamp`. */
+function withTimestamp({ time }: Event, line: string, format: string): string {
+  if (time === undefined || (format !== 'native' && format !== 'raw')) return line
+  return `{"@timestamp":${JSON.stringify(time)},${line.slice(1)}`
+}
+
+function readBulk(answer: Answer, events: readonly Event[]): Verdict {
+  const { status } = answer
+  if (status === 429) return readOverload(answer, readStatus(status))
+  if (status !== 200) return readStatus(status)
+  const items = answerObject(answer)?.['items']
+  if (!Array.isArray(items)) return { kind: 'retry', code: 'bad_body', said: 'the answer lists no items' }
+  const eventIds = new Map(events.map((event) => [idOf(event), event.id]))
+  const outcomes = new Map<string, Outcome>()
+  let stop: Stop | undefined
+  for (const one of items.filter(isObject)) {
+    const item = objectAt(one, 'create')
+    const id = eventIds.get(textAt(item, '_id'))
+    if (item === undefined || id === undefined) continue
+    const read = readItem(item)
+    if (typeof read !== 'object' || !('kind' in read)) outcomes.set(id, read)
+    else stop ??= read
+  }
+  return { kind: 'each', outcomes, ...(stop !== undefined && { stop }) }
+}
+
+/** Errors of the sink that come as errors of each item. */
+const stops: Readonly<Record<string, string>> = {
+  security_exception:
+    'grant create_doc (and auto_configure for a new data stream) on the index to these credentials',
+  cluster_block_exception: 'remove the write block of the index',
+  index_not_found_exception: 'create the index, or allow that it is created with the first document',
+  index_closed_exception: 'open the index',
+  invalid_index_name_exception: 'check index',
+}
+
+function readItem(item: JsonObject): Outcome | Stop {
+  const status = numberAt(item, 'status')
+  if (status >= 200 && status < 300) return 'delivered'
+  if (status === 409) return 'duplicate'
+  const error = objectAt(item, 'error')
+  const type = textAt(error, 'type')
+  const answer = `${type}: ${textAt(error, 'reason')}`
+  const remedy = /^pipeline with id .* does not exist$/.test(textAt(error, 'reason'))
+    ? 'check pipeline'
+    : stops[type]
+  if (remedy !== undefined && status < 429)
+    return { kind: 'stop', remedy, credentials: type === 'security_exception', said: answer }
+  // A pipeline that fails on a document fails on it again.
+  if (type === 'fail_processor_exception') return { refused: 'refused', answer }
+  if (status === 500) return { retry: answer, refuseAfter: true }
+  return status === 429 || status > 500 ? { retry: answer } : { refused: 'refused', answer }
+}
+
+/** A body over the limit of indexing pressure is refused for ever, as overload is for a while; the numbers say which. */
+function readOverload(answer: Answer, overload: Verdict): Verdict {
+  const reason = textAt(objectAt(answerObject(answer), 'error'), 'reason')
+  const bytes = /operation_bytes=(\d+), max_[a-z_]+_bytes=(\d+)/.exec(reason)
+  if (bytes === null || Number(bytes[1]) <= Number(bytes[2])) return overload
+  return { kind: 'split', reason: 'too_large', said: reason }
+}
+
+/** A bulk request without documents is refused after the credentials were accepted. */
+async function checkIndex(ask: Ask, base: string, index: string): Promise<Checked> {
+  const empty = await ask({ method: 'POST', body: '\n' })
+  if (empty.status !== 400) return { verdict: refusalOf(readStatus(empty.status)), answer: empty }
+  const rights = await ask({
+    method: 'POST',
+    url: below(base, '/_security/user/_has_privileges'),
+    body: JSON.stringify({ index: [{ names: [index], privileges: ['create_doc'] }] }),
+    mediaType: 'application/json',
+  })
+  const has = rights.status === 200 ? answerObject(rights)?.['has_all_requested'] : undefined
+  if (has === false)
+    return {
+      verdict: { kind: 'stop', remedy: `grant create_doc on ${index}`, credentials: true },
+      answer: rights,
+    }
+  const { status } = await ask({ method: 'HEAD', url: below(base, `/${encodeURIComponent(index)}`) })
+  const exists = status === 200 ? `, ${index} exists` : status === 404 ? `, ${index} does not exist yet` : ''
+  const found = `accepted the credentials${exists}`
+  return has === undefined ? { found, untested: 'rights on the index not tested' } : { found }
+}

@@ -1,0 +1,150 @@
+import * as z from 'zod'
+import { addIssue, headerSecret, httpUrl, secretFile } from '../../../config/schema/fields.ts'
+import type { Event } from '../../../domain/event/event.ts'
+import { below } from '../protocol/address.ts'
+import { checkByEmptyBatch } from '../protocol/check-address.ts'
+import { basicMistakes, basicOf, basicSettings, header } from '../protocol/credentials.ts'
+import { definePreset } from '../protocol/define-preset.ts'
+import type { Answer, Outcome, Verdict } from '../protocol/preset.ts'
+import { readStatus } from '../protocol/status.ts'
+
+const labelName = /^[a-zA-Z_][a-zA-Z0-9_]*$/
+const notALabel = { problem: 'is not a label name', remedy: 'use letters, digits and "_", a letter first' }
+
+/**
+ * Grafana Loki's push API. Loki stores what is valid of a body that it answers with 400, and refuses an entry an hour
+ * older than the newest of its stream, so the hour of an event is a label: any order of events is taken.
+ */
+export const loki = definePreset({
+  name: 'loki',
+  title: 'Grafana Loki',
+  description: 'Streams of Grafana Loki',
+  formats: ['native', 'raw'],
+  compressions: ['gzip', 'none'],
+  limits: {
+    maxEvents: { default: 1000, most: 10_000 },
+    // From 4 MiB on Loki's ingesters refuse a body for ever, with status 500.
+    maxBytes: { default: 1_000_000, most: 3_000_000 },
+    maxEventBytes: { default: 256_000, most: 3_000_000 },
+    // reject_old_samples_max_age.
+    maxAgeHours: { default: 168, most: 876_000 },
+  },
+  settings: {
+    url: httpUrl('Where Loki listens', 'give username and password, or bearerToken'),
+    tenant: z
+      .string()
+      .regex(/^[\x21-\x7e]+$/, { message: 'is not the name of a tenant' })
+      .optional()
+      .describe('Tenant (X-Scope-OrgID)'),
+    labels: z
+      .record(z.string(), z.string().min(1).max(2048))
+      .superRefine((given, context) => {
+        const wrong = Object.keys(given).find((name) => !labelName.test(name))
+        if (wrong !== undefined) addIssue(context, notALabel, [wrong])
+      })
+      .default({ job: 'shieldlog' })
+      .describe('Labels of every stream, beside shield_zone, action and severity'),
+    hourLabel: z
+      .boolean()
+      .default(true)
+      .describe('Label hour: the hour of the event; false where Loki shards streams by time itself'),
+    bearerToken: headerSecret('Bearer token').optional(),
+    bearerTokenFile: secretFile('the bearer token'),
+    ...basicSettings,
+  },
+  mistakes: (settings) => basicMistakes(settings, settings.bearerToken, 'bearerToken'),
+  create(settings) {
+    const { labels, hourLabel, tenant, bearerToken } = settings
+    const streamOf = ({ zone, action, severity, time }: Event) => {
+      const hour = hourLabel && time !== undefined ? time.slice(0, 13) : undefined
+      const stream = { ...labels, shield_zone: String(zone.id), action, severity, hour }
+      return `{"stream":${textsOf(stream)},"values":[`
+    }
+    return {
+      url: below(settings.url, '/loki/api/v1/push'),
+      mediaType: 'application/json',
+      headers: tenant === undefined ? {} : { 'x-scope-orgid': tenant },
+      authorise: header('authorization', () =>
+        bearerToken === undefined ? basicOf(settings) : `Bearer ${bearerToken.reveal()}`,
+      ),
+      piece: (event, line) => `["${nanosecondsOf(event)}",${JSON.stringify(line)},${metadataOf(event)}]`,
+      layout: {
+        before: '{"streams":[',
+        between: ',',
+        after: ']}',
+        group: (event) => ({ before: streamOf(event), after: ']}' }),
+      },
+      read: readPush,
+      check: (ask) =>
+        checkByEmptyBatch(ask, {
+          body: '{"streams":[]}',
+          isWell: ({ status, body }) =>
+            status === 422 || (status === 400 && body.includes('at least one valid stream')),
+          found: 'accepted the credentials',
+        }),
+    }
+  },
+})
+
+/** An event without a time stands at the beginning of time, where Loki refuses it as too old. */
+function nanosecondsOf({ time, timeMs }: Event): string {
+  if (time === undefined || timeMs === undefined) return '0'
+  const fraction = /\.(\d+)Z$/.exec(time)?.[1] ?? ''
+  return `${Math.floor(timeMs / 1000)}${fraction.padEnd(9, '0')}`
+}
+
+function metadataOf({ id, rule, client, pop, request }: Event): string {
+  return textsOf({
+    log_id: id,
+    rule_id: rule?.id,
+    country: client?.country,
+    asn: client?.asn?.toString(),
+    request_id: request?.id,
+    pop,
+  })
+}
+
+function textsOf(texts: Readonly<Record<string, string | undefined>>): string {
+  const given = Object.entries(texts).filter(([, text]) => text !== undefined && text !== '')
+  return JSON.stringify(
+    Object.fromEntries(given.map(([key, text]) => [key, text!.slice(0, 2000).toWellFormed()])),
+  )
+}
+
+function readPush(answer: Answer, events: readonly Event[]): Verdict {
+  const { status } = answer
+  const said = answer.body.toString()
+  // 260: ingestion is blocked for the tenant.
+  if (status === 260)
+    return { kind: 'stop', remedy: 'unblock the ingestion of this tenant', credentials: false }
+  if (status === 500 && /received message larger than max/.test(said))
+    return { kind: 'split', reason: 'too_large' }
+  if (status === 500 && /label name is empty/.test(said)) return { kind: 'split', reason: 'refused' }
+  if (status === 429) return readLimit(said, events, readStatus(status))
+  if (status === 400) return readRefused(said, events)
+  return readStatus(status)
+}
+
+/** A body over the rate itself never passes; a smaller one does later. */
+function readLimit(said: string, events: readonly Event[], later: Verdict): Verdict {
+  const [, limit = 0, bytes = 0] = /limit: (\d+) bytes\/sec\).* totaling '(\d+)' bytes/.exec(said) ?? []
+  return events.length > 1 && Number(bytes) > Number(limit) ? { kind: 'split', reason: 'too_large' } : later
+}
+
+/** Loki stored what it does not name. Where it names fewer entries than it ignored, the halves of the body tell. */
+function readRefused(said: string, events: readonly Event[]): Verdict {
+  const reason = /too far behind|too old/.test(said) ? 'too_old' : 'refused'
+  const named = new Set(
+    [...said.matchAll(/entry with timestamp (\S+) (\S+) \+0000/g)].map(([, day, at]) => `${day}T${at}`),
+  )
+  const ignored = [...said.matchAll(/total ignored: (\d+) out of/g)].reduce(
+    (sum, [, count]) => sum + Number(count),
+    0,
+  )
+  const isNamed = ({ time = '' }: Event) => named.has(time.replace(/\.?0*Z$/, ''))
+  const refused = events.filter(isNamed)
+  if (ignored === 0 || refused.length !== ignored) return { kind: 'split', reason, said }
+  const outcomeOf = (event: Event): Outcome =>
+    isNamed(event) ? { refused: reason, answer: said } : 'delivered'
+  return { kind: 'each', outcomes: new Map(events.map((event) => [event.id, outcomeOf(event)])) }
+}

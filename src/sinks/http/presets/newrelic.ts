@@ -1,0 +1,52 @@
+import * as z from 'zod'
+import { headerSecret, httpUrl, secretFile } from '../../../config/schema/fields.ts'
+import { checkByEmptyBatch } from '../protocol/check-address.ts'
+import { header, missing } from '../protocol/credentials.ts'
+import { definePreset } from '../protocol/define-preset.ts'
+import { readStatus } from '../protocol/status.ts'
+
+const hosts = { us: 'log-api.newrelic.com', eu: 'log-api.eu.newrelic.com' } as const
+
+/**
+ * The Log API of New Relic: https://docs.newrelic.com/docs/logs/log-api/introduction-log-api. `202` means that the body
+ * was taken; New Relic reads it later, and reports what it drops as NrIntegrationError in the account.
+ */
+export const newrelic = definePreset({
+  name: 'newrelic',
+  title: 'New Relic',
+  description: 'Logs of New Relic',
+  formats: ['native', 'raw'],
+  compressions: ['gzip', 'none'],
+  limits: {
+    maxEvents: { default: 1000, most: 10_000 },
+    maxBytes: { default: 1_000_000 },
+    maxAgeHours: { default: 48 },
+  },
+  settings: {
+    region: z.enum(['us', 'eu']).default('us').describe('Region of the account'),
+    url: httpUrl('Address of the Log API, in place of that of the region', 'give licenseKey').optional(),
+    licenseKey: headerSecret('License key (ingest)').optional(),
+    licenseKeyFile: secretFile('the license key'),
+  },
+  mistakes: ({ licenseKey }) => missing('licenseKey', licenseKey),
+  create: ({ region, url, licenseKey }) => ({
+    url: url ?? `https://${hosts[region]}/log/v1`,
+    mediaType: 'application/json',
+    authorise: header('api-key', () => licenseKey!.reveal()),
+    // New Relic makes attributes of a message that is JSON.
+    piece: ({ id, timeMs }, line) =>
+      JSON.stringify({ timestamp: timeMs, message: line, attributes: { log_id: id.toWellFormed() } }),
+    layout: {
+      before: '[{"common":{"attributes":{"logtype":"bunny-shield","service":"bunny-shield"}},"logs":[',
+      between: ',',
+      after: ']}]',
+    },
+    read: ({ status }) => readStatus(status),
+    check: (ask) =>
+      checkByEmptyBatch(ask, {
+        body: '[{"logs":[]}]',
+        isWell: ({ status }) => (status >= 200 && status < 300) || status === 400,
+        found: 'accepted the license key',
+      }),
+  }),
+})

@@ -1,0 +1,103 @@
+import { headerSecret, httpUrl, secretFile } from '../../../config/schema/fields.ts'
+import type { Event } from '../../../domain/event/event.ts'
+import { below } from '../protocol/address.ts'
+import { answerObject, numberAt, objectAt, textAt } from '../protocol/answer-json.ts'
+import { checkByEmptyBatch } from '../protocol/check-address.ts'
+import { header } from '../protocol/credentials.ts'
+import { definePreset } from '../protocol/define-preset.ts'
+import { allRefused, type Answer, type Verdict } from '../protocol/preset.ts'
+import { readStatus } from '../protocol/status.ts'
+
+/**
+ * Log records for any receiver of OTLP over HTTP, as JSON: https://opentelemetry.io/docs/specs/otlp. A receiver that
+ * drops some records of a body says how many, not which, and the body must not be sent again.
+ */
+export const otlp = definePreset({
+  name: 'otlp',
+  title: 'OpenTelemetry (OTLP)',
+  description: 'Log records for an OpenTelemetry Collector, or another receiver of OTLP over HTTP',
+  formats: ['native', 'raw'],
+  compressions: ['gzip', 'none'],
+  limits: {
+    maxEvents: { default: 1000, most: 10_000 },
+    // The Collector takes 20 MiB.
+    maxBytes: { default: 2_000_000, most: 20_000_000 },
+  },
+  settings: {
+    url: httpUrl('Where the receiver listens, often on port 4318', 'give bearerToken'),
+    bearerToken: headerSecret('Bearer token').optional(),
+    bearerTokenFile: secretFile('the bearer token'),
+  },
+  create: ({ url, bearerToken, format }) => ({
+    url: below(url, '/v1/logs'),
+    mediaType: 'application/json',
+    authorise: header('authorization', () =>
+      bearerToken === undefined ? undefined : `Bearer ${bearerToken.reveal()}`,
+    ),
+    piece: (event, line) => (format === 'native' || format === 'raw' ? recordOf(event, line) : line),
+    layout: {
+      before: '{"resourceLogs":[',
+      between: ',',
+      after: ']}',
+      group: (event) => ({ before: resourceOf(event), after: ']}]}' }),
+    },
+    read: readExport,
+    check: (ask) =>
+      checkByEmptyBatch(ask, {
+        body: '{"resourceLogs":[]}',
+        isWell: (answer) => readExport(answer, []).kind === 'delivered',
+        found: 'accepted an empty export',
+      }),
+  }),
+})
+
+/** One resource for each shield zone. */
+function resourceOf({ zone }: Event): string {
+  const attributes = [
+    text('service.name', 'bunny-shield'),
+    text('bunny.shield.zone.id', String(zone.id)),
+    ...(zone.name === '' ? [] : [text('bunny.shield.zone.name', zone.name.toWellFormed())]),
+  ]
+  const scope = JSON.stringify({ name: 'shieldlog' })
+  return `{"resource":${JSON.stringify({ attributes })},"scopeLogs":[{"scope":${scope},"logRecords":[`
+}
+
+/** A line that is no log record becomes the body of one. */
+function recordOf({ id, time, timeMs }: Event, line: string): string {
+  const fraction = (/\.(\d+)Z$/.exec(time ?? '')?.[1] ?? '').padEnd(9, '0')
+  return JSON.stringify({
+    ...(timeMs !== undefined && { timeUnixNano: `${Math.floor(timeMs / 1000)}${fraction}` }),
+    body: { stringValue: line },
+    attributes: [text('log.record.uid', id.toWellFormed())],
+  })
+}
+
+function text(key: string, stringValue: string): object {
+  return { key, value: { stringValue } }
+}
+
+/** Statuses that the protocol lets a sender repeat; it forbids every other. */
+const repeatable = new Set([408, 429, 502, 503, 504])
+
+function readExport(answer: Answer, events: readonly Event[]): Verdict {
+  const { status } = answer
+  const object = answerObject(answer)
+  if (status >= 200 && status < 300) {
+    if (object === undefined)
+      return { kind: 'retry', code: 'bad_body', said: 'this is not an answer of OTLP' }
+    const partial = objectAt(object, 'partialSuccess')
+    const count = numberAt(partial, 'rejectedLogRecords')
+    if (count === 0) return { kind: 'delivered' }
+    const said = textAt(partial, 'errorMessage')
+    // All of them: then it is known which.
+    if (count >= events.length) return allRefused(events, said)
+    return { kind: 'delivered', lost: { count, answer: said } }
+  }
+  const said = textAt(object, 'message')
+  // The Collector answers 400, where others answer 413.
+  if (status === 400 && said === 'http: request body too large') return { kind: 'split', reason: 'too_large' }
+  const verdict = readStatus(status)
+  if (verdict.kind === 'retry' && !repeatable.has(status) && status !== 500)
+    return { kind: 'split', reason: 'refused', said }
+  return verdict
+}

@@ -1,0 +1,122 @@
+import * as z from 'zod'
+import { headerSecret, httpUrl, secretFile } from '../../../config/schema/fields.ts'
+import type { Event } from '../../../domain/event/event.ts'
+import { below } from '../protocol/address.ts'
+import { answerObject, numberAt, textAt } from '../protocol/answer-json.ts'
+import { refusalOf } from '../protocol/check-address.ts'
+import { header, missing } from '../protocol/credentials.ts'
+import { definePreset } from '../protocol/define-preset.ts'
+import type { Answer, Outcome, Verdict } from '../protocol/preset.ts'
+import { readStatus } from '../protocol/status.ts'
+
+const path = '/services/collector/event'
+
+/**
+ * Splunk's HTTP Event Collector. Answers and codes: "Troubleshoot HTTP Event Collector" in Splunk's documentation
+ * (Getting Data In). A `200` means that Splunk has taken the events; indexer acknowledgement is not used.
+ */
+export const splunkHec = definePreset({
+  name: 'splunk-hec',
+  title: 'Splunk',
+  description: 'Events for the HTTP Event Collector of Splunk',
+  formats: ['native', 'raw'],
+  compressions: ['gzip', 'none'],
+  limits: {
+    maxEvents: { default: 1000, most: 10_000 },
+    // Splunk Cloud takes 1 MB; limits.conf of Splunk Enterprise may allow more.
+    maxBytes: { default: 1_000_000, most: 800_000_000 },
+  },
+  settings: {
+    url: httpUrl('Where the collector listens, often on port 8088', 'give token'),
+    token: headerSecret('Token of the collector').optional(),
+    tokenFile: secretFile('the token'),
+    index: z.string().min(1).optional().describe('Index; that of the token unless given'),
+    source: z.string().min(1).default('shieldlog').describe('Source of the events'),
+    sourcetype: z.string().min(1).default('bunny:shield').describe('Source type of the events'),
+    host: z.string().min(1).optional().describe('Host of the events; the shield zone unless given'),
+  },
+  mistakes: ({ token }) => missing('token', token),
+  create({ url, token, index, source, sourcetype, host }) {
+    const address = below(url, path)
+    const fixed = JSON.stringify({ source, sourcetype, ...(index !== undefined && { index }) }).slice(1, -1)
+    const envelope = ({ time, timeMs, zone }: Event) => {
+      const at = time === undefined || timeMs === undefined ? '' : `"time":${secondsOf(time, timeMs)},`
+      return `{${at}"host":${JSON.stringify(host ?? (zone.name || String(zone.id)))},${fixed},"event":`
+    }
+    return {
+      url: address,
+      mediaType: 'application/json',
+      authorise: header('authorization', () => `Splunk ${token!.reveal()}`),
+      piece: (event, line) => `${envelope(event)}${line}}`,
+      layout: { before: '', between: '\n', after: '\n' },
+      read: readCollector,
+      async check(ask) {
+        const health = await ask({ method: 'GET', url: address.replace(path, '/services/collector/health') })
+        if (health.status >= 500) return { verdict: refusalOf(readStatus(health.status)), answer: health }
+        const empty = await ask({ method: 'POST', body: '' })
+        // Code 5 is "no data": the token was accepted before.
+        if (codeOf(empty) === 5) return { found: 'accepted the token', untested: 'index not tested' }
+        return { verdict: refusalOf(readCollector(empty, [])), answer: empty }
+      },
+    }
+  },
+})
+
+/** Epoch seconds with the digits that the event has, since a number could not hold them all. */
+function secondsOf(time: string, timeMs: number): string {
+  const fraction = /\.(\d+)Z$/.exec(time)?.[1] ?? '000'
+  return `${Math.floor(timeMs / 1000)}.${fraction}`
+}
+
+const remedies: Readonly<Record<number, string>> = {
+  1: 'enable the token in Splunk',
+  2: 'check token',
+  3: 'check token',
+  4: 'check token',
+  7: 'check index: the token may not write there, or it does not exist',
+  10: 'turn indexer acknowledgement off for this token',
+  11: 'turn indexer acknowledgement off for this token',
+  14: 'turn indexer acknowledgement off for this token',
+  16: 'check token',
+  21: 'check token',
+  22: 'enable the token in Splunk',
+}
+const blamesCredentials = new Set([1, 2, 3, 4, 16, 21, 22])
+/** Internal error, busy, and three ways of being unhealthy. */
+const again = new Set([8, 9, 18, 19, 20])
+/** Invalid data format, no event, blank event, error in indexed fields. */
+const blamesEvent = new Set([6, 12, 13, 15])
+
+function readCollector(answer: Answer, events: readonly Event[]): Verdict {
+  const said = textAt(answerObject(answer), 'text')
+  const code = codeOf(answer)
+  if (answer.status >= 200 && answer.status < 300)
+    return code === 0
+      ? { kind: 'delivered' }
+      : { kind: 'retry', code: 'bad_body', said: 'this is not an answer of Splunk' }
+  if (code === undefined) return readStatus(answer.status)
+  const remedy = remedies[code]
+  if (remedy !== undefined)
+    return { kind: 'stop', remedy, credentials: blamesCredentials.has(code), said: `code ${code}: ${said}` }
+  const number = answerObject(answer)?.['invalid-event-number']
+  if (typeof number === 'number' && number < events.length && (blamesEvent.has(code) || again.has(code)))
+    return stoppedAt(number, events, blamesEvent.has(code), `code ${code}: ${said}`)
+  if (blamesEvent.has(code)) return { kind: 'split', reason: 'refused', said: `code ${code}: ${said}` }
+  if (again.has(code)) return { kind: 'retry', code: 'server_error', said: `code ${code}: ${said}` }
+  return readStatus(answer.status)
+}
+
+/** Splunk has indexed the events before the one that it names, and none after it. */
+function stoppedAt(number: number, events: readonly Event[], isRefused: boolean, answer: string): Verdict {
+  const outcomeOf = (index: number): Outcome => {
+    if (index < number) return 'delivered'
+    if (!isRefused) return { retry: answer }
+    return index === number ? { refused: 'refused', answer } : 'unsent'
+  }
+  return { kind: 'each', outcomes: new Map(events.map(({ id }, index) => [id, outcomeOf(index)])) }
+}
+
+function codeOf(answer: Answer): number | undefined {
+  const object = answerObject(answer)
+  return typeof object?.['code'] === 'number' ? numberAt(object, 'code') : undefined
+}

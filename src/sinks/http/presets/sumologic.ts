@@ -1,0 +1,51 @@
+import * as z from 'zod'
+import { httpUrl } from '../../../config/schema/fields.ts'
+import { checkByEmptyBatch } from '../protocol/check-address.ts'
+import { definePreset } from '../protocol/define-preset.ts'
+import { readStatus } from '../protocol/status.ts'
+
+const text = (description: string) =>
+  z
+    .string()
+    .regex(/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/, {
+      message: 'holds a character that no header may have',
+    })
+    .optional()
+    .describe(description)
+
+/**
+ * An HTTP source of a hosted collector of Sumo Logic:
+ * https://help.sumologic.com/docs/send-data/hosted-collectors/http-source. Its address is the secret.
+ */
+export const sumologic = definePreset({
+  name: 'sumologic',
+  title: 'Sumo Logic',
+  description: 'Lines for an HTTP source of Sumo Logic',
+  formats: ['native', 'raw'],
+  compressions: ['gzip', 'zstd', 'none'],
+  limits: { maxEvents: { default: 1000, most: 10_000 }, maxBytes: { default: 1_000_000 } },
+  settings: {
+    url: httpUrl('Address of the HTTP source', 'the address itself is the secret'),
+    category: text('Source category, in place of that of the source'),
+    source: text('Source name, in place of that of the source'),
+    host: text('Source host, in place of that of the source'),
+  },
+  create: ({ url, category, source, host }) => ({
+    url,
+    mediaType: 'application/x-ndjson',
+    headers: {
+      ...(category !== undefined && { 'x-sumo-category': category }),
+      ...(source !== undefined && { 'x-sumo-name': source }),
+      ...(host !== undefined && { 'x-sumo-host': host }),
+    },
+    piece: (_event, line) => line,
+    layout: { before: '', between: '\n', after: '\n' },
+    read: ({ status }) => readStatus(status),
+    check: (ask) =>
+      checkByEmptyBatch(ask, {
+        body: '',
+        isWell: ({ status }) => status >= 200 && status < 300,
+        found: 'accepted an empty body',
+      }),
+  }),
+})

@@ -1,0 +1,55 @@
+import { headerSecret, secretFile } from '../../../config/schema/fields.ts'
+import type { Secret } from '../../../domain/text/secret.ts'
+import * as z from 'zod'
+import type { SettingMistake } from './define-preset.ts'
+import type { Preset } from './preset.ts'
+
+/** Settings for HTTP Basic authentication. */
+export const basicSettings = {
+  username: z.string().min(1).optional().describe('User name, with password'),
+  password: headerSecret('Password of that user').optional(),
+  passwordFile: secretFile('the password'),
+}
+
+export interface Basic {
+  readonly username?: string | undefined
+  readonly password?: Secret | undefined
+}
+
+export function basicOf({ username, password }: Basic): string | undefined {
+  if (username === undefined || password === undefined) return undefined
+  return `Basic ${Buffer.from(`${username}:${password.reveal()}`).toString('base64')}`
+}
+
+/** Of user name and password one without the other; or both beside another kind of credentials. */
+export function basicMistakes({ username, password }: Basic, other: object | undefined, otherName: string) {
+  const mistakes: SettingMistake[] = []
+  const has = { username: username !== undefined, password: password !== undefined }
+  if (has.username !== has.password)
+    mistakes.push({
+      at: has.username ? 'password' : 'username',
+      problem: 'is missing',
+      remedy: `give username with password, or ${otherName}`,
+    })
+  if (has.username && other !== undefined)
+    mistakes.push({
+      at: otherName,
+      problem: 'is given beside username',
+      remedy: `keep one of ${otherName} and username with password`,
+    })
+  return mistakes
+}
+
+/** A secret that has to be there, as text or as a file. */
+export function missing(name: string, value: Secret | undefined): readonly SettingMistake[] {
+  if (value !== undefined) return []
+  return [{ at: name, problem: 'is missing', remedy: `give ${name} or ${name}File` }]
+}
+
+/** One header made of the current secret. */
+export function header(name: string, value: () => string | undefined): NonNullable<Preset['authorise']> {
+  return () => {
+    const text = value()
+    return Promise.resolve(text === undefined ? {} : { [name]: text })
+  }
+}

@@ -1,0 +1,145 @@
+import * as z from 'zod'
+import {
+  addIssue,
+  bytes,
+  count,
+  duration,
+  type FormatName,
+  headerSecret,
+  name,
+} from '../../../config/schema/fields.ts'
+import { TlsConfig } from '../../../config/schema/tls.ts'
+import type { SettingError } from '../../../domain/text/http-rules.ts'
+import type { Format } from '../../../ports/format.ts'
+import type { BatchLimits } from '../batches.ts'
+import { headerNameError } from '../rules.ts'
+import type { Preset } from './preset.ts'
+
+export type Compression = 'none' | 'gzip' | 'zstd'
+
+/** A setting of a batch: the value unless another is given, and the largest that may be given. */
+export interface Limit {
+  readonly default: number
+  readonly most?: number
+}
+
+export interface Limits {
+  /** Events in one body. */
+  readonly maxEvents: Limit
+  /** Bytes of one body before compression. */
+  readonly maxBytes: Limit
+  /** Bytes of one event in a body; absent where only the body counts. */
+  readonly maxEventBytes?: Limit
+  /** Age of an event; absent where the destination takes events of any age. */
+  readonly maxAgeHours?: Limit
+}
+
+type CommonDefinition = Pick<PresetDefinition<string, never>, 'formats' | 'compressions' | 'limits'>
+type First<Value> = readonly [Value, ...Value[]]
+
+/** What makes a preset, apart from the settings that every preset has. */
+export interface PresetDefinition<Name extends string, Own extends z.core.$ZodShape> {
+  readonly name: Name
+  /** Name of the destination for people, in menus. */
+  readonly title: string
+  readonly description: string
+  /** Formats that its bodies may hold; the first is the default. */
+  readonly formats: First<FormatName>
+  /** The first is the default. */
+  readonly compressions: First<Compression>
+  readonly limits: Limits
+  readonly settings: Own
+  /** Errors between settings that are valid one by one. */
+  mistakes?(settings: z.output<z.ZodObject<Own>>): readonly SettingMistake[]
+  create(settings: z.output<z.ZodObject<Own>> & CommonSettings, format: Format): Preset
+}
+
+export interface SettingMistake extends SettingError {
+  readonly at: string
+}
+
+type CommonShape = ReturnType<typeof commonSettings>
+export type CommonSettings = z.output<z.ZodObject<CommonShape>>
+
+type AllSettings<Name extends string, Own extends z.core.$ZodShape> = z.ZodObject<
+  { type: z.ZodLiteral<'http'>; preset: z.ZodLiteral<Name> } & CommonShape & Own,
+  z.core.$strict
+>
+
+const Headers = z
+  .record(z.string(), headerSecret('Header value'))
+  .superRefine((headers, context) => {
+    const seen = new Set<string>()
+    for (const header of Object.keys(headers)) {
+      addIssue(context, headerNameError(header, seen), [header])
+      seen.add(header.toLowerCase())
+    }
+  })
+  .default({})
+  .describe('Headers of every request; their values are secrets')
+
+/** A preset with the schema of all of its settings. */
+export function definePreset<const Name extends string, Own extends z.core.$ZodShape>(
+  definition: PresetDefinition<Name, Own>,
+): PresetDefinition<Name, Own> & { readonly schema: AllSettings<Name, Own> } {
+  const { name: presetName, title, description, mistakes } = definition
+  const { name: ownName, format, ...common } = commonSettings(definition)
+  const schema: unknown = z
+    .strictObject({
+      type: z.literal('http').describe('Kind of sink'),
+      preset: presetField(presetName),
+      name: ownName,
+      format,
+      ...definition.settings,
+      ...common,
+    })
+    .meta({ title, description })
+    .superRefine((given, context) => {
+      const found = mistakes?.(given as z.output<z.ZodObject<Own>>) ?? []
+      for (const { at, ...mistake } of found) addIssue(context, mistake, [at])
+    })
+  return { ...definition, schema: schema as AllSettings<Name, Own> }
+}
+
+/** A sink of type http that names no preset has this one. */
+const defaultPreset: string = 'ndjson'
+
+function presetField<const Name extends string>(presetName: Name): z.ZodLiteral<Name> {
+  const field = z.literal(presetName).describe('Protocol of the destination')
+  if (presetName !== defaultPreset) return field
+  const withDefault: unknown = field.optional().default(presetName as never)
+  return withDefault as z.ZodLiteral<Name>
+}
+
+function commonSettings({ formats, compressions, limits }: CommonDefinition) {
+  return {
+    name: name('Name of the sink; a new name begins with new checkpoints').default('http'),
+    format: z.enum(formats).default(formats[0]).describe('Form of each event'),
+    headers: Headers,
+    compression: z.enum(compressions).default(compressions[0]).describe('How bodies are compressed'),
+    timeoutSeconds: duration('Longest wait for an answer', { above: 0, max: 3600 }).default(30),
+    batch: batchOf(limits),
+    tls: TlsConfig.prefault({}).describe('Certificates for this sink'),
+  }
+}
+
+function batchOf({ maxEvents, maxBytes, maxEventBytes, maxAgeHours }: Limits): z.ZodType<BatchLimits> {
+  const size = (description: string, limit: Limit) =>
+    bytes(description, { min: 1024 }).max(mostOf(limit)).default(limit.default)
+  const shape: z.core.$ZodLooseShape = {
+    maxEvents: count('Most events in one body', { max: mostOf(maxEvents) }).default(maxEvents.default),
+    maxBytes: size('Most of one body before compression', maxBytes),
+  }
+  if (maxEventBytes !== undefined) shape['maxEventBytes'] = size('Most of one event', maxEventBytes)
+  if (maxAgeHours !== undefined)
+    shape['maxAgeHours'] = duration('Age from which on an event is not sent', {
+      above: 0,
+      max: mostOf(maxAgeHours),
+    }).default(maxAgeHours.default)
+  const schema: unknown = z.strictObject(shape).prefault({}).describe('How large one request may be')
+  return schema as z.ZodType<BatchLimits>
+}
+
+function mostOf({ default: value, most = value }: Limit): number {
+  return most
+}

@@ -1,0 +1,67 @@
+import * as z from 'zod'
+import { httpUrl, secret, secretFile } from '../../../config/schema/fields.ts'
+import { insteadOfCredentials } from '../rules.ts'
+import { checkAddress } from './check-address.ts'
+import type { Limits } from './define-preset.ts'
+import type { Preset } from './preset.ts'
+import { createSignature } from './signature.ts'
+import { readStatus } from './status.ts'
+
+const Signature = z
+  .strictObject({
+    header: z
+      .string()
+      .regex(/^[\w-]{1,64}$/, { message: 'is no header name', abort: true })
+      .default('X-Signature')
+      .describe('Header that holds the signature, as algorithm=hex'),
+    secret: secret('Key of the signature').optional(),
+    secretFile: secretFile('the key of the signature'),
+    algorithm: z.enum(['sha256', 'sha384', 'sha512']).default('sha256').describe('Hash of the HMAC'),
+  })
+  .superRefine(({ secret: key }, context) => {
+    if (key === undefined)
+      context.addIssue({
+        code: 'custom',
+        path: ['secret'],
+        message: 'is missing',
+        params: { remedy: 'give secret or secretFile' },
+      })
+  })
+  .describe('HMAC over the body as sent, for destinations that check it')
+
+/** Settings of the presets for endpoints of any kind. */
+export const plainSettings = {
+  url: httpUrl('Where bodies are posted', insteadOfCredentials),
+  successCodes: z
+    .array(z.int().min(200).max(499))
+    .min(1)
+    .optional()
+    .describe('Statuses that acknowledge a body; any 2xx unless given'),
+  signature: Signature.optional(),
+}
+
+export const plainLimits: Limits = {
+  maxEvents: { default: 1000, most: 100_000 },
+  maxBytes: { default: 1_000_000, most: Number.MAX_SAFE_INTEGER },
+}
+
+type PlainSettings = z.output<z.ZodObject<typeof plainSettings>>
+
+/** How such an endpoint is addressed, signed to, understood and checked. */
+export function plainEndpoint({
+  url,
+  successCodes,
+  signature,
+}: PlainSettings): Pick<Preset, 'url' | 'authorise' | 'read' | 'check'> {
+  return {
+    url,
+    ...(signature !== undefined && { authorise: createSignature(signature) }),
+    read({ status }) {
+      if (successCodes?.includes(status) === true) return { kind: 'delivered' }
+      const verdict = readStatus(status)
+      if (successCodes === undefined || verdict.kind !== 'delivered') return verdict
+      return { kind: 'retry', code: 'bad_body', said: 'this status is not one of successCodes' }
+    },
+    check: checkAddress,
+  }
+}

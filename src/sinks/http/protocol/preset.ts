@@ -1,0 +1,131 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { RefusalReason } from '../../../domain/event/delivery.ts'
+import type { Event } from '../../../domain/event/event.ts'
+import type { SinkCheck } from '../../../ports/sink.ts'
+
+/** The answer of a destination to one request. */
+export interface Answer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  /** The body, decoded; empty where it was unreadable or larger than the limit. */
+  readonly body: Buffer
+  /** False where the body was unreadable or larger than the limit. */
+  readonly whole: boolean
+}
+
+/**
+ * What became of one event of a request. Texts are raw: whoever uses them masks and cuts them.
+ * - `delivered`, `duplicate`: the destination has it, now or from before.
+ * - `unsent`: the destination stopped reading before it; send it again at once.
+ * - `retry`: send it again later, a bounded number of times. With `refuseAfter` an event that is still not taken then,
+ * while others are, counts as refused.
+ * - `refused`: the destination will never take it.
+ */
+export type Outcome =
+  | 'delivered'
+  | 'duplicate'
+  | 'unsent'
+  | { readonly retry: string; readonly retryAtMs?: number; readonly refuseAfter?: true }
+  | { readonly refused: RefusalReason; readonly answer: string }
+
+/** Every request would be refused: a person must act. `remedy` says how. */
+export interface Stop {
+  readonly kind: 'stop'
+  readonly remedy: string
+  /** True where other credentials might help: secrets are read again, and a token is asked for anew. */
+  readonly credentials: boolean
+  /** What the destination said, in place of the whole answer; raw. */
+  readonly said?: string
+}
+
+/** None was taken, all may be sent again: not before `retryAtMs`, or the answer's Retry-After. */
+export interface Retry {
+  readonly kind: 'retry'
+  readonly code: 'throttled' | 'timeout' | 'server_error' | 'bad_body'
+  readonly retryAtMs?: number
+  readonly said?: string
+}
+
+/** What an answer means for the events of its request. */
+export type Verdict =
+  /** All were taken, but for `lost.count` that the destination dropped without saying which. */
+  | { readonly kind: 'delivered'; readonly lost?: { readonly count: number; readonly answer: string } }
+  /** By event id; an event without an outcome is sent again later. `stop` holds for the events to be sent again. */
+  | { readonly kind: 'each'; readonly outcomes: ReadonlyMap<string, Outcome>; readonly stop?: Stop }
+  /** The request was refused for its content or size: halve it; a single event is refused with the reason. */
+  | { readonly kind: 'split'; readonly reason: RefusalReason; readonly said?: string }
+  | Retry
+  | Stop
+
+/** The verdict over a request of which the destination took nothing, and never will. */
+export function allRefused(events: readonly Event[], answer: string): Verdict {
+  const outcome: Outcome = { refused: 'refused', answer }
+  return { kind: 'each', outcomes: new Map(events.map(({ id }) => [id, outcome])) }
+}
+
+/** The texts around and between the events of a body. */
+export interface Layout {
+  readonly before: string
+  readonly between: string
+  readonly after: string
+  /** For bodies that group their events: the texts around the group of an event. Equal texts mean the same group. */
+  group?(event: Event): { readonly before: string; readonly after: string }
+}
+
+/** The first, or only, text of a group is separated from the group before it by this. */
+export const betweenGroups = ','
+
+/** A request that is about to be sent, for the credentials in it. */
+export interface Authorisation {
+  /** As sent: after compression. */
+  readonly body: Buffer
+  /** Headers that were refused a moment ago: a cached token in them is not to be used again. */
+  readonly refused?: Readonly<Record<string, string>>
+  readonly nowMs: number
+  /** Sends a request to another address, such as that of tokens, under the time limit of the sink. Throws Failure. */
+  ask(request: AskedElsewhere): Promise<Answer>
+}
+
+export interface AskedElsewhere {
+  readonly url: URL
+  readonly method: 'GET' | 'POST'
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: Buffer
+}
+
+/** What a preset learns in a check: why the sink would take nothing, or what was found. */
+export type Checked = SinkCheck | { readonly verdict: Stop | Retry; readonly answer: Answer }
+
+/** Sends one request of a check, with the headers and credentials of the sink; `path` replaces the path of the URL. */
+export type Ask = (request: {
+  readonly method: 'HEAD' | 'GET' | 'OPTIONS' | 'POST'
+  readonly path?: string
+  readonly url?: string
+  readonly body?: string
+  readonly mediaType?: string
+}) => Promise<Answer>
+
+/**
+ * One HTTP intake protocol with its settings, as data and small functions. The bytes of a request depend on the events
+ * and the configuration only, so that a repeated request is the same one.
+ */
+export interface Preset {
+  /** Where bodies are posted. */
+  readonly url: string
+  /** Content-Type of a body. */
+  readonly mediaType: string
+  /** Headers of every request, lower case, without secrets; configured headers override them. */
+  readonly headers?: Readonly<Record<string, string>>
+  /**
+   * Headers with credentials, lower case, for each try anew. Throws Failure: a token that is refused is an error of the
+   * sink (stop).
+   */
+  authorise?(request: Authorisation): Promise<Readonly<Record<string, string>>>
+  /** One event in a body; may add what the destination requires around the line (an action, an envelope). */
+  piece(event: Event, line: string): string
+  readonly layout: Layout
+  /** Interprets an answer to a request with these events, in their order in the body. No id is there twice. */
+  read(answer: Answer, events: readonly Event[]): Verdict
+  /** Tries the destination without leaving an event there. Throws Failure. */
+  check(ask: Ask): Promise<Checked>
+}

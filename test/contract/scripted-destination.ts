@@ -1,0 +1,141 @@
+import { onTestFinished } from 'vitest'
+import type { ServerResponse } from 'node:http'
+import { systemClock } from '../../src/clock.ts'
+import type { Event } from '../../src/domain/event/event.ts'
+import type { Day } from '../../src/domain/day.ts'
+import { takenOf } from '../../src/domain/event/delivery.ts'
+import { isFailure } from '../../src/domain/failure.ts'
+import { Secret } from '../../src/domain/text/secret.ts'
+import { formats } from '../../src/formats/registry.ts'
+import type { Sink } from '../../src/ports/sink.ts'
+import { HttpSinkConfig } from '../../src/sinks/http/config.ts'
+import { createHttpSink } from '../../src/sinks/http/sink.ts'
+import { buildEvents } from '../formats/events.ts'
+import { serve, type Got, type Respond } from '../sinks/http/far-side.ts'
+import { keepInternalEvents, named } from '../sinks/internal-events.ts'
+
+export interface Reply {
+  readonly status: number
+  readonly body?: string | object
+  readonly headers?: Record<string, string>
+}
+
+/** How a scripted destination speaks the protocol of a preset. */
+export interface Dialect {
+  /** Settings of a sink that ships to this address with this secret. */
+  settings(url: string, secret: Secret): object
+  /** Ids of the events in a request; undefined for a request of another kind. */
+  idsOf(got: Got): string[] | undefined
+  /** The secret that a request was sent with, as text that contains it. */
+  secretOf(got: Got): string | undefined
+  /** The acknowledgement of these events. */
+  taken(ids: readonly string[]): Reply
+  /** The answer where some events are bad, and what of the request the destination has stored then. */
+  refused(ids: readonly string[], bad: readonly string[]): { reply: Reply; stored: readonly string[] }
+  /** An acknowledgement that names or counts fewer events than were sent. */
+  fewer?(ids: readonly string[]): { reply: Reply; stored: readonly string[]; lost: number }
+  /** The same acknowledgement with its items in another order. */
+  shuffled?(ids: readonly string[]): Reply
+  unauthorised: Reply
+  /** True where any 2xx acknowledges, whatever the body. */
+  readsStatusOnly?: boolean
+  /** Answers requests of another kind, such as those for tokens. */
+  other?(got: Got): Reply
+}
+
+const never = new AbortController().signal
+/** Shortly after the time of the events. */
+const nowMs = 1_763_633_480_000
+
+/** What the destination does with one request of events; undefined: it takes them. */
+export type Script = (ids: readonly string[], index: number, got: Got) => Step | undefined
+export interface Step {
+  readonly reply: Reply | 'closes' | 'silent'
+  readonly stored?: readonly string[]
+}
+
+export interface Outcome {
+  /** Every id that was stored, as often as it was. */
+  readonly stored: string[]
+  readonly refused: string[]
+  readonly lost: number
+  /** Ids that were sent after their acknowledgement. */
+  readonly resent: string[]
+  readonly requests: number
+  readonly failures: string[]
+}
+
+const all = buildEvents(40)
+export const ids = all.map(({ id }) => id)
+
+export interface Shipment {
+  readonly script: Script
+  /** Settings in place of those of the dialect. */
+  readonly changed?: object
+  readonly secret?: Secret
+}
+
+/** Ships 40 events through a sink with the preset, as often as a pump would, to a destination with this script. */
+export async function ship(
+  preset: string,
+  dialect: Dialect,
+  { script, changed = {}, secret = new Secret('s3cr3t-of-now') }: Shipment,
+): Promise<Outcome> {
+  const stored: string[] = []
+  const acknowledged = new Set<string>()
+  const resent: string[] = []
+  let requests = 0
+  const respond: Respond = (got, response) => {
+    const some = dialect.idsOf(got)
+    if (some === undefined) return answer(response, dialect.other?.(got) ?? { status: 404 })
+    resent.push(...some.filter((id) => acknowledged.has(id)))
+    const { reply, stored: kept = [] } = script(some, requests++, got) ?? {
+      reply: dialect.taken(some),
+      stored: some,
+    }
+    stored.push(...kept)
+    if (reply === 'silent') return undefined
+    if (reply === 'closes') return response.socket!.resetAndDestroy()
+    if (reply.status < 300) for (const id of kept) acknowledged.add(id)
+    return answer(response, reply)
+  }
+  const server = await serve(respond)
+  const { telemetry, internalEvents } = keepInternalEvents()
+  const fixed = { type: 'http', preset, batch: { maxEvents: 10 } }
+  const settings = HttpSinkConfig.parse({ ...fixed, ...dialect.settings(server.url, secret), ...changed })
+  const clock = { ...systemClock, now: () => nowMs }
+  const format = formats[settings.format]()
+  const sink = createHttpSink(settings, { format, clock, telemetry, version: '1', random: () => 0 })
+  onTestFinished(() => sink.close())
+  const pumped = await pump(sink)
+  const lost = named(internalEvents, 'EventsLost').reduce((sum, { count }) => sum + count, 0)
+  return { ...pumped, stored, resent, lost, requests }
+}
+
+/** Delivers what is neither taken nor refused, a few times. */
+async function pump(sink: Sink): Promise<Pick<Outcome, 'refused' | 'failures'>> {
+  const refused: string[] = []
+  const failures: string[] = []
+  const settled = new Set<Event>()
+  for (let round = 0; round < 6 && settled.size < all.length; round++) {
+    const open = await sink.open({ zone: 101, day: '2025-11-20' as Day, sink: sink.name }, {}, never)
+    const events = all.filter((event) => !settled.has(event))
+    try {
+      const delivery = await open.deliver(events, never)
+      for (const event of takenOf(events, delivery)) settled.add(event)
+      for (const { event } of delivery.refusals) settled.add(event)
+      refused.push(...delivery.refusals.map(({ event }) => event.id))
+      if (delivery.partial !== undefined) failures.push(delivery.partial.failure.code)
+    } catch (error) {
+      if (!isFailure(error)) throw error
+      failures.push(error.code)
+    }
+  }
+  return { refused, failures }
+}
+
+function answer(response: ServerResponse, { status, body = '', headers = {} }: Reply): unknown {
+  const isText = typeof body === 'string'
+  const type = { 'content-type': isText ? 'text/plain' : 'application/json' }
+  return response.writeHead(status, { ...type, ...headers }).end(isText ? body : JSON.stringify(body))
+}

@@ -1,0 +1,82 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { HttpSinkConfig } from '../../../../src/sinks/http/config.ts'
+import { presets } from '../../../../src/sinks/http/presets/registry.ts'
+import { load } from '../../../config/loading.ts'
+import { projectFolder } from '../../../setup/project-folder.ts'
+
+const folder = `${projectFolder}src/sinks/http/presets/`
+const names = presets.map(({ name }) => name)
+
+/** Every TypeScript file of `src/` but those of presets. */
+function otherSources(): string[] {
+  const files = readdirSync(`${projectFolder}src`, { recursive: true, withFileTypes: true })
+  return files
+    .filter((file) => file.isFile() && file.name.endsWith('.ts'))
+    .map(({ parentPath, name }) => `${parentPath}/${name}`)
+    .filter((file) => !file.startsWith(folder))
+}
+
+describe('a preset', () => {
+  test('is one file of at most 150 lines, and one entry of the registry', () => {
+    const files = readdirSync(folder).filter((file) => file !== 'registry.ts')
+    expect(files.toSorted()).toEqual(names.map((name) => `${name}.ts`).toSorted())
+    for (const file of files)
+      expect(readFileSync(folder + file, 'utf8').split('\n').length, file).toBeLessThanOrEqual(151)
+  })
+
+  test.each(names)('has a test, an example and a page: %s', (name) => {
+    expect(existsSync(new URL(`${name}.test.ts`, import.meta.url)), 'test').toBe(true)
+    const isPlain = name === 'ndjson' || name === 'json'
+    expect(existsSync(`${projectFolder}config/examples/http-${name}.yaml`), 'example').toBe(true)
+    expect(existsSync(`${projectFolder}docs/destinations/${isPlain ? 'http' : name}.md`), 'page').toBe(true)
+  })
+
+  test('is named nowhere else in the sources: what needs its name derives it from the registry', () => {
+    const named = presets.filter(({ name }) => !['json', 'ndjson', 'otlp', 'sentinel'].includes(name))
+    for (const file of otherSources()) {
+      const text = readFileSync(file, 'utf8')
+      for (const { name, title } of named)
+        for (const quoted of [`'${name}'`, `'${title}'`])
+          expect(text.includes(quoted), `${file}: ${quoted}`).toBe(false)
+    }
+  })
+
+  test('accepts its own defaults, and refuses a batch beyond its limits', () => {
+    for (const { name, limits, schema } of presets) {
+      const { default: value, most = value } = limits.maxBytes
+      const { batch } = schema.shape
+      expect(batch.parse({}), name).toMatchObject({ maxBytes: value, maxEvents: limits.maxEvents.default })
+      expect(batch.safeParse({ maxBytes: most }).success, name).toBe(true)
+      expect(batch.safeParse({ maxBytes: most + 1 }).success, name).toBe(false)
+    }
+    expect(HttpSinkConfig.options).toHaveLength(presets.length)
+  })
+})
+
+test('says in its own words what is missing or wrong between settings', () => {
+  const refused = (sink: string) => {
+    try {
+      load({ yaml: `api: { accessKey: k }\nzones: [1]\nsinks: [{ type: http, ${sink} }]` })
+      return undefined
+    } catch (error) {
+      return (error as Error).message
+    }
+  }
+  expect(refused('preset: nope, url: "http://h/"')).toMatch(
+    /sinks\[0\]\.preset = "nope".* is not an allowed value/,
+  )
+  expect(refused('preset: splunk-hec, url: "http://h/"')).toMatch(
+    /token.* is missing; give token or tokenFile/,
+  )
+  expect(refused('preset: loki, url: "http://h/", username: u')).toMatch(
+    /password.* is missing; give username with password, or bearerToken/,
+  )
+  expect(refused('preset: loki, url: "http://h/", labels: { a-b: c }')).toMatch(
+    /labels\.a-b = "c".* is not a label name/,
+  )
+  expect(refused('preset: datadog, apiKey: k, batch: { maxAgeHours: 48 }')).toMatch(
+    /maxAgeHours = 48.* is too large/,
+  )
+  expect(refused('url: "http://h/"')).toBeUndefined()
+})

@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest'
+import { Failure } from '../../../../src/domain/failure.ts'
+import { Secret } from '../../../../src/domain/text/secret.ts'
+import { createClientCredentials } from '../../../../src/sinks/http/protocol/oauth.ts'
+import type { AskedElsewhere } from '../../../../src/sinks/http/protocol/preset.ts'
+import { presetContract } from '../../../contract/preset.contract.ts'
+import type { Reply } from '../../../contract/scripted-destination.ts'
+import { buildEvents } from '../../../formats/events.ts'
+import { failureOf } from '../far-side.ts'
+import { headerOf, idsIn, wholeBody } from './dialects.ts'
+import { presetWith, readWith } from './reading.ts'
+
+const rule = { ruleId: 'dcr-1', stream: 'Custom-Shield', tenantId: 't-1', clientId: 'c-1' }
+
+// Statuses: Microsoft, "Logs Ingestion API in Azure Monitor", REST API call.
+presetContract('sentinel', {
+  settings: (url, clientSecret) => ({ url, loginUrl: url, clientSecret, ...rule }),
+  idsOf: (got) => (got.path.includes('/oauth2/') ? undefined : idsIn(got)),
+  secretOf: headerOf('authorization'),
+  other: ({ text }) => ({
+    status: 200,
+    body: { access_token: `token-of-${new URLSearchParams(text).get('client_secret')}`, expires_in: 3600 },
+  }),
+  ...wholeBody({ status: 204 }, { status: 401, body: { error: { code: 'InvalidToken' } } }),
+  readsStatusOnly: true,
+})
+
+const given = {
+  preset: 'sentinel',
+  url: 'https://x.ingest.monitor.azure.com',
+  ...rule,
+  clientSecret: new Secret('s3cret'),
+}
+const read = readWith(given, buildEvents(2))
+
+describe('an answer of the Logs Ingestion API', () => {
+  it.each<[string, Reply, object]>([
+    ['success', { status: 204 }, { kind: 'delivered' }],
+    [
+      'a missing role',
+      { status: 403 },
+      { kind: 'stop', remedy: expect.stringContaining('Monitoring Metrics Publisher') as unknown },
+    ],
+    ['a wrong rule or stream', { status: 404 }, { kind: 'stop', remedy: 'check url, ruleId and stream' }],
+    ['a body that is too large', { status: 413 }, { kind: 'split', reason: 'too_large' }],
+    ['the limit of the rule', { status: 429 }, { kind: 'retry', code: 'throttled' }],
+  ])('is read: %s', (_name, reply, verdict) => {
+    expect(read(reply)).toMatchObject(verdict)
+  })
+
+  it('is asked for under the rule and the stream, with TimeGenerated in each row', () => {
+    const preset = presetWith(given)
+    expect(preset.url).toBe(
+      'https://x.ingest.monitor.azure.com/dataCollectionRules/dcr-1/streams/Custom-Shield?api-version=2023-01-01',
+    )
+    const [event] = buildEvents(1)
+    expect(JSON.parse(preset.piece(event!, '{"v":1}'))).toEqual({ TimeGenerated: event!.time, v: 1 })
+  })
+})
+
+describe('an access token', () => {
+  const client = {
+    tokenUrl: new URL('https://login.example/t-1/oauth2/v2.0/token'),
+    clientId: 'c-1',
+    clientSecret: new Secret('s3cret'),
+    scope: 'x/.default',
+  }
+  function login(reply: (asked: AskedElsewhere, count: number) => { status: number; body: object }) {
+    const asked: AskedElsewhere[] = []
+    const authorise = createClientCredentials(client)
+    const at = (nowMs: number, refused?: Record<string, string>) =>
+      authorise({
+        body: Buffer.alloc(0),
+        nowMs,
+        ...(refused && { refused }),
+        ask: async (request) => {
+          asked.push(request)
+          const { status, body } = reply(request, asked.length)
+          return { status, headers: {}, body: Buffer.from(JSON.stringify(body)), whole: true }
+        },
+      })
+    return { asked, at }
+  }
+  const counted = (_asked: AskedElsewhere, count: number) => ({
+    status: 200,
+    body: { access_token: `t${count}`, expires_in: 3600 },
+  })
+
+  it('is shared by requests at the same time, and kept until shortly before it expires', async () => {
+    const { asked, at } = login(counted)
+    const made = await Promise.all([at(0), at(0), at(0)])
+    expect(made).toEqual(Array.from({ length: 3 }, () => ({ authorization: 'Bearer t1' })))
+    expect(await at(3_479_000)).toEqual({ authorization: 'Bearer t1' })
+    expect(await at(3_480_000)).toEqual({ authorization: 'Bearer t2' })
+    expect(new URLSearchParams(asked[0]!.body!.toString()).get('grant_type')).toBe('client_credentials')
+    expect(asked).toHaveLength(2)
+  })
+
+  it('is asked for anew once it was refused, but not for the one before it', async () => {
+    const { asked, at } = login(counted)
+    const first = await at(0)
+    expect(await at(1, first)).toEqual({ authorization: 'Bearer t2' })
+    expect(await at(2, first)).toEqual({ authorization: 'Bearer t2' })
+    expect(asked).toHaveLength(2)
+  })
+
+  it('that is not given is an error of the sink, or of the moment', async () => {
+    const { at } = login((_asked, count) => ({
+      status: count === 1 ? 401 : 503,
+      body: {
+        error: 'invalid_client',
+        error_description: 'AADSTS7000215: Invalid client secret.\r\nTrace ID: x',
+      },
+    }))
+    const refused = await failureOf(at(0))
+    expect(refused).toBeInstanceOf(Failure)
+    expect(refused).toMatchObject({ kind: 'stop', code: 'sink_refuses' })
+    expect(refused.message).toBe(
+      'login.example answered 401 to the request for a token (invalid_client: AADSTS7000215: Invalid client secret.): check the tenant, the client and its secret',
+    )
+    expect(await failureOf(at(1))).toMatchObject({ kind: 'retry', code: 'server_error' })
+  })
+})
