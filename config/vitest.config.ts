@@ -8,6 +8,7 @@ import { patienceMs } from '../test/setup/wait-for.ts'
 /** Suites without child processes or global changes: they share worker processes. */
 const together = [
   'test/{config,docs,domain,entry,formats,maintenance,plan,shield,simulator,status,telemetry,transport}/**/*.test.ts',
+  'test/assemble/discovery/*.test.ts',
   'test/pump/*.test.ts',
   'test/sinks/*.test.ts',
   'test/sinks/http/**/*.test.ts',

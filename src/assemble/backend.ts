@@ -15,8 +15,8 @@ export type Role = 'all' | 'scheduler' | 'worker'
 export interface Backend {
   readonly store: Store
   readonly holder: Holder
-  /** True for the roles that report the gauges of shared state; other processes would only repeat them. */
-  readonly tellsState: boolean
+  /** True for the roles that schedule: they list zones, and report the gauges of shared state for all processes. */
+  readonly schedules: boolean
   /** Acquires the right to schedule, where only one process may. Throws Failure `held`. */
   acquire(signal: AbortSignal): Promise<void>
   /** The processes that ship on this store now. */

@@ -3,6 +3,7 @@ import type { Failure } from '../domain/failure.ts'
 import type { PlannedStream } from '../domain/plan/plan.ts'
 import { formats } from '../formats/registry.ts'
 import type { Holder } from '../ports/ledger.ts'
+import type { Zone } from '../domain/stream.ts'
 import type { Store } from '../ports/store.ts'
 import type { AnySink, Sink } from '../ports/sink.ts'
 import { Planner, type PlanSettings } from '../plan/planner.ts'
@@ -21,7 +22,8 @@ import { version } from './version.ts'
 /** The parts that depend on the configuration: what is read, and where it goes. A reload creates them anew. */
 export interface Shipping {
   readonly config: Config
-  readonly settings: PlanSettings
+  /** Its zones may change while it runs. */
+  readonly settings: () => PlanSettings
   readonly reading: Reading
   readonly planner: Planner
   readonly sinks: ReadonlyMap<string, AnySink>
@@ -43,19 +45,18 @@ export interface ShippingOver {
   readonly store: Store
   readonly holder: Holder
   readonly gateOf?: Backend['gateOf']
+  /** Default: the zones of the configuration. */
+  readonly zones?: () => readonly Zone[]
 }
 
 export function createShipping(
   config: Config,
   ground: QuietGround,
-  { store, holder, gateOf }: ShippingOver,
+  { store, holder, gateOf, zones = () => zonesOf(config) }: ShippingOver,
 ): Shipping {
   const policy = policyOf(config)
-  const settings: PlanSettings = {
-    zones: zonesOf(config),
-    sinks: config.sinks.map(({ name }) => name),
-    policy,
-  }
+  const names = config.sinks.map(({ name }) => name)
+  const settings = (): PlanSettings => ({ zones: zones(), sinks: names, policy })
   const reading = createReading(config, ground, gateOf)
   const sinks = new Map(config.sinks.map((sink) => [sink.name, openSink(sink, ground)]))
   const { clock, apiClock, telemetry, tracer } = ground
@@ -70,13 +71,13 @@ export function createShipping(
     holder,
     random: Math.random,
   }
-  const reconciler = createSinkReconciler({ ...deps, zones: settings.zones, sinks })
+  const reconciler = createSinkReconciler({ ...deps, zones, sinks })
   return {
     config,
     settings,
     reconciler,
     reading,
-    planner: new Planner({ store, clock, apiClock, telemetry, settings: () => settings }),
+    planner: new Planner({ store, clock, apiClock, telemetry, settings }),
     sinks,
     deps,
     pump({ stream, zone, priority, readRequest, ordering }, mayGoOn, signal) {

@@ -114,10 +114,13 @@ async function shipOnce(daemon: Daemon, say: (line: string) => void, stop: Abort
     })
   if (givenUp === undefined) return exitCodes.done
   const undelivered = totalOf(await deadLetters()) - before
+  const missing = daemon.missingZones()
+  if (missing !== undefined) say(`nothing of account ${missing.account} was read: its zones cannot be listed`)
   for (const line of complaints(givenUp)) say(line)
   if (undelivered > 0)
     say(`${undelivered} events were refused by a sink; \`dead-letters list\` shows the reasons`)
-  return givenUp.length > 0 || undelivered > 0 ? exitCodes.failed : exitCodes.done
+  const isWhole = missing === undefined && givenUp.length === 0 && undelivered === 0
+  return isWhole ? exitCodes.done : exitCodes.failed
 }
 
 /** One line per reason, not per stream. */

@@ -4,6 +4,7 @@ import type { Failure } from './failure.ts'
 import type { FiguresOf, UploadFigures, VolumeFigures } from './figures.ts'
 import type { Gap } from './gap.ts'
 import type { Priority, Stream } from './stream.ts'
+import type { FoundZone } from './zone-list.ts'
 
 export const requestOutcomes = [
   'ok',
@@ -39,7 +40,7 @@ export const operations = [
 ] as const
 
 /** Periodic work beside the schedule. */
-export type UpkeepTask = 'heartbeat' | 'housekeeping' | 'reconciliation' | 'figures'
+export type UpkeepTask = 'heartbeat' | 'housekeeping' | 'reconciliation' | 'figures' | 'discovery'
 
 /** What happened, by name. Only telemetry turns it into log lines and metrics; no other code logs or counts. */
 export type InternalEvent =
@@ -107,4 +108,10 @@ export type InternalEvent =
   | { name: 'ServerListening'; address: string }
   | { name: 'ConfigReloaded'; changed: readonly string[]; needsRestart: readonly string[] }
   | { name: 'ConfigRefused'; errors: readonly string[] }
+  | { name: 'ZonesListed'; account: string; zones: number }
+  | { name: 'ZonesFound'; account: string; zones: readonly FoundZone[] }
+  | { name: 'ZonesLeft'; account: string; zones: readonly FoundZone[] }
+  | { name: 'ZonesRetired'; account: string; zones: readonly FoundZone[]; gaps: number }
+  /** `known`: how many zones of an earlier listing are shipped; undefined where there is none. */
+  | { name: 'ZoneListingFailed'; account: string; failure: Failure; known: number | undefined }
   | { name: 'Warned'; about: string; text: string }

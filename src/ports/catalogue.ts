@@ -1,6 +1,7 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Gap } from '../domain/gap.ts'
 import type { Route } from '../domain/route.ts'
+import type { ZoneList } from '../domain/zone-list.ts'
 
 /** Data of all streams together, for plans, status and metrics. */
 export interface Catalogue {
@@ -14,4 +15,8 @@ export interface Catalogue {
   gaps(): Promise<Gap[]>
   /** Adds gaps outside a commit (days missed while nothing ran). A gap that exists already is not added twice. */
   addGaps(gaps: readonly Gap[]): Promise<void>
+  /** The lists of accounts whose zones are discovered, by account. Every process that ships reads its zones here. */
+  zoneLists(): Promise<ZoneList[]>
+  /** Replaces the list of its account. */
+  storeZoneList(list: ZoneList): Promise<void>
 }

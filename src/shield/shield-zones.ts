@@ -30,10 +30,12 @@ export async function listShieldZones(client: ShieldClient, signal: AbortSignal)
     const { data, page: place } = await readPage(client, page, signal)
     const known = zones.size
     for (const zone of data ?? []) zones.set(zone.shieldZoneId, zone)
+    // The page before named this one: without it the list is a part.
+    if (page > 1 && (data ?? []).length === 0) throw broken(`page ${page} is empty`)
     if (isLast(data ?? [], place, page)) return [...zones.values()].flatMap(zoneOf).toSorted(byId)
-    if (zones.size === known) throw endless(`page ${page} repeats what was listed before`)
+    if (zones.size === known) throw broken(`page ${page} repeats what was listed before`)
   }
-  throw endless(`it has more than ${mostPages} pages`)
+  throw broken(`it has more than ${mostPages} pages`)
 }
 
 async function readPage(client: ShieldClient, page: number, signal: AbortSignal): Promise<ZonePage> {
@@ -56,8 +58,8 @@ function isLast(data: readonly WireZone[], place: ZonePage['page'], page: number
   return (place.currentPage ?? page) >= place.totalPages
 }
 
-function endless(why: string): Failure {
-  return new Failure('retry', 'bad_body', `the list of shield zones does not end: ${why}`)
+function broken(why: string): Failure {
+  return new Failure('retry', 'bad_body', `the list of shield zones is not whole: ${why}`)
 }
 
 const plans = ['Basic', 'Advanced', 'Business', 'Enterprise']

@@ -21,18 +21,25 @@ const priorities: readonly Priority[] = ['live', 'backfill']
 
 /** What one look at the store gives: everything that metrics, readiness and status are made of. */
 export interface StateReading {
+  /** Of the instant of the look: zones may change while it is worked on. */
+  readonly settings: PlanSettings
   readonly planned: readonly PlannedStream[]
   readonly gaps: readonly Gap[]
   readonly deadLetters: readonly DeadLetterCount[]
 }
 
-export async function readState({ planner, store }: ObserveDeps): Promise<StateReading> {
+export async function readState({
+  planner,
+  store,
+  settings: settingsOf,
+}: ObserveDeps): Promise<StateReading> {
+  const settings = settingsOf()
   const [planned, gaps, deadLetters] = await Promise.all([
     planner.plan(),
     store.catalogue.gaps(),
     store.deadLetters.counts(),
   ])
-  return { planned, gaps, deadLetters }
+  return { settings, planned, gaps, deadLetters }
 }
 
 /** What the store holds, for metrics and readiness. Lag is never absent for a configured zone and sink. */
@@ -41,10 +48,10 @@ export async function observe(deps: ObserveDeps): Promise<StateSnapshot> {
 }
 
 export function snapshotOf(
-  { planned: all, gaps, deadLetters: counts }: StateReading,
+  { settings, planned: all, gaps, deadLetters: counts }: StateReading,
   deps: ObserveDeps,
 ): StateSnapshot {
-  const { zones, sinks, policy } = deps.settings()
+  const { zones, sinks, policy } = settings
   const gapsOf = Map.groupBy(gaps, (gap) => routeKey(gap.zone, gap.sink))
   const planned = all.filter(({ priority }) => priority === 'live')
   const byRoute = Map.groupBy(planned, ({ stream }) => routeKey(stream.zone, stream.sink))

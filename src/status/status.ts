@@ -34,7 +34,7 @@ export async function readStatus(
   const { planned, gaps, deadLetters } = reading
   const snapshot = snapshotOf(reading, deps)
   await letTurn()
-  const { zones, policy } = deps.settings()
+  const { zones, policy } = reading.settings
   const zoneOf = new Map(zones.map((zone) => [zone.id, zone]))
   const gapsOf = Map.groupBy(gaps, (gap) => routeKey(gap.zone, gap.sink))
   const live = planned.filter(({ priority }) => priority === 'live')

@@ -9,6 +9,7 @@ import { processInternalEvents } from './internal-events/process.ts'
 import { pumpInternalEvents } from './internal-events/pump.ts'
 import { sinkInternalEvents } from './internal-events/sink.ts'
 import { scanInternalEvents } from './internal-events/scan.ts'
+import { zoneInternalEvents } from './internal-events/zones.ts'
 
 /** Every internal event has a definition; the compiler reports a missing one. */
 export const internalEvents: Definitions<InternalEvent['name']> = {
@@ -21,4 +22,5 @@ export const internalEvents: Definitions<InternalEvent['name']> = {
   ...sinkInternalEvents,
   ...fileInternalEvents,
   ...figureInternalEvents,
+  ...zoneInternalEvents,
 }

@@ -1,4 +1,12 @@
-import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
@@ -87,15 +95,18 @@ describe('init from options', () => {
   test('takes all zones of the account', async () => {
     const { init, file } = await newcomer({ zones: [7, 101, 102] })
     expect(await init('--zones', 'all', '--destination', 'file')).toMatchObject({ code: 0 })
-    const { config } = loadConfig({ argv: { config: file }, env: {} })
-    expect(config.accounts).toMatchObject([{ zones: [{ id: 7 }, { id: 101 }, { id: 102 }] }])
+    expect(parse(readFileSync(file, 'utf8'))).toMatchObject({ zones: 'all' })
+    expect(await executeWith(file, ['check'])).toMatchObject({ code: 0 })
   })
 
   test('takes ids as they are where the zones cannot be listed, and says so', async () => {
     const { init, file, simulator } = await newcomer()
     simulator.fail({ fault: { kind: 'errorKey', errorKey: 'limit_reached.x' } })
     const { code, stderr } = await init('--zones', '101,900', '--destination', 'file')
-    expect([code, stderr]).toEqual([0, expect.stringContaining('The zones cannot be listed: ')])
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringContaining('the zones of account default cannot be listed: '),
+    ])
     expect(parse(readFileSync(file, 'utf8'))).toMatchObject({ zones: [101, 900] })
   })
 
@@ -211,6 +222,49 @@ describe('init from options', () => {
     const { code, stderr } = await init('--file', file, '--zones', '101', '--destination', 'file')
     expect([code, stderr]).toEqual([1, expect.stringContaining(`${file} cannot be written: ENOENT`)])
   })
+})
+
+describe('init expands nothing that nobody wrote as a template', () => {
+  test('a folder whose name looks like one', async () => {
+    const { init, folder } = await newcomer()
+    const odd = join(folder, 'a${HOME}b')
+    mkdirSync(odd)
+    const file = join(odd, 'shieldlog.yaml')
+    const args = ['--file', file, '--zones', '101', '--destination', 'file']
+    expect(await init(...args)).toMatchObject({ code: 0 })
+    const { config } = loadConfig({ argv: { config: file }, env: {}, cwd: folder })
+    expect([config.state, config.sinks]).toMatchObject([
+      { path: join(odd, 'var/shieldlog.db') },
+      [{ path: join(odd, 'var/events') }],
+    ])
+  })
+
+  test('a password that looks like one, of which no error shows a part', async () => {
+    const { file, folder, keyFile, simulator } = await newcomer()
+    const args = ['init', '--access-key-file', keyFile, '--set', `api.baseUrl=${simulator.url}`]
+    const more = ['--zones', '101', '--destination', 'ndjson', '--url', 'http://127.0.0.1:9/']
+    const ask = async () => 'n'
+    const typed = 'Bearer pa${ss}: "#\'w'
+    const { code, stdout, stderr } = await executeWith(file, [...args, ...more], {
+      ask,
+      askHidden: async () => typed,
+    })
+    expect([code, (stdout + stderr).includes('pa${')]).toEqual([0, false])
+    const secret = readdirSync(folder).find((name) => name.includes('authorization'))!
+    expect(readFileSync(join(folder, secret), 'utf8')).toBe(`${typed}\n`)
+    expect(statSync(join(folder, secret)).mode & 0o777).toBe(0o600)
+    expect(readFileSync(file, 'utf8')).not.toContain('pa$')
+    expect(await executeWith(file, ['check', '--offline'])).toMatchObject({ code: 0 })
+  })
+})
+
+test('init writes through no symbolic link', async () => {
+  const { init, folder, file } = await newcomer()
+  const target = join(folder, 'target')
+  symlinkSync(target, file)
+  const { code, stderr } = await init('--zones', '101', '--destination', 'file')
+  expect([code, stderr]).toEqual([1, expect.stringContaining(`${file} cannot be written: EEXIST`)])
+  expect(existsSync(target)).toBe(false)
 })
 
 test('every kind of sink and every preset is a destination', () => {

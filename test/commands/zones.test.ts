@@ -83,7 +83,9 @@ describe('zones', () => {
     const { code, stdout, stderr } = await execute('zones')
     expect(code).toBe(1)
     expect(stdout).toMatch(/^account +zone +pull zone .*\nright +101 .* yes\nright +102 .* no\n$/)
-    expect(stderr).toMatch(/^shield_zones of account wrong: the API refuses the access key .*\n$/)
+    expect(stderr).toMatch(
+      /^the zones of account wrong cannot be listed: the API refuses the access key .*\n$/,
+    )
   })
 
   test('says so where the account has no zones', async () => {

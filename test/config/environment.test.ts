@@ -60,6 +60,7 @@ test.each(settings.map((setting) => [setting.environment, setting] as const))(
 
 /** What cannot be set alone. */
 function companions(name: string): Record<string, string> {
+  if (name.startsWith('SHIELDLOG_ZONES_')) return { SHIELDLOG_ZONES: 'all' }
   const tls = `${projectFolder}test/fixtures/tls`
   if (name.endsWith('_CERT_FILE'))
     return { [name.replace('CERT', 'KEY')]: `${tls}/client.key`, ...redisUrl(name) }

@@ -74,7 +74,14 @@ async function shipRounds({ config }: Loaded, ground: Ground): Promise<number> {
   const { signal } = stop
   const backend = await openBackend(config, 'all', ground)
   wrapStore(backend.store, pass)
-  const options = { ground, backend, turned: () => undefined, sinkGone: () => process.exit(1) }
+  const options = {
+    ground,
+    backend,
+    zones: () => zonesOf(config),
+    readZones: async () => undefined,
+    turned: () => undefined,
+    sinkGone: () => process.exit(1),
+  }
   const engine = createEngine(config, options)
   wrapEngine(engine, pass)
   try {

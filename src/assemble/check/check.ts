@@ -6,20 +6,27 @@ import { todayOf } from '../../domain/plan/stream-state.ts'
 import { within } from '../../domain/within.ts'
 import { checkApi, type ApiChecked, type ZoneProblem, type ZoneRead } from '../../maintenance/read/check.ts'
 import type { Clock } from '../../ports/clock.ts'
+import type { Source } from '../../ports/source.ts'
 import { probePort } from '../../server/probe-port.ts'
 import { connectSteps, type ConnectStep } from '../../transport/connect-steps.ts'
-import { createQuietGround, zonesOf } from '../quiet-ground.ts'
+import { listAccounts, type AccountZones } from '../discovery/list-zones.ts'
+import { discoveringIn, withZones } from '../discovery/with-zones.ts'
+import { createQuietGround, zonesOf, type QuietGround } from '../quiet-ground.ts'
 import { createReading } from '../reading.ts'
 import { probeStore, workersOn } from '../state.ts'
 import { checkSink, type SinkTried } from './check-sink.ts'
 
-export type { ApiChecked, ConnectStep, SinkTried, ZoneProblem, ZoneRead }
+export type { AccountZones, ConnectStep, SinkTried, ZoneProblem, ZoneRead }
 
 /** Why a step failed, or what it found. */
 export type Tried =
   { readonly isWell: true; readonly found?: string } | { readonly isWell: false; readonly why: string }
 
 export interface ApiTried extends ApiChecked {
+  /** The configuration with the zones that the API lists. */
+  readonly config: Config
+  /** What the API lists for accounts that discover their zones, and for those with a zone that it does not know. */
+  readonly listed: readonly AccountZones[]
   /** Present where no connection was possible. */
   readonly steps?: readonly ConnectStep[]
 }
@@ -45,11 +52,11 @@ export function startChecks(config: Config, sendTest: boolean, signal: AbortSign
   const { clock } = ground
   const reading = createReading(config, ground)
   const zones = zonesOf(config)
+  const api = tryApi(config, { ground, source: reading.source }, signal)
   const state = tried(stateMs, clock, () => probeStore(config, clock))
-  const api = checkApi({ source: reading.source, zones, today: todayOf(clock.now()), clock }, signal)
   const { host, port } = config.server
   const checks = {
-    api: api.then(async (checked) => withSteps(checked, config, clock)),
+    api,
     state,
     port: tried(portMs, clock, () => probePort(host, port)),
     sinks: config.sinks.map((sink) => ({
@@ -64,10 +71,34 @@ export function startChecks(config: Config, sendTest: boolean, signal: AbortSign
   return { ...checks, close: () => reading.close() }
 }
 
-async function withSteps(checked: ApiChecked, { api }: Config, clock: Clock): Promise<ApiTried> {
-  const isUnconnected = checked.problems.some(({ failure }) => unconnected.includes(failure.code))
-  if (checked.read.length > 0 || !isUnconnected) return checked
-  return { ...checked, steps: await connectSteps(new URL(api.baseUrl), api.tls, clock) }
+/** Of an account that discovers its zones, the rest is listed and not read. */
+const mostOfAccount = 20
+
+async function tryApi(
+  config: Config,
+  { ground, source }: { readonly ground: QuietGround; readonly source: Source },
+  signal: AbortSignal,
+): Promise<ApiTried> {
+  const { clock } = ground
+  const list = (accounts: Config['accounts']) => listAccounts(config, { ground, accounts }, signal)
+  const discovering = discoveringIn(config)
+  const listed = await list(discovering)
+  const found = new Map(listed.flatMap((each) => ('zones' in each ? [[each.account, each] as const] : [])))
+  const filled = withZones(config, found)
+  const zones = filled.accounts.flatMap((account) =>
+    account.discovery === undefined ? account.zones : account.zones.slice(0, mostOfAccount),
+  )
+  const checked = await checkApi({ source, zones, today: todayOf(clock.now()), clock }, signal)
+  const lost = new Set(
+    checked.problems.flatMap(({ account, failure }) => (failure.code === 'zone_gone' ? [account] : [])),
+  )
+  const named = config.accounts.filter(({ name, discovery }) => discovery === undefined && lost.has(name))
+  const all = [...listed, ...(await list(named))]
+  const failures = [...checked.problems, ...all.flatMap((each) => ('failure' in each ? [each] : []))]
+  const isUnconnected = failures.some(({ failure }) => unconnected.includes(failure.code))
+  const tried = { ...checked, config: filled, listed: all }
+  if (checked.read.length > 0 || !isUnconnected) return tried
+  return { ...tried, steps: await connectSteps(new URL(config.api.baseUrl), config.api.tls, clock) }
 }
 
 async function workerHere(config: Config, clock: Clock): Promise<WorkerStatus | undefined> {

@@ -1,15 +1,18 @@
 import { overriddenText } from '../../config/load/overridden.ts'
 import type { Loaded } from '../../config/load/load.ts'
 import type { Config } from '../../config/schema/schema.ts'
-import { messageOf, type Failure } from '../../domain/failure.ts'
+import { cancelled, messageOf, type Failure } from '../../domain/failure.ts'
 import type { Server } from '../../server/server.ts'
 import { awaitBackend } from '../await-backend.ts'
 import type { Backend, Role } from '../backend.ts'
 import { closeInOrder } from '../close-all.ts'
+import { discoveringIn } from '../discovery/with-zones.ts'
+import { ZoneDirectory, type MissingZones } from '../discovery/zone-directory.ts'
 import { createDaemonServer } from './daemon-server.ts'
 import { createEngine, type Engine } from './engine.ts'
 import { stateName } from '../tasks/existing-store.ts'
 import { knownOf, type Ground } from '../ground.ts'
+import { zonesOf } from '../quiet-ground.ts'
 import { openBackend } from '../open-backend.ts'
 import { reloadEngine } from './reload.ts'
 import { version } from '../version.ts'
@@ -37,6 +40,9 @@ export class Daemon {
   #isScheduled = false
   readonly #turns = new Map<string, number>()
   #reloading = Promise.resolve()
+  #zones: ZoneDirectory | undefined
+  #watching = Promise.resolve()
+  readonly #stopped = new AbortController()
 
   constructor({ config, warnings, overridden }: Loaded, options: DaemonOptions) {
     this.#options = options
@@ -57,13 +63,16 @@ export class Daemon {
     this.#backend = await this.#openBackend(signal)
     this.#trouble = undefined
     await this.#backend.acquire(signal)
-    this.#engine = this.#makeEngine(this.#config)
-    if (this.#backend.tellsState) metrics.readState(() => this.engine().snapshot())
+    const zones = new ZoneDirectory(this.#ground, this.#backend, () => this.#prepare())
+    this.#zones = zones
     if (serve) await this.#listen()
+    await zones.refresh(this.#config, signal, true)
+    this.#engine = this.#makeEngine(this.#config)
+    if (this.#backend.schedules) metrics.readState(() => this.engine().snapshot())
     for (const text of this.#warnings) telemetry.emit({ name: 'Warned', about: 'configuration', text })
-    const { zones, sinks } = knownOf(this.#config)
+    const known = knownOf(zones.fill(this.#config))
     const state = stateName(this.#config)
-    telemetry.emit({ name: 'Started', version, zones: zones.length, sinks, state })
+    telemetry.emit({ name: 'Started', version, zones: known.zones.length, sinks: known.sinks, state })
   }
 
   /** Starts shipping. */
@@ -71,6 +80,12 @@ export class Daemon {
     this.#phase = 'running'
     this.#isScheduled = true
     await this.engine().start()
+    this.#watching = this.#zones!.watch(() => this.#config, this.#stopped.signal)
+  }
+
+  /** An account whose zones are not known; undefined where those of all are. */
+  missingZones(): MissingZones | undefined {
+    return this.#zones?.missing(this.#config)
   }
 
   /** Applies a new configuration, or refuses it with all its errors and keeps the old one. Never rejects. */
@@ -89,7 +104,8 @@ export class Daemon {
    */
   async stop(): Promise<void> {
     this.#phase = 'stopping'
-    await this.#reloading
+    this.#stopped.abort(cancelled())
+    await Promise.all([this.#reloading, this.#watching])
     try {
       await closeInOrder(
         () => this.#engine?.close(),
@@ -118,13 +134,24 @@ export class Daemon {
       if (this.#phase === 'starting') this.#phase = 'running'
     }
     const { ground, sinkGone } = this.#options
-    return createEngine(config, { ground, backend: this.#backend!, turned, sinkGone })
+    return createEngine(config, {
+      ground,
+      backend: this.#backend!,
+      zones: () => zonesOf(this.#zones!.fill(config)),
+      readZones: () => this.#zones!.read(),
+      turned,
+      sinkGone,
+    })
   }
 
   async #reload(load: () => Loaded): Promise<void> {
     if (this.#phase !== 'running' || !this.#isScheduled) return
+    const loaded = await this.#loadWithZones(load).catch((error: unknown) => ({ error }))
     await reloadEngine(this.engine(), {
-      load,
+      load() {
+        if ('error' in loaded) throw loaded.error
+        return loaded
+      },
       makeEngine: (config) => this.#makeEngine(config),
       start: (engine) => this.#startInstead(engine),
       halted: (error) => this.#halted(error),
@@ -132,14 +159,27 @@ export class Daemon {
     })
   }
 
+  /** A configuration whose zones cannot be found out is refused, as one with errors is. */
+  async #loadWithZones(load: () => Loaded): Promise<Loaded> {
+    const loaded = load()
+    if (discoveringIn(loaded.config).length === 0) return loaded
+    await this.#zones!.refresh(loaded.config, this.#stopped.signal, true)
+    const missing = this.#zones!.missing(loaded.config)
+    if (missing?.failure !== undefined) throw missing.failure
+    return loaded
+  }
+
+  #prepare(): void {
+    this.#ground.metrics.prepare(knownOf(this.#zones!.fill(this.#config)))
+  }
+
   /** Replaces a closed engine. */
   async #startInstead(engine: Engine): Promise<void> {
     const { config } = engine
-    const { logger, metrics } = this.#ground
     this.#engine = engine
     this.#config = config
-    logger.setLevel(config.log.level)
-    metrics.prepare(knownOf(config))
+    this.#ground.logger.setLevel(config.log.level)
+    this.#prepare()
     if (this.#phase !== 'running') return
     await engine.start()
     this.#trouble = undefined
@@ -155,13 +195,21 @@ export class Daemon {
     const state = {
       config: () => this.#config,
       engine: () => this.#engine,
-      notShipping: () =>
-        this.#trouble ?? (this.#phase === 'running' ? undefined : `the process is ${this.#phase}`),
+      notShipping: () => this.#notShipping(),
       storeTrouble: () => this.#backend?.storeTrouble(),
       turns: this.#turns,
     }
     this.#server = createDaemonServer(this.#config, state, this.#ground)
     await this.#server.start()
+  }
+
+  #notShipping(): string | undefined {
+    if (this.#trouble !== undefined) return this.#trouble
+    if (this.#phase !== 'running') return `the process is ${this.#phase}`
+    const missing = this.missingZones()
+    if (missing === undefined) return undefined
+    const why = missing.failure === undefined ? '' : ` (${missing.failure.code})`
+    return `the zones of account ${missing.account} have not been listed yet${why}`
   }
 
   #warn(about: string, text: string): void {

@@ -18,7 +18,7 @@ export async function openEmbedded(config: Config, { clock, telemetry }: Ground)
   return {
     store,
     holder,
-    tellsState: true,
+    schedules: true,
     async acquire(signal) {
       const untilMs = clock.monotonic() + lockWaitMs
       let isTold = false

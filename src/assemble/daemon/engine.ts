@@ -3,7 +3,7 @@ import type { Config } from '../../config/schema/schema.ts'
 import { isFailure, type Failure } from '../../domain/failure.ts'
 import type { PlannedStream } from '../../domain/plan/plan.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
-import type { Priority } from '../../domain/stream.ts'
+import type { Priority, Zone } from '../../domain/stream.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { createHousekeeping } from '../../maintenance/housekeeping/housekeep.ts'
 import { observe } from '../../status/observe.ts'
@@ -43,20 +43,25 @@ export interface Engine {
 export interface EngineOptions {
   readonly ground: Ground
   readonly backend: Backend
+  /** Where accounts discover their zones, these change while the engine runs. */
+  readonly zones: () => readonly Zone[]
+  /** Reads the zones anew, for work on a zone that another process has found. */
+  readonly readZones: () => Promise<void>
   /** Called at each turn of a loop that must keep running. */
   readonly turned: (loop: string) => void
   /** Called when the reader of stdout closed the pipe: nothing can be shipped there any more. */
   readonly sinkGone: (failure: Failure) => void
 }
 
-export function createEngine(config: Config, { ground, backend, turned, sinkGone }: EngineOptions): Engine {
+export function createEngine(config: Config, options: EngineOptions): Engine {
+  const { ground, backend, zones, readZones, turned, sinkGone } = options
   const { store } = backend
-  const shipping = createShipping(config, ground, backend)
+  const shipping = createShipping(config, ground, { ...backend, zones })
   const { clock, apiClock } = ground
   const { keepDays } = config.state
   const { planner, settings } = shipping
   const nowOf = ({ zone }: PlannedStream) => apiClock.now(zone.account)
-  const keepHouse = createHousekeeping({ store, apiClock, settings: () => settings, keepDays })
+  const keepHouse = createHousekeeping({ store, apiClock, settings, keepDays })
   const active: Record<Priority, number> = { live: 0, backfill: 0 }
 
   async function pump(planned: PlannedStream, signal: AbortSignal) {
@@ -84,7 +89,11 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
       await planner.remember()
       return planner.plan()
     },
-    planned: (stream, priority) => planOne({ store, apiClock, settings: () => settings }, stream, priority),
+    async planned(stream, priority) {
+      // Who queued it may know zones that this process has not read yet.
+      if (!zones().some(({ id }) => id === stream.zone)) await readZones()
+      return planOne({ store, apiClock, settings }, stream, priority)
+    },
     housekeep: keepHouse,
     reconciler: shipping.reconciler,
   })
@@ -93,7 +102,7 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
     clock,
     apiClock,
     planner,
-    settings: () => settings,
+    settings,
     active: (priority: Priority) => active[priority],
     workers: backend.workers,
     turn: setImmediate,
@@ -115,7 +124,7 @@ export function createEngine(config: Config, { ground, backend, turned, sinkGone
     source: createFigureSource(shipping.reading.clientOf),
     mayRead: backend.readsFigures,
     ...(uploadScanning && {
-      uploads: { zones: settings.zones, everyMs: uploadScanning.everyMinutes * minuteMs },
+      uploads: { zones, everyMs: uploadScanning.everyMinutes * minuteMs },
     }),
     ...(volumes && { volumes: { apps: volumes.apps, everyMs: volumes.everyMinutes * minuteMs } }),
   })

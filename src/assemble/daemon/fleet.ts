@@ -65,7 +65,7 @@ export async function openFleet(
     storeTrouble: () => trouble,
     readsFigures: async () =>
       role !== 'worker' && (await oldestScheduler(keyPrefix, { client, clock })) === holder.id,
-    tellsState: role !== 'worker',
+    schedules: role !== 'worker',
     acquire: async () => undefined,
     workers: () => livingProcesses(keyPrefix, { client, clock }),
     gateOf(account, { api: { maxRequestsPerSecond } }) {

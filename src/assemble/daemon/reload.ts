@@ -12,7 +12,7 @@ export interface Reloadable {
 }
 
 export interface Reload<Engine extends Reloadable> {
-  readonly load: () => Loaded
+  readonly load: () => Pick<Loaded, 'config'>
   /** Creates the engine of a configuration; it ships nothing before its start. */
   readonly makeEngine: (config: Config) => Engine
   /** Puts an engine in force and starts it, unless the process is stopping. */

@@ -97,7 +97,7 @@ async function planBackfills(
 ): Promise<PlannedStream[]> {
   const [checkpoints, routes] = await Promise.all([store.catalogue.checkpoints(), store.catalogue.routes()])
   const resendCheckpoints = await resendsOf(store, backfills)
-  return plan({ ...settings, nowOf, checkpoints, resendCheckpoints, routes, backfills }).filter(
+  return plan({ ...settings(), nowOf, checkpoints, resendCheckpoints, routes, backfills }).filter(
     ({ priority }) => priority === 'backfill',
   )
 }

@@ -6,6 +6,8 @@ import { Planner } from '../../plan/planner.ts'
 import { createApiClock } from '../../pump/api-clock.ts'
 import { statusOf } from '../../status/status.ts'
 import { stateName, withStoreToLook } from './existing-store.ts'
+import { zoneListsOf } from '../discovery/for-commands.ts'
+import { withZones } from '../discovery/with-zones.ts'
 import { zonesOf } from '../quiet-ground.ts'
 import { workersOn } from '../state.ts'
 import { policyOf } from '../policy.ts'
@@ -28,14 +30,13 @@ export interface StatusReading {
 export function createStatusReader({ config }: Loaded): () => Promise<StatusReading> {
   const clock = systemClock
   const apiClock = createApiClock(clock)
-  const settings = {
-    zones: zonesOf(config),
-    sinks: config.sinks.map(({ name }) => name),
-    policy: policyOf(config),
-  }
+  const sinks = config.sinks.map(({ name }) => name)
+  const policy = policyOf(config)
   const workers = () => workersOn(config, clock)
   return () =>
     withStoreToLook(config, clock, async (store, hasStore) => {
+      const zones = zonesOf(withZones(config, await zoneListsOf(store)))
+      const settings = { zones, sinks, policy }
       const planner = new Planner({ store, clock, apiClock, telemetry: silent, settings: () => settings })
       const deps = {
         store,

@@ -20,7 +20,7 @@ export function describeZones(config: Config, listed: readonly AccountZones[]): 
   return listed.flatMap((each) => {
     if ('failure' in each) return []
     const { account } = each
-    const configured = config.accounts.find(({ name }) => name === account)?.zones ?? []
+    const { zones: configured = [], discovery } = config.accounts.find(({ name }) => name === account) ?? {}
     return each.zones.map(({ id, name, hosts, pullZone, plan, isWafEnabled }): ZoneRow => {
       const own = configured.find((zone) => zone.id === id)
       const shown = own === undefined || own.name === String(id) ? name : own.name
@@ -32,7 +32,7 @@ export function describeZones(config: Config, listed: readonly AccountZones[]): 
         ...(pullZone !== undefined && { pullZone }),
         ...(plan !== undefined && { plan }),
         ...(isWafEnabled !== undefined && { waf: isWafEnabled }),
-        configured: own !== undefined,
+        configured: discovery === undefined ? own !== undefined : !discovery.exclude.includes(id),
       }
     })
   })

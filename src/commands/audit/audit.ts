@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { withKnownZones } from '../../assemble/discovery/for-commands.ts'
 import { audit as auditDays, type Audit, type AuditProgress } from '../../assemble/tasks/audit.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { collectDays, collectNames } from '../arguments.ts'
@@ -41,7 +42,7 @@ export function registerAudit({ command: audit, io, exit, load }: Registration):
     .addHelpText('after', exitCodeText)
     .addHelpText('after', example('audit --zone shop --day yesterday --deep'))
     .action(async (options: AuditOptions, command: Command) => {
-      const { config } = load(command)
+      const { config } = await withKnownZones(load(command), io.signal)
       const file = command.optsWithGlobals<{ config?: string }>().config
       exit(await runAudit(config, options, file, io))
     })

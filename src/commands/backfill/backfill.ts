@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { withKnownZones } from '../../assemble/discovery/for-commands.ts'
 import type { BackfillDesk, BackfillRequest } from '../../assemble/tasks/backfill.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { daysBetween, type Day } from '../../domain/day.ts'
@@ -57,7 +58,7 @@ export function registerBackfill(registration: Registration): void {
     .addHelpText('after', help)
     .action(async (options: BackfillOptions, command: Command) => {
       const { source } = options
-      const { config } = load(command)
+      const { config } = await withKnownZones(load(command), io.signal)
       if (options.resend === true) checkResend(config, options, io)
       const request = requestOf(config, options)
       if (source !== undefined) {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { withKnownZones } from '../../assemble/discovery/for-commands.ts'
 import type { BackfillDesk } from '../../assemble/tasks/backfill.ts'
 import type { Backfill } from '../../domain/plan/backfill.ts'
 import { listText } from './text.ts'
@@ -53,7 +54,7 @@ export function registerBackfillChanges(backfill: Command, { io, exit, load }: R
     .option('--watch', 'show progress until it is done')
     .addHelpText('after', example('backfill resume 5f0c1d2e3a --watch'))
     .action(async (id: string, _: unknown, command: Command) => {
-      const { config } = load(command)
+      const { config } = await withKnownZones(load(command), io.signal)
       // `backfill` itself has the option too, and parses it wherever it is.
       const { watch = false } = command.optsWithGlobals<{ watch?: boolean }>()
       const code = await withDesk(config, io, async (desk, view) => {

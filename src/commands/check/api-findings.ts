@@ -1,4 +1,4 @@
-import type { ApiTried, ZoneProblem, ZoneRead } from '../../assemble/check/check.ts'
+import type { AccountZones, ApiTried, ZoneProblem, ZoneRead } from '../../assemble/check/check.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import type { FailureCode } from '../../domain/failure.ts'
 import type { Zone } from '../../domain/stream.ts'
@@ -13,18 +13,23 @@ const mostZones = 20
 const toleratedOffsetMs = 30_000
 
 /** Per account whether the key is taken, then per zone what the first page of today holds. */
-export function apiFindings(
-  config: Config,
-  { read, problems, clockOffsets, steps = [] }: ApiTried,
-): Finding[] {
+export function apiFindings({
+  config,
+  listed,
+  read,
+  problems,
+  clockOffsets,
+  steps = [],
+}: ApiTried): Finding[] {
   const accounts = config.accounts.flatMap(({ name }) => accountFindings(config, name, read))
   const shown = read.slice(0, mostZones).map(zoneFinding)
   const more = read.length - shown.length
   return [
+    ...listed.flatMap((each) => listFindings(config, each)),
     ...accounts,
     ...shown,
     ...(more > 0 ? [{ step: '', mark: 'ok', text: `and ${counted(more, 'more zone')}` } as const] : []),
-    ...problems.map((problem) => problemFinding(config, problem)),
+    ...problems.map((problem) => problemFinding(config, problem, listed)),
     ...stepFindings(steps),
     ...clockFindings(clockOffsets),
   ]
@@ -51,11 +56,15 @@ export function zoneStep({ id, name }: Zone): string {
   return name === '' || name === String(id) ? `zone ${id}` : `zone ${id} ${printable(name, 20)}`
 }
 
-function problemFinding(config: Config, { account, failure, zones, notAsked }: ZoneProblem): Finding {
+function problemFinding(
+  config: Config,
+  { account, failure, zones, notAsked }: ZoneProblem,
+  listed: readonly AccountZones[],
+): Finding {
   const own = config.accounts.find(({ name }) => name === account)?.zones.length ?? 0
   const isWhole = zones.length + notAsked === own
   const whose = isWhole ? (own === 1 ? zoneNames(zones) : `all ${own} zones`) : zoneNames(zones)
-  const remedy = remedyOf(failure.code, account, isWhole)
+  const remedy = remedyOf(failure.code, account, isWhole) + zonesOfAccount(failure, account, listed)
   const rest = notAsked > 0 ? `; ${notAsked} of them were not tried` : ''
   const text = `account ${account}, ${whose}: ${printable(failure.message)}${remedy === '' ? '' : `; ${remedy}`}${rest}`
   return { step: 'API', mark: 'fail', text }
@@ -90,7 +99,47 @@ function remedyOf(code: FailureCode, account: string, isWhole: boolean): string 
   return remedies[code] ?? ''
 }
 
-function zoneNames(zones: readonly Zone[]): string {
+/** What the API lists for an account that discovers its zones. */
+function listFindings(config: Config, listed: AccountZones): Finding[] {
+  const { account } = listed
+  const { discovery, zones } = config.accounts.find(({ name }) => name === account)!
+  if (discovery === undefined) return []
+  const finding = (mark: Finding['mark'], text: string, step = 'zones'): Finding => ({
+    step,
+    mark,
+    text: `account ${account}: ${text}`,
+  })
+  if ('failure' in listed) {
+    const remedy = remedyOf(listed.failure.code, account, true)
+    const why = printable(listed.failure.message)
+    return [{ step: 'zones', mark: 'fail', text: `${why}${remedy === '' ? '' : `; ${remedy}`}` }]
+  }
+  if (listed.zones.length === 0)
+    return [finding('fail', 'the API lists no shield zones; make one, or use the key of another account')]
+  const ids = new Set(listed.zones.map(({ id }) => id))
+  const unknown = discovery.exclude.filter((id) => !ids.has(id))
+  const rest = listed.zones.length - zones.length
+  const left = rest === 0 ? '' : `; ${counted(zones.length, 'zone')} of them shipped, ${rest} not`
+  return [
+    finding('ok', `the API lists ${counted(listed.zones.length, 'zone')}${left}`),
+    ...(unknown.length === 0
+      ? []
+      : [finding('note', `exclude names ${unknown.join(', ')}, which the API does not list`, '')]),
+  ]
+}
+
+function zonesOfAccount(
+  { code }: ZoneProblem['failure'],
+  account: string,
+  listed: readonly AccountZones[],
+): string {
+  const own = listed.find((each) => each.account === account)
+  if (code !== 'zone_gone' || own === undefined || 'failure' in own) return ''
+  if (own.zones.length === 0) return '; the API lists no zones for this account'
+  return `; the API lists ${zoneNames(own.zones)} for it`
+}
+
+function zoneNames(zones: readonly Pick<Zone, 'id' | 'name'>[]): string {
   const shown = zones.slice(0, mostZones).map(({ id, name }) => zoneText(id, name))
   const more = zones.length > mostZones ? ` and ${zones.length - mostZones} more` : ''
   return `${zones.length === 1 ? 'zone' : 'zones'} ${shown.join(', ')}${more}`

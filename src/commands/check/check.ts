@@ -60,7 +60,7 @@ export async function check(
 
 /** In the order of the steps, each as soon as it and those before it have ended. */
 async function showAll(checks: Checks, { config }: Loaded, show: (found: Finding[]) => void): Promise<void> {
-  show(apiFindings(config, await checks.api))
+  show(apiFindings(await checks.api))
   const worker = await checks.worker
   show(stateFindings(config, await checks.state, worker))
   show(portFindings(config, await checks.port, worker))

@@ -9,18 +9,25 @@ import { counted } from '../terminal/number.ts'
 import type { Finding } from './finding.ts'
 
 export function configurationFindings({ config, file, overridden, warnings }: Loaded): Finding[] {
-  const zones = config.accounts.flatMap((account) => account.zones).length
   const from = file === undefined ? 'flags and environment' : printable(file)
   const note = (text: string): Finding => ({ step: '', mark: 'note', text })
   return [
     {
       step: 'configuration',
       mark: 'ok',
-      text: `${from}; ${counted(zones, 'zone')}, ${counted(config.sinks.length, 'sink')}`,
+      text: `${from}; ${zonesText(config)}, ${counted(config.sinks.length, 'sink')}`,
     },
     ...overridden.map(({ path, where }) => note(`${path} is overridden by the environment: ${where}`)),
     ...warnings.map((text) => note(printable(text))),
   ]
+}
+
+function zonesText({ accounts }: Config): string {
+  const named = accounts.flatMap(({ zones }) => zones).length
+  const all = accounts.filter(({ discovery }) => discovery !== undefined).map(({ name }) => name)
+  if (all.length === 0) return counted(named, 'zone')
+  const some = all.length === accounts.length ? 'all zones' : `all zones of ${all.join(', ')}`
+  return named === 0 ? some : `${counted(named, 'zone')}, ${some}`
 }
 
 export function stateFindings(config: Config, tried: Tried, worker: WorkerStatus | undefined): Finding[] {

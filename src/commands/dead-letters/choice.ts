@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander'
+import { withStoredZones } from '../../assemble/discovery/for-commands.ts'
 import { groupsOf, type DeadLetterDesk, type DeadLetterGroup } from '../../assemble/tasks/dead-letter-desk.ts'
 import { withDeadLetterDesk } from '../../assemble/tasks/dead-letters.ts'
 import type { DeadLetterCount } from '../../domain/event/dead-letter-count.ts'
@@ -38,7 +39,7 @@ export function workOnDeadLetters<Options extends DeadLetterChoice>(
   withDeadLetterChoice(command)
     .option('--json', 'as JSON')
     .action(async (options: Options, parsed: Command) => {
-      const { config } = load(parsed, 'nothing')
+      const { config } = await withStoredZones(load(parsed, 'nothing'))
       const code = await withDeadLetterDesk(config, async (desk) => {
         const chosen = await groupsChosen(config, desk, options)
         return work({ config, desk, chosen, options, io })

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { withStoredZones } from '../../assemble/discovery/for-commands.ts'
 import { listDeadLetters } from '../../assemble/tasks/dead-letters.ts'
 import { printable } from '../../domain/text/printable.ts'
 import type { DeadLetter } from '../../domain/event/delivery.ts'
@@ -21,7 +22,7 @@ export function registerDeadLetters(registration: Registration): void {
     .description('list refused events with the reason, the oldest first')
     .addHelpText('after', example('dead-letters list --sink siem'))
     .action(async (options: DeadLetterChoice, command: Command) => {
-      const { config } = load(command, 'state')
+      const { config } = await withStoredZones(load(command, 'state'))
       const deadLetters = chosenOf(config, await listDeadLetters(config), options)
       io.stdout.write(
         options.json === true ? listJson(deadLetters) : listText(deadLetters, paintFor(io.stdout).width),

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { withStoredZones } from '../../assemble/discovery/for-commands.ts'
 import { deadLetterReader, listDeadLetters } from '../../assemble/tasks/dead-letters.ts'
 import type { DeadLetter } from '../../domain/event/delivery.ts'
 import { inertJson } from '../../domain/text/json-text.ts'
@@ -47,7 +48,7 @@ async function readChosen(
   command: Command,
   { load }: Registration,
 ): Promise<Shown[]> {
-  const { config } = load(command, 'state')
+  const { config } = await withStoredZones(load(command, 'state'))
   const read = deadLetterReader(config)
   return chosenOf(config, await listDeadLetters(config), options).map((deadLetter) => {
     const { at, ...rest } = deadLetter

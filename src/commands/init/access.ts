@@ -67,7 +67,7 @@ async function accessWith(key: Readonly<Record<string, unknown>>, context: InitC
     return { settings, listed: listed.zones }
   }
   if (listed.failure.code === 'unauthorised') throw listed.failure
-  io.stderr.write(`The zones cannot be listed: ${printable(messageOf(listed.failure))}\n`)
+  io.stderr.write(`${printable(messageOf(listed.failure))}\n`)
   return { settings, listed: undefined }
 }
 

@@ -8,7 +8,8 @@ import type { InitContext } from './context.ts'
 import { askZones } from './questions.ts'
 
 /** The section `zones` of the configuration. */
-export type ZonesToShip = readonly (number | { readonly id: number; readonly name: string })[]
+export type ZonesToShip = 'all' | readonly ZoneToShip[]
+type ZoneToShip = number | { readonly id: number; readonly name: string }
 
 /** Takes the zones from the option, or asks for them. Throws UsageError. */
 export async function chooseZonesToShip(
@@ -22,16 +23,10 @@ export async function chooseZonesToShip(
 }
 
 function zonesOf(names: readonly string[], listed: readonly ListedZone[] | undefined): ZonesToShip {
-  if (names.length === 1 && names[0] === 'all') return everyZone(listed)
+  if (names.length === 1 && names[0] === 'all') return 'all'
   if (names.length === 0) throw new UsageError('--zones names no zone: write all, or ids such as 101,102')
   const chosen = names.map((name) => (listed === undefined ? unlisted(name) : find(name, listed)))
   return [...new Map(chosen.map((zone) => [zone.id, zone])).values()].map((zone) => written(zone, listed))
-}
-
-function everyZone(listed: readonly ListedZone[] | undefined): ZonesToShip {
-  if (listed === undefined) throw new UsageError('--zones all: the zones cannot be listed; write their ids')
-  if (listed.length === 0) throw new UsageError('--zones all: the account has no shield zones')
-  return listed.map((zone) => written(zone, listed))
 }
 
 function unlisted(name: string): Pick<ListedZone, 'id' | 'name'> {
@@ -50,7 +45,7 @@ function find(name: string, listed: readonly ListedZone[]): ListedZone {
 function written(
   { id, name }: Pick<ListedZone, 'id' | 'name'>,
   listed: readonly ListedZone[] = [],
-): ZonesToShip[number] {
+): ZoneToShip {
   const isTaken = listed.some(
     (other) => other.id !== id && (other.name === name || String(other.id) === name),
   )

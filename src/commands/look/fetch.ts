@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander'
+import { withListedZones } from '../../assemble/discovery/for-commands.ts'
 import { fetchToStdout, formatNames, type FormatName } from '../../assemble/tasks/fetch.ts'
 import { printable } from '../../domain/text/printable.ts'
 import type { Day } from '../../domain/day.ts'
@@ -31,7 +32,7 @@ export function registerFetch({ command, io, exit, load }: Registration): void {
     .addHelpText('after', example('fetch --zone 101 --day today --limit 10'))
     .action(async (options: FetchOptions, command: Command) => {
       const { zone, day, sink, limit = Infinity } = options
-      const { config } = load(command)
+      const { config } = await withListedZones(load(command), io.signal)
       const format = sink === undefined ? options.format : chooseSinks(config, [sink])[0]!.format
       const zones = chooseZones(config, zone)
       try {

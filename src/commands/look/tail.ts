@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander'
+import { withListedZones } from '../../assemble/discovery/for-commands.ts'
 import { lineOf, tailEvents } from '../../assemble/tasks/tail.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import type { Event } from '../../domain/event/event.ts'
@@ -33,7 +34,7 @@ export function registerTail({ command, io, load }: Registration): void {
     .option('--json', 'in native format, a JSON object a line')
     .addHelpText('after', example('tail --zone shop --action Blocked'))
     .action(async (options: TailOptions, command: Command) => {
-      const { config } = load(command)
+      const { config } = await withListedZones(load(command), io.signal)
       const zones = chooseZones(config, options.zone)
       const end = new AbortController()
       const signal = AbortSignal.any([io.signal, end.signal])

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
+import { withListedZones } from '../../assemble/discovery/for-commands.ts'
 import { countedBy, topOf, type CountedBy, type Top } from '../../assemble/tasks/top.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { atLeastOne, collectNames } from '../arguments.ts'
@@ -36,7 +37,7 @@ export function registerTop({ command, io, exit, load }: Registration): void {
     .option('--limit <number>', 'at most this number of rows', atLeastOne, 10)
     .addHelpText('after', example('top --by rule --since 1h'))
     .action(async ({ by, since, zone, source, limit }: TopOptions, command: Command) => {
-      const { config } = load(command)
+      const { config } = await withListedZones(load(command), io.signal)
       const zones = chooseZones(config, zone)
       const archive = source === undefined ? {} : { source: sourceOf(config, source) }
       const top = await topOf(config, { by, zones, sinceMs: since, most: limit, ...archive }, io.signal)

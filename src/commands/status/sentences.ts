@@ -21,6 +21,9 @@ export function stoppedSentences(status: Status): string[] {
 /** What a person should know below the table, most urgent first; one sentence or two a line. */
 export function sentences(status: Status): string[] {
   return [
+    ...(status.routes.length === 0
+      ? ['No zones are known: run lists those of the account at its start.']
+      : []),
     ...failingSentence(status),
     ...status.backfills
       .filter(({ state }) => state === 'running')

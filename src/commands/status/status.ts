@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { withStoredZones } from '../../assemble/discovery/for-commands.ts'
 import { createStatusReader } from '../../assemble/tasks/status.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { example, programName } from '../program-name.ts'
@@ -31,7 +32,7 @@ export function registerStatus({ command, io, exit, load }: Registration): void 
     .action(async (options: StatusOptions, command: Command) => {
       const { json = false, verbose = false, watch = false } = options
       if (watch) checkWatch(json, io.stdout.isTTY === true)
-      const loaded = load(command, 'routes')
+      const loaded = await withStoredZones(load(command, 'routes'))
       const choose = statusChooser(loaded.config, options)
       const readStatus = createStatusReader(loaded)
       if (watch) {

@@ -44,7 +44,7 @@ export function summaryLine(routes: readonly RouteTally[], seconds: number): str
   )
   const zones = new Set(routes.map(({ zone }) => zone)).size
   const from = `${counted(sumOf(routes, 'pages'), 'page')} of ${counted(zones, 'zone')}`
-  return `shipped ${shipped.join(' and ')}; read ${from} in ${seconds.toFixed(1)} s`
+  return `shipped ${shipped.length === 0 ? 'nothing' : shipped.join(' and ')}; read ${from} in ${seconds.toFixed(1)} s`
 }
 
 function rowsOf(routes: readonly RouteTally[]): Row[] {

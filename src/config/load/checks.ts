@@ -23,7 +23,7 @@ export function resolveAccounts(
   needs: Needs,
   report: Report,
 ): AccountConfig[] {
-  if (accounts.length > 0 && (accessKey !== undefined || zones.length > 0))
+  if (accounts.length > 0 && (accessKey !== undefined || isGiven(zones)))
     report(['accounts'], {
       problem: `cannot be used with ${accessKey === undefined ? 'zones' : 'api.accessKey'}, the short form of one account`,
       remedy: 'move the key and its zones into accounts',
@@ -32,11 +32,12 @@ export function resolveAccounts(
   const claim: Claim = { names: new Map(), ids: new Map(), mayLack, report }
   const resolved: AccountConfig[] = []
   const short = zonesOf(zones, 'default', ['zones'], claim)
-  const key = accessKey ?? (mayLack && zones.length > 0 ? lackingKey('api.accessKey') : undefined)
-  if (key !== undefined) resolved.push({ name: 'default', accessKey: key, zones: short })
+  const key = accessKey ?? (mayLack && isGiven(zones) ? lackingKey('api.accessKey') : undefined)
+  if (key !== undefined)
+    resolved.push({ name: 'default', accessKey: key, zones: short, ...discoveryOf(zones) })
   resolved.push(...longForm(accounts, claim))
-  const zoneCount = zones.length + accounts.flatMap((account) => account.zones).length
-  const given = { key: accessKey !== undefined || accounts.length > 0, zones: zoneCount > 0 }
+  const hasZones = isGiven(zones) || accounts.some((account) => isGiven(account.zones))
+  const given = { key: accessKey !== undefined || accounts.length > 0, zones: hasZones }
   reportMissing(given, needs, report)
   return resolved
 }
@@ -64,7 +65,7 @@ function longForm(accounts: ConfigFile['accounts'], claim: Claim): AccountConfig
     seen.add(name)
     const zones = zonesOf(account.zones, name, [...at, 'zones'], claim)
     const key = accessKey ?? (claim.mayLack ? lackingKey(pathText([...at, 'accessKey'])) : undefined)
-    if (key !== undefined) resolved.push({ name, accessKey: key, zones })
+    if (key !== undefined) resolved.push({ name, accessKey: key, zones, ...discoveryOf(account.zones) })
     else
       claim.report([...at, 'accessKey'], {
         problem: 'is missing',
@@ -78,6 +79,17 @@ function lackingKey(path: string): Secret {
   return Secret.unresolved(`${path} is missing`)
 }
 
+function isGiven(zones: ConfigFile['zones']): boolean {
+  return !Array.isArray(zones) || zones.length > 0
+}
+
+function discoveryOf(zones: ConfigFile['zones']): Pick<AccountConfig, 'discovery'> {
+  if (zones === 'all') return { discovery: { exclude: [], everyMinutes: 15 } }
+  if (Array.isArray(zones)) return {}
+  const { exclude, everyMinutes } = zones
+  return { discovery: { exclude, everyMinutes } }
+}
+
 function zonesOf(
   settings: ConfigFile['zones'],
   account: string,
@@ -85,6 +97,7 @@ function zonesOf(
   { names, ids, report }: Claim,
 ): Zone[] {
   const zones: Zone[] = []
+  if (!Array.isArray(settings)) return zones
   settings.forEach((setting, index) => {
     const place = [...at, index]
     const id = typeof setting === 'number' ? setting : setting.id
@@ -119,7 +132,7 @@ function reportMissing(given: { key: boolean; zones: boolean }, needs: Needs, re
   if (!given.zones && (needs === 'zones' || needs === 'routes'))
     report(['zones'], {
       problem: 'lists no zone',
-      remedy: 'list the ids of your shield zones, here or as SHIELDLOG_ZONES=101,102',
+      remedy: 'list the ids of your shield zones or write all, here or as SHIELDLOG_ZONES=101,102',
     })
 }
 

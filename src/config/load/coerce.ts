@@ -13,9 +13,10 @@ const numeric = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/
 
 /** Converts text to the type of its setting. Text that does not fit stays text; the schema then refuses it. */
 export function coerce(text: string, shape: Shape, source: string): Coerced {
+  if (forms(shape).some((form) => form.const === text.trim())) return plain(text.trim())
+  if (/^\s*\{/.test(text) && objectForm(shape) !== undefined) return readDocument(text, source)
   const list = forms(shape).find((form) => form.items !== undefined)
   if (list?.items !== undefined) return coerceList(text, list.items, source)
-  if (/^\s*\{/.test(text) && objectForm(shape) !== undefined) return readDocument(text, source)
   return plain(coerceScalar(text, shape))
 }
 

@@ -4,7 +4,7 @@ import type { ConfigError } from './config-errors.ts'
 import { nearest } from '../../domain/text/nearest.ts'
 import { type Path, pathText, valueAt } from './path.ts'
 import { type Setting, isForeignName, isOurName } from '../schema/settings.ts'
-import { type Shape, isPlainObject, objectForm, property } from '../schema/shape.ts'
+import { type Shape, forms, isPlainObject, objectForm, property } from '../schema/shape.ts'
 
 /** Where a value came from. `where` names the file and line, the environment name, or the flag. */
 export interface Origin {
@@ -70,11 +70,32 @@ export function overlay(base: unknown, shape: Shape, layers: readonly Layer[]): 
       for (const { path: _, ...error } of coerced.errors) errors.push({ path: setting.path, error })
       if (coerced.errors.length > 0) continue
       const path = placeOf(value, setting, coerced.value)
+      const list = listAbove(value, shape, path)
+      if (list !== undefined) {
+        const [name, key] = [pathText(list), pathText(path.slice(list.length))]
+        const problem = `has no effect: ${name} is a list, which has no ${key}`
+        errors.push({ path, error: { problem, remedy: `remove it, or give ${name} as an object`, where } })
+        continue
+      }
       value = put({ target: value, shape, at: [], rest: path, value: coerced.value, own })
       origins.set(pathText(path), { source, where, literal: !coerced.document })
     }
   }
   return { value, origins, errors }
+}
+
+/** The list that is given, and allowed, in place of an object with this setting. */
+function listAbove(tree: unknown, shape: Shape, path: Path): Path | undefined {
+  let form: Shape | undefined = shape
+  for (const [index, step] of path.entries()) {
+    const at = path.slice(0, index)
+    if (Array.isArray(valueAt(tree, at)) && forms(form).some(({ items }) => items !== undefined)) return at
+    const object = objectForm(form)
+    if (object === undefined || typeof step !== 'string') return undefined
+    form = property(object, step)
+    if (form === undefined) return undefined
+  }
+  return undefined
 }
 
 /** A scalar for an object setting sets the key that it is short for; the rest of the object stays. */
@@ -100,7 +121,7 @@ function put({ target, shape, at, rest, value, own }: Putting): unknown {
   if (typeof step !== 'string') return value
   const form = objectForm(shape)
   const object = asObject(target, shape)
-  // A list or number in place of an object stays; the schema then refuses it.
+  // A number in place of an object stays; the schema then refuses it.
   if (form === undefined || object === undefined) return target
   const next = property(form, step)
   if (next === undefined) return target
@@ -114,6 +135,9 @@ function asObject(target: unknown, shape: Shape): Record<string, unknown> | unde
   if (target === undefined || target === null) return {}
   if (isPlainObject(target)) return target
   const short = shape['x-marks']?.short
+  // `all` stands for `{ all: true }`.
+  if (typeof target === 'string' && property(objectForm(shape) ?? {}, target)?.const === true)
+    return { [target]: true }
   if (typeof target !== 'string' || shape.anyOf === undefined) return undefined
   return short === undefined ? {} : { [short]: target }
 }

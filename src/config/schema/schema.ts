@@ -29,8 +29,20 @@ export const ZoneSetting = z
   .describe('A shield zone: its id, or { id, name }')
   .register(marks, { short: 'id' })
 
+/** A list of zones, or all that the API lists. */
 function zones(description: string) {
-  return z.array(ZoneSetting).default([]).describe(description)
+  return z
+    .union([
+      z.literal('all'),
+      z.array(ZoneSetting),
+      z.strictObject({
+        all: z.literal(true).describe('All zones that the API lists for the key'),
+        exclude: z.array(ZoneId).default([]).describe('Zones that are left out'),
+        everyMinutes: duration('Time between two listings', { above: 0, max: 10_080 }).default(15),
+      }),
+    ])
+    .default([])
+    .describe(description)
 }
 
 export const AccountSetting = z
@@ -38,7 +50,7 @@ export const AccountSetting = z
     name: name('Name of the account, a metric label'),
     accessKey: headerSecret('Access key of the account').optional(),
     accessKeyFile: secretFile('the access key'),
-    zones: zones('Zones that this key may read'),
+    zones: zones('Zones that this key may read; all: those that the API lists'),
   })
   .describe('One account: its key, its zones and its own request budget')
 
@@ -214,7 +226,7 @@ export const LogConfig = z
 /** The whole file. */
 export const ConfigFile = z.strictObject({
   api: ApiConfig,
-  zones: zones('Zones of api.accessKey, short form of one account'),
+  zones: zones('Zones of api.accessKey, short form of one account; all: those that the API lists'),
   accounts: z.array(AccountSetting).default([]).describe('Accounts, long form of api.accessKey with zones'),
   poll: PollConfig,
   redact: RedactConfig,
@@ -234,7 +246,10 @@ export type ConfigFile = z.output<typeof ConfigFile>
 export interface AccountConfig {
   readonly name: string
   readonly accessKey: Secret
+  /** Where zones are discovered: those known so far, none once loaded. */
   readonly zones: readonly Zone[]
+  /** Present where all zones that the API lists are shipped. */
+  readonly discovery?: { readonly exclude: readonly number[]; readonly everyMinutes: number }
 }
 
 export type ServerConfig = Readonly<Omit<ConfigFile['server'], 'tokenFile'>> & {

@@ -23,7 +23,7 @@ function sectionsOf({ accounts, ...rest }: Config): Map<string, string> {
   const sections = {
     ...rest,
     accounts: accounts.map(({ name, accessKey }) => ({ name, accessKey })),
-    zones: accounts.flatMap(({ zones }) => zones),
+    zones: accounts.map(({ zones, discovery }) => ({ zones, discovery })),
   }
   return new Map(Object.entries(sections).map(([name, section]) => [name, JSON.stringify(section, revealed)]))
 }

@@ -30,19 +30,21 @@ export function expire(
     needsFull: false,
     ended: { as: 'expired', atMs: nowMs },
   }
-  const { stream, lastFull } = checkpoint
-  const isWhole = lastFull !== undefined && lastFull.beganAtMs >= endOf(stream.day)
-  if (isWhole || stream.resend !== undefined) return { checkpoint: ended, gap: undefined }
-  const gap: Gap = {
-    zone: stream.zone,
-    sink: stream.sink,
-    day: stream.day,
-    from: Math.max(lastFull?.beganAtMs ?? 0, startOf(stream.day)),
-    to: endOf(stream.day),
-    reason: reasonOf(trouble),
-    recordedAt: nowMs,
-  }
-  return { checkpoint: ended, gap }
+  if (checkpoint.stream.resend !== undefined) return { checkpoint: ended, gap: undefined }
+  return { checkpoint: ended, gap: unreadOf(checkpoint, reasonOf(trouble), nowMs) }
+}
+
+/** The rest of a day that will not be read: from the start of its last full scan to the day's end. */
+export function unreadOf(
+  { stream, lastFull }: Pick<Checkpoint, 'stream' | 'lastFull'>,
+  reason: GapReason,
+  nowMs: number,
+): Gap | undefined {
+  const { zone, day, sink } = stream
+  const from = Math.max(lastFull?.beganAtMs ?? 0, startOf(day))
+  // Of a day that has not ended, nothing is lost yet that is to come.
+  const to = Math.min(endOf(day), nowMs)
+  return from < to ? { zone, sink, day, from, to, reason, recordedAt: nowMs } : undefined
 }
 
 function reasonOf(trouble: Checkpoint['trouble']): GapReason {

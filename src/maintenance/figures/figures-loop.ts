@@ -12,7 +12,7 @@ export interface FiguresDeps {
   /** Whether this process of several reads the figures. Rejects where that is not known at the moment. */
   readonly mayRead: () => Promise<boolean>
   /** Absent: not wanted. */
-  readonly uploads?: { readonly zones: readonly Zone[]; readonly everyMs: number }
+  readonly uploads?: { readonly zones: () => readonly Zone[]; readonly everyMs: number }
   readonly volumes?: { readonly apps: readonly App[]; readonly everyMs: number }
 }
 
@@ -40,12 +40,14 @@ interface Target {
 /** Reads figures for metrics, one zone or application after the other; after a failure sooner than usual. */
 export function createFiguresLoop(deps: FiguresDeps): FiguresLoop {
   const { clock, telemetry } = deps
-  const targets = targetsOf(deps)
+  const currentTargets = targetsOf(deps)
+  let targets = currentTargets()
   const abort = new AbortController()
   let isReader = false
   let running: Promise<void> | undefined
 
   async function turn(): Promise<void> {
+    targets = currentTargets()
     const before = isReader
     // While it is not known, the process that read goes on.
     isReader = await deps.mayRead().catch(() => before)
@@ -76,7 +78,8 @@ export function createFiguresLoop(deps: FiguresDeps): FiguresLoop {
 
   return {
     start() {
-      if (targets.length > 0 && !abort.signal.aborted) running ??= loop()
+      const isWanted = deps.uploads !== undefined || targets.length > 0
+      if (isWanted && !abort.signal.aborted) running ??= loop()
     },
     async stop() {
       abort.abort(cancelled())
@@ -85,9 +88,11 @@ export function createFiguresLoop(deps: FiguresDeps): FiguresLoop {
   }
 }
 
-function targetsOf({ clock, telemetry, source, uploads, volumes }: FiguresDeps): Target[] {
+/** The targets at each call: zones come and go. One that stays keeps what is known of it. */
+function targetsOf({ clock, telemetry, source, uploads, volumes }: FiguresDeps): () => Target[] {
   const first = { dueAtMs: -Infinity, failures: 0 }
-  const zones = (uploads?.zones ?? []).map((zone): Target => ({
+  let known: ReadonlyMap<number, Target> = new Map()
+  const zoneTarget = (zone: Zone): Target => ({
     ...first,
     everyMs: uploads!.everyMs,
     async read(signal) {
@@ -96,7 +101,7 @@ function targetsOf({ clock, telemetry, source, uploads, volumes }: FiguresDeps):
     },
     failed: (failure) =>
       telemetry.emit({ name: 'FiguresFailed', of: { zone: zone.id }, account: zone.account, failure }),
-  }))
+  })
   const apps = (volumes?.apps ?? []).map((app): Target => ({
     ...first,
     everyMs: volumes!.everyMs,
@@ -107,7 +112,11 @@ function targetsOf({ clock, telemetry, source, uploads, volumes }: FiguresDeps):
     failed: (failure) =>
       telemetry.emit({ name: 'FiguresFailed', of: { app: app.id }, account: app.account, failure }),
   }))
-  return [...zones, ...apps]
+  return () => {
+    const zones = uploads?.zones() ?? []
+    known = new Map(zones.map((zone) => [zone.id, known.get(zone.id) ?? zoneTarget(zone)]))
+    return [...known.values(), ...apps]
+  }
 }
 
 async function readOne(target: Target, { clock }: FiguresDeps, signal: AbortSignal): Promise<void> {

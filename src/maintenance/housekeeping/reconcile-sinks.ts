@@ -9,7 +9,7 @@ import { takeStream } from '../../pump/take-stream.ts'
 import type { PumpDeps } from '../../pump/session.ts'
 
 export interface ReconcilerDeps extends PumpDeps {
-  readonly zones: readonly Zone[]
+  readonly zones: () => readonly Zone[]
   readonly sinks: ReadonlyMap<string, AnySink>
 }
 
@@ -79,7 +79,7 @@ export function createSinkReconciler(deps: ReconcilerDeps): SinkReconciler {
 /** The streams of the store and, since the store may have lost some, of all days that can be read. */
 async function streamsOf({ store, zones, sinks, apiClock, policy }: ReconcilerDeps): Promise<Stream[]> {
   const streams = (await store.catalogue.checkpoints()).map(({ stream }) => stream)
-  for (const { id: zone, account } of zones) {
+  for (const { id: zone, account } of zones()) {
     const today = todayOf(apiClock.now(account))
     const days = daysFrom(firstReadable(today, policy().readableDays), today)
     for (const sink of sinks.keys()) streams.push(...days.map((day) => ({ zone, day, sink })))
@@ -95,7 +95,7 @@ async function reconcileOne(
   signal: AbortSignal,
 ): Promise<boolean> {
   const { store } = deps
-  const zone = deps.zones.find(({ id }) => id === stream.zone)
+  const zone = deps.zones().find(({ id }) => id === stream.zone)
   const sink = deps.sinks.get(stream.sink)
   if (zone === undefined || sink === undefined || !('reconcile' in sink)) return true
   const committed = (await store.ledger.read(stream))?.committed ?? []

@@ -20,6 +20,7 @@ export interface Keys {
   readonly holders: string
   readonly routes: string
   readonly gaps: string
+  readonly zoneLists: string
   readonly deadLetters: string
   readonly backfills: string
   backfill(id: string): string
@@ -35,6 +36,7 @@ export function createKeys(prefix: string): Keys {
     holders: `${all}holders`,
     routes: `${all}routes`,
     gaps: `${all}gaps`,
+    zoneLists: `${all}zoneLists`,
     deadLetters: `${all}deadLetters`,
     backfills: `${all}backfills`,
     backfill: (id) => `${all}backfill:${id}`,

@@ -17,6 +17,7 @@ import { createLoadSeen } from './seen.ts'
 import { checkServers } from './server/server-checks.ts'
 import { createIdentity } from './store-identity.ts'
 import { createStreams, type Instant } from './streams.ts'
+import { createZoneLists } from './zone-lists.ts'
 
 /** The settings of a store in Redis. */
 export interface RedisState extends RedisServers {
@@ -79,6 +80,7 @@ async function createStore(options: RedisStoreOptions, link: Link, create: boole
       ...createRoutes(link, keys),
       gaps: gaps.list,
       addGaps: gaps.add,
+      ...createZoneLists(link, keys),
     },
     deadLetters: createDeadLetters(link, keys),
     backfills,

@@ -14,6 +14,7 @@ import { createRenameSink } from './rename-sink.ts'
 import { checkSchema, ensureSchema } from './database/schema.ts'
 import { prepareStateFile } from './database/state-file.ts'
 import { createStreams } from './streams.ts'
+import { createZoneLists } from './zone-lists.ts'
 
 export interface SqliteStoreOptions {
   /** A file, relative to the working directory; `:memory:` for a private one that ends with the process. */
@@ -59,6 +60,7 @@ function createStore(id: string, database: Database, clock: Clock, deadLetterMax
       rememberRoutes: (routes) => database.write(() => insertRoutes(database, routes)),
       gaps: () => database.read(() => readGaps(database)),
       addGaps: (gaps) => database.write(() => insertGaps(database, gaps)),
+      ...createZoneLists(database),
     },
     deadLetters: createDeadLetters(database),
     backfills: createBackfills(database),

@@ -64,7 +64,7 @@ export const backgroundInternalEvents: Definitions<
   UpkeepFailed: {
     level: 'error',
     meaning:
-      'A background task (heartbeat, housekeeping, reconciliation of the files with their committed lengths, figures for metrics) failed. It is tried again. A line with a stack is a bug.',
+      'A background task (heartbeat, housekeeping, reconciliation of the files with their committed lengths, figures for metrics, discovery of zones) failed. It is tried again. A line with a stack is a bug.',
     tell({ task, error }, voice) {
       tellError(voice, error, `${task} failed`, (code) => ({
         group: `${task} ${code}`,

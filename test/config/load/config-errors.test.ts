@@ -158,7 +158,7 @@ const badZones: readonly [yaml: string, path: string, problem: string][] = [
   ['[{ id: 1, nane: a }]', 'zones[0].nane', 'is not a setting'],
   ['[{ name: a }]', 'zones[0].id', 'is missing'],
   ['[null]', 'zones[0]', 'null'],
-  ['101', 'zones', 'is a number'],
+  ['101', 'zones', 'is not an allowed value'],
 ]
 
 test.each(badZones)('refuses zones: %s', (zones, path, problem) => {

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, test } from 'vitest'
 import type { Store } from '../../../src/ports/store.ts'
 import { buildCommit, buildGap, buildHolder, buildStream, dayAt } from './builders.ts'
 import type { OpenedStore } from './opened-store.ts'
@@ -44,5 +44,23 @@ export function catalogueContract(opened: () => OpenedStore): void {
         ]),
       )
     })
+  })
+
+  test('the list of zones of each account is the one stored last, also for another process', async () => {
+    const { store, reopen } = opened()
+    expect(await store.catalogue.zoneLists()).toEqual([])
+    const zones = [
+      { id: 101, name: 'ship "é" \u2603' },
+      { id: 102, name: '', leftAtMs: 7 },
+    ]
+    await store.catalogue.storeZoneList({ account: 'two', listedAtMs: 1, zones })
+    await store.catalogue.storeZoneList({ account: 'one', listedAtMs: 2, zones: [] })
+    await store.catalogue.storeZoneList({ account: 'one', listedAtMs: 3, zones })
+    const other = await reopen()
+    expect(await other.catalogue.zoneLists()).toEqual([
+      { account: 'one', listedAtMs: 3, zones },
+      { account: 'two', listedAtMs: 1, zones },
+    ])
+    await other.close()
   })
 }

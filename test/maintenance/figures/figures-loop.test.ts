@@ -28,7 +28,7 @@ function setUp(changes: Partial<FiguresDeps> = {}) {
       if (!world.isAnswering) throw new Failure('retry', 'store_unavailable', 'Redis is away')
       return world.isReader
     },
-    uploads: { zones: [shop], everyMs: 60 * minute },
+    uploads: { zones: () => [shop], everyMs: 60 * minute },
     volumes: { apps: [{ id: 'blog', account: 'default' }], everyMs: 120 * minute },
     ...changes,
   })
@@ -81,7 +81,7 @@ test('tries again a minute after a failure, then ever later, and within ten minu
 
 test('waits as long as the API asks, and no longer than the pace where that is short', async () => {
   const { clock, loop, world, names } = setUp({
-    uploads: { zones: [shop], everyMs: 1_000 },
+    uploads: { zones: () => [shop], everyMs: 1_000 },
     volumes: { apps: [], everyMs: 1 },
   })
   world.failure = new Failure('wait', 'throttled', 'slow down', { retryAt: clock.now() + 5 * minute })
@@ -117,9 +117,10 @@ test('of several processes one reads; another takes over at once, and the first 
 })
 
 test('nothing wanted, nothing done; a stop ends a reading under way', async () => {
-  const idle = setUp({ uploads: { zones: [], everyMs: 1 }, volumes: { apps: [], everyMs: 1 } })
+  const idle = setUp({ uploads: { zones: () => [], everyMs: 1 }, volumes: { apps: [], everyMs: 1 } })
   idle.loop.start()
-  expect(idle.clock.sleeping()).toBe(0)
+  await idle.clock.untilSleeping()
+  expect(idle.internalEvents).toEqual([])
   await idle.loop.stop()
   const begun = Promise.withResolvers<void>()
   const { loop, internalEvents } = setUp({

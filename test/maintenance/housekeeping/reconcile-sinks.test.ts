@@ -71,7 +71,7 @@ async function setUp(day: Day) {
     policy: () => ({ readableDays: 3 }) as never,
     holder: { id: 'next', schedule: true },
     random: Math.random,
-    zones: [zone],
+    zones: () => [zone],
   }
   async function ids(): Promise<string[]> {
     const found: string[] = []
@@ -202,7 +202,7 @@ describe('a stream that others have finished', () => {
     await shipAndDie(openSink(), false)
     symlinkSync(temporaryFolder(), join(path, 'zone=5'))
     const sink = openSink()
-    const zones = [{ id: 5, name: 'five', account: 'default' }, zone]
+    const zones = () => [{ id: 5, name: 'five', account: 'default' }, zone]
     const reconciler = createSinkReconciler({ ...deps, zones, sinks: new Map([['archive', sink]]) })
     const refused = {
       code: 'unwritable',

@@ -90,6 +90,8 @@ function planStore(real: () => Store): Store {
       rememberRoutes: (routes) => real().catalogue.rememberRoutes(routes),
       gaps: () => real().catalogue.gaps(),
       addGaps: (gaps) => real().catalogue.addGaps(gaps),
+      zoneLists: () => real().catalogue.zoneLists(),
+      storeZoneList: (list) => real().catalogue.storeZoneList(list),
     },
     backfills: { ...real().backfills, list: () => real().backfills.list() },
   }

@@ -95,6 +95,8 @@ function storeOf(world: World): Store {
       rememberRoutes: unused,
       gaps: read(() => world.gaps),
       addGaps: unused,
+      zoneLists: unused,
+      storeZoneList: unused,
     },
     deadLetters: {
       list: unused,

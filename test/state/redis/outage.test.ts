@@ -35,6 +35,9 @@ const calls: Record<string, (store: Store) => Promise<unknown>> = {
   'catalogue.routes': (store) => store.catalogue.routes(),
   'catalogue.gaps': (store) => store.catalogue.gaps(),
   'catalogue.addGaps': (store) => store.catalogue.addGaps([buildGap()]),
+  'catalogue.zoneLists': (store) => store.catalogue.zoneLists(),
+  'catalogue.storeZoneList': (store) =>
+    store.catalogue.storeZoneList({ account: 'default', listedAtMs: 1, zones: [] }),
   'deadLetters.list': (store) => store.deadLetters.list(),
   'deadLetters.counts': (store) => store.deadLetters.counts(),
   'deadLetters.keys': (store) => store.deadLetters.keys(stream),

@@ -17,6 +17,12 @@ CREATE TABLE store (
   changes INTEGER NOT NULL DEFAULT 0,
   removals INTEGER NOT NULL DEFAULT 0
 );
+CREATE TABLE zone_list (
+  account TEXT PRIMARY KEY,
+  listed_at INTEGER NOT NULL,
+  -- JSON
+  zones TEXT NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE holder (
   id TEXT PRIMARY KEY,
   schedule INTEGER NOT NULL,

@@ -1,0 +1,86 @@
+import type { Config } from '../../config/schema/schema.ts'
+import type { Checkpoint } from '../../domain/checkpoint.ts'
+import type { Gap } from '../../domain/gap.ts'
+import { plan } from '../../domain/plan/plan.ts'
+import { unreadOf } from '../../domain/plan/expiry.ts'
+import { isGone, isReadToItsEnd } from '../../domain/plan/gone-zone.ts'
+import { relist, type FoundZone } from '../../domain/zone-list.ts'
+import type { Store } from '../../ports/store.ts'
+import type { QuietGround } from '../quiet-ground.ts'
+import { policyOf } from '../policy.ts'
+
+interface Listing {
+  readonly account: string
+  readonly zones: readonly Pick<FoundZone, 'id' | 'name'>[]
+}
+
+interface TakeDeps {
+  readonly store: Store
+  readonly ground: QuietGround
+  /** The zones of the account so far. */
+  readonly before: readonly FoundZone[]
+  /** Zones that other accounts name or list. */
+  readonly elsewhere: ReadonlySet<number>
+}
+
+/**
+ * Stores what a listing says of an account. The gaps of zones that are retired are stored first: a process that is
+ * killed in between retires them again, and the same gaps count once.
+ */
+export async function takeListing(listing: Listing, config: Config, deps: TakeDeps): Promise<void> {
+  const { account } = listing
+  const { store, ground, elsewhere } = deps
+  const { telemetry, clock, apiClock } = ground
+  const exclude = config.accounts.find(({ name }) => name === account)?.discovery?.exclude ?? []
+  const isIncluded = ({ id }: Pick<FoundZone, 'id'>) => !exclude.includes(id)
+  const before = deps.before.filter(isIncluded)
+  const checkpoints = before.some(({ leftAtMs }) => leftAtMs !== undefined)
+    ? Map.groupBy(await store.catalogue.checkpoints(), ({ stream }) => stream.zone)
+    : new Map<number, Checkpoint[]>()
+  const heldOf = (zone: FoundZone) => checkpoints.get(zone.id) ?? []
+  const nowMs = apiClock.now(account)
+  const { readableDays } = config.poll
+  const { zones, added, left, retired } = relist(before, listing.zones.filter(isIncluded), {
+    nowMs,
+    elsewhere,
+    isOver: (zone) =>
+      isGone(heldOf(zone)) ||
+      // A clock that is days ahead must not retire a zone for which the API answers.
+      (apiClock.isConfirmed(account) && isReadToItsEnd(zone, heldOf(zone), { nowMs, readableDays })),
+  })
+  const gone = retired.filter((zone) => isGone(heldOf(zone)))
+  const gaps = gone.length === 0 ? [] : await unreadGaps(gone, config, { ...deps, nowMs, account })
+  await store.catalogue.addGaps(gaps)
+  for (const gap of gaps) telemetry.emit({ name: 'GapFound', gap })
+  await store.catalogue.storeZoneList({ account, listedAtMs: clock.now(), zones })
+  if (added.length > 0) telemetry.emit({ name: 'ZonesFound', account, zones: added })
+  if (left.length > 0) telemetry.emit({ name: 'ZonesLeft', account, zones: left })
+  if (retired.length > 0) telemetry.emit({ name: 'ZonesRetired', account, zones: retired, gaps: gaps.length })
+  if (zones.length === 0)
+    telemetry.emit({ name: 'Warned', about: 'zones', text: `the API lists none for account ${account}` })
+}
+
+/** What of the days of these zones was not read, into every sink. */
+async function unreadGaps(
+  zones: readonly FoundZone[],
+  config: Config,
+  {
+    store,
+    ground,
+    nowMs,
+    account,
+  }: Pick<TakeDeps, 'store' | 'ground'> & { readonly nowMs: number; readonly account: string },
+): Promise<Gap[]> {
+  const [checkpoints, routes] = await Promise.all([store.catalogue.checkpoints(), store.catalogue.routes()])
+  const planned = plan({
+    nowOf: ground.apiClock.now,
+    zones: zones.map(({ id, name }) => ({ id, name, account })),
+    sinks: config.sinks.map(({ name }) => name),
+    policy: policyOf(config),
+    checkpoints,
+    routes,
+  })
+  return planned.flatMap(({ stream, checkpoint }) =>
+    checkpoint?.ended !== undefined ? [] : (unreadOf(checkpoint ?? { stream }, 'zone_gone', nowMs) ?? []),
+  )
+}

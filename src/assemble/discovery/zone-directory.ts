@@ -1,0 +1,187 @@
+import type { Config } from '../../config/schema/schema.ts'
+import { Failure } from '../../domain/failure.ts'
+import { isGone } from '../../domain/plan/gone-zone.ts'
+import type { FoundZone, ZoneList } from '../../domain/zone-list.ts'
+import type { Backend } from '../backend.ts'
+import type { QuietGround } from '../quiet-ground.ts'
+import { listAccounts, unlisted, type AccountZones } from './list-zones.ts'
+import { takeListing } from './take-listing.ts'
+import { discoveringIn, namedZones, withZones } from './with-zones.ts'
+
+export type ZoneBackend = Pick<Backend, 'store' | 'gateOf' | 'schedules'>
+
+export interface MissingZones {
+  readonly account: string
+  readonly failure?: Failure
+}
+
+/** While the zones of an account are not known, unless a person must act. */
+const soonMs = 5_000
+/** A process learns within this time what another one has listed, and lists again after a failure. */
+const againMs = 30_000
+
+/**
+ * The zones that a process ships: those of its configuration and, where an account discovers its zones, those of its
+ * list in the store. Processes that schedule write these lists, every process reads them: what is shipped never depends
+ * on which process asked the API last, nor on whether it answers.
+ */
+export class ZoneDirectory {
+  readonly #ground: QuietGround
+  readonly #backend: ZoneBackend
+  #lists: ReadonlyMap<string, ZoneList> = new Map()
+  #text = ''
+  /** Accounts whose latest listing failed. */
+  readonly #failures = new Map<string, Failure>()
+  #filled = new WeakMap<Config, Config>()
+  #turn = Promise.resolve()
+  readonly #changed: () => void
+
+  /** `changed` is called whenever the lists have changed. */
+  constructor(ground: QuietGround, backend: ZoneBackend, changed: () => void) {
+    this.#ground = ground
+    this.#backend = backend
+    this.#changed = changed
+  }
+
+  /** The configuration with the zones that are known. */
+  fill(config: Config): Config {
+    const known = this.#filled.get(config)
+    if (known !== undefined) return known
+    const filled = withZones(config, this.#lists)
+    this.#filled.set(config, filled)
+    return filled
+  }
+
+  /** The first account whose zones are not known, and why where a listing failed. */
+  missing(config: Config): MissingZones | undefined {
+    const account = discoveringIn(config).find(({ name }) => !this.#lists.has(name))?.name
+    if (account === undefined) return undefined
+    const failure = this.#failures.get(account)
+    return failure === undefined ? { account } : { account, failure }
+  }
+
+  /** Reads the lists from the store. Throws the Failures of a store. */
+  async read(): Promise<void> {
+    const lists = await this.#backend.store.catalogue.zoneLists()
+    const text = JSON.stringify(lists.map(({ account, zones }) => ({ account, zones })))
+    this.#lists = new Map(lists.map((list) => [list.account, list]))
+    if (text === this.#text) return
+    this.#text = text
+    this.#filled = new WeakMap()
+    this.#changed()
+  }
+
+  /**
+   * Reads the lists, and lists the zones of accounts whose list is old (`always`: of all) where this process schedules.
+   * An account that cannot be listed keeps its list. Throws the Failures of a store, and `cancelled`.
+   */
+  refresh(config: Config, signal: AbortSignal, always = false): Promise<void> {
+    // In sequence: two listings at once would each report what is new.
+    const turn = this.#turn.then(() => this.#refresh(config, signal, always))
+    this.#turn = turn.catch(() => undefined)
+    return turn
+  }
+
+  async #refresh(config: Config, signal: AbortSignal, always: boolean): Promise<void> {
+    await this.read()
+    const due = discoveringIn(config).filter(
+      (account) => always || this.#isOld(account.name, account.discovery.everyMinutes),
+    )
+    if (!this.#backend.schedules || due.length === 0) return
+    const { gateOf } = this.#backend
+    const listed = await listAccounts(config, { ground: this.#ground, accounts: due, gateOf }, signal)
+    for (const each of disjoint(listed, namedZones(config))) await this.#take(each, listed, config)
+    await this.read()
+    for (const { account } of listed) {
+      if (this.#failures.has(account)) continue
+      const zones = this.#lists.get(account)?.zones.length ?? 0
+      this.#ground.telemetry.emit({ name: 'ZonesListed', account, zones })
+    }
+  }
+
+  async #take(listed: AccountZones, all: readonly AccountZones[], config: Config): Promise<void> {
+    const { account } = listed
+    const list = this.#lists.get(account)
+    const failure = 'failure' in listed ? listed.failure : await this.#disbelief(all, list, account)
+    if ('failure' in listed || failure !== undefined) {
+      this.#failures.set(account, failure!)
+      const known = list?.zones.length
+      this.#ground.telemetry.emit({ name: 'ZoneListingFailed', account, failure: failure!, known })
+      return
+    }
+    this.#failures.delete(account)
+    const elsewhere = new Set(
+      [...namedZones(config), ...this.#listedByOthers(account, all, config)].map(({ id }) => id),
+    )
+    const { store } = this.#backend
+    await takeListing(listed, config, { store, ground: this.#ground, before: list?.zones ?? [], elsewhere })
+  }
+
+  /** By this listing, else by the latest one of each account. */
+  #listedByOthers(account: string, all: readonly AccountZones[], config: Config): Pick<FoundZone, 'id'>[] {
+    const now = new Map(all.flatMap((each) => ('zones' in each ? [[each.account, each.zones] as const] : [])))
+    return discoveringIn(config).flatMap(({ name }): readonly Pick<FoundZone, 'id'>[] => {
+      if (name === account) return []
+      const known = this.#lists.get(name)?.zones ?? []
+      return now.get(name) ?? known.filter(({ leftAtMs }) => leftAtMs === undefined)
+    })
+  }
+
+  /**
+   * Refreshes until the signal aborts; `current` is the configuration in force. Never rejects: the store reports its own
+   * failures, and what is known stays in force.
+   */
+  async watch(current: () => Config, signal: AbortSignal): Promise<void> {
+    const { clock, telemetry } = this.#ground
+    while (!signal.aborted) {
+      await clock.sleep(this.#pauseMs(current()), signal).catch(() => undefined)
+      if (signal.aborted || discoveringIn(current()).length === 0) continue
+      await this.refresh(current(), signal).catch((error: unknown) => {
+        if (!signal.aborted) telemetry.emit({ name: 'UpkeepFailed', task: 'discovery', error })
+      })
+    }
+  }
+
+  #pauseMs(config: Config): number {
+    const missing = this.missing(config)
+    if (missing !== undefined) return missing.failure?.kind === 'stop' ? againMs : soonMs
+    const minutes = discoveringIn(config).map(({ discovery }) => discovery.everyMinutes)
+    return Math.min(againMs, ...minutes.map((every) => every * 60_000))
+  }
+
+  /** A list from the future was written by a host with another clock. */
+  #isOld(account: string, everyMinutes: number): boolean {
+    const list = this.#lists.get(account)
+    return list === undefined || Math.abs(this.#ground.clock.now() - list.listedAtMs) >= everyMinutes * 60_000
+  }
+
+  /**
+   * All zones gone at once are rather a wrong key or a broken answer, unless the API says of each zone that it does not
+   * know it.
+   */
+  async #disbelief(
+    all: readonly AccountZones[],
+    list: ZoneList | undefined,
+    account: string,
+  ): Promise<Failure | undefined> {
+    const isEmpty = all.some((each) => each.account === account && 'zones' in each && each.zones.length === 0)
+    const listed = (list?.zones ?? []).filter(({ leftAtMs }) => leftAtMs === undefined)
+    if (!isEmpty || listed.length === 0) return undefined
+    const checkpoints = await this.#backend.store.catalogue.checkpoints()
+    const byZone = Map.groupBy(checkpoints, ({ stream }) => stream.zone)
+    if (listed.every(({ id }) => isGone(byZone.get(id) ?? []))) return undefined
+    const text = 'the API lists none of them any more, which is not believed'
+    return unlisted(account, new Failure('retry', 'bad_body', text))
+  }
+}
+
+/** A zone belongs to one account: to the one that names it, else to the first that lists it. */
+function disjoint(all: readonly AccountZones[], named: readonly Pick<FoundZone, 'id'>[]): AccountZones[] {
+  const taken = new Set(named.map(({ id }) => id))
+  return all.map((each) => {
+    if ('failure' in each) return each
+    const zones = each.zones.filter(({ id }) => !taken.has(id))
+    for (const { id } of zones) taken.add(id)
+    return { ...each, zones }
+  })
+}

@@ -1,0 +1,58 @@
+/** A zone of an account whose zones are discovered. */
+export interface FoundZone {
+  readonly id: number
+  /** As the API lists it; may be empty. */
+  readonly name: string
+  /** When a listing first left it out; absent while it is listed. ms since the epoch. */
+  readonly leftAtMs?: number
+}
+
+/** What is shipped of an account whose zones are discovered: the zones listed last, and those that are still read. */
+export interface ZoneList {
+  readonly account: string
+  /** Of the latest listing, by the clock of the host that asked for it. */
+  readonly listedAtMs: number
+  readonly zones: readonly FoundZone[]
+}
+
+export interface Relisted {
+  readonly zones: readonly FoundZone[]
+  /** Listed now and not known, or not listed, before. */
+  readonly added: readonly FoundZone[]
+  /** Listed until now. */
+  readonly left: readonly FoundZone[]
+  /** Read no more. */
+  readonly retired: readonly FoundZone[]
+}
+
+/**
+ * What a listing makes of the zones known so far. A zone that one listing leaves out is still read; a later listing
+ * retires it if it is over (`isOver`), or another account lists it (`elsewhere`): that account reads it from then on.
+ */
+export function relist(
+  before: readonly FoundZone[],
+  listed: readonly Pick<FoundZone, 'id' | 'name'>[],
+  now: {
+    readonly nowMs: number
+    readonly isOver: (zone: Required<FoundZone>) => boolean
+    readonly elsewhere: ReadonlySet<number>
+  },
+): Relisted {
+  const ids = new Set(listed.map(({ id }) => id))
+  const known = new Set(before.flatMap(({ id, leftAtMs }) => (leftAtMs === undefined ? [id] : [])))
+  const absent = before.filter(({ id }) => !ids.has(id) && !now.elsewhere.has(id))
+  const isRetired = ({ leftAtMs, ...zone }: FoundZone) =>
+    leftAtMs !== undefined && now.isOver({ ...zone, leftAtMs })
+  const shown = listed.map(({ id, name }) => ({ id, name }))
+  const kept = absent.filter((zone) => !isRetired(zone))
+  return {
+    zones: [...shown, ...kept.map((zone) => ({ leftAtMs: now.nowMs, ...zone }))].toSorted(byId),
+    added: shown.filter(({ id }) => !known.has(id)),
+    left: kept.filter(({ leftAtMs }) => leftAtMs === undefined),
+    retired: absent.filter(isRetired),
+  }
+}
+
+function byId(one: FoundZone, other: FoundZone): number {
+  return one.id - other.id
+}

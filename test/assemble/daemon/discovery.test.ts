@@ -1,0 +1,161 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { Role } from '../../../src/assemble/backend.ts'
+import { Daemon } from '../../../src/assemble/daemon/daemon.ts'
+import { createGround } from '../../../src/assemble/ground.ts'
+import { dayOf } from '../../../src/domain/day.ts'
+import type { InternalEvent } from '../../../src/domain/internal-event.ts'
+import { startSimulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
+import { load } from '../../config/loading.ts'
+import { probeAt, type Probe } from '../../e2e/metrics.ts'
+import { startRedis, redisServerAvailable } from '../../setup/redis.ts'
+import { temporaryFolder } from '../../setup/temp.ts'
+import { waitFor } from '../../setup/wait-for.ts'
+
+const never = new AbortController().signal
+const everyMinutes = 0.01
+
+async function apiOf(options: SimulatorOptions = {}) {
+  const simulator = await startSimulator({ zones: [101, 102], days: 3, ...options })
+  onTestFinished(() => simulator.close())
+  return simulator
+}
+
+/** A daemon within this process, which ships into files until the test ends. */
+async function daemonFor(
+  baseUrl: string,
+  settings: Readonly<Record<string, unknown>>,
+  { folder = temporaryFolder(), role = 'all' }: { folder?: string; role?: Role } = {},
+) {
+  const told: InternalEvent[] = []
+  const events = join(folder, 'events')
+  const loadedFrom = (zones: unknown) =>
+    load({
+      yaml: JSON.stringify({
+        api: { baseUrl, accessKey: 'key' },
+        sinks: [{ name: 'archive', type: 'file', path: events }],
+        poll: { everySeconds: 0.5 },
+        server: { port: 0 },
+        log: { level: 'silent' },
+        ...settings,
+        zones,
+      }),
+      cwd: folder,
+    })
+  const loaded = loadedFrom(settings['zones'])
+  const ground = createGround(loaded.config, { watch: (internalEvent) => told.push(internalEvent) })
+  const daemon = new Daemon(loaded, { ground, serve: true, role, sinkGone: () => undefined })
+  onTestFinished(() => daemon.stop())
+  await daemon.open(never)
+  await daemon.start()
+  const toldOf = <Name extends InternalEvent['name']>(name: Name) =>
+    told.filter((each): each is Extract<InternalEvent, { name: Name }> => each.name === name)
+  return {
+    told: toldOf,
+    get probe(): Probe {
+      return probeAt(toldOf('ServerListening')[0]!.address)
+    },
+    /** Zones with events of today. */
+    shipped: () =>
+      existsSync(events)
+        ? readdirSync(events)
+            .filter((name) => existsSync(join(events, name, `day=${dayOf(Date.now())}`)))
+            .map((name) => Number(name.replace('zone=', '')))
+            .toSorted((a, b) => a - b)
+        : [],
+    reload: (zones: unknown) => daemon.reload(() => loadedFrom(zones)),
+    zones: () =>
+      daemon
+        .engine()
+        .shipping.settings()
+        .zones.map(({ id }) => id),
+    stop: () => daemon.stop(),
+  }
+}
+
+test('a new zone is shipped without a restart, and one that is gone is retired with one line', async () => {
+  const simulator = await apiOf({ zones: [101, 102] })
+  const { shipped, told, zones, probe } = await daemonFor(simulator.url, {
+    zones: { all: true, exclude: [102], everyMinutes },
+  })
+  await waitFor(() => shipped().join() === '101', { what: () => `zone 101, not ${shipped().join()}` })
+  simulator.set({ zones: [101, 102, 103] })
+  await waitFor(() => shipped().join() === '101,103', { what: 'the new zone' })
+  expect([...(await probe.metric('zone_info')).keys()].join()).toMatch(/zone="101".*zone="103"/)
+  simulator.set({ zones: [101, 102] })
+  await waitFor(() => told('ZonesRetired').length > 0, { what: 'the end of zone 103' })
+  await waitFor(() => zones().join() === '101', { what: 'a plan without it' })
+  expect(told('ZonesRetired')).toMatchObject([{ account: 'default', zones: [{ id: 103 }] }])
+  expect(told('GapFound').map(({ gap }) => [gap.zone, gap.reason])).toContainEqual([103, 'zone_gone'])
+  expect((await probe.get('/readyz')).status).toBe(200)
+})
+
+test('without any list it is not ready, and ships as soon as the API lists the zones', async () => {
+  const simulator = await apiOf()
+  const fault = { kind: 'status', status: 500 } as const
+  simulator.fail({ match: { operation: 'shieldZones' }, times: Infinity, fault })
+  const { shipped, probe } = await daemonFor(simulator.url, { zones: 'all' })
+  const { status, text } = await probe.get('/readyz')
+  expect([status, text]).toEqual([503, expect.stringContaining('the zones of account default have not been')])
+  expect((await probe.get('/healthz')).status).toBe(200)
+  simulator.heal()
+  await waitFor(() => shipped().length === 2, { what: 'both zones' })
+  await waitFor(async () => (await probe.get('/readyz')).status === 200, { what: 'readiness' })
+})
+
+test('a restart ships the zones listed last while the API cannot list them', async () => {
+  const simulator = await apiOf()
+  const folder = temporaryFolder()
+  const first = await daemonFor(simulator.url, { zones: 'all' }, { folder })
+  await waitFor(() => first.shipped().length === 2, { what: 'both zones' })
+  await first.stop()
+  const fault = { kind: 'status', status: 403 } as const
+  simulator.fail({ match: { operation: 'shieldZones' }, times: Infinity, fault })
+  simulator.append(102, dayOf(Date.now()), 1)
+  const second = await daemonFor(simulator.url, { zones: 'all' }, { folder })
+  expect(second.told('ZoneListingFailed')).toHaveLength(1)
+  const delivered = () =>
+    second.told('PageCommitted').filter(({ stream, ...page }) => stream.zone === 102 && page.delivered > 0)
+  await waitFor(() => delivered().length > 0, { what: 'the new event' })
+})
+
+test('a reload changes from a list to all zones and back, and is refused while they cannot be listed', async () => {
+  const simulator = await apiOf()
+  const { told, reload, zones } = await daemonFor(simulator.url, { zones: [102] })
+  const fault = { kind: 'status', status: 403 } as const
+  simulator.fail({ match: { operation: 'shieldZones' }, times: 3, fault })
+  await reload('all')
+  expect(told('ConfigRefused')).toMatchObject([{ errors: [expect.stringContaining('cannot be listed')] }])
+  expect(zones()).toEqual([102])
+  simulator.heal()
+  await reload('all')
+  expect(told('ConfigReloaded')).toMatchObject([{ changed: ['zones'] }])
+  expect(zones()).toEqual([101, 102])
+  await reload({ all: true, exclude: [102] })
+  expect(zones()).toEqual([101])
+  await reload([102])
+  expect([zones(), told('ConfigReloaded').length]).toEqual([[102], 3])
+})
+
+describe.skipIf(!redisServerAvailable())('over Redis', () => {
+  test('a worker ships zones that a scheduler found after it, and asks for no list itself', async () => {
+    const simulator = await apiOf({ zones: [101] })
+    const { url, keyPrefix } = await startRedis()
+    const settings = { zones: { all: true, everyMinutes }, state: { redis: { url, keyPrefix } } }
+    const folder = temporaryFolder()
+    const worker = await daemonFor(simulator.url, settings, { folder, role: 'worker' })
+    expect((await worker.probe.get('/readyz')).text).toContain('have not been listed yet')
+    expect(simulator.requests.filter(({ operation }) => operation === 'shieldZones')).toEqual([])
+    const scheduler = await daemonFor(simulator.url, settings, { folder, role: 'scheduler' })
+    await waitFor(() => worker.shipped().join() === '101', { what: 'the first zone' })
+    simulator.set({ zones: [101, 102] })
+    await waitFor(() => worker.shipped().join() === '101,102', { what: 'the new zone' })
+    simulator.set({ zones: [101] })
+    await waitFor(() => scheduler.told('ZonesRetired').length > 0, { what: 'the end of zone 102' })
+    await waitFor(() => worker.zones().join() === '101', { what: 'the same at the worker' })
+    // None was dropped for a zone that the worker did not know.
+    expect(worker.told('Warned').filter(({ about }) => about === 'queue')).toEqual([])
+    expect(scheduler.told('ZonesFound').map(({ zones }) => zones.map(({ id }) => id))).toEqual([[101], [102]])
+  })
+})

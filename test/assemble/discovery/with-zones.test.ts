@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { withZones } from '../../../src/assemble/discovery/with-zones.ts'
+import { load } from '../../config/loading.ts'
+
+test('a found zone is of one account, not excluded, and has a name that no other zone has', () => {
+  const { config } = load({
+    yaml: `accounts:
+  - { name: one, accessKey: k, zones: { all: true, exclude: [103] } }
+  - { name: two, accessKey: k, zones: all }
+  - { name: three, accessKey: k, zones: [{ id: 104, name: shop }] }`,
+  })
+  const longName = 'a'.repeat(101)
+  const found = new Map([
+    [
+      'one',
+      {
+        zones: [
+          { id: 101, name: 'shop' },
+          { id: 102, name: '101' },
+          { id: 103, name: '' },
+        ],
+      },
+    ],
+    [
+      'two',
+      {
+        zones: [
+          { id: 101, name: 'x' },
+          { id: 104, name: 'y' },
+          { id: 105, name: 'blog' },
+          { id: 106, name: 'blog' },
+          { id: 107, name: longName },
+        ],
+      },
+    ],
+  ])
+  const zones = withZones(config, found).accounts.map((account) =>
+    account.zones.map(({ id, name }) => [id, name]),
+  )
+  expect(zones).toEqual([
+    [
+      [101, '101'],
+      [102, '102'],
+    ],
+    [
+      [105, 'blog'],
+      [106, '106'],
+      [107, '107'],
+    ],
+    [[104, 'shop']],
+  ])
+})
