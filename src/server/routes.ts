@@ -6,7 +6,7 @@ import type { HealthState } from './health.ts'
 import { pageFiles } from './page-files.ts'
 import { jsonReply } from './reply.ts'
 import type { Reply } from './reply.ts'
-import { QueryError, readStatusQuery } from './status-query.ts'
+import { QueryError, readStatusQuery, type StatusQuery } from './status-query.ts'
 
 export interface ReadyState {
   readonly ready: boolean
@@ -60,6 +60,11 @@ function shared<T>(clock: Clock, ms: number, make: () => Promise<T> | T): () => 
   return () => (pending ??= ask())
 }
 
+function viewOf(views: StatusViews, asked: Exclude<StatusQuery, { view: 'all' }>): Promise<unknown> {
+  if (asked.view === 'map') return views.map(asked.query)
+  return asked.view === 'day' ? views.day(asked.query) : views.deadLetters(asked.query)
+}
+
 export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
   const { metrics, health, clock } = deps
   const readiness = shared(clock, readinessPatienceMs, deps.readiness)
@@ -80,7 +85,7 @@ export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
       if (asked.view === 'all') return jsonReply(200, await status())
       const views = deps.views()
       if (views === undefined) return jsonReply(503, { error: 'the process is starting' })
-      const work: Promise<unknown> = asked.view === 'map' ? views.map(asked.query) : views.day(asked.query)
+      const work = viewOf(views, asked)
       const view = await soon(patienceMs, work, clock)
       return view === undefined
         ? jsonReply(404, { error: 'nothing is known of this day of this zone and sink' })

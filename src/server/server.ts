@@ -5,12 +5,14 @@ import { cancelled, messageOf } from '../domain/failure.ts'
 import type { Secret } from '../domain/text/secret.ts'
 import { within } from '../domain/within.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
+import { isAskedByAddress } from './asked-by-address.ts'
 import { hasToken } from './bearer.ts'
 import { exposureOf } from './exposure.ts'
 import { authority, listenFailure } from './listen-failure.ts'
 import { jsonReply, send } from './reply.ts'
 import type { Reply } from './reply.ts'
 import { createRoutes } from './routes.ts'
+import { showsEvents } from './status-query.ts'
 import type { RouteDeps } from './routes.ts'
 
 export interface ServerOptions extends RouteDeps {
@@ -61,7 +63,10 @@ export function createServer(options: ServerOptions): Server {
     if (route === undefined) return jsonReply(404, { error: 'not found', paths: [...routes.keys()] })
     if (request.method !== 'GET' && request.method !== 'HEAD')
       return jsonReply(405, { error: 'only GET and HEAD are allowed' }, { allow: 'GET, HEAD' })
-    return route.answer(trusted, new URLSearchParams(query))
+    const parameters = new URLSearchParams(query)
+    if (token === undefined && showsEvents(parameters) && !isAskedByAddress(request.headers.host))
+      return jsonReply(403, { error: 'set server.token, or ask by the address of this host, to see events' })
+    return route.answer(trusted, parameters)
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -12,7 +12,7 @@ import { printable } from '../domain/text/printable.ts'
 export type StatusQuery =
   | { readonly view: 'all' }
   | { readonly view: 'map'; readonly query: MapQuery }
-  | { readonly view: 'day'; readonly query: DayQuery }
+  | { readonly view: 'day' | 'dead-letters'; readonly query: DayQuery }
 
 /** The query of a request is wrong. The message names the value. */
 export class QueryError extends Error {}
@@ -26,8 +26,15 @@ export function readStatusQuery(parameters: URLSearchParams): StatusQuery {
   const view = parameters.get('view') ?? 'all'
   if (view === 'all') return { view }
   if (view === 'map') return { view, query: mapQuery(parameters) }
-  if (view === 'day') return { view, query: dayQuery(parameters) }
-  throw new QueryError(`view ${quoted(view)} does not exist; use map, day, or none for everything`)
+  if (view === 'day' || view === 'dead-letters') return { view, query: dayQuery(parameters) }
+  throw new QueryError(
+    `view ${quoted(view)} does not exist; use map, day, dead-letters, or none for everything`,
+  )
+}
+
+/** Whether the answer holds events, and not only figures. */
+export function showsEvents(parameters: URLSearchParams): boolean {
+  return parameters.get('view') === 'dead-letters'
 }
 
 function mapQuery(parameters: URLSearchParams): MapQuery {
@@ -47,7 +54,7 @@ function dayQuery(parameters: URLSearchParams): DayQuery {
   const zone = wholeNumber(parameters, 'zone', Number.MAX_SAFE_INTEGER)
   const [sink, day] = [parameters.get('sink'), parameters.get('day')]
   if (zone === undefined || sink === null || day === null)
-    throw new QueryError('a day needs zone (its id), sink and day (YYYY-MM-DD)')
+    throw new QueryError('this view needs zone (its id), sink and day (YYYY-MM-DD)')
   if (!/^\d{4}-\d{2}-\d{2}$/.test(day)) throw new QueryError(`day ${quoted(day)} is not YYYY-MM-DD`)
   return { zone, sink, day }
 }

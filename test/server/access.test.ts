@@ -7,6 +7,8 @@ import { Secret } from '../../src/domain/text/secret.ts'
 import { exposureOf } from '../../src/server/exposure.ts'
 import { matching } from '../telemetry/log-lines.ts'
 import { serve } from './client.ts'
+import { story } from './page/story.ts'
+import { viewsOf } from './page/world.ts'
 
 describe('the token', () => {
   const token = new Secret('s3cret-Token')
@@ -31,6 +33,20 @@ describe('the token', () => {
     for (const authorization of ['Bearer s3cret-Token', 'bearer  s3cret-Token'])
       expect((await get('/metrics', { headers: { authorization } })).status).toBe(200)
     expect((await get('/nothing', { headers: { authorization: 'Bearer s3cret-Token' } })).status).toBe(404)
+  })
+
+  it('or an address instead of a name is wanted for events, which another site could ask for', async () => {
+    const path = '/status?view=dead-letters&zone=107&sink=siem&day=2026-11-17'
+    const { views } = viewsOf(story())
+    const open = await serve({ views: () => views })
+    const closed = await serve({ views: () => views, token })
+    const asked = async (host: string) => (await open.get(path, { headers: { host } })).status
+    for (const host of ['127.0.0.1:9871', 'localhost:1', '[::1]:9871'])
+      expect([host, await asked(host)]).toEqual([host, 200])
+    for (const host of ['evil.example:9871', '127.0.0.1.evil.example', 'localhost.evil.example'])
+      expect([host, await asked(host)]).toEqual([host, 403])
+    const headers = { host: 'waf.example', authorization: 'Bearer s3cret-Token' }
+    expect((await closed.get(path, { headers })).status).toBe(200)
   })
 
   it('is wanted for the reasons of /readyz, which name zones, sinks and errors', async () => {

@@ -30,7 +30,7 @@ describe('the query of /status', () => {
     ['view=map&page=0', 'page "0" is not a whole number from 1'],
     ['view=map&size=101', 'size "101" is not a whole number from 1 to 100'],
     ['view=map&page=1e3', 'page "1e3" is not'],
-    ['view=day&zone=101', 'a day needs zone (its id), sink and day'],
+    ['view=day&zone=101', 'this view needs zone (its id), sink and day'],
     ['view=day&zone=shop&sink=siem&day=2026-11-20', 'zone "shop" is not a whole number'],
     ['view=day&zone=101&sink=siem&day=today', 'day "today" is not YYYY-MM-DD'],
   ])('%s is refused with the value', (text, message) => {

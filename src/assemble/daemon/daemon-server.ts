@@ -28,7 +28,6 @@ export function createDaemonServer(
   const { clock, metrics, telemetry } = ground
   const page = createPageViews(daemon.engine, ground)
   const stopping = new AbortController()
-  let sampling: Promise<void> | undefined
   const server = createServer({
     host,
     port,
@@ -47,14 +46,13 @@ export function createDaemonServer(
   return {
     async start() {
       const listening = await server.start()
-      sampling ??= page.sample(stopping.signal)
+      // Nothing waits for its end: a store that hangs must not delay the stop.
+      void page.sample(stopping.signal)
       return listening
     },
     async stop() {
       stopping.abort()
       await server.stop()
-      // The store is closed after the server.
-      await sampling
     },
   }
 }

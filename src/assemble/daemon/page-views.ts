@@ -3,6 +3,7 @@ import { LagHistory } from '../../status/views/lag-history.ts'
 import { createStatusViews } from '../../status/views/status-views.ts'
 import type { Fleet } from '../../status/views/fleet.ts'
 import type { Ground } from '../ground.ts'
+import { deadLetterReader } from '../tasks/dead-letters.ts'
 import { version } from '../version.ts'
 import type { Engine } from './engine.ts'
 
@@ -46,6 +47,8 @@ export function createPageViews(engine: () => Engine | undefined, { clock, apiCl
       policy,
       nowOf: apiClock.now,
       minutes: (stream) => store.ledger.minutes(stream),
+      deadLetters: store.deadLetters,
+      readEvent: deadLetterReader(of.config),
       pauses: () =>
         of.config.accounts.flatMap(({ name }) => {
           const untilMs = of.shipping.reading.gateOf(name).throttledUntilMs

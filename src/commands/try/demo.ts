@@ -84,11 +84,15 @@ function greeting(simulator: Simulator, events: string, seconds: number | undefi
   ]
 }
 
-/** Shows the address of the server, and the first event that was shipped. */
+function addressLines(address: string): string {
+  return `page     ${address}/\nmetrics  ${address}/metrics\n`
+}
+
+/** Shows the addresses of the server, and the first event that was shipped. */
 function showSample(events: string): (internalEvent: InternalEvent, say: (line: string) => void) => void {
   let shown = false
   return (internalEvent, say) => {
-    if (internalEvent.name === 'ServerListening') say(`metrics  ${internalEvent.address}/metrics\n`)
+    if (internalEvent.name === 'ServerListening') say(addressLines(internalEvent.address))
     if (shown || internalEvent.name !== 'PageCommitted' || internalEvent.delivered === 0) return
     shown = true
     const line = firstLineBelow(events)

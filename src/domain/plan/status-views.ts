@@ -195,8 +195,25 @@ export interface DayQuery {
   readonly day: string
 }
 
+/** Dead letters of one day of a route, the first of them. */
+export interface DeadLettersView {
+  readonly count: number
+  /** At most 20. */
+  readonly deadLetters: readonly {
+    readonly id: string
+    readonly time?: string
+    readonly reason: string
+    /** What the sink answered, secrets masked. */
+    readonly answer: string
+    readonly at: string
+    /** The event in native form, redacted as for the sink, as JSON text of at most 8,000 characters. */
+    readonly event: string
+  }[]
+}
+
 export interface StatusViews {
   map(query: MapQuery): Promise<MapView>
   /** Undefined for a route that is not configured, and for a day that nothing is known of. */
   day(query: DayQuery): Promise<DayView | undefined>
+  deadLetters(query: DayQuery): Promise<DeadLettersView | undefined>
 }

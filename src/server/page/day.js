@@ -1,16 +1,9 @@
 import { hourTable, minuteChart } from './charts.js'
 import { element, isolated, put } from './elements.js'
+import { deadLetterTable } from './refused.js'
 import { gapReasons, shapeOf, states } from './states.js'
-import {
-  bytesText,
-  counted,
-  countText,
-  durationText,
-  fromNow,
-  printable,
-  secondText,
-  zoneText,
-} from './texts.js'
+import { table } from './tables.js'
+import { counted, countText, durationText, fromNow, printable, secondText, zoneText } from './texts.js'
 
 /**
  * @typedef {import('../../domain/plan/status-views.ts').DayView} DayView
@@ -26,6 +19,9 @@ import {
 export function drawDay(section, view, actions) {
   const isDetailsOpen = section.querySelector('details')?.open === true
   const state = states[view.state]
+  const key = `${view.zone}/${view.sink}/${view.day}`
+  const refused = section.getAttribute('data-day') === key ? section.querySelector('#refused') : null
+  section.setAttribute('data-day', key)
   put(
     section,
     element(
@@ -54,7 +50,7 @@ export function drawDay(section, view, actions) {
     ),
     gapList(view),
     scanTable(view),
-    deadLetterTable(view),
+    deadLetterTable(view, refused),
     partTable(view),
     evidence(view),
   )
@@ -83,15 +79,16 @@ function lastError({ lastError, at }) {
 }
 
 /** @param {DayView} view */
-function facts({ counters, ledger }) {
-  const { delivered, duplicates, late, deadLetters, dropped, pages, events } = counters
+function facts({ counters, ledger, deadLetters }) {
+  const { delivered, duplicates, late, dropped, pages, events } = counters
+  const refused = deadLetters.reduce((sum, { count }) => sum + count, 0)
   /** @type {[string, number, string][]} */
   const list = [
     ['delivered', delivered, 'shieldlog_events_delivered_total'],
     ['in the ledger', ledger.events, ''],
     ['duplicates left out', duplicates, 'shieldlog_events_duplicate_total'],
     ['late', late, 'shieldlog_events_late_total'],
-    ['dead letters', deadLetters, 'shieldlog_dead_letters'],
+    ['dead letters', refused, 'shieldlog_dead_letters'],
     ['read from the API', events, 'shieldlog_events_fetched_total'],
     ['pages read', pages, 'shieldlog_pages_fetched_total'],
   ]
@@ -113,6 +110,7 @@ function facts({ counters, ledger }) {
 
 /** @param {DayView} view */
 function chartOf({ ledger, gaps, day, at }) {
+  if (ledger.events === 0) return element('p', { class: 'quiet' }, 'The ledger has no event of this day.')
   const start = Date.parse(`${day}T00:00:00Z`)
   /** @param {string} iso */
   const minute = (iso) => Math.min(1440, Math.max(0, (Date.parse(iso) - start) / 60_000))
@@ -175,28 +173,6 @@ function scanTable({ scans, ordering, nextScanAt, at }) {
 }
 
 /** @param {DayView} view */
-function deadLetterTable({ deadLetters, sink, zone, day }) {
-  if (deadLetters.length === 0) return null
-  const rows = deadLetters.map(({ reason, count, bytes }) => [reason, countText(count), bytesText(bytes)])
-  return element(
-    'div',
-    {},
-    element('h3', {}, 'Dead letters'),
-    table(['reason', '#events', '#size'], rows),
-    element(
-      'p',
-      {},
-      'To see them: ',
-      element(
-        'code',
-        {},
-        `shieldlog dead-letters list --sink ${printable(sink)} --zone ${zone} --day ${day}`,
-      ),
-    ),
-  )
-}
-
-/** @param {DayView} view */
 function partTable({ parts }) {
   if (parts.length === 0) return null
   const rows = parts.map(({ part, lines, bytes, writer }) => [
@@ -239,49 +215,6 @@ function evidence({ ledger, apiDeadlineAt, at, zone, sink, day, version, lastCom
       { class: 'quiet' },
       'The ledger says which events the sink took responsibility for. Whether the API lists others is what an audit compares: ',
       element('code', {}, `shieldlog audit --zone ${zone} --sink ${printable(sink)} --day ${day}`),
-    ),
-  )
-}
-
-/** A title that begins with # is that of a column of numbers. @param {readonly string[]} titles @param {readonly (readonly string[])[]} rows */
-export function table(titles, rows) {
-  const isNumber = titles.map((title) => title.startsWith('#'))
-  /** @param {number} index */
-  const kind = (index) => (isNumber[index] === true ? { class: 'number' } : {})
-  return element(
-    'div',
-    { class: 'scroll' },
-    element(
-      'table',
-      { class: 'rows' },
-      element(
-        'thead',
-        {},
-        element(
-          'tr',
-          {},
-          ...titles.map((title, index) =>
-            element('th', { scope: 'col', ...kind(index) }, title.replace('#', '')),
-          ),
-        ),
-      ),
-      element(
-        'tbody',
-        {},
-        ...rows.map((row) =>
-          element(
-            'tr',
-            {},
-            ...row.map((cell, index) =>
-              element(
-                index === 0 ? 'th' : 'td',
-                { ...(index === 0 && { scope: 'row' }), ...kind(index) },
-                isolated(cell),
-              ),
-            ),
-          ),
-        ),
-      ),
     ),
   )
 }

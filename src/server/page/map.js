@@ -116,18 +116,22 @@ function cellElement(route, day, cell, isOpen) {
       ...(isOpen && { 'aria-current': 'true' }),
     },
     shapeOf(cell.state),
-    element('span', { class: 'events', 'aria-hidden': 'true' }, shortCount(cell.events)),
+    element('span', { class: 'events' }, shortCount(cell.events)),
   )
   return element('td', {}, button)
 }
 
 /** @param {CellView} cell */
-export function cellText({ state, events, deadLetters = 0, gaps = 0 }) {
+function cellText({ state, events, deadLetters = 0, gaps = 0 }) {
   const more = [
     gaps > 0 && state !== 'gap' ? counted(gaps, 'gap') : '',
     deadLetters > 0 ? counted(deadLetters, 'dead letter') : '',
   ].filter((text) => text !== '')
-  return [states[state].word, counted(events, 'event'), ...more].join(', ')
+  // The name of a control holds what can be read on it, as a word of its own.
+  const short = shortCount(events)
+  const exact = short === countText(events) ? '' : `, exactly ${countText(events)}`
+  const count = `${short} ${events === 1 ? 'event' : 'events'}${exact}`
+  return [states[state].word, count, ...more].join(', ')
 }
 
 /** @param {MapView} view */

@@ -1,5 +1,5 @@
-import { table } from './day.js'
 import { byId, element, isolated, put } from './elements.js'
+import { table } from './tables.js'
 import { bytesText, counted, countText, durationText, fromNow, printable, secondsUntil } from './texts.js'
 
 /**

@@ -1,7 +1,9 @@
 import { parseDay } from '../../domain/day.ts'
 import type { DayView, MapView, StatusViews } from '../../domain/plan/status-views.ts'
+import type { DeadLetters } from '../../ports/dead-letters.ts'
 import type { Ledger } from '../../ports/ledger.ts'
 import { cellOf, dayView } from './day-view.ts'
+import { deadLettersView, type ReadEvent } from './dead-letters-view.ts'
 import type { Fleet } from './fleet.ts'
 import { createLedgerReader } from './ledger-reader.ts'
 import type { LagHistory } from './lag-history.ts'
@@ -17,6 +19,8 @@ export interface ViewDeps {
   readonly nowOf: (account: string) => number
   readonly minutes: Ledger['minutes']
   readonly pauses: () => MapView['pauses']
+  readonly deadLetters: Pick<DeadLetters, 'keys' | 'read'>
+  readonly readEvent: ReadEvent
 }
 
 /** What the status page reads. */
@@ -44,5 +48,6 @@ export function createStatusViews(deps: ViewDeps): StatusViews {
       return mapView(fleet, query, { version, readableDays, history, pauses: deps.pauses() })
     },
     day,
+    deadLetters: (query) => deadLettersView(query, deps.deadLetters, deps.readEvent),
   }
 }

@@ -26,6 +26,7 @@ test('shows what it does, and with Ctrl-C finds each event once', async () => {
   expect(text).toMatch(
     /^API {6}http:\/\/127\.0\.0\.1:\d+, simulated, with zones 101 \(shop\) and 102 \(blog\)$/m,
   )
+  expect(text).toMatch(/^page {5}http:\/\/127\.0\.0\.1:\d+\/$/m)
   expect(text).toMatch(/^metrics {2}http:\/\/127\.0\.0\.1:\d+\/metrics$/m)
   expect(text).toMatch(/^ {2}rule {5}\{"id":"[^"]+"/m)
   expect(text).toMatch(/^shipped \d+ events to archive; read \d+ pages? of 2 zones in \d+\.\d s$/m)

@@ -100,7 +100,7 @@ export function story(): World {
           base * (day === today ? 0.62 : 0.9 + 0.2 * Math.abs(Math.sin(index * 1.7 + zone.id))),
         )
         world.checkpoints.push(readDay(stream, events))
-        if (index > 13)
+        if (index > 9)
           world.minutes.set(streamKey(stream), minutesOf(stream, events, day === today ? at(14) : Infinity))
       }
   change(world, { zone: 101, sink: 'siem', day: today }, (checkpoint) => ({
@@ -127,6 +127,18 @@ export function story(): World {
     { zone: 107, sink: 'siem', day: shiftDay(today, -3), reason: 'refused', count: 9, bytes: 11_204 },
     { zone: 107, sink: 'siem', day: shiftDay(today, -3), reason: 'too_large', count: 3, bytes: 3_400_112 },
   )
+  world.refused.push({
+    zone: 107,
+    sink: 'siem',
+    day: shiftDay(today, -3),
+    id: 'e1f0',
+    time: '2026-11-17T09:12:44.010Z',
+    reason: 'refused',
+    answer: '400 "Incorrect data format" (code 5)',
+    at: at(-62),
+    event:
+      '{"v":1,"id":"e1f0","action":"Blocked","request":{"method":"GET","url":"https://api.example.com/<b>"}}',
+  })
   const late = shiftDay(today, -9)
   change(world, { zone: 110, sink: 'archive', day: late }, (checkpoint) => ({
     ...checkpoint,
@@ -180,12 +192,12 @@ export function fillHistory(history: LagHistory, world: World): void {
       world.zones.flatMap(({ id }) =>
         world.sinks.map((sink) => {
           const isDown = id === 101 && sink === 'siem' && atMs > failsSinceMs
-          const lagSeconds = isDown ? (atMs - failsSinceMs) / 1000 : 6 + 5 * Math.abs(Math.sin(minute + id))
+          const isBehind = id === 110 && sink === 'siem'
+          const usualLag = isBehind ? (atMs - at(-7)) / 1000 : 6 + 5 * Math.abs(Math.sin(minute + id))
+          const lagSeconds = isDown ? (atMs - failsSinceMs) / 1000 : usualLag
           const perMinute = id === 101 ? 3_060 : id === 107 ? 900 : 70
-          const seen = isDown ? failsSinceMs : atMs
-          const delivered =
-            Math.round((seen - world.nowMs + 2 * hourMs) / minuteMs) * perMinute +
-            Math.round(40 * Math.sin(minute * 1.3 + id))
+          const minutes = ((isDown ? failsSinceMs : atMs) - world.nowMs) / minuteMs + 120
+          const delivered = Math.round(perMinute * (minutes + 0.7 * Math.sin(minutes / 3 + id)))
           return { zone: id, sink, lagSeconds, days: [{ delivered } as never] }
         }),
       ),

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import type { Day } from '../../../src/domain/day.ts'
 import type { DeadLetterCount } from '../../../src/domain/event/dead-letter-count.ts'
+import type { DeadLetter } from '../../../src/domain/event/delivery.ts'
 import type { MinuteCount } from '../../../src/domain/event/seen.ts'
 import type { Gap } from '../../../src/domain/gap.ts'
 import type { Backfill } from '../../../src/domain/plan/backfill.ts'
@@ -27,6 +28,8 @@ export interface World {
   checkpoints: Checkpoint[]
   gaps: Gap[]
   deadLetters: DeadLetterCount[]
+  /** The dead letters themselves. */
+  refused: DeadLetter[]
   backfills: Backfill[]
   workers: WorkerStatus[]
   pauses: MapView['pauses']
@@ -45,6 +48,7 @@ export function emptyWorld(more: Partial<World> = {}): World {
     checkpoints: [],
     gaps: [],
     deadLetters: [],
+    refused: [],
     backfills: [],
     workers: [
       {
@@ -141,6 +145,14 @@ export function viewsOf(world: World) {
     nowOf: now,
     minutes: store.ledger.minutes,
     pauses: () => world.pauses,
+    deadLetters: {
+      keys: ({ zone, sink, day }) =>
+        Promise.resolve(
+          world.refused.filter((each) => each.zone === zone && each.sink === sink && each.day === day),
+        ),
+      read: (_, keys) => Promise.resolve(world.refused.filter((each) => keys.includes(each))),
+    },
+    readEvent: ({ event }) => ({ event: JSON.parse(event) as unknown }),
   })
   return { views, fleet, history }
 }

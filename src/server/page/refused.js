@@ -1,0 +1,74 @@
+import { element, isolated, put } from './elements.js'
+import { askStatus } from './server.js'
+import { table } from './tables.js'
+import { bytesText, countText, printable } from './texts.js'
+
+/**
+ * @typedef {import('../../domain/plan/status-views.ts').DayView} DayView
+ * @typedef {import('../../domain/plan/status-views.ts').DeadLettersView} DeadLettersView
+ */
+
+/**
+ * Counts by reason, and the events themselves when a person asks for them.
+ * @param {DayView} view
+ * @param {Element | null} kept the events of this day that were shown before
+ */
+export function deadLetterTable({ deadLetters, sink, zone, day }, kept) {
+  if (deadLetters.length === 0) return null
+  const rows = deadLetters.map(({ reason, count, bytes }) => [reason, countText(count), bytesText(bytes)])
+  const list = kept ?? element('div', { id: 'refused' })
+  const button = element('button', { type: 'button', id: 'show-refused' }, 'Show the events')
+  button.addEventListener('click', () => void showRefused(list, { zone, sink, day }))
+  return element(
+    'div',
+    {},
+    element('h3', {}, 'Dead letters'),
+    table(['reason', '#events', '#size'], rows),
+    element('p', {}, button),
+    list,
+    element(
+      'p',
+      { class: 'quiet' },
+      'On the command line: ',
+      element(
+        'code',
+        {},
+        `shieldlog dead-letters list --sink ${printable(sink)} --zone ${zone} --day ${day}`,
+      ),
+    ),
+  )
+}
+
+/** @param {Element} list @param {{ readonly zone: number, readonly sink: string, readonly day: string }} of */
+async function showRefused(list, of) {
+  try {
+    const view = /** @type {DeadLettersView} */ (await askStatus({ view: 'dead-letters', ...of }))
+    put(
+      list,
+      ...view.deadLetters.map(({ id, time, reason, answer, event }) =>
+        element(
+          'details',
+          { class: 'refused' },
+          element(
+            'summary',
+            {},
+            isolated(`${time ?? 'no time'} · ${printable(id)} · ${reason}: ${printable(answer)}`),
+          ),
+          element('pre', {}, event.split('\n').map(printable).join('\n')),
+        ),
+      ),
+      view.count > view.deadLetters.length
+        ? element(
+            'p',
+            { class: 'quiet' },
+            `The first ${view.deadLetters.length} of ${countText(view.count)}.`,
+          )
+        : null,
+    )
+  } catch (error) {
+    put(
+      list,
+      element('p', { class: 'error' }, error instanceof Error ? printable(error.message) : 'no answer'),
+    )
+  }
+}
