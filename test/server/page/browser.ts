@@ -93,10 +93,11 @@ interface AxeResult {
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** What an accessibility check finds, one line each. */
-export async function accessibilityFaults(page: Page): Promise<string[]> {
+/** What an accessibility check finds, one line each; by all rules, or by those named. */
+export async function accessibilityFaults(page: Page, rules?: readonly string[]): Promise<string[]> {
   await page.evaluate(axeSource)
-  const { violations } = await page.evaluate<AxeResult>('axe.run()')
+  const options = rules === undefined ? {} : { runOnly: rules }
+  const { violations } = await page.evaluate<AxeResult>(`axe.run(${JSON.stringify(options)})`)
   return violations.map(
     ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`,
   )

@@ -76,7 +76,13 @@ function minutesOf(stream: Stream, events: number, untilMs: number): MinuteCount
     const count = Math.round((weight / sum) * events)
     return count === 0
       ? []
-      : [{ minute: first + minute, count, hash: BigInt(minute * 7_919 + count) ** 4n % 2n ** 64n }]
+      : [
+          {
+            minute: first + minute,
+            count,
+            hash: BigInt.asUintN(64, BigInt(minute * 7_919 + count) * 0x9e37_79b9_7f4a_7c15n),
+          },
+        ]
   })
 }
 
