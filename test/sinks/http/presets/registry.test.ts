@@ -25,8 +25,9 @@ describe('a preset', () => {
       expect(readFileSync(folder + file, 'utf8').split('\n').length, file).toBeLessThanOrEqual(151)
   })
 
-  test.each(names)('has a test, an example and a page: %s', (name) => {
-    expect(existsSync(new URL(`${name}.test.ts`, import.meta.url)), 'test').toBe(true)
+  test.each(names)('has a test with the contract suite, an example and a page: %s', (name) => {
+    const own = readFileSync(new URL(`${name}.test.ts`, import.meta.url), 'utf8')
+    expect(own).toContain(`presetContract('${name}'`)
     const isPlain = name === 'ndjson' || name === 'json'
     expect(existsSync(`${projectFolder}config/examples/http-${name}.yaml`), 'example').toBe(true)
     expect(existsSync(`${projectFolder}docs/destinations/${isPlain ? 'http' : name}.md`), 'page').toBe(true)

@@ -1,0 +1,196 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { testEvent } from '../../../../src/assemble/check/test-event.ts'
+import { systemClock } from '../../../../src/clock.ts'
+import { Secret } from '../../../../src/domain/text/secret.ts'
+import { formats } from '../../../../src/formats/registry.ts'
+import { HttpSinkConfig } from '../../../../src/sinks/http/config.ts'
+import { presets } from '../../../../src/sinks/http/presets/registry.ts'
+import { createHttpSink } from '../../../../src/sinks/http/sink.ts'
+import type { Reply } from '../../../contract/scripted-destination.ts'
+import { keepInternalEvents } from '../../internal-events.ts'
+import { deliver, failureOf, type Got, never, serve } from '../far-side.ts'
+
+/** Answers by the end of the path, with the method before it where it matters. */
+type Answers = Readonly<Record<string, Reply>>
+
+async function sinkWith(preset: string, given: object, answers: Answers) {
+  const got: Got[] = []
+  const server = await serve((request, response) => {
+    got.push(request)
+    const path = request.path.replace(/\?.*/, '')
+    const found = Object.entries(answers).find(([end]) => `${request.method} ${path}`.endsWith(end))
+    const { status, body = '' } = found?.[1] ?? { status: 404 }
+    response.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body))
+  })
+  const secret = new Secret('s3cr3t-token')
+  const names = ['apiKey', 'token', 'bearerToken', 'licenseKey', 'clientSecret']
+  const shape = Object.keys(presets.find(({ name }) => name === preset)!.settings)
+  const secrets = Object.fromEntries(
+    names.filter((name) => shape.includes(name)).map((name) => [name, secret]),
+  )
+  const settings = HttpSinkConfig.parse({
+    type: 'http',
+    name: 'siem',
+    preset,
+    url: server.url,
+    ...secrets,
+    ...given,
+  })
+  const deps = { clock: systemClock, telemetry: keepInternalEvents().telemetry, version: '1' }
+  const sink = createHttpSink(settings, { ...deps, format: formats[settings.format](), random: () => 0 })
+  onTestFinished(() => sink.close())
+  return { sink, got, url: server.url }
+}
+
+const rule = { ruleId: 'dcr-1', stream: 'Custom-Shield', tenantId: 't-1', clientId: 'c-1' }
+const hec = (number: number, text: string) => ({ text, code: number })
+const healthy = { 'GET /services/collector/health': { status: 200, body: hec(17, 'HEC is healthy') } }
+const logins: Answers = {
+  '/oauth2/v2.0/token': { status: 200, body: { access_token: 'x'.repeat(20), expires_in: 3600 } },
+}
+const given: Readonly<Record<string, object>> = {
+  elasticsearch: { index: 'waf' },
+  axiom: { dataset: 'waf' },
+  sentinel: rule,
+}
+const settingsOf = (preset: string, url = '') => ({
+  ...given[preset],
+  ...(preset === 'sentinel' && { loginUrl: url }),
+})
+/** What a destination answers that takes everything. */
+const takes: Readonly<Record<string, Reply>> = {
+  elasticsearch: { status: 200, body: { errors: false, items: [] } },
+  'splunk-hec': { status: 200, body: hec(0, 'Success') },
+  otlp: { status: 200, body: { partialSuccess: {} } },
+  axiom: { status: 200, body: { ingested: 1, failed: 0 } },
+}
+
+describe('a check finds', () => {
+  test.each<[string, Answers, object]>([
+    [
+      'elasticsearch',
+      {
+        '/waf/_bulk': { status: 400 },
+        _has_privileges: { status: 200, body: { has_all_requested: true } },
+        'HEAD /waf': { status: 200 },
+      },
+      { found: 'accepted the credentials, waf exists' },
+    ],
+    [
+      'elasticsearch',
+      { '/waf/_bulk': { status: 400 } },
+      {
+        found: 'accepted the credentials, waf does not exist yet',
+        untested: 'rights on the index not tested',
+      },
+    ],
+    [
+      'splunk-hec',
+      { ...healthy, '/event': { status: 400, body: hec(5, 'No data') } },
+      { found: 'accepted the token' },
+    ],
+    [
+      'loki',
+      { '/push': { status: 422, body: 'error at least one valid stream is required' } },
+      { found: 'accepted the credentials' },
+    ],
+    [
+      'otlp',
+      { '/v1/logs': { status: 200, body: { partialSuccess: {} } } },
+      { found: 'accepted an empty export' },
+    ],
+    ['sumologic', { '/': { status: 200 } }, { found: 'accepted an empty body' }],
+    ['newrelic', { '/': { status: 202 } }, { found: 'accepted the license key' }],
+    [
+      'axiom',
+      { '/v1/ingest/waf': { status: 200, body: { ingested: 0, failed: 0 } } },
+      { found: 'accepted the token' },
+    ],
+    ['betterstack', { '/': { status: 202 } }, { found: 'accepted the token and an empty batch' }],
+    ['datadog', { 'HEAD /': { status: 200 } }, { found: 'answered 200 to HEAD' }],
+  ])('that %s takes events, and leaves none: %#', async (preset, answers, found) => {
+    const { sink, got } = await sinkWith(preset, settingsOf(preset), answers)
+    expect(await sink.check(never)).toMatchObject(found)
+    expect(got.flatMap(({ ids }) => ids)).toEqual([])
+  })
+
+  test.each<[string, Answers, RegExp]>([
+    [
+      'elasticsearch',
+      { '/waf/_bulk': { status: 401, body: 'Unauthorized' } },
+      /answered 401 \(Unauthorized\): check the credentials/,
+    ],
+    [
+      'elasticsearch',
+      { '/waf/_bulk': { status: 400 }, _has_privileges: { status: 200, body: { has_all_requested: false } } },
+      /grant create_doc on waf$/,
+    ],
+    [
+      'splunk-hec',
+      { ...healthy, '/event': { status: 403, body: hec(4, 'Invalid token') } },
+      /answered 403 \(code 4: Invalid token\): check token/,
+    ],
+    ['splunk-hec', { '/health': { status: 503, body: hec(18, 'HEC is unhealthy') } }, /answered 503/],
+    ['loki', { '/push': { status: 401, body: 'no org id' } }, /answered 401 \(no org id\)/],
+    [
+      'otlp',
+      { '/v1/logs': { status: 401, body: { code: 16, message: 'missing' } } },
+      /answered 401 .*check the credentials/,
+    ],
+    ['otlp', {}, /answered 404: check url/],
+    ['newrelic', { '/': { status: 403 } }, /answered 403: check that the credentials may write there/],
+    [
+      'axiom',
+      { '/v1/ingest/waf': { status: 403, body: 'token s3cr3t-token' } },
+      /answered 403 \(token \*\*\*\)/,
+    ],
+    ['betterstack', { '/': { status: 402 } }, /check the quota/],
+    ['sumologic', { '/': { status: 401 } }, /answered 401/],
+  ])('why %s would take nothing: %#', async (preset, answers, message) => {
+    const { sink } = await sinkWith(preset, settingsOf(preset), answers)
+    const failure = await failureOf(sink.check(never))
+    expect(failure.message).toMatch(message)
+    expect(failure.message).not.toContain('s3cr3t')
+  })
+
+  test('token, role and rule of Sentinel', async () => {
+    const at = async (answers: Answers) => {
+      const login = await serve((request, response) => {
+        const reply = Object.entries(answers).find(([end]) => request.path.endsWith(end))?.[1] ?? {
+          status: 401,
+          body: '{"error":"invalid_client"}',
+        }
+        response
+          .writeHead(reply.status)
+          .end(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body))
+      })
+      const { sink } = await sinkWith('sentinel', settingsOf('sentinel', login.url), {
+        '/dataCollectionRules/dcr-1/streams/Custom-Shield': answers['rule'] ?? { status: 204 },
+      })
+      return await sink.check(never).catch((error: unknown) => (error as Error).message)
+    }
+    expect(await at(logins)).toMatchObject({ found: 'accepted the token and an empty batch' })
+    expect(await at({})).toMatch(
+      /^sink siem .* answered 401 to the request for a token \(invalid_client\): check the tenant/,
+    )
+    expect(await at({ ...logins, rule: { status: 403 } })).toMatch(/Monitoring Metrics Publisher/)
+  })
+})
+
+test.each(presets.map(({ name }) => name))(
+  'the test event of a check can be sent with %s',
+  async (preset) => {
+    const event = testEvent({ id: 101, name: 'shop' }, Date.now())
+    const items = [{ create: { _id: event.id, status: 201 } }]
+    const taken =
+      preset === 'elasticsearch'
+        ? { status: 200, body: { errors: false, items } }
+        : (takes[preset] ?? { status: 202 })
+    const login = await serve((_request, response) =>
+      response.end(JSON.stringify(logins['/oauth2/v2.0/token']!.body)),
+    )
+    const { sink, got } = await sinkWith(preset, settingsOf(preset, login.url), { '': taken })
+    expect((await deliver(sink, [event])).refusals).toEqual([])
+    expect(got.at(-1)!.text).toContain(event.id)
+  },
+)
