@@ -1,7 +1,7 @@
 import type { Config, SinkConfig } from '../config/schema/schema.ts'
 import type { Failure } from '../domain/failure.ts'
 import type { PlannedStream } from '../domain/plan/plan.ts'
-import { formats } from '../formats/registry.ts'
+import { createFormat } from '../formats/registry.ts'
 import type { Holder } from '../ports/ledger.ts'
 import type { Zone } from '../domain/stream.ts'
 import type { Store } from '../ports/store.ts'
@@ -11,7 +11,8 @@ import { pumpStream } from '../pump/pump-stream.ts'
 import { failStream } from '../pump/write-failure.ts'
 import { createSinkReconciler, type SinkReconciler } from '../maintenance/housekeeping/reconcile-sinks.ts'
 import type { PumpDeps } from '../pump/session.ts'
-import { createSink } from '../sinks/registry.ts'
+import { createSink, type SinkDeps } from '../sinks/registry.ts'
+import { wantsOf } from '../sinks/wants.ts'
 import { zonesOf, type QuietGround } from './quiet-ground.ts'
 import type { Backend } from './backend.ts'
 import { closeInOrder, closeTogether } from './close-all.ts'
@@ -102,9 +103,16 @@ export function createShipping(
 export function openSink(config: Extract<SinkConfig, { type: 'stdout' }>, ground: QuietGround): Sink
 export function openSink(config: SinkConfig, ground: QuietGround): AnySink
 export function openSink(config: SinkConfig, { clock, telemetry }: QuietGround): AnySink {
-  const deps = { format: formats[config.format](), clock, telemetry, version, output: process.stdout }
-  // One call per type: the registry is typed by it.
+  const deps = { format: createFormat(config), clock, telemetry, version, output: process.stdout }
+  const wants = wantsOf(config)
+  const sink = sinkOf(config, deps)
+  return wants === undefined ? sink : { ...sink, wants }
+}
+
+/** One call per type: the registry is typed by it. */
+function sinkOf(config: SinkConfig, deps: SinkDeps): AnySink {
   if (config.type === 'file') return createSink(config, deps)
   if (config.type === 'http') return createSink(config, deps)
+  if (config.type === 'syslog') return createSink(config, deps)
   return createSink(config, deps)
 }

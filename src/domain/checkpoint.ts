@@ -43,6 +43,13 @@ export interface Counters {
   readonly deadLetters: number
   /** Dead letters that a person dropped. */
   readonly dropped?: number
+  /** Events that the sink does not want by its configuration; absent where there are none. */
+  readonly filtered?: number
+}
+
+/** Absent while there are none, so that checkpoints of sinks that get everything stay as they are. */
+export function filteredAfter({ filtered = 0 }: Counters, more: number): Pick<Counters, 'filtered'> {
+  return filtered + more > 0 ? { filtered: filtered + more } : {}
 }
 
 /**

@@ -54,6 +54,8 @@ export type InternalEvent =
       priority: Priority
       delivered: number
       duplicates: number
+      /** Events that the sink does not want. */
+      filtered: number
       late: number
       deadLettered: number
       /** Delivery instant minus event time, in seconds, one value per event with a time. */

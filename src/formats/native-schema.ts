@@ -9,7 +9,7 @@ export const nativeSchema = {
   title: 'shieldlog native event',
   description: 'One firewall event of a shield zone, one JSON object a line. What is absent is left out.',
   type: 'object',
-  required: ['v', 'id', 'zone', 'labels', 'log'],
+  required: ['v', 'id', 'zone'],
   properties: {
     v: { const: 1, description: 'Version of this format.' },
     id: { ...text, description: 'The entry’s own id, or sha256:<hex> of the entry where it has none.' },
@@ -59,10 +59,18 @@ export const nativeSchema = {
       minProperties: 1,
       properties: { operator: text, value: text },
     },
-    labels: { type: 'object', description: 'As received, empty ones included.' },
+    labels: {
+      type: 'object',
+      description: 'As received, empty ones included. Left out where the sink does not include them.',
+    },
     log: {
       type: 'object',
-      description: 'The decoded log; what does not decode to an object stands in `text`.',
+      description:
+        'The decoded log; what does not decode to an object stands in `text`. Left out where the sink does not include it.',
+    },
+    raw: {
+      type: 'object',
+      description: 'The entry as received, redacted. Only where the sink includes it.',
     },
   },
 } as const

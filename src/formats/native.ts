@@ -2,15 +2,25 @@ import type { Event, Identity, JsonObject } from '../domain/event/event.ts'
 import { isObject } from '../domain/text/is-object.ts'
 import type { KeptEvent } from '../domain/event/kept-event.ts'
 import type { Format } from '../ports/format.ts'
+import { type Include, included, type Wanted, withDefaults } from './include.ts'
 import { jsonLine, readObject } from './line.ts'
 
+const labelsAndLog: Include = { labels: true, log: true, raw: false }
+
 /** The native format, described by `native-schema.ts`. The order of keys is fixed. */
-export function createNativeFormat(): Format {
-  return { name: 'native', mediaType: 'application/x-ndjson', encode, identify, readBack }
+export function createNativeFormat(wanted: Wanted = {}): Format {
+  const include = withDefaults(wanted, labelsAndLog)
+  return {
+    name: 'native',
+    mediaType: 'application/x-ndjson',
+    encode: (event) => encode(event, include),
+    identify,
+    readBack,
+  }
 }
 
 /** One object literal and one JSON.stringify: faster than joining strings, and omits undefined values. */
-function encode(event: Event): string {
+function encode(event: Event, include: Include): string {
   return jsonLine({
     v: 1,
     id: event.id,
@@ -24,8 +34,8 @@ function encode(event: Event): string {
     client: clientOf(event),
     pop: event.pop,
     match: matchOf(event),
-    labels: event.labels,
-    log: event.log,
+    ...included(event, include),
+    raw: include.raw ? event.raw() : undefined,
   })
 }
 
@@ -68,11 +78,15 @@ function readBack(line: string): KeptEvent | undefined {
   const read = readObject(line)
   const identity = identityOf(read)
   if (read === undefined || identity === undefined) return undefined
-  const { zone, labels, log } = read
-  if (!isObject(zone) || !isObject(labels) || !isObject(log)) return undefined
-  return Number.isSafeInteger(zone['id'])
-    ? { ...identity, zone: Number(zone['id']), of: { labels, log } }
-    : undefined
+  const { zone } = read
+  const of = heldBy(read)
+  if (!isObject(zone) || of === undefined) return undefined
+  return Number.isSafeInteger(zone['id']) ? { ...identity, zone: Number(zone['id']), of } : undefined
+}
+
+function heldBy({ labels, log, raw }: JsonObject): KeptEvent['of'] | undefined {
+  if (isObject(raw)) return { raw }
+  return isObject(labels) && isObject(log) ? { labels, log } : undefined
 }
 
 function identityOf(read: JsonObject | undefined): Identity | undefined {

@@ -1,7 +1,8 @@
 import { UTCDateMini } from '@date-fns/utc/date/mini'
-import type { Event, Identity, JsonObject } from '../domain/event/event.ts'
+import type { Event, Identity, Json, JsonObject } from '../domain/event/event.ts'
 import type { KeptEvent } from '../domain/event/kept-event.ts'
 import type { Format } from '../ports/format.ts'
+import type { Include, Wanted } from './include.ts'
 import { jsonLine, readObject } from './line.ts'
 
 /**
@@ -9,12 +10,20 @@ import { jsonLine, readObject } from './line.ts'
  * the rule below (an entry without id, a timestamp in microseconds …), the line also carries `shieldlogId` and
  * `shieldlogTime` (null for an event without a time), because an audit must identify each line.
  */
-export function createRawFormat(): Format {
-  return { name: 'raw', mediaType: 'application/x-ndjson', encode, identify, readBack }
+export function createRawFormat({ labels = true, log = true }: Wanted = {}): Format {
+  return {
+    name: 'raw',
+    mediaType: 'application/x-ndjson',
+    encode: (event) => encode(event, { labels, log }),
+    identify,
+    readBack,
+  }
 }
 
-function encode(event: Event): string {
-  const received = { ...event.raw(), shieldZoneId: event.zone.id }
+function encode(event: Event, { labels, log }: Omit<Include, 'raw'>): string {
+  const received: Record<string, Json> = { ...event.raw(), shieldZoneId: event.zone.id }
+  if (!labels) delete received['labels']
+  if (!log) delete received['log']
   const known = identityOf(received)
   if (known !== undefined && known.id === event.id && known.time === event.time) return jsonLine(received)
   return jsonLine({ ...received, shieldlogId: event.id, shieldlogTime: event.time ?? null })

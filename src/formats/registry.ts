@@ -1,20 +1,44 @@
 import type { Format } from '../ports/format.ts'
+import { createCefFormat } from './cef.ts'
+import { createEcsFormat } from './ecs.ts'
+import type { Wanted } from './include.ts'
 import { createNativeFormat } from './native.ts'
+import { createOcsfFormat } from './ocsf.ts'
+import { createOtlpFormat } from './otlp.ts'
 import { createRawFormat } from './raw.ts'
 
-/** Every format by its name in the configuration. */
+/** Every format by its name in the configuration. Without `include`, lines hold what is the format's own default. */
 export const formats = {
   native: createNativeFormat,
   raw: createRawFormat,
-} satisfies Record<string, () => Format>
+  ecs: createEcsFormat,
+  ocsf: createOcsfFormat,
+  otlp: createOtlpFormat,
+  cef: createCefFormat,
+} satisfies Record<string, (wanted?: Wanted) => Format>
 
 export type FormatName = keyof typeof formats
 
+/** A format and what its lines include besides their fields. */
+export interface LineForm {
+  readonly format: FormatName
+  readonly include?: Wanted | undefined
+}
+
+const names = Object.keys(formats) as readonly FormatName[]
+
+/** Creates the format of a sink. */
+export function createFormat({ format, include }: LineForm): Format {
+  return formats[format](include)
+}
+
 /**
- * For each format, the formats whose lines suffice to produce its own lines again. A native line does not keep the
- * entry in the form received, which the raw format requires.
+ * The formats whose lines can be produced again from lines of this form. Only a whole entry serves the raw format;
+ * labels and log serve every other one, whose `raw` part then is the entry as it is made of them.
  */
-export const madeAgainOf: Readonly<Record<FormatName, readonly FormatName[]>> = {
-  native: ['native', 'raw'],
-  raw: ['raw'],
+export function servedBy({ format, include = {} }: LineForm): readonly FormatName[] {
+  const { labels = true, log = true, raw = false } = include
+  if (format === 'native' && raw) return names
+  if ((format !== 'native' && format !== 'raw') || !labels || !log) return []
+  return format === 'raw' ? names : names.filter((name) => name !== 'raw')
 }

@@ -21,6 +21,7 @@ export interface ServeDeps {
 export interface Served extends RequestAnswer {
   readonly delivered: number
   readonly deadLetters: number
+  readonly filtered: number
 }
 
 /** Pause between two pages, so that a running process can take the stream. */
@@ -59,8 +60,8 @@ export async function serveRequest(
 function gainOf(
   before: Checkpoint | undefined,
   after: Checkpoint | undefined,
-): Pick<Served, 'delivered' | 'deadLetters'> {
-  const gain = (name: 'delivered' | 'deadLetters') =>
+): Pick<Served, 'delivered' | 'deadLetters' | 'filtered'> {
+  const gain = (name: 'delivered' | 'deadLetters' | 'filtered') =>
     (after?.counters[name] ?? 0) - (before?.counters[name] ?? 0)
-  return { delivered: gain('delivered'), deadLetters: gain('deadLetters') }
+  return { delivered: gain('delivered'), deadLetters: gain('deadLetters'), filtered: gain('filtered') }
 }

@@ -7,6 +7,11 @@ export interface Sink {
   readonly name: string
   /** The destination, for people, without secrets. */
   readonly address: string
+  /**
+   * Whether the sink is to get an event; absent where it gets all. Pure: the same event is always decided alike. What
+   * it does not want is neither delivered nor a dead letter: the stream has seen it.
+   */
+  readonly wants?: (event: Event) => boolean
   /** Called by every pump right after it took the fence. Throws Failure. */
   open(stream: Stream, options: OpenOptions, signal: AbortSignal): Promise<OpenStream>
   /** Checks whether the destination would take events, without leaving anything there. Throws Failure. */

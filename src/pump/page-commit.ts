@@ -16,6 +16,8 @@ export interface ShippedPage {
   readonly step: ScanStep
   readonly facts: PageFacts
   readonly unseen: readonly Event[]
+  /** The unseen events that were delivered; all of them unless the sink filters. */
+  readonly wanted: readonly Event[]
   readonly delivery: Delivery
 }
 
@@ -25,7 +27,8 @@ export interface ShippedPage {
  */
 export async function commitPage(session: Session, seen: SeenWindow, page: ShippedPage): Promise<void> {
   const { deps, job, policy } = session
-  const { scan, step, facts, unseen, delivery } = page
+  const { scan, step, facts, unseen, wanted, delivery } = page
+  const filtered = filteredOf(unseen, wanted)
   const nowMs = session.now()
   const before = session.checkpoint()
   const lateMs = scan.kind === 'archive' ? null : lateBefore(before, policy)
@@ -36,24 +39,31 @@ export async function commitPage(session: Session, seen: SeenWindow, page: Shipp
     late: lateOf(timesOf(eventsOf(outcome)), lateMs),
     committed: delivery.committed,
   })
-  const extrasOf = (outcome: Outcome) => ({
-    seen: seen.pack(eventsOf(outcome)),
+  const extrasOf = (outcome: Outcome, others: readonly Event[]) => ({
+    seen: seen.pack([...eventsOf(outcome), ...others]),
     deadLetters: deadLettersOf(session, outcome.refusals, nowMs),
   })
   const beganMs = deps.clock.monotonic()
   const { failure, ...outcome } = await commitDelivery(session, {
-    events: unseen,
+    events: wanted,
     delivery,
     whole: (all) => ({
-      next: afterPage(before, step, facts, { ...countsOf(all), isTimeDoubtful }, nowMs, policy),
-      extras: extrasOf(all),
+      next: afterPage(
+        before,
+        step,
+        facts,
+        { ...countsOf(all), filtered: filtered.length, isTimeDoubtful },
+        nowMs,
+        policy,
+      ),
+      extras: extrasOf(all, filtered),
     }),
     part: (some) => ({
       next: afterPart(before, scan, { ...countsOf(some), timesMs: timesOf(eventsOf(some)) }, policy),
-      extras: extrasOf(some),
+      extras: extrasOf(some, []),
     }),
   })
-  const known = eventsOf(outcome)
+  const known = failure === undefined ? [...eventsOf(outcome), ...filtered] : eventsOf(outcome)
   if (failure !== undefined && known.length === 0) throw failure
   seen.add(known)
   if (failure === undefined) tellChanges(deps.telemetry, before, session.checkpoint(), step)
@@ -65,12 +75,19 @@ export async function commitPage(session: Session, seen: SeenWindow, page: Shipp
     priority: job.priority,
     delivered: outcome.taken.length,
     duplicates: failure === undefined ? facts.events - unseen.length : 0,
+    filtered: failure === undefined ? filtered.length : 0,
     late: countsOf(outcome).late,
     deadLettered: outcome.refusals.length,
     delaysSeconds: timesOf(outcome.taken).map((timeMs) => Math.max(0, nowMs - timeMs) / 1000),
     commitSeconds: (deps.clock.monotonic() - beganMs) / 1000,
   })
   if (failure !== undefined) throw failure
+}
+
+function filteredOf(unseen: readonly Event[], wanted: readonly Event[]): readonly Event[] {
+  if (wanted.length === unseen.length) return []
+  const kept = new Set(wanted)
+  return unseen.filter((event) => !kept.has(event))
 }
 
 function eventsOf({ taken, refusals }: Outcome): Event[] {

@@ -21,7 +21,7 @@ export interface PageTurn {
 }
 
 /**
- * Ships one page: fetch, drop what was seen, deliver, commit. Resolves after the commit, with the page that is being
+ * Ships one page: fetch, drop what was seen and what the sink does not want, deliver, commit. Resolves after the commit, with the page that is being
  * fetched ahead if the scan goes on.
  */
 export async function shipPage(
@@ -55,11 +55,12 @@ export async function shipPage(
       tookMs: fetched.tookMs,
     })
     const step = stepOf(session.checkpoint(), begun, facts, session.policy)
-    const isDelivered = unseen.length > 0
+    const wanted = wantedOf(session, unseen)
+    const isDelivered = wanted.length > 0
     if (step.end === 'none' && (sinkMoves || !isDelivered) && job.mayGoOn())
       next = nextPage(session, step.scan, signal)
-    const delivery = !isDelivered ? nothing : await deliver(session, target.open, unseen, signal)
-    await commitPage(session, target.seen, { scan: begun, step, facts, unseen, delivery })
+    const delivery = !isDelivered ? nothing : await deliver(session, target.open, wanted, signal)
+    await commitPage(session, target.seen, { scan: begun, step, facts, unseen, wanted, delivery })
     return { step, ahead: next, sinkMoves: sinkMoves || isDelivered }
   } catch (error) {
     await next?.discard()
@@ -67,6 +68,12 @@ export async function shipPage(
   } finally {
     page.release()
   }
+}
+
+/** Events that the sink is to get; the others are seen with the commit of the page. */
+function wantedOf({ job }: Session, unseen: readonly Event[]): readonly Event[] {
+  const { wants } = job.sink
+  return wants === undefined ? unseen : unseen.filter(wants)
 }
 
 async function pageAt(

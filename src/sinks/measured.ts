@@ -8,6 +8,9 @@ import type { AnySink, OpenStream } from '../ports/sink.ts'
 /** Failures of the sink itself. A lost fence, a stop or a failing store is not one. */
 const outcomes: Partial<Record<FailureCode, RequestOutcome>> = {
   sink_gone: 'network',
+  network: 'network',
+  tls: 'network',
+  timeout: 'timeout',
   disk_full: 'server_error',
   unwritable: 'rejected',
 }

@@ -9,6 +9,7 @@ import type { HttpSinkConfig } from './http/config.ts'
 import { createHttpSink } from './http/sink.ts'
 import { measured } from './measured.ts'
 import { createStdoutSink, type StdoutSinkOptions } from './stdout/sink.ts'
+import { createSyslogSink, type SyslogSinkOptions } from './syslog/sink.ts'
 
 /** Dependencies of all sinks; each sink uses a part of them. */
 export interface SinkDeps {
@@ -25,12 +26,14 @@ interface OptionsByType {
   readonly stdout: StdoutSinkOptions
   readonly file: FileSinkSettings
   readonly http: HttpSinkConfig
+  readonly syslog: SyslogSinkOptions
 }
 
 interface SinkByType {
   readonly stdout: Sink
   readonly file: TransactionalSink
   readonly http: Sink
+  readonly syslog: Sink
 }
 
 export type SinkType = keyof OptionsByType
@@ -43,6 +46,7 @@ export const sinks: {
   stdout: (options, deps) => measured(createStdoutSink(options, deps), deps),
   file: (options, deps) => measured(createFileSink(options, deps), deps),
   http: createHttpSink,
+  syslog: (options, deps) => measured(createSyslogSink(options, deps), deps),
 }
 
 /** Creates a sink. Throws an error that names the sink and the field when the options cannot be used. */

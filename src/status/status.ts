@@ -114,6 +114,7 @@ function dayStatus(
     late = 0,
     deadLetters = 0,
     dropped,
+    filtered,
   } = checkpoint?.counters ?? {}
   const scan = checkpoint?.incremental ?? checkpoint?.full
   return {
@@ -129,6 +130,7 @@ function dayStatus(
     late,
     deadLetters,
     ...(dropped !== undefined && { dropped }),
+    ...(filtered !== undefined && { filtered }),
     order: checkpoint?.ordering.order ?? 'unknown',
     ...(checkpoint?.lastFull !== undefined && { lastFullScanAt: iso(checkpoint.lastFull.endedAtMs) }),
     ...(scan !== undefined && { scanningPages: scan.pages }),

@@ -54,6 +54,12 @@ export const countedMetrics = {
     labels: route,
     help: 'Events not delivered again because the stream had delivered them before. Re-reads cause them; they are not errors.',
   },
+  eventsFiltered: {
+    name: 'events_filtered_total',
+    type: 'counter',
+    labels: route,
+    help: 'Events that the sink does not want by its `where` and `sample`; the ledger knows them.',
+  },
   eventsLate: {
     name: 'events_late_total',
     type: 'counter',

@@ -22,7 +22,7 @@ export async function connectSteps(
   clock: Waits,
 ): Promise<ConnectStep[]> {
   const host = url.hostname.replace(/^\[|\]$/g, '')
-  const isSecure = url.protocol === 'https:'
+  const isSecure = url.protocol === 'https:' || url.protocol === 'tls:'
   const port = Number(url.port || (isSecure ? 443 : 80))
   const steps: ConnectStep[] = []
 

@@ -6,7 +6,7 @@ const httpAdapter = [...adapter, 'transport']
 
 // prettier-ignore
 const adapters = [
-  'shield', 'formats', 'sinks', 'sinks/registry.ts', 'sinks/stdout', 'sinks/file', 'sinks/http',
+  'shield', 'formats', 'sinks', 'sinks/registry.ts', 'sinks/stdout', 'sinks/file', 'sinks/http', 'sinks/syslog',
   'state', 'state/registry.ts', 'state/redis', 'state/*',
   'schedule', 'schedule/registry.ts', 'schedule/local', 'schedule/bullmq',
   'server', 'telemetry', 'config', 'transport', 'redis',
@@ -19,10 +19,11 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   shield: httpAdapter,
   formats: adapter,
   sinks: adapter,
-  'sinks/registry.ts': [...httpAdapter, 'sinks', 'sinks/stdout', 'sinks/file', 'sinks/http'],
+  'sinks/registry.ts': [...httpAdapter, 'sinks', 'sinks/stdout', 'sinks/file', 'sinks/http', 'sinks/syslog'],
   'sinks/stdout': [...adapter, 'sinks'],
   'sinks/file': [...adapter, 'sinks'],
   'sinks/http': [...httpAdapter, 'sinks'],
+  'sinks/syslog': [...httpAdapter, 'sinks'],
   state: adapter,
   'state/registry.ts': [...adapter, 'state', 'state/redis', 'state/*'],
   'state/redis': [...adapter, 'state', 'redis'],

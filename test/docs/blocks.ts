@@ -3,6 +3,7 @@ import { alertsReference } from './alerts.ts'
 import { commandsReference } from './commands.ts'
 import { configMarkdown } from './config.ts'
 import { interfaceReference } from './interface.ts'
+import { formatTables } from './formats.ts'
 import { eventsReference, metricsReference } from './telemetry.ts'
 
 /** What each of them means to whoever started the command. */
@@ -24,6 +25,7 @@ export async function generatedBlocks(): Promise<Readonly<Record<string, string>
     events: eventsReference(),
     'exit-codes': exitCodesReference(),
     interface: interfaceReference(),
+    ...formatTables(),
     metrics: metricsReference(),
   }
 }

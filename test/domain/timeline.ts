@@ -52,7 +52,14 @@ export function runTimeline(options: TimelineOptions): { pages: TimelinePage[]; 
       ...options.factsOf?.(scan, nowMs),
     })
     const step = stepOf(checkpoint, scan, facts, policy)
-    const outcome = { delivered: facts.unseen, deadLetters: 0, late: 0, committed: [], isTimeDoubtful: false }
+    const outcome = {
+      delivered: facts.unseen,
+      deadLetters: 0,
+      late: 0,
+      filtered: 0,
+      committed: [],
+      isTimeDoubtful: false,
+    }
     const next = afterPage(checkpoint, step, facts, outcome, nowMs, policy)
     checkpoint = { ...next, commit: checkpoint.commit + 1, lastCommitAtMs: nowMs }
     pages.push({ kind: scan.kind, atMs: nowMs, last: remaining <= 0 })

@@ -93,6 +93,7 @@ test('dead letters that wait or were dropped need no line', async () => {
     lines,
     deadLetters: poison.length,
     dropped: 0,
+    filtered: 0,
     missing: taken,
   })
   await executeWith(place.configFile, ['dead-letters', 'drop', '--sink', 'siem', '--day', day, '--yes'])

@@ -37,7 +37,13 @@ function set(outcomes: readonly (Failure | 'throw' | undefined)[], pages = 2) {
 
 test('pumps page by page until its read request is served, and tells what that brought', async () => {
   const { repair, pumps } = set([], 3)
-  expect(await repair()).toEqual({ id: 'readRequest', outcome: 'done', delivered: 5, deadLetters: 1 })
+  expect(await repair()).toEqual({
+    id: 'readRequest',
+    outcome: 'done',
+    delivered: 5,
+    deadLetters: 1,
+    filtered: 0,
+  })
   expect(pumps()).toBe(3)
 })
 

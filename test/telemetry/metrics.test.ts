@@ -10,7 +10,7 @@ import { day, known, setUpMetrics, shop, snapshotOf, stream } from './known.ts'
 describe('metrics', () => {
   it('has every name of the contract, with its labels', async () => {
     const contract = `events_fetched_total{zone} events_delivered_total{zone,sink} events_duplicate_total{zone,sink}
-      events_late_total{zone,sink} events_dead_lettered_total{sink,reason}
+      events_late_total{zone,sink} events_filtered_total{zone,sink} events_dead_lettered_total{sink,reason}
       dead_letters{sink} pages_fetched_total{zone,sink} api_requests_total{account,operation,outcome}
       api_request_duration_seconds{operation} api_throttled_total{account} zone_lag_seconds{zone,sink}
       zone_caught_up_timestamp_seconds{zone,sink} zone_newest_event_timestamp_seconds{zone,sink}
@@ -109,6 +109,7 @@ describe('metrics', () => {
       delivered: 6,
       duplicates: 3,
       late: 2,
+      filtered: 3,
       deadLettered: 1,
       delaysSeconds: [0.5, 4, -20, Number.NaN, 400],
       commitSeconds: 0.002,
@@ -128,6 +129,7 @@ describe('metrics', () => {
     expect(value('events_delivered_total', route)).toBe(6)
     expect(value('events_duplicate_total', route)).toBe(3)
     expect(value('events_late_total', route)).toBe(2)
+    expect(value('events_filtered_total', route)).toBe(3)
     expect(value('events_delivered_total', { zone: '102', sink: 'siem' })).toBe(0)
     expect(value('events_dead_lettered_total', { sink: 'siem', reason: 'refused' })).toBe(1)
     expect(value('event_delay_seconds_count', { sink: 'siem', priority: 'live' })).toBe(4)

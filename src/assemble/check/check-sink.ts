@@ -40,7 +40,7 @@ export async function checkSink(
   const { address } = sink
   try {
     const check = await bounded(clock, signal, (limited) => sink.check(limited))
-    const url = /^https?:/.test(address) ? URL.parse(address) : null
+    const url = /^(?:https?|tcp|tls):/.test(address) ? URL.parse(address) : null
     const tls = 'tls' in config ? config.tls : undefined
     if (check instanceof Failure)
       return {

@@ -5,18 +5,21 @@ import { daysFrom, type Day } from '../../domain/day.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { isFailure, messageOf } from '../../domain/failure.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
-import { formats, madeAgainOf, type FormatName } from '../../formats/registry.ts'
+import { formats, servedBy, type FormatName } from '../../formats/registry.ts'
 import type { Store } from '../../ports/store.ts'
 import type { ArchivedPiece } from '../../maintenance/archive/archive-source.ts'
+import { tooOldFor } from '../../maintenance/backfill/backfill-plan.ts'
 import { withHeartbeat } from '../../pump/heartbeat.ts'
 import { shipArchived, type Archived } from '../../maintenance/archive/ship-archived.ts'
 import { eventOfLine } from '../../shield/entries/event-of-line.ts'
 import { createRedactor, type Redactor } from '../../shield/redaction/redact.ts'
 import { readArchive } from '../../sinks/file/read/read-archive.ts'
 import { createQuietGround, createHolder } from '../quiet-ground.ts'
+import { maxAgeHoursIn } from '../max-age.ts'
 import { createShipping, type Shipping } from '../shipping.ts'
 import { openStore } from '../state.ts'
 
+export { servedBy }
 export type { Archived }
 export type ArchiveConfig = Extract<SinkConfig, { type: 'file' }>
 
@@ -39,11 +42,6 @@ export interface ArchiveTold {
   /** Called after each page of a stream. */
   progressed(stream: Stream, shipped: number, present: number): void
   settled(stream: Stream, outcome: ArchiveOutcome): void
-}
-
-/** The formats that a sink may have to be shipped to from files in this one. */
-export function archiveServes(source: FormatName): FormatName[] {
-  return (Object.keys(formats) as FormatName[]).filter((name) => madeAgainOf[name].includes(source))
 }
 
 /**
@@ -73,6 +71,8 @@ export async function backfillFromArchive(
   }
 }
 
+const noLines = { lines: 0, damagedParts: 0, where: [] }
+
 interface Work {
   readonly config: Config
   readonly request: ArchiveRequest
@@ -94,6 +94,12 @@ async function shipToSink(sink: SinkConfig, work: Work, signal: AbortSignal): Pr
         sink: shipping.sinks.get(sink.name)!,
         read: () => piecesOf(request.source, sink.format, stream, zone, redactor),
         progressed: (shipped: number, present: number) => told.progressed(stream, shipped, present),
+      }
+      const tooOld = tooOldFor(stream, systemClock.now(), { maxAgeHoursOf: maxAgeHoursIn(config) })
+      if (tooOld !== undefined) {
+        const nothing = { shipped: 0, present: 0, filtered: 0, refused: 0 }
+        told.settled(stream, { as: 'read', ...nothing, ...noLines, leftOut: tooOld })
+        continue
       }
       try {
         if (!(await isArchived(request.source, stream))) {
@@ -120,9 +126,12 @@ async function isArchived(source: ArchiveConfig, stream: Stream): Promise<boolea
 async function wasEmpty(store: Store, source: ArchiveConfig, stream: Stream): Promise<boolean> {
   const own = await store.ledger.read({ ...stream, sink: source.name })
   if (own?.lastFull === undefined) return false
-  const { delivered, deadLetters, dropped = 0 } = own.counters
-  return delivered + deadLetters + dropped === 0
+  const { delivered, deadLetters, dropped = 0, filtered = 0 } = own.counters
+  return delivered + deadLetters + dropped + filtered === 0
 }
+
+/** Formats whose lines keep enough of an event. */
+const kept: readonly FormatName[] = ['native', 'raw']
 
 /** The lines of a zone's day in a file sink's parts, as events that serve a sink of the target format. */
 export async function* piecesOf(
@@ -133,10 +142,9 @@ export async function* piecesOf(
   redactor: Redactor,
 ): AsyncGenerator<ArchivedPiece> {
   // Parts may hold lines of a format that the sink had before.
-  const names = [...new Set([source.format, ...madeAgainOf[target]])].filter((name) =>
-    madeAgainOf[target].includes(name),
-  )
-  const readers = names.map((name) => formats[name]())
+  const readers = [...new Set([source.format, ...kept])]
+    .filter((format) => servedBy(format === source.format ? source : { format }).includes(target))
+    .map((format) => formats[format]())
   function eventOf(line: string): Event | undefined {
     for (const reader of readers) {
       const kept = reader.readBack?.(line)

@@ -16,6 +16,7 @@ import { openExistingStore } from './existing-store.ts'
 import type { GroundOptions } from '../ground.ts'
 import { createQuietGround } from '../quiet-ground.ts'
 import { createReading } from '../reading.ts'
+import { maxAgeHoursIn } from '../max-age.ts'
 import { policyOf } from '../policy.ts'
 import { openStore, workersOn } from '../state.ts'
 
@@ -61,7 +62,14 @@ export async function openBackfillDesk(config: Config, options: GroundOptions): 
       const ground = createQuietGround(options)
       const reading = createReading(config, ground)
       const { apiClock } = ground
-      const deps = { source: reading.source, store, clock, apiClock, policy: policyOf(config) }
+      const deps = {
+        source: reading.source,
+        store,
+        clock,
+        apiClock,
+        policy: policyOf(config),
+        maxAgeHoursOf: maxAgeHoursIn(config),
+      }
       try {
         return await planBackfill(request, deps, signal)
       } finally {

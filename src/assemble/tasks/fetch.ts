@@ -1,4 +1,4 @@
-import type { Config } from '../../config/schema/schema.ts'
+import type { Config, SinkConfig } from '../../config/schema/schema.ts'
 import { dayOf, firstReadable, type Day } from '../../domain/day.ts'
 import { Failure, isFailure } from '../../domain/failure.ts'
 import type { Refusal } from '../../domain/event/delivery.ts'
@@ -10,25 +10,31 @@ import { createReading } from '../reading.ts'
 import { openSink } from '../shipping.ts'
 
 export type { FormatName }
+/** Which events a sink gets, and in which form. */
+export type FetchForm = Pick<SinkConfig, 'format' | 'include' | 'where' | 'sample'>
 export const formatNames = Object.keys(formats) as readonly FormatName[]
+
+export function formOf({ format, include, where, sample }: SinkConfig): FetchForm {
+  return { format, include, where, sample }
+}
 
 export interface FetchRequest {
   readonly zones: readonly Zone[]
   readonly day: Day
-  readonly format: FormatName
+  readonly form: FetchForm
   readonly limit: number
 }
 
 /** Prints events of a day to stdout, without state. Returns those without a form in the format. Throws Failure. */
 export async function fetchToStdout(
   config: Config,
-  { zones, day, format, limit }: FetchRequest,
+  { zones, day, form, limit }: FetchRequest,
   signal: AbortSignal,
 ): Promise<readonly Refusal[]> {
   const ground = createQuietGround()
   const { clock, apiClock } = ground
   const reading = createReading(config, ground)
-  const sink = openSink({ type: 'stdout', name: 'stdout', format }, ground)
+  const sink = openSink({ type: 'stdout', name: 'stdout', ...form }, ground)
   try {
     const open = await sink.open({ zone: zones[0]?.id ?? 0, day, sink: sink.name }, {}, signal)
     const deps = {
@@ -36,6 +42,7 @@ export async function fetchToStdout(
       clock,
       apiClock,
       deliver: open.deliver.bind(open),
+      ...(sink.wants !== undefined && { wants: sink.wants }),
     }
     return await fetchDay({ zones, day, limit }, deps, signal)
   } catch (error) {

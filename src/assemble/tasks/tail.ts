@@ -3,9 +3,10 @@ import { dayOf, shiftDay, startOf, type Day } from '../../domain/day.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { isFailure, messageOf } from '../../domain/failure.ts'
 import type { Zone } from '../../domain/stream.ts'
-import { formats, type FormatName } from '../../formats/registry.ts'
+import { createFormat, type LineForm } from '../../formats/registry.ts'
 import { DayFollower } from '../../maintenance/read/follow-day.ts'
 import type { ReadDeps } from '../../maintenance/read/read-day.ts'
+import { wantsOf, type Routing } from '../../sinks/wants.ts'
 import { createQuietGround } from '../quiet-ground.ts'
 import { createReading } from '../reading.ts'
 
@@ -24,9 +25,14 @@ const longestPauseMs = 5_000
 /** Events of a day may be listed after its end. */
 const lateMs = 10 * 60_000
 
+/** Which events a sink gets. */
+export function wantedBy(sink: Routing): (event: Event) => boolean {
+  return wantsOf(sink) ?? (() => true)
+}
+
 /** A line of an event in a format. Throws for an event without a form in it. */
-export function lineOf(format: FormatName): (event: Event) => string {
-  return formats[format]().encode
+export function lineOf(form: LineForm): (event: Event) => string {
+  return createFormat(form).encode
 }
 
 /** Shows events as the API lists them, until the signal aborts. Touches no state. Throws Failure of the first poll. */

@@ -15,7 +15,7 @@ import { readDay } from '../../maintenance/read/read-day.ts'
 import { createRedactor } from '../../shield/redaction/redact.ts'
 import { createQuietGround } from '../quiet-ground.ts'
 import { createReading } from '../reading.ts'
-import { archiveServes, piecesOf, type ArchiveConfig } from './backfill-archive.ts'
+import { piecesOf, servedBy, type ArchiveConfig } from './backfill-archive.ts'
 
 export { countedBy, type CountedBy, type CountedRow }
 
@@ -75,7 +75,7 @@ async function* pagesOfParts(
   { config, source, places, unreadable }: Parts,
   signal: AbortSignal,
 ): AsyncGenerator<readonly Event[]> {
-  const target = archiveServes(source.format)[0]!
+  const target = servedBy(source)[0]!
   const redactor = createRedactor(config.redact)
   for (const { zone, day } of places) {
     const pieces = piecesOf(source, target, { zone: zone.id, day }, zone, redactor)

@@ -32,10 +32,11 @@ export function fileParagraph(
 }
 
 /** Events of the ledger that need no line. */
-function needless({ deadLetters, dropped }: FileAudit): string {
+function needless({ deadLetters, dropped, filtered }: FileAudit): string {
   const kinds = [
     ...(deadLetters > 0 ? [`${countText(deadLetters)} as dead letters`] : []),
     ...(dropped > 0 ? [`${countText(dropped)} dropped`] : []),
+    ...(filtered > 0 ? [`${countText(filtered)} filtered`] : []),
   ]
   return kinds.length === 0 ? '' : `, ${kinds.join(' and ')} without a line`
 }

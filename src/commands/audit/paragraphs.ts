@@ -51,12 +51,13 @@ export function streamParagraph(
   ]
 }
 
-function countsText({ listed, ledger, deadLetters, dropped }: StreamAudit): string {
+function countsText({ listed, ledger, deadLetters, dropped, filtered }: StreamAudit): string {
   const others = [
     ...(deadLetters > 0 ? [`${countText(deadLetters)} wait as dead letters`] : []),
     ...(dropped > 0 ? [`${countText(dropped)} were dropped by dead-letters drop`] : []),
+    ...(filtered > 0 ? [`${countText(filtered)} were filtered by the sink’s where and sample`] : []),
   ]
-  const delivered = `${countText(ledger - deadLetters - dropped)} were delivered`
+  const delivered = `${countText(ledger - deadLetters - dropped - filtered)} were delivered`
   return `the API lists ${countOf(listed, 'event')}, ${[delivered, ...others].join(', ')}.`
 }
 

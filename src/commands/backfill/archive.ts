@@ -1,6 +1,6 @@
 import {
-  archiveServes,
   backfillFromArchive,
+  servedBy,
   type ArchiveConfig,
   type ArchiveOutcome,
   type ArchiveRequest,
@@ -57,9 +57,9 @@ export function sourceOf({ sinks }: Config, name: string): ArchiveConfig {
       other === undefined ? 'is not configured' : `is of type ${other.type}, and only file sinks have files`
     throw unknown('--source', name, what, known, known)
   }
-  if (archiveServes(source.format).length === 0)
+  if (servedBy(source).length === 0)
     throw new UsageError(
-      `--source ${printable(name)} has format ${source.format}, which does not contain whole events; use a file sink with format native or raw`,
+      `--source ${printable(name)} has format ${source.format}, and its lines do not contain whole events; use a file sink with format native or raw that includes labels and log`,
     )
   return source
 }
@@ -67,7 +67,7 @@ export function sourceOf({ sinks }: Config, name: string): ArchiveConfig {
 function checkTarget(source: ArchiveConfig, { name, format }: SinkConfig): void {
   if (name === source.name)
     throw new UsageError(`--source and --sink are both ${printable(name)}; use another sink to ship to`)
-  const served = archiveServes(source.format)
+  const served = servedBy(source)
   if (served.includes(format)) return
   throw new UsageError(
     `--sink ${printable(name)} has format ${format}, which cannot be made from the ${source.format} lines of ${printable(source.name)}; set its format to ${served.join(' or ')}, or use a source with format ${format}`,
@@ -138,7 +138,7 @@ function add(
     const rest = outcome.as === 'failed' ? '; this sink gets nothing more in this run: run it again' : ''
     return { lines: [`${who}: ${why}${rest}`], isWhole: false }
   }
-  const { shipped, present, refused, lines, damagedParts, where, leftOut } = outcome
+  const { shipped, present, filtered, refused, lines, damagedParts, where, leftOut } = outcome
   sums.shipped += shipped
   sums.present += present
   sums.refused += refused
@@ -151,6 +151,7 @@ function add(
       ? [
           `${counted(shipped, 'event')} shipped`,
           `${present} already there`,
+          ...(filtered > 0 ? [`${filtered} filtered`] : []),
           ...(refused > 0 ? [`${counted(refused, 'event')} refused (dead letters)`] : []),
           ...(lines > 0 ? [`${counted(lines, 'line')} unreadable`] : []),
           ...(damagedParts > 0 ? [counted(damagedParts, 'damaged part')] : []),

@@ -1,6 +1,12 @@
 import { Option, type Command } from 'commander'
 import { withListedZones } from '../../assemble/discovery/for-commands.ts'
-import { fetchToStdout, formatNames, type FormatName } from '../../assemble/tasks/fetch.ts'
+import {
+  fetchToStdout,
+  formatNames,
+  formOf,
+  type FetchForm,
+  type FormatName,
+} from '../../assemble/tasks/fetch.ts'
 import { printable } from '../../domain/text/printable.ts'
 import type { Day } from '../../domain/day.ts'
 import { isFailure } from '../../domain/failure.ts'
@@ -26,19 +32,25 @@ export function registerFetch({ command, io, exit, load }: Registration): void {
     .requiredOption('--day <day>', 'YYYY-MM-DD in UTC, today or yesterday', dayArgument)
     .addOption(new Option('--format <format>', 'format of a line').choices(formatNames).default('native'))
     .addOption(
-      new Option('--sink <sink>', 'as this sink would get them: redacted, in its format').conflicts('format'),
+      new Option(
+        '--sink <sink>',
+        'as this sink would get them: redacted, what it wants, in its format',
+      ).conflicts('format'),
     )
     .option('--limit <number>', 'stop after this number of events', atLeastOne)
     .addHelpText('after', example('fetch --zone 101 --day today --limit 10'))
     .action(async (options: FetchOptions, command: Command) => {
       const { zone, day, sink, limit = Infinity } = options
       const { config } = await withListedZones(load(command), io.signal)
-      const format = sink === undefined ? options.format : chooseSinks(config, [sink])[0]!.format
+      const form: FetchForm =
+        sink === undefined ? { format: options.format } : formOf(chooseSinks(config, [sink])[0]!)
       const zones = chooseZones(config, zone)
       try {
-        const refusals = await fetchToStdout(config, { zones, day, format, limit }, io.signal)
+        const refusals = await fetchToStdout(config, { zones, day, form, limit }, io.signal)
         for (const { event, answer } of refusals.slice(0, mostTold))
-          io.stderr.write(`event ${printable(event.id, 200)} has no ${format} format: ${printable(answer)}\n`)
+          io.stderr.write(
+            `event ${printable(event.id, 200)} has no ${form.format} format: ${printable(answer)}\n`,
+          )
         if (refusals.length > mostTold)
           io.stderr.write(`and ${refusals.length - mostTold} more events without the format\n`)
         if (refusals.length > 0) exit(exitCodes.failed)

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander'
 import { withListedZones } from '../../assemble/discovery/for-commands.ts'
-import { lineOf, tailEvents } from '../../assemble/tasks/tail.ts'
+import { lineOf, tailEvents, wantedBy } from '../../assemble/tasks/tail.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { inertJson } from '../../domain/text/json-text.ts'
@@ -30,7 +30,11 @@ export function registerTail({ command, io, load }: Registration): void {
   command
     .option('--zone <zone>', 'only this zone: id or name; repeatable, takes comma lists', collectNames)
     .option('--action <action>', 'only with this action; repeatable, takes comma lists', collectNames)
-    .addOption(new Option('--sink <sink>', 'as this sink would get them: in its format').conflicts('json'))
+    .addOption(
+      new Option('--sink <sink>', 'as this sink would get them: what it wants, in its format').conflicts(
+        'json',
+      ),
+    )
     .option('--json', 'in native format, a JSON object a line')
     .addHelpText('after', example('tail --zone shop --action Blocked'))
     .action(async (options: TailOptions, command: Command) => {
@@ -41,7 +45,7 @@ export function registerTail({ command, io, load }: Registration): void {
       const lineFor = lineMaker(config, zones, options, io)
       const request = {
         zones,
-        wants: wantsOf(options.action),
+        wants: wantsOf(config, options),
         before: shownBefore,
         show(events: readonly Event[]) {
           for (const event of events) io.stdout.write(`${lineFor(event)}\n`)
@@ -54,10 +58,10 @@ export function registerTail({ command, io, load }: Registration): void {
     })
 }
 
-function wantsOf(actions: readonly string[] | undefined): (event: Event) => boolean {
-  if (actions === undefined) return () => true
-  const wanted = new Set(actions.map((action) => action.toLowerCase()))
-  return ({ action }) => action !== undefined && wanted.has(action.toLowerCase())
+function wantsOf(config: Config, { action, sink }: TailOptions): (event: Event) => boolean {
+  const bySink = wantedBy(sink === undefined ? {} : chooseSinks(config, [sink])[0]!)
+  const byAction = wantedBy(action === undefined ? {} : { where: { actions: action } })
+  return (event) => bySink(event) && byAction(event)
 }
 
 function lineMaker(
@@ -67,7 +71,7 @@ function lineMaker(
   { stdout }: Io,
 ): (event: Event) => string {
   if (sink !== undefined || json === true) {
-    const encode = lineOf(sink === undefined ? 'native' : chooseSinks(config, [sink])[0]!.format)
+    const encode = lineOf(sink === undefined ? { format: 'native' } : chooseSinks(config, [sink])[0]!)
     return (event) => inertJson(encode(event))
   }
   const paint = paintFor(stdout)

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { headerValueError, urlError, type SettingError } from '../../domain/text/http-rules.ts'
 import { Secret } from '../../domain/text/secret.ts'
+import { sample, where } from './routing.ts'
 
 /**
  * How the loader converts a scalar before validation, and how it may be shown:
@@ -132,11 +133,29 @@ export function mode(description: string, owner: number) {
 }
 
 /** Every format that a sink can write. */
-export const formatNames = ['native', 'raw'] as const
+export const formatNames = ['native', 'raw', 'ecs', 'ocsf', 'otlp', 'cef'] as const
 export type FormatName = (typeof formatNames)[number]
 /** Those whose lines are JSON. */
-export const jsonFormatNames = ['native', 'raw'] as const
+export const jsonFormatNames = ['native', 'raw', 'ecs', 'ocsf', 'otlp'] as const
 
 export function format() {
   return z.enum(formatNames).default('native').describe('Format of each event')
+}
+
+function part(description: string) {
+  return z.boolean().optional().describe(description)
+}
+
+/** Settings of every sink, whatever its type. */
+export const onAnySink = {
+  include: z
+    .strictObject({
+      labels: part('The labels as received'),
+      log: part('The decoded log'),
+      raw: part('The whole entry as received, redacted'),
+    })
+    .optional()
+    .describe('What a line holds besides its fields; each format has its own defaults'),
+  where,
+  sample,
 }

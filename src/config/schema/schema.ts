@@ -5,6 +5,7 @@ import type { Zone } from '../../domain/stream.ts'
 import { FileSinkConfig } from '../../sinks/file/config.ts'
 import { HttpSinkConfig } from '../../sinks/http/config.ts'
 import { StdoutSinkConfig } from '../../sinks/stdout/config.ts'
+import { SyslogSinkConfig } from '../../sinks/syslog/config.ts'
 import { bytes, count, duration, headerSecret, httpUrl, marks, name, secretFile } from './fields.ts'
 import { StateSetting, type StateConfig } from './state.ts'
 import { TlsConfig } from './tls.ts'
@@ -146,7 +147,12 @@ export const WorkersConfig = z
   .describe('How many streams one process reads at once')
 
 /** One line per kind of sink. */
-export const SinkConfig = z.discriminatedUnion('type', [StdoutSinkConfig, FileSinkConfig, HttpSinkConfig])
+export const SinkConfig = z.discriminatedUnion('type', [
+  StdoutSinkConfig,
+  FileSinkConfig,
+  HttpSinkConfig,
+  SyslogSinkConfig,
+])
 export type SinkConfig = Readonly<z.output<typeof SinkConfig>>
 
 export const DeadLettersConfig = z

@@ -13,6 +13,8 @@ export interface DayStatus {
   readonly deadLetters: number
   /** Dead letters that a person dropped; absent where there are none. */
   readonly dropped?: number
+  /** Events that the sink does not want; absent where there are none. */
+  readonly filtered?: number
   readonly order: string
   readonly lastFullScanAt?: string
   /** Pages of the scan that is under way. */

@@ -1,4 +1,4 @@
-import type { Checkpoint } from '../checkpoint.ts'
+import { filteredAfter, type Checkpoint } from '../checkpoint.ts'
 import type { CommittedPart } from '../event/delivery.ts'
 import type { PageFacts } from './page-facts.ts'
 import { answerRequest } from '../answer-request.ts'
@@ -32,6 +32,7 @@ export function afterArchivePage(
   outcome: {
     readonly delivered: number
     readonly deadLetters: number
+    readonly filtered: number
     readonly committed: readonly CommittedPart[]
   },
 ): Checkpoint {
@@ -45,6 +46,7 @@ export function afterArchivePage(
       ...counters,
       delivered: counters.delivered + outcome.delivered,
       deadLetters: counters.deadLetters + outcome.deadLetters,
+      ...filteredAfter(counters, outcome.filtered),
     },
   }
   if (end === 'none') return keepArchiveScan(moved, scan)

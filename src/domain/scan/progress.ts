@@ -1,5 +1,5 @@
 import { afterArchivePage, archiveScan, keepArchiveScan } from './archive-scan.ts'
-import type { Checkpoint } from '../checkpoint.ts'
+import { filteredAfter, type Checkpoint } from '../checkpoint.ts'
 import { completeScan } from './complete-scan.ts'
 import type { CommittedPart } from '../event/delivery.ts'
 import type { Due } from '../plan/due.ts'
@@ -64,6 +64,8 @@ export interface PageOutcome {
   readonly delivered: number
   readonly deadLetters: number
   readonly late: number
+  /** Events that the sink does not want. */
+  readonly filtered: number
   readonly committed: readonly CommittedPart[]
   /** The API's time is not confirmed yet: the day does not become complete by it. */
   readonly isTimeDoubtful: boolean
@@ -104,6 +106,7 @@ export function afterPage(
       late: before.counters.late + outcome.late,
       deadLetters: before.counters.deadLetters + outcome.deadLetters,
       ...(before.counters.dropped !== undefined && { dropped: before.counters.dropped }),
+      ...filteredAfter(before.counters, outcome.filtered),
     },
     committed: mergeCommitted(before.committed, outcome.committed),
   }
@@ -117,7 +120,7 @@ export function afterPage(
 }
 
 /** Unseen events of a page that are delivered or dead letters now, although the rest of the page is not. */
-export interface PartOfPage extends Omit<PageOutcome, 'isTimeDoubtful'> {
+export interface PartOfPage extends Omit<PageOutcome, 'isTimeDoubtful' | 'filtered'> {
   /** Their event times, where they have one. */
   readonly timesMs: readonly number[]
 }

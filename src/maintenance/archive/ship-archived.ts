@@ -32,6 +32,8 @@ export interface Archived extends Readonly<Unreadable> {
   readonly shipped: number
   /** Delivered to the sink before. */
   readonly present: number
+  /** Not wanted by the sink. */
+  readonly filtered: number
   /** Of those shipped: refused by the sink, and dead letters now. */
   readonly refused: number
   /** Why nothing was shipped; absent where events were. */
@@ -79,10 +81,11 @@ export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: Abo
       { store, clock, pump, now: () => clock.now() },
       signal,
     )
-    const { deadLetters: refused, outcome, reason } = served
-    const shipped = tally.shipped()
+    const { deadLetters: refused, filtered, outcome, reason } = served
+    const found = tally.shipped()
+    const shipped = found - filtered
     const leftOut = outcome === 'left_out' ? { leftOut: reason ?? shippedUnknown } : {}
-    return { shipped, present: source.events - shipped, refused, ...source.unreadable, ...leftOut }
+    return { shipped, present: source.events - found, filtered, refused, ...source.unreadable, ...leftOut }
   } finally {
     await source.close()
   }
@@ -137,6 +140,6 @@ async function compareCounts(job: ArchivedJob, { store }: PumpDeps): Promise<Arc
     const own = ledger.get(minute)
     return own?.count === count && own.hash === hash
   })
-  const nothing = { shipped: 0, refused: 0, ...unreadable }
+  const nothing = { shipped: 0, filtered: 0, refused: 0, ...unreadable }
   return isThere ? { ...nothing, present } : { ...nothing, present: 0, leftOut: shippedUnknown }
 }

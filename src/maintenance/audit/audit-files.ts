@@ -79,13 +79,13 @@ export async function auditFiles(
     }
   }
   const parts = await differingParts(sink, stream, deps, signal)
-  const dropped = checkpoint.counters.dropped ?? 0
+  const { dropped = 0, filtered = 0 } = checkpoint.counters
   const elsewhere = linesElsewhere(checkpoint, parts)
   let [absent, extra, held] = [0, 0, 0]
   for (const { missing, extra: more } of minutes) [absent, extra] = [absent + missing, extra + more]
   for (const { count } of ledger) held += count
-  // The store knows only how many events were dropped, or are in parts on another host, not which ones.
-  const missing = Math.max(0, absent - dropped - elsewhere)
+  // The store knows only how many events were dropped, filtered, or are in parts on another host, not which ones.
+  const missing = Math.max(0, absent - dropped - filtered - elsewhere)
   const isSound =
     missing + extra + problems.total === 0 && parts.every(({ problem }) => problem === 'foreign')
   return {
@@ -100,6 +100,7 @@ export async function auditFiles(
       ledger: held,
       deadLetters: deadLetters.length,
       dropped,
+      filtered,
       missing,
       problems: problems.counts,
       isByCounts,

@@ -46,6 +46,8 @@ export interface StreamAudit {
   readonly deadLetters: number
   /** Of the ledger's events, dead letters that a person dropped. */
   readonly dropped: number
+  /** Of the ledger's events, those that the sink does not want by its `where` and `sample`. */
+  readonly filtered: number
   /** The fingerprints were dropped, so that only counts and hashes were compared. */
   readonly isByCounts: boolean
   /** Minutes that differ. */
@@ -100,9 +102,10 @@ export interface FileAudit {
   /** Whole lines up to the committed lengths, and events in the ledger. */
   readonly lines: number
   readonly ledger: number
-  /** Of the ledger's events, those that need no line: they wait as dead letters, or were dropped. */
+  /** Of the ledger's events, those that need no line: they wait as dead letters, were dropped, or are not wanted. */
   readonly deadLetters: number
   readonly dropped: number
+  readonly filtered: number
   /** Events of the ledger without a line. */
   readonly missing: number
   /** Lines that should not be there, by what is wrong with them. */

@@ -66,10 +66,14 @@ async function correctStream(
   const isSame =
     committed.length === before.committed.length && committed.every((r, i) => r === before.committed[i])
   if (lost.length + found.length === 0 && isSame) return { unseen: 0, kept: 0 }
-  // Which of the absent events a person dropped is unknown: all of them are delivered again.
-  const { dropped, ...counters } = before.counters
-  const kept = lost.length === 0 && dropped !== undefined ? { dropped } : {}
-  const delivered = counters.delivered + found.length - lost.length + (lost.length > 0 ? (dropped ?? 0) : 0)
+  // Which of the absent events a person dropped, or the sink did not want, is unknown: the next scan decides again.
+  const { dropped, filtered, ...counters } = before.counters
+  const kept =
+    lost.length === 0
+      ? { ...(dropped !== undefined && { dropped }), ...(filtered !== undefined && { filtered }) }
+      : {}
+  const others = lost.length === 0 ? 0 : (dropped ?? 0) + (filtered ?? 0)
+  const delivered = counters.delivered + found.length - lost.length + others
   await commit(
     countRepair({
       ...(lost.length > 0 ? reopened(before) : before),

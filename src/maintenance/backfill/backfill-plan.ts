@@ -1,5 +1,5 @@
 import type { Backfilled } from '../../domain/plan/backfill.ts'
-import { daysFrom, type Day } from '../../domain/day.ts'
+import { daysFrom, endOf, type Day } from '../../domain/day.ts'
 import { isFailure, messageOf } from '../../domain/failure.ts'
 import { isReadable, todayOf } from '../../domain/plan/stream-state.ts'
 import { streamKey, type Stream, type Zone } from '../../domain/stream.ts'
@@ -40,6 +40,8 @@ export interface BackfillPlanDeps {
   readonly clock: Clock
   readonly apiClock: ApiClock
   readonly policy: Policy
+  /** Age from which on a sink's destination takes no event; undefined where it takes any. */
+  readonly maxAgeHoursOf: (sink: string) => number | undefined
 }
 
 /** Zones that are read at once. */
@@ -110,8 +112,10 @@ async function planZone(
     else
       for (const sink of sinks) {
         const stream: Stream = { zone: zone.id, day, sink }
+        const tooOld = tooOldFor(stream, nowMs, deps)
+        if (tooOld !== undefined) planned.push({ stream, state: 'left_out', reason: tooOld })
         // What was shipped before does not matter to a resend.
-        planned.push(resend ? { stream, state: 'queued' } : await queue(stream, checkpoints, deps))
+        else planned.push(resend ? { stream, state: 'queued' } : await queue(stream, checkpoints, deps))
       }
   }
   return planned
@@ -119,6 +123,17 @@ async function planZone(
 
 function leftOut(zone: Zone, day: Day, sinks: readonly string[], reason: string): Backfilled[] {
   return sinks.map((sink) => ({ stream: { zone: zone.id, day, sink }, state: 'left_out', reason }))
+}
+
+/** Why the destination would take no event of a day; undefined where it takes some. */
+export function tooOldFor(
+  { day, sink }: Pick<Stream, 'day' | 'sink'>,
+  nowMs: number,
+  { maxAgeHoursOf }: Pick<BackfillPlanDeps, 'maxAgeHoursOf'>,
+): string | undefined {
+  const hours = maxAgeHoursOf(sink)
+  if (hours === undefined || endOf(day) > nowMs - hours * 3_600_000) return undefined
+  return `its events are too old for the destination, which takes none older than ${hours} h (batch.maxAgeHours)`
 }
 
 /** Requests the first page of a day. Undefined when the API answers for it. */

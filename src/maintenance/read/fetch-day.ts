@@ -14,6 +14,8 @@ export interface FetchJob {
 
 export interface FetchDeps extends ReadDeps {
   deliver(events: readonly Event[], signal: AbortSignal): Promise<Delivery>
+  /** Absent where all events are wanted. */
+  readonly wants?: (event: Event) => boolean
 }
 
 /** Delivers the events of a day, each once, up to the limit. Returns those that the format refuses. Throws Failure. */
@@ -28,7 +30,10 @@ export async function fetchDay(
     // A listing that grows while it is read may show an event on two pages.
     const shown = new FingerprintSet()
     for await (const page of readDay({ zone, day }, deps, signal)) {
-      const events = page.events.filter((event) => shown.add(event.fingerprint)).slice(0, left)
+      const { wants = () => true } = deps
+      const events = page.events
+        .filter((event) => shown.add(event.fingerprint) && wants(event))
+        .slice(0, left)
       const delivery = await deps.deliver(events, signal)
       refusals.push(...delivery.refusals)
       left -= events.length

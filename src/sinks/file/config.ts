@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { bytes, duration, format, mode, name, path } from '../../config/schema/fields.ts'
+import { bytes, duration, format, mode, name, onAnySink, path } from '../../config/schema/fields.ts'
 
 const Rotation = z
   .strictObject({
@@ -17,6 +17,7 @@ export const FileSinkConfig = z
     type: z.literal('file').describe('Kind of sink'),
     name: name('Name of the sink; a new name begins with new checkpoints').default('file'),
     format: format(),
+    ...onAnySink,
     path: path('Folder of the files zone=<id>/day=<day>/<part>.ndjson'),
     mode: mode('Permissions of new files', 0o600).prefault('0600'),
     dirMode: mode('Permissions of new folders', 0o700).prefault('0700'),

@@ -35,15 +35,16 @@ export const pumpInternalEvents: Definitions<
       const route = { zone: String(stream.zone), sink }
       metrics.count('eventsDelivered', route, internalEvent.delivered)
       metrics.count('eventsDuplicate', route, internalEvent.duplicates)
+      metrics.count('eventsFiltered', route, internalEvent.filtered)
       metrics.count('eventsLate', route, internalEvent.late)
       metrics.count('commitDuration', {}, internalEvent.commitSeconds)
       const delayLabels = { sink, priority: priority }
       for (const delay of internalEvent.delaysSeconds) metrics.count('eventDelay', delayLabels, delay)
     },
-    tell({ stream, priority, delivered, duplicates, late, deadLettered, commitSeconds }, voice) {
+    tell({ stream, priority, delivered, duplicates, late, filtered, deadLettered, commitSeconds }, voice) {
       voice.detail(() => [
         `${voice.stream(stream)}: delivered ${countPhrase(delivered, 'event')}`,
-        { ...stream, priority, delivered, duplicates, late, deadLettered, commitSeconds },
+        { ...stream, priority, delivered, duplicates, late, filtered, deadLettered, commitSeconds },
       ])
     },
   },

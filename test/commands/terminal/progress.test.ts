@@ -71,6 +71,7 @@ const committed = (zone: number, delivered: number, sink?: string): InternalEven
   delivered,
   duplicates: 0,
   late: 0,
+  filtered: 0,
   deadLettered: 0,
   delaysSeconds: [],
   commitSeconds: 0.001,

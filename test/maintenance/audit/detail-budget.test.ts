@@ -16,6 +16,7 @@ function differing(count: number): StreamAudit {
     missing: count,
     deadLetters: 0,
     dropped: 0,
+    filtered: 0,
     isByCounts: false,
     minutes: Array.from({ length: count }, () => ({ minute: null, ...counts })),
     missingEvents: Array.from({ length: count }, (_, index) => ({ id: String(index) })),

@@ -23,10 +23,15 @@ interface Asking {
   readonly answer?: (day: Day, zone: number) => Failure | undefined
   readonly hostAheadMs?: number
   readonly store?: Store
+  readonly maxAgeHours?: number
 }
 
 /** Plans days back to `from`; returns what was asked for, and what became of each stream. */
-async function planned(from: Day, to: Day, { answer = () => undefined, hostAheadMs = 0, store }: Asking) {
+async function planned(
+  from: Day,
+  to: Day,
+  { answer = () => undefined, hostAheadMs = 0, store, maxAgeHours }: Asking,
+) {
   const clock = createFakeClock(nowMs + hostAheadMs, true)
   const asked: string[] = []
   let held = 0
@@ -46,7 +51,14 @@ async function planned(from: Day, to: Day, { answer = () => undefined, hostAhead
       release,
     }
   }
-  const deps = { source: { fetchPage }, store, clock, apiClock: createApiClock(clock), policy }
+  const deps = {
+    source: { fetchPage },
+    store,
+    clock,
+    apiClock: createApiClock(clock),
+    policy,
+    maxAgeHoursOf: () => maxAgeHours,
+  }
   const plan = await planBackfill({ from, to, zones, sinks: ['archive'] }, deps, never)
   expect(held).toBe(0)
   const outcome = new Map(
@@ -119,4 +131,13 @@ test('ships nothing twice of which it is no longer known what was shipped', asyn
 test('ends when it is stopped', async () => {
   const answer = () => new Failure('cancelled', 'cancelled', 'stopped')
   await expect(planned(before(5), before(5), { answer })).rejects.toThrow('stopped')
+})
+
+test('leaves out days whose last event is older than the destination takes, and names the limit', async () => {
+  const ageOf = (day: Day) => (nowMs - Date.parse(day) - 86_400_000) / 3_600_000
+  const { outcome } = await planned(before(2), today, { maxAgeHours: ageOf(before(2)) })
+  expect(outcome.get(`1 ${before(2)}`)).toMatch(
+    /^its events are too old for the destination, .* \d+(\.\d+)? h/,
+  )
+  expect([outcome.get(`1 ${before(1)}`), outcome.get(`1 ${today}`)]).toEqual(['queued', 'queued'])
 })

@@ -19,7 +19,7 @@ export const elasticsearch = definePreset({
   name: 'elasticsearch',
   title: 'Elastic or OpenSearch',
   description: 'Documents of an index or data stream in Elasticsearch or OpenSearch',
-  formats: ['native', 'raw'],
+  formats: ['native', 'raw', 'ecs', 'ocsf'],
   compressions: ['gzip', 'none'],
   limits: { maxEvents: { default: 1000, most: 10_000 }, maxBytes: { default: 5_000_000, most: 50_000_000 } },
   settings: {

@@ -16,7 +16,7 @@ export const otlp = definePreset({
   name: 'otlp',
   title: 'OpenTelemetry (OTLP)',
   description: 'Log records for an OpenTelemetry Collector, or another receiver of OTLP over HTTP',
-  formats: ['native', 'raw'],
+  formats: ['native', 'raw', 'otlp'],
   compressions: ['gzip', 'none'],
   limits: {
     maxEvents: { default: 1000, most: 10_000 },

@@ -7,6 +7,7 @@ import {
   type FormatName,
   headerSecret,
   name,
+  onAnySink,
 } from '../../../config/schema/fields.ts'
 import { TlsConfig } from '../../../config/schema/tls.ts'
 import type { SettingError } from '../../../domain/text/http-rules.ts'
@@ -115,6 +116,7 @@ function commonSettings({ formats, compressions, limits }: CommonDefinition) {
   return {
     name: name('Name of the sink; a new name begins with new checkpoints').default('http'),
     format: z.enum(formats).default(formats[0]).describe('Form of each event'),
+    ...onAnySink,
     headers: Headers,
     compression: z.enum(compressions).default(compressions[0]).describe('How bodies are compressed'),
     timeoutSeconds: duration('Longest wait for an answer', { above: 0, max: 3600 }).default(30),

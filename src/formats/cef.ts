@@ -1,0 +1,117 @@
+import type { Event, Identity } from '../domain/event/event.ts'
+import type { Format } from '../ports/format.ts'
+import { cutTo, extensionText, headerText, readExtension } from './cef-text.ts'
+import { categoryOf, messageOf } from './describe-event.ts'
+import { type Include, included, rawText, type Wanted, withDefaults } from './include.ts'
+import { jsonLine } from './line.ts'
+import { partsOf } from './request-url.ts'
+import { severityOf } from './severity.ts'
+
+/** Version, vendor and product. */
+const start = 'CEF:0|bunny.net|Bunny Shield|'
+const deviceVersion = '1'
+/** Receivers of syslog cut long messages. */
+const nothing: Include = { labels: false, log: false, raw: false }
+/** Longest values that the dictionary of CEF allows, in characters. */
+const most = { header: 512, id: 40, action: 63, app: 31, text: 1023, custom: 4000 }
+
+type Fields = Record<string, string | number | undefined>
+
+/**
+ * Common Event Format, version 0: a header and an extension of `key=value`. Values are cut to the lengths of its
+ * dictionary; keys that begin with `BunnyShield` are not in it, and are not cut.
+ */
+export function createCefFormat(wanted: Wanted = {}): Format {
+  const include = withDefaults(wanted, nothing)
+  return { name: 'cef', mediaType: 'text/plain', encode: (event) => encode(event, include), identify }
+}
+
+function encode(event: Event, include: Include): string {
+  const { action, rule } = event
+  const name = messageOf(event) ?? rule?.id ?? action ?? 'event'
+  const header = [deviceVersion, rule?.id ?? action ?? 'none', name, String(severityOf(event).cef)]
+  const texts = header.map((text) => headerText(cutTo(text, most.header)))
+  const line = `${start}${texts.join('|')}|${textOf(fieldsOf(event, include))}`
+  const read = identify(line)
+  if (read?.id === event.id.toWellFormed() && read.time === event.time) return line
+  return `${line} ${textOf(identityFields(event))}`
+}
+
+function fieldsOf(event: Event, include: Include): Fields {
+  const { action, client, match, request, response, rule, zone } = event
+  const url = partsOf(request?.url)
+  const { labels, log } = included(event, include)
+  const isV6 = client?.ip?.includes(':') === true
+  return {
+    rt: event.timeMs,
+    externalId: cutTo(event.id, most.id),
+    act: short(action, most.action),
+    cat: short(categoryOf(event)),
+    msg: short(rule?.message === undefined ? undefined : messageOf(event)),
+    src: isV6 ? undefined : client?.ip,
+    ...labelled('c6a2', 'Source IPv6 Address', isV6 ? client?.ip : undefined),
+    app: short(url?.scheme.toUpperCase(), most.app),
+    dhost: short(url?.host),
+    dpt: url?.port,
+    request: short(request?.url),
+    requestMethod: short(request?.method),
+    requestClientApplication: short(request?.userAgent),
+    ...labelled('cs1', 'Country', client?.country),
+    ...labelled('cs2', 'Zone', zone.name === '' ? undefined : zone.name),
+    ...labelled('cs3', 'Client Address', client?.address),
+    ...labelled('cs4', 'Match Operator', match?.operator),
+    ...labelled('cs5', 'Match Value', match?.value),
+    ...labelled('cs6', 'Point of Presence', event.pop),
+    ...labelled('cn1', 'ASN', client?.asn),
+    ...labelled('cn2', 'Zone ID', zone.id),
+    ...labelled('cn3', 'HTTP Status', response?.status),
+    BunnyShieldRequestId: request?.id,
+    BunnyShieldLabels: labels && jsonLine(labels),
+    BunnyShieldLog: log && jsonLine(log),
+    BunnyShieldRaw: rawText(event, include),
+  }
+}
+
+function short(text: string | undefined, length: number = most.text): string | undefined {
+  return text === undefined ? undefined : cutTo(text, length)
+}
+
+/** A custom field has its meaning in a field beside it. */
+function labelled(key: string, label: string, value: string | number | undefined): Fields {
+  if (value === undefined) return {}
+  return { [`${key}Label`]: label, [key]: typeof value === 'string' ? cutTo(value, most.custom) : value }
+}
+
+function textOf(fields: Fields): string {
+  return Object.entries(fields)
+    .flatMap(([key, value]) => (value === undefined ? [] : [`${key}=${extensionText(String(value))}`]))
+    .join(' ')
+}
+
+/** Id and time in full, where `externalId` and `rt` do not hold all of them. Percent-encoding keeps every character. */
+function identityFields({ id, time }: Event): Fields {
+  return { BunnyShieldId: encodeURIComponent(id.toWellFormed()), BunnyShieldTime: time }
+}
+
+function identify(line: string): Identity | undefined {
+  const fields = readExtension(line, start)
+  if (fields === undefined) return undefined
+  const whole = fields.get('BunnyShieldId')
+  const id = whole === undefined ? fields.get('externalId') : decoded(whole)
+  if (id === undefined || id === '') return undefined
+  const time = whole === undefined ? timeOf(fields.get('rt')) : fields.get('BunnyShieldTime')
+  return time === undefined ? { id } : { id, time }
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
+function timeOf(ms: string | undefined): string | undefined {
+  const at = new Date(ms === undefined || !/^\d{1,15}$/.test(ms) ? NaN : Number(ms))
+  return Number.isNaN(at.getTime()) ? undefined : at.toISOString()
+}

@@ -1,0 +1,116 @@
+import type { Event, Identity } from '../domain/event/event.ts'
+import { isObject } from '../domain/text/is-object.ts'
+import type { Format } from '../ports/format.ts'
+import { categoryOf, filled, isoCountryOf, messageOf } from './describe-event.ts'
+import { dispositionOf } from './disposition.ts'
+import { type Include, included, rawOnly, rawText, type Wanted, withDefaults } from './include.ts'
+import { jsonLine, readObject } from './line.ts'
+import { partsOf } from './request-url.ts'
+import { severityOf } from './severity.ts'
+
+const version = '9.4.0'
+const dataset = 'bunny_shield.event'
+const product = 'bunny_shield'
+
+/** Elastic Common Schema, https://www.elastic.co/docs/reference/ecs. What it has no field for is in `bunny.shield`. */
+export function createEcsFormat(wanted: Wanted = {}): Format {
+  const include = withDefaults(wanted, rawOnly)
+  return {
+    name: 'ecs',
+    mediaType: 'application/x-ndjson',
+    encode: (event) => encode(event, include),
+    identify,
+  }
+}
+
+function encode(event: Event, include: Include): string {
+  if (event.time === undefined) throw new Error('the event has no time, and ECS requires @timestamp')
+  const { action, client, request, response, rule, severity } = event
+  const url = partsOf(request?.url)
+  const category = categoryOf(event)
+  const source = sourceOf(event)
+  return jsonLine({
+    '@timestamp': event.time,
+    ecs: { version },
+    message: messageOf(event),
+    tags: ['bunny-shield', 'forwarded'],
+    event: {
+      id: event.id,
+      kind: 'alert',
+      // `denied` is no type of the category web, so the events have all categories of a web application firewall.
+      category: ['web', 'intrusion_detection', 'network'],
+      type: dispositionOf(action).ecs,
+      action: action?.toLowerCase(),
+      severity: severityOf(event).ecs,
+      dataset,
+      module: product,
+      provider: product,
+      original: rawText(event, include),
+    },
+    log: filled({ level: severity }),
+    rule: filled({ id: rule?.id, name: rule?.message, ruleset: rule?.group, category }),
+    http: filled({
+      request: filled({ id: request?.id, method: request?.method }),
+      response: response && { status_code: response.status },
+    }),
+    url: request?.url === undefined ? undefined : urlOf(request.url, url),
+    user_agent: filled({ original: request?.userAgent }),
+    source,
+    client: source,
+    related: filled({
+      ip: client?.ip === undefined ? undefined : [client.ip],
+      hosts: url === undefined ? undefined : [url.host],
+    }),
+    observer: {
+      vendor: 'bunny.net',
+      product: 'Bunny Shield',
+      type: 'waf',
+      geo: event.pop === undefined ? undefined : { name: event.pop },
+    },
+    network: { protocol: 'http', direction: 'inbound', type: networkTypeOf(client?.ip) },
+    bunny: { shield: ownOf(event, include) },
+  })
+}
+
+/** Only a whole address is an `ip`: one that is masked would make Elasticsearch refuse the document. */
+function sourceOf(event: Event): object | undefined {
+  const { address, ip, asn } = event.client ?? {}
+  const country = isoCountryOf(event)
+  return filled({
+    address,
+    ip,
+    as: asn === undefined ? undefined : { number: asn },
+    geo: country === undefined ? undefined : { country_iso_code: country },
+  })
+}
+
+function urlOf(original: string, url: ReturnType<typeof partsOf>): object {
+  if (url === undefined) return { original }
+  const { scheme, host, port, path, query } = url
+  return { original, full: original, scheme, domain: host, port, path, query }
+}
+
+function networkTypeOf(ip: string | undefined): string | undefined {
+  if (ip === undefined) return undefined
+  return ip.includes(':') ? 'ipv6' : 'ipv4'
+}
+
+function ownOf(event: Event, include: Include): object {
+  const { action, client, match, zone } = event
+  return {
+    zone: { id: zone.id, name: zone.name === '' ? undefined : zone.name },
+    // As received: `event.action` is in lower case.
+    action,
+    country: isoCountryOf(event) === undefined ? client?.country : undefined,
+    match: match && filled({ operator: match.operator, value: match.value }),
+    ...included(event, include),
+  }
+}
+
+function identify(line: string): Identity | undefined {
+  const read = readObject(line)
+  const [event, ecs, time] = [read?.['event'], read?.['ecs'], read?.['@timestamp']]
+  if (!isObject(event) || !isObject(ecs) || event['dataset'] !== dataset) return undefined
+  const { id } = event
+  return typeof id === 'string' && id !== '' && typeof time === 'string' ? { id, time } : undefined
+}

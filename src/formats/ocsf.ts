@@ -1,0 +1,152 @@
+import type { Event, Identity } from '../domain/event/event.ts'
+import { isObject } from '../domain/text/is-object.ts'
+import type { Format } from '../ports/format.ts'
+import { filled, isoCountryOf, messageOf } from './describe-event.ts'
+import { dispositionOf } from './disposition.ts'
+import { type Include, included, rawOnly, rawText, type Wanted, withDefaults } from './include.ts'
+import { jsonLine, readObject } from './line.ts'
+import { partsOf } from './request-url.ts'
+import { severityOf } from './severity.ts'
+
+const classUid = 4002
+const product = 'Bunny Shield'
+const activities = new Map(
+  ['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'TRACE', 'PATCH'].map((name, index) => [
+    name,
+    index + 1,
+  ]),
+)
+const otherActivity = 99
+/** Type of an observable that is an IP address. */
+const ipObservable = 2
+
+/**
+ * OCSF 1.8.0, class HTTP Activity with the profile security_control, https://schema.ocsf.io. What the class has no
+ * attribute for is in `unmapped`.
+ */
+export function createOcsfFormat(wanted: Wanted = {}): Format {
+  const include = withDefaults(wanted, rawOnly)
+  return {
+    name: 'ocsf',
+    mediaType: 'application/x-ndjson',
+    encode: (event) => encode(event, include),
+    identify,
+  }
+}
+
+function encode(event: Event, include: Include): string {
+  if (event.timeMs === undefined) throw new Error('the event has no time, and OCSF requires one')
+  const { action, client, request, response, severity } = event
+  const method = request?.method?.toUpperCase()
+  const activity = method === undefined ? 0 : (activities.get(method) ?? otherActivity)
+  const { ocsf } = dispositionOf(action)
+  return jsonLine({
+    class_uid: classUid,
+    category_uid: 4,
+    activity_id: activity,
+    activity_name: activity === otherActivity ? request?.method : undefined,
+    type_uid: classUid * 100 + activity,
+    time: event.timeMs,
+    severity_id: severityOf(event).ocsf,
+    severity,
+    message: messageOf(event),
+    metadata: {
+      version: '1.8.0',
+      product: { name: product, vendor_name: 'bunny.net' },
+      profiles: ['security_control'],
+      uid: event.id,
+      original_time: event.time,
+      tenant_uid: String(event.zone.id),
+      event_code: event.rule?.id,
+    },
+    action_id: ocsf.action,
+    action,
+    disposition_id: ocsf.disposition,
+    disposition: action,
+    firewall_rule: ruleOf(event),
+    // The class requires a request or a response.
+    http_request: requestOf(event, activity === otherActivity ? undefined : method),
+    http_response: response && { code: response.status },
+    src_endpoint: sourceOf(event),
+    dst_endpoint: destinationOf(event),
+    observables: observablesOf(client?.ip),
+    raw_data: rawText(event, include),
+    unmapped: unmappedOf(event, include),
+  })
+}
+
+function observablesOf(ip: string | undefined): object[] | undefined {
+  return ip === undefined ? undefined : [{ name: 'src_endpoint.ip', type_id: ipObservable, value: ip }]
+}
+
+/** A rule needs an id or a name. */
+function ruleOf({ rule, match }: Event): object | undefined {
+  if (rule?.id === undefined && rule?.message === undefined) return undefined
+  return {
+    uid: rule.id,
+    name: rule.message,
+    category: rule.group,
+    match_location: match?.operator,
+    match_details: match?.value === undefined ? undefined : [match.value],
+  }
+}
+
+function requestOf({ request }: Event, method: string | undefined): object {
+  return {
+    uid: request?.id,
+    http_method: method,
+    url: request?.url === undefined ? undefined : urlOf(request.url),
+    user_agent: request?.userAgent,
+  }
+}
+
+function urlOf(text: string): object {
+  const url = partsOf(text)
+  if (url === undefined) return { url_string: text }
+  const { scheme, host, port, path, query } = url
+  return { url_string: text, scheme, hostname: host, port, path, query_string: query }
+}
+
+/** An endpoint needs more than a country: an address that is masked is its name. */
+function sourceOf(event: Event): object | undefined {
+  const { address, ip, asn } = event.client ?? {}
+  if (address === undefined && ip === undefined) return undefined
+  return { ip, name: address, ...placeOf(event, asn) }
+}
+
+function placeOf(event: Event, asn: number | undefined): object {
+  const country = isoCountryOf(event)
+  return {
+    autonomous_system: asn === undefined ? undefined : { number: asn },
+    location: country === undefined ? undefined : { country },
+  }
+}
+
+function destinationOf({ request, zone }: Event): object {
+  const uid = String(zone.id)
+  const hostname = partsOf(request?.url)?.host
+  return { uid, hostname, svc_name: zone.name === '' ? undefined : zone.name }
+}
+
+function unmappedOf(event: Event, include: Include): object | undefined {
+  const { client, match, pop, rule } = event
+  const hasSource = client?.address !== undefined || client?.ip !== undefined
+  const hasRule = rule?.id !== undefined || rule?.message !== undefined
+  return filled({
+    pop,
+    asn: hasSource ? undefined : client?.asn,
+    country: hasSource && isoCountryOf(event) !== undefined ? undefined : client?.country,
+    rule_group: hasRule ? undefined : rule?.group,
+    match: hasRule ? undefined : match && filled({ operator: match.operator, value: match.value }),
+    ...included(event, include),
+  })
+}
+
+function identify(line: string): Identity | undefined {
+  const read = readObject(line)
+  const metadata = read?.['metadata']
+  if (read?.['class_uid'] !== classUid || !isObject(metadata)) return undefined
+  const { uid: id, original_time: time, product: made } = metadata
+  if (!isObject(made) || made['name'] !== product) return undefined
+  return typeof id === 'string' && id !== '' && typeof time === 'string' ? { id, time } : undefined
+}

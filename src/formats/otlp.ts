@@ -1,0 +1,133 @@
+import type { Event, Identity, Json } from '../domain/event/event.ts'
+import { isObject } from '../domain/text/is-object.ts'
+import { jsonText } from '../domain/text/json-text.ts'
+import type { Format } from '../ports/format.ts'
+import { categoryOf, isoCountryOf, messageOf } from './describe-event.ts'
+import { type Include, included, rawOnly, rawText, type Wanted, withDefaults } from './include.ts'
+import { jsonLine, readObject } from './line.ts'
+import { partsOf } from './request-url.ts'
+import { severityOf } from './severity.ts'
+
+const eventName = 'bunny.shield.event'
+const idKey = 'log.record.uid'
+const timeKey = 'bunny.shield.time'
+const methods = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE'])
+/** Collectors refuse messages that nest deeper than a hundred levels; a value has several levels of its own. */
+const deepest = 8
+
+/**
+ * One log record in the JSON encoding of OTLP, as it is in `resourceLogs[].scopeLogs[].logRecords[]` of a request,
+ * https://opentelemetry.io/docs/specs/otlp. Attributes have the names of the semantic conventions where there are any.
+ */
+export function createOtlpFormat(wanted: Wanted = {}): Format {
+  const include = withDefaults(wanted, rawOnly)
+  return {
+    name: 'otlp',
+    mediaType: 'application/x-ndjson',
+    encode: (event) => encode(event, include),
+    identify,
+  }
+}
+
+function encode(event: Event, include: Include): string {
+  const nanoseconds = nanosecondsOf(event.time)
+  const message = messageOf(event)
+  const attributes = attributesOf(event, include)
+  if (timeOf(nanoseconds) !== event.time) attributes[timeKey] = event.time
+  return jsonLine({
+    timeUnixNano: nanoseconds,
+    severityNumber: severityOf(event).otlp,
+    severityText: event.severity,
+    eventName,
+    body: message === undefined ? undefined : { stringValue: message },
+    attributes: Object.entries(attributes).flatMap(([key, value]) =>
+      value === undefined ? [] : [{ key, value: anyValue(value, 0) }],
+    ),
+  })
+}
+
+function attributesOf(event: Event, include: Include): Record<string, Json | undefined> {
+  const { action, client, match, request, response, rule, zone } = event
+  const url = partsOf(request?.url)
+  const method = request?.method
+  const isKnown = method !== undefined && methods.has(method)
+  const { labels, log } = included(event, include)
+  return {
+    [idKey]: event.id,
+    'bunny.shield.zone.id': zone.id,
+    'bunny.shield.zone.name': zone.name === '' ? undefined : zone.name,
+    'bunny.shield.action': action,
+    'security_rule.uuid': rule?.id,
+    'security_rule.name': rule?.message,
+    'security_rule.category': categoryOf(event),
+    'security_rule.ruleset.name': rule?.group,
+    'http.request.method': method === undefined || isKnown ? method : '_OTHER',
+    'http.request.method_original': isKnown ? undefined : method,
+    'http.response.status_code': response?.status,
+    'url.full': request?.url,
+    'url.scheme': url?.scheme,
+    'url.domain': url?.host,
+    'url.path': url?.path,
+    'url.query': url?.query,
+    'user_agent.original': request?.userAgent,
+    'client.address': client?.address,
+    'geo.country.iso_code': isoCountryOf(event),
+    'bunny.shield.country': isoCountryOf(event) === undefined ? client?.country : undefined,
+    'bunny.shield.client.asn': client?.asn,
+    'bunny.shield.request.id': request?.id,
+    'bunny.shield.pop': event.pop,
+    'bunny.shield.match.operator': match?.operator,
+    'bunny.shield.match.value': match?.value,
+    'bunny.shield.labels': labels,
+    'bunny.shield.log': log,
+    'log.record.original': rawText(event, include),
+  }
+}
+
+/** An AnyValue. Integers are decimal text, since they have 64 bits; deeper levels are JSON text. */
+function anyValue(value: Json, depth: number): object {
+  if (typeof value === 'string') return { stringValue: value }
+  if (typeof value === 'boolean') return { boolValue: value }
+  if (typeof value === 'number')
+    return Number.isSafeInteger(value) ? { intValue: String(value) } : { doubleValue: value }
+  if (value === null) return {}
+  if (depth >= deepest) return { stringValue: jsonText(value) }
+  if (Array.isArray(value))
+    return { arrayValue: { values: (value as readonly Json[]).map((item) => anyValue(item, depth + 1)) } }
+  const values = Object.entries(value).map(([key, item]) => ({ key, value: anyValue(item, depth + 1) }))
+  return { kvlistValue: { values } }
+}
+
+/** Unsigned 64-bit nanoseconds as decimal text, beyond the whole numbers of JSON. */
+function nanosecondsOf(time: string | undefined): string | undefined {
+  const [, seconds, fraction = ''] = /^(.{19})\.(\d{3,9})Z$/.exec(time ?? '') ?? []
+  const ms = seconds === undefined ? NaN : Date.parse(`${seconds}Z`)
+  if (!(ms > 0)) return undefined
+  const nanoseconds = BigInt(ms) * 1_000_000n + BigInt(fraction.padEnd(9, '0'))
+  return nanoseconds < 2n ** 64n ? String(nanoseconds) : undefined
+}
+
+/** The time with as few of 3, 6 or 9 digits as say it. */
+function timeOf(nanoseconds: unknown): string | undefined {
+  if (typeof nanoseconds !== 'string' || !/^\d{10,20}$/.test(nanoseconds)) return undefined
+  const at = new Date(Number(nanoseconds.slice(0, -9)) * 1000)
+  const fraction = nanoseconds.slice(-9).replace(/(?:000){1,2}$/, '')
+  return Number.isNaN(at.getTime()) ? undefined : at.toISOString().replace('000Z', `${fraction}Z`)
+}
+
+function identify(line: string): Identity | undefined {
+  const read = readObject(line)
+  const attributes = read?.['attributes']
+  if (read?.['eventName'] !== eventName || !Array.isArray(attributes)) return undefined
+  const id = textIn(attributes, idKey)
+  if (id === undefined || id === '') return undefined
+  const time = textIn(attributes, timeKey) ?? timeOf(read['timeUnixNano'])
+  return time === undefined ? { id } : { id, time }
+}
+
+function textIn(attributes: readonly Json[], key: string): string | undefined {
+  const found = attributes.find((attribute) => isObject(attribute) && attribute['key'] === key)
+  const value = isObject(found) ? found['value'] : undefined
+  const text = isObject(value) ? value['stringValue'] : undefined
+  return typeof text === 'string' ? text : undefined
+}

@@ -1,0 +1,30 @@
+export interface RequestUrl {
+  readonly scheme: string
+  /** Lower case; an IPv6 address without brackets. */
+  readonly host: string
+  readonly port?: number
+  readonly path?: string
+  /** Without the question mark. */
+  readonly query?: string
+}
+
+const pattern =
+  /^(https?):\/\/(?:[^/?#@]*@)?(\[[\da-f:.]+\]|[^/?#:@[\]\s]+)(?::(\d{1,5}))?(\/[^?#]*)?(?:\?([^#]*))?(?:#.*)?$/is
+
+/**
+ * The parts of an absolute URL, as they stand in it: a parser that normalises would hide the `/../` that a rule matched.
+ * Undefined for any other text.
+ */
+export function partsOf(url: string | undefined): RequestUrl | undefined {
+  const found = url === undefined ? null : pattern.exec(url)
+  if (found === null) return undefined
+  const [, scheme = '', host = '', port, path, query] = found
+  if (port !== undefined && Number(port) > 65_535) return undefined
+  return {
+    scheme: scheme.toLowerCase(),
+    host: host.toLowerCase().replace(/^\[(.*)\]$/, '$1'),
+    ...(port !== undefined && { port: Number(port) }),
+    ...(path !== undefined && { path }),
+    ...(query !== undefined && query !== '' && { query }),
+  }
+}

@@ -1,0 +1,41 @@
+import * as z from 'zod'
+import { count, duration, marks, name, onAnySink } from '../../config/schema/fields.ts'
+import { TlsConfig } from '../../config/schema/tls.ts'
+
+const Host = z
+  .string()
+  .regex(/^[\w.-]+$|^[\da-f:.]+$/i, { message: 'is not a host name or an IP address', abort: true })
+  .max(253)
+  .describe('Host name or IP address of the receiver')
+  .register(marks, { kind: 'address', remedy: 'give the host alone: the port is `port`, TLS is `protocol`' })
+
+export const SyslogSinkConfig = z
+  .strictObject({
+    type: z.literal('syslog').describe('Kind of sink'),
+    name: name('Name of the sink; a new name begins with new checkpoints').default('syslog'),
+    format: z.enum(['cef', 'native']).default('cef').describe('Format of each event'),
+    ...onAnySink,
+    host: Host,
+    port: count('Port of the receiver', { max: 65_535 }).default(6514),
+    protocol: z.enum(['tls', 'tcp']).default('tls').describe('tcp sends events in plain text'),
+    hostname: z
+      .string()
+      .regex(/^[!-~]{1,255}$/, { message: 'is not a syslog host name', abort: true })
+      .default('bunny-shield')
+      .describe('HOSTNAME of each message; receivers often find the log source by it')
+      .register(marks, { remedy: 'use printable ASCII without spaces, at most 255 characters' }),
+    maxMessageBytes: count(
+      'Longest message that the receiver takes; a longer event is a dead letter, in bytes',
+      {
+        min: 480,
+        max: 16_777_216,
+      },
+    ).default(65_536),
+    timeoutSeconds: duration('Longest wait for a connection, and for the receiver to take bytes', {
+      above: 0,
+      max: 3600,
+    }).default(30),
+    tls: TlsConfig.prefault({}).describe('Certificates for this sink'),
+  })
+  .describe('Syslog messages (RFC 5424) over TLS or TCP')
+export type SyslogSinkConfig = Readonly<z.output<typeof SyslogSinkConfig>>

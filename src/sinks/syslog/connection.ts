@@ -1,0 +1,161 @@
+import { connect as connectTcp, isIP, type Socket } from 'node:net'
+import { connect as connectTls, TLSSocket } from 'node:tls'
+import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
+import { orAborted, within } from '../../domain/within.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { TlsOptions } from '../../transport/dispatcher.ts'
+import { networkFailure } from '../../transport/network-failure.ts'
+
+export interface Receiver {
+  readonly host: string
+  readonly port: number
+  readonly protocol: 'tls' | 'tcp'
+  readonly tls?: TlsOptions | undefined
+  readonly timeoutSeconds: number
+}
+
+/** A connection to a syslog receiver. */
+export interface Connection {
+  /** Why nothing may be written to it any more; undefined while it stands, as far as this side knows. */
+  broken(): Failure | undefined
+  /** Resolves when the operating system has all bytes and the connection still stands. Throws Failure. */
+  write(bytes: Buffer, signal: AbortSignal): Promise<void>
+  /** For people. */
+  readonly found: string
+  close(): void
+}
+
+const keepAliveMs = 30_000
+/** A TLS 1.3 server may refuse the client's certificate only after the handshake; a session ticket says it has not. */
+const acceptedWithinMs = 500
+
+/** Connects. Throws Failure: `network`, `timeout` or `tls` (retry), `cancelled`. `what` names the sink. */
+export async function connect(
+  receiver: Receiver,
+  what: string,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Connection> {
+  if (signal.aborted) throw cancelled(signal.reason)
+  const timeoutMs = receiver.timeoutSeconds * 1000
+  const socket = open(receiver)
+  const connection = watched(socket, { what, timeoutMs, clock })
+  try {
+    await connection.inTime(opened(socket), 'did not accept the connection', signal)
+    if (socket instanceof TLSSocket) await within(acceptedWithinMs, happened(socket, 'session'), clock)
+    const broken = connection.broken()
+    if (broken !== undefined) throw broken
+    return connection
+  } catch (error) {
+    socket.destroy()
+    throw networkFailure(error, what, signal)
+  }
+}
+
+function open({ host, port, protocol, tls = {} }: Receiver): Socket {
+  const { ca, cert, key } = tls
+  const socket =
+    protocol === 'tcp'
+      ? connectTcp({ host, port })
+      : connectTls({
+          host,
+          port,
+          ...(isIP(host) === 0 && { servername: host }),
+          ...(ca !== undefined && { ca }),
+          ...(cert !== undefined && { cert }),
+          ...(key !== undefined && { key }),
+        })
+  socket.setNoDelay(true)
+  return socket.setKeepAlive(true, keepAliveMs)
+}
+
+interface Watch {
+  readonly what: string
+  readonly timeoutMs: number
+  readonly clock: Clock
+}
+
+/** Receivers send nothing, so all that arrives is a reset, or the end that they announce before they go (half-close). */
+function watched(
+  socket: Socket,
+  { what, timeoutMs, clock }: Watch,
+): Connection & { inTime(work: Promise<unknown>, late: string, signal: AbortSignal): Promise<void> } {
+  let failed: unknown
+  let isOver = false
+  socket.on('error', (error) => (failed ??= error))
+  socket.on('end', () => (isOver = true))
+  socket.on('close', () => (isOver = true))
+  socket.resume()
+
+  function broken(): Failure | undefined {
+    if (failed !== undefined) return networkFailure(failed, what)
+    const why = `${what}: the receiver closed the connection`
+    return isOver || socket.destroyed ? new Failure('retry', 'network', why) : undefined
+  }
+
+  async function inTime(work: Promise<unknown>, late: string, signal: AbortSignal): Promise<void> {
+    const done = await orAborted(within(timeoutMs, work, clock), signal)
+    if (done === 'late')
+      throw new Failure('retry', 'timeout', `${what}: the receiver ${late} within ${timeoutMs / 1000} s`)
+  }
+
+  return {
+    broken,
+    inTime,
+    get found() {
+      return foundOf(socket)
+    },
+    async write(bytes, signal) {
+      // Node does not send what is written inside a callback of TLS, such as that of a session, before more is written.
+      await turned()
+      try {
+        await inTime(written(socket, bytes), 'did not take the events', signal)
+      } catch (error) {
+        const failure = isFailure(error) ? error : (broken() ?? networkFailure(error, what, signal))
+        // A part of a message may have been sent: what follows on this connection could not be told apart.
+        socket.destroy()
+        throw failure
+      }
+      // Lets a reset or an end that has arrived be seen before the delivery counts.
+      await turned()
+      const error = broken()
+      if (error === undefined) return
+      socket.destroy()
+      throw error
+    },
+    close() {
+      // What the operating system has not sent yet is still sent; a receiver that hangs does not keep the process.
+      socket.unref()
+      socket.end(() => socket.destroy())
+    },
+  }
+}
+
+function foundOf(socket: Socket): string {
+  if (!(socket instanceof TLSSocket)) return 'connected over TCP, unencrypted'
+  const until = new Date(socket.getPeerCertificate().valid_to)
+  const version = (socket.getProtocol() ?? 'TLS').replace(/v(?=\d)/, ' ')
+  return `connected over ${version}, certificate valid until ${until.toISOString().slice(0, 10)}`
+}
+
+function opened(socket: Socket): Promise<void> {
+  return happened(socket, socket instanceof TLSSocket ? 'secureConnect' : 'connect')
+}
+
+function turned(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+function written(socket: Socket, bytes: Buffer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    socket.write(bytes, (error) => (error ? reject(error) : resolve()))
+  })
+}
+
+function happened(socket: Socket, event: 'connect' | 'secureConnect' | 'session'): Promise<void> {
+  return new Promise((resolve, reject) => {
+    socket.once(event, () => resolve())
+    socket.once('error', reject)
+    socket.once('close', () => resolve())
+  })
+}

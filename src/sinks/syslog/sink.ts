@@ -1,0 +1,144 @@
+import type { Delivery, Refusal } from '../../domain/event/delivery.ts'
+import type { Event } from '../../domain/event/event.ts'
+import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Format } from '../../ports/format.ts'
+import type { OpenStream, Sink } from '../../ports/sink.ts'
+import { backoffMs } from '../../transport/backoff.ts'
+import { mapEvent } from '../mapped.ts'
+import { createSlots } from '../slots.ts'
+import { connect, type Connection, type Receiver } from './connection.ts'
+import { framed, messageOf } from './message.ts'
+
+export interface SyslogSinkOptions extends Receiver {
+  readonly name: string
+  readonly hostname: string
+  readonly maxMessageBytes: number
+}
+
+export interface SyslogSinkDeps {
+  readonly format: Format
+  readonly clock: Clock
+  /** Returns [0, 1), for the jitter of waits. */
+  readonly random?: () => number
+}
+
+/** Small next to a page's own memory; large enough that a page is a few writes. */
+const chunkBytes = 262_144
+const reconnectLimits = { baseMs: 1_000, maxMs: 60_000 }
+
+/**
+ * Writes syslog messages (RFC 5424) with octet counting (RFC 6587) to one connection. The protocol has no
+ * acknowledgement: an event counts as delivered when the operating system has taken its message and the connection still
+ * stands. What it had taken when the connection broke may be lost; a delivery during which it breaks is sent again whole.
+ */
+export function createSyslogSink(options: SyslogSinkOptions, deps: SyslogSinkDeps): Sink {
+  const { name, host, port, protocol } = options
+  const { clock, format, random = Math.random } = deps
+  const address = `${protocol}://${host.includes(':') ? `[${host}]` : host}:${port}`
+  const what = `sink ${name} (${address})`
+  const turns = createSlots(1)
+  let connection: Connection | undefined
+  let refused: { readonly failures: number; readonly untilMs: number; readonly failure: Failure } | undefined
+  let isClosed = false
+
+  /** The connection that stands, or a new one. After a failure nobody tries again before a back-off has passed. */
+  async function connected(signal: AbortSignal): Promise<Connection> {
+    if (connection !== undefined && connection.broken() === undefined) return connection
+    connection?.close()
+    connection = undefined
+    if (refused !== undefined && refused.untilMs > clock.now()) {
+      const { failure, untilMs } = refused
+      if (failure.kind === 'stop') throw failure
+      throw new Failure('wait', failure.code, failure.message, { retryAt: untilMs })
+    }
+    try {
+      connection = await connect(options, what, clock, signal)
+      refused = undefined
+      return connection
+    } catch (error) {
+      if (!isFailure(error) || error.kind === 'cancelled') throw error
+      const failure = asPersonMust(error)
+      const failures = (refused?.failures ?? 0) + 1
+      const untilMs = clock.now() + backoffMs(failures - 1, reconnectLimits, random)
+      refused = { failures, untilMs, failure }
+      throw failure
+    }
+  }
+
+  async function send(events: readonly Event[], refusals: Refusal[], signal: AbortSignal): Promise<number> {
+    let [sent, waiting]: [number, Buffer[]] = [0, []]
+    let to: Connection | undefined
+    const flush = async () => {
+      if (waiting.length === 0) return
+      to ??= await connected(signal)
+      const bytes = Buffer.concat(waiting)
+      waiting = []
+      await to.write(bytes, signal)
+      sent += bytes.length
+    }
+    let held = 0
+    for (const event of events) {
+      const frame = frameOf(event, refusals)
+      for (const piece of frame) held += piece.length
+      waiting.push(...frame)
+      if (held < chunkBytes) continue
+      await flush()
+      held = 0
+    }
+    await flush()
+    return sent
+  }
+
+  function frameOf(event: Event, refusals: Refusal[]): Buffer[] {
+    const mapped = mapEvent(event, format)
+    if ('refusal' in mapped) {
+      refusals.push(mapped.refusal)
+      return []
+    }
+    const message = Buffer.from(messageOf(event, mapped.line, options.hostname))
+    if (message.length <= options.maxMessageBytes) return framed(message)
+    const answer = `the message has ${message.length} bytes, and maxMessageBytes is ${options.maxMessageBytes}`
+    refusals.push({ event, reason: 'too_large', answer })
+    return []
+  }
+
+  async function deliver(events: readonly Event[], signal: AbortSignal): Promise<Delivery> {
+    if (isClosed || signal.aborted) throw cancelled(signal.reason)
+    const giveBack = await turns.take(signal)
+    try {
+      if (isClosed) throw cancelled()
+      const refusals: Refusal[] = []
+      const bytes = await send(events, refusals, signal)
+      return { refusals, committed: [], bytes }
+    } finally {
+      giveBack()
+    }
+  }
+
+  const stream: OpenStream = { deliver, close: () => Promise.resolve() }
+  return {
+    name,
+    address,
+    open: () => Promise.resolve(stream),
+    async check(signal) {
+      const tried = await connect(options, what, clock, signal).catch((error: unknown) => {
+        throw isFailure(error) ? asPersonMust(error) : error
+      })
+      const { found } = tried
+      tried.close()
+      return { found, untested: 'delivery not tested' }
+    },
+    async close() {
+      isClosed = true
+      connection?.close()
+    },
+  }
+}
+
+/** A certificate that is not trusted, or a port that speaks no TLS, does not pass by itself. */
+function asPersonMust(failure: Failure): Failure {
+  if (failure.code !== 'tls') return failure
+  const message = `${failure.message}: check host, port, protocol and tls`
+  return new Failure('stop', 'tls', message, { cause: failure })
+}

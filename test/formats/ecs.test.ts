@@ -1,0 +1,71 @@
+import { expect, it } from 'vitest'
+import { createEcsFormat } from '../../src/formats/ecs.ts'
+import { json, table } from './authorities.ts'
+import { eventOf, long, shapes } from './shapes.ts'
+import { entry } from '../shield/samples.ts'
+
+const ecs = createEcsFormat()
+const fields = table('ecs-fields.tsv')
+const allowed = json('ecs-allowed.json') as Record<string, Record<string, string[]>>
+const timed = shapes.filter(([, { time }]) => time !== undefined)
+
+type Document = Record<string, unknown>
+
+/** Every leaf of a document by its dotted name. */
+function leaves(value: unknown, path = ''): [string, unknown][] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [[path, value]]
+  return Object.entries(value).flatMap(([key, held]) => leaves(held, path === '' ? key : `${path}.${key}`))
+}
+
+function fits(type: string, value: unknown): boolean {
+  if (type === 'long') return Number.isSafeInteger(value)
+  if (type === 'date') return !Number.isNaN(Date.parse(String(value)))
+  return typeof value === 'string' && value !== ''
+}
+
+it.each([...timed, ['values of 64 kB', long] as const])(
+  'uses published fields with their types only, besides bunny.shield: %s',
+  (_, event) => {
+    for (const [name, value] of leaves(JSON.parse(ecs.encode(event)))) {
+      if (name.startsWith('bunny.shield.')) continue
+      const [type = 'none', array] = fields.get(name) ?? []
+      expect(Array.isArray(value), name).toBe(array === 'array')
+      for (const one of [value].flat()) expect(fits(type, one), `${name}: ${type}`).toBe(true)
+    }
+  },
+)
+
+it.each(timed)('categorises by allowed values, each type expected by a category: %s', (_, event) => {
+  const { event: about } = JSON.parse(ecs.encode(event)) as { event: Record<string, string & string[]> }
+  expect(Object.keys(allowed['event.kind']!)).toContain(about['kind'])
+  const expected = about['category']!.flatMap((category) => allowed['event.category']![category]!)
+  for (const type of about['type']!) {
+    expect(Object.keys(allowed['event.type']!)).toContain(type)
+    expect(expected).toContain(type)
+  }
+})
+
+it('does not put a masked address into a field of type ip', () => {
+  const masked = leaves(JSON.parse(ecs.encode(eventOf(entry()))))
+  const ips = masked.filter(([name]) => fields.get(name)?.[0] === 'ip')
+  expect(ips).toEqual([])
+  expect(Object.fromEntries(masked)).toMatchObject({ 'source.address': '1.2.3.*' })
+})
+
+it('has no form for an event without a time, which ECS requires', () => {
+  expect(() => ecs.encode(eventOf(entry({ timestamp: null })))).toThrow('no time')
+})
+
+it('leaves the entry out when asked to', () => {
+  const document = JSON.parse(
+    createEcsFormat({ raw: false, labels: true }).encode(eventOf(entry())),
+  ) as Document
+  expect(document['event']).not.toHaveProperty('original')
+  expect(document).toHaveProperty('bunny.shield.labels.status', 'Blocked')
+})
+
+it('refuses lines of others', () => {
+  const line = ecs.encode(eventOf(entry()))
+  for (const other of ['', '{}', line.slice(1), line.replace('bunny_shield.event', 'other')])
+    expect(ecs.identify(other)).toBeUndefined()
+})

@@ -1,0 +1,50 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { expect, it } from 'vitest'
+import { createOcsfFormat } from '../../src/formats/ocsf.ts'
+import { entry } from '../shield/samples.ts'
+import { json } from './authorities.ts'
+import { eventOf, long, shapes } from './shapes.ts'
+
+const ocsf = createOcsfFormat()
+const validate = new Ajv2020({ strict: false, allErrors: true }).compile(
+  json('ocsf-http-activity.json') as object,
+)
+const timed = shapes.filter(([, { time }]) => time !== undefined)
+
+it.each([...timed, ['values of 64 kB', long] as const])(
+  'fits the schema of HTTP Activity: %s',
+  (_, event) => {
+    for (const include of [{}, { labels: true, log: true, raw: false }]) {
+      const line = createOcsfFormat(include).encode(event)
+      expect(validate(JSON.parse(line)), JSON.stringify(validate.errors)).toBe(true)
+      // The schema above has lost this rule of the class.
+      expect(Object.keys(JSON.parse(line) as object)).toContain('dst_endpoint')
+    }
+  },
+)
+
+it('is refused by the schema when an attribute is wrong', () => {
+  const good = JSON.parse(ocsf.encode(eventOf(entry()))) as object
+  expect(validate({ ...good, time: 'now' })).toBe(false)
+  expect(validate({ ...good, own: 1 })).toBe(false)
+})
+
+it('names a masked address, and gives only a whole one as ip', () => {
+  const source = (address: string) =>
+    (JSON.parse(ocsf.encode(eventOf(entry({ log: { RemoteIp: address } })))) as Record<string, object>)[
+      'src_endpoint'
+    ]
+  expect(source('1.2.3.*')).not.toHaveProperty('ip')
+  expect(source('1.2.3.*')).toHaveProperty('name', '1.2.3.*')
+  expect(source('2001:db8::1')).toHaveProperty('ip', '2001:db8::1')
+})
+
+it('has no form for an event without a time, which OCSF requires', () => {
+  expect(() => ocsf.encode(eventOf(entry({ timestamp: null })))).toThrow('no time')
+})
+
+it('refuses lines of others', () => {
+  const line = ocsf.encode(eventOf(entry()))
+  for (const other of ['', '{}', line.slice(1), line.replace('Bunny Shield', 'other'), '{"class_uid":4002}'])
+    expect(ocsf.identify(other)).toBeUndefined()
+})

@@ -1,0 +1,83 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { expect, it } from 'vitest'
+import { createOtlpFormat } from '../../src/formats/otlp.ts'
+import { entry } from '../shield/samples.ts'
+import { json } from './authorities.ts'
+import { eventOf, long, shapes } from './shapes.ts'
+
+const otlp = createOtlpFormat()
+const everything = createOtlpFormat({ labels: true, log: true })
+const validate = new Ajv2020({ strict: false, allErrors: true }).compile(
+  json('otlp-log-record.json') as object,
+)
+
+interface LogRecord {
+  readonly timeUnixNano?: string
+  readonly severityNumber: number
+  readonly attributes: readonly { readonly key: string; readonly value: Record<string, unknown> }[]
+}
+
+function record(line: string): LogRecord {
+  return JSON.parse(line) as LogRecord
+}
+
+it.each([...shapes, ['values of 64 kB', long] as const])(
+  'fits the message LogRecord of OTLP: %s',
+  (_, event) => {
+    for (const { encode } of [otlp, everything])
+      expect(validate(record(encode(event))), JSON.stringify(validate.errors)).toBe(true)
+  },
+)
+
+it('names each attribute once', () => {
+  for (const [, event] of shapes) {
+    const keys = record(everything.encode(event)).attributes.map(({ key }) => key)
+    expect(new Set(keys).size).toBe(keys.length)
+  }
+})
+
+it('writes nanoseconds beyond the whole numbers of JSON, and reads them back', () => {
+  const event = eventOf(entry({ timestamp: '1763640000123456789' }))
+  const line = otlp.encode(event)
+  expect(record(line).timeUnixNano).toBe('1763640000123456789')
+  expect(otlp.identify(line)).toEqual({ id: event.id, time: '2025-11-20T12:00:00.123456789Z' })
+})
+
+it('keeps the text of a time that nanoseconds do not reproduce', () => {
+  for (const timestamp of ['1763640000120000', '1950-01-01T00:00:00Z', '9999-12-31T23:59:59Z']) {
+    const event = eventOf(entry({ timestamp }))
+    expect(otlp.identify(otlp.encode(event))).toEqual({ id: event.id, time: event.time })
+  }
+})
+
+it('writes values that nest deeper than collectors accept as JSON text', () => {
+  const nested = JSON.parse(`${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`) as never
+  const line = everything.encode(eventOf(entry({ log: nested })))
+  expect(validate(record(line)), JSON.stringify(validate.errors)).toBe(true)
+  const depth = Math.max(
+    ...line
+      .replaceAll(/"(?:[^"\\]|\\.)*"/g, '')
+      .split('')
+      .map(depthAt()),
+  )
+  expect(depth).toBeLessThan(60)
+})
+
+function depthAt(): (character: string) => number {
+  let depth = 0
+  return (character) => (depth += '{['.includes(character) ? 1 : '}]'.includes(character) ? -1 : 0)
+}
+
+it.each([
+  ['Blocked', '', 13],
+  ['Logged', '', 9],
+  ['Logged', 'CRITICAL', 18],
+])('has a severity: %s %s', (status, severity, number) => {
+  const event = eventOf(entry({ labels: { status, severity } }))
+  expect(record(otlp.encode(event)).severityNumber).toBe(number)
+})
+
+it('refuses lines of others', () => {
+  for (const other of ['', '{}', '{"eventName":"bunny.shield.event","attributes":[null,{"key":1}]}'])
+    expect(otlp.identify(other)).toBeUndefined()
+})

@@ -1,0 +1,84 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { createServer as createTlsServer, type TlsOptions } from 'node:tls'
+
+/** A syslog receiver that keeps every whole message it gets by octet counting. */
+export interface SyslogReceiver {
+  readonly port: number
+  readonly messages: string[]
+  /** Bytes of whole messages with their counts. */
+  bytes(): number
+  /** Bytes that are no whole message yet. */
+  rest(): number
+  readonly sockets: Set<Socket>
+  /** Stops reading from its connections, and from new ones. */
+  pause(): void
+  resume(): void
+  close(): Promise<void>
+}
+
+export async function receiver({
+  tls,
+  port = 0,
+}: { tls?: TlsOptions; port?: number } = {}): Promise<SyslogReceiver> {
+  const sockets = new Set<Socket>()
+  const messages: string[] = []
+  let isPaused = false
+  let bytes = 0
+  const rests = new Map<Socket, Buffer>()
+
+  function take(socket: Socket, chunk: Buffer): void {
+    let rest = Buffer.concat([rests.get(socket) ?? Buffer.alloc(0), chunk])
+    for (;;) {
+      const count = /^([1-9]\d*) /.exec(rest.subarray(0, 12).toString('latin1'))
+      if (count === null) break
+      const [start, size] = [count[0].length, Number(count[1])]
+      if (rest.length < start + size) break
+      messages.push(rest.subarray(start, start + size).toString('utf8'))
+      rest = rest.subarray(start + size)
+      bytes += start + size
+    }
+    rests.set(socket, rest)
+  }
+
+  function accept(socket: Socket): void {
+    sockets.add(socket)
+    if (isPaused) socket.pause()
+    else socket.on('data', (chunk: Buffer) => take(socket, chunk))
+    socket.on('error', () => undefined)
+    socket.on('close', () => sockets.delete(socket))
+  }
+
+  const server: Server = tls === undefined ? createServer(accept) : createTlsServer(tls, accept)
+  server.on('tlsClientError', () => undefined)
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    messages,
+    bytes: () => bytes,
+    rest: () => [...rests.values()].reduce((sum, { length }) => sum + length, 0),
+    sockets,
+    pause() {
+      isPaused = true
+      for (const socket of sockets) socket.pause()
+    },
+    resume() {
+      isPaused = false
+      for (const socket of sockets) socket.on('data', (chunk: Buffer) => take(socket, chunk)).resume()
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy()
+      const closed = once(server, 'close')
+      server.close()
+      await closed
+    },
+  }
+}
+
+/** The text of a message behind its header. */
+export function textOf(message: string): string {
+  const found = /^<\d{1,3}>1 \S+ \S+ shieldlog - - - (.*)$/s.exec(message)
+  if (found === null) throw new Error(`not a message of RFC 5424: ${message.slice(0, 200)}`)
+  return found[1]!
+}

@@ -1,0 +1,226 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { systemClock } from '../../../src/clock.ts'
+import type { Day } from '../../../src/domain/day.ts'
+import type { Failure } from '../../../src/domain/failure.ts'
+import { createCefFormat } from '../../../src/formats/cef.ts'
+import { createNativeFormat } from '../../../src/formats/native.ts'
+import type { Sink } from '../../../src/ports/sink.ts'
+import { createSyslogSink, type SyslogSinkOptions } from '../../../src/sinks/syslog/sink.ts'
+import { buildEvent, buildEvents } from '../../formats/events.ts'
+import { waitFor } from '../../setup/wait-for.ts'
+import { pem } from '../../transport/listening.ts'
+import { receiver, textOf, type SyslogReceiver } from './receiver.ts'
+
+const never = new AbortController().signal
+const format = createCefFormat()
+const serverTls = { key: pem('server.key'), cert: pem('server.pem') }
+const open: { close(): Promise<void> }[] = []
+afterEach(async () => {
+  for (const each of open.splice(0).toReversed()) await each.close()
+})
+
+async function started(options: Parameters<typeof receiver>[0] = {}): Promise<SyslogReceiver> {
+  const server = await receiver(options)
+  open.push(server)
+  return server
+}
+
+function sinkTo(port: number, more: Partial<SyslogSinkOptions> = {}, deps = { format }): Sink {
+  const options = { name: 'siem', host: '127.0.0.1', port, protocol: 'tcp', hostname: 'shield' } as const
+  const sink = createSyslogSink(
+    { ...options, maxMessageBytes: 65_536, timeoutSeconds: 10, ...more },
+    { ...deps, clock: systemClock, random: () => 0 },
+  )
+  open.push(sink)
+  return sink
+}
+
+async function deliver(sink: Sink, events = buildEvents(2), signal = never) {
+  const stream = await sink.open({ zone: 101, day: '2025-11-20' as Day, sink: sink.name }, {}, signal)
+  return await stream.deliver(events, signal)
+}
+
+async function failureOf(work: Promise<unknown>): Promise<Failure> {
+  return (await work.then(
+    () => undefined,
+    (error: unknown) => error,
+  )) as Failure
+}
+
+describe('a message', () => {
+  it('has the time of the event, the severity and the host name, and is counted in octets', async () => {
+    const server = await started()
+    const events = [
+      buildEvent({ severity: 'critical', action: 'ü' }),
+      buildEvent({ severity: 'notice', time: '2025-11-20T10:11:12.123456789Z' }),
+      buildEvent({ severity: 'none of these' }),
+    ]
+    await deliver(sinkTo(server.port), events)
+    await waitFor(() => server.messages.length === 3, { what: 'three messages' })
+    expect(server.messages.map((message) => message.slice(0, message.indexOf('CEF')))).toEqual([
+      '<130>1 2025-11-20T10:11:12.123Z shield shieldlog - - - ',
+      '<133>1 2025-11-20T10:11:12.123456Z shield shieldlog - - - ',
+      '<134>1 2025-11-20T10:11:12.123Z shield shieldlog - - - ',
+    ])
+    expect(server.messages.map(textOf)).toEqual(events.map(format.encode))
+  })
+
+  it('has no time where the event has none', async () => {
+    const server = await started()
+    const { time: _time, timeMs: _timeMs, ...rest } = buildEvent()
+    await deliver(sinkTo(server.port), [rest])
+    await waitFor(() => server.messages.length === 1, { what: 'a message' })
+    expect(server.messages[0]).toContain('<130>1 - shield shieldlog - - - CEF:0|')
+  })
+
+  it('can hold the native format', async () => {
+    const server = await started()
+    await deliver(sinkTo(server.port, {}, { format: createNativeFormat() }), buildEvents(1))
+    await waitFor(() => server.messages.length === 1, { what: 'a message' })
+    expect(JSON.parse(textOf(server.messages[0]!))).toMatchObject({ v: 1, id: 'event-0' })
+  })
+
+  it('that is longer than the receiver takes makes its event a dead letter, and no other one', async () => {
+    const server = await started()
+    const long = buildEvent({ id: 'long', match: { value: 'x'.repeat(3000) } })
+    const { refusals } = await deliver(sinkTo(server.port, { maxMessageBytes: 2000 }), [buildEvent(), long])
+    expect(refusals).toMatchObject([{ event: { id: 'long' }, reason: 'too_large' }])
+    expect(refusals[0]!.answer).toMatch(/^the message has 3\d{3} bytes, and maxMessageBytes is 2000$/)
+    await waitFor(() => server.messages.length === 1, { what: 'a message' })
+  })
+})
+
+describe('a connection', () => {
+  it('is used for all deliveries', async () => {
+    const server = await started()
+    const sink = sinkTo(server.port)
+    for (const prefix of ['a', 'b', 'c']) await deliver(sink, buildEvents(2, prefix))
+    await waitFor(() => server.messages.length === 6, { what: 'six messages' })
+    expect(server.sockets.size).toBe(1)
+  })
+
+  it('that the receiver has half-closed is not written to again', async () => {
+    const server = await started()
+    const sink = sinkTo(server.port)
+    await deliver(sink, buildEvents(1, 'a'))
+    await waitFor(() => server.messages.length === 1, { what: 'a message' })
+    const [first] = server.sockets
+    first!.end()
+    await waitFor(() => server.sockets.size === 0, { what: 'the end of the connection' })
+    await deliver(sink, buildEvents(1, 'b'))
+    await waitFor(() => server.messages.length === 2, { what: 'a message over a new connection' })
+    expect(server.rest()).toBe(0)
+  })
+
+  it('that breaks during a delivery fails it as a whole: it is sent again', async () => {
+    const server = await started()
+    const sink = sinkTo(server.port, {}, native)
+    server.pause()
+    const failing = failureOf(deliver(sink, manyLarge('lost')))
+    await waitFor(() => server.sockets.size === 1, { what: 'a connection' })
+    for (const socket of server.sockets) socket.resetAndDestroy()
+    expect(await failing).toMatchObject({ kind: 'retry', code: 'network' })
+    server.resume()
+    await deliver(sink, buildEvents(2, 'kept'))
+    await waitFor(() => server.messages.length === 2, { what: 'the messages after it' })
+  })
+
+  it('to a receiver that takes nothing is given up after the time limit', async () => {
+    const server = await started()
+    server.pause()
+    const failure = await failureOf(
+      deliver(sinkTo(server.port, { timeoutSeconds: 0.2 }, native), manyLarge('x')),
+    )
+    expect(failure).toMatchObject({ kind: 'retry', code: 'timeout' })
+    expect(failure.message).toContain('the receiver did not take the events within 0.2 s')
+  })
+
+  it('lets a delivery go at once when it is stopped', async () => {
+    const server = await started()
+    server.pause()
+    const abort = new AbortController()
+    const stopped = failureOf(deliver(sinkTo(server.port, {}, native), manyLarge('x'), abort.signal))
+    await waitFor(() => server.sockets.size === 1, { what: 'a connection' })
+    abort.abort()
+    expect(await stopped).toMatchObject({ kind: 'cancelled' })
+  })
+
+  it('that was refused is not tried again before a back-off has passed', async () => {
+    const server = await receiver()
+    await server.close()
+    const options = { name: 'siem', host: '127.0.0.1', port: server.port, protocol: 'tcp' } as const
+    let now = 1_000
+    const sink = createSyslogSink(
+      { ...options, hostname: 'shield', maxMessageBytes: 65_536, timeoutSeconds: 10 },
+      { format, clock: { ...systemClock, now: () => now }, random: () => 0.5 },
+    )
+    open.push(sink)
+    expect(await failureOf(deliver(sink))).toMatchObject({ kind: 'retry', code: 'network' })
+    expect(await failureOf(deliver(sink))).toMatchObject({ kind: 'wait', details: { retryAt: 1_500 } })
+    now = 1_500
+    const failure = await failureOf(deliver(sink))
+    expect(failure.kind).toBe('retry')
+    expect(failure.message).toBe(
+      `sink siem (tcp://127.0.0.1:${server.port}): cannot connect: connection refused (ECONNREFUSED)`,
+    )
+  })
+})
+
+describe('TLS', () => {
+  it('delivers to a receiver with a trusted certificate, and shows ours', async () => {
+    const server = await started({ tls: { ...serverTls, ca: pem('ca.pem'), requestCert: true } })
+    const tls = { ca: pem('ca.pem'), cert: pem('client.pem'), key: pem('client.key') }
+    await deliver(sinkTo(server.port, { protocol: 'tls', host: 'localhost', tls }))
+    await waitFor(() => server.messages.length === 2, { what: 'two messages' })
+  })
+
+  it.each([
+    ['a certificate that is not trusted', { tls: serverTls }, {}],
+    [
+      'a receiver that wants a certificate of ours',
+      { tls: { ...serverTls, ca: pem('ca.pem'), requestCert: true, rejectUnauthorized: true } },
+      { tls: { ca: pem('ca.pem') } },
+    ],
+    ['a receiver without TLS', {}, { tls: { ca: pem('ca.pem') }, timeoutSeconds: 0.5 }],
+  ])('fails on %s, and delivers nothing', async (what, served, options) => {
+    const server = await started(served)
+    const sink = sinkTo(server.port, { protocol: 'tls', host: 'localhost', ...options })
+    const failure = await failureOf(deliver(sink))
+    expect(['tls', 'timeout'], failure.message).toContain(failure.code)
+    if (what !== 'a receiver without TLS') expect(failure.kind).toBe('stop')
+    expect(server.messages).toEqual([])
+    expect(await failureOf(sink.check(never))).toMatchObject({ code: failure.code })
+  })
+})
+
+it('check connects, says what it cannot test, and sends nothing', async () => {
+  const server = await started({ tls: serverTls })
+  const sink = sinkTo(server.port, { protocol: 'tls', host: 'localhost', tls: { ca: pem('ca.pem') } })
+  const { found, untested } = (await sink.check(never))!
+  expect(found).toMatch(/^connected over TLS 1\.3, certificate valid until \d{4}-\d{2}-\d{2}$/)
+  expect(untested).toBe('delivery not tested')
+  await waitFor(() => server.sockets.size === 0, { what: 'the end of the check' })
+  expect([server.messages, server.rest()]).toEqual([[], 0])
+})
+
+it('names its destination with protocol, host and port', async () => {
+  expect(sinkTo(6514, { protocol: 'tls', host: '2001:db8::1' }).address).toBe('tls://[2001:db8::1]:6514')
+})
+
+it('delivers nothing once it is closed', async () => {
+  const server = await started()
+  const sink = sinkTo(server.port)
+  await deliver(sink)
+  await sink.close()
+  expect(await failureOf(deliver(sink))).toMatchObject({ kind: 'cancelled' })
+  await waitFor(() => server.sockets.size === 0, { what: 'the end of the connection' })
+  expect(server.messages).toHaveLength(2)
+})
+
+/** Does not cut long values. */
+const native = { format: createNativeFormat() }
+
+/** More than the buffers of two sockets hold. */
+function manyLarge(prefix: string) {
+  return buildEvents(500, prefix).map((event) => ({ ...event, match: { value: 'x'.repeat(60_000) } }))
+}
