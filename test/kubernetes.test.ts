@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { loadConfig } from '../src/config/load/load.ts'
+import { startProcess } from './setup/processes.ts'
 import { projectFolder } from './setup/project-folder.ts'
 import { temporaryFolder } from './setup/temp.ts'
 
@@ -66,6 +67,21 @@ test('the pod may do no more than it needs, and is probed by the paths of the se
       },
     },
   })
+})
+
+/** Install it with `pip install kubernetes-validate`; it has the schemas of Kubernetes, and needs no network. */
+test('kubernetes-validate accepts every manifest of Kubernetes itself, where it is installed', async () => {
+  const validate = (...files: string[]) => startProcess('kubernetes-validate', ['--strict', ...files]).exited
+  const installed = await startProcess('kubernetes-validate', ['--version']).exited.catch(() => undefined)
+  if (installed?.code !== 0) return
+  const files = resources.filter((each) => each !== 'servicemonitor.yaml').map((each) => join(folder, each))
+  expect((await validate(...files)).code).toBe(0)
+  const wrong = join(temporaryFolder(), 'wrong.yaml')
+  writeFileSync(
+    wrong,
+    readFileSync(join(folder, 'statefulset.yaml'), 'utf8').replace('replicas:', 'replicsa:'),
+  )
+  expect((await validate(wrong)).code).toBe(1)
 })
 
 test('its settings load', () => {

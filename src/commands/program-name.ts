@@ -1,18 +1,49 @@
-import { relative } from 'node:path'
+import { realpathSync } from 'node:fs'
+import { delimiter, join, relative } from 'node:path'
 
 /** The npm scripts of package.json that start the program. */
 const npmScripts = ['shieldlog', 'start', 'demo']
 
-/** The program as the user called it, for hints, examples and errors; `shieldlog` where it is installed. */
-export function programName(
+interface Call {
+  /** The file that Node runs. */
+  readonly script?: string
+  readonly npmScript?: string
+  readonly folder?: string
+  /** Folders of commands, as in PATH. */
+  readonly path?: string
+}
+
+/** The program as the user called it, for hints, examples and errors; `shieldlog` where that name is on PATH. */
+export function programName({
   script = process.argv[1] ?? '',
   npmScript = process.env['npm_lifecycle_event'] ?? '',
   folder = process.cwd(),
-): string {
+  path = process.env['PATH'] ?? '',
+}: Call = {}): string {
   if (!/[\\/]src[\\/]cli\.ts$/.test(script)) return 'shieldlog'
   if (npmScripts.includes(npmScript)) return 'npm run -s shieldlog --'
-  const path = relative(folder, script)
-  return `node ${path.startsWith('..') ? script : path}`
+  // In the image, whose entry point names this file, users call it as `shieldlog`.
+  if (isOnPath(script, path)) return 'shieldlog'
+  const short = relative(folder, script)
+  return `node ${short.startsWith('..') ? script : short}`
+}
+
+/** Whether `shieldlog` in one of the folders is a link to the script. */
+function isOnPath(script: string, path: string): boolean {
+  const target = realPathOf(script)
+  return path
+    .split(delimiter)
+    .some(
+      (folder) => folder !== '' && target !== undefined && realPathOf(join(folder, 'shieldlog')) === target,
+    )
+}
+
+function realPathOf(path: string): string | undefined {
+  try {
+    return realpathSync(path)
+  } catch {
+    return undefined
+  }
 }
 
 /** The end of a help text: one example a line, each the arguments of a call. */

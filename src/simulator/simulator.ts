@@ -156,6 +156,11 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   }
 
   const server = createServer((request, response) => {
+    // Not part of the API: for health checks, which faults and records must not see.
+    if (request.url === '/healthz') {
+      response.end('{}\n')
+      return
+    }
     const served = serve(request, response)
     open.add(served)
     void served.finally(() => open.delete(served))

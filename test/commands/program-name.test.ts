@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync, symlinkSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { programName } from '../../src/commands/program-name.ts'
 import { runCommand } from '../setup/run-command.ts'
@@ -16,7 +16,16 @@ test.each([
   ['/home/a/shieldlog/src/cli.ts', '', '/home/a/shieldlog', 'node src/cli.ts'],
   ['/home/a/shieldlog/src/cli.ts', '', '/srv', 'node /home/a/shieldlog/src/cli.ts'],
 ])('%s, started by the npm script "%s" in %s, is called %s', (script, npmScript, folder, name) => {
-  expect(programName(script, npmScript, folder)).toBe(name)
+  expect(programName({ script, npmScript, folder, path: '' })).toBe(name)
+})
+
+test('the program is called shieldlog where a link of that name on PATH leads to it', () => {
+  const folder = temporaryFolder()
+  const script = join(projectFolder, 'src/cli.ts')
+  symlinkSync(script, join(folder, 'shieldlog'))
+  const path = ['/nowhere', folder].join(delimiter)
+  expect(programName({ script, npmScript: '', folder: '/srv', path })).toBe('shieldlog')
+  expect(programName({ script, npmScript: '', folder: '/srv', path: '/nowhere' })).toBe(`node ${script}`)
 })
 
 test('help and hints name the program as it was called', async () => {

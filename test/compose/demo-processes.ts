@@ -40,10 +40,11 @@ export async function startRedisService(name: string, secretFile: string): Promi
 
 /** Runs the health check of the simulator's service against one of this host. */
 export async function checkSimulator(url: string): Promise<number | null> {
-  const [kind, command = '', ...args] = serviceCalled('simulator').healthcheck?.test ?? []
-  if (kind !== 'CMD') throw new Error('the health check of simulator is no CMD')
-  const here = args.map((word) => word.replace('http://127.0.0.1:8090', url))
-  return (await startProcess(command, here).exited).code
+  const { environment, healthcheck } = serviceCalled('simulator')
+  const [kind, command, ...args] = healthcheck?.test ?? []
+  if (kind !== 'CMD' || command !== 'shieldlog') throw new Error('the health check does not call shieldlog')
+  if (environment?.['SHIELDLOG_SERVER_PORT'] !== '8090') throw new Error('the health check asks another port')
+  return (await startCli(args, { env: { SHIELDLOG_SERVER_PORT: new URL(url).port } }).exited).code
 }
 
 export interface StartedDemo {
