@@ -30,6 +30,8 @@ export async function readStatus(
     deps.store.catalogue.routes(),
     deps.workers(),
   ])
+  // The plan of many zones takes as long as one step may.
+  await deps.turn()
   const letTurn = createTurns(deps)
   const { planned, gaps, deadLetters } = reading
   const snapshot = snapshotOf(reading, deps)
