@@ -45,26 +45,59 @@ describe('bash, loaded by the real shell', () => {
   })
 })
 
-test('zsh loads its script, where it is installed', async () => {
+test('the script for zsh names commands with what they do, and choices', async () => {
   const script = await scriptOf('zsh')
   expect(script).toContain(`'list:list refused events`)
   expect(script).toContain(`compadd -- all scheduler worker`)
-  if (!isInstalled('zsh')) return
-  const file = join(temporaryFolder(), '_shieldlog')
-  writeFileSync(file, script)
-  const ask = `autoload -U compinit && compinit -D -u; source ${file} && print -- $_comps[shieldlog]`
-  expect((await runCommand('zsh', ['-fc', ask])).stdout.trim()).toBe('_shieldlog')
 })
 
-test('fish completes with its script, where it is installed', async () => {
+/** `.ci/run` installs these shells; elsewhere their suites need them to be there. */
+describe.skipIf(!isInstalled('zsh'))('zsh, loaded by the real shell on a terminal of its own', () => {
+  test('completes commands, options and choices', async () => {
+    const folder = temporaryFolder()
+    writeFileSync(join(folder, '_shieldlog'), await scriptOf('zsh'))
+    const start = `PS1=; autoload -U compinit && compinit -D -u; source ${folder}/_shieldlog; print ready`
+    const typed = [
+      ['shieldlog dead-l', 'dead-letters'],
+      ['shieldlog run --ro', '--role'],
+      ['shieldlog run --role sche', 'scheduler'],
+    ] as const
+    const lines = typed.map(
+      ([line, word]) => `zpty -n -w z $'\\C-u${line}\\t'; zpty -r z seen '*${word}*'; print seen ${word}`,
+    )
+    const begin = `zmodload zsh/zpty; zpty z zsh -f -i; zpty -w z '${start}'; zpty -r z seen '*ready*ready*'`
+    // It waits for each word, and is ended where one does not come.
+    const { stdout } = await runCommand('timeout', ['60', 'zsh', '-fc', [begin, ...lines].join('; ')])
+    expect(stdout.trim().split('\n')).toEqual(typed.map(([, word]) => `seen ${word}`))
+  })
+})
+
+test('the script for fish excludes files where an option has choices', async () => {
   const script = await scriptOf('fish')
-  expect(script).toContain(`--long-option role --require-parameter --arguments 'all scheduler worker'`)
-  if (!isInstalled('fish')) return
-  const file = join(temporaryFolder(), 'shieldlog.fish')
-  writeFileSync(file, script)
-  const ask = (line: string) => runCommand('fish', ['-Nc', `source ${file}; complete -C '${line}'`])
-  expect((await ask('shieldlog dead-letters l')).stdout).toMatch(/^list\t/)
-  expect((await ask('shieldlog run --role ')).stdout.split('\n')).toEqual(['all', 'scheduler', 'worker', ''])
+  expect(script).toContain(`--long-option role --exclusive --arguments 'all scheduler worker'`)
+})
+
+describe.skipIf(!isInstalled('fish'))('fish, with the script loaded by the real shell', () => {
+  async function completed(line: string): Promise<string[]> {
+    const file = join(temporaryFolder(), 'shieldlog.fish')
+    writeFileSync(file, await scriptOf('fish'))
+    const { stdout } = await runCommand('fish', ['-Nc', `source ${file}; complete -C '${line}'`])
+    return stdout
+      .split('\n')
+      .filter(Boolean)
+      .map((each) => each.split('\t')[0]!)
+  }
+
+  test('completes commands of a command, after its options too', async () => {
+    expect(await completed('shieldlog dead-letters l')).toEqual(['list'])
+    expect(await completed('shieldlog config -c x.yaml pr')).toEqual(['print'])
+  })
+
+  test('completes options and choices of the command that was typed, and no files there', async () => {
+    expect(await completed('shieldlog fetch --fo')).toEqual(['--format'])
+    expect(await completed('shieldlog run --fo')).toEqual([])
+    expect((await completed('shieldlog run --role ')).toSorted()).toEqual(['all', 'scheduler', 'worker'])
+  })
 })
 
 test('an unknown shell is refused with those that there are', async () => {

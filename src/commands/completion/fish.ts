@@ -1,11 +1,11 @@
 import { type CompletedCommand, everyCommand, nameOf } from './words.ts'
 
-/** A completion script for fish. */
+/** A completion script for fish from 3.1 on: `--tokens-expanded` in place of `--tokenize` needs fish 4. */
 export function fishScript(program: CompletedCommand): string {
   return `# Completion of shieldlog for fish. Load it with: shieldlog completion fish | source
 function __shieldlog_is_at --description 'whether the command line is at this command'
     set --local place
-    for word in (commandline --tokens-expanded --cut-at-cursor 2>/dev/null)[2..]
+    for word in (commandline --tokenize --cut-at-cursor --current-process)[2..]
         switch "$place $word"
 ${everyCommand(program).map(placeCase).join('')}        end
     end
@@ -33,7 +33,7 @@ function completions({ path, commands, options, choices }: CompletedCommand): st
     const written = own.map((flag) =>
       flag.startsWith('--') ? `--long-option ${flag.slice(2)}` : `--short-option ${flag.slice(1)}`,
     )
-    const value = !takesValue ? '' : ` --require-parameter${isPath ? ' --force-files' : ''}`
+    const value = !takesValue ? '' : isPath ? ' --require-parameter --force-files' : ' --exclusive'
     const list = values.length === 0 ? '' : ` --arguments ${quoted(values.join(' '))}`
     return `${start} ${written.join(' ')}${value}${list} --description ${quoted(description)}\n`
   })

@@ -19,7 +19,8 @@ const header = `# Written by shieldlog init. "shieldlog config print" shows ever
 
 const comments: Readonly<Record<string, string>> = {
   api: 'The access key of the bunny.net account. Its file is read again when the API refuses the key.',
-  zones: 'Shield zones whose events are shipped: ids, or { id, name }. "shieldlog zones" lists them.',
+  zones:
+    'Shield zones whose events are shipped: ids or { id, name }, or all, or { all: true, exclude: [103] }.',
   state: 'What was shipped so far. If it is lost, everything that the API still has is shipped again.',
   sinks: 'Where events go. Each sink has a name, which must stay the same.',
 }
@@ -62,5 +63,6 @@ function withSecrets(value: unknown, secretText: (secret: KeptSecret) => string)
 
 /** Text that the configuration must not expand. */
 export function literal(text: string): string {
-  return text.replaceAll('${', '$${')
+  // A function, since `$$` in a replacement text means `$`.
+  return text.replaceAll('${', () => '$${')
 }

@@ -17,8 +17,9 @@ import { setInSection } from './set.ts'
 import { chooseZonesToShip, type ZonesToShip } from './zones-to-ship.ts'
 
 const help = `
-Asks on a terminal for what the options do not give. A secret given with --set goes into a file of
-its own beside the configuration. Nothing is written unless all of it is good.
+Asks on a terminal for what the options do not give. A secret given with --set
+goes into a file of its own beside the configuration. Nothing is written unless
+all of it is good.
 `
 
 export function registerInit({ command, io, exit }: Registration): void {

@@ -7,6 +7,7 @@ import type { Io } from '../io.ts'
 import { programName } from '../program-name.ts'
 import { UsageError } from '../registration.ts'
 import { destinations, type Destination } from './destinations.ts'
+import { literal } from './document.ts'
 import type { Assignment } from './set.ts'
 
 /** A terminal at which a person answers. */
@@ -88,29 +89,35 @@ export async function askSettings(
   asker: Asker,
 ): Promise<Assignment[]> {
   const answers: Assignment[] = []
-  const add = (path: readonly string[], text: string) => {
-    if (text !== '') answers.push({ path, text })
+  const add = (path: readonly string[], text: string, isHidden = false) => {
+    if (text !== '') answers.push({ path, text, ...(isHidden && { isHidden: true }) })
   }
   for (const key of form.required ?? []) {
     if (key in given || key === 'type' || key === 'preset') continue
-    add([key], await askRequired(key, property(form, key) ?? {}, defaults[key], asker))
+    const field = property(form, key) ?? {}
+    add([key], await askRequired(key, field, defaults[key], asker), isSecret(field))
   }
   const isAsked = (key: string) => key in given || answers.some(({ path }) => path[0] === key)
   for (const [key, field] of Object.entries(form.properties ?? {})) {
-    if (scalarForm(field)?.['x-marks']?.kind !== 'secret' || isAsked(key) || isAsked(`${key}File`)) continue
-    add([key], await asker.askHidden(`${describe(key, field)} (hidden; empty for none): `))
+    if (!isSecret(field) || isAsked(key) || isAsked(`${key}File`)) continue
+    add([key], await asker.askHidden(`${describe(key, field)} (hidden; empty for none): `), true)
   }
   if (property(form, 'headers') !== undefined && !('headers' in given) && isPlainHttp(form))
     add(
       ['headers', 'Authorization'],
       await asker.askHidden('Authorization header, such as "Bearer …" (hidden; empty for none): '),
+      true,
     )
   return answers
 }
 
 /** A destination without secrets of its own takes credentials in headers. */
 function isPlainHttp({ properties = {} }: Shape): boolean {
-  return !Object.values(properties).some((field) => scalarForm(field)?.['x-marks']?.kind === 'secret')
+  return !Object.values(properties).some(isSecret)
+}
+
+function isSecret(field: Shape): boolean {
+  return scalarForm(field)?.['x-marks']?.kind === 'secret'
 }
 
 async function askRequired(
@@ -119,11 +126,10 @@ async function askRequired(
   fallback: string | undefined,
   asker: Asker,
 ): Promise<string> {
-  const isSecret = scalarForm(field)?.['x-marks']?.kind === 'secret'
-  const suffix = isSecret ? ' (hidden)' : fallback === undefined ? '' : ` [${fallback}]`
+  const suffix = isSecret(field) ? ' (hidden)' : fallback === undefined ? '' : ` [${fallback}]`
   const question = `${describe(key, field)}${suffix}: `
   return insist(
-    () => (isSecret ? asker.askHidden(question) : asker.ask(question)),
+    () => (isSecret(field) ? asker.askHidden(question) : asker.ask(question)),
     (answer) => (answer === '' ? fallback : answer),
     asker,
   )
@@ -157,5 +163,5 @@ function menu(texts: readonly string[]): string[] {
 }
 
 export function defaultsIn(folder: string): Readonly<Record<string, string>> {
-  return { path: resolve(folder, 'var/events') }
+  return { path: literal(resolve(folder, 'var/events')) }
 }

@@ -15,12 +15,14 @@ import {
 import { printable } from '../../domain/text/printable.ts'
 import { UsageError } from '../registration.ts'
 import type { Destination } from './destinations.ts'
-import { KeptSecret } from './document.ts'
+import { KeptSecret, literal } from './document.ts'
 
 /** One `--set`: a setting of the sink, or of a section of the configuration. */
 export interface Assignment {
   readonly path: readonly string[]
   readonly text: string
+  /** Typed without being shown: a password may hold `${`, and no error may name what follows it. */
+  readonly isHidden?: true
 }
 
 /** Parses `PATH=VALUE`. Throws UsageError. */
@@ -85,11 +87,11 @@ function shapeAt(root: Shape, { path }: Assignment, whose: string): Shape {
 }
 
 /** A secret goes to a file of its own, unless it is a template; a path becomes absolute; other text gets its type. */
-function valueOf({ path, text }: Assignment, shape: Shape, prefix: string, cwd: string): unknown {
+function valueOf({ path, text, isHidden }: Assignment, shape: Shape, prefix: string, cwd: string): unknown {
   const kind = scalarForm(shape)?.['x-marks']?.kind
-  if (isTemplate(text)) return text
+  if (isHidden === undefined && isTemplate(text)) return text
   if (kind === 'secret') return new KeptSecret(`${prefix}${fileName(path)}`, text)
-  if (kind === 'path') return resolve(cwd, text)
+  if (kind === 'path') return resolve(literal(cwd), text)
   const { value, errors } = coerce(text, shape, '--set')
   if (errors.length > 0) throw new UsageError(`--set ${path.join('.')}: ${errors[0]!.problem}`)
   return value
