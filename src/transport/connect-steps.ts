@@ -1,14 +1,17 @@
 import { lookup } from 'node:dns/promises'
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { messageOf } from '../domain/failure.ts'
 import type { Waits } from '../domain/within.ts'
 import { within } from '../domain/within.ts'
 import type { TlsOptions } from './dispatcher.ts'
+import { proxyOf } from './proxy-of.ts'
+import { throughProxy } from './through-proxy.ts'
 
-/** One step of a connection: `name`, `tcp` or `tls`. */
+/** One step of a connection; `proxy` and `tunnel` where the environment sets a proxy for the URL. */
 export interface ConnectStep {
-  readonly step: 'name' | 'tcp' | 'tls'
+  readonly step: 'name' | 'tcp' | 'proxy' | 'tunnel' | 'tls'
   readonly isWell: boolean
   readonly text: string
 }
@@ -21,7 +24,7 @@ export async function connectSteps(
   tls: TlsOptions | undefined,
   clock: Waits,
 ): Promise<ConnectStep[]> {
-  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const host = bare(url.hostname)
   const isSecure = url.protocol === 'https:' || url.protocol === 'tls:'
   const port = Number(url.port || (isSecure ? 443 : 80))
   const steps: ConnectStep[] = []
@@ -38,10 +41,29 @@ export async function connectSteps(
     }
   }
 
+  const proxy = proxyOf(url)
+  if (proxy !== undefined) {
+    const { hostname, port: proxyPort, protocol } = proxy
+    const to = { host: bare(hostname), port: Number(proxyPort || (protocol === 'https:' ? 443 : 80)) }
+    let tunnel: Duplex | undefined
+    const open = async () => {
+      tunnel = await throughProxy(proxy, host, port, stepMs)
+      return `the proxy connects to ${host}, port ${port}`
+    }
+    // To an http destination the proxy forwards requests: there is nothing more to connect to.
+    if (!(await attempt('proxy', () => tcpText(to.host, to.port))) || !isSecure) return steps
+    if (await attempt('tunnel', open)) await attempt('tls', () => tlsText(host, port, tls, tunnel))
+    tunnel?.destroy()
+    return steps
+  }
   const isNamed = isIP(host) !== 0 || (await attempt('name', () => addressesOf(host)))
   if (!isNamed || !(await attempt('tcp', () => tcpText(host, port)))) return steps
   if (isSecure) await attempt('tls', () => tlsText(host, port, tls))
   return steps
+}
+
+function bare(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, '')
 }
 
 async function addressesOf(host: string): Promise<string> {
@@ -58,10 +80,16 @@ async function tcpText(host: string, port: number): Promise<string> {
 }
 
 /** The certificate is read also where it is not trusted, so that the reason can be told. */
-async function tlsText(host: string, port: number, { ca, cert, key }: TlsOptions = {}): Promise<string> {
+async function tlsText(
+  host: string,
+  port: number,
+  { ca, cert, key }: TlsOptions = {},
+  tunnel?: Duplex,
+): Promise<string> {
   const socket = connectTls({
     host,
     port,
+    ...(tunnel !== undefined && { socket: tunnel }),
     rejectUnauthorized: false,
     ...(isIP(host) === 0 && { servername: host }),
     ...(ca !== undefined && { ca }),

@@ -23,6 +23,8 @@ const readersOfEnvironment = [
   'src/commands/init/draft.ts',
   'src/config/load/server-address.ts',
   'src/commands/program-name.ts',
+  // As undici does, which has no way to ask it for its choice.
+  'src/transport/proxy-of.ts',
 ]
 
 export const language: readonly Rule[] = [

@@ -65,10 +65,14 @@ export class Daemon {
     await this.#backend.acquire(signal)
     const zones = new ZoneDirectory(this.#ground, this.#backend, () => this.#prepare())
     this.#zones = zones
-    if (serve) await this.#listen()
-    await zones.refresh(this.#config, signal, true)
+    if (discoveringIn(this.#config).length > 0) {
+      // Probes are answered while the API is asked.
+      if (serve) await this.#listen()
+      await zones.refresh(this.#config, signal, true)
+    }
     this.#engine = this.#makeEngine(this.#config)
     if (this.#backend.schedules) metrics.readState(() => this.engine().snapshot())
+    if (serve) await this.#listen()
     for (const text of this.#warnings) telemetry.emit({ name: 'Warned', about: 'configuration', text })
     const known = knownOf(zones.fill(this.#config))
     const state = stateName(this.#config)
