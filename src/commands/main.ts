@@ -14,6 +14,7 @@ import { programName } from './program-name.ts'
 import { UsageError } from './registration.ts'
 import { abortAtSignal } from './process/stop-signals.ts'
 import { askHidden } from './terminal/ask-hidden.ts'
+import { wrapped } from './terminal/wrapped.ts'
 
 /** Time limit for the trace collector. After a stop signal the remaining time is short. */
 const flushMs = 2_000
@@ -81,17 +82,17 @@ function explain(error: unknown, io: Io): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
   if (io.signal.aborted) return exitCodes.done
   if (error instanceof ConfigErrors) {
-    io.stderr.write(`${error.message}\n`)
+    io.stderr.write(wrapped(`${error.message}\n`, io.stderr))
     if (error.errors.some(isMissingKey))
       io.stderr.write(`to try it without an account: ${programName()} demo\n`)
     return exitCodes.configuration
   }
   if (error instanceof UsageError) {
-    io.stderr.write(`error: ${error.message}\n`)
+    io.stderr.write(wrapped(`error: ${error.message}\n`, io.stderr))
     return exitCodes.usage
   }
   if (error instanceof Failure) {
-    io.stderr.write(`${printable(messageOf(error))}\n`)
+    io.stderr.write(wrapped(`${printable(messageOf(error))}\n`, io.stderr))
     return exitCodes.failed
   }
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error)

@@ -4,6 +4,7 @@ import type { Io } from './io.ts'
 import type { Registration } from './registration.ts'
 import { listedCommands } from './command-list.ts'
 import { programName } from './program-name.ts'
+import { wrapped } from './terminal/wrapped.ts'
 
 const whatItIs = `ships Bunny Shield (bunny.net) WAF event logs to your SIEM;
 not affiliated with bunny.net
@@ -28,7 +29,7 @@ export async function createProgram(
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void io.stdout.write(text),
-      writeErr: (text) => void io.stderr.write(text),
+      writeErr: (text) => void io.stderr.write(wrapped(text, io.stderr)),
     })
     .addHelpText('before', whatItIs)
     .addHelpText('after', `\nTry it without an account:\n  ${programName()} demo\n`)
