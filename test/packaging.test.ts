@@ -113,7 +113,7 @@ describe('the published package', () => {
     const started = (...args: string[]) => runCommand(command, args, { cwd: temporaryFolder(), env })
     expect((await started('--version')).stdout.trim()).toBe(manifest.version)
     expect((await started('help', 'status')).stdout).toContain('Usage: shieldlog status')
-    expect((await started('demo', '--seconds', '3')).stderr).toMatch(/shipped [1-9]\d* events/)
+    expect((await started('demo', '--seconds', '8')).stderr).toMatch(/shipped [1-9]\d* events/)
     // As an older Node does, which reads the compiled file.
     const older = `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '20.19.0' })`
     const child = startNode(['--import', older, join(installed, 'dist/cli.js'), 'run'])

@@ -41,7 +41,11 @@ const table: readonly (readonly [args: string, code: number, firstLine: RegExp])
     2,
     /'Bad\/Name' is invalid for argument 'new'. use at most 63 lower-case letters/,
   ],
-  ['state rename-sink archive archive', 2, /^error: the present name and the new name are both archive; use another new name$/],
+  [
+    'state rename-sink archive archive',
+    2,
+    /^error: the present name and the new name are both archive; use another new name$/,
+  ],
   ['rate-limit update one --file x', 2, /'one' is invalid for argument 'id'. use a whole number/],
   ['rate-limit update 1 --file gone.json', 2, /^error: --file gone.json cannot be read: ENOENT/],
   ['rate-limit update 2147483648 --file x', 2, /the id of a rule is at most 2147483647/],
