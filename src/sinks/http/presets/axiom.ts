@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { headerSecret, httpUrl, secretFile } from '../../../config/schema/fields.ts'
+import { headerSecret, httpUrl, jsonFormatNames, secretFile } from '../../../config/schema/fields.ts'
 import type { Event, JsonObject } from '../../../domain/event/event.ts'
 import { isObject } from '../../../domain/text/is-object.ts'
 import { below } from '../protocol/address.ts'
@@ -18,7 +18,7 @@ export const axiom = definePreset({
   name: 'axiom',
   title: 'Axiom',
   description: 'Events of a dataset of Axiom',
-  formats: ['native', 'raw'],
+  formats: jsonFormatNames,
   compressions: ['gzip', 'zstd', 'none'],
   limits: { maxEvents: { default: 1000, most: 10_000 }, maxBytes: { default: 1_000_000, most: 10_000_000 } },
   settings: {

@@ -1,4 +1,4 @@
-import { headerSecret, httpUrl, secretFile } from '../../../config/schema/fields.ts'
+import { headerSecret, httpUrl, jsonFormatNames, secretFile } from '../../../config/schema/fields.ts'
 import { checkByEmptyBatch } from '../protocol/check-address.ts'
 import { header, missing } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
@@ -9,7 +9,7 @@ export const betterstack = definePreset({
   name: 'betterstack',
   title: 'Better Stack',
   description: 'Logs of a source of Better Stack',
-  formats: ['native', 'raw'],
+  formats: jsonFormatNames,
   compressions: ['gzip', 'none'],
   limits: { maxEvents: { default: 1000, most: 10_000 }, maxBytes: { default: 1_000_000, most: 10_000_000 } },
   settings: {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { headerSecret, httpUrl, secretFile } from '../../../config/schema/fields.ts'
+import { headerSecret, httpUrl, jsonFormatNames, secretFile } from '../../../config/schema/fields.ts'
 import { checkAddress, refusalOf } from '../protocol/check-address.ts'
 import { header, missing } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
@@ -13,7 +13,7 @@ export const datadog = definePreset({
   name: 'datadog',
   title: 'Datadog',
   description: 'Logs of Datadog',
-  formats: ['native', 'raw'],
+  formats: jsonFormatNames,
   compressions: ['gzip', 'none'],
   limits: {
     maxEvents: { default: 1000 },

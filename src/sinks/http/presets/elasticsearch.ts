@@ -19,7 +19,7 @@ export const elasticsearch = definePreset({
   name: 'elasticsearch',
   title: 'Elastic or OpenSearch',
   description: 'Documents of an index or data stream in Elasticsearch or OpenSearch',
-  formats: ['native', 'raw', 'ecs', 'ocsf'],
+  formats: ['ecs', 'native', 'raw', 'ocsf'],
   compressions: ['gzip', 'none'],
   limits: { maxEvents: { default: 1000, most: 10_000 }, maxBytes: { default: 5_000_000, most: 50_000_000 } },
   settings: {
@@ -67,7 +67,7 @@ function idOf({ id }: Event): string {
 
 /** Data streams require `@timestamp`. */
 function withTimestamp({ time }: Event, line: string, format: string): string {
-  if (time === undefined || (format !== 'native' && format !== 'raw')) return line
+  if (time === undefined || format === 'ecs') return line
   return `{"@timestamp":${JSON.stringify(time)},${line.slice(1)}`
 }
 

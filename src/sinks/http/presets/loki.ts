@@ -1,5 +1,11 @@
 import * as z from 'zod'
-import { addIssue, headerSecret, httpUrl, secretFile } from '../../../config/schema/fields.ts'
+import {
+  addIssue,
+  headerSecret,
+  httpUrl,
+  jsonFormatNames,
+  secretFile,
+} from '../../../config/schema/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import { below } from '../protocol/address.ts'
 import { checkByEmptyBatch } from '../protocol/check-address.ts'
@@ -7,8 +13,8 @@ import { basicMistakes, basicOf, basicSettings, header } from '../protocol/crede
 import { definePreset } from '../protocol/define-preset.ts'
 import type { Answer, Outcome, Verdict } from '../protocol/preset.ts'
 import { readStatus } from '../protocol/status.ts'
+import { unixNano } from '../protocol/unix-nano.ts'
 
-const labelName = /^[a-zA-Z_][a-zA-Z0-9_]*$/
 const notALabel = { problem: 'is not a label name', remedy: 'use letters, digits and "_", a letter first' }
 
 /**
@@ -19,7 +25,7 @@ export const loki = definePreset({
   name: 'loki',
   title: 'Grafana Loki',
   description: 'Streams of Grafana Loki',
-  formats: ['native', 'raw'],
+  formats: jsonFormatNames,
   compressions: ['gzip', 'none'],
   limits: {
     maxEvents: { default: 1000, most: 10_000 },
@@ -39,7 +45,7 @@ export const loki = definePreset({
     labels: z
       .record(z.string(), z.string().min(1).max(2048))
       .superRefine((given, context) => {
-        const wrong = Object.keys(given).find((name) => !labelName.test(name))
+        const wrong = Object.keys(given).find((name) => !/^[a-zA-Z_]\w*$/.test(name))
         if (wrong !== undefined) addIssue(context, notALabel, [wrong])
       })
       .default({ job: 'shieldlog' })
@@ -67,7 +73,8 @@ export const loki = definePreset({
       authorise: header('authorization', () =>
         bearerToken === undefined ? basicOf(settings) : `Bearer ${bearerToken.reveal()}`,
       ),
-      piece: (event, line) => `["${nanosecondsOf(event)}",${JSON.stringify(line)},${metadataOf(event)}]`,
+      // An event without a time stands at the beginning of time, where Loki refuses it as too old.
+      piece: (event, line) => `["${unixNano(event) ?? '0'}",${JSON.stringify(line)},${metadataOf(event)}]`,
       layout: {
         before: '{"streams":[',
         between: ',',
@@ -85,13 +92,6 @@ export const loki = definePreset({
     }
   },
 })
-
-/** An event without a time stands at the beginning of time, where Loki refuses it as too old. */
-function nanosecondsOf({ time, timeMs }: Event): string {
-  if (time === undefined || timeMs === undefined) return '0'
-  const fraction = /\.(\d+)Z$/.exec(time)?.[1] ?? ''
-  return `${Math.floor(timeMs / 1000)}${fraction.padEnd(9, '0')}`
-}
 
 function metadataOf({ id, rule, client, pop, request }: Event): string {
   return textsOf({

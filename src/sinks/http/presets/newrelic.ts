@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { headerSecret, httpUrl, secretFile } from '../../../config/schema/fields.ts'
+import { headerSecret, httpUrl, jsonFormatNames, secretFile } from '../../../config/schema/fields.ts'
 import { checkByEmptyBatch } from '../protocol/check-address.ts'
 import { header, missing } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
@@ -15,7 +15,7 @@ export const newrelic = definePreset({
   name: 'newrelic',
   title: 'New Relic',
   description: 'Logs of New Relic',
-  formats: ['native', 'raw'],
+  formats: jsonFormatNames,
   compressions: ['gzip', 'none'],
   limits: {
     maxEvents: { default: 1000, most: 10_000 },

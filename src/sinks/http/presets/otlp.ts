@@ -7,6 +7,7 @@ import { header } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
 import { allRefused, type Answer, type Verdict } from '../protocol/preset.ts'
 import { readStatus } from '../protocol/status.ts'
+import { unixNano } from '../protocol/unix-nano.ts'
 
 /**
  * Log records for any receiver of OTLP over HTTP, as JSON: https://opentelemetry.io/docs/specs/otlp. A receiver that
@@ -16,7 +17,7 @@ export const otlp = definePreset({
   name: 'otlp',
   title: 'OpenTelemetry (OTLP)',
   description: 'Log records for an OpenTelemetry Collector, or another receiver of OTLP over HTTP',
-  formats: ['native', 'raw', 'otlp'],
+  formats: ['otlp', 'native', 'raw'],
   compressions: ['gzip', 'none'],
   limits: {
     maxEvents: { default: 1000, most: 10_000 },
@@ -34,7 +35,7 @@ export const otlp = definePreset({
     authorise: header('authorization', () =>
       bearerToken === undefined ? undefined : `Bearer ${bearerToken.reveal()}`,
     ),
-    piece: (event, line) => (format === 'native' || format === 'raw' ? recordOf(event, line) : line),
+    piece: (event, line) => (format === 'otlp' ? line : recordOf(event, line)),
     layout: {
       before: '{"resourceLogs":[',
       between: ',',
@@ -63,12 +64,11 @@ function resourceOf({ zone }: Event): string {
 }
 
 /** A line that is no log record becomes the body of one. */
-function recordOf({ id, time, timeMs }: Event, line: string): string {
-  const fraction = (/\.(\d+)Z$/.exec(time ?? '')?.[1] ?? '').padEnd(9, '0')
+function recordOf(event: Event, line: string): string {
   return JSON.stringify({
-    ...(timeMs !== undefined && { timeUnixNano: `${Math.floor(timeMs / 1000)}${fraction}` }),
+    timeUnixNano: unixNano(event),
     body: { stringValue: line },
-    attributes: [text('log.record.uid', id.toWellFormed())],
+    attributes: [text('log.record.uid', event.id.toWellFormed())],
   })
 }
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { httpUrl, secret, secretFile } from '../../../config/schema/fields.ts'
+import { httpUrl, jsonFormatNames, secret, secretFile } from '../../../config/schema/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import { below } from '../protocol/address.ts'
 import { checkByEmptyBatch } from '../protocol/check-address.ts'
@@ -19,7 +19,7 @@ export const sentinel = definePreset({
   name: 'sentinel',
   title: 'Microsoft Sentinel',
   description: 'Rows of a custom table of Microsoft Sentinel, through a data collection rule',
-  formats: ['native', 'raw'],
+  formats: jsonFormatNames,
   compressions: ['gzip', 'none'],
   // The limit of 1 MB holds before and after compression.
   limits: { maxEvents: { default: 1000, most: 10_000 }, maxBytes: { default: 1_000_000 } },

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { headerSecret, httpUrl, secretFile } from '../../../config/schema/fields.ts'
+import { headerSecret, httpUrl, jsonFormatNames, secretFile } from '../../../config/schema/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import { below } from '../protocol/address.ts'
 import { answerObject, numberAt, textAt } from '../protocol/answer-json.ts'
@@ -19,7 +19,7 @@ export const splunkHec = definePreset({
   name: 'splunk-hec',
   title: 'Splunk',
   description: 'Events for the HTTP Event Collector of Splunk',
-  formats: ['native', 'raw'],
+  formats: jsonFormatNames,
   compressions: ['gzip', 'none'],
   limits: {
     maxEvents: { default: 1000, most: 10_000 },

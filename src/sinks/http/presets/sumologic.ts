@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { httpUrl } from '../../../config/schema/fields.ts'
+import { httpUrl, jsonFormatNames } from '../../../config/schema/fields.ts'
 import { checkByEmptyBatch } from '../protocol/check-address.ts'
 import { definePreset } from '../protocol/define-preset.ts'
 import { readStatus } from '../protocol/status.ts'
@@ -21,7 +21,7 @@ export const sumologic = definePreset({
   name: 'sumologic',
   title: 'Sumo Logic',
   description: 'Lines for an HTTP source of Sumo Logic',
-  formats: ['native', 'raw'],
+  formats: jsonFormatNames,
   compressions: ['gzip', 'zstd', 'none'],
   limits: { maxEvents: { default: 1000, most: 10_000 }, maxBytes: { default: 1_000_000 } },
   settings: {

@@ -160,6 +160,7 @@ describe('a body for Elasticsearch or OpenSearch', () => {
   const preset = presetWith({
     preset: 'elasticsearch',
     url: 'http://es:9200/prefix/',
+    format: 'native',
     index: 'waf',
     pipeline: 'p',
   })
