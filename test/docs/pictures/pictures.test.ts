@@ -1,0 +1,85 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { homedir, hostname } from 'node:os'
+import { dirname, join, normalize } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { projectFolder } from '../../setup/project-folder.ts'
+import { pages } from '../pages.ts'
+import { replaceOn, screenOf, type Cell } from './screen.ts'
+import { scenes } from './scenes.ts'
+import { svgOf } from './svg.ts'
+
+const folder = join('docs', 'pictures')
+const mostBytes = 60_000
+
+const textOf = (lines: readonly (readonly Cell[])[]) =>
+  lines.map((line) => line.map(({ text }) => text).join(''))
+
+describe('pictures of terminals', () => {
+  test('there is one of each scene, and each is shown by a page with a text for who does not see it', () => {
+    expect(
+      readdirSync(join(projectFolder, folder))
+        .filter((name) => name.endsWith('.svg'))
+        .sort(),
+    ).toEqual(scenes.map(({ name }) => `${name}.svg`).sort())
+    const shown = pages.flatMap(({ path, text }) =>
+      [...text.matchAll(/!\[([^\]]{10,})\]\(([^)]+\.svg)\)/g)].map(([, , target = '']) =>
+        normalize(join(dirname(path), target)),
+      ),
+    )
+    expect(shown.sort()).toEqual(scenes.map(({ name }) => join(folder, `${name}.svg`)).sort())
+  })
+
+  test.for(scenes)(
+    '$name is small and well-formed, has a title, and names nothing of the machine',
+    (scene) => {
+      const svg = readFileSync(join(projectFolder, folder, `${scene.name}.svg`), 'utf8')
+      expect(svg.length).toBeLessThan(mostBytes)
+      expect(openTags(svg)).toEqual([])
+      expect(svg).toContain(`<title id="title">${scene.title}</title>`)
+      expect(svg).toContain('<desc id="description">')
+      expect(svg).toContain('prefers-color-scheme:dark')
+      expect(svg).not.toMatch(/<script|<image|href=/)
+      // Paths of a person or a checkout, random ports, and secrets.
+      expect(svg).not.toMatch(/\/(?:home|root|Users|work)\/|src\/cli|sl-pic-|accessKey|simulated"/)
+      for (const own of [hostname(), homedir()].filter((text) => text.length > 2))
+        expect(svg).not.toContain(own)
+    },
+  )
+})
+
+describe('what draws them', () => {
+  test('a screen shows what a terminal does after colours and redrawn lines', () => {
+    const output = '\u001B[31mred\u001B[0m plain\r\nfirst\r\nold\r\n\u001B[2F\u001B[Jnew\r\n'
+    const lines = screenOf(output)
+    expect(textOf(lines)).toEqual(['red plain', 'new'])
+    expect([lines[0]![0]!.style, lines[0]![4]!.style]).toEqual([{ colour: 'red' }, {}])
+    expect(() => screenOf('\u001B[3A')).toThrow('does not know')
+  })
+
+  test('a replaced text leaves the columns after a gap where they are', () => {
+    const lines = screenOf('on a-long-host,  14:03\nplain')
+    expect(textOf(replaceOn(lines, /a-long-host/, () => 'siem'))).toEqual(['on siem,         14:03', 'plain'])
+  })
+
+  test('a picture has whole tags whatever the text, and bars as rectangles', () => {
+    const lines = screenOf('<&> "x" 日本\n██▌  ▁▇')
+    const svg = svgOf({ title: 'a < b', description: 'c & d', lines, columns: 20 })
+    expect(openTags(svg)).toEqual([])
+    expect(svg).toContain('&lt;&amp;&gt;')
+    expect(svg.match(/<rect class="t"/g)).toHaveLength(3)
+  })
+})
+
+/** Tags that are not closed, and anything else that is no XML: empty for a well-formed document of this kind. */
+function openTags(xml: string): string[] {
+  const open: string[] = []
+  const wrong: string[] = []
+  const piece = /<(\/?)([a-z]+)((?: [\w:-]+="[^"<&]*")*)(\/?)>|([^<]+)|(<)/gi
+  for (const [found, isEnd, name = '', , isEmpty, text] of xml.matchAll(piece)) {
+    if (text !== undefined && !/&(?!(?:amp|lt|gt|quot);)/.test(text)) continue
+    if (name === '') wrong.push(found)
+    else if (isEnd === '/' && open.pop() !== name) wrong.push(found)
+    else if (isEnd === '' && isEmpty === '') open.push(name)
+  }
+  return [...wrong, ...open]
+}
