@@ -13,10 +13,11 @@ import { pagesText } from './text.ts'
 import { durationText } from '../terminal/duration.ts'
 import type { Io, Output } from '../io.ts'
 import { createLiveBlock } from '../terminal/live-block.ts'
-import { createPageRate } from './page-rate.ts'
+import { createPageRate, type PageRate } from './page-rate.ts'
+import { rowLines, rowsOf, type RowProgress } from './progress-rows.ts'
 import { counted } from '../terminal/number.ts'
 import { progressMode } from '../terminal/progress.ts'
-import { cut } from '../terminal/text-width.ts'
+import { cut, pad } from '../terminal/text-width.ts'
 import { paintFor } from '../terminal/terminal.ts'
 
 /** Shows the progress of a backfill by day: redrawn in place on a terminal, as plain lines at intervals elsewhere. */
@@ -35,15 +36,16 @@ export interface BackfillView {
 const redrawMs = 500
 const plainMs = { first: 2_000, later: 10_000, firstForMs: 20_000 }
 const usualColumns = 80
-const mostDays = 12
 const mostTroubles = 3
-const barWidth = 12
 
 export function createBackfillView(config: Config, io: Io, clock: Clock): BackfillView {
   const mode = progressMode(config, io)
   const output = io.stderr
   const block = mode === 'live' ? createLiveBlock(output) : undefined
   const rate = createPageRate()
+  const names = new Map(config.accounts.flatMap(({ zones }) => zones.map(({ id, name }) => [id, name])))
+  const nameOf = (zone: number) => names.get(zone) ?? String(zone)
+  const rates = new Map<string, PageRate>()
   const beganMs = clock.monotonic()
   const remember = createMemory()
   let printed = new Map<string, string>()
@@ -54,6 +56,12 @@ export function createBackfillView(config: Config, io: Io, clock: Clock): Backfi
     // Prints only what has changed.
     for (const [key, line] of lines) if (printed.get(key) !== line) say(line)
     printed = new Map(lines)
+  }
+
+  function rateFor({ title }: RowProgress): PageRate {
+    const own = rates.get(title) ?? createPageRate()
+    rates.set(title, own)
+    return own
   }
 
   function show(look: BackfillLook): void {
@@ -73,11 +81,14 @@ export function createBackfillView(config: Config, io: Io, clock: Clock): Backfi
       return
     }
     const paint = paintFor(output)
+    const rows = rowsOf(streams, nameOf)
+    for (const row of rows) rateFor(row).add(row.events, clock.monotonic())
     // Leaves the last column free: some terminals wrap there.
     const width = (output.columns === undefined || output.columns < 2 ? usualColumns : output.columns) - 1
-    const rows = dayRows(byDay(streams)).map((line) => cut(line, width))
+    const title = titleOf(look.backfill, nameOf, durationText((clock.monotonic() - beganMs) / 1000), width)
+    const lines = rowLines(rows, (row) => rateFor(row).perSecond(), width).map((line) => cut(line, width))
     const foot = [restText(total, rate.perSecond()), ...troubles].map((line) => cut(line, width))
-    block.draw([...rows, paint.dim(foot[0]!), ...foot.slice(1).map(paint.bad)])
+    block.draw([cut(title, width), ...lines, paint.dim(foot[0]!), ...foot.slice(1).map(paint.bad)])
   }
 
   return {
@@ -126,18 +137,6 @@ function createMemory(): (streams: readonly StreamProgress[]) => StreamProgress[
     })
 }
 
-function dayRows(days: readonly DayProgress[]): string[] {
-  const shown =
-    days.length <= mostDays ? days : days.filter(({ queued }) => queued > 0).slice(0, mostDays - 1)
-  const more = days.length - shown.length
-  return [
-    ...shown.map((day) =>
-      isLeftOut(day) ? `${day.day}  left out` : `${day.day}  ${bar(fractionOf(day))}  ${factsOf(day)}`,
-    ),
-    ...(more > 0 ? [`… and ${counted(more, 'more day')}`] : []),
-  ]
-}
-
 function dayText(day: DayProgress): string {
   return `${day.day}: ${factsOf(day)}`
 }
@@ -154,14 +153,20 @@ function isLeftOut({ queued, done }: DayProgress): boolean {
   return queued === 0 && done === 0
 }
 
-function fractionOf({ pages, expectedPages, queued, done }: DayProgress): number {
-  if (queued === 0) return 1
-  return expectedPages === undefined ? done / (done + queued) : Math.min(1, pages / expectedPages)
-}
-
-function bar(fraction: number): string {
-  const filled = Math.round(fraction * barWidth)
-  return `${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)} ${String(Math.floor(fraction * 100)).padStart(3)} %`
+/** `5f0c1d2e3a: 2026-11-18 to 2026-11-20, 2 zones → siem`, and to the right how long it takes by now. */
+function titleOf(
+  { id, from, to, streams }: BackfillLook['backfill'],
+  nameOf: (zone: number) => string,
+  took: string,
+  width: number,
+): string {
+  const zones = [...new Set(streams.map(({ stream }) => stream.zone))]
+  const sinks = [...new Set(streams.map(({ stream }) => stream.sink))]
+  const who = zones.length === 1 ? printable(nameOf(zones[0]!)) : counted(zones.length, 'zone')
+  const where = sinks.length === 1 ? printable(sinks[0]!) : counted(sinks.length, 'sink')
+  const days = from === to ? from : `${from} to ${to}`
+  const left = cut(`${printable(id)}: ${days}, ${who} → ${where}`, width - took.length - 2)
+  return `${pad(left, width - took.length)}${took}`
 }
 
 function restText(
@@ -172,7 +177,7 @@ function restText(
   if (perSecond === undefined) return 'beginning'
   const rate = `${perSecond.toFixed(perSecond < 10 ? 1 : 0)} pages/s`
   if (expectedPages === undefined || perSecond === 0) return rate
-  return `${rate}, about ${durationText(Math.max(0, expectedPages - pages) / perSecond)} left`
+  return `${rate}, about ${durationText(Math.max(0, expectedPages - pages) / perSecond)} left; live events go first`
 }
 
 function troublesOf(streams: readonly StreamProgress[]): string[] {

@@ -12,6 +12,7 @@ import { jsonResult } from '../terminal/json-result.ts'
 import type { Registration } from '../registration.ts'
 import { tableLines } from '../terminal/table.ts'
 import { paintFor } from '../terminal/terminal.ts'
+import { cut } from '../terminal/text-width.ts'
 import { example } from '../program-name.ts'
 
 export function registerDeadLetters(registration: Registration): void {
@@ -44,18 +45,29 @@ function listJson(deadLetters: readonly DeadLetter[]): string {
   })
 }
 
+/** On a narrower terminal, event and answer have a line below their row. */
+const besideFrom = 130
+const mostAnswer = 300
+
 function listText(deadLetters: readonly DeadLetter[], width: number): string {
   if (deadLetters.length === 0) return 'no dead letters\n'
+  const isBeside = width >= besideFrom
   const rows = deadLetters.map(({ at, zone, day, sink, reason, id, answer }) => [
     secondText(new Date(at).toISOString()),
     String(zone),
     printable(day),
     printable(sink),
     reason,
-    printable(id, 40),
-    printable(answer, 300),
+    ...(isBeside ? [printable(id, 40), printable(answer, mostAnswer)] : []),
   ])
-  const header = ['refused at', 'zone', 'day', 'sink', 'reason', 'event', 'answer']
+  const header = ['refused at', 'zone', 'day', 'sink', 'reason', ...(isBeside ? ['event', 'answer'] : [])]
   const counts = countLines(countsOf(deadLetters)).map((line) => printable(line))
-  return `${[...tableLines(header, rows, { width }), '', ...counts].join('\n')}\n`
+  const [first = '', ...lines] = tableLines(header, rows, { width })
+  const table = lines.flatMap((line, index) => {
+    const { id, answer } = deadLetters[index]!
+    return isBeside
+      ? [line]
+      : [line, cut(`    ${printable(id, 40)}  ${printable(answer, mostAnswer)}`, width)]
+  })
+  return `${[first, ...table, '', ...counts].join('\n')}\n`
 }

@@ -55,6 +55,8 @@ export function registerTail({ command, io, load }: Registration): void {
         warn: (text: string) => void io.stderr.write(`${printable(text)}\n`),
       }
       await tailEvents(config, request, signal)
+      // The terminal has shown ^C: what is typed next begins a line.
+      if (io.stdout.isTTY === true) io.stdout.write('\n')
     })
 }
 

@@ -37,6 +37,8 @@ export async function watchStatus(
     block.draw(fitting(shown, stdout.rows ?? usualRows, paint))
     await clock.sleep(redrawMs, signal).catch(() => undefined)
   }
+  // The terminal has shown ^C: what is typed next begins a line.
+  stdout.write('\n')
 }
 
 /** A block that is higher than the terminal could not be redrawn: its end is left out, and said so. */

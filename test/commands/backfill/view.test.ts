@@ -53,7 +53,8 @@ test('draws a bar, events, pages, rate and what is left, in lines as wide as the
   const { view, clock, drawn } = viewed(true)
   view.show(look([progress('2026-11-18', { pages: 10, events: 100, expectedPages: 40 })]))
   expect(drawn()).toEqual([
-    '2026-11-18  ███░░░░░░░░░  25 %  10 of about 40 pages, 100 events, 0 …',
+    '5f0c1d2e3a: 2026-11-18, shop → archive                            0 s',
+    '2026-11-18  shop  ████              25 %  100 events',
     'beginning',
   ])
   await clock.advance(10_000)
@@ -67,19 +68,43 @@ test('draws a bar, events, pages, rate and what is left, in lines as wide as the
     retryAtMs: 0,
   } as const
   view.show(look([progress('2026-11-18', { pages: 30, events: 300, expectedPages: 40, trouble })]))
-  expect(drawn()[1]).toBe('2.0 pages/s, about 5 s left')
-  expect(drawn()[2]).toMatch(/^zone 101 2026-11-18 → archive: network: /)
+  expect(drawn()[1]).toBe('2026-11-18  shop  ████████████      75 %  300 events  20/s')
+  expect(drawn()[2]).toBe('2.0 pages/s, about 5 s left; live events go first')
+  expect(drawn()[3]).toMatch(/^zone 101 2026-11-18 → archive: network: /)
   expect(drawn().join('')).not.toMatch(/\p{Cc}|\p{Cf}/u)
   expect(drawn().filter((line) => line.length > 69)).toEqual([])
+})
+
+test('gives a row to each zone of a day while they are few, with what is done and what waits', () => {
+  const { view, drawn } = viewed(true)
+  const of = (zone: number, day: string, changes: Partial<StreamProgress>) => {
+    const made = progress(day, changes)
+    return { ...made, stream: { ...made.stream, zone } }
+  }
+  view.show(
+    look([
+      of(101, '2026-11-19', { pages: 4, events: 1_200 }),
+      of(102, '2026-11-18', { pages: 9, events: 8_204, expectedPages: 9, state: 'done' }),
+      of(102, '2026-11-19', {}),
+      of(103, '2026-11-18', { state: 'left_out' }),
+    ]),
+  )
+  expect(drawn().slice(0, 5)).toEqual([
+    '5f0c1d2e3a: 2026-11-18 to 2026-11-19, 3 zones → archive           0 s',
+    `2026-11-18  102   ${'█'.repeat(16)}  done      8,204 events`,
+    `2026-11-18  103   ${' '.repeat(16)}  left out`,
+    `2026-11-19  shop  ${' '.repeat(16)}  4 pages   1,200 events`,
+    `2026-11-19  102   ${' '.repeat(16)}  waiting`,
+  ])
 })
 
 test('shows no more days than fit', () => {
   const { view, drawn } = viewed(true)
   const days = daysFrom('2026-10-01' as Day, dayOf(Date.parse('2026-11-18T00:00:00Z')))
   view.show(look(days.map((day, index) => progress(day, { state: index < 5 ? 'done' : 'queued' }))))
-  expect(drawn()).toHaveLength(13)
-  expect(drawn()[0]).toMatch(/^2026-10-06 /)
-  expect(drawn()[11]).toBe('… and 38 more days')
+  expect(drawn()).toHaveLength(14)
+  expect(drawn()[1]).toMatch(/^2026-10-06 /)
+  expect(drawn()[12]).toBe('… and 38 more days')
 })
 
 test('prints plain lines elsewhere, and none twice', () => {

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { columnLines } from '../../../src/commands/terminal/columns.ts'
+import { tableLines, wrapPlain } from '../../../src/commands/terminal/table.ts'
+import { beginning, cut, pad, textWidth } from '../../../src/commands/terminal/text-width.ts'
+
+test('a wide character takes two columns, a mark none', () => {
+  expect(['shop', '日本', 'ﾊﾝｶｸ', 'e\u0301', '한국', 'متجر', '🚀', '…→█'].map(textWidth)).toEqual([
+    4, 4, 4, 1, 4, 4, 2, 3,
+  ])
+})
+
+test('texts are cut and padded by columns, never within a wide character', () => {
+  expect(cut('日本語のお店', 8)).toBe('日本語…')
+  expect(cut('日本語', 6)).toBe('日本語')
+  expect(pad('日本', 6)).toBe('日本  ')
+  expect(pad('日本', 6, 'right')).toBe('  日本')
+  expect(beginning('日本語', 3)).toBe('日')
+})
+
+test('columns and tables with wide characters stay aligned', () => {
+  const { rows } = columnLines([
+    { title: 'zone', cells: ['日本', 'shop'] },
+    { title: 'n', cells: ['1', '2'] },
+  ])
+  expect(rows).toEqual(['日本  1', 'shop  2'])
+  expect(
+    tableLines(
+      ['a', 'b'],
+      [
+        ['日本', 'x'],
+        ['shop', 'y'],
+      ],
+    ),
+  ).toEqual(['a     b', '日本  x', 'shop  y'])
+})
+
+test('a word that no line can hold is split by columns', () => {
+  const lines = wrapPlain('日本語のお店ブログ', 7)
+  expect(lines).toEqual(['日本語', 'のお店', 'ブログ'])
+})
