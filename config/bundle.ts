@@ -1,0 +1,39 @@
+import { rolldown } from 'rolldown'
+
+export interface Bundle {
+  /** Files to start, by the names of their bundles. */
+  readonly input: Readonly<Record<string, string>>
+  readonly folder: string
+  /** The expression that replaces `import.meta.url` in a source file: a module finds the files beside it. */
+  readonly addressOf: (path: string) => string
+  /** Put before the code of an entry. */
+  readonly banner?: (name: string) => string
+}
+
+/**
+ * Bundles programs with all packages that they use into a few files, `NAME.js` among them: a start takes half the CPU
+ * time of one from modules, most of which is spent on finding and compiling a thousand files.
+ */
+export async function bundle({ input, folder, addressOf, banner = () => '' }: Bundle): Promise<void> {
+  const bundled = await rolldown({
+    input: { ...input },
+    platform: 'node',
+    // Loaded by `require` at run time.
+    external: ['pino-pretty'],
+    plugins: [
+      {
+        name: 'address',
+        transform(code, id) {
+          if (id.includes('/node_modules/') || !code.includes('import.meta.url')) return undefined
+          return code.replaceAll('import.meta.url', addressOf(id))
+        },
+      },
+    ],
+  })
+  await bundled.write({
+    dir: folder,
+    format: 'esm',
+    banner: ({ isEntry, name }) => (isEntry ? banner(name) : ''),
+  })
+  await bundled.close()
+}
