@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo } from 'node:net'
 import { delimiter, dirname, join } from 'node:path'
@@ -81,14 +81,18 @@ describe('the image, built step by step', () => {
     }
   })
 
-  test('holds the sources and nothing else of the checkout', () => {
+  test('holds the bundled program, under the name of its source, and nothing else of the checkout', () => {
     expect(readdirSync(join(image.root, 'app')).toSorted()).toEqual([
       'LICENSE',
+      'dist',
       'node_modules',
       'package.json',
       'src',
     ])
-    expect(filesIn(join(image.root, 'app/src')).filter((path) => path.endsWith('.md'))).toEqual([])
+    expect(readdirSync(join(image.root, 'app/src'))).toEqual(['cli.ts'])
+    expect(realpathSync(join(image.root, 'app/src/cli.ts'))).toBe(
+      realpathSync(join(image.root, 'app/dist/cli.js')),
+    )
   })
 
   test('holds every dependency and no development dependency, no second Node among them', () => {
