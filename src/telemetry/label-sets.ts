@@ -1,5 +1,5 @@
 import type { Zone } from '../domain/stream.ts'
-import type { LabelSet, MetricDefinition } from './metric-definitions.ts'
+import type { LabelSet, MetricDefinition } from './metric-definition.ts'
 
 /** The names in the configuration: the only values of the labels `zone`, `sink`, `account` and `app`. */
 export interface Known {

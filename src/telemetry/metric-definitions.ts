@@ -4,22 +4,7 @@ import { gapReasons } from '../domain/gap.ts'
 import { guards, operations, requestOutcomes } from '../domain/internal-event.ts'
 import { queueStates } from '../domain/plan/snapshot.ts'
 import { streamStates } from '../domain/plan/stream-state.ts'
-
-/**
- * Allowed values of a label: a closed set, or names of the configuration. `any` is for names that the API gives, which
- * are bounded in length and number where they are read.
- */
-export type LabelSet = 'zones' | 'sinks' | 'accounts' | 'scannedZones' | 'apps' | 'any' | readonly string[]
-
-export interface MetricDefinition {
-  /** Without the prefix. */
-  readonly name: string
-  readonly type: 'counter' | 'gauge' | 'histogram'
-  readonly labels: Readonly<Record<string, LabelSet>>
-  readonly help: string
-  /** Upper bounds, for histograms. A histogram has no zone label: the limit is 25 series per zone and sink. */
-  readonly buckets?: readonly number[]
-}
+import { commitBuckets, delayBuckets, type MetricDefinition, requestBuckets } from './metric-definition.ts'
 
 const priority = { priority: ['live', 'backfill'] } as const
 const zone = { zone: 'zones' } as const
@@ -29,10 +14,6 @@ const route = { ...zone, ...sink } as const
 const scannedZone = { zone: 'scannedZones' } as const
 const app = { app: 'apps' } as const
 const volume = { ...app, volume: 'any', region: 'any' } as const
-
-const requestBuckets = [0.005, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
-const commitBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
-const delayBuckets = [1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 21_600, 86_400]
 
 /** Counted by the internal events of this process. Each series starts at 0. */
 export const countedMetrics = {

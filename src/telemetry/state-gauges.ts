@@ -4,7 +4,7 @@ import type { StateSnapshot } from '../domain/plan/snapshot.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Labels, LabelSets } from './label-sets.ts'
 import { stateMetrics } from './metric-definitions.ts'
-import type { MetricDefinition } from './metric-definitions.ts'
+import type { MetricDefinition } from './metric-definition.ts'
 import { createStateReading } from './state-reading.ts'
 
 export interface StateGauges {

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { MetricDefinition } from '../../src/telemetry/metric-definitions.ts'
+import type { MetricDefinition } from '../../src/telemetry/metric-definition.ts'
 import { metricDefinitions } from '../../src/telemetry/metric-definitions.ts'
 import type { Asked } from './expressions.ts'
 
