@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { withStoredZones } from '../../assemble/discovery/for-commands.ts'
+import { withStoredZones } from '../../assemble/discovery/stored-zones.ts'
 import { groupsOf, type DeadLetterDesk, type DeadLetterGroup } from '../../assemble/tasks/dead-letter-desk.ts'
 import { withDeadLetterDesk } from '../../assemble/tasks/dead-letters.ts'
 import type { DeadLetterCount } from '../../domain/event/dead-letter-count.ts'

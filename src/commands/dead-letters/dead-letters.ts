@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { withStoredZones } from '../../assemble/discovery/for-commands.ts'
+import { withStoredZones } from '../../assemble/discovery/stored-zones.ts'
 import { listDeadLetters } from '../../assemble/tasks/dead-letters.ts'
 import { printable } from '../../domain/text/printable.ts'
 import type { DeadLetter } from '../../domain/event/delivery.ts'

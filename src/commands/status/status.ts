@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { withStoredZones } from '../../assemble/discovery/for-commands.ts'
+import { withStoredZones } from '../../assemble/discovery/stored-zones.ts'
 import { createStatusReader } from '../../assemble/tasks/status.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { example, programName } from '../program-name.ts'
