@@ -24,7 +24,7 @@ export default defineConfig({
         test: {
           name: 'apart',
           include: ['test/**/*.test.ts'],
-          exclude: together,
+          exclude: [...together, 'test/intakes/**'],
           globalSetup: ['test/setup/announce.ts', 'test/setup/program/set-up.ts'],
         },
       },

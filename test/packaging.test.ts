@@ -84,7 +84,9 @@ describe('the published package', () => {
     )
     const foreign = packed.filter(
       (path) =>
-        !/^(?:dist|docs|config\/(?:examples|grafana|kubernetes|prometheus|systemd))\/|^[^/]+$/.test(path),
+        !/^(?:dist|docs|config\/(?:elasticsearch|examples|grafana|kubernetes|prometheus|sigma|splunk|systemd))\/|^[^/]+$/.test(
+          path,
+        ),
     )
     expect(foreign).toEqual([])
     expect(packed.filter((path) => /(?<!\.d)\.ts$|\.test\.|^dist\/test\//.test(path))).toEqual([])

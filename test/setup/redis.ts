@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
+import { freePort } from './free-port.ts'
 import { own } from './leftovers.ts'
 import { startProcess, type TestProcess } from './processes.ts'
 import { redisRemedy, redisServerAvailable, sharedUrl } from './redis-available.ts'
@@ -122,17 +122,6 @@ function argumentsOf(port: number, folder: string, options: RedisOptions): strin
 
 function newKeyPrefix(): string {
   return `shieldlog-test-${randomBytes(6).toString('hex')}`
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 async function removeKeys(url: string, keyPrefix: string): Promise<void> {

@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { nativeSchema } from '../../src/formats/native-schema.ts'
+import { projectFolder } from '../setup/project-folder.ts'
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>
+}
+
+type Stanzas = ReadonlyMap<string, ReadonlyMap<string, string>>
+
+function readConf(name: string): Stanzas {
+  const text = readFileSync(join(projectFolder, 'config/splunk/default', name), 'utf8')
+  const stanzas = new Map<string, Map<string, string>>()
+  for (const line of text.split('\n')) {
+    const stanza = /^\[(.+)\]$/.exec(line)?.[1]
+    const setting = /^([\w-]+) = (.*)$/.exec(line)
+    if (stanza !== undefined) stanzas.set(stanza, new Map())
+    else if (setting !== null) [...stanzas.values()].at(-1)!.set(setting[1]!, setting[2]!)
+    else expect(line).toMatch(/^(#.*)?$/)
+  }
+  return stanzas
+}
+
+function fieldsIn({ properties = {} }: Schema, path = ''): string[] {
+  return Object.entries(properties).flatMap(([key, field]) => {
+    const name = path === '' ? key : `${path}.${key}`
+    return [name, ...fieldsIn(field, name)]
+  })
+}
+
+const props = readConf('props.conf').get('bunny:shield')!
+const native = fieldsIn(nativeSchema)
+
+test('every field that an alias or an expression reads is one of the native format', () => {
+  const read = [...props].flatMap(([setting, value]) => {
+    if (setting.startsWith('FIELDALIAS-')) return [/^"([^"]+)" AS \w+$/.exec(value)![1]!]
+    if (setting.startsWith('EVAL-')) return [...value.matchAll(/'([^']+)'/g)].map(([, field]) => field!)
+    return []
+  })
+  expect(read.length).toBeGreaterThan(10)
+  expect(read.filter((field) => !native.includes(field))).toEqual([])
+})
+
+test('what the data models Web and Intrusion Detection ask for is there', () => {
+  const made = [...props].flatMap(([setting, value]) => {
+    if (setting.startsWith('FIELDALIAS-')) return [value.split(' AS ')[1]!]
+    if (setting.startsWith('EXTRACT-')) return [...value.matchAll(/\?<(\w+)>/g)].map(([, field]) => field!)
+    return setting.startsWith('EVAL-') ? [setting.slice('EVAL-'.length)] : []
+  })
+  const asked =
+    'action category dest dvc http_method http_user_agent ids_type severity signature signature_id src status url vendor_product'
+  expect(asked.split(' ').filter((field) => !made.includes(field))).toEqual([])
+})
+
+test('each tag belongs to an event type that is defined', () => {
+  const types = [...readConf('eventtypes.conf').keys()]
+  const tagged = [...readConf('tags.conf').keys()].map((stanza) => stanza.replace('eventtype=', ''))
+  expect(tagged).toEqual(types)
+})

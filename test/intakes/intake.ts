@@ -1,0 +1,101 @@
+import { existsSync, mkdirSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { request } from 'undici'
+import { freePort } from '../setup/free-port.ts'
+import { startProcess, type TestProcess } from '../setup/processes.ts'
+import { temporaryFolder } from '../setup/temp.ts'
+import { waitFor } from '../setup/wait-for.ts'
+
+/** What is shipped to one index, tenant or file of a server, apart from all else in it. */
+export interface Intake {
+  /** Where the server listens; a test puts a relay in between. */
+  readonly url: string
+  /** The sink's settings besides name, type and URL. */
+  readonly sink: Readonly<Record<string, unknown>>
+  /** The ids of the events that the server has, each as often as it has the event. */
+  stored(): Promise<string[]>
+}
+
+/** A server that the tests ship to. */
+export interface IntakeServer {
+  readonly name: string
+  /** True where it drops an event that it has. */
+  readonly dropsDuplicates: boolean
+  /** Starts the server once for a file; each call of the result is a fresh place in it. */
+  start(): Promise<() => Promise<Intake>>
+}
+
+const installed =
+  process.env['SHIELDLOG_INTAKES'] ??
+  join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'shieldlog-intakes')
+
+/** The folder that the server's install script made. Throws where it was not run. */
+export function installedAt(name: string): string {
+  const folder = join(installed, name)
+  if (!existsSync(join(folder, 'installed')))
+    throw new Error(`${name} is not installed: bash test/intakes/install.sh ${name}`)
+  return folder
+}
+
+export interface ServerCommand {
+  readonly command: string
+  readonly args: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Starts a server on a free port with a folder of its own; resolves once `isReady` does not throw and returns true. */
+export async function startServer(
+  commandFor: (port: number, folder: string, otherPort: number) => ServerCommand,
+  isReady: (url: string) => Promise<boolean>,
+): Promise<{
+  readonly url: string
+  readonly port: number
+  readonly folder: string
+  readonly process: TestProcess
+}> {
+  const [port, otherPort] = [await freePort(), await freePort()]
+  const folder = join(temporaryFolder(), 'intake')
+  mkdirSync(folder)
+  const { command, args, env } = commandFor(port, folder, otherPort)
+  const child = startProcess(command, args, { mustEnd: false, keyboard: true, ...(env && { env }) })
+  const url = `http://127.0.0.1:${port}`
+  const output = () => `${child.stdout()}${child.stderr()}`
+  await waitFor(async () => !child.isRunning() || (await isReady(url).catch(() => false)), {
+    timeoutMs: 120_000,
+    everyMs: 200,
+    what: () => `${command} to be ready: ${output()}`,
+  })
+  if (!child.isRunning()) throw new Error(`${command} ended: ${output()}`)
+  return { url, port, folder, process: child }
+}
+
+export interface Asked {
+  readonly status: number
+  readonly text: string
+}
+
+/** Asks a server something of its own, such as how many events it has. */
+export async function ask(
+  url: string,
+  {
+    method = 'GET',
+    headers = {},
+    body,
+  }: { method?: 'GET' | 'POST' | 'PUT' | 'DELETE'; headers?: Record<string, string>; body?: unknown } = {},
+): Promise<Asked> {
+  const json = body === undefined ? {} : { 'content-type': 'application/json' }
+  const response = await request(url, {
+    method,
+    headers: { ...json, ...headers },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+  return { status: response.statusCode, text: await response.body.text() }
+}
+
+/** Asks and expects success; the answer as JSON. */
+export async function askJson(url: string, options?: Parameters<typeof ask>[1]): Promise<unknown> {
+  const { status, text } = await ask(url, options)
+  if (status >= 300) throw new Error(`${url} answered ${status}: ${text}`)
+  return text === '' ? undefined : JSON.parse(text)
+}
