@@ -31,7 +31,7 @@ function fieldsIn({ properties = {} }: Schema, path = ''): string[] {
 }
 
 const props = readConf('props.conf').get('bunny:shield')!
-const native = fieldsIn(nativeSchema)
+const native = fieldsIn(nativeSchema as Schema)
 
 test('every field that an alias or an expression reads is one of the native format', () => {
   const read = [...props].flatMap(([setting, value]) => {

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { endOf, readableDays, workplace, zones, type Workplace } from '../e2e/workplace.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { readableDays, workplace, zones, type Workplace } from '../e2e/workplace.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import type { Intake, IntakeServer } from './intake.ts'
 import { relayTo } from './relay.ts'

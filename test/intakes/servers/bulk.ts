@@ -25,7 +25,7 @@ export async function documentsOf(
     })) as { hits: { hits: { _id: string; sort: unknown[] }[] } }
     const { hits } = page.hits
     if (hits.length === 0) return ids
-    ids.push(...hits.map((hit) => hit._id))
+    ids.push(...hits.map(({ _id: id }) => id))
     after = hits.at(-1)!.sort
   }
 }

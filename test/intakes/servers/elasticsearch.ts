@@ -11,8 +11,14 @@ export const elasticsearch: IntakeServer = {
       (port, home) => ({
         command: 'java',
         args: [
-          ...['-Xmx512m', '-XX:+UseSerialGC', '-cp', `${folder}/classes:${folder}/lib/*`],
-          ...['ElasticsearchNode', String(port), home, `${folder}/modules`],
+          '-Xmx512m',
+          '-XX:+UseSerialGC',
+          '-cp',
+          `${folder}/classes:${folder}/lib/*`,
+          'ElasticsearchNode',
+          String(port),
+          home,
+          `${folder}/modules`,
         ],
       }),
       async (address) => (await ask(`${address}/_cluster/health`)).status === 200,

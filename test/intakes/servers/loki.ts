@@ -15,7 +15,8 @@ export const loki: IntakeServer = {
         command: join(installedAt('loki'), 'loki'),
         args: [
           `-config.file=${projectFolder}test/intakes/servers/loki/loki.yaml`,
-          ...['-config.expand-env=true', '-target=all'],
+          '-config.expand-env=true',
+          '-target=all',
         ],
         env: { INTAKE_PORT: String(port), INTAKE_GRPC_PORT: String(grpcPort), INTAKE_FOLDER: home },
       }),

@@ -7,8 +7,15 @@ export async function startOpenSearch(settings: readonly string[] = []): Promise
     (port, home) => ({
       command: 'java',
       args: [
-        ...['-Xmx512m', '-XX:+UseSerialGC', '-Dorg.apache.logging.log4j.level=ERROR'],
-        ...['-cp', `${folder}/classes:${folder}/lib/*`, 'OpenSearchNode', String(port), home, ...settings],
+        '-Xmx512m',
+        '-XX:+UseSerialGC',
+        '-Dorg.apache.logging.log4j.level=ERROR',
+        '-cp',
+        `${folder}/classes:${folder}/lib/*`,
+        'OpenSearchNode',
+        String(port),
+        home,
+        ...settings,
       ],
     }),
     async (address) => (await ask(address)).status === 200,
