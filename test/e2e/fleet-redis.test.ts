@@ -164,14 +164,14 @@ describe.skipIf(!redisServerAvailable())('a fleet whose Redis', { concurrent: tr
     expect(lines).toBeLessThan(2 * all.whole())
   })
 
-  test('is full is not besieged, says so, and goes on once there is room', async () => {
+  test('is full gets few commands, says that it is full, and goes on once there is room', async () => {
     // How far behind it is must not be the reason.
     const all = await fleetUnderWay({ settings: { server: { port: 0, readyLagSeconds: 1e6 } } })
     const client = connected(all.redis.url)
     await expectReady(all)
     const free = await fillUp(client)
     for (const member of all.members) {
-      const isFull = async () => (await answerOf(member, '/readyz')).text.includes('takes no writes')
+      const isFull = async () => (await answerOf(member, '/readyz')).text.includes('refuses writes')
       await waitFor(isFull, { what: () => `the reason${said(all)}` })
     }
     const { requests } = all.place.simulator
