@@ -21,7 +21,7 @@ describe('from the parts of a file sink', () => {
       expect(ended.code, ended.stderr).toBe(0)
       expect(readLines(copy)).toEqual(lines)
       expect(lines).toHaveLength(whole)
-      expect(ended.stdout).toMatch(/^2 days, 1200 events shipped, 0 already there, 0 lines not readable, in /)
+      expect(ended.stdout).toMatch(/^2 days, 1200 events shipped, 0 already there, 0 lines unreadable, in /)
       expect(ended.stderr).toContain(`${days[0]}  zone 101 → copy: 300 events shipped, 0 already there\n`)
 
       const again = await ship('--sink', 'copy')
@@ -68,7 +68,7 @@ describe('from the parts of a file sink', () => {
       /zone 102 → siem: .*401.*; this sink gets nothing more in this run: run it again\n/,
     )
     expect(refused.stdout).toMatch(
-      /^2 days, 1200 events shipped, 300 already there, .* 1 stream not whole, in /,
+      /^2 days, 1200 events shipped, 300 already there, .* 1 stream incomplete, in /,
     )
     expect(compareFiles(join(place.folder, 'copy'), place.simulator, zones, days)).toEqual(exactly(whole))
     far.answer(() => ({ status: 200 }))
@@ -159,7 +159,7 @@ describe('from the parts of a file sink', () => {
       return { status: 200 }
     })
     const first = await ship()
-    expect([first.code, first.stdout]).toEqual([1, expect.stringContaining(' 1 line not readable')])
+    expect([first.code, first.stdout]).toEqual([1, expect.stringContaining(' 1 line unreadable')])
     expect(first.stderr).toContain('line 4000 (it has no end)')
     expect(far.taken).toHaveLength(3_999)
     appendFileSync(part, bytes.subarray(torn))
@@ -181,10 +181,10 @@ describe('from the parts of a file sink', () => {
     const ended = await ship('--sink', 'copy')
     expect(ended.code).toBe(1)
     expect(ended.stderr).toContain(`${days[1]}  zone 102 → copy: archive has no files of it\n`)
-    expect(ended.stderr).toContain('300 events shipped, 0 already there, 3 lines not readable\n')
+    expect(ended.stderr).toContain('300 events shipped, 0 already there, 3 lines unreadable\n')
     expect(ended.stderr).toMatch(/-\w+\.ndjson, line \d+ \(it has no end\)\n/)
     expect(ended.stdout).toMatch(
-      /900 events shipped, 0 already there, 3 lines not readable, 2 streams not whole/,
+      /900 events shipped, 0 already there, 3 lines unreadable, 2 streams incomplete/,
     )
     const expected = keysOf(place.simulator, zones, days).filter((key) => !key.startsWith(`102/${days[1]}`))
     expect(
@@ -224,14 +224,11 @@ test('refuses what cannot be meant, with a remedy', async () => {
   const range = ['--from', days[0], '--to', days[1]]
   const refusals: [readonly string[], string][] = [
     [['--source', 'archive'], '--source needs --sink <sink>'],
-    [['--source', 'archive', '--sink', 'archive'], 'are both archive: name another sink'],
+    [['--source', 'archive', '--sink', 'archive'], 'are both archive; use another sink'],
     [['--source', 'archiv', '--sink', 'copy'], '--source archiv is not configured; did you mean archive?'],
     [['--source', 'archive', '--sink', 'cpy'], '--sink cpy is not configured; did you mean copy?'],
     [['--source', 'siem', '--sink', 'copy'], 'is of type http, and only file sinks have files'],
-    [
-      ['--source', 'archive', '--sink', 'entries'],
-      'set its format to native, or use a source with format raw',
-    ],
+    [['--source', 'archive', '--sink', 'entries'], 'or use a source with format raw'],
     [['--source', 'archive', '--sink', 'copy', '--watch'], '--source shows its progress without --watch'],
   ]
   for (const [args, said] of refusals) {

@@ -44,7 +44,7 @@ describe.skipIf(!redisServerAvailable())('backfills over Redis', () => {
     const stopped = all.start('worker', 'stopped')
     await stopped.waitForLine(/"event":"Started"/)
     const { code, stdout, stderr } = await told(place, 'backfill', '--from', yesterday, '--to', yesterday)
-    expect([code, stderr]).toEqual([0, expect.stringContaining(' takes it')])
+    expect([code, stderr]).toEqual([0, expect.stringContaining(' works on it')])
     const id = stdout.trim()
     await waitFor(() => pagesOf(all, yesterday) > 30, {
       what: () => `pages${said(all)}`,

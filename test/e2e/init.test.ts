@@ -61,7 +61,7 @@ test.skipIf(!terminalAvailable())('init runs check on what it wrote', async () =
   await answer(/path: .*\/var\/events\]: $/, '')
   await answer(/\[Y\/n\] $/, '')
   expect((await child.exited).code, child.stdout()).toBe(0)
-  expect(child.stdout()).toMatch(/2 zones, 1 sink/)
+  expect(child.stdout()).toMatch(/all zones, 1 sink/)
 })
 
 test.skipIf(!terminalAvailable())('init that is stopped at a question writes nothing', async () => {

@@ -65,7 +65,7 @@ test('lag grows while the API fails, says so in readiness, and falls again; heal
   await waitFor(async () => (await lag()) > 30, { what: 'lag' })
   const { status, text } = await probe.get('/readyz')
   expect(status).toBe(503)
-  expect(text).toMatch(/lags/)
+  expect(text).toMatch(/has a lag of/)
   expect((await probe.get('/healthz')).status).toBe(200)
   expect(await probe.total('api_requests_total')).toBeGreaterThan(0)
   const failed = await probe.metric('api_requests_total')
