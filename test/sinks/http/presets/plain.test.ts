@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest'
+import { Secret } from '../../../../src/domain/text/secret.ts'
+import { buildEvents } from '../../../formats/events.ts'
+import { readWith } from './reading.ts'
+
+/** Presets for endpoints of one's own, which share their settings. */
+const presets = ['json', 'ndjson'] as const
+
+it.each(presets)(
+  '%s takes only the statuses that are set as an acknowledgement, and only where any are set',
+  (preset) => {
+    const url = 'https://siem.example'
+    const read = readWith({ preset, url, successCodes: [202, 409] }, buildEvents(1))
+    const kinds = [200, 202, 204, 409, 429].map((status) => read({ status }).kind)
+    expect(kinds).toEqual(['retry', 'delivered', 'retry', 'delivered', 'retry'])
+    expect(readWith({ preset, url }, buildEvents(1))({ status: 204 })).toEqual({ kind: 'delivered' })
+  },
+)
+
+it.each(presets)('%s needs a key for a signature', (preset) => {
+  const settings = { preset, url: 'https://siem.example' }
+  expect(() => readWith({ ...settings, signature: {} }, [])).toThrow('is missing')
+  expect(() => readWith({ ...settings, signature: { secret: new Secret('k') } }, [])).not.toThrow()
+})
