@@ -228,7 +228,10 @@ test('refuses what cannot be meant, with a remedy', async () => {
     [['--source', 'archiv', '--sink', 'copy'], '--source archiv is not configured; did you mean archive?'],
     [['--source', 'archive', '--sink', 'cpy'], '--sink cpy is not configured; did you mean copy?'],
     [['--source', 'siem', '--sink', 'copy'], 'is of type http, and only file sinks have files'],
-    [['--source', 'archive', '--sink', 'entries'], 'or use a source with format raw'],
+    [
+      ['--source', 'archive', '--sink', 'entries'],
+      'set its format to native, ecs, ocsf, otlp, or cef, or use a source with format raw',
+    ],
     [['--source', 'archive', '--sink', 'copy', '--watch'], '--source shows its progress without --watch'],
   ]
   for (const [args, said] of refusals) {

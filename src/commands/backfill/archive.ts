@@ -69,8 +69,9 @@ function checkTarget(source: ArchiveConfig, { name, format }: SinkConfig): void 
     throw new UsageError(`--source and --sink are both ${printable(name)}; use another sink to ship to`)
   const served = servedBy(source)
   if (served.includes(format)) return
+  const others = new Intl.ListFormat('en', { type: 'disjunction' }).format(served)
   throw new UsageError(
-    `--sink ${printable(name)} has format ${format}, which cannot be made from the ${source.format} lines of ${printable(source.name)}; set its format to ${served.join(' or ')}, or use a source with format ${format}`,
+    `--sink ${printable(name)} has format ${format}, which cannot be made from the ${source.format} lines of ${printable(source.name)}; set its format to ${others}, or use a source with format ${format}`,
   )
 }
 
