@@ -28,6 +28,7 @@ export function planLines(plan: BackfillPlan, paint: Paint): string[] {
       ([day, own]) => `  ${day}  ${counted(own.length, 'stream')} queued, ${callsText(own, plan)}`,
     ),
     ...leftOutLines(streams, paint.width).map(paint.bad),
+    ...plan.partlyTooOld.flatMap((cut) => partlyTooOldLines(cut, paint.width)).map(paint.bad),
     `total: ${counted(queued.length, 'stream')} queued, ${callsText(queued, plan)}${left === 0 ? '' : `; ${left} left out`}`,
   ]
 }
@@ -43,6 +44,19 @@ function callsText(queued: readonly Backfilled[], { estimate }: BackfillPlan): s
   if (unknown === queued.length) return queued.length === 0 ? 'no requests' : 'an unknown number of requests'
   const more = unknown === 0 ? '' : ` and an unknown number for ${counted(unknown, 'stream')}`
   return `about ${counted(calls, 'request')}${more}`
+}
+
+function partlyTooOldLines(
+  { day, sink, hours, beforeMs }: BackfillPlan['partlyTooOld'][number],
+  width: number,
+): string[] {
+  const time = new Date(beforeMs).toISOString().slice(11, 16)
+  const limit = `the destination takes none older than ${hours} h (batch.maxAgeHours)`
+  return wrap(
+    `${day}  → ${printable(sink)}: events before ${time} UTC become dead letters (too_old): ${limit}`,
+    '  ',
+    width,
+  )
 }
 
 /** Days that are not read, with the reason; consecutive days with the same reason share a line. */

@@ -1,5 +1,5 @@
 import type { Backfilled } from '../../domain/plan/backfill.ts'
-import { daysFrom, endOf, type Day } from '../../domain/day.ts'
+import { daysFrom, type Day } from '../../domain/day.ts'
 import { isFailure, messageOf } from '../../domain/failure.ts'
 import { isReadable, todayOf } from '../../domain/plan/stream-state.ts'
 import { streamKey, type Stream, type Zone } from '../../domain/stream.ts'
@@ -13,6 +13,7 @@ import { createPageEstimate, type PageEstimate } from './page-estimate.ts'
 import { noLongerKept } from '../../pump/end-stream.ts'
 import { isForgotten, shippedUnknown } from '../../pump/index-dropped.ts'
 import { readDay } from '../read/read-day.ts'
+import { partlyTooOld, tooOldFor, type AgeLimits, type PartlyTooOld } from './too-old.ts'
 
 /** Days, zones and sinks that a person names. */
 export interface BackfillRequest {
@@ -31,17 +32,17 @@ export interface BackfillPlan extends BackfillRequest {
   readonly estimate: PageEstimate
   /** How many events the queued streams have delivered; undefined where nothing is known. */
   readonly delivered: number | undefined
+  /** Queued days of which a sink's destination takes the newer events only, the oldest day first. */
+  readonly partlyTooOld: readonly PartlyTooOld[]
 }
 
-export interface BackfillPlanDeps {
+export interface BackfillPlanDeps extends AgeLimits {
   readonly source: Source
   /** Undefined where no store exists yet. */
   readonly store: Store | undefined
   readonly clock: Clock
   readonly apiClock: ApiClock
   readonly policy: Policy
-  /** Age from which on a sink's destination takes no event; undefined where it takes any. */
-  readonly maxAgeHoursOf: (sink: string) => number | undefined
 }
 
 /** Zones that are read at once. */
@@ -77,6 +78,7 @@ export async function planBackfill(
     streams: streams.sort(byDayAndZone),
     estimate: createPageEstimate(checkpoints),
     delivered: deliveredBy(streams, byKey),
+    partlyTooOld: partlyTooOld(streams, deps.clock.now(), deps),
   }
 }
 
@@ -123,17 +125,6 @@ async function planZone(
 
 function leftOut(zone: Zone, day: Day, sinks: readonly string[], reason: string): Backfilled[] {
   return sinks.map((sink) => ({ stream: { zone: zone.id, day, sink }, state: 'left_out', reason }))
-}
-
-/** Why the destination would take no event of a day; undefined where it takes some. */
-export function tooOldFor(
-  { day, sink }: Pick<Stream, 'day' | 'sink'>,
-  nowMs: number,
-  { maxAgeHoursOf }: Pick<BackfillPlanDeps, 'maxAgeHoursOf'>,
-): string | undefined {
-  const hours = maxAgeHoursOf(sink)
-  if (hours === undefined || endOf(day) > nowMs - hours * 3_600_000) return undefined
-  return `its events are too old for the destination, which takes none older than ${hours} h (batch.maxAgeHours)`
 }
 
 /** Requests the first page of a day. Undefined when the API answers for it. */

@@ -141,3 +141,13 @@ test('leaves out days whose last event is older than the destination takes, and 
   )
   expect([outcome.get(`1 ${before(1)}`), outcome.get(`1 ${today}`)]).toEqual(['queued', 'queued'])
 })
+
+test('names the day of which the destination takes the newer events only, once for all zones', async () => {
+  const sixBefore = Date.parse(before(1)) + 6 * 3_600_000
+  const maxAgeHours = (nowMs - sixBefore) / 3_600_000
+  const { plan, outcome } = await planned(before(1), today, { maxAgeHours })
+  expect(outcome.get(`2 ${before(1)}`)).toBe('queued')
+  expect(plan.partlyTooOld).toEqual([
+    { day: before(1), sink: 'archive', hours: maxAgeHours, beforeMs: sixBefore },
+  ])
+})
