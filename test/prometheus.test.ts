@@ -6,6 +6,7 @@ import { parse } from 'yaml'
 import { loadConfig } from '../src/config/load/load.ts'
 import { stateMetrics } from '../src/telemetry/metric-definitions.ts'
 import { networksOf, readComposeFile } from './compose/compose-file.ts'
+import { readPage } from './docs/pages.ts'
 import { expectExported, metrics } from './prometheus/exported-metrics.ts'
 import { groupedBy, labelsInText, metricsIn } from './prometheus/expressions.ts'
 import { promtoolAvailable } from './prometheus/promtool.ts'
@@ -21,7 +22,11 @@ interface Rule {
   readonly expr: string
   readonly for?: string
   readonly labels: { readonly severity: string }
-  readonly annotations: { readonly summary: string; readonly description: string }
+  readonly annotations: {
+    readonly summary: string
+    readonly description: string
+    readonly runbook_url: string
+  }
 }
 
 const text = { type: 'string', minLength: 1 }
@@ -37,7 +42,7 @@ const rule = closed(
     expr: text,
     for: duration,
     labels: closed({ severity: { enum: ['warning', 'critical'] } }),
-    annotations: closed({ summary: text, description: text }),
+    annotations: closed({ summary: text, description: text, runbook_url: text }),
   },
   ['alert', 'expr', 'labels', 'annotations'],
 )
@@ -58,6 +63,15 @@ test('the alerts have the shape that Prometheus takes', () => {
   const validate = new Ajv2020({ allErrors: true }).compile(alertsSchema)
   expect(validate(alerts), JSON.stringify(validate.errors)).toBe(true)
   expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length)
+})
+
+test('each has its entry in the runbook: what it means, how to look by a command, what to do', () => {
+  const [, ...entries] = readPage('docs/runbook.md').split(/^## /m)
+  expect(entries.map((entry) => entry.split('\n')[0])).toEqual(rules.map(({ alert }) => alert))
+  for (const [at, { alert, annotations }] of rules.entries()) {
+    expect(annotations.runbook_url).toBe(`docs/runbook.md#${alert.toLowerCase()}`)
+    expect(entries[at], alert).toMatch(/\*\*Means\.\*\* .{30}[^]*\*\*Look\.\*\* [^]*```sh\n[^]*\*\*Do\.\*\*/)
+  }
 })
 
 test('there is one for each thing that an operator must hear of', () => {

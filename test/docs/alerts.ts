@@ -9,7 +9,7 @@ interface Rule {
   readonly expr: string
   readonly for?: string
   readonly labels: { readonly severity: string }
-  readonly annotations: { readonly description: string }
+  readonly annotations: { readonly description: string; readonly runbook_url: string }
 }
 
 /** Markdown table of the alerts of `config/prometheus/alerts.yml`. */
@@ -19,7 +19,7 @@ export function alertsReference(): string {
   const rows = groups
     .flatMap(({ rules }) => rules)
     .map((rule) => [
-      `\`${rule.alert}\``,
+      `[\`${rule.alert}\`](${rule.annotations.runbook_url.replace('docs/', '')})`,
       rule.labels.severity,
       `\`${rule.expr.trim()}\`${rule.for === undefined ? '' : ` for ${rule.for}`}`,
       rule.annotations.description.trim(),
