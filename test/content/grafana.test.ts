@@ -1,9 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { createNativeFormat } from '../../src/formats/native.ts'
+import { buildEvent } from '../formats/events.ts'
 import { expectExported, metrics } from '../prometheus/exported-metrics.ts'
 import { groupedBy, metricsIn } from '../prometheus/expressions.ts'
 import { projectFolder } from '../setup/project-folder.ts'
+import { presetWith } from '../sinks/http/presets/reading.ts'
+import { leaves } from './leaves.ts'
 
 interface Panel {
   readonly id: number
@@ -21,36 +25,35 @@ interface Dashboard {
 }
 
 const health = readDashboard('shieldlog-health')
+const events = readDashboard('shieldlog-events')
+const both: [string, Dashboard][] = [
+  ['shieldlog-health', health],
+  ['shieldlog-events', events],
+]
 
-test.each([['shieldlog-health', health]])(
-  '%s has its own id, and panels that do not overlap',
-  (name, dashboard) => {
-    expect(dashboard.uid).toBe(name)
-    expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length)
-    const taken = new Set<string>()
-    for (const { gridPos, title } of dashboard.panels) {
-      expect(gridPos.x + gridPos.w, title).toBeLessThanOrEqual(24)
-      for (const cell of cellsOf(gridPos)) {
-        expect(taken, `${title} at ${cell}`).not.toContain(cell)
-        taken.add(cell)
-      }
+test.each(both)('%s has its own id, and panels that do not overlap', (name, dashboard) => {
+  expect(dashboard.uid).toBe(name)
+  expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length)
+  const taken = new Set<string>()
+  for (const { gridPos, title } of dashboard.panels) {
+    expect(gridPos.x + gridPos.w, title).toBeLessThanOrEqual(24)
+    for (const cell of cellsOf(gridPos)) {
+      expect(taken, `${title} at ${cell}`).not.toContain(cell)
+      taken.add(cell)
     }
-  },
-)
+  }
+})
 
-test.each([['shieldlog-health', health]])(
-  '%s asks the data source and the variables that it declares',
-  (_, dashboard) => {
-    const declared = dashboard.templating.list.map(({ name }) => name)
-    for (const { targets, datasource, title } of dashboard.panels) {
-      expect(targets.length, title).toBeGreaterThan(0)
-      for (const each of [datasource, ...targets.map((target) => target.datasource)])
-        expect(each.uid, title).toBe('${datasource}')
-      for (const { expr } of targets)
-        for (const [, name = ''] of expr.matchAll(/\$(?!__)(\w+)/g)) expect(declared, title).toContain(name)
-    }
-  },
-)
+test.each(both)('%s asks the data source and the variables that it declares', (_, dashboard) => {
+  const declared = dashboard.templating.list.map(({ name }) => name)
+  for (const { targets, datasource, title } of dashboard.panels) {
+    expect(targets.length, title).toBeGreaterThan(0)
+    for (const each of [datasource, ...targets.map((target) => target.datasource)])
+      expect(each.uid, title).toBe('${datasource}')
+    for (const { expr } of targets)
+      for (const [, name = ''] of expr.matchAll(/\$(?!__)(\w+)/g)) expect(declared, title).toContain(name)
+  }
+})
 
 describe('the health of the shipper', () => {
   test.each(health.panels)(
@@ -63,6 +66,38 @@ describe('the health of the shipper', () => {
         expectExported(asked)
         const labels = asked.flatMap(({ metric }) => Object.keys(metrics.get(metric)?.labels ?? {}))
         for (const label of groupedBy(expr)) expect([...labels, 'instance', 'le']).toContain(label)
+      }
+    },
+  )
+})
+
+describe('the events in Loki', () => {
+  const preset = presetWith({ preset: 'loki', url: 'http://loki.example' })
+  const event = buildEvent()
+  const { stream } = JSON.parse(`${preset.layout.group!(event).before}]}`) as { stream: object }
+  const [, , metadata] = JSON.parse(preset.piece(event, '{}')) as [string, string, object]
+  const labels = Object.keys(stream)
+  const written = [...labels, ...Object.keys(metadata)]
+  const native = leaves(JSON.parse(createNativeFormat().encode(event))).map(([name]) => name)
+
+  test.each(events.panels)(
+    '$title asks for labels, metadata and fields that shieldlog writes',
+    ({ targets }) => {
+      for (const { expr } of targets) {
+        const [, selector = '', pipeline = ''] = /\{([^}]*)\}(.*)$/.exec(expr)!
+        const selected = [...selector.matchAll(/(\w+)=/g)].map(([, label]) => label)
+        expect(labels).toEqual(expect.arrayContaining(selected))
+        const extracted = [...pipeline.matchAll(/(\w+)="([\w.]+)"/g)].map(([, name, field]) => ({
+          name,
+          field,
+        }))
+        expect(native).toEqual(expect.arrayContaining(extracted.map(({ field }) => field)))
+        const made = [...pipeline.matchAll(/label_format (\w+)=/g)].map(([, name]) => name)
+        const known = [...written, ...extracted.map(({ name }) => name), ...made]
+        const asked = [...pipeline.matchAll(/\| (\w+) !=|\.([a-z_]\w*)(?=[ }])/g)].map(
+          ([, left, right]) => left ?? right,
+        )
+        expect(known).toEqual(expect.arrayContaining([...groupedBy(expr), ...asked]))
       }
     },
   )
