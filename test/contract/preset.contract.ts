@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { testEvent } from '../../src/assemble/check/test-event.ts'
 import { Secret } from '../../src/domain/text/secret.ts'
-import { type Dialect, ids, type Outcome, type Script, ship } from './scripted-destination.ts'
+import { type Dialect, ids, nowMs, type Outcome, type Script, ship } from './scripted-destination.ts'
 
 /** What every preset owes to the pump, whatever the destination does. */
 export function presetContract(preset: string, dialect: Dialect): void {
@@ -23,6 +24,12 @@ export function presetContract(preset: string, dialect: Dialect): void {
       expectWhole(outcome)
       withoutCopies(outcome)
       expect(outcome).toMatchObject({ requests: 4, failures: [], lost: 0 })
+    })
+
+    test('the test event of a check, which has few fields', async () => {
+      const event = { ...testEvent({ id: 101, name: 'shop' }, nowMs), id: 'event-0' }
+      const outcome = await ship(preset, dialect, { script: () => undefined, events: [event] })
+      expect(outcome).toMatchObject({ stored: ['event-0'], refused: [], failures: [], lost: 0 })
     })
 
     test.each([[['event-0']], [['event-5']], [['event-9', 'event-12', 'event-13', 'event-39']]])(

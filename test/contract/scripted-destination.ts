@@ -45,7 +45,7 @@ export interface Dialect {
 
 const never = new AbortController().signal
 /** Shortly after the time of the events. */
-const nowMs = 1_763_633_480_000
+export const nowMs = 1_763_633_480_000
 
 /** What the destination does with one request of events; undefined: it takes them. */
 export type Script = (ids: readonly string[], index: number, got: Got) => Step | undefined
@@ -73,13 +73,15 @@ export interface Shipment {
   /** Settings in place of those of the dialect. */
   readonly changed?: object
   readonly secret?: Secret
+  /** In place of the 40. */
+  readonly events?: readonly Event[]
 }
 
 /** Ships 40 events through a sink with the preset, as often as a pump would, to a destination with this script. */
 export async function ship(
   preset: string,
   dialect: Dialect,
-  { script, changed = {}, secret = new Secret('s3cr3t-of-now') }: Shipment,
+  { script, changed = {}, secret = new Secret('s3cr3t-of-now'), events = all }: Shipment,
 ): Promise<Outcome> {
   const stored: string[] = []
   const acknowledged = new Set<string>()
@@ -107,19 +109,19 @@ export async function ship(
   const format = formats[settings.format]()
   const sink = createHttpSink(settings, { format, clock, telemetry, version: '1', random: () => 0 })
   onTestFinished(() => sink.close())
-  const pumped = await pump(sink)
+  const pumped = await pump(sink, events)
   const lost = named(internalEvents, 'EventsLost').reduce((sum, { count }) => sum + count, 0)
   return { ...pumped, stored, resent, lost, requests }
 }
 
 /** Delivers what is neither taken nor refused, a few times. */
-async function pump(sink: Sink): Promise<Pick<Outcome, 'refused' | 'failures'>> {
+async function pump(sink: Sink, given: readonly Event[]): Promise<Pick<Outcome, 'refused' | 'failures'>> {
   const refused: string[] = []
   const failures: string[] = []
   const settled = new Set<Event>()
-  for (let round = 0; round < 6 && settled.size < all.length; round++) {
+  for (let round = 0; round < 6 && settled.size < given.length; round++) {
     const open = await sink.open({ zone: 101, day: '2025-11-20' as Day, sink: sink.name }, {}, never)
-    const events = all.filter((event) => !settled.has(event))
+    const events = given.filter((event) => !settled.has(event))
     try {
       const delivery = await open.deliver(events, never)
       for (const event of takenOf(events, delivery)) settled.add(event)

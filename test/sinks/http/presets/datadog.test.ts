@@ -49,3 +49,30 @@ describe('a log for Datadog', () => {
     })
   })
 })
+
+describe('a check of Datadog', () => {
+  // API reference, Authentication, "Validate API key": 200 {"valid":true}, 403 {"errors":["Forbidden"]}.
+  const checkAt = async (status: number, body: object) => {
+    const asked: unknown[] = []
+    const checked = await presetWith(given).check((request) => {
+      asked.push(request)
+      return Promise.resolve({ status, headers: {}, body: Buffer.from(JSON.stringify(body)), whole: true })
+    })
+    return { asked, checked }
+  }
+
+  it('asks the site whether the key is valid, and sends nothing to the intake', async () => {
+    const { asked, checked } = await checkAt(200, { valid: true })
+    expect(asked).toEqual([{ method: 'GET', url: 'https://api.datadoghq.eu/api/v1/validate' }])
+    expect(checked).toEqual({ found: 'accepted the API key' })
+  })
+
+  it.each([
+    [403, { kind: 'stop', credentials: true }],
+    [429, { kind: 'retry', code: 'throttled' }],
+    [503, { kind: 'retry', code: 'server_error' }],
+  ])('finds what is wrong where the site answers %i', async (status, verdict) => {
+    const { checked } = await checkAt(status, { errors: ['Forbidden'] })
+    expect(checked).toMatchObject({ verdict, answer: { status } })
+  })
+})
