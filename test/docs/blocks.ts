@@ -4,6 +4,7 @@ import { commandsReference } from './commands.ts'
 import { configMarkdown } from './config.ts'
 import { interfaceReference } from './interface.ts'
 import { formatTables } from './formats.ts'
+import { presetsReference } from './presets.ts'
 import { eventsReference, metricsReference } from './telemetry.ts'
 
 /** What each of them means to whoever started the command. */
@@ -25,6 +26,7 @@ export async function generatedBlocks(): Promise<Readonly<Record<string, string>
     events: eventsReference(),
     'exit-codes': exitCodesReference(),
     interface: interfaceReference(),
+    presets: presetsReference(),
     ...formatTables(),
     metrics: metricsReference(),
   }

@@ -97,8 +97,10 @@ describe('links', () => {
     for (const target of linksOf(text)) if (!/^https?:/.test(target)) expectTarget(target, path, text)
   })
 
-  test('every page can be reached from docs/README.md, and that one from README.md', () => {
-    const linked = linkedFrom(pageAt('docs/README.md'))
+  test('every page can be reached from docs/README.md, pages of destinations from theirs, and that one from README.md', () => {
+    const linked = ['docs/README.md', 'docs/destinations/README.md'].flatMap((path) =>
+      linkedFrom(pageAt(path)),
+    )
     const lost = pages
       .map(({ path }) => path)
       .filter((path) => !linked.includes(path) && path !== 'docs/README.md')

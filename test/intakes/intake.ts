@@ -7,12 +7,14 @@ import { startProcess, type TestProcess } from '../setup/processes.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 import { waitFor } from '../setup/wait-for.ts'
 
+export type SinkSettings = Readonly<Record<string, unknown>>
+
 /** What is shipped to one index, tenant or file of a server, apart from all else in it. */
 export interface Intake {
-  /** Where the server listens; a test puts a relay in between. */
+  /** Where the server listens, as http://… or tcp://…; a test puts a relay in between. */
   readonly url: string
-  /** The sink's settings besides name, type and URL. */
-  readonly sink: Readonly<Record<string, unknown>>
+  /** The sink's settings besides its name, for this address. */
+  sinkAt(url: string): SinkSettings
   /** The ids of the events that the server has, each as often as it has the event. */
   stored(): Promise<string[]>
 }
@@ -22,6 +24,10 @@ export interface IntakeServer {
   readonly name: string
   /** True where it drops an event that it has. */
   readonly dropsDuplicates: boolean
+  /** Changes of the sink's settings with which the server takes nothing from it, by what is wrong. */
+  readonly withoutRights: Readonly<Record<string, SinkSettings>>
+  /** The error of the sink then: `network` where the protocol has no answer to say more. */
+  readonly refusesWith?: 'network'
   /** Starts the server once for a file; each call of the result is a fresh place in it. */
   start(): Promise<() => Promise<Intake>>
 }

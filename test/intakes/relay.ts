@@ -1,16 +1,45 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import {
+  connect,
+  createServer as createTcpServer,
+  type AddressInfo,
+  type Server,
+  type Socket,
+} from 'node:net'
 import { Agent, request } from 'undici'
 import { own } from '../setup/leftovers.ts'
 
 export interface Relay {
   readonly url: string
-  /** Resolves once the server has answered the nth body from now on; the answer is never passed on. */
+  /** Resolves once the server has answered the nth body from now on; the answer is never passed on. Call it again for the next. */
   keepAnswer(nth: number): Promise<void>
 }
 
-/** Passes requests on to a server, as a proxy in front of it does, and can keep an answer to itself. */
-export async function relayTo(target: string): Promise<Relay> {
+/** Passes on what it gets, as a proxy in front of the server does. */
+export function relayTo(target: string): Promise<Relay> {
+  return target.startsWith('tcp:') ? relayBytesTo(new URL(target)) : relayRequestsTo(target)
+}
+
+/** Of bytes without answers: the kept answer is the moment when a piece has gone on its way. */
+async function relayBytesTo({ hostname, port }: URL): Promise<Relay> {
+  let keep: { left: number; resolve(): void } | undefined
+  const server = createTcpServer((incoming) => {
+    const outgoing = connect(Number(port), hostname)
+    incoming.pipe(outgoing).pipe(incoming)
+    incoming.on('error', () => outgoing.end()).on('close', () => outgoing.end())
+    outgoing.on('error', () => incoming.destroy())
+    incoming.on('data', () => {
+      if (keep !== undefined && --keep.left === 0) keep.resolve()
+    })
+  })
+  const url = await opened(server)
+  return {
+    url: url.replace('http:', 'tcp:'),
+    keepAnswer: (nth) => new Promise((resolve) => (keep = { left: nth, resolve })),
+  }
+}
+
+async function relayRequestsTo(target: string): Promise<Relay> {
   const agent = new Agent()
   let keep: { left: number; resolve(): void } | undefined
   const pass = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
@@ -29,21 +58,29 @@ export async function relayTo(target: string): Promise<Relay> {
   const server = createServer((incoming, outgoing) => {
     pass(incoming, outgoing).catch(() => outgoing.destroy())
   })
+  const url = await opened(server, () => agent.destroy())
+  return { url, keepAnswer: (nth) => new Promise((resolve) => (keep = { left: nth, resolve })) }
+}
+
+/** Listens until the test ends; the address as http://… */
+async function opened(server: Server, close: () => Promise<void> = () => Promise.resolve()): Promise<string> {
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   own({
     what: 'relay',
     isLeft: () => true,
     remove: async () => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-      server.closeAllConnections()
-      await Promise.all([closed, agent.destroy()])
+      for (const socket of sockets) socket.destroy()
+      await Promise.all([closed, close()])
     },
     isFault: false,
   })
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    keepAnswer: (nth) => new Promise((resolve) => (keep = { left: nth, resolve })),
-  }
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
 /** Headers that hold for one connection, or that the other side writes itself. */

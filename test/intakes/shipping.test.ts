@@ -1,18 +1,28 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { readableDays, workplace, zones, type Workplace } from '../e2e/workplace.ts'
-import { waitFor } from '../setup/wait-for.ts'
+import { logged, type Workplace } from '../e2e/workplace.ts'
 import type { Intake, IntakeServer } from './intake.ts'
+import { deadLettersOf, expectShipped, expectStored, idsOf, perDay, placeFor, reconfigure } from './place.ts'
 import { relayTo } from './relay.ts'
 import { elasticsearch } from './servers/elasticsearch.ts'
 import { loki } from './servers/loki.ts'
+import { nginx } from './servers/nginx.ts'
 import { openSearch } from './servers/opensearch.ts'
 import { collector } from './servers/otelcol.ts'
+import { rsyslogTcp, rsyslogTls } from './servers/rsyslog.ts'
+import { victoriaLogs } from './servers/victorialogs.ts'
 
-const perDay = 300
-const servers: readonly IntakeServer[] = [openSearch, elasticsearch, collector, loki]
-let seed = 1
+const servers: readonly IntakeServer[] = [
+  openSearch,
+  elasticsearch,
+  collector,
+  loki,
+  victoriaLogs,
+  nginx,
+  rsyslogTcp,
+  rsyslogTls,
+]
 
-describe.each(servers)('$name', ({ start, dropsDuplicates }) => {
+describe.each(servers)('$name', ({ start, dropsDuplicates, withoutRights, refusesWith = 'sink_refuses' }) => {
   let freshIntake: () => Promise<Intake>
 
   beforeAll(async () => {
@@ -23,62 +33,55 @@ describe.each(servers)('$name', ({ start, dropsDuplicates }) => {
     'has each event of three days once, listed %s',
     async (order) => {
       const intake = await freshIntake()
-      const place = await placeFor(intake, intake.url, order)
-      const { code, stderr } = await place.once()
-      expect(code, stderr).toBe(0)
-      await expectStored(intake, place, { once: true })
+      const place = await placeFor(intake.sinkAt(intake.url), { order })
+      await expectShipped(place)
+      await expectStored(intake, idsOf(place), { once: true })
+      expect(idsOf(place).length).toBeGreaterThanOrEqual(2 * 2 * perDay)
     },
   )
 
   test('has each event although the shipper was killed before it read an answer', async () => {
     const intake = await freshIntake()
     const relay = await relayTo(intake.url)
-    const place = await placeFor(intake, relay.url, 'unordered')
+    const place = await placeFor(intake.sinkAt(relay.url))
     for (const nth of [1, 4]) {
       const kept = relay.keepAnswer(nth)
       const child = place.start(['run', '--once'])
-      await kept
+      await Promise.race([kept, child.exited])
+      expect(child.isRunning(), child.stderr()).toBe(true)
       await child.kill('SIGKILL')
     }
-    const { code, stderr } = await place.once()
-    expect(code, stderr).toBe(0)
-    await expectStored(intake, place, { once: dropsDuplicates })
+    await expectShipped(place)
+    await expectStored(intake, idsOf(place), { once: dropsDuplicates })
   })
 
   test('is found healthy by check', async () => {
     const intake = await freshIntake()
-    const place = await placeFor(intake, intake.url, 'unordered')
+    const place = await placeFor(intake.sinkAt(intake.url))
     const { code, stdout, stderr } = await place.ended(['check'])
     expect(code, stdout + stderr).toBe(0)
     expect(await intake.stored().catch(() => [])).toEqual([])
   })
+
+  test.each(Object.entries(withoutRights))(
+    'with %s: has nothing, nothing becomes a dead letter, and has all events once that is mended',
+    async (_what, wrong) => {
+      const intake = await freshIntake()
+      const sink = intake.sinkAt(intake.url)
+      const place = await placeFor({ ...sink, ...wrong })
+      await expectRefused(place, refusesWith)
+      expect(await deadLettersOf(place)).toEqual([])
+      expect(await intake.stored().catch(() => [])).toEqual([])
+      reconfigure(place, sink)
+      await expectShipped(place)
+      await expectStored(intake, idsOf(place), { once: true })
+    },
+  )
 })
 
-async function placeFor(intake: Intake, url: string, order: 'oldest-first' | 'newest-first' | 'unordered') {
-  const place = await workplace({ days: perDay, pageSize: 100, order, seed: ++seed })
-  place.configure({ sinks: [{ name: 'siem', url, batch: { maxEvents: 60 }, ...intake.sink }] })
-  return place
-}
-
-/** Intakes show an event some time after they acknowledged it. */
-async function expectStored(
-  intake: Intake,
-  { simulator }: Workplace,
-  { once }: { once: boolean },
-): Promise<void> {
-  const expected = zones.flatMap((zone) =>
-    readableDays().flatMap((day) => simulator.entries(zone, day).map(({ logId }) => logId)),
-  )
-  expect(expected.length).toBeGreaterThanOrEqual(zones.length * 2 * perDay)
-  const stored = await waitFor(
-    async () => {
-      const ids = await intake.stored()
-      return new Set(ids).size >= expected.length ? ids : false
-    },
-    { timeoutMs: 60_000, everyMs: 500, what: () => `all of ${expected.length} events` },
-  )
-  const ids = new Set(stored)
-  expect(expected.filter((id) => !ids.has(id))).toEqual([])
-  expect(ids.size).toBe(expected.length)
-  if (once) expect(stored).toHaveLength(expected.length)
+async function expectRefused(place: Workplace, code: string): Promise<void> {
+  const { code: exitCode, stderr } = await place.once()
+  expect(exitCode, stderr).toBe(1)
+  const codes = logged(stderr).flatMap(({ code: of }) => (of === undefined ? [] : [of]))
+  expect(new Set(codes), stderr).toEqual(new Set([code]))
 }

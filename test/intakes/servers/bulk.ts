@@ -42,10 +42,27 @@ export function newDataStream(): string {
   return `logs-bunny_shield.event-test${made}`
 }
 
-export function bulkIntake(url: string, index: string, settings: object = {}): Intake {
+export interface BulkPlace {
+  /** Where shieldlog sends to. */
+  readonly url: string
+  readonly index: string
+  readonly credentials?: { readonly username: string; readonly password: string }
+  /** Where the test asks, and as whom. */
+  readonly askAt?: string
+  readonly askAs?: Record<string, string>
+}
+
+export function bulkIntake({ url, index, credentials, askAt = url, askAs }: BulkPlace): Intake {
   return {
     url,
-    sink: { type: 'http', preset: 'elasticsearch', format: 'ecs', index, ...settings },
-    stored: () => documentsOf(url, index),
+    sinkAt: (to) => ({
+      type: 'http',
+      preset: 'elasticsearch',
+      format: 'ecs',
+      url: to,
+      index,
+      ...credentials,
+    }),
+    stored: () => documentsOf(askAt, index, askAs),
   }
 }

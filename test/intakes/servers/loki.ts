@@ -2,36 +2,49 @@ import { join } from 'node:path'
 import { shiftDay, startOf, dayOf } from '../../../src/domain/day.ts'
 import { projectFolder } from '../../setup/project-folder.ts'
 import { ask, askJson, installedAt, startServer, type IntakeServer } from '../intake.ts'
+import { gateUser, startGate, wrongPassword } from './nginx.ts'
 
 let tenants = 0
 
-/** Lines are counted by `query_range`, which merges equal lines: a duplicate is not seen there. */
+/**
+ * Behind nginx with Basic authentication, since Loki has none. Lines are counted by `query_range`, which merges equal lines: a
+ * duplicate is not seen there.
+ */
 export const loki: IntakeServer = {
   name: 'Loki',
   dropsDuplicates: true,
+  withoutRights: wrongPassword,
   async start() {
-    const { url } = await startServer(
-      (port, home, grpcPort) => ({
-        command: join(installedAt('loki'), 'loki'),
-        args: [
-          `-config.file=${projectFolder}test/intakes/servers/loki/loki.yaml`,
-          '-config.expand-env=true',
-          '-target=all',
-        ],
-        env: { INTAKE_PORT: String(port), INTAKE_GRPC_PORT: String(grpcPort), INTAKE_FOLDER: home },
-      }),
-      async (address) => (await ask(`${address}/ready`)).status === 200,
-    )
+    const askAt = await startLoki()
+    const url = await startGate(askAt)
     return () => {
-      const tenant = `t${++tenants}`
+      const tenant = newTenant()
       return Promise.resolve({
         url,
-        sink: { type: 'http', preset: 'loki', format: 'native', tenant },
-        stored: () => linesOf(url, tenant),
+        sinkAt: (to) => ({ type: 'http', preset: 'loki', format: 'native', url: to, tenant, ...gateUser }),
+        stored: () => linesOf(askAt, tenant),
       })
     }
   },
 }
+
+export async function startLoki(): Promise<string> {
+  const { url } = await startServer(
+    (port, home, grpcPort) => ({
+      command: join(installedAt('loki'), 'loki'),
+      args: [
+        `-config.file=${projectFolder}test/intakes/servers/loki/loki.yaml`,
+        '-config.expand-env=true',
+        '-target=all',
+      ],
+      env: { INTAKE_PORT: String(port), INTAKE_GRPC_PORT: String(grpcPort), INTAKE_FOLDER: home },
+    }),
+    async (address) => (await ask(`${address}/ready`)).status === 200,
+  )
+  return url
+}
+
+export const newTenant = () => `t${++tenants}`
 
 interface Found {
   readonly data: { readonly result: readonly { readonly values: readonly (readonly [string, string])[] }[] }

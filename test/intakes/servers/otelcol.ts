@@ -8,6 +8,7 @@ const headers = { authorization: 'Bearer intake-token' }
 export const collector: IntakeServer = {
   name: 'OpenTelemetry Collector',
   dropsDuplicates: false,
+  withoutRights: { 'a wrong token': { bearerToken: 'another-token' } },
   async start() {
     const { url, folder } = await startServer(
       (port, home) => ({
@@ -24,7 +25,13 @@ export const collector: IntakeServer = {
       const from = idsIn(requests).length
       return Promise.resolve({
         url,
-        sink: { type: 'http', preset: 'otlp', format: 'otlp', bearerToken: 'intake-token' },
+        sinkAt: (to) => ({
+          type: 'http',
+          preset: 'otlp',
+          format: 'otlp',
+          url: to,
+          bearerToken: 'intake-token',
+        }),
         stored: () => Promise.resolve(idsIn(requests).slice(from)),
       })
     }

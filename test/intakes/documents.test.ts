@@ -1,0 +1,106 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { readableDays, zones, type Workplace } from '../e2e/workplace.ts'
+import { askJson } from './intake.ts'
+import { deadLettersOf, expectShipped, expectStored, idsOf, placeFor } from './place.ts'
+import { bulkIntake, newDataStream } from './servers/bulk.ts'
+import { startElasticsearch } from './servers/elasticsearch.ts'
+import { startOpenSearch } from './servers/opensearch.ts'
+
+const servers = [
+  { name: 'OpenSearch', start: startOpenSearch, hasPipelines: true },
+  { name: 'Elasticsearch', start: startElasticsearch, hasPipelines: false },
+]
+
+describe.each(servers)('$name', ({ start, hasPipelines }) => {
+  let url: string
+
+  beforeAll(async () => {
+    url = await start()
+  })
+
+  test('keeps all events but those that the mapping of the index refuses; these are dead letters', async () => {
+    const index = newDataStream()
+    // A rule's id is a number here, and `rate-limit_7` is none.
+    await putStricterTemplate(url, index)
+    const intake = bulkIntake({ url, index })
+    const place = await placeFor(intake.sinkAt(url))
+    const { code, stderr } = await place.once()
+    expect(code, stderr).toBe(1)
+    const bad = idsOfRule(place, 'rate-limit_7')
+    expect(bad.length).toBeGreaterThan(20)
+    const deadLetters = await deadLettersOf(place)
+    expect(deadLetters.map(({ id }) => id).toSorted()).toEqual(bad.toSorted())
+    expect(new Set(deadLetters.map(({ reason }) => reason))).toEqual(new Set(['refused']))
+    expect(deadLetters[0]!.answer).toMatch(/^(mapper|document)_parsing_exception: .*rule\.id/)
+    const good = idsOf(place).filter((id) => !bad.includes(id))
+    await expectStored(intake, good, { once: true })
+  })
+
+  test.each([
+    ['the API masked', 'off', 0],
+    ['shieldlog masks', { addresses: 'mask' }, 1],
+  ] as const)('has no address in a field of the type ip that %s', async (_what, redact, all) => {
+    const index = newDataStream()
+    const intake = bulkIntake({ url, index })
+    const place = await placeFor(intake.sinkAt(url), {}, { redact })
+    await expectShipped(place)
+    await expectStored(intake, idsOf(place), { once: true })
+    expect(await typeOf(url, index, 'source.ip')).toBe('ip')
+    const count = (query: object) => countOf(url, index, query)
+    const masked = { wildcard: { 'source.address': '*\\*' } }
+    const total = await count({ exists: { field: 'source.address' } })
+    const addresses = ['source.ip', 'client.ip', 'related.ip'].map((field) => ({ exists: { field } }))
+    const isAddress = { bool: { should: addresses } }
+    expect(await count({ bool: { must: [masked, isAddress] } })).toBe(0)
+    expect(await count(masked)).toBeGreaterThan(total / 5)
+    if (all) expect(await count(isAddress)).toBe(0)
+    else expect(await count(isAddress)).toBe(total - (await count(masked)))
+  })
+
+  test.runIf(hasPipelines)('adds the time of arrival and the parsed user agent by the pipeline', async () => {
+    const index = newDataStream()
+    const intake = bulkIntake({ url, index })
+    const place = await placeFor(intake.sinkAt(url))
+    await expectShipped(place)
+    await expectStored(intake, idsOf(place), { once: true })
+    const has = (field: string) => countOf(url, index, { exists: { field } })
+    expect(await has('event.ingested')).toBe(idsOf(place).length)
+    expect(await has('user_agent.original')).toBeGreaterThan(0)
+    expect(await has('user_agent.name')).toBe(await has('user_agent.original'))
+    expect(await has('error.message')).toBe(0)
+  })
+})
+
+function idsOfRule({ simulator }: Workplace, rule: string): string[] {
+  const entries = zones.flatMap((zone) => readableDays().flatMap((day) => simulator.entries(zone, day)))
+  return entries
+    .filter(({ labels }) => (labels as { ruleId?: string }).ruleId === rule)
+    .map(({ logId }) => logId)
+}
+
+async function putStricterTemplate(url: string, index: string): Promise<void> {
+  const mappings = { properties: { rule: { properties: { id: { type: 'long' } } } } }
+  await askJson(`${url}/_index_template/${index}`, {
+    method: 'PUT',
+    body: {
+      index_patterns: [index],
+      data_stream: {},
+      priority: 300,
+      composed_of: ['logs-bunny_shield.event@mappings'],
+      template: { mappings },
+    },
+  })
+}
+
+async function countOf(url: string, index: string, query: object): Promise<number> {
+  const found = await askJson(`${url}/${index}/_count`, { method: 'POST', body: { query } })
+  return (found as { count: number }).count
+}
+
+async function typeOf(url: string, index: string, field: string): Promise<string | undefined> {
+  const found = (await askJson(`${url}/${index}/_mapping/field/${field}`)) as Record<
+    string,
+    { mappings: Record<string, { mapping: Record<string, { type: string }> }> }
+  >
+  return Object.values(Object.values(found)[0]?.mappings[field]?.mapping ?? {})[0]?.type
+}

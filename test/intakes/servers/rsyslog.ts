@@ -1,0 +1,93 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { projectFolder } from '../../setup/project-folder.ts'
+import { startServer, type IntakeServer, type SinkSettings } from '../intake.ts'
+
+const certificates = `${projectFolder}test/fixtures/tls`
+
+/** rsyslog over TCP; each message becomes a line of a file. */
+export const rsyslogTcp: IntakeServer = {
+  name: 'rsyslog over TCP',
+  dropsDuplicates: false,
+  withoutRights: {},
+  start: () => startRsyslog('', { protocol: 'tcp' }),
+}
+
+/** rsyslog that takes messages only from those who show a certificate of its authority. */
+export const rsyslogTls: IntakeServer = {
+  name: 'rsyslog over TLS',
+  dropsDuplicates: false,
+  withoutRights: { 'no certificate': { tls: { caFile: `${certificates}/ca.pem` } } },
+  refusesWith: 'network',
+  start: () =>
+    startRsyslog('StreamDriver.Name="gtls" StreamDriver.Mode="1" StreamDriver.AuthMode="x509/certvalid"', {
+      protocol: 'tls',
+      tls: {
+        caFile: `${certificates}/ca.pem`,
+        certFile: `${certificates}/client.pem`,
+        keyFile: `${certificates}/client.key`,
+      },
+    }),
+}
+
+async function startRsyslog(driver: string, sink: SinkSettings) {
+  const { url, folder } = await startServer(
+    (port, home) => {
+      const file = join(home, 'rsyslog.conf')
+      writeFileSync(file, configuration(port, home, driver))
+      return { command: 'rsyslogd', args: ['-n', '-i', join(home, 'pid'), '-f', file] }
+    },
+    (address) => takesConnections(new URL(address)),
+  )
+  const messages = join(folder, 'messages')
+  let places = 0
+  return () => {
+    const hostname = `place${++places}`
+    return Promise.resolve({
+      url: url.replace('http:', 'tcp:'),
+      sinkAt: (to: string) => {
+        const { hostname: host, port } = new URL(to)
+        return { type: 'syslog', format: 'cef', host, port: Number(port), hostname, ...sink }
+      },
+      stored: () => Promise.resolve(idsFrom(messages, hostname)),
+    })
+  }
+}
+
+function configuration(port: number, folder: string, driver: string): string {
+  return `global(
+  workDirectory="${folder}" maxMessageSize="64k" parser.escapeControlCharactersOnReceive="off"
+  defaultNetstreamDriverCAFile="${certificates}/ca.pem"
+  defaultNetstreamDriverCertFile="${certificates}/server.pem"
+  defaultNetstreamDriverKeyFile="${certificates}/server.key"
+)
+module(load="imtcp" ${driver})
+template(name="message" type="string" string="%hostname% %msg%\\n")
+ruleset(name="keep") { action(type="omfile" file="${folder}/messages" template="message") }
+input(type="imtcp" port="${port}" address="127.0.0.1" ruleset="keep" supportOctetCountedFraming="on")
+`
+}
+
+function takesConnections({ hostname, port }: URL): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname)
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+    socket.once('connect', () => socket.destroy())
+  })
+}
+
+/** The id of an event is `externalId` of its CEF line. A line that is no message of the sink fails the test. */
+function idsFrom(file: string, hostname: string): string[] {
+  if (!existsSync(file)) return []
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => {
+      const found = /^(\S+) +CEF:0\|.* externalId=(\S+)/.exec(line)
+      if (found === null) throw new Error(`rsyslog read a message that was not sent: ${line}`)
+      return found
+    })
+    .filter(([, from]) => from === hostname)
+    .map(([, , id]) => id!)
+}

@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# rsyslog is taken from the system: the tests run a process of their own from it, as any user.
+source "$(dirname "$0")/../common.sh"
+need rsyslogd rsyslog rsyslog-gnutls
+compgen -G '/usr/lib/*/rsyslog/lmnsd_gtls.so' >/dev/null || {
+  echo 'error: rsyslog has no TLS. Install it (Debian: apt-get install rsyslog-gnutls).' >&2
+  exit 1
+}
