@@ -56,7 +56,7 @@ export const listedCommands: Readonly<Record<string, ListedCommand>> = {
     register: async () => (await import('./api/zones.ts')).registerZones,
   },
   init: {
-    description: 'write a commented configuration, asked for or from options',
+    description: 'write a commented configuration, from questions or options',
     register: async () => (await import('./init/init.ts')).registerInit,
   },
   state: {

@@ -10,7 +10,7 @@ import { severityOf } from './severity.ts'
 /** Version, vendor and product. */
 const start = 'CEF:0|bunny.net|Bunny Shield|'
 const deviceVersion = '1'
-/** Receivers of syslog cut long messages. */
+/** Syslog receivers cut long messages. */
 const nothing: Include = { labels: false, log: false, raw: false }
 /** Longest values that the dictionary of CEF allows, in characters. */
 const most = { header: 512, id: 40, action: 63, app: 31, text: 1023, custom: 4000 }
@@ -76,7 +76,7 @@ function short(text: string | undefined, length: number = most.text): string | u
   return text === undefined ? undefined : cutTo(text, length)
 }
 
-/** A custom field has its meaning in a field beside it. */
+/** CEF explains a custom field in a second field, named after the first with `Label`. */
 function labelled(key: string, label: string, value: string | number | undefined): Fields {
   if (value === undefined) return {}
   return { [`${key}Label`]: label, [key]: typeof value === 'string' ? cutTo(value, most.custom) : value }
@@ -88,7 +88,7 @@ function textOf(fields: Fields): string {
     .join(' ')
 }
 
-/** Id and time in full, where `externalId` and `rt` do not hold all of them. Percent-encoding keeps every character. */
+/** The full id and time, if `externalId` or `rt` had to shorten them. Percent-encoding keeps every character. */
 function identityFields({ id, time }: Event): Fields {
   return { BunnyShieldId: encodeURIComponent(id.toWellFormed()), BunnyShieldTime: time }
 }

@@ -24,7 +24,7 @@ export function categoryOf({ rule }: Event): string | undefined {
   return /^\d{6}$/.test(rule?.id ?? '') ? families[rule!.id!.slice(0, 3)] : undefined
 }
 
-/** What people read first: the message of the rule, else the text of the log, else action, method and URL. */
+/** One line for people: the message of the rule, else the text of the log, else action, method and URL. */
 export function messageOf({ action, log, request, rule }: Event): string | undefined {
   if (rule?.message !== undefined) return rule.message
   const text = log['text']
@@ -33,12 +33,12 @@ export function messageOf({ action, log, request, rule }: Event): string | undef
   return parts.length === 0 ? undefined : parts.join(' ')
 }
 
-/** A country as SIEMs look it up: two upper-case letters. Any other text is not one for them. */
+/** The country code if it is two upper-case letters, which is the only form that SIEMs look up. */
 export function isoCountryOf({ client }: Event): string | undefined {
   return /^[A-Z]{2}$/.test(client?.country ?? '') ? client?.country : undefined
 }
 
-/** The object; undefined where all its members are. */
+/** The object; undefined if all of its members are undefined. */
 export function filled<T extends object>(members: T): T | undefined {
   for (const key in members) if (members[key] !== undefined) return members
   return undefined

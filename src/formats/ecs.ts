@@ -12,7 +12,7 @@ const version = '9.4.0'
 const dataset = 'bunny_shield.event'
 const product = 'bunny_shield'
 
-/** Elastic Common Schema, https://www.elastic.co/docs/reference/ecs. What it has no field for is in `bunny.shield`. */
+/** Elastic Common Schema, https://www.elastic.co/docs/reference/ecs. Values without an ECS field are in `bunny.shield`. */
 export function createEcsFormat(wanted: Wanted = {}): Format {
   const include = withDefaults(wanted, rawOnly)
   return {
@@ -37,7 +37,8 @@ function encode(event: Event, include: Include): string {
     event: {
       id: event.id,
       kind: 'alert',
-      // `denied` is no type of the category web, so the events have all categories of a web application firewall.
+      // In ECS the category web has no type `denied`, but network has: events have all categories of a web application
+      // firewall.
       category: ['web', 'intrusion_detection', 'network'],
       type: dispositionOf(action).ecs,
       action: action?.toLowerCase(),
@@ -72,7 +73,7 @@ function encode(event: Event, include: Include): string {
   })
 }
 
-/** Only a whole address is an `ip`: one that is masked would make Elasticsearch refuse the document. */
+/** Elasticsearch refuses a document whose `ip` is masked, so only a whole address becomes an `ip`. */
 function sourceOf(event: Event): object | undefined {
   const { address, ip, asn } = event.client ?? {}
   const country = isoCountryOf(event)
@@ -99,7 +100,7 @@ function ownOf(event: Event, include: Include): object {
   const { action, client, match, zone } = event
   return {
     zone: { id: zone.id, name: zone.name === '' ? undefined : zone.name },
-    // As received: `event.action` is in lower case.
+    // As received, because `event.action` is in lower case.
     action,
     country: isoCountryOf(event) === undefined ? client?.country : undefined,
     match: match && filled({ operator: match.operator, value: match.value }),

@@ -1,9 +1,9 @@
 import type { Event, JsonObject } from '../domain/event/event.ts'
 import { jsonLine } from './line.ts'
 
-/** Which bulky parts of an event a line holds besides its fields. */
+/** Which large parts of an event a line contains in addition to its fields. */
 export interface Include {
-  /** The labels as received, empty ones included. */
+  /** The labels as received, including empty ones. */
   readonly labels: boolean
   /** The decoded log. */
   readonly log: boolean
@@ -11,17 +11,17 @@ export interface Include {
   readonly raw: boolean
 }
 
-/** What a sink asks for; the format decides about the rest. */
+/** What a sink is configured to include; the format decides about the others. */
 export type Wanted = { readonly [Part in keyof Include]?: boolean | undefined }
 
 export function withDefaults(wanted: Wanted, { labels, log, raw }: Include): Include {
   return { labels: wanted.labels ?? labels, log: wanted.log ?? log, raw: wanted.raw ?? raw }
 }
 
-/** Lines of the SIEM formats hold the entry once: labels and log are parts of it. */
+/** Lines of the SIEM formats contain the entry once, with labels and log in it. */
 export const rawOnly: Include = { labels: false, log: false, raw: true }
 
-/** The parts that were asked for; undefined for each other one. */
+/** The included parts; undefined for the others. */
 export function included(
   { labels, log }: Event,
   include: Include,
@@ -29,7 +29,7 @@ export function included(
   return { labels: include.labels ? labels : undefined, log: include.log ? log : undefined }
 }
 
-/** The entry as JSON text, for formats whose schema has a text for it. */
+/** The entry as JSON text, for formats whose schema requires text. */
 export function rawText(event: Event, { raw }: Include): string | undefined {
   return raw ? jsonLine(event.raw()) : undefined
 }

@@ -13,7 +13,7 @@ export function jsonLine(value: unknown): string {
   return line.replace(/\\(?:\\|ud[89a-f][\da-f]{2})/g, (found) => (found === '\\\\' ? found : '\ufffd'))
 }
 
-/** Parses the object of a line; undefined for a torn line and for any other value. */
+/** Parses the JSON object of a line; undefined for an incomplete line or any other value. */
 export function readObject(line: string): JsonObject | undefined {
   if (!line.startsWith('{')) return undefined
   try {

@@ -1,18 +1,19 @@
 const text = { type: 'string', minLength: 1 }
 
 /**
- * JSON Schema of one native line. Additional names are allowed: a major version only ever adds names, and a reader with
- * an older schema must not refuse the line.
+ * JSON Schema of one native line. Additional names are allowed: within a major version names are only added, and a
+ * reader with an older schema must not refuse the line.
  */
 export const nativeSchema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'shieldlog native event',
-  description: 'One firewall event of a shield zone, one JSON object a line. What is absent is left out.',
+  description:
+    'One firewall event of a shield zone, as one JSON object per line. Absent values are left out.',
   type: 'object',
   required: ['v', 'id', 'zone'],
   properties: {
     v: { const: 1, description: 'Version of this format.' },
-    id: { ...text, description: 'The entry’s own id, or sha256:<hex> of the entry where it has none.' },
+    id: { ...text, description: 'The id of the log entry; sha256:<hex> of the entry if it has no id.' },
     time: {
       type: 'string',
       pattern: String.raw`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.(\d{3}|\d{6}|\d{9})Z$`,
@@ -22,12 +23,15 @@ export const nativeSchema = {
       type: 'object',
       required: ['id'],
       properties: {
-        id: { type: 'integer', description: 'The shield zone.' },
-        name: { ...text, description: 'Its name in the configuration.' },
+        id: { type: 'integer', description: 'Id of the shield zone.' },
+        name: { ...text, description: 'Name of the zone in the configuration.' },
       },
     },
-    action: { ...text, description: 'What was done with the request, as received: Blocked, Logged …' },
-    severity: { ...text, pattern: String.raw`^[^A-Z]+$`, description: 'Lower case.' },
+    action: {
+      ...text,
+      description: 'What Bunny Shield did with the request, as received: Blocked, Logged …',
+    },
+    severity: { ...text, pattern: String.raw`^[^A-Z]+$`, description: 'In lower case.' },
     rule: {
       type: 'object',
       minProperties: 1,
@@ -48,7 +52,7 @@ export const nativeSchema = {
       minProperties: 1,
       properties: {
         address: { ...text, description: 'As received; may be masked, such as 192.0.2.*' },
-        ip: { ...text, description: 'Only where the address is a whole IP address.' },
+        ip: { ...text, description: 'Only if the address is a whole IP address, not a masked one.' },
         asn: { type: 'integer', minimum: 0, maximum: 4_294_967_295 },
         country: text,
       },
@@ -61,16 +65,16 @@ export const nativeSchema = {
     },
     labels: {
       type: 'object',
-      description: 'As received, empty ones included. Left out where the sink does not include them.',
+      description: 'As received, including empty ones. Left out if the sink does not include them.',
     },
     log: {
       type: 'object',
       description:
-        'The decoded log; what does not decode to an object stands in `text`. Left out where the sink does not include it.',
+        'The decoded log. A log that does not decode to an object is in `text`. Left out if the sink does not include it.',
     },
     raw: {
       type: 'object',
-      description: 'The entry as received, redacted. Only where the sink includes it.',
+      description: 'The entry as received, redacted. Only if the sink includes it.',
     },
   },
 } as const

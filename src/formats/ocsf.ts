@@ -21,8 +21,8 @@ const otherActivity = 99
 const ipObservable = 2
 
 /**
- * OCSF 1.8.0, class HTTP Activity with the profile security_control, https://schema.ocsf.io. What the class has no
- * attribute for is in `unmapped`.
+ * OCSF 1.8.0, class HTTP Activity with the profile security_control, https://schema.ocsf.io. Values without an
+ * attribute are in `unmapped`.
  */
 export function createOcsfFormat(wanted: Wanted = {}): Format {
   const include = withDefaults(wanted, rawOnly)
@@ -107,7 +107,7 @@ function urlOf(text: string): object {
   return { url_string: text, scheme, hostname: host, port, path, query_string: query }
 }
 
-/** An endpoint needs more than a country: an address that is masked is its name. */
+/** OCSF requires more of an endpoint than a country, so a masked address becomes its name. */
 function sourceOf(event: Event): object | undefined {
   const { address, ip, asn } = event.client ?? {}
   if (address === undefined && ip === undefined) return undefined

@@ -12,12 +12,12 @@ const eventName = 'bunny.shield.event'
 const idKey = 'log.record.uid'
 const timeKey = 'bunny.shield.time'
 const methods = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE'])
-/** Collectors refuse messages that nest deeper than a hundred levels; a value has several levels of its own. */
+/** Collectors refuse messages with more than a hundred levels; the encoding of a value adds several levels. */
 const deepest = 8
 
 /**
  * One log record in the JSON encoding of OTLP, as it is in `resourceLogs[].scopeLogs[].logRecords[]` of a request,
- * https://opentelemetry.io/docs/specs/otlp. Attributes have the names of the semantic conventions where there are any.
+ * https://opentelemetry.io/docs/specs/otlp. Attribute names follow the semantic conventions where these define one.
  */
 export function createOtlpFormat(wanted: Wanted = {}): Format {
   const include = withDefaults(wanted, rawOnly)
@@ -107,7 +107,7 @@ function nanosecondsOf(time: string | undefined): string | undefined {
   return nanoseconds < 2n ** 64n ? String(nanoseconds) : undefined
 }
 
-/** The time with as few of 3, 6 or 9 digits as say it. */
+/** The time with 3, 6 or 9 fractional digits: the fewest that keep its value. */
 function timeOf(nanoseconds: unknown): string | undefined {
   if (typeof nanoseconds !== 'string' || !/^\d{10,20}$/.test(nanoseconds)) return undefined
   const at = new Date(Number(nanoseconds.slice(0, -9)) * 1000)

@@ -6,8 +6,8 @@ import type { Include, Wanted } from './include.ts'
 import { jsonLine, readObject } from './line.ts'
 
 /**
- * The entry as received, redacted, plus `shieldZoneId`. Where the event's id and time cannot be read from the entry by
- * the rule below (an entry without id, a timestamp in microseconds …), the line also carries `shieldlogId` and
+ * The entry as received, redacted, plus `shieldZoneId`. If the event's id and time cannot be derived from the entry by
+ * the rule below (an entry without id, a timestamp in microseconds …), the line also has `shieldlogId` and
  * `shieldlogTime` (null for an event without a time), because an audit must identify each line.
  */
 export function createRawFormat({ labels = true, log = true }: Wanted = {}): Format {
@@ -55,7 +55,7 @@ function identity(id: string, time: unknown): Identity {
   return typeof time === 'string' ? { id, time } : { id }
 }
 
-/** Whole seconds or milliseconds, told apart by magnitude. */
+/** Whole seconds or milliseconds, distinguished by magnitude. */
 function timeOf(timestamp: unknown): string | undefined {
   if (!Number.isInteger(timestamp)) return undefined
   const value = Number(timestamp)

@@ -7,7 +7,7 @@ import { createOcsfFormat } from './ocsf.ts'
 import { createOtlpFormat } from './otlp.ts'
 import { createRawFormat } from './raw.ts'
 
-/** Every format by its name in the configuration. Without `include`, lines hold what is the format's own default. */
+/** Every format by its name in the configuration. Without `include`, lines contain what the format includes by default. */
 export const formats = {
   native: createNativeFormat,
   raw: createRawFormat,
@@ -19,7 +19,7 @@ export const formats = {
 
 export type FormatName = keyof typeof formats
 
-/** A format and what its lines include besides their fields. */
+/** A format and what its lines include in addition to their fields. */
 export interface LineForm {
   readonly format: FormatName
   readonly include?: Wanted | undefined
@@ -33,8 +33,8 @@ export function createFormat({ format, include }: LineForm): Format {
 }
 
 /**
- * The formats whose lines can be produced again from lines of this form. Only a whole entry serves the raw format;
- * labels and log serve every other one, whose `raw` part then is the entry as it is made of them.
+ * The formats whose lines can be produced again from lines of this form. The raw format needs the whole entry. The
+ * other formats need labels and log, from which their `raw` part is built again.
  */
 export function servedBy({ format, include = {} }: LineForm): readonly FormatName[] {
   const { labels = true, log = true, raw = false } = include

@@ -12,7 +12,7 @@ const pattern =
   /^(https?):\/\/(?:[^/?#@]*@)?(\[[\da-f:.]+\]|[^/?#:@[\]\s]+)(?::(\d{1,5}))?(\/[^?#]*)?(?:\?([^#]*))?(?:#.*)?$/is
 
 /**
- * The parts of an absolute URL, as they stand in it: a parser that normalises would hide the `/../` that a rule matched.
+ * The parts of an absolute URL, unchanged: a parser that normalises would remove the `/../` that a rule matched.
  * Undefined for any other text.
  */
 export function partsOf(url: string | undefined): RequestUrl | undefined {

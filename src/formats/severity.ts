@@ -18,7 +18,7 @@ const warning: Severity = { ecs: 1, ocsf: 3, otlp: 13, cef: 6 }
 const error: Severity = { ocsf: 4, otlp: 17, cef: 8 }
 const critical: Severity = { ecs: 2, ocsf: 5, otlp: 18, cef: 10 }
 
-/** By name, or by the digit that the API's documentation gives the name. */
+/** By name, or by the digit of that name in the API's documentation. */
 const known = new Map<string, Severity>([
   ['notice', notice],
   ['0', notice],
@@ -29,7 +29,7 @@ const known = new Map<string, Severity>([
   ['2', critical],
 ])
 
-/** Most entries have no severity. OpenTelemetry's number then says whether the request was denied. */
+/** Most entries have no severity; OpenTelemetry's number then depends on whether the request was denied. */
 export function severityOf({ severity, action }: Pick<Event, 'severity' | 'action'>): Severity {
   const named = severity === undefined ? undefined : known.get(severity.trim())
   if (named !== undefined) return named

@@ -88,7 +88,7 @@ export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
       const work = viewOf(views, asked)
       const view = await soon(patienceMs, work, clock)
       return view === undefined
-        ? jsonReply(404, { error: 'nothing is known of this day of this zone and sink' })
+        ? jsonReply(404, { error: 'the store has nothing about this zone, sink and day' })
         : jsonReply(200, view)
     } catch (error) {
       return jsonReply(error instanceof QueryError ? 400 : 503, { error: messageOf(error) })

@@ -65,7 +65,10 @@ export function createServer(options: ServerOptions): Server {
       return jsonReply(405, { error: 'only GET and HEAD are allowed' }, { allow: 'GET, HEAD' })
     const parameters = new URLSearchParams(query)
     if (token === undefined && showsEvents(parameters) && !isAskedByAddress(request.headers.host))
-      return jsonReply(403, { error: 'set server.token, or ask by the address of this host, to see events' })
+      return jsonReply(403, {
+        error:
+          'without server.token, events are shown only when the URL has the IP address of this host or localhost',
+      })
     return route.answer(trusted, parameters)
   }
 

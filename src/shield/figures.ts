@@ -23,7 +23,7 @@ export function createFigureSource(clientOf: (account: string) => ShieldClient):
         throw new Failure(
           'retry',
           'bad_body',
-          `the list of volumes of ${printable(id)} repeats and has no end`,
+          `the list of volumes of application ${printable(id)} does not end: it repeats`,
         )
       return volumeFigures(items)
     },

@@ -102,7 +102,7 @@ function withOutcome(failure: Failure, id: number): Failure {
   if (!unknownCodes.includes(failure.code) || isUnsent(failure)) return failure
   const { kind, code, message, details } = failure
   const unknown =
-    `whether rule ${id} changed is not known: look at it in the dashboard of bunny.net (Shield, rate limiting), ` +
+    `it is not known whether rule ${id} changed: look at it in the dashboard of bunny.net (Shield, rate limiting), ` +
     'or run the same update again, which sets the same values'
   return new Failure(kind, code, `${message}; ${unknown}`, details)
 }

@@ -33,7 +33,7 @@ export async function listShieldZones(client: ShieldClient, signal: AbortSignal)
     // The page before named this one: without it the list is a part.
     if (page > 1 && (data ?? []).length === 0) throw broken(`page ${page} is empty`)
     if (isLast(data ?? [], place, page)) return [...zones.values()].flatMap(zoneOf).toSorted(byId)
-    if (zones.size === known) throw broken(`page ${page} repeats what was listed before`)
+    if (zones.size === known) throw broken(`page ${page} repeats zones of an earlier page`)
   }
   throw broken(`it has more than ${mostPages} pages`)
 }
@@ -59,7 +59,7 @@ function isLast(data: readonly WireZone[], place: ZonePage['page'], page: number
 }
 
 function broken(why: string): Failure {
-  return new Failure('retry', 'bad_body', `the list of shield zones is not whole: ${why}`)
+  return new Failure('retry', 'bad_body', `the list of shield zones is incomplete: ${why}`)
 }
 
 const plans = ['Basic', 'Advanced', 'Business', 'Enterprise']

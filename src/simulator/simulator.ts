@@ -199,7 +199,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     set: (changes) => {
       for (const name of ['port', 'clock', 'seed', 'days'] as const) {
         if (changes[name] !== undefined)
-          throw new RangeError(`simulator option ${name} cannot change in flight`)
+          throw new RangeError(`simulator option ${name} cannot change while the simulator runs`)
       }
       given = { ...given, ...changes, clock, entry: { ...given.entry, ...changes.entry } }
       settings = settingsOf(given)

@@ -9,11 +9,11 @@ export type Mapped = { readonly event: Event; readonly line: string } | { readon
 export function mapEvent(event: Event, format: Format): Mapped {
   try {
     const line = format.encode(event)
-    // Readers would see two broken lines.
-    if (line.includes('\n')) throw new Error('it made a line with a line break in it')
+    // Readers would read two invalid lines.
+    if (line.includes('\n')) throw new Error('the line contains a line break')
     return { event, line }
   } catch (error) {
-    const answer = `no form in the format ${format.name}: ${messageOf(error)}`.slice(0, 1024)
+    const answer = `cannot be written in format ${format.name}: ${messageOf(error)}`.slice(0, 1024)
     return { refusal: { event, reason: 'unmappable', answer } }
   }
 }

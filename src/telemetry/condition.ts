@@ -99,7 +99,7 @@ export class Condition {
     const stands = this.members.size > 0
     const isDue = this.#untold > 0 || (stands && hasEnd)
     if (once || !isDue || nowMs - this.#toldAtMs < tenMinutesMs) return
-    const how = !hasEnd ? '' : stands ? 'still ' : 'came and went: '
+    const how = !hasEnd ? '' : stands ? 'still ' : 'ended: '
     this.#say(hasEnd && !stands ? 'ends' : 'lasts', how + this.#summary(nowMs), nowMs)
   }
 

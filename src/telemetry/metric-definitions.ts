@@ -39,7 +39,7 @@ export const countedMetrics = {
     name: 'events_filtered_total',
     type: 'counter',
     labels: route,
-    help: 'Events that the sink does not want by its `where` and `sample`; the ledger knows them.',
+    help: 'Events that `where` and `sample` of the sink leave out; the ledger records them.',
   },
   eventsLate: {
     name: 'events_late_total',
@@ -51,7 +51,7 @@ export const countedMetrics = {
     name: 'events_dead_lettered_total',
     type: 'counter',
     labels: { ...sink, reason: refusalReasons },
-    help: 'Events that the sink never accepts, kept as dead letters.',
+    help: 'Events that the sink will never accept, kept as dead letters.',
   },
   eventsLost: {
     name: 'events_lost_total',
@@ -145,7 +145,7 @@ export const countedMetrics = {
     name: 'tick_failures_total',
     type: 'counter',
     labels: {},
-    help: 'Turns of the scheduler that failed and started nothing.',
+    help: 'Failed attempts of the scheduler to read which streams are due.',
   },
   configReloads: {
     name: 'config_reloads_total',
@@ -173,7 +173,7 @@ export const measuredMetrics = {
     name: 'upload_scanning_files_scanned',
     type: 'gauge',
     labels: scannedZone,
-    help: 'Files that upload scanning looked at in the past 28 days. Keeps its value while the API fails.',
+    help: 'Files that upload scanning looked at in the past 28 days. Keeps the last value while the API fails.',
   },
   uploadRequests: {
     name: 'upload_scanning_requests',
@@ -191,7 +191,7 @@ export const measuredMetrics = {
     name: 'volume_size_bytes',
     type: 'gauge',
     labels: volume,
-    help: 'Size of the volume in that region, all its instances together. Keeps its value while the API fails.',
+    help: 'Size of the volume in that region, all its instances together. Keeps the last value while the API fails.',
   },
   volumeUsage: {
     name: 'volume_usage_bytes',

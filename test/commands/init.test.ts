@@ -173,7 +173,8 @@ describe('init from options', () => {
     expect(await bare()).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'error: nobody can be asked here: give --access-key-file, --zones, --destination\n',
+      stderr:
+        'error: this is not a terminal, so init cannot ask: give --access-key-file, --zones, --destination\n',
     })
     expect(
       await bare('--access-key-file', join(folder, 'none'), '--zones', '1', '--destination', 'file'),

@@ -96,8 +96,11 @@ describe('rate-limit update', () => {
     [{ kind: 'errorKey', errorKey: 'some.key', message: 'In words.' }, /some\.key: In words\./],
     [{ kind: 'errorKey', errorKey: 'k\u001b[31m', message: 'a\nb' }, /k \[31m: a b/],
     [{ kind: 'problemDetails', status: 403, detail: 'Not yours.' }, /Not yours\./],
-    [{ kind: 'status', status: 500 }, /the API failed \(status 500\); whether rule 1 changed is not known/],
-    [{ kind: 'reset' }, /whether rule 1 changed is not known: look at it in the dashboard/],
+    [
+      { kind: 'status', status: 500 },
+      /the API failed \(status 500\); it is not known whether rule 1 changed/,
+    ],
+    [{ kind: 'reset' }, /it is not known whether rule 1 changed: look at it in the dashboard/],
     [{ kind: 'throttle' }, /too many requests/],
   ] as const)('fails with 1 and the words of the API after %j, and asks once', async (fault, told) => {
     const { update, simulator } = await withRule()
@@ -127,7 +130,7 @@ describe('rate-limit update', () => {
     stop.abort()
     expect(await ended).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('whether rule 1 changed is not known') as string,
+      stderr: expect.stringContaining('it is not known whether rule 1 changed') as string,
     })
   })
 })

@@ -43,7 +43,9 @@ test('check says what the API lists, and what is excluded and not listed', async
   expect(stdout).toMatch(
     /^zones +ok +account default: the API lists 3 zones; 2 zones of them shipped, 1 not$/m,
   )
-  expect(stdout).toMatch(/^ +note +account default: exclude names 777, which the API does not list$/m)
+  expect(stdout).toMatch(
+    /^ +note +account default: zones\.exclude contains 777, which the API does not list$/m,
+  )
   expect(stdout).toMatch(/^ +zone 101 +ok[^]*zone 103 +ok/m)
   expect(code).toBe(0)
 })

@@ -43,7 +43,7 @@ test.skipIf(!terminalAvailable())('init asks for key, zones and destination, the
   await answer(/"siem" is not an http[^]*> $/, 'ndjson')
   await answer(/url: .*: $/, 'http://127.0.0.1:9/in')
   await answer(/Authorization header.*: $/, 'Bearer s3cret')
-  await answer(/Wrote shieldlog.yaml \(mode 0600\), and 2 secret files beside it[^]*\[Y\/n\] $/, 'n')
+  await answer(/Wrote shieldlog.yaml \(mode 0600\) and 2 secret files next to it[^]*\[Y\/n\] $/, 'n')
   expect((await child.exited).code, child.stdout()).toBe(0)
   expect(child.stdout()).not.toContain(accessKey)
   expect(child.stdout()).not.toContain('s3cret')

@@ -210,7 +210,7 @@ describe('the answer', () => {
     const isRefusal = JSON.stringify(body).includes(refusal.errorKey)
     if (isRefusal) expect(failure).toMatchObject({ details: { errorKey: refusal.errorKey } })
     const isUnknown = code === 'bad_body' || code === 'server_error'
-    expect(String(failure).includes('whether rule 7 changed is not known')).toBe(isUnknown)
+    expect(String(failure).includes('it is not known whether rule 7 changed')).toBe(isUnknown)
     expect(api.requests).toHaveLength(1)
   })
 
@@ -236,7 +236,7 @@ describe('the answer', () => {
     api.reply((response) => response.destroy())
     await expect(updateRateLimit(api.client, 7, update, never)).rejects.toMatchObject({
       code: 'network',
-      message: expect.stringContaining('whether rule 7 changed is not known') as string,
+      message: expect.stringContaining('it is not known whether rule 7 changed') as string,
     })
     expect(api.requests).toHaveLength(1)
     const nowhere = await startedApi('http://127.0.0.1:1')

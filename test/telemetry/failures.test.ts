@@ -138,7 +138,7 @@ describe('a failure that lasts', () => {
     log.clear()
     await clock.advance(10 * minute)
     tick()
-    expect(log.lines()).toMatchObject([{ level: 'info', msg: matching(/^came and went: .*: 58 times/) }])
+    expect(log.lines()).toMatchObject([{ level: 'info', msg: matching(/^ended: .*: 58 times/) }])
     await clock.advance(20 * minute)
     tick()
     emit(failed(101))

@@ -70,7 +70,7 @@ test('a failed reading changes no value, and is one line for all zones until all
     level: 'warn',
     zone: 101,
     msg: expect.stringMatching(
-      /^upload scanning of zone 101 \(shop\) could not be read, the last values stay/,
+      /^upload scanning of zone 101 \(shop\) could not be read, so the metrics keep the last values/,
     ) as string,
   })
   read(101)

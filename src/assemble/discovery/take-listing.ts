@@ -57,7 +57,7 @@ export async function takeListing(listing: Listing, config: Config, deps: TakeDe
   if (left.length > 0) telemetry.emit({ name: 'ZonesLeft', account, zones: left })
   if (retired.length > 0) telemetry.emit({ name: 'ZonesRetired', account, zones: retired, gaps: gaps.length })
   if (zones.length === 0)
-    telemetry.emit({ name: 'Warned', about: 'zones', text: `the API lists none for account ${account}` })
+    telemetry.emit({ name: 'Warned', about: 'zones', text: `the API lists no zones for account ${account}` })
 }
 
 /** What of the days of these zones was not read, into every sink. */

@@ -128,8 +128,8 @@ export class ZoneDirectory {
   }
 
   /**
-   * Refreshes until the signal aborts; `current` is the configuration in force. Never rejects: the store reports its own
-   * failures, and what is known stays in force.
+   * Refreshes until the signal aborts; `current` is the configuration in force. Never rejects: the store reports its
+   * own failures, and what is known stays in force.
    */
   async watch(current: () => Config, signal: AbortSignal): Promise<void> {
     const { clock, telemetry } = this.#ground
@@ -170,7 +170,8 @@ export class ZoneDirectory {
     const checkpoints = await this.#backend.store.catalogue.checkpoints()
     const byZone = Map.groupBy(checkpoints, ({ stream }) => stream.zone)
     if (listed.every(({ id }) => isGone(byZone.get(id) ?? []))) return undefined
-    const text = 'the API lists none of them any more, which is not believed'
+    const text =
+      'the API lists no zones any more; shieldlog assumes a wrong key or a faulty answer and keeps the last list'
     return unlisted(account, new Failure('retry', 'bad_body', text))
   }
 }

@@ -115,7 +115,7 @@ function listFindings(config: Config, listed: AccountZones): Finding[] {
     return [{ step: 'zones', mark: 'fail', text: `${why}${remedy === '' ? '' : `; ${remedy}`}` }]
   }
   if (listed.zones.length === 0)
-    return [finding('fail', 'the API lists no shield zones; make one, or use the key of another account')]
+    return [finding('fail', 'the API lists no shield zones; create one, or use the key of another account')]
   const ids = new Set(listed.zones.map(({ id }) => id))
   const unknown = discovery.exclude.filter((id) => !ids.has(id))
   const rest = listed.zones.length - zones.length
@@ -124,7 +124,7 @@ function listFindings(config: Config, listed: AccountZones): Finding[] {
     finding('ok', `the API lists ${counted(listed.zones.length, 'zone')}${left}`),
     ...(unknown.length === 0
       ? []
-      : [finding('note', `exclude names ${unknown.join(', ')}, which the API does not list`, '')]),
+      : [finding('note', `zones.exclude contains ${unknown.join(', ')}, which the API does not list`, '')]),
   ]
 }
 

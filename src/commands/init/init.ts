@@ -18,8 +18,8 @@ import { chooseZonesToShip, type ZonesToShip } from './zones-to-ship.ts'
 
 const help = `
 Asks on a terminal for what the options do not give. A secret given with --set
-goes into a file of its own beside the configuration. Nothing is written unless
-all of it is good.
+is written to a separate file next to the configuration. If anything is invalid,
+init writes nothing.
 `
 
 export function registerInit({ command, io, exit }: Registration): void {
@@ -86,7 +86,7 @@ function requireAnswers({ options, asker }: InitContext): void {
     ...(options.destination === undefined ? ['--destination'] : []),
   ]
   if (missing.length === 0) return
-  throw new UsageError(`nobody can be asked here: give ${missing.join(', ')}`)
+  throw new UsageError(`this is not a terminal, so init cannot ask: give ${missing.join(', ')}`)
 }
 
 interface Answers {
@@ -109,8 +109,8 @@ function closing({ file, cwd }: InitContext, secrets: number): string[] {
     secrets === 0
       ? ''
       : secrets === 1
-        ? ', and a secret file beside it'
-        : `, and ${secrets} secret files beside it`
+        ? 'and a secret file next to it'
+        : `and ${secrets} secret files next to it`
   return [
     `Wrote ${printable(name)} (mode 0600)${beside}.`,
     '',

@@ -28,7 +28,7 @@ export async function insist<Value>(
     const value = await accept(answer.trim())
     if (value !== undefined) return value
   }
-  throw new UsageError('no usable answer; nothing was written')
+  throw new UsageError('no valid answer; nothing was written')
 }
 
 /** Asks which of the listed zones to ship. `choose` finds zones by ids or names and throws UsageError. */

@@ -34,7 +34,7 @@ export function registerFetch({ command, io, exit, load }: Registration): void {
     .addOption(
       new Option(
         '--sink <sink>',
-        'as this sink would get them: redacted, what it wants, in its format',
+        'as this sink would get them: redacted, filtered by its where and sample, in its format',
       ).conflicts('format'),
     )
     .option('--limit <number>', 'stop after this number of events', atLeastOne)

@@ -31,9 +31,10 @@ export function registerTail({ command, io, load }: Registration): void {
     .option('--zone <zone>', 'only this zone: id or name; repeatable, takes comma lists', collectNames)
     .option('--action <action>', 'only with this action; repeatable, takes comma lists', collectNames)
     .addOption(
-      new Option('--sink <sink>', 'as this sink would get them: what it wants, in its format').conflicts(
-        'json',
-      ),
+      new Option(
+        '--sink <sink>',
+        'as this sink would get them: filtered by its where and sample, in its format',
+      ).conflicts('json'),
     )
     .option('--json', 'in native format, a JSON object a line')
     .addHelpText('after', example('tail --zone shop --action Blocked'))

@@ -72,7 +72,7 @@ export async function compareWithApi(
 export function comparisonLine({ shipped, repeated, missing, newer }: Compared): string {
   const isWell = missing === 0 && repeated === 0
   const rest = newer === 0 ? '' : `; the next poll would ship ${newer} newer`
-  return `${isWell ? 'verified' : 'NOT AS THE API HAS IT'}: ${counted(shipped, 'event')} in the files, ${missing === 0 ? 'none' : missing} missing, ${repeated === 0 ? 'none' : repeated} twice${rest}`
+  return `${isWell ? 'verified' : 'DIFFERENT FROM THE API'}: ${counted(shipped, 'event')} in the files, ${missing === 0 ? 'none' : missing} missing, ${repeated === 0 ? 'none' : repeated} twice${rest}`
 }
 
 function idOf(line: string): string {

@@ -103,7 +103,7 @@ async function realFolder(path: string): Promise<Stats | undefined> {
   throw new Failure(
     'stop',
     'unwritable',
-    `${path} is ${what}; the file sink follows no links, so replace it with a directory`,
+    `${path} is ${what}; the file sink does not follow links; replace it with a directory`,
   )
 }
 

@@ -41,7 +41,7 @@ function askedMs(answer: Answer, nowMs: number): number {
 
 export function waitUntil(retryAt: number, code: Failure['code'], message: string): Failure {
   const at = new UTCDateMini(retryAt).toISOString()
-  return new Failure('wait', code, `${message}, not to be asked before ${at}`, { retryAt })
+  return new Failure('wait', code, `${message}; next try not before ${at}`, { retryAt })
 }
 
 /** What the destination said, masked and cut. */

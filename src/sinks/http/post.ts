@@ -74,7 +74,7 @@ async function readAnswer(
 function failureOf(error: unknown, what: string, signal: AbortSignal): Failure {
   // undici gives no code of its own to an answer that is not HTTP.
   if (error instanceof Error && error.name === 'HTTPParserError' && !signal.aborted)
-    return new Failure('retry', 'network', `${what}: the answer is no HTTP`, { cause: error })
+    return new Failure('retry', 'network', `${what}: the answer is not HTTP`, { cause: error })
   const failure = networkFailure(error, what, signal)
   if (failure.kind === 'cancelled' || failure.message.startsWith(what)) return failure
   return new Failure(failure.kind, failure.code, `${what}: ${failure.message}`, failure.details)

@@ -1,6 +1,6 @@
 import type { SettingError } from '../../domain/text/http-rules.ts'
 
-/** Where a user name and password of the URL belong. */
+/** The remedy for a user name and password in the URL. */
 export const insteadOfCredentials =
   'move it to a header, for example headers: { Authorization: "Basic ${SIEM_BASIC}" }'
 
@@ -23,9 +23,10 @@ const headerName = /^[!#$%&'*+.^_`|~\dA-Za-z-]+$/
 
 /** The error of a configured header name; undefined for a valid one. `before` holds the earlier names in lower case. */
 export function headerNameError(header: string, before: ReadonlySet<string>): SettingError | undefined {
-  if (!headerName.test(header)) return { problem: 'is no header name', remedy: 'use letters, digits and "-"' }
+  if (!headerName.test(header))
+    return { problem: 'is not a header name', remedy: 'use letters, digits and "-"' }
   const name = header.toLowerCase()
-  if (ownHeaders.has(name)) return { problem: 'is a header that the sink writes itself', remedy: 'remove it' }
+  if (ownHeaders.has(name)) return { problem: 'is a header that the sink sets', remedy: 'remove it' }
   if (before.has(name))
     return { problem: 'is given twice, in different spellings', remedy: 'keep one of them' }
   return undefined

@@ -14,7 +14,7 @@ import type { Tally } from './tally.ts'
 export interface Settled {
   readonly taken: Event[]
   readonly refusals: Refusal[]
-  /** Bytes of the events that were taken. */
+  /** Bytes of the accepted events. */
   bytes: number
 }
 
@@ -31,7 +31,7 @@ export interface SettleDeps {
 }
 
 const maxAgain = 3
-/** More events than these that nobody answers for: the destination is in trouble, not they. */
+/** With more events than these without a clear answer the destination counts as the cause, not the events. */
 const maxSuspects = 8
 
 /**
@@ -61,9 +61,9 @@ class UnsettledBatch {
   readonly #deps: SettleDeps
   readonly #settled: Settled
   readonly #open: Open
-  /** Events that the destination left unexplained alone; tried once more after all others. */
+  /** Events that got no clear answer when sent alone; tried once more after all others. */
   #suspects: Piece[] = []
-  /** Single events left unexplained in a row, with no event taken since. */
+  /** Single events without a clear answer in a row, with no event accepted since. */
   #silent = 0
   #hasTaken = false
   /** The answer of the destination that put the sink in doubt. */
@@ -83,11 +83,11 @@ class UnsettledBatch {
     throw new Failure(
       'stop',
       'sink_refuses',
-      `${what} refuses every event and has taken none yet${excerptOf(this.#doubted)}: check preset, format and url`,
+      `${what} refuses every event and has accepted none yet${excerptOf(this.#doubted)}: check preset, format and url`,
     )
   }
 
-  /** An event taken, from any stream, ends the doubt: the events set aside are sent after the rest. */
+  /** An accepted event, from any stream, ends the doubt: the events set aside are sent after the rest. */
   #next(): Part | undefined {
     if (this.#doubted !== undefined && this.#deps.tally.everTaken) {
       this.#doubted = undefined
@@ -127,7 +127,7 @@ class UnsettledBatch {
   async #refuse({ event }: Piece, reason: RefusalReason, answer: string): Promise<void> {
     const refusal = { event, reason, answer }
     this.#settled.refusals.push(refusal)
-    // Its age is the event's own: it says nothing of the sink.
+    // The age is a property of the event, and no evidence about the sink.
     if (reason === 'too_old' || !(await this.#deps.tally.refusedOne(refusal))) return
     if (this.#doubted !== undefined) return
     this.#doubted = answer
@@ -143,7 +143,11 @@ class UnsettledBatch {
       return
     }
     if (part.isLastTry === true)
-      return this.#refuse(piece!, 'refused', `not taken, while others were: ${failure.message}`)
+      return this.#refuse(
+        piece!,
+        'refused',
+        `the destination accepted other events of the same body, but not this one: ${failure.message}`,
+      )
     this.#suspects.push(piece!)
     this.#silent++
     const isTrouble = this.#silent > 1 || this.#suspects.length > maxSuspects
@@ -170,7 +174,7 @@ class UnsettledBatch {
     const outcomes = part.pieces.map(({ event }) => sent.outcomes.get(event.id))
     const retries = outcomes.filter((outcome) => typeof outcome === 'object' && 'retry' in outcome)
     const said = retries[0]?.retry ?? sent.text
-    const message = `${what} did not take ${part.pieces.length} events${excerptOf(said)}`
+    const message = `${what} did not accept ${part.pieces.length} events${excerptOf(said)}`
     const retryAtMs = Math.max(0, ...retries.map((retry) => retry.retryAtMs ?? 0))
     const waitMs = retryAtMs - clock.now()
     if (waitMs > maxRestMs) throw waitUntil(retryAtMs, 'throttled', message)

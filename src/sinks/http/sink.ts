@@ -81,7 +81,7 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
       for (const pieces of cutBatches(events, cutting, unsendable))
         await settleBatch(pieces, settling, settled, signal)
     } catch (failure) {
-      // Before this sink has taken any event, a refusal may be the sink's own error.
+      // Before this sink has accepted any event, a refusal may be an error of the sink.
       const isKept = delivering.everTaken && settled.taken.length + settled.refusals.length > 0
       if (!isFailure(failure) || !isKept) throw failure
       return { ...delivery(), partial: { taken: settled.taken, failure } }
@@ -104,9 +104,9 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
 }
 
 /**
- * Throws when a delivery had only refusals, too few to blame the sink, and no event was ever taken that would blame the
- * events: nothing becomes a dead letter. The next event that this sink takes, of any stream, decides. Size and age of
- * an event need no such proof.
+ * Throws when a delivery had only refusals and the sink has never accepted an event: they are too few to show an error
+ * of the sink, and nothing shows an error of the events, so nothing becomes a dead letter. The next accepted event, of
+ * any stream, decides. Refusals by size or age need no such proof.
  */
 function assertDecided(what: string, refusals: readonly Refusal[]): void {
   const open = refusals.find(({ reason }) => reason !== 'too_large' && reason !== 'too_old')
@@ -115,6 +115,6 @@ function assertDecided(what: string, refusals: readonly Refusal[]): void {
   throw new Failure(
     'retry',
     'rejected',
-    `${what} refused ${count} and has taken none yet${excerptOf(open.answer)}`,
+    `${what} refused ${count} and has accepted none yet${excerptOf(open.answer)}`,
   )
 }

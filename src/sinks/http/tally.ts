@@ -2,14 +2,14 @@ import type { Refusal } from '../../domain/event/delivery.ts'
 
 /** What is known about a sink so far. */
 export interface Tally {
-  /** True once any event was taken. From then on a refusal is caused by the event, not by the sink. */
+  /** True once any event was accepted. From then on a refusal is caused by the event, not by the sink. */
   readonly everTaken: boolean
   tookOne(): void
   /** Counts an event refused alone. Returns true when enough in a row were refused to doubt the sink. */
   refusedOne(refusal: Refusal): Promise<boolean>
 }
 
-/** This many refusals in a row, with no event ever taken, count as an error of the sink. */
+/** This many refusals in a row, with no event ever accepted, count as an error of the sink. */
 const doubtAfter = 8
 
 /** The tally over all streams of a sink in this process. */
@@ -32,7 +32,7 @@ export function createTally(): Tally {
   }
 }
 
-/** The tally of one delivery. `hasTaken` tells whether the sink ever took an event; called at most once. */
+/** The tally of one delivery. `hasTaken` returns whether the sink ever accepted an event; called at most once. */
 export function createDeliveryTally(tally: Tally, hasTaken: () => Promise<boolean>): Tally {
   let known: Promise<boolean> | undefined
   let tookBefore = false

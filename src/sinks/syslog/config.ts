@@ -7,7 +7,10 @@ const Host = z
   .regex(/^[\w.-]+$|^[\da-f:.]+$/i, { message: 'is not a host name or an IP address', abort: true })
   .max(253)
   .describe('Host name or IP address of the receiver')
-  .register(marks, { kind: 'address', remedy: 'give the host alone: the port is `port`, TLS is `protocol`' })
+  .register(marks, {
+    kind: 'address',
+    remedy: 'give only the host; set the port with `port` and TLS with `protocol`',
+  })
 
 export const SyslogSinkConfig = z
   .strictObject({
@@ -22,16 +25,16 @@ export const SyslogSinkConfig = z
       .string()
       .regex(/^[!-~]{1,255}$/, { message: 'is not a syslog host name', abort: true })
       .default('bunny-shield')
-      .describe('HOSTNAME of each message; receivers often find the log source by it')
+      .describe('HOSTNAME of each message; many receivers identify the log source by it')
       .register(marks, { remedy: 'use printable ASCII without spaces, at most 255 characters' }),
     maxMessageBytes: count(
-      'Longest message that the receiver takes; a longer event is a dead letter, in bytes',
+      'Longest message that the receiver accepts, in bytes; a longer event becomes a dead letter',
       {
         min: 480,
         max: 16_777_216,
       },
     ).default(65_536),
-    timeoutSeconds: duration('Longest wait for a connection, and for the receiver to take bytes', {
+    timeoutSeconds: duration('Longest time to wait for a connection, and for the receiver to accept bytes', {
       above: 0,
       max: 3600,
     }).default(30),

@@ -40,7 +40,7 @@ export const backgroundInternalEvents: Definitions<
   TickFailed: {
     level: 'error',
     meaning:
-      'The scheduler failed to look for streams that are due. It looks again at the next turn. A line with a stack is a bug.',
+      'The scheduler could not read which streams are due. It tries again after a second. A line with a stack is a bug: please report it.',
     count(_internal_event, metrics) {
       metrics.count('tickFailures', {})
     },
@@ -51,7 +51,7 @@ export const backgroundInternalEvents: Definitions<
   PumpFailed: {
     level: 'error',
     meaning:
-      'Work on a stream failed, and the store could not record the failure. The stream is tried again after a few seconds. A line with a stack is a bug.',
+      'Work on a stream failed, and the store could not record the failure. The stream is tried again after a few seconds. A line with a stack is a bug: please report it.',
     tell({ stream, error }, voice) {
       tellError(voice, error, voice.stream(stream), (code) => ({
         zone: stream.zone,
@@ -64,7 +64,7 @@ export const backgroundInternalEvents: Definitions<
   UpkeepFailed: {
     level: 'error',
     meaning:
-      'A background task (heartbeat, housekeeping, reconciliation of the files with their committed lengths, figures for metrics, discovery of zones) failed. It is tried again. A line with a stack is a bug.',
+      'A background task (heartbeat, housekeeping, reconciliation of the files with their committed lengths, figures for metrics, discovery of zones) failed. It is tried again. A line with a stack is a bug: please report it.',
     tell({ task, error }, voice) {
       tellError(voice, error, `${task} failed`, (code) => ({
         group: `${task} ${code}`,
@@ -75,7 +75,7 @@ export const backgroundInternalEvents: Definitions<
   QueueFailed: {
     level: 'error',
     meaning:
-      'The queue in Redis failed, mostly its connection, which is then opened again. Streams continue from their checkpoints when Redis answers. A line with a stack is a bug.',
+      'The queue in Redis failed, mostly its connection, which is then opened again. Streams continue from their checkpoints when Redis answers. A line with a stack is a bug: please report it.',
     tell({ error }, voice) {
       tellError(voice, error, 'the queue failed')
     },

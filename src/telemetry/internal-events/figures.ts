@@ -62,7 +62,7 @@ export const figureInternalEvents: Definitions<
   FiguresFailed: {
     level: 'warn',
     meaning:
-      'Figures for the metrics could not be read. The last values stay, and their timestamp tells their age; the reading is tried again within ten minutes. Event logs are not affected.',
+      'Figures for the metrics could not be read. The metrics keep the last values, and their timestamp shows the age; shieldlog tries again within ten minutes. Event logs are not affected.',
     tell({ of, account, failure }, voice) {
       const kind = 'zone' in of ? 'upload scanning' : 'volumes'
       voice.report({
@@ -70,7 +70,7 @@ export const figureInternalEvents: Definitions<
         member: memberOf(of),
         level: 'warn',
         ...('zone' in of && { zone: of.zone }),
-        message: `${whatOf(of, voice)} could not be read, the last values stay: ${messageOf(failure)}`,
+        message: `${whatOf(of, voice)} could not be read, so the metrics keep the last values: ${messageOf(failure)}`,
         about: `account ${account}: ${kind} could not be read: ${failure.code}`,
         fields: { account, code: failure.code },
         details: { ...of },
@@ -81,7 +81,7 @@ export const figureInternalEvents: Definitions<
   },
   FiguresHandedOver: {
     level: 'info',
-    meaning: 'Another process of the fleet reads the figures from now on; this one exports them no longer.',
+    meaning: 'Another process of the fleet now reads the figures; this one no longer exports them.',
     count(_internal_event, metrics) {
       for (const metric of figureMetrics) metrics.replace(metric, {}, [])
     },

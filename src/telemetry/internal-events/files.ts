@@ -7,7 +7,7 @@ export const fileInternalEvents: Definitions<
   FileCut: {
     level: 'info',
     meaning:
-      'shieldlog cut a part back to its committed length. The events beyond it are read again, or are in another part. Usual after a crash. A copy is kept for two weeks.',
+      'shieldlog cut a part back to its committed length. The events after that length are read again, or are in another part. Normal after a crash. A copy of what was cut is kept for two weeks.',
     count({ sink }, metrics) {
       metrics.count('partRepairs', { sink, repair: 'cut' })
     },

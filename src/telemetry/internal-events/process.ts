@@ -18,14 +18,14 @@ export const processInternalEvents: Definitions<
   Stopping: {
     level: 'info',
     meaning:
-      'A signal asked the process to stop. It finishes what it has begun; a second signal ends it at once.',
+      'A signal asked the process to stop. It finishes the deliveries in progress; a second signal ends it at once.',
     tell({ signal }, voice) {
       voice.line('info', `stopping (${signal})`, { signal })
     },
   },
   Stopped: {
     level: 'info',
-    meaning: 'The process has stopped and closed everything. Its last line.',
+    meaning: 'The process has stopped and closed everything. This is its last line.',
     tell(_internal_event, voice) {
       voice.line('info', 'stopped')
     },

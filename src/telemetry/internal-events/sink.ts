@@ -20,7 +20,7 @@ export const sinkInternalEvents: Definitions<'SinkAnswered' | 'EventsLost'> = {
   EventsLost: {
     level: 'error',
     meaning:
-      'A destination acknowledged a body but said that it dropped some of its events, without saying which: they are neither there nor among the dead letters. `backfill --resend` ships the day again, with duplicates.',
+      'A destination acknowledged a body but answered that it dropped some of its events, without saying which: they are neither stored there nor dead letters. `backfill --resend` ships the day again, with duplicates.',
     count({ sink, count }, metrics) {
       metrics.count('eventsLost', { sink }, count)
     },

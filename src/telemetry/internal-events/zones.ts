@@ -33,18 +33,18 @@ export const zoneInternalEvents: Definitions<
   ZonesLeft: {
     level: 'warn',
     meaning:
-      'With `zones: all`: the API no longer lists these zones. They are read while it answers for their days.',
+      'With `zones: all`: the API no longer lists these zones. shieldlog reads them until the API no longer answers for their days.',
     tell({ account, zones }, voice) {
-      const text = `${namesOf(zones)} ${are(zones)} no longer listed by the API, and read while it answers`
+      const text = `${namesOf(zones)} ${are(zones)} no longer listed by the API; shieldlog reads what the API still has of ${zones.length === 1 ? 'it' : 'them'}`
       voice.line('warn', `account ${account}: ${text}`, { account, zones: idsOf(zones) })
     },
   },
   ZonesRetired: {
     level: 'warn',
     meaning:
-      'With `zones: all`: zones that the API no longer lists are read no more, since it does not know them, or has nothing left of them. What was not read of them is a gap (`zone_gone`).',
+      'With `zones: all`: shieldlog stops reading zones that the API no longer lists, because the API no longer knows them or has no events of them left. Days that were not read to their end become gaps (`zone_gone`).',
     tell({ account, zones, gaps }, voice) {
-      const lost = gaps === 0 ? 'nothing of it is left unread' : `${countPhrase(gaps, 'gap')} recorded`
+      const lost = gaps === 0 ? 'all events were read' : `${countPhrase(gaps, 'gap')} recorded`
       const text = `${namesOf(zones)} ${are(zones)} retired: no longer listed by the API; ${lost}`
       voice.line('warn', `account ${account}: ${text}`, { account, zones: idsOf(zones), gaps })
     },
@@ -52,12 +52,12 @@ export const zoneInternalEvents: Definitions<
   ZoneListingFailed: {
     level: 'warn',
     meaning:
-      'With `zones: all`: the zones of an account could not be listed. The zones listed last are shipped; while none are known, nothing of this account is shipped (an error). It is tried again every 30 s.',
+      'With `zones: all`: the zones of an account could not be listed. shieldlog ships the zones of the last list; without a list it ships nothing of this account (level error). It tries again every 30 s.',
     tell({ account, failure, known }, voice) {
       const means =
         known === undefined
           ? 'nothing of this account is shipped'
-          : `the ${countPhrase(known, 'zone')} known so far ${known === 1 ? 'is' : 'are'} shipped`
+          : `shieldlog ships the ${countPhrase(known, 'zone')} of the last list`
       voice.report({
         group: account,
         level: known === undefined ? 'error' : 'warn',

@@ -66,7 +66,7 @@ test('counts what is twice in the files, what is missing, and what is newer', as
   const compared = await compareWithApi(path, simulator, [101, 102])
   expect(compared).toEqual({ shipped: 2, repeated: 1, missing: 1, newer: 3 })
   expect(comparisonLine(compared)).toBe(
-    'NOT AS THE API HAS IT: 2 events in the files, 1 missing, 1 twice; the next poll would ship 3 newer',
+    'DIFFERENT FROM THE API: 2 events in the files, 1 missing, 1 twice; the next poll would ship 3 newer',
   )
   expect(firstLineBelow(path)).toBe(lines[0])
   expect(firstLineBelow(join(path, 'nothing'))).toBeUndefined()

@@ -172,9 +172,9 @@ describe.skipIf(!browserAvailable())('the page', { timeout: 120_000 }, () => {
     expect(await day.locator('pre').innerText()).toContain('"url": "https://api.example.com/<b>"')
   })
 
-  it('says what it knows nothing of', async () => {
+  it('reports a day that the store does not have', async () => {
     const { page } = await show(story(), { fragment: '#zone=101&to=archive&day=2026-01-01' })
-    await page.getByText('nothing is known of this day').waitFor()
+    await page.getByText('the store has nothing about this zone, sink and day').waitFor()
   })
 
   it('says that the server went away, and goes on when it comes back', async () => {

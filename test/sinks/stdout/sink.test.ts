@@ -165,7 +165,7 @@ describe('the stdout sink', () => {
       {
         event: { id: 'event-1' },
         reason: 'unmappable',
-        answer: 'no form in the format native: no class for it',
+        answer: 'cannot be written in format native: no class for it',
       },
     ])
     await sink.close()

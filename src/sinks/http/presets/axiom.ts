@@ -11,13 +11,13 @@ import { allRefused, type Answer, type Verdict } from '../protocol/preset.ts'
 import { readStatus } from '../protocol/status.ts'
 
 /**
- * A dataset of Axiom: https://axiom.co/docs/restapi/endpoints/ingestToDataset. The answer tells how many events failed,
- * not which.
+ * A dataset of Axiom: https://axiom.co/docs/restapi/endpoints/ingestToDataset. The answer contains the number of events
+ * that failed, but not which ones.
  */
 export const axiom = definePreset({
   name: 'axiom',
   title: 'Axiom',
-  description: 'Events of a dataset of Axiom',
+  description: 'Events for a dataset of Axiom',
   formats: jsonFormatNames,
   compressions: ['gzip', 'zstd', 'none'],
   limits: { maxEvents: { default: 1000, most: 10_000 }, maxBytes: { default: 1_000_000, most: 10_000_000 } },
@@ -56,11 +56,11 @@ function readIngest(answer: Answer, events: readonly Event[]): Verdict {
   if (status !== 200) return readStatus(status)
   const object = answerObject(answer)
   if (typeof object?.['ingested'] !== 'number')
-    return { kind: 'retry', code: 'bad_body', said: 'the answer counts no events' }
+    return { kind: 'retry', code: 'bad_body', said: 'the answer has no number of ingested events' }
   const failed = numberAt(object, 'failed')
   if (failed === 0) return { kind: 'delivered' }
   const said = failureIn(object)
-  // All of them: then it is known which.
+  // If all of them failed, it is known which.
   if (failed >= events.length) return allRefused(events, said)
   return { kind: 'delivered', lost: { count: failed, answer: said } }
 }
@@ -70,7 +70,7 @@ function failureIn({ failures }: JsonObject): string {
   return isObject(first) ? textAt(first, 'error') : ''
 }
 
-/** Limits name the second, since the epoch, at which they end. */
+/** The headers contain the time at which the limit ends, in seconds since the epoch. */
 function readLimit({ headers }: Answer): Verdict {
   const resets = ['x-ratelimit-reset', 'x-ingestlimit-reset'].map((name) => Number(headers[name] ?? 0) * 1000)
   const retryAtMs = Math.max(...resets.filter((ms) => Number.isFinite(ms)), 0)

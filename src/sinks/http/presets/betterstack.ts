@@ -8,7 +8,7 @@ import { readStatus } from '../protocol/status.ts'
 export const betterstack = definePreset({
   name: 'betterstack',
   title: 'Better Stack',
-  description: 'Logs of a source of Better Stack',
+  description: 'Logs for a source of Better Stack',
   formats: jsonFormatNames,
   compressions: ['gzip', 'none'],
   limits: { maxEvents: { default: 1000, most: 10_000 }, maxBytes: { default: 1_000_000, most: 10_000_000 } },

@@ -6,19 +6,19 @@ import { definePreset } from '../protocol/define-preset.ts'
 import { readStatus } from '../protocol/status.ts'
 
 /**
- * The logs intake of Datadog: https://docs.datadoghq.com/api/latest/logs/#send-logs. The event stands below `bunny`,
- * since Datadog gives names like `status` at the top a meaning of its own.
+ * The logs intake of Datadog: https://docs.datadoghq.com/api/latest/logs/#send-logs. The event is below `bunny`,
+ * because Datadog gives top-level names like `status` a special meaning.
  */
 export const datadog = definePreset({
   name: 'datadog',
   title: 'Datadog',
-  description: 'Logs of Datadog',
+  description: 'Logs for Datadog',
   formats: jsonFormatNames,
   compressions: ['gzip', 'none'],
   limits: {
     maxEvents: { default: 1000 },
     maxBytes: { default: 4_500_000, most: 5_000_000 },
-    // Datadog cuts longer ones off.
+    // Datadog cuts longer events.
     maxEventBytes: { default: 1_000_000 },
     maxAgeHours: { default: 18 },
   },
@@ -28,7 +28,7 @@ export const datadog = definePreset({
       .regex(/^[a-z0-9.-]+$/, { message: 'is not the name of a site' })
       .default('datadoghq.com')
       .describe('Site of the account, such as datadoghq.eu'),
-    url: httpUrl('Address of the intake, in place of that of the site', 'give apiKey').optional(),
+    url: httpUrl('Address of the intake; default: the address of the site', 'give apiKey').optional(),
     apiKey: headerSecret('API key').optional(),
     apiKeyFile: secretFile('the API key'),
     service: z.string().min(1).default('bunny-shield').describe('Service of the logs'),

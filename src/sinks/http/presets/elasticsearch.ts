@@ -12,25 +12,25 @@ import type { Answer, Ask, Checked, Outcome, Stop, Verdict } from '../protocol/p
 import { readStatus } from '../protocol/status.ts'
 
 /**
- * Elasticsearch and OpenSearch by `_bulk`: `create` with the event's id as `_id`, so that a repeat is a conflict and no
- * second document. Items are matched by `_id`, since OpenSearch may answer in another order.
+ * Elasticsearch and OpenSearch by `_bulk`: `create` with the event's id as `_id`, so that a repeated event is a
+ * conflict and not a second document. Items are matched by `_id`, since OpenSearch may answer in another order.
  */
 export const elasticsearch = definePreset({
   name: 'elasticsearch',
   title: 'Elastic or OpenSearch',
-  description: 'Documents of an index or data stream in Elasticsearch or OpenSearch',
+  description: 'Documents for an index or data stream in Elasticsearch or OpenSearch',
   formats: ['ecs', 'native', 'raw', 'ocsf'],
   compressions: ['gzip', 'none'],
   limits: { maxEvents: { default: 1000, most: 10_000 }, maxBytes: { default: 5_000_000, most: 50_000_000 } },
   settings: {
-    url: httpUrl('Where the cluster listens', 'give username and password, or apiKey'),
+    url: httpUrl('Address of the cluster', 'give username and password, or apiKey'),
     index: z
       .string()
       .regex(/^[^A-Z\\/*?"<>| ,#:_+-][^A-Z\\/*?"<>| ,#:]{0,254}$/, { message: 'is not the name of an index' })
       .default('logs-bunny_shield.event-default')
       .describe('Data stream, index or alias'),
-    pipeline: z.string().min(1).optional().describe('Ingest pipeline; that of the index unless given'),
-    apiKey: headerSecret('API key, encoded, as Elasticsearch shows it once').optional(),
+    pipeline: z.string().min(1).optional().describe('Ingest pipeline; default: the pipeline of the index'),
+    apiKey: headerSecret('API key, encoded, as Elasticsearch shows it when it is created').optional(),
     apiKeyFile: secretFile('the API key'),
     ...basicSettings,
   },
@@ -76,7 +76,7 @@ function readBulk(answer: Answer, events: readonly Event[]): Verdict {
   if (status === 429) return readOverload(answer, readStatus(status))
   if (status !== 200) return readStatus(status)
   const items = answerObject(answer)?.['items']
-  if (!Array.isArray(items)) return { kind: 'retry', code: 'bad_body', said: 'the answer lists no items' }
+  if (!Array.isArray(items)) return { kind: 'retry', code: 'bad_body', said: 'the answer has no items' }
   const eventIds = new Map(events.map((event) => [idOf(event), event.id]))
   const outcomes = new Map<string, Outcome>()
   let stop: Stop | undefined
@@ -91,12 +91,12 @@ function readBulk(answer: Answer, events: readonly Event[]): Verdict {
   return { kind: 'each', outcomes, ...(stop !== undefined && { stop }) }
 }
 
-/** Errors of the sink that come as errors of each item. */
+/** Errors of the whole sink that the answer reports for each item. */
 const stops: Readonly<Record<string, string>> = {
   security_exception:
     'grant create_doc (and auto_configure for a new data stream) on the index to these credentials',
   cluster_block_exception: 'remove the write block of the index',
-  index_not_found_exception: 'create the index, or allow that it is created with the first document',
+  index_not_found_exception: 'create the index, or allow Elasticsearch to create it with the first document',
   index_closed_exception: 'open the index',
   invalid_index_name_exception: 'check index',
 }
@@ -113,13 +113,16 @@ function readItem(item: JsonObject): Outcome | Stop {
     : stops[type]
   if (remedy !== undefined && status < 429)
     return { kind: 'stop', remedy, credentials: type === 'security_exception', said: answer }
-  // A pipeline that fails on a document fails on it again.
+  // A pipeline that fails on a document always fails on it.
   if (type === 'fail_processor_exception') return { refused: 'refused', answer }
   if (status === 500) return { retry: answer, refuseAfter: true }
   return status === 429 || status > 500 ? { retry: answer } : { refused: 'refused', answer }
 }
 
-/** A body over the limit of indexing pressure is refused for ever, as overload is for a while; the numbers say which. */
+/**
+ * Elasticsearch answers 429 to a temporary overload and to a body above its limit, which it never accepts; only the
+ * numbers differ.
+ */
 function readOverload(answer: Answer, overload: Verdict): Verdict {
   const reason = textAt(objectAt(answerObject(answer), 'error'), 'reason')
   const bytes = /operation_bytes=(\d+), max_[a-z_]+_bytes=(\d+)/.exec(reason)

@@ -2,11 +2,11 @@ import { jsonFormatNames } from '../../../config/schema/fields.ts'
 import { definePreset } from '../protocol/define-preset.ts'
 import { plainEndpoint, plainLimits, plainSettings } from '../protocol/plain.ts'
 
-/** One array of all events. A success status means that all of them were taken. */
+/** One array of all events. A success status means that all were accepted. */
 export const json = definePreset({
   name: 'json',
   title: 'another HTTP endpoint, a JSON array',
-  description: 'Arrays of events posted to an HTTP endpoint',
+  description: 'JSON arrays of events for any HTTP endpoint',
   formats: jsonFormatNames,
   compressions: ['gzip', 'zstd', 'none'],
   limits: plainLimits,

@@ -18,25 +18,25 @@ import { unixNano } from '../protocol/unix-nano.ts'
 const notALabel = { problem: 'is not a label name', remedy: 'use letters, digits and "_", a letter first' }
 
 /**
- * Grafana Loki's push API. Loki stores what is valid of a body that it answers with 400, and refuses an entry an hour
- * older than the newest of its stream, so the hour of an event is a label: any order of events is taken.
+ * Grafana Loki's push API. When Loki answers 400 it has stored the valid entries of the body. It refuses an entry that
+ * is an hour older than the newest of its stream; with the hour of the event as a label it accepts events in any order.
  */
 export const loki = definePreset({
   name: 'loki',
   title: 'Grafana Loki',
-  description: 'Streams of Grafana Loki',
+  description: 'Streams for Grafana Loki',
   formats: jsonFormatNames,
   compressions: ['gzip', 'none'],
   limits: {
     maxEvents: { default: 1000, most: 10_000 },
-    // From 4 MiB on Loki's ingesters refuse a body for ever, with status 500.
+    // Loki's ingesters always answer 500 to a body of 4 MiB or more.
     maxBytes: { default: 1_000_000, most: 3_000_000 },
     maxEventBytes: { default: 256_000, most: 3_000_000 },
     // reject_old_samples_max_age.
     maxAgeHours: { default: 168, most: 876_000 },
   },
   settings: {
-    url: httpUrl('Where Loki listens', 'give username and password, or bearerToken'),
+    url: httpUrl('Address of Loki', 'give username and password, or bearerToken'),
     tenant: z
       .string()
       .regex(/^[\x21-\x7e]+$/, { message: 'is not the name of a tenant' })
@@ -49,11 +49,11 @@ export const loki = definePreset({
         if (wrong !== undefined) addIssue(context, notALabel, [wrong])
       })
       .default({ job: 'shieldlog' })
-      .describe('Labels of every stream, beside shield_zone, action and severity'),
+      .describe('Labels of every stream, in addition to shield_zone, action and severity'),
     hourLabel: z
       .boolean()
       .default(true)
-      .describe('Label hour: the hour of the event; false where Loki shards streams by time itself'),
+      .describe('Adds the label hour, the hour of the event; set false if Loki shards streams by time'),
     bearerToken: headerSecret('Bearer token').optional(),
     bearerTokenFile: secretFile('the bearer token'),
     ...basicSettings,
@@ -73,7 +73,7 @@ export const loki = definePreset({
       authorise: header('authorization', () =>
         bearerToken === undefined ? basicOf(settings) : `Bearer ${bearerToken.reveal()}`,
       ),
-      // An event without a time stands at the beginning of time, where Loki refuses it as too old.
+      // An event without a time gets the time 0, and Loki refuses it as too old.
       piece: (event, line) => `["${unixNano(event) ?? '0'}",${JSON.stringify(line)},${metadataOf(event)}]`,
       layout: {
         before: '{"streams":[',
@@ -125,13 +125,13 @@ function readPush(answer: Answer, events: readonly Event[]): Verdict {
   return readStatus(status)
 }
 
-/** A body over the rate itself never passes; a smaller one does later. */
+/** A body larger than the rate limit is never accepted; a smaller one is accepted later. */
 function readLimit(said: string, events: readonly Event[], later: Verdict): Verdict {
   const [, limit = 0, bytes = 0] = /limit: (\d+) bytes\/sec\).* totaling '(\d+)' bytes/.exec(said) ?? []
   return events.length > 1 && Number(bytes) > Number(limit) ? { kind: 'split', reason: 'too_large' } : later
 }
 
-/** Loki stored what it does not name. Where it names fewer entries than it ignored, the halves of the body tell. */
+/** Loki stored the entries that it does not name. If it names fewer than it ignored, the body is halved to find them. */
 function readRefused(said: string, events: readonly Event[]): Verdict {
   const reason = /too far behind|too old/.test(said) ? 'too_old' : 'refused'
   const named = new Set(

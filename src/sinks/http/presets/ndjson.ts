@@ -2,11 +2,11 @@ import { formatNames } from '../../../config/schema/fields.ts'
 import { definePreset } from '../protocol/define-preset.ts'
 import { plainEndpoint, plainLimits, plainSettings } from '../protocol/plain.ts'
 
-/** One line per event, each with a line break. A success status means that all of them were taken. */
+/** One line per event, each with a line break. A success status means that all were accepted. */
 export const ndjson = definePreset({
   name: 'ndjson',
-  title: 'another HTTP endpoint, a JSON object a line',
-  description: 'Lines of events posted to an HTTP endpoint',
+  title: 'another HTTP endpoint, one JSON object per line',
+  description: 'Lines of events for any HTTP endpoint',
   formats: formatNames,
   compressions: ['gzip', 'zstd', 'none'],
   limits: plainLimits,

@@ -8,13 +8,14 @@ import { readStatus } from '../protocol/status.ts'
 const hosts = { us: 'log-api.newrelic.com', eu: 'log-api.eu.newrelic.com' } as const
 
 /**
- * The Log API of New Relic: https://docs.newrelic.com/docs/logs/log-api/introduction-log-api. `202` means that the body
- * was taken; New Relic reads it later, and reports what it drops as NrIntegrationError in the account.
+ * The Log API of New Relic: https://docs.newrelic.com/docs/logs/log-api/introduction-log-api. `202` means that New
+ * Relic accepted the body. It reads the body later, and reports events that it drops as NrIntegrationError in the
+ * account.
  */
 export const newrelic = definePreset({
   name: 'newrelic',
   title: 'New Relic',
-  description: 'Logs of New Relic',
+  description: 'Logs for New Relic',
   formats: jsonFormatNames,
   compressions: ['gzip', 'none'],
   limits: {
@@ -24,7 +25,7 @@ export const newrelic = definePreset({
   },
   settings: {
     region: z.enum(['us', 'eu']).default('us').describe('Region of the account'),
-    url: httpUrl('Address of the Log API, in place of that of the region', 'give licenseKey').optional(),
+    url: httpUrl('Address of the Log API; default: the address of the region', 'give licenseKey').optional(),
     licenseKey: headerSecret('License key (ingest)').optional(),
     licenseKeyFile: secretFile('the license key'),
   },
@@ -33,7 +34,7 @@ export const newrelic = definePreset({
     url: url ?? `https://${hosts[region]}/log/v1`,
     mediaType: 'application/json',
     authorise: header('api-key', () => licenseKey!.reveal()),
-    // New Relic makes attributes of a message that is JSON.
+    // New Relic turns a JSON message into attributes.
     piece: ({ id, timeMs }, line) =>
       JSON.stringify({ timestamp: timeMs, message: line, attributes: { log_id: id.toWellFormed() } }),
     layout: {

@@ -11,7 +11,7 @@ import { unixNano } from '../protocol/unix-nano.ts'
 
 /**
  * Log records for any receiver of OTLP over HTTP, as JSON: https://opentelemetry.io/docs/specs/otlp. A receiver that
- * drops some records of a body says how many, not which, and the body must not be sent again.
+ * drops some records of a body answers how many, not which, and the body must not be sent again.
  */
 export const otlp = definePreset({
   name: 'otlp',
@@ -21,11 +21,11 @@ export const otlp = definePreset({
   compressions: ['gzip', 'none'],
   limits: {
     maxEvents: { default: 1000, most: 10_000 },
-    // The Collector takes 20 MiB.
+    // The Collector accepts 20 MiB.
     maxBytes: { default: 2_000_000, most: 20_000_000 },
   },
   settings: {
-    url: httpUrl('Where the receiver listens, often on port 4318', 'give bearerToken'),
+    url: httpUrl('Address of the receiver, often with port 4318', 'give bearerToken'),
     bearerToken: headerSecret('Bearer token').optional(),
     bearerTokenFile: secretFile('the bearer token'),
   },
@@ -63,7 +63,7 @@ function resourceOf({ zone }: Event): string {
   return `{"resource":${JSON.stringify({ attributes })},"scopeLogs":[{"scope":${scope},"logRecords":[`
 }
 
-/** A line that is no log record becomes the body of one. */
+/** A line in another format becomes the body of a log record. */
 function recordOf(event: Event, line: string): string {
   return JSON.stringify({
     timeUnixNano: unixNano(event),
@@ -76,7 +76,7 @@ function text(key: string, stringValue: string): object {
   return { key, value: { stringValue } }
 }
 
-/** Statuses that the protocol lets a sender repeat; it forbids every other. */
+/** Statuses after which the protocol allows the same request again; after any other it forbids it. */
 const repeatable = new Set([408, 429, 502, 503, 504])
 
 function readExport(answer: Answer, events: readonly Event[]): Verdict {
@@ -89,7 +89,7 @@ function readExport(answer: Answer, events: readonly Event[]): Verdict {
     const count = numberAt(partial, 'rejectedLogRecords')
     if (count === 0) return { kind: 'delivered' }
     const said = textAt(partial, 'errorMessage')
-    // All of them: then it is known which.
+    // If all of them were rejected, it is known which.
     if (count >= events.length) return allRefused(events, said)
     return { kind: 'delivered', lost: { count, answer: said } }
   }

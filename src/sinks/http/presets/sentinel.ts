@@ -18,10 +18,10 @@ const text = (description: string) => z.string().min(1).describe(description)
 export const sentinel = definePreset({
   name: 'sentinel',
   title: 'Microsoft Sentinel',
-  description: 'Rows of a custom table of Microsoft Sentinel, through a data collection rule',
+  description: 'Rows for a custom table of Microsoft Sentinel, through a data collection rule',
   formats: jsonFormatNames,
   compressions: ['gzip', 'none'],
-  // The limit of 1 MB holds before and after compression.
+  // The limit of 1 MB applies before and after compression.
   limits: { maxEvents: { default: 1000, most: 10_000 }, maxBytes: { default: 1_000_000 } },
   settings: {
     url: httpUrl('Logs ingestion endpoint of the rule', 'give clientSecret'),
@@ -31,7 +31,7 @@ export const sentinel = definePreset({
     clientId: text('Application (client) id'),
     clientSecret: secret('Secret of the application').optional(),
     clientSecretFile: secretFile('the secret of the application'),
-    loginUrl: httpUrl('Where tokens come from', 'give clientSecret').default(
+    loginUrl: httpUrl('Address that issues tokens', 'give clientSecret').default(
       'https://login.microsoftonline.com',
     ),
     scope: text('Scope of the token').default('https://monitor.azure.com/.default'),
@@ -60,7 +60,7 @@ export const sentinel = definePreset({
   },
 })
 
-/** Columns that the rule does not declare vanish; TimeGenerated must be one. */
+/** Azure drops columns that the rule does not declare; TimeGenerated must be one of them. */
 function rowOf({ time }: Event, line: string): string {
   return time === undefined ? line : `{"TimeGenerated":${JSON.stringify(time)},${line.slice(1)}`
 }

@@ -13,7 +13,7 @@ const path = '/services/collector/event'
 
 /**
  * Splunk's HTTP Event Collector. Answers and codes: "Troubleshoot HTTP Event Collector" in Splunk's documentation
- * (Getting Data In). A `200` means that Splunk has taken the events; indexer acknowledgement is not used.
+ * (Getting Data In). `200` means that Splunk accepted the events; indexer acknowledgement is not used.
  */
 export const splunkHec = definePreset({
   name: 'splunk-hec',
@@ -23,17 +23,17 @@ export const splunkHec = definePreset({
   compressions: ['gzip', 'none'],
   limits: {
     maxEvents: { default: 1000, most: 10_000 },
-    // Splunk Cloud takes 1 MB; limits.conf of Splunk Enterprise may allow more.
+    // Splunk Cloud accepts 1 MB; limits.conf of Splunk Enterprise may allow more.
     maxBytes: { default: 1_000_000, most: 800_000_000 },
   },
   settings: {
-    url: httpUrl('Where the collector listens, often on port 8088', 'give token'),
+    url: httpUrl('Address of the collector, often with port 8088', 'give token'),
     token: headerSecret('Token of the collector').optional(),
     tokenFile: secretFile('the token'),
-    index: z.string().min(1).optional().describe('Index; that of the token unless given'),
+    index: z.string().min(1).optional().describe('Index; default: the index of the token'),
     source: z.string().min(1).default('shieldlog').describe('Source of the events'),
     sourcetype: z.string().min(1).default('bunny:shield').describe('Source type of the events'),
-    host: z.string().min(1).optional().describe('Host of the events; the shield zone unless given'),
+    host: z.string().min(1).optional().describe('Host of the events; default: the shield zone'),
   },
   mistakes: ({ token }) => missing('token', token),
   create({ url, token, index, source, sourcetype, host }) {
@@ -62,7 +62,7 @@ export const splunkHec = definePreset({
   },
 })
 
-/** Epoch seconds with the digits that the event has, since a number could not hold them all. */
+/** Epoch seconds as text with all digits of the event time, because a number would lose some. */
 function secondsOf(time: string, timeMs: number): string {
   const fraction = /\.(\d+)Z$/.exec(time)?.[1] ?? '000'
   return `${Math.floor(timeMs / 1000)}.${fraction}`
@@ -82,7 +82,7 @@ const remedies: Readonly<Record<number, string>> = {
   22: 'enable the token in Splunk',
 }
 const blamesCredentials = new Set([1, 2, 3, 4, 16, 21, 22])
-/** Internal error, busy, and three ways of being unhealthy. */
+/** Internal error, busy, and three codes for an unhealthy server. */
 const again = new Set([8, 9, 18, 19, 20])
 /** Invalid data format, no event, blank event, error in indexed fields. */
 const blamesEvent = new Set([6, 12, 13, 15])
@@ -106,7 +106,7 @@ function readCollector(answer: Answer, events: readonly Event[]): Verdict {
   return readStatus(answer.status)
 }
 
-/** Splunk has indexed the events before the one that it names, and none after it. */
+/** Splunk has indexed the events before the named one, and none after it. */
 function stoppedAt(number: number, events: readonly Event[], isRefused: boolean, answer: string): Verdict {
   const outcomeOf = (index: number): Outcome => {
     if (index < number) return 'delivered'

@@ -8,7 +8,7 @@ const text = (description: string) =>
   z
     .string()
     .regex(/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/, {
-      message: 'holds a character that no header may have',
+      message: 'contains a character that is not allowed in a header',
     })
     .optional()
     .describe(description)
@@ -25,10 +25,10 @@ export const sumologic = definePreset({
   compressions: ['gzip', 'zstd', 'none'],
   limits: { maxEvents: { default: 1000, most: 10_000 }, maxBytes: { default: 1_000_000 } },
   settings: {
-    url: httpUrl('Address of the HTTP source', 'the address itself is the secret'),
-    category: text('Source category, in place of that of the source'),
-    source: text('Source name, in place of that of the source'),
-    host: text('Source host, in place of that of the source'),
+    url: httpUrl('Address of the HTTP source', 'remove them; the address itself is the secret'),
+    category: text('Source category; default: the category of the source'),
+    source: text('Source name; default: the name of the source'),
+    host: text('Source host; default: the host of the source'),
   },
   create: ({ url, category, source, host }) => ({
     url,

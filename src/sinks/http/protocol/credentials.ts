@@ -21,7 +21,7 @@ export function basicOf({ username, password }: Basic): string | undefined {
   return `Basic ${Buffer.from(`${username}:${password.reveal()}`).toString('base64')}`
 }
 
-/** Of user name and password one without the other; or both beside another kind of credentials. */
+/** The errors: one of user name and password without the other, or both together with other credentials. */
 export function basicMistakes({ username, password }: Basic, other: object | undefined, otherName: string) {
   const mistakes: SettingMistake[] = []
   const has = { username: username !== undefined, password: password !== undefined }
@@ -34,19 +34,19 @@ export function basicMistakes({ username, password }: Basic, other: object | und
   if (has.username && other !== undefined)
     mistakes.push({
       at: otherName,
-      problem: 'is given beside username',
+      problem: 'cannot be used with username',
       remedy: `keep one of ${otherName} and username with password`,
     })
   return mistakes
 }
 
-/** A secret that has to be there, as text or as a file. */
+/** The error if a required secret is set neither as text nor as a file. */
 export function missing(name: string, value: Secret | undefined): readonly SettingMistake[] {
   if (value !== undefined) return []
   return [{ at: name, problem: 'is missing', remedy: `give ${name} or ${name}File` }]
 }
 
-/** One header made of the current secret. */
+/** One header with the current secret. */
 export function header(name: string, value: () => string | undefined): NonNullable<Preset['authorise']> {
   return () => {
     const text = value()

@@ -18,7 +18,7 @@ import type { Preset } from './preset.ts'
 
 export type Compression = 'none' | 'gzip' | 'zstd'
 
-/** A setting of a batch: the value unless another is given, and the largest that may be given. */
+/** A limit of a batch: its default and the largest value allowed. */
 export interface Limit {
   readonly default: number
   readonly most?: number
@@ -29,22 +29,22 @@ export interface Limits {
   readonly maxEvents: Limit
   /** Bytes of one body before compression. */
   readonly maxBytes: Limit
-  /** Bytes of one event in a body; absent where only the body counts. */
+  /** Bytes of one event in a body; absent if only the body is limited. */
   readonly maxEventBytes?: Limit
-  /** Age of an event; absent where the destination takes events of any age. */
+  /** Age of an event; absent if the destination accepts events of any age. */
   readonly maxAgeHours?: Limit
 }
 
 type CommonDefinition = Pick<PresetDefinition<string, never>, 'formats' | 'compressions' | 'limits'>
 type First<Value> = readonly [Value, ...Value[]]
 
-/** What makes a preset, apart from the settings that every preset has. */
+/** A preset without the settings that every preset has. */
 export interface PresetDefinition<Name extends string, Own extends z.core.$ZodShape> {
   readonly name: Name
   /** Name of the destination for people, in menus. */
   readonly title: string
   readonly description: string
-  /** Formats that its bodies may hold; the first is the default. */
+  /** Formats that its bodies may contain; the first is the default. */
   readonly formats: First<FormatName>
   /** The first is the default. */
   readonly compressions: First<Compression>
@@ -102,7 +102,7 @@ export function definePreset<const Name extends string, Own extends z.core.$ZodS
   return { ...definition, schema: schema as AllSettings<Name, Own> }
 }
 
-/** A sink of type http that names no preset has this one. */
+/** The preset of a sink of type http without `preset`. */
 const defaultPreset: string = 'ndjson'
 
 function presetField<const Name extends string>(presetName: Name): z.ZodLiteral<Name> {
@@ -115,11 +115,11 @@ function presetField<const Name extends string>(presetName: Name): z.ZodLiteral<
 function commonSettings({ formats, compressions, limits }: CommonDefinition) {
   return {
     name: name('Name of the sink; a new name begins with new checkpoints').default('http'),
-    format: z.enum(formats).default(formats[0]).describe('Form of each event'),
+    format: z.enum(formats).default(formats[0]).describe('Format of each event'),
     ...onAnySink,
     headers: Headers,
     compression: z.enum(compressions).default(compressions[0]).describe('How bodies are compressed'),
-    timeoutSeconds: duration('Longest wait for an answer', { above: 0, max: 3600 }).default(30),
+    timeoutSeconds: duration('Longest time to wait for an answer', { above: 0, max: 3600 }).default(30),
     batch: batchOf(limits),
     tls: TlsConfig.prefault({}).describe('Certificates for this sink'),
   }
@@ -129,16 +129,18 @@ function batchOf({ maxEvents, maxBytes, maxEventBytes, maxAgeHours }: Limits): z
   const size = (description: string, limit: Limit) =>
     bytes(description, { min: 1024 }).max(mostOf(limit)).default(limit.default)
   const shape: z.core.$ZodLooseShape = {
-    maxEvents: count('Most events in one body', { max: mostOf(maxEvents) }).default(maxEvents.default),
-    maxBytes: size('Most of one body before compression', maxBytes),
+    maxEvents: count('Largest number of events in one body', { max: mostOf(maxEvents) }).default(
+      maxEvents.default,
+    ),
+    maxBytes: size('Largest body before compression', maxBytes),
   }
-  if (maxEventBytes !== undefined) shape['maxEventBytes'] = size('Most of one event', maxEventBytes)
+  if (maxEventBytes !== undefined) shape['maxEventBytes'] = size('Largest event', maxEventBytes)
   if (maxAgeHours !== undefined)
-    shape['maxAgeHours'] = duration('Age from which on an event is not sent', {
+    shape['maxAgeHours'] = duration('Age above which an event is not sent', {
       above: 0,
       max: mostOf(maxAgeHours),
     }).default(maxAgeHours.default)
-  const schema: unknown = z.strictObject(shape).prefault({}).describe('How large one request may be')
+  const schema: unknown = z.strictObject(shape).prefault({}).describe('Limits of one request')
   return schema as z.ZodType<BatchLimits>
 }
 

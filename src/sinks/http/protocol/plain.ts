@@ -11,12 +11,15 @@ const Signature = z
   .strictObject({
     header: z
       .string()
-      .regex(/^[\w-]{1,64}$/, { message: 'is no header name', abort: true })
+      .regex(/^[\w-]{1,64}$/, { message: 'is not a header name', abort: true })
       .default('X-Signature')
       .describe('Header that holds the signature, as algorithm=hex'),
     secret: secret('Key of the signature').optional(),
     secretFile: secretFile('the key of the signature'),
-    algorithm: z.enum(['sha256', 'sha384', 'sha512']).default('sha256').describe('Hash of the HMAC'),
+    algorithm: z
+      .enum(['sha256', 'sha384', 'sha512'])
+      .default('sha256')
+      .describe('Hash algorithm of the HMAC'),
   })
   .superRefine(({ secret: key }, context) => {
     if (key === undefined)
@@ -31,12 +34,12 @@ const Signature = z
 
 /** Settings of the presets for endpoints of any kind. */
 export const plainSettings = {
-  url: httpUrl('Where bodies are posted', insteadOfCredentials),
+  url: httpUrl('Address that bodies are posted to', insteadOfCredentials),
   successCodes: z
     .array(z.int().min(200).max(499))
     .min(1)
     .optional()
-    .describe('Statuses that acknowledge a body; any 2xx unless given'),
+    .describe('Statuses that acknowledge a body; default: any 2xx'),
   signature: Signature.optional(),
 }
 
@@ -47,7 +50,7 @@ export const plainLimits: Limits = {
 
 type PlainSettings = z.output<z.ZodObject<typeof plainSettings>>
 
-/** How such an endpoint is addressed, signed to, understood and checked. */
+/** Address, signature, verdict and check of such an endpoint. */
 export function plainEndpoint({
   url,
   successCodes,

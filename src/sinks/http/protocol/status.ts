@@ -1,8 +1,8 @@
 import type { Retry, Verdict } from './preset.ts'
 
-/** Statuses that ask for the same request again later. Every 5xx does, too. */
+/** Statuses after which the same request is sent again later, as after every 5xx. */
 const again = new Set([408, 421, 423, 425, 429])
-/** Statuses that blame the content of the request. */
+/** Statuses that refuse the content of the request. */
 const blamesContent = new Set([400, 413, 422])
 
 const remedies: Record<number, string> = {
@@ -10,17 +10,17 @@ const remedies: Record<number, string> = {
   402: 'check the quota and the plan of the destination',
   403: 'check that the credentials may write there',
   404: 'check url',
-  405: 'check url: this address takes no events',
+  405: 'check url: this address does not accept events',
   406: 'check preset and format',
   407: 'check the credentials in HTTPS_PROXY or HTTP_PROXY',
-  410: 'check url: the address is gone for good',
-  411: 'check url: something on the way does not take bodies with a length',
+  410: 'check url: the destination has removed this address',
+  411: 'check url: the destination, or a proxy before it, did not see the length of the body',
   414: 'check url: it is too long',
   415: 'check preset, format and compression',
   431: 'check headers: they are too large',
 }
 
-/** Interprets an HTTP status where the body says nothing else. 2xx is the acknowledgement. */
+/** Interprets an HTTP status, for answers whose body has no more specific result. 2xx is the acknowledgement. */
 export function readStatus(status: number): Verdict {
   if (status >= 200 && status < 300) return { kind: 'delivered' }
   if (again.has(status) || status >= 500) return { kind: 'retry', code: retryCodeOf(status) }
