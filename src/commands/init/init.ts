@@ -109,8 +109,8 @@ function closing({ file, cwd }: InitContext, secrets: number): string[] {
     secrets === 0
       ? ''
       : secrets === 1
-        ? 'and a secret file next to it'
-        : `and ${secrets} secret files next to it`
+        ? ' and a secret file next to it'
+        : ` and ${secrets} secret files next to it`
   return [
     `Wrote ${printable(name)} (mode 0600)${beside}.`,
     '',

@@ -105,7 +105,7 @@ const bad: readonly [yaml: string, path: string, problem: string, remedy: string
   [
     `sinks: [${http}, headers: { Content-Length: "1" } }]`,
     'sinks[0].headers.Content-Length',
-    'itself',
+    'that the sink sets',
     'remove',
   ],
   [`sinks: [${http}, headers: { a: "1", A: "2" } }]`, 'sinks[0].headers.A', 'given twice', 'keep one'],

@@ -119,10 +119,7 @@ function readItem(item: JsonObject): Outcome | Stop {
   return status === 429 || status > 500 ? { retry: answer } : { refused: 'refused', answer }
 }
 
-/**
- * Elasticsearch answers 429 to a temporary overload and to a body above its limit, which it never accepts; only the
- * numbers differ.
- */
+/** 429 means overload, or a body above the limit, which is never accepted: only the numbers differ. */
 function readOverload(answer: Answer, overload: Verdict): Verdict {
   const reason = textAt(objectAt(answerObject(answer), 'error'), 'reason')
   const bytes = /operation_bytes=(\d+), max_[a-z_]+_bytes=(\d+)/.exec(reason)
