@@ -1,4 +1,5 @@
 import { rolldown } from 'rolldown'
+import { fileShape } from '../src/config/schema/file-shape.ts'
 
 export interface Bundle {
   /** Files to start, by the names of their bundles. */
@@ -26,6 +27,13 @@ export async function bundle({ input, folder, addressOf, banner = () => '' }: Bu
         transform(code, id) {
           if (id.includes('/node_modules/') || !code.includes('import.meta.url')) return undefined
           return code.replaceAll('import.meta.url', addressOf(id))
+        },
+      },
+      {
+        name: 'shape of the configuration as data',
+        transform(_code, id) {
+          if (!id.endsWith('/src/config/schema/file-shape.ts')) return undefined
+          return `export const fileShape = JSON.parse(${JSON.stringify(JSON.stringify(fileShape))})`
         },
       },
     ],

@@ -11,7 +11,8 @@ import { prepare } from './prepare.ts'
 import { defaultSink, resolveConfig } from './resolve.ts'
 import { type Config, ConfigFile } from '../schema/schema.ts'
 import { settingsOf } from '../schema/settings.ts'
-import { isPlainObject, shapeOf } from '../schema/shape.ts'
+import { fileShape as shape } from '../schema/file-shape.ts'
+import { isPlainObject } from '../schema/shape.ts'
 import { defaultStateUrl } from '../schema/state.ts'
 import { plainHttpWarnings } from './warnings.ts'
 import { type SourceFile, parseSource, readSourceFile } from './source-file.ts'
@@ -44,7 +45,6 @@ export interface Loaded {
   readonly file?: string
 }
 
-const shape = shapeOf(ConfigFile)
 const settings = settingsOf(shape)
 
 /**

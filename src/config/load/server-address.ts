@@ -2,9 +2,9 @@ import { type Environment, expand, ExpandError, type Sources } from './expand.ts
 import { environmentLayer, overlay } from './layers.ts'
 import { type Path, pathText, valueAt } from './path.ts'
 import { readSourceFile } from './source-file.ts'
-import { ConfigFile, ServerSetting } from '../schema/schema.ts'
+import { ServerSetting } from '../schema/schema.ts'
 import { settingsOf } from '../schema/settings.ts'
-import { shapeOf } from '../schema/shape.ts'
+import { fileShape as shape } from '../schema/file-shape.ts'
 import { Failure } from '../../domain/failure.ts'
 
 export interface ServerAddress {
@@ -12,7 +12,6 @@ export interface ServerAddress {
   readonly port: number
 }
 
-const shape = shapeOf(ConfigFile)
 const places = { host: ['server', 'host'], port: ['server', 'port'] } as const
 const settings = settingsOf(shape).filter(({ path }) =>
   Object.values(places).some((place) => pathText(place) === pathText(path)),

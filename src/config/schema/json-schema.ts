@@ -1,5 +1,5 @@
-import { ConfigFile } from './schema.ts'
-import { type Shape, isScalar, shapeOf } from './shape.ts'
+import { fileShape } from './file-shape.ts'
+import { type Shape, isScalar } from './shape.ts'
 
 /** JSON Schema of the file, for editors and for checks before a deployment. */
 export function configJsonSchema(): Record<string, unknown> {
@@ -7,7 +7,7 @@ export function configJsonSchema(): Record<string, unknown> {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'shieldlog.yaml',
     description: 'Configuration of shieldlog.',
-    ...clean(shapeOf(ConfigFile)),
+    ...clean(fileShape),
     $defs: {
       template: {
         type: 'string',

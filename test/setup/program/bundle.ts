@@ -1,10 +1,15 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { bundle } from '../../../config/bundle.ts'
 import { programs } from './programs.ts'
 
 /** Bundles what tests start often. Modules keep the addresses of their sources. */
-export function bundlePrograms(folder: string): Promise<void> {
-  return bundle({
+export async function bundlePrograms(folder: string): Promise<void> {
+  // As in the published package; otherwise Node compiles each file twice to find out what it is.
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }\n')
+  await bundle({
     input: programs,
     folder,
     addressOf: (path) => JSON.stringify(pathToFileURL(path).href),
