@@ -37,8 +37,16 @@ export function createQuietGround({
   }
 }
 
-export function zonesOf(config: Config): Zone[] {
-  return config.accounts.flatMap(({ zones }) => zones)
+const zonesByConfig = new WeakMap<Config, readonly Zone[]>()
+
+/** The zones of all accounts. The same configuration has the same list, so that a plan can see that none has changed. */
+export function zonesOf(config: Config): readonly Zone[] {
+  let zones = zonesByConfig.get(config)
+  if (zones === undefined) {
+    zones = config.accounts.flatMap((account) => account.zones)
+    zonesByConfig.set(config, zones)
+  }
+  return zones
 }
 
 /** Identity of a process that pumps: random, never reused. */

@@ -1,6 +1,6 @@
 import type { Config, SinkConfig } from '../config/schema/schema.ts'
 import type { Failure } from '../domain/failure.ts'
-import type { PlannedStream } from '../domain/plan/plan.ts'
+import type { PlannedStream } from '../domain/plan/plan-route.ts'
 import { createFormat } from '../formats/registry.ts'
 import type { Holder } from '../ports/ledger.ts'
 import type { Zone } from '../domain/stream.ts'

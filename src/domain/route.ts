@@ -8,3 +8,7 @@ export interface Route {
   /** Last instant at which the route was part of a running configuration. */
   readonly plannedAtMs: number
 }
+
+export function routeKey(zone: number, sink: string): string {
+  return `${zone}/${sink}`
+}

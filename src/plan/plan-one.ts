@@ -1,5 +1,6 @@
 import { shiftDay } from '../domain/day.ts'
-import { plan, type PlannedStream } from '../domain/plan/plan.ts'
+import type { PlannedStream } from '../domain/plan/plan-route.ts'
+import { plan } from '../domain/plan/plan.ts'
 import { streamKey, type Priority, type Stream } from '../domain/stream.ts'
 import type { Store } from '../ports/store.ts'
 import type { ApiClock } from '../pump/api-clock.ts'

@@ -2,8 +2,9 @@ import type { Checkpoint } from '../domain/checkpoint.ts'
 import { endOf, shiftDay, startOf, type Day } from '../domain/day.ts'
 import type { ReadRequest } from '../domain/read-request.ts'
 import type { Gap, GapReason } from '../domain/gap.ts'
-import type { Route } from '../domain/route.ts'
-import { firstPlannedDay, missedDays, routeKey, plan, type PlannedStream } from '../domain/plan/plan.ts'
+import { routeKey, type Route } from '../domain/route.ts'
+import { firstPlannedDay, type PlannedStream } from '../domain/plan/plan-route.ts'
+import { missedDays, plan } from '../domain/plan/plan.ts'
 import type { Backfill } from '../domain/plan/backfill.ts'
 import type { Policy } from '../domain/plan/policy.ts'
 import { todayOf } from '../domain/plan/stream-state.ts'
@@ -12,6 +13,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Store } from '../ports/store.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
 import type { ApiClock } from '../pump/api-clock.ts'
+import { LivePlan } from './live-plan.ts'
 
 /** The part of the configuration that decides which streams there are; read anew at each plan. */
 export interface PlanSettings {
@@ -28,34 +30,54 @@ interface PlannerDeps {
   readonly settings: () => PlanSettings
 }
 
-/** How often the planner stores again that the configured routes are planned. */
+/** How often the planner stores again that the configured routes are planned, and reads those of other processes. */
 const rememberEveryMs = 60_000
+/** Routes that are stored in one step, since other work waits for it. */
+const rememberedAtOnce = 500
 /** A route that was planned this recently counts as planned without a break. */
 const leftAloneMs = 600_000
 
 /** Lists what is due, and stores which routes are planned. */
 export class Planner {
   readonly #deps: PlannerDeps
+  readonly #live = new LivePlan()
   #rememberedAtMs = -Infinity
-  #remembered = ''
+  #remembered: { readonly zones: readonly Zone[]; readonly sinksAndAccounts: string } | undefined
+  #routes:
+    { readonly known: readonly Route[]; readonly zones: readonly Zone[]; readonly atMs: number } | undefined
 
   constructor(deps: PlannerDeps) {
     this.#deps = deps
   }
 
-  /** All planned streams, the most urgent first. Only reads. */
-  async plan(readRequest?: ReadRequest): Promise<PlannedStream[]> {
+  /**
+   * All planned streams, the most urgent first. Only reads, and costs what has changed or is due since the last call,
+   * except for a read request.
+   */
+  async plan(readRequest?: ReadRequest): Promise<readonly PlannedStream[]> {
     const { store, apiClock } = this.#deps
     const now = this.#deps.settings()
     const [checkpoints, routes, backfills] = await Promise.all([
       store.catalogue.checkpoints(),
-      store.catalogue.routes(),
+      this.#knownRoutes(now.zones),
       store.backfills.list(),
     ])
     this.#setClocks(checkpoints, now.zones)
     const resendCheckpoints = await resendsOf(store, backfills)
     const input = { nowOf: apiClock.now, ...now, checkpoints, resendCheckpoints, routes, backfills }
-    return plan(readRequest === undefined ? input : { ...input, readRequest })
+    return readRequest === undefined ? this.#live.update(input) : plan({ ...input, readRequest })
+  }
+
+  /** The first day of a known route never changes: routes are read again only for those that others have added. */
+  async #knownRoutes(zones: readonly Zone[]): Promise<readonly Route[]> {
+    const nowMs = this.#deps.clock.monotonic()
+    const held = this.#routes
+    if (held !== undefined && held.zones === zones && nowMs - held.atMs < rememberEveryMs) return held.known
+    const read = await this.#deps.store.catalogue.routes()
+    // The same list for the same routes: who gets another one compares all of it.
+    const known = held !== undefined && isSameRoutes(held.known, read) ? held.known : read
+    this.#routes = { known, zones, atMs: nowMs }
+    return known
   }
 
   /**
@@ -68,26 +90,32 @@ export class Planner {
   async remember(): Promise<void> {
     const { store, clock, apiClock } = this.#deps
     const { zones, sinks, policy } = this.#deps.settings()
-    const sure = zones.filter(({ account }) => apiClock.isConfirmed(account))
-    const keys = sure.flatMap(({ id }) => sinks.map((sink) => routeKey(id, sink))).join()
-    if (keys === this.#remembered && clock.monotonic() - this.#rememberedAtMs < rememberEveryMs) return
+    const accounts = [...new Set(zones.map(({ account }) => account))].filter(apiClock.isConfirmed)
+    const sinksAndAccounts = JSON.stringify([sinks, accounts])
+    const before = this.#remembered
+    const isFresh = clock.monotonic() - this.#rememberedAtMs < rememberEveryMs
+    if (isFresh && before?.zones === zones && before.sinksAndAccounts === sinksAndAccounts) return
+    const isSure = new Set(accounts)
+    const sure = zones.filter(({ account }) => isSure.has(account))
     const known = await store.catalogue.routes()
     const byKey = new Map(known.map((route) => [routeKey(route.zone, route.sink), route]))
     const next: Route[] = []
     for (const { id, account } of sure) {
       const nowMs = apiClock.now(account)
       for (const sink of sinks) {
-        const before = byKey.get(routeKey(id, sink))
-        if (before === undefined) this.#tellSkippedDays(id, sink, nowMs, policy)
-        const firstDay = before?.firstDay ?? firstPlannedDay(nowMs, policy)
+        const route = byKey.get(routeKey(id, sink))
+        if (route === undefined) this.#tellSkippedDays(id, sink, nowMs, policy)
+        const firstDay = route?.firstDay ?? firstPlannedDay(nowMs, policy)
         next.push({ zone: id, sink, firstDay, plannedAtMs: nowMs })
       }
     }
     // Before the routes are stored: missed days count from the instant at which a route was planned last.
     await this.#recordMissedDays(next, byKey, policy)
-    await store.catalogue.rememberRoutes(next)
-    this.#remembered = keys
+    for (let from = 0; from < next.length; from += rememberedAtOnce)
+      await store.catalogue.rememberRoutes(next.slice(from, from + rememberedAtOnce))
+    this.#remembered = { zones, sinksAndAccounts }
     this.#rememberedAtMs = clock.monotonic()
+    if (this.#routes !== undefined) this.#routes = { ...this.#routes, atMs: -Infinity }
   }
 
   #tellSkippedDays(zone: number, sink: string, nowMs: number, policy: Policy): void {
@@ -127,12 +155,24 @@ export class Planner {
   /** After a restart the latest commit in the store is a lower bound of the API's time. */
   #setClocks(checkpoints: readonly Checkpoint[], zones: readonly Zone[]): void {
     const { apiClock } = this.#deps
-    const accounts = new Map(zones.map(({ id, account }) => [id, account]))
+    const unsure = zones.filter(({ account }) => !apiClock.isConfirmed(account))
+    if (unsure.length === 0) return
+    const accounts = new Map(unsure.map(({ id, account }) => [id, account]))
     for (const { stream, lastCommitAtMs } of checkpoints) {
       const account = accounts.get(stream.zone)
-      if (account !== undefined && !apiClock.isConfirmed(account)) apiClock.notBefore(account, lastCommitAtMs)
+      if (account !== undefined) apiClock.notBefore(account, lastCommitAtMs)
     }
   }
+}
+
+function isSameRoutes(left: readonly Route[], right: readonly Route[]): boolean {
+  return (
+    left.length === right.length &&
+    left.every(({ zone, sink, firstDay }, index) => {
+      const other = right[index]!
+      return zone === other.zone && sink === other.sink && firstDay === other.firstDay
+    })
+  )
 }
 
 /** Checkpoints of temporary streams, where a plan needs any. */

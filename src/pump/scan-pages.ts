@@ -1,7 +1,7 @@
 import { dayOf } from '../domain/day.ts'
 import { dueAt, nextDue, type Due } from '../domain/plan/due.ts'
 import { Failure, isFailure } from '../domain/failure.ts'
-import { troubleOf } from '../domain/plan/plan.ts'
+import { troubleOf } from '../domain/plan/plan-route.ts'
 import { answerRequest } from '../domain/answer-request.ts'
 import { sliceOf } from '../domain/plan/policy.ts'
 import { dropStoredCursors, dropScans, scanFor } from '../domain/scan/progress.ts'

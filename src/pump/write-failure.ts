@@ -1,6 +1,6 @@
 import type { Checkpoint, Trouble } from '../domain/checkpoint.ts'
 import { isFailure, type Failure } from '../domain/failure.ts'
-import { troubleOf } from '../domain/plan/plan.ts'
+import { troubleOf } from '../domain/plan/plan-route.ts'
 import { isListingTrouble, troubleAfter } from '../domain/plan/trouble.ts'
 import { dropFullScan, dropScans } from '../domain/scan/progress.ts'
 import type { PumpDeps, Session } from './session.ts'

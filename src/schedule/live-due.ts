@@ -1,4 +1,4 @@
-import type { PlannedStream } from '../domain/plan/plan.ts'
+import type { PlannedStream } from '../domain/plan/plan-route.ts'
 import { streamKey } from '../domain/stream.ts'
 
 /** A later plan includes what is due later. */
@@ -24,10 +24,12 @@ export function liveDue(
   planned: readonly PlannedStream[],
   { now, plannedForMs, dueAt, isToBegin }: LiveDueOptions,
 ): Map<string, Map<string, number>> {
-  const due = new Map(planned.map(({ zone }) => [zone.account, new Map<string, number>()]))
+  const accounts = new Set(planned.map(({ zone }) => zone.account))
+  const due = new Map([...accounts].map((account) => [account, new Map<string, number>()]))
   const silentMs = silenceOfSinks(planned, now)
   for (const each of planned) {
-    if (each.priority !== 'live') continue
+    // Never due before it is wanted: most streams are left at that.
+    if (each.priority !== 'live' || each.wantedAtMs - now(each) > horizonMs) continue
     const inMs = dueAt(each) - now(each)
     if (inMs > horizonMs || !isToBegin(each)) continue
     const waitedMs = Math.min(-inMs, plannedForMs, silentMs.get(each.stream.sink) ?? Infinity)

@@ -1,5 +1,5 @@
 import type { Failure } from '../domain/failure.ts'
-import type { PlannedStream } from '../domain/plan/plan.ts'
+import type { PlannedStream } from '../domain/plan/plan-route.ts'
 import type { AccountGate } from '../ports/account-gate.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
@@ -9,7 +9,7 @@ export interface ScheduleDeps {
   readonly clock: Clock
   readonly telemetry: Telemetry
   /** All planned streams, the most urgent first. */
-  readonly plan: () => Promise<PlannedStream[]>
+  readonly plan: () => Promise<readonly PlannedStream[]>
   readonly pump: (planned: PlannedStream, signal: AbortSignal) => Promise<Failure | undefined>
   readonly now: (planned: PlannedStream) => number
   /** The gate of an account, which lets live streams begin before backfills go on. */

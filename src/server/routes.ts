@@ -1,10 +1,12 @@
+import { setImmediate } from 'node:timers/promises'
 import { messageOf } from '../domain/failure.ts'
+import { createTurns } from '../domain/let-loop-turn.ts'
 import type { StatusViews } from '../domain/plan/status-views.ts'
 import { within } from '../domain/within.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { HealthState } from './health.ts'
 import { pageFiles } from './page-files.ts'
-import { jsonReply } from './reply.ts'
+import { jsonReply, longJsonReply } from './reply.ts'
 import type { Reply } from './reply.ts'
 import { QueryError, readStatusQuery, type StatusQuery } from './status-query.ts'
 
@@ -82,7 +84,8 @@ export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
   async function statusReply(parameters: URLSearchParams): Promise<Reply> {
     try {
       const asked = readStatusQuery(parameters)
-      if (asked.view === 'all') return jsonReply(200, await status())
+      if (asked.view === 'all')
+        return await longJsonReply(200, await status(), createTurns({ clock, turn: setImmediate }))
       const views = deps.views()
       if (views === undefined) return jsonReply(503, { error: 'the process is starting' })
       const work = viewOf(views, asked)

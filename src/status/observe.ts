@@ -1,6 +1,8 @@
+import { createTurns, type TurnDeps } from '../domain/let-loop-turn.ts'
 import type { DeadLetterCount } from '../domain/event/dead-letter-count.ts'
 import type { Gap } from '../domain/gap.ts'
-import { routeKey, type PlannedStream } from '../domain/plan/plan.ts'
+import type { PlannedStream } from '../domain/plan/plan-route.ts'
+import { routeKey } from '../domain/route.ts'
 import type { RouteState, StateSnapshot } from '../domain/plan/snapshot.ts'
 import { caughtUpOfRoute, timeToLossOf } from '../domain/plan/lag.ts'
 import type { Store } from '../ports/store.ts'
@@ -8,7 +10,7 @@ import type { Priority } from '../domain/stream.ts'
 import type { ApiClock } from '../pump/api-clock.ts'
 import type { PlanSettings, Planner } from '../plan/planner.ts'
 
-export interface ObserveDeps {
+export interface ObserveDeps extends TurnDeps {
   readonly store: Store
   readonly apiClock: ApiClock
   readonly planner: Planner
@@ -24,6 +26,8 @@ export interface StateReading {
   /** Of the instant of the look: zones may change while it is worked on. */
   readonly settings: PlanSettings
   readonly planned: readonly PlannedStream[]
+  /** Those of the live priority by route, `zone/sink`. */
+  readonly byRoute: ReadonlyMap<string, readonly PlannedStream[]>
   readonly gaps: readonly Gap[]
   readonly deadLetters: readonly DeadLetterCount[]
 }
@@ -39,44 +43,55 @@ export async function readState({
     store.catalogue.gaps(),
     store.deadLetters.counts(),
   ])
-  return { settings, planned, gaps, deadLetters }
+  const live = planned.filter(({ priority }) => priority === 'live')
+  const byRoute = Map.groupBy(live, ({ stream }) => routeKey(stream.zone, stream.sink))
+  return { settings, planned, byRoute, gaps, deadLetters }
 }
 
 /** What the store holds, for metrics and readiness. Lag is never absent for a configured zone and sink. */
 export async function observe(deps: ObserveDeps): Promise<StateSnapshot> {
-  return snapshotOf(await readState(deps), deps)
+  return await snapshotOf(await readState(deps), deps)
 }
 
-export function snapshotOf(
-  { settings, planned: all, gaps, deadLetters: counts }: StateReading,
+export async function snapshotOf(
+  { settings, planned, byRoute, gaps, deadLetters: counts }: StateReading,
   deps: ObserveDeps,
-): StateSnapshot {
+): Promise<StateSnapshot> {
   const { zones, sinks, policy } = settings
+  const letTurn = createTurns(deps)
   const gapsOf = Map.groupBy(gaps, (gap) => routeKey(gap.zone, gap.sink))
-  const planned = all.filter(({ priority }) => priority === 'live')
-  const byRoute = Map.groupBy(planned, ({ stream }) => routeKey(stream.zone, stream.sink))
-  const routes = zones.flatMap((zone) =>
-    sinks.map((sink): RouteState => {
-      const streams = byRoute.get(routeKey(zone.id, sink)) ?? []
-      const nowMs = deps.apiClock.now(zone.account)
-      const caughtUpAtMs = caughtUpOfRoute(streams, nowMs, policy)
-      const newestMs = newestOf(streams)
-      return {
-        zone: zone.id,
-        sink,
-        lagSeconds: Math.max(0, nowMs - caughtUpAtMs) / 1000,
-        caughtUpAtMs,
-        ...(newestMs !== undefined && { newestMs }),
-        timeToLossSeconds: (timeToLossOf(streams, nowMs) ?? Infinity) / 1000,
-        gaps: gapsOf.get(routeKey(zone.id, sink))?.length ?? 0,
-      }
-    }),
-  )
+  await letTurn()
+  const routes: RouteState[] = []
+  for (const zone of zones) {
+    const nowMs = deps.apiClock.now(zone.account)
+    for (const sink of sinks) {
+      const key = routeKey(zone.id, sink)
+      const gapsOfRoute = gapsOf.get(key)?.length ?? 0
+      const streams = byRoute.get(key) ?? []
+      routes.push({ zone: zone.id, sink, gaps: gapsOfRoute, ...routeState(streams, nowMs, policy) })
+    }
+    await letTurn()
+  }
   return {
     routes,
     streams: countStates(planned),
     deadLetters: sinks.map((sink) => ({ sink, count: countOf(counts, sink) })),
-    queues: priorities.flatMap((priority) => queuesOf(priority, all, deps)),
+    queues: priorities.flatMap((priority) => queuesOf(priority, planned, deps)),
+  }
+}
+
+function routeState(
+  streams: readonly PlannedStream[],
+  nowMs: number,
+  policy: PlanSettings['policy'],
+): Omit<RouteState, 'zone' | 'sink' | 'gaps'> {
+  const caughtUpAtMs = caughtUpOfRoute(streams, nowMs, policy)
+  const newestMs = newestOf(streams)
+  return {
+    lagSeconds: Math.max(0, nowMs - caughtUpAtMs) / 1000,
+    caughtUpAtMs,
+    ...(newestMs !== undefined && { newestMs }),
+    timeToLossSeconds: (timeToLossOf(streams, nowMs) ?? Infinity) / 1000,
   }
 }
 
@@ -87,7 +102,7 @@ function newestOf(streams: readonly PlannedStream[]): number | undefined {
 
 function countStates(planned: readonly PlannedStream[]): StateSnapshot['streams'] {
   const counts = { open: 0, settling: 0, complete: 0, expired: 0 }
-  for (const { state } of planned) counts[state]++
+  for (const { state, priority } of planned) if (priority === 'live') counts[state]++
   return counts
 }
 
@@ -102,12 +117,15 @@ function queuesOf(
   all: readonly PlannedStream[],
   { apiClock, active }: ObserveDeps,
 ): StateSnapshot['queues'] {
-  const planned = all.filter((each) => each.priority === priority)
-  const due = planned.filter(({ dueAtMs, zone }) => dueAtMs <= apiClock.now(zone.account)).length
-  const delayed = planned.filter(({ checkpoint, zone }) => {
-    const retryAtMs = checkpoint?.trouble?.retryAtMs
-    return retryAtMs !== undefined && retryAtMs > apiClock.now(zone.account)
-  }).length
+  let due = 0
+  let delayed = 0
+  for (const each of all) {
+    if (each.priority !== priority) continue
+    const retryAtMs = each.checkpoint?.trouble?.retryAtMs
+    const nowMs = apiClock.now(each.zone.account)
+    if (each.dueAtMs <= nowMs) due++
+    if (retryAtMs !== undefined && retryAtMs > nowMs) delayed++
+  }
   return [
     { priority, state: 'waiting', jobs: Math.max(0, due - active(priority)) },
     { priority, state: 'active', jobs: active(priority) },

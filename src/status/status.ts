@@ -1,17 +1,18 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import { bySink } from '../domain/event/dead-letter-count.ts'
 import { caughtUpOf, oldestUnread } from '../domain/plan/lag.ts'
-import { routeKey, type PlannedStream } from '../domain/plan/plan.ts'
+import type { PlannedStream } from '../domain/plan/plan-route.ts'
+import { routeKey } from '../domain/route.ts'
 import { standingOf } from '../domain/plan/route-state.ts'
 import type { BackfillStatus, DayStatus, RouteStatus, Status, WorkerStatus } from '../domain/plan/status.ts'
 import type { StateSnapshot } from '../domain/plan/snapshot.ts'
 import type { Store } from '../ports/store.ts'
-import { createTurns, type TurnDeps } from './let-loop-turn.ts'
+import { createTurns } from '../domain/let-loop-turn.ts'
 import { backfillStatuses } from './backfill-status.ts'
 import { errorStatus, iso } from './error-status.ts'
 import { readState, snapshotOf, type ObserveDeps, type StateReading } from './observe.ts'
 
-export interface StatusDeps extends ObserveDeps, TurnDeps {
+export interface StatusDeps extends ObserveDeps {
   /** The processes that ship from this store now. */
   readonly workers: () => Promise<readonly WorkerStatus[]>
 }
@@ -30,21 +31,18 @@ export async function readStatus(
     deps.store.catalogue.routes(),
     deps.workers(),
   ])
-  // The plan of many zones takes as long as one step may.
-  await deps.turn()
   const letTurn = createTurns(deps)
-  const { planned, gaps, deadLetters } = reading
-  const snapshot = snapshotOf(reading, deps)
+  const { byRoute, gaps, deadLetters } = reading
+  const snapshot = await snapshotOf(reading, deps)
   await letTurn()
   const { zones, policy } = reading.settings
   const zoneOf = new Map(zones.map((zone) => [zone.id, zone]))
   const gapsOf = Map.groupBy(gaps, (gap) => routeKey(gap.zone, gap.sink))
-  const live = planned.filter(({ priority }) => priority === 'live')
-  const byRoute = Map.groupBy(live, ({ stream }) => routeKey(stream.zone, stream.sink))
+  await letTurn()
   const routes: RouteStatus[] = []
   for (const route of snapshot.routes) {
     const zone = zoneOf.get(route.zone)!
-    const streams = (byRoute.get(routeKey(route.zone, route.sink)) ?? []).sort(byDay)
+    const streams = (byRoute.get(routeKey(route.zone, route.sink)) ?? []).toSorted(byDay)
     const days = streams.map((stream) => dayStatus(stream, deps.apiClock.now(zone.account), policy))
     const lastError = days.findLast((day) => day.lastError !== undefined)?.lastError
     const unread = oldestUnread(streams, policy)
@@ -108,6 +106,29 @@ function dayStatus(
   policy: Parameters<typeof caughtUpOf>[1],
 ): DayStatus {
   const { checkpoint, state, stream } = planned
+  return {
+    day: stream.day,
+    state,
+    ...(state === 'open' && {
+      lagSeconds: Math.round(Math.max(0, nowMs - caughtUpOf(planned, policy)) / 1000),
+    }),
+    ...reachedOf(checkpoint),
+  }
+}
+
+type Reached = Omit<DayStatus, 'day' | 'state' | 'lagSeconds'>
+
+/** What the latest commit of a stream says, once for each: most streams of a large fleet have no newer one. */
+const reached = new WeakMap<Checkpoint, Reached>()
+
+function reachedOf(checkpoint: Checkpoint | undefined): Reached {
+  if (checkpoint === undefined) return progressOf(undefined)
+  const known = reached.get(checkpoint) ?? progressOf(checkpoint)
+  reached.set(checkpoint, known)
+  return known
+}
+
+function progressOf(checkpoint: Checkpoint | undefined): Reached {
   const {
     pages = 0,
     events = 0,
@@ -120,11 +141,6 @@ function dayStatus(
   } = checkpoint?.counters ?? {}
   const scan = checkpoint?.incremental ?? checkpoint?.full
   return {
-    day: stream.day,
-    state,
-    ...(state === 'open' && {
-      lagSeconds: Math.round(Math.max(0, nowMs - caughtUpOf(planned, policy)) / 1000),
-    }),
     events,
     delivered,
     pages,

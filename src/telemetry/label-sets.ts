@@ -18,7 +18,7 @@ export interface LabelSets {
   has(set: LabelSet, value: string): boolean
   zone(id: number): Zone | undefined
   /** Every combination of label values that a metric may have. */
-  combinations(definition: MetricDefinition): Labels[]
+  combinations(definition: MetricDefinition): readonly Labels[]
   /** True when each label has a value of its set. Prevents series of names that left the configuration. */
   allows(definition: MetricDefinition, labels: Labels): boolean
 }
@@ -34,6 +34,17 @@ export function createLabelSets(known: Known): LabelSets {
     any: new Set<string>(),
   }
 
+  const combined = new Map<string, readonly Labels[]>()
+
+  function combine(definition: MetricDefinition): readonly Labels[] {
+    let combinations: Labels[] = [{}]
+    for (const [label, set] of Object.entries(definition.labels)) {
+      const values = typeof set === 'string' ? [...sets[set]] : set
+      combinations = combinations.flatMap((labels) => values.map((value) => ({ ...labels, [label]: value })))
+    }
+    return combinations
+  }
+
   function has(set: LabelSet, value: string): boolean {
     if (set === 'any') return true
     return typeof set === 'string' ? sets[set].has(value) : set.includes(value)
@@ -43,14 +54,11 @@ export function createLabelSets(known: Known): LabelSets {
     has,
     zone: (id) => zones.get(id),
     combinations(definition) {
-      let combinations: Labels[] = [{}]
-      for (const [label, set] of Object.entries(definition.labels)) {
-        const values = typeof set === 'string' ? [...sets[set]] : set
-        combinations = combinations.flatMap((labels) =>
-          values.map((value) => ({ ...labels, [label]: value })),
-        )
-      }
-      return combinations
+      // Metrics with the same labels share them: with thousands of zones they take more memory than the values.
+      const key = JSON.stringify(definition.labels)
+      const known = combined.get(key) ?? combine(definition)
+      combined.set(key, known)
+      return known
     },
     allows(definition, labels) {
       for (const [label, set] of Object.entries(definition.labels)) {

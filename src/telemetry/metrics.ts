@@ -1,7 +1,10 @@
+import { setImmediate } from 'node:timers/promises'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { createTurns } from '../domain/let-loop-turn.ts'
 import type { StateSnapshot } from '../domain/plan/snapshot.ts'
 import type { Zone } from '../domain/stream.ts'
 import type { Clock } from '../ports/clock.ts'
+import { registryTexts, WrittenTexts } from './exposition.ts'
 import { createLabelSets } from './label-sets.ts'
 import type { Known, Labels, LabelSets } from './label-sets.ts'
 import { countedMetrics, measuredMetrics } from './metric-definitions.ts'
@@ -88,6 +91,9 @@ export function createMetrics(options: { version: string; clock: Clock }): Metri
     [...gauges.keys()].map((metric) => [metric, new Map()]),
   )
 
+  const written = new WrittenTexts(
+    new Set(Object.values(countedMetrics).map(({ name }) => metricPrefix + name)),
+  )
   let sets = createLabelSets({ zones: [], sinks: [], accounts: [] })
   let state: StateGauges | undefined
   let scrape: Promise<string> | undefined
@@ -97,6 +103,7 @@ export function createMetrics(options: { version: string; clock: Clock }): Metri
 
   /** Starts new series at 0 and removes obsolete ones; the others keep their values. */
   function refit(definition: MetricDefinition, instrument: Instrument, next: LabelSets): void {
+    written.changed(metricPrefix + definition.name)
     for (const labels of sets.combinations(definition))
       if (!next.allows(definition, labels)) instrument.remove(labels)
     for (const labels of next.combinations(definition))
@@ -118,8 +125,9 @@ export function createMetrics(options: { version: string; clock: Clock }): Metri
   }
 
   async function expose(): Promise<string> {
-    await state?.refresh(sets)
-    return registry.metrics()
+    const letTurn = createTurns({ clock: options.clock, turn: setImmediate })
+    const texts = (await state?.texts(sets, letTurn)) ?? []
+    return `${[...(await registryTexts(registry, written, letTurn)), ...texts].join('\n\n')}\n`
   }
 
   return {
@@ -128,6 +136,7 @@ export function createMetrics(options: { version: string; clock: Clock }): Metri
       const { definition, instrument } = instruments.get(metric)!
       const labels = fallback(definition, given)
       if (!Number.isFinite(value) || !sets.allows(definition, labels)) return
+      written.changed(metricPrefix + definition.name)
       if (instrument instanceof Counter) instrument.inc(labels, Math.max(0, value))
       else instrument.observe(labels, Math.max(0, value))
     },
@@ -151,7 +160,7 @@ export function createMetrics(options: { version: string; clock: Clock }): Metri
     isKnown: (set, name) => sets.has(set, name),
     readState(read) {
       if (state !== undefined) throw new Error('the state of the streams is read from one place only')
-      state = createStateGauges(registry, metricPrefix, read, options.clock)
+      state = createStateGauges(metricPrefix, read, options.clock)
     },
     text() {
       scrape ??= expose().finally(() => {

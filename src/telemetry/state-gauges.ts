@@ -1,79 +1,109 @@
-import { Gauge } from 'prom-client'
-import type { Registry } from 'prom-client'
 import type { StateSnapshot } from '../domain/plan/snapshot.ts'
 import type { Clock } from '../ports/clock.ts'
+import { FamilyText, labelText } from './exposition.ts'
 import type { Labels, LabelSets } from './label-sets.ts'
 import { stateMetrics } from './metric-definitions.ts'
 import type { MetricDefinition } from './metric-definition.ts'
-import { createStateReading } from './state-reading.ts'
+import { createStateReading, type Reading } from './state-reading.ts'
 
 export interface StateGauges {
-  /** Reads the store and sets the gauges, in bounded time even when the store hangs. */
-  refresh(sets: LabelSets): Promise<void>
+  /** Reads the store and writes the gauges, in bounded time even when the store hangs: a text for each metric. */
+  texts(sets: LabelSets, letTurn: () => Promise<void>): Promise<string[]>
   outdate(): void
 }
 
 type StateMetric = keyof typeof stateMetrics
+type Families = Readonly<Record<StateMetric, FamilyText>>
+
+/** How many routes are written before the event loop may turn. */
+const routesAtOnce = 250
 
 export function createStateGauges(
-  registry: Registry,
   prefix: string,
   read: () => Promise<StateSnapshot>,
   clock: Clock,
 ): StateGauges {
   const reading = createStateReading(read, clock)
-  const gauges = new Map<StateMetric, Gauge>()
-  for (const [key, { name, help, labels }] of Object.entries(stateMetrics)) {
-    const labelNames = Object.keys(labels)
-    gauges.set(
-      key as StateMetric,
-      new Gauge({ name: prefix + name, help, labelNames, registers: [registry] }),
-    )
-  }
 
-  function set(sets: LabelSets, metric: StateMetric, labels: Labels, value: number | undefined): void {
-    const definition: MetricDefinition = stateMetrics[metric]
-    if (value === undefined || Number.isNaN(value) || !sets.allows(definition, labels)) return
-    gauges.get(metric)!.set(labels, value)
-  }
-
-  /**
-   * Lag is always present once it was known: while the store does not answer, nothing is committed, so lag grows in
-   * real time and an alert on it continues.
-   */
-  function setRunning(snapshot: StateSnapshot, sets: LabelSets, ageSeconds: number): void {
-    for (const route of snapshot.routes) {
-      const labels = { zone: String(route.zone), sink: route.sink }
-      set(sets, 'lag', labels, route.lagSeconds + ageSeconds)
-      set(sets, 'timeToLoss', labels, route.timeToLossSeconds - ageSeconds)
+  /** The gauges are many: they are written straight away, without a value for each series in memory. */
+  async function write({ snapshot, atMs }: Reading, isUp: boolean, to: Writing): Promise<void> {
+    const ageSeconds = (clock.monotonic() - atMs) / 1000
+    for (const [index, route] of snapshot.routes.entries()) {
+      if (index % routesAtOnce === routesAtOnce - 1) await to.letTurn()
+      const [zone, sink] = [String(route.zone), route.sink]
+      if (!to.sets.has('zones', zone) || !to.sets.has('sinks', sink)) continue
+      writeRoute(route, labelText({ zone, sink }), { ...to, isUp, ageSeconds })
     }
-  }
-
-  function setStanding(snapshot: StateSnapshot, sets: LabelSets): void {
-    for (const route of snapshot.routes) {
-      const labels = { zone: String(route.zone), sink: route.sink }
-      set(sets, 'caughtUp', labels, route.caughtUpAtMs / 1000)
-      set(sets, 'newestEvent', labels, route.newestMs === undefined ? undefined : route.newestMs / 1000)
-      set(sets, 'gaps', labels, route.gaps)
-    }
-    for (const [state, count] of Object.entries(snapshot.streams)) set(sets, 'streams', { state }, count)
-    for (const labels of sets.combinations(stateMetrics.deadLetters)) set(sets, 'deadLetters', labels, 0)
-    for (const { sink, count } of snapshot.deadLetters) set(sets, 'deadLetters', { sink }, count)
-    for (const labels of sets.combinations(stateMetrics.queueJobs)) set(sets, 'queueJobs', labels, 0)
-    for (const { priority, state, jobs } of snapshot.queues)
-      set(sets, 'queueJobs', { priority: priority, state }, jobs)
+    if (isUp) writeTotals(snapshot, to)
   }
 
   return {
-    async refresh(sets) {
+    async texts(sets, letTurn) {
       const isUp = await reading.refresh()
+      const families = familiesOf(prefix)
+      families.stateUp.add('', isUp ? 1 : 0)
       const latest = reading.latest()
-      for (const gauge of gauges.values()) gauge.reset()
-      set(sets, 'stateUp', {}, isUp ? 1 : 0)
-      if (latest === undefined) return
-      setRunning(latest.snapshot, sets, (clock.monotonic() - latest.atMs) / 1000)
-      if (isUp) setStanding(latest.snapshot, sets)
+      if (latest !== undefined) await write(latest, isUp, { families, sets, letTurn })
+      return Object.values(families).map((family) => family.text())
     },
     outdate: () => reading.outdate(),
   }
+}
+
+interface Writing {
+  readonly families: Families
+  readonly sets: LabelSets
+  readonly letTurn: () => Promise<void>
+}
+
+function familiesOf(prefix: string): Families {
+  const families = Object.entries(stateMetrics).map(([metric, definition]) => [
+    metric,
+    new FamilyText({ ...definition, name: prefix + definition.name }),
+  ])
+  return Object.fromEntries(families) as Families
+}
+
+/**
+ * Lag is always present once it was known: while the store does not answer, nothing is committed, so lag grows in real
+ * time and an alert on it continues.
+ */
+function writeRoute(
+  route: StateSnapshot['routes'][number],
+  labels: string,
+  { families, isUp, ageSeconds }: Writing & { readonly isUp: boolean; readonly ageSeconds: number },
+): void {
+  families.lag.add(labels, route.lagSeconds + ageSeconds)
+  families.timeToLoss.add(labels, route.timeToLossSeconds - ageSeconds)
+  if (!isUp) return
+  families.caughtUp.add(labels, route.caughtUpAtMs / 1000)
+  if (route.newestMs !== undefined) families.newestEvent.add(labels, route.newestMs / 1000)
+  families.gaps.add(labels, route.gaps)
+}
+
+/** Every series of the configured names, with 0 where nothing is known. */
+function writeTotals(snapshot: StateSnapshot, { families, sets }: Writing): void {
+  const writeAll = (metric: 'deadLetters' | 'queueJobs' | 'streams', rows: readonly Row[]) => {
+    const values = new Map(rows.map(({ labels, value }) => [labelText(labels), value]))
+    const definition: MetricDefinition = stateMetrics[metric]
+    for (const labels of sets.combinations(definition).map(labelText))
+      families[metric].add(labels, values.get(labels) ?? 0)
+  }
+  writeAll(
+    'streams',
+    Object.entries(snapshot.streams).map(([state, value]) => ({ labels: { state }, value })),
+  )
+  writeAll(
+    'deadLetters',
+    snapshot.deadLetters.map(({ sink, count }) => ({ labels: { sink }, value: count })),
+  )
+  writeAll(
+    'queueJobs',
+    snapshot.queues.map(({ priority, state, jobs }) => ({ labels: { priority, state }, value: jobs })),
+  )
+}
+
+interface Row {
+  readonly labels: Labels
+  readonly value: number
 }

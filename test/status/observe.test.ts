@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { shiftDay } from '../../src/domain/day.ts'
 import { observe } from '../../src/status/observe.ts'
@@ -21,6 +22,8 @@ async function observed() {
     look: (active = 0) =>
       observe({
         store,
+        clock,
+        turn: setImmediate,
         apiClock,
         planner,
         settings,

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Config } from '../../config/schema/schema.ts'
 import { isFailure, type Failure } from '../../domain/failure.ts'
-import type { PlannedStream } from '../../domain/plan/plan.ts'
+import type { PlannedStream } from '../../domain/plan/plan-route.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
 import type { Priority, Zone } from '../../domain/stream.ts'
 import type { Schedule } from '../../ports/schedule.ts'
@@ -32,7 +32,7 @@ export interface Engine {
   start(): Promise<void>
   /** Pumps every planned stream to its end once. Returns the streams given up. */
   drain(readRequestId: string, signal: AbortSignal, progressed?: () => void): Promise<GivenUp[]>
-  plan(): Promise<PlannedStream[]>
+  plan(): Promise<readonly PlannedStream[]>
   snapshot(): Promise<StateSnapshot>
   status(): Promise<Status>
   fleet(): Promise<Fleet>

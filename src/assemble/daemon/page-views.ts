@@ -38,6 +38,11 @@ export function createPageViews(engine: () => Engine | undefined, { clock, apiCl
     return fleet
   }
 
+  async function takeSample(of: Engine): Promise<void> {
+    const { routes } = await of.status()
+    history.add(clock.now(), routes)
+  }
+
   function viewsOf(of: Engine): StatusViews {
     const { store, policy } = of.shipping.deps
     return createStatusViews({
@@ -68,8 +73,10 @@ export function createPageViews(engine: () => Engine | undefined, { clock, apiCl
       while (!signal.aborted) {
         await clock.sleep(sampleEveryMs, signal).catch(() => undefined)
         const of = engine()
+        // All that a page shows of a large fleet takes more memory than the rest: it is kept while somebody looks.
+        if (read !== undefined && clock.monotonic() - read.atMs > freshMs) read = undefined
         // While the store does not answer, the history has a hole.
-        if (of !== undefined && !signal.aborted) await fleetOf(of).catch(() => undefined)
+        if (of !== undefined && !signal.aborted) await takeSample(of).catch(() => undefined)
       }
     },
   }

@@ -1,4 +1,4 @@
-import type { PlannedStream } from '../../domain/plan/plan.ts'
+import type { PlannedStream } from '../../domain/plan/plan-route.ts'
 import { messageOf } from '../../domain/failure.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
 

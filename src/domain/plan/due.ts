@@ -125,6 +125,7 @@ function since(atMs: number, nowMs: number): number {
   return isAhead(atMs, nowMs) ? 0 : atMs
 }
 
-function isAhead(atMs: number, nowMs: number): boolean {
+/** Whether an instant can only have been written while a clock ran ahead. */
+export function isAhead(atMs: number, nowMs: number): boolean {
   return atMs > nowMs + clockSlackMs
 }

@@ -16,7 +16,9 @@ const unseen = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /** The same JSON, safe to print on a terminal. The characters occur only in JSON strings, which have escapes. */
 export function inertJson(json: string): string {
-  return json.replace(unseen, escaped)
+  // Of ASCII text only DEL is such a character; a status of a large fleet is megabytes of it.
+  const isAscii = Buffer.byteLength(json) === json.length
+  return isAscii && !json.includes('\u007f') ? json : json.replace(unseen, escaped)
 }
 
 /** As UTF-16 code units: JSON has no longer escape. */

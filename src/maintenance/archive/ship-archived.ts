@@ -1,5 +1,5 @@
 import { beginArchiveScan, endArchiveScan } from '../../domain/scan/archive-scan.ts'
-import { firstPlannedDay } from '../../domain/plan/plan.ts'
+import { firstPlannedDay } from '../../domain/plan/plan-route.ts'
 import { countMinute, type MinuteCount } from '../../domain/event/seen.ts'
 import { isReadable } from '../../domain/plan/stream-state.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'

@@ -69,11 +69,10 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
   /** Checkpoints show which days were read: none is dropped before the planner has compared all routes with them. */
   async function isCompared(nowMs: number): Promise<boolean> {
     const { zones, sinks } = settings()
+    const ids = new Set(zones.map(({ id }) => id))
     return (await store.catalogue.routes()).every(
       ({ zone, sink, plannedAtMs }) =>
-        !zones.some(({ id }) => id === zone) ||
-        !sinks.includes(sink) ||
-        plannedAtMs > nowMs - plannedWithinMs,
+        !ids.has(zone) || !sinks.includes(sink) || plannedAtMs > nowMs - plannedWithinMs,
     )
   }
 

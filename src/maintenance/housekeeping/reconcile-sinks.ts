@@ -87,6 +87,15 @@ async function streamsOf({ store, zones, sinks, apiClock, policy }: ReconcilerDe
   return [...new Map(streams.map((stream) => [streamKey(stream), stream])).values()]
 }
 
+const zonesById = new WeakMap<readonly Zone[], ReadonlyMap<number, Zone>>()
+
+/** Thousands of streams ask for theirs in a row. */
+function zoneOf(zones: readonly Zone[], zone: number): Zone | undefined {
+  const known = zonesById.get(zones) ?? new Map(zones.map((each) => [each.id, each]))
+  zonesById.set(zones, known)
+  return known.get(zone)
+}
+
 /** False where another pump has the stream. */
 async function reconcileOne(
   stream: Stream,
@@ -95,7 +104,7 @@ async function reconcileOne(
   signal: AbortSignal,
 ): Promise<boolean> {
   const { store } = deps
-  const zone = deps.zones().find(({ id }) => id === stream.zone)
+  const zone = zoneOf(deps.zones(), stream.zone)
   const sink = deps.sinks.get(stream.sink)
   if (zone === undefined || sink === undefined || !('reconcile' in sink)) return true
   const committed = (await store.ledger.read(stream))?.committed ?? []

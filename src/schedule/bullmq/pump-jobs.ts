@@ -1,6 +1,6 @@
 import type { Job } from 'bullmq'
 import { Failure, isFailure } from '../../domain/failure.ts'
-import { troubleOf, type PlannedStream } from '../../domain/plan/plan.ts'
+import { troubleOf, type PlannedStream } from '../../domain/plan/plan-route.ts'
 import { onlyStream, streamKey, type Priority } from '../../domain/stream.ts'
 import { Rests } from '../rests.ts'
 import { readJobData, type JobData } from './job-data.ts'

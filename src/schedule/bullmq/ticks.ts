@@ -1,4 +1,4 @@
-import type { PlannedStream } from '../../domain/plan/plan.ts'
+import type { PlannedStream } from '../../domain/plan/plan-route.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { AccountGate } from '../../ports/account-gate.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -11,7 +11,7 @@ export interface TicksDeps {
   readonly clock: Clock
   readonly queues: Queues
   readonly sinks: readonly string[]
-  readonly plan: () => Promise<PlannedStream[]>
+  readonly plan: () => Promise<readonly PlannedStream[]>
   readonly now: (planned: PlannedStream) => number
   readonly gateOf: (account: string) => AccountGate
   readonly trace: () => TraceCarrier | undefined
@@ -93,8 +93,10 @@ export class Ticks {
   #dueOf(planned: readonly PlannedStream[]): (Queued & Pick<PlannedStream, 'priority'>)[] {
     return planned.flatMap((each) => {
       const { stream, priority } = each
-      if (this.#dueAt(each) > this.#deps.now(each)) return []
-      const reason: Reason = each.dueAtMs <= this.#deps.now(each) ? 'due' : 'anew'
+      const nowMs = this.#deps.now(each)
+      // Never due before it is wanted: most streams are left at that.
+      if (each.wantedAtMs > nowMs || this.#dueAt(each) > nowMs) return []
+      const reason: Reason = each.dueAtMs <= nowMs ? 'due' : 'anew'
       return [{ stream, priority, reason }]
     })
   }

@@ -1,5 +1,5 @@
 import { cancelled, messageOf, type Failure } from '../../domain/failure.ts'
-import type { PlannedStream } from '../../domain/plan/plan.ts'
+import type { PlannedStream } from '../../domain/plan/plan-route.ts'
 import { shortRetryMs } from '../../domain/plan/short-retry.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -10,7 +10,7 @@ import { takeNext } from './take-next.ts'
 export interface DrainDeps {
   readonly clock: Clock
   /** All planned streams with their next scans. */
-  readonly plan: () => Promise<PlannedStream[]>
+  readonly plan: () => Promise<readonly PlannedStream[]>
   readonly pump: (planned: PlannedStream, signal: AbortSignal) => Promise<Failure | undefined>
   readonly streams: () => number
   readonly heartbeat: () => Promise<void>

@@ -1,6 +1,6 @@
 import { cancelled, isFailure } from '../../domain/failure.ts'
 import type { UpkeepTask } from '../../domain/internal-event.ts'
-import type { PlannedStream } from '../../domain/plan/plan.ts'
+import type { PlannedStream } from '../../domain/plan/plan-route.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { sharesOf, sinksOf } from '../fair-share.ts'
@@ -160,9 +160,11 @@ class LocalSchedule implements Schedule {
 
   /** One pump at a time works on a stream, at one priority. */
   #mayStart(planned: PlannedStream): boolean {
+    const nowMs = this.#deps.now(planned)
+    // Never due before it is wanted: most streams are left at that.
+    if (planned.wantedAtMs > nowMs || this.#dueAt(planned) > nowMs) return false
     const key = streamKey(planned.stream)
-    const isRunning = this.#live.has(key) || this.#backfill.has(key)
-    return !isRunning && this.#dueAt(planned) <= this.#deps.now(planned) && !this.#rests.has(planned)
+    return !this.#live.has(key) && !this.#backfill.has(key) && !this.#rests.has(planned)
   }
 
   /** Time until the next live stream is due. */

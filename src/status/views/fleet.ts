@@ -2,14 +2,15 @@ import type { Checkpoint } from '../../domain/checkpoint.ts'
 import { daysFrom, shiftDay, type Day } from '../../domain/day.ts'
 import type { DeadLetterCount } from '../../domain/event/dead-letter-count.ts'
 import type { Gap } from '../../domain/gap.ts'
-import { routeKey, type PlannedStream } from '../../domain/plan/plan.ts'
+import type { PlannedStream } from '../../domain/plan/plan-route.ts'
+import { routeKey } from '../../domain/route.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
 import type { CellState, DayQuery } from '../../domain/plan/status-views.ts'
 import type { RouteStatus, Status } from '../../domain/plan/status.ts'
 import { todayOf } from '../../domain/plan/stream-state.ts'
 import { readStatus, type StatusDeps } from '../status.ts'
 import { cellStateOf, type Cell } from './cell.ts'
-import { createTurns } from '../let-loop-turn.ts'
+import { createTurns } from '../../domain/let-loop-turn.ts'
 
 export interface FleetDeps extends StatusDeps {
   readonly keepDays: number

@@ -1,6 +1,6 @@
 import type { MapRoute } from '../../domain/plan/status-views.ts'
 import type { RouteStatus } from '../../domain/plan/status.ts'
-import { routeKey } from '../../domain/plan/plan.ts'
+import { routeKey } from '../../domain/route.ts'
 
 type Sampled = Pick<RouteStatus, 'zone' | 'sink' | 'lagSeconds' | 'days'>
 

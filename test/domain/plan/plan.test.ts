@@ -3,50 +3,13 @@ import { describe, expect, it } from 'vitest'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { shiftDay } from '../../../src/domain/day.ts'
 import type { Route } from '../../../src/domain/route.ts'
-import { firstPlannedDay, missedDays, plan, type PlanInput } from '../../../src/domain/plan/plan.ts'
+import { firstPlannedDay } from '../../../src/domain/plan/plan-route.ts'
+import { missedDays, plan, type PlanInput } from '../../../src/domain/plan/plan.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
 import { unknownOrdering, type Ordering } from '../../../src/domain/scan/ordering.ts'
-import { at, buildCheckpoint, buildRecord, dayAt, policy, today } from '../builders.ts'
+import { anyCheckpoint, anyRoute, sinks, zones } from './any-input.ts'
+import { at, buildCheckpoint, dayAt, policy, today } from '../builders.ts'
 
-const zones = [1, 2, 3].map((id) => ({ id, name: `zone${id}`, account: id === 3 ? 'b' : 'a' }))
-const sinks = ['archive', 'siem']
-
-const anyCheckpoint: fc.Arbitrary<Checkpoint> = fc
-  .record({
-    zone: fc.integer({ min: 1, max: 4 }),
-    daysAgo: fc.integer({ min: -1, max: 12 }),
-    sink: fc.constantFrom('archive', 'siem', 'gone'),
-    order: fc.constantFrom('unknown' as const, 'oldest-first' as const, 'newest-first' as const),
-    revocations: fc.nat({ max: 2 }),
-    began: fc.option(fc.nat({ max: 24 }), { nil: undefined }),
-    retryHours: fc.option(fc.nat({ max: 24 }), { nil: undefined }),
-    ended: fc.option(fc.constantFrom('complete' as const, 'expired' as const), { nil: undefined }),
-  })
-  .map(({ zone, daysAgo, sink, order, revocations, began, retryHours, ended }) =>
-    buildCheckpoint({
-      stream: { zone, day: shiftDay(today, -daysAgo), sink },
-      ordering: { order, cursorProven: false, revocations },
-      ...(began !== undefined && { lastFull: buildRecord({ beganAtMs: at(began) }) }),
-      ...(ended && { ended: { as: ended, atMs: 1 } }),
-      ...(retryHours !== undefined && {
-        trouble: {
-          kind: 'retry',
-          code: 'network',
-          message: '',
-          count: 1,
-          sinceMs: 1,
-          atMs: 1,
-          retryAtMs: at(retryHours),
-        },
-      }),
-    }),
-  )
-const anyRoute: fc.Arbitrary<Route> = fc.record({
-  zone: fc.integer({ min: 1, max: 4 }),
-  sink: fc.constantFrom(...sinks),
-  firstDay: fc.integer({ min: -5, max: 9 }).map((daysAgo) => shiftDay(today, -daysAgo)),
-  plannedAtMs: fc.integer({ min: -240, max: 12 }).map(at),
-})
 const anyInput: fc.Arbitrary<PlanInput> = fc
   .record({
     hours: fc.nat({ max: 23 }),

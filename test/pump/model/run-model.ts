@@ -1,5 +1,5 @@
 import { shiftDay, startOf } from '../../../src/domain/day.ts'
-import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
+import type { PlannedStream } from '../../../src/domain/plan/plan-route.ts'
 import { streamKey } from '../../../src/domain/stream.ts'
 import { checkStream } from './check-stream.ts'
 import { createRun, firstDay, type Run, type RunOptions } from './run.ts'

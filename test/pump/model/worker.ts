@@ -1,5 +1,5 @@
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
-import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
+import type { PlannedStream } from '../../../src/domain/plan/plan-route.ts'
 import { streamKey } from '../../../src/domain/stream.ts'
 import type { PageRequest } from '../../../src/ports/source.ts'
 import type { Store } from '../../../src/ports/store.ts'

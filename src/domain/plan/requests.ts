@@ -1,0 +1,70 @@
+import type { Checkpoint } from '../checkpoint.ts'
+import type { ReadRequest } from '../read-request.ts'
+import { streamKey, type Stream } from '../stream.ts'
+import { streamFor, type Backfill } from './backfill.ts'
+import { routeKey } from '../route.ts'
+
+/** What backfills ask of the streams. */
+export interface Requests {
+  /** Routes, by `zone/sink`, with streams that a backfill waits for. */
+  readonly routes: ReadonlySet<string>
+  /**
+   * Whether a backfill waits for the stream. How long the API keeps a day is only a setting, so these days are requested
+   * even when they look too old; the live priority would end them without a request.
+   */
+  awaits(stream: Stream): boolean
+  /** The queued streams of a route in running backfills. A stream in several has the read request of the oldest one. */
+  of(route: string): readonly Requested[]
+  /** The checkpoint of a temporary stream. */
+  resendOf(stream: Stream): Checkpoint | undefined
+}
+
+export interface Requested {
+  readonly stream: Stream
+  readonly readRequest: ReadRequest
+}
+
+export function requestsOf(
+  backfills: readonly Backfill[] = [],
+  resendCheckpoints: readonly Checkpoint[] = [],
+): Requests {
+  const resends = new Map(resendCheckpoints.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
+  const awaited = awaitedBy(backfills)
+  const requested = requestedBy(backfills)
+  const byRoute = Map.groupBy(requested.values(), ({ stream }) => routeOf(stream))
+  return {
+    routes: new Set([...awaited.values(), ...byRoute.keys()]),
+    awaits: (stream) => awaited.size > 0 && awaited.has(streamKey(stream)),
+    of: (route) => byRoute.get(route) ?? [],
+    resendOf: (stream) => resends.get(streamKey(stream)),
+  }
+}
+
+/** By stream, the routes of streams that a backfill waits for. */
+function awaitedBy(backfills: readonly Backfill[]): ReadonlyMap<string, string> {
+  const awaited = new Map<string, string>()
+  for (const { state, streams, resend } of backfills) {
+    if ((state !== 'running' && state !== 'paused') || resend === true) continue
+    for (const { stream, state: own } of streams)
+      if (own === 'queued') awaited.set(streamKey(stream), routeOf(stream))
+  }
+  return awaited
+}
+
+function requestedBy(backfills: readonly Backfill[]): ReadonlyMap<string, Requested> {
+  const requested = new Map<string, Requested>()
+  for (const backfill of backfills) {
+    const { id } = backfill
+    if (backfill.state !== 'running') continue
+    for (const { stream: own, state: streamState } of backfill.streams) {
+      const stream = streamFor(backfill, own)
+      const key = streamKey(stream)
+      if (streamState === 'queued' && !requested.has(key)) requested.set(key, { stream, readRequest: { id } })
+    }
+  }
+  return requested
+}
+
+function routeOf({ zone, sink }: Stream): string {
+  return routeKey(zone, sink)
+}

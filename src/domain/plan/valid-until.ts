@@ -1,0 +1,38 @@
+import type { Checkpoint } from '../checkpoint.ts'
+import { dayMs } from '../day.ts'
+import { isAhead } from './due.ts'
+import type { PlannedStream } from './plan-route.ts'
+import { dayBeginMs, type Policy } from './policy.ts'
+import { openUntil } from './stream-state.ts'
+
+/**
+ * Until when a route is planned the same while its checkpoints, its requests and the configuration stay the same. What
+ * is due, and what is decided anew with each moment, is valid for this moment only.
+ */
+export function validUntil(
+  streams: readonly PlannedStream[],
+  nowMs: number,
+  policy: Pick<Policy, 'settleAfterMs'>,
+): number {
+  const dayStartMs = Math.floor(nowMs / dayMs) * dayMs
+  // Days end at midnight, and begin a little later.
+  if (nowMs - dayStartMs <= dayBeginMs) return nowMs
+  let untilMs = dayStartMs + dayMs
+  for (const { stream, checkpoint, priority, dueAtMs, wantedAtMs } of streams) {
+    if (priority === 'backfill' || dueAtMs <= nowMs || wantedAtMs <= nowMs) return nowMs
+    if (checkpoint !== undefined && isAhead(latestOf(checkpoint), nowMs)) return nowMs
+    const openMs = openUntil(stream.day, policy)
+    untilMs = Math.min(untilMs, dueAtMs, wantedAtMs, openMs > nowMs ? openMs : Infinity)
+  }
+  return untilMs
+}
+
+/** The latest of the instants from which a due time is counted. */
+function latestOf({ lastCommitAtMs, lastFull, lastIncremental, trouble }: Checkpoint): number {
+  return Math.max(
+    lastCommitAtMs,
+    lastFull?.beganAtMs ?? 0,
+    lastIncremental?.beganAtMs ?? 0,
+    trouble?.atMs ?? 0,
+  )
+}

@@ -1,0 +1,45 @@
+import fc from 'fast-check'
+import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
+import { shiftDay } from '../../../src/domain/day.ts'
+import type { Route } from '../../../src/domain/route.ts'
+import { at, buildCheckpoint, buildRecord, today } from '../builders.ts'
+
+export const zones = [1, 2, 3].map((id) => ({ id, name: `zone${id}`, account: id === 3 ? 'b' : 'a' }))
+export const sinks = ['archive', 'siem']
+
+export const anyCheckpoint: fc.Arbitrary<Checkpoint> = fc
+  .record({
+    zone: fc.integer({ min: 1, max: 4 }),
+    daysAgo: fc.integer({ min: -1, max: 12 }),
+    sink: fc.constantFrom('archive', 'siem', 'gone'),
+    order: fc.constantFrom('unknown' as const, 'oldest-first' as const, 'newest-first' as const),
+    revocations: fc.nat({ max: 2 }),
+    began: fc.option(fc.nat({ max: 24 }), { nil: undefined }),
+    retryHours: fc.option(fc.nat({ max: 24 }), { nil: undefined }),
+    ended: fc.option(fc.constantFrom('complete' as const, 'expired' as const), { nil: undefined }),
+  })
+  .map(({ zone, daysAgo, sink, order, revocations, began, retryHours, ended }) =>
+    buildCheckpoint({
+      stream: { zone, day: shiftDay(today, -daysAgo), sink },
+      ordering: { order, cursorProven: false, revocations },
+      ...(began !== undefined && { lastFull: buildRecord({ beganAtMs: at(began) }) }),
+      ...(ended && { ended: { as: ended, atMs: 1 } }),
+      ...(retryHours !== undefined && {
+        trouble: {
+          kind: 'retry',
+          code: 'network',
+          message: '',
+          count: 1,
+          sinceMs: 1,
+          atMs: 1,
+          retryAtMs: at(retryHours),
+        },
+      }),
+    }),
+  )
+export const anyRoute: fc.Arbitrary<Route> = fc.record({
+  zone: fc.integer({ min: 1, max: 4 }),
+  sink: fc.constantFrom(...sinks),
+  firstDay: fc.integer({ min: -5, max: 9 }).map((daysAgo) => shiftDay(today, -daysAgo)),
+  plannedAtMs: fc.integer({ min: -240, max: 12 }).map(at),
+})
