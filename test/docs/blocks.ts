@@ -2,6 +2,7 @@ import { exitCodes } from '../../src/commands/io.ts'
 import { alertsReference } from './alerts.ts'
 import { commandsReference } from './commands.ts'
 import { configMarkdown } from './config.ts'
+import { costBlocks } from './costs.ts'
 import { interfaceReference } from './interface.ts'
 import { formatTables } from './formats.ts'
 import { presetsReference } from './presets.ts'
@@ -27,6 +28,7 @@ export async function generatedBlocks(): Promise<Readonly<Record<string, string>
     'exit-codes': exitCodesReference(),
     interface: interfaceReference(),
     presets: presetsReference(),
+    ...costBlocks(),
     ...formatTables(),
     metrics: metricsReference(),
   }

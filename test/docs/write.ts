@@ -2,9 +2,11 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { projectFolder } from '../setup/project-folder.ts'
+import { keepCosts } from '../bench/cost/costs.ts'
 import { fillBlocks, generatedBlocks } from './blocks.ts'
 import { pages } from './pages.ts'
 
+await keepCosts()
 const blocks = await generatedBlocks()
 const written = pages.filter(({ path, text }) => {
   const filled = fillBlocks(text, blocks)

@@ -21,7 +21,8 @@ export function startChild<Answer>(file: string, task: unknown, nodeFlags: NodeF
     execArgv,
     // As in the image.
     env: { ...process.env, MALLOC_ARENA_MAX: '1' },
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    // Events that a process writes to its standard output are not part of the table.
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
   return {
     answer: answerOf<Answer>(child, file),

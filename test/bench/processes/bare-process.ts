@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 import { Agent, request } from 'undici'
-import type { WireEntry } from '../../src/simulator/simulator.ts'
+import type { WireEntry } from '../../../src/simulator/simulator.ts'
 import { answer, taskOf } from './child.ts'
 import { measured, peakBytes } from './usage.ts'
 import type { Run } from './runs.ts'
@@ -29,7 +29,7 @@ interface Log {
 }
 
 /**
- * What a script of one page does: it orderings every answer, remembers nothing, and whatever goes wrong loses or repeats
+ * What a script of one page does: it trusts every answer, remembers nothing, and whatever goes wrong loses or repeats
  * events. Everything that the shipper does beyond it is measured against it.
  */
 async function ship({ url, zone, day, path }: BareTask): Promise<number> {

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { dayMs, dayOf, type Day } from '../../src/domain/day.ts'
-import type { SimulatorOptions } from '../../src/simulator/simulator.ts'
 import type { BareTask } from './bare-process.ts'
 import { runChild, startChild, type NodeFlags } from './child.ts'
+import type { ReceiverTask } from './receiver-process.ts'
 import type { ShipTask } from './ship-process.ts'
+import type { SimulatorTask } from './simulator-process.ts'
 import type { Usage } from './usage.ts'
 
 /** One run of one process over all the events. */
@@ -14,24 +14,15 @@ export interface Run extends Usage {
   readonly peakBytes: number
 }
 
-export function eventsPerSecond({ events, seconds }: Run): number {
-  return events / seconds
-}
-
-/** A whole day, so that its events lie as far apart as they do for users. */
-export function yesterday(): Day {
-  return dayOf(Date.now() - dayMs)
-}
-
-export async function withSimulator<T>(
-  options: SimulatorOptions,
-  work: (url: string) => Promise<T>,
-): Promise<T> {
+export function withSimulator<T>(options: SimulatorTask, work: (url: string) => Promise<T>): Promise<T> {
   return withServer('./simulator-process.ts', options, work)
 }
 
-export async function withReceiver<T>(work: (url: string) => Promise<T>): Promise<T> {
-  return withServer('./receiver-process.ts', null, work)
+export function withReceiver<T>(
+  protocol: ReceiverTask['protocol'],
+  work: (url: string) => Promise<T>,
+): Promise<T> {
+  return withServer('./receiver-process.ts', { protocol } satisfies ReceiverTask, work)
 }
 
 async function withServer<T>(file: string, task: unknown, work: (url: string) => Promise<T>): Promise<T> {
@@ -59,27 +50,18 @@ export function runBare(task: Omit<BareTask, 'path'>, nodeFlags: NodeFlags = [])
   )
 }
 
-/** Ships into files below the run's own folder. */
-export function runToFile(
-  task: Omit<ShipTask, 'folder' | 'sink'>,
+/** Ships in a folder of its own. Relative paths of the sink, and the state unless another is given, are there. */
+export function runShip(
+  task: Omit<ShipTask, 'folder' | 'state'> & { readonly state?: string | undefined },
   nodeFlags: NodeFlags = [],
   look: (folder: string) => void = () => undefined,
 ): Promise<Run> {
   return withFolder(async (folder) => {
-    const sink = { name: 'archive', type: 'file', path: join(folder, 'events') }
-    const run = await runChild<Run>('./ship-process.ts', { ...task, folder, sink }, nodeFlags)
+    const whole = { ...task, folder, state: task.state ?? `sqlite:${join(folder, 'shieldlog.db')}` }
+    const run = await runChild<Run>('./ship-process.ts', whole satisfies ShipTask, nodeFlags)
     look(folder)
     return run
   })
-}
-
-export function runToHttp(
-  task: Omit<ShipTask, 'folder' | 'sink'>,
-  receiverUrl: string,
-  nodeFlags: NodeFlags = [],
-): Promise<Run> {
-  const sink = { name: 'siem', type: 'http', preset: 'ndjson', url: receiverUrl, compression: 'gzip' }
-  return withFolder((folder) => runChild<Run>('./ship-process.ts', { ...task, folder, sink }, nodeFlags))
 }
 
 /** A run that did less than it was asked for says nothing about speed. */

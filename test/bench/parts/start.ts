@@ -1,14 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { projectFolder } from '../setup/project-folder.ts'
-import { median, type Figure } from './figure.ts'
-import { withFolder, withSimulator } from './runs.ts'
+import { projectFolder } from '../../setup/project-folder.ts'
+import { median, ofRounds, type Figure } from '../figures/figure.ts'
+import { withFolder, withSimulator } from '../processes/runs.ts'
+import { usageOf, type Running } from '../processes/usage.ts'
 
 export interface StartOptions {
   /** The file that is started with node. */
@@ -21,11 +22,6 @@ export interface StartOptions {
 interface Cost {
   readonly cpuSeconds: number
   readonly peakBytes: number
-}
-
-/** Of a process that has not ended; `bytes` is what it holds now. */
-interface Running extends Cost {
-  readonly bytes: number
 }
 
 const zone = 101
@@ -62,15 +58,13 @@ async function repeated(rounds: number, measure: () => Promise<Cost>): Promise<C
 }
 
 function figureOf(name: string, costs: readonly Cost[], atMost?: number): Figure {
-  const cpu = costs.map(({ cpuSeconds }) => cpuSeconds)
   const peak = median(costs.map(({ peakBytes }) => peakBytes)) / 1e6
-  const spread = `${Math.min(...cpu).toFixed(2)} to ${Math.max(...cpu).toFixed(2)} s`
   return {
     name,
-    value: median(cpu),
+    ...ofRounds(costs.map(({ cpuSeconds }) => cpuSeconds)),
     unit: 's',
     ...(atMost !== undefined && { limit: { atMost } }),
-    detail: `${spread}, peak RSS ${peak.toFixed(0)} MB`,
+    detail: `peak RSS ${peak.toFixed(0)} MB`,
   }
 }
 
@@ -105,7 +99,7 @@ async function costOfFirstRequest(program: string, folder: string): Promise<Cost
   })
   try {
     await asked.promise
-    return costNow(child.pid!)
+    return usageOf(child.pid!)
   } finally {
     child.kill('SIGKILL')
     await once(child, 'exit')
@@ -121,22 +115,6 @@ async function listening(listener: RequestListener): Promise<{ url: string; clos
     server.close()
   }
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close }
-}
-
-/** Clock ticks of Linux: hundredths of a second on every platform of Node. */
-const ticksPerSecond = 100
-
-function costNow(pid: number): Running {
-  // The name of the process, in parentheses, may hold spaces; user and system time are the 14th and 15th field.
-  const [, fields = ''] = /\) (.*)$/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? []
-  const [user, system] = fields.split(' ').slice(11, 13).map(Number) as [number, number]
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  const bytesOf = (name: string) => Number(new RegExp(`^${name}:\\s*(\\d+) kB`, 'm').exec(status)?.[1]) * 1024
-  return {
-    cpuSeconds: (user + system) / ticksPerSecond,
-    peakBytes: bytesOf('VmHWM'),
-    bytes: bytesOf('VmRSS'),
-  }
 }
 
 /** A run with nothing to ship: its memory, and the CPU of an hour of polls. */
@@ -170,9 +148,9 @@ async function watched(
   const child = spawn(process.execPath, args, { cwd, env: environment, stdio: 'ignore' })
   try {
     await sleep(settledMs)
-    const before = costNow(child.pid!)
+    const before = usageOf(child.pid!)
     await sleep(seconds * 1000)
-    return { before, after: costNow(child.pid!) }
+    return { before, after: usageOf(child.pid!) }
   } finally {
     child.kill()
     await once(child, 'exit')

@@ -1,19 +1,27 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { request } from 'undici'
 import type { NodeFlags } from './child.ts'
+import { usageOf, type Running } from './usage.ts'
 
-const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
+const cli = fileURLToPath(new URL('../../../src/cli.ts', import.meta.url))
 
 /** A running shipper as its operator sees it. */
 export interface RunningDaemon {
   metrics(): Promise<Metrics>
-  /** Most memory that it ever held; NaN where the kernel does not tell. */
-  peakBytes(): number
+  /** Asks its server for a path. */
+  ask(path: string): Promise<Asked>
+  usage(): Running
+}
+
+export interface Asked {
+  readonly text: string
+  /** From the request until the whole answer was there. */
+  readonly ms: number
 }
 
 export interface Metrics {
@@ -48,19 +56,14 @@ export async function withDaemon<T>(
   const died = ended.then(() => Promise.reject(new Error(`the shipper ended: ${lines.slice(-5).join('\n')}`)))
   try {
     const url = await Promise.race([address.promise, died])
-    return await Promise.race([
-      work({
-        async metrics() {
-          const { body } = await request(`${url}/metrics`)
-          return readMetrics(await body.text())
-        },
-        peakBytes() {
-          const text = readFileSync(`/proc/${child.pid}/status`, 'utf8')
-          return Number(/^VmHWM:\s*(\d+) kB/m.exec(text)?.[1]) * 1024
-        },
-      }),
-      died,
-    ])
+    const ask = async (path: string): Promise<Asked> => {
+      const began = performance.now()
+      const { body } = await request(`${url}${path}`)
+      const text = await body.text()
+      return { text, ms: performance.now() - began }
+    }
+    const metrics = async () => readMetrics((await ask('/metrics')).text)
+    return await Promise.race([work({ ask, metrics, usage: () => usageOf(child.pid!) }), died])
   } catch (error) {
     throw new Error(`the shipper said last: ${lines.slice(-3).join('\n')}`, { cause: error })
   } finally {
@@ -70,7 +73,7 @@ export async function withDaemon<T>(
   }
 }
 
-function readMetrics(text: string): Metrics {
+export function readMetrics(text: string): Metrics {
   const found = Map.groupBy(text.matchAll(/^(\w+)(?:\{.*\})? (\S+)$/gm), ([, name = '']) => name)
   const values = (name: string) => (found.get(name) ?? []).map(([, , value]) => Number(value))
   return { values, sum: (name) => values(name).reduce((sum, value) => sum + value, 0) }

@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto'
+import { boundHeap } from '../../../src/commands/process/bound-heap.ts'
+import { keepCompiled } from '../../../src/commands/process/keep-compiled.ts'
+import { createShiftedClock } from '../../entry/shifted-clock.ts'
+import { answer, taskOf } from './child.ts'
+import { measured, peakBytes } from './usage.ts'
+import type { Run } from './runs.ts'
+
+export interface ShipTask {
+  /** Of the simulator. */
+  readonly url: string
+  readonly zones: readonly number[]
+  /** Today counts as one. */
+  readonly days: number
+  /** Where relative paths begin. */
+  readonly folder: string
+  readonly sink: Readonly<Record<string, unknown>>
+  readonly state: string
+  /** Reads everything a second time and measures only that: all of it was seen. */
+  readonly again?: boolean
+  /** How far its clock is ahead of that of this host. */
+  readonly offsetMs?: number | undefined
+}
+
+// As the program itself does, before the rest of it is loaded.
+boundHeap()
+keepCompiled()
+const { Daemon } = await import('../../../src/assemble/daemon/daemon.ts')
+const { createGround } = await import('../../../src/assemble/ground.ts')
+const { loadConfig } = await import('../../../src/config/load/load.ts')
+
+/** All that `run --once` does, with every setting at its default but where things are. */
+const { url, zones, days, folder, sink, state, again = false, offsetMs = 0 } = taskOf() as ShipTask
+const overrides = {
+  'api.baseUrl': url,
+  'api.accessKey': 'bench',
+  'poll.firstRunDays': String(days),
+  'log.level': 'error',
+  state,
+  zones: JSON.stringify(zones),
+  sinks: JSON.stringify([sink]),
+}
+const loaded = loadConfig({ argv: { overrides }, env: {}, cwd: folder })
+const ground = createGround(loaded.config, { clock: createShiftedClock({ offsetMs }) })
+const signal = new AbortController().signal
+const daemon = new Daemon(loaded, { ground, serve: false, role: 'all', sinkGone: () => undefined })
+await daemon.open(signal)
+if (again) await drain()
+const before = again ? await counted() : 0
+const usage = await measured(drain)
+const events = (await counted()) - before
+await daemon.stop()
+await answer({ ...usage, events, peakBytes: peakBytes() } satisfies Run)
+process.disconnect()
+
+async function drain(): Promise<void> {
+  const givenUp = await daemon.engine().drain(randomUUID(), signal)
+  if (givenUp.length > 0) throw new Error(`given up: ${givenUp[0]?.reason}`)
+}
+
+/** Events that were shipped, or recognised. */
+async function counted(): Promise<number> {
+  const { routes } = await daemon.engine().status()
+  return routes
+    .flatMap(({ days: of }) => of)
+    .reduce((sum, { delivered, duplicates }) => sum + (again ? duplicates : delivered), 0)
+}

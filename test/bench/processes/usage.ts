@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs'
+
+/** What a piece of work cost its process. */
+export interface Usage {
+  readonly seconds: number
+  /** User and system time of all threads. */
+  readonly cpuSeconds: number
+  /** The same since the process began: with its start, and all that it did before the work. */
+  readonly wholeCpuSeconds: number
+  /** Of the thread that runs the code: what is left of the rate on a machine that is busy with other things. */
+  readonly threadSeconds: number
+}
+
+export async function measured(work: () => Promise<void>): Promise<Usage> {
+  const before = process.cpuUsage()
+  const threadBefore = process.threadCpuUsage()
+  const began = performance.now()
+  await work()
+  const seconds = (performance.now() - began) / 1000
+  const ofThread = secondsOf(process.threadCpuUsage(threadBefore))
+  return {
+    seconds,
+    cpuSeconds: secondsOf(process.cpuUsage(before)),
+    wholeCpuSeconds: secondsOf(process.cpuUsage()),
+    threadSeconds: ofThread,
+  }
+}
+
+function secondsOf({ user, system }: NodeJS.CpuUsage): number {
+  return (user + system) / 1e6
+}
+
+/**
+ * Most memory that this process ever held, in bytes. The kernel's own mark where there is one: what `resourceUsage`
+ * says begins with the size of the process that started this one.
+ */
+export function peakBytes(): number {
+  try {
+    const kilobytes = /^VmHWM:\s*(\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]
+    if (kilobytes !== undefined) return Number(kilobytes) * 1024
+  } catch {
+    // Not on Linux.
+  }
+  return process.resourceUsage().maxRSS * 1024
+}
+
+/** What a running process has cost until now. Linux only. */
+export interface Running {
+  readonly cpuSeconds: number
+  /** What it holds now, and the most that it ever held. */
+  readonly bytes: number
+  readonly peakBytes: number
+}
+
+/** Clock ticks of Linux: hundredths of a second on every platform of Node. */
+const ticksPerSecond = 100
+
+export function usageOf(pid: number): Running {
+  // The name of the process, in parentheses, may hold spaces; user and system time are the 14th and 15th field.
+  const [, fields = ''] = /\) (.*)$/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? []
+  const [user, system] = fields.split(' ').slice(11, 13).map(Number) as [number, number]
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  const bytesOf = (name: string) => Number(new RegExp(`^${name}:\\s*(\\d+) kB`, 'm').exec(status)?.[1]) * 1024
+  return {
+    cpuSeconds: (user + system) / ticksPerSecond,
+    bytes: bytesOf('VmRSS'),
+    peakBytes: bytesOf('VmHWM'),
+  }
+}
