@@ -19,8 +19,6 @@ export async function bundle({ input, folder, addressOf, banner = () => '' }: Bu
   const bundled = await rolldown({
     input: { ...input },
     platform: 'node',
-    // Loaded by `require` at run time.
-    external: ['pino-pretty'],
     plugins: [
       {
         name: 'address',

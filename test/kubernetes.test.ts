@@ -1,4 +1,8 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { ServiceMonitor } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1'
+import { StatefulSet } from 'kubernetes-models/apps/v1'
+import { NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1'
+import { Namespace, Service } from 'kubernetes-models/v1'
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
@@ -69,19 +73,64 @@ test('the pod may do no more than it needs, and is probed by the paths of the se
   })
 })
 
-/** Install it with `pip install kubernetes-validate`; it has the schemas of Kubernetes, and needs no network. */
-test('kubernetes-validate accepts every manifest of Kubernetes itself, where it is installed', async () => {
-  const validate = (...files: string[]) => startProcess('kubernetes-validate', ['--strict', ...files]).exited
-  const installed = await startProcess('kubernetes-validate', ['--version']).exited.catch(() => undefined)
-  if (installed?.code !== 0) return
-  const files = resources.filter((each) => each !== 'servicemonitor.yaml').map((each) => join(folder, each))
-  expect((await validate(...files)).code).toBe(0)
-  const wrong = join(temporaryFolder(), 'wrong.yaml')
-  writeFileSync(
-    wrong,
-    readFileSync(join(folder, 'statefulset.yaml'), 'utf8').replace('replicas:', 'replicsa:'),
-  )
-  expect((await validate(wrong)).code).toBe(1)
+/** Each manifest with the class of its kind, which has the schema of Kubernetes or of the Prometheus operator. */
+const models: readonly (readonly [file: string, module: string, Class: Model])[] = [
+  ['namespace.yaml', 'kubernetes-models/v1', Namespace],
+  ['statefulset.yaml', 'kubernetes-models/apps/v1', StatefulSet],
+  ['service.yaml', 'kubernetes-models/v1', Service],
+  ['networkpolicy.yaml', 'kubernetes-models/networking.k8s.io/v1', NetworkPolicy],
+  ['servicemonitor.yaml', '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1', ServiceMonitor],
+]
+
+interface Manifest {
+  readonly kind: string
+}
+type Model = new (manifest: never) => { validate(): void }
+
+function validate(Class: Model, manifest: object): void {
+  new Class(manifest as never).validate()
+}
+
+/**
+ * The schemas of Kubernetes allow unknown keys, which the API server drops without a word. The types of the same models
+ * do not: the compiler refuses an unknown key of an object literal.
+ */
+async function compile(manifests: readonly Manifest[]): Promise<string> {
+  const folder = temporaryFolder()
+  symlinkSync(join(projectFolder, 'node_modules'), join(folder, 'node_modules'))
+  const file = join(folder, 'manifests.ts')
+  const lines = manifests.map((manifest, index) => {
+    const { kind } = manifest
+    const module = models[index]![1]
+    return `import { type I${kind} } from '${module}'\nexport const ${kind}: I${kind} = ${JSON.stringify(manifest)}\n`
+  })
+  writeFileSync(file, lines.join(''))
+  const options = [
+    '--noEmit',
+    '--skipLibCheck',
+    '--module',
+    'nodenext',
+    '--target',
+    'es2024',
+    '--ignoreConfig',
+  ]
+  const { exited, stdout } = startProcess(join(projectFolder, 'node_modules/.bin/tsc'), [...options, file])
+  await exited
+  return stdout()
+}
+
+test('the schemas of Kubernetes and of the Prometheus operator accept every manifest, and its keys are known', async () => {
+  expect(models.map(([file]) => file)).toEqual(resources)
+  const manifests = resources.map((each) => read(each) as Manifest)
+  for (const [index, [, , Class]] of models.entries()) validate(Class, manifests[index]!)
+  expect(await compile(manifests)).toBe('')
+})
+
+test('they refuse a wrong value and an unknown key of each manifest', async () => {
+  const wrong = models.map(([file]) => ({ ...(read(file) as Manifest), spec: { selektor: {} } }))
+  for (const [index, [file, , Class]] of models.entries())
+    expect(() => validate(Class, { ...wrong[index], spec: 'text' }), file).toThrow('spec')
+  expect((await compile(wrong)).match(/"selektor"' does not exist/g)).toHaveLength(models.length)
 })
 
 test('its settings load', () => {

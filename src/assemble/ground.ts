@@ -1,6 +1,6 @@
 import type { Config } from '../config/schema/schema.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
-import { createLogger, type Logger } from '../telemetry/logger.ts'
+import { createLogger, type Logger, type LogStream } from '../telemetry/logger.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { createTelemetry } from '../telemetry/telemetry.ts'
 import { createQuietGround, zonesOf, type QuietGround, type QuietGroundOptions } from './quiet-ground.ts'
@@ -16,7 +16,7 @@ export interface GroundOptions extends QuietGroundOptions {
   /** Overrides `log.level`, for commands that print their result to stdout and report their errors themselves. */
   readonly logLevel?: Config['log']['level']
   /** Receives the log lines instead of stderr, where a display is redrawn on stderr. */
-  readonly log?: { write(text: string): unknown; readonly isTTY?: boolean }
+  readonly log?: LogStream
 }
 
 export function createGround(config: Config, options: GroundOptions = {}): Ground {

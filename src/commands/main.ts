@@ -73,14 +73,14 @@ export async function execute(
     await program.parseAsync(argv, { from: 'user' })
     return code
   } catch (error) {
-    return explain(error, io)
+    return explain(error, io, code)
   }
 }
 
-/** Prints one line for an expected error; a stack only for a bug. */
-function explain(error: unknown, io: Io): number {
+/** Prints one line for an expected error; a stack only for a bug. After a stop signal the code of the command stands. */
+function explain(error: unknown, io: Io, stopped: number): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
-  if (io.signal.aborted) return exitCodes.done
+  if (io.signal.aborted) return stopped
   if (error instanceof ConfigErrors) {
     io.stderr.write(wrapped(`${error.message}\n`, io.stderr))
     if (error.errors.some(isMissingKey))

@@ -46,6 +46,22 @@ function realPathOf(path: string): string | undefined {
   }
 }
 
+/** A command for the user to type, with the configuration file of this call: `shieldlog dead-letters list -c sim.yaml`. */
+export function commandLine(command: string, file = configFileOf(process.argv)): string {
+  return `${programName()} ${command}${file === undefined ? '' : ` -c ${quoted(file)}`}`
+}
+
+function configFileOf(argv: readonly string[]): string | undefined {
+  const at = argv.findIndex((each) => each === '-c' || each === '--config')
+  if (at !== -1) return argv[at + 1]
+  return argv.find((each) => each.startsWith('--config='))?.slice('--config='.length)
+}
+
+/** For a shell. */
+export function quoted(value: string): string {
+  return /^[\w./:@%+=,-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`
+}
+
 /** The end of a help text: one example a line, each the arguments of a call. */
 export function example(...calls: readonly string[]): string {
   const title = calls.length === 1 ? 'Example' : 'Examples'

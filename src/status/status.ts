@@ -9,12 +9,15 @@ import type { StateSnapshot } from '../domain/plan/snapshot.ts'
 import type { Store } from '../ports/store.ts'
 import { createTurns } from '../domain/let-loop-turn.ts'
 import { backfillStatuses } from './backfill-status.ts'
+import { countersOf } from './counters.ts'
 import { errorStatus, iso } from './error-status.ts'
 import { readState, snapshotOf, type ObserveDeps, type StateReading } from './observe.ts'
 
 export interface StatusDeps extends ObserveDeps {
   /** The processes that ship from this store now. */
   readonly workers: () => Promise<readonly WorkerStatus[]>
+  /** True for a zone that is shipped no more because the API does not list it. Called for unconfigured zones. */
+  readonly isRetired: (zone: number) => boolean
 }
 
 /** Everything about every zone and sink, from the store alone: the same from any machine with the same configuration. */
@@ -84,6 +87,7 @@ export async function readStatus(
       zone,
       sink,
       unfinishedDays: unfinished(checkpoints, zone, sink),
+      ...(!zoneOf.has(zone) && deps.isRetired(zone) && { retired: true as const }),
     })),
     workers,
     backfills: await recentBackfills(deps.store, deps.clock.now()),
@@ -129,16 +133,8 @@ function reachedOf(checkpoint: Checkpoint | undefined): Reached {
 }
 
 function progressOf(checkpoint: Checkpoint | undefined): Reached {
-  const {
-    pages = 0,
-    events = 0,
-    delivered = 0,
-    duplicates = 0,
-    late = 0,
-    deadLetters = 0,
-    dropped,
-    filtered,
-  } = checkpoint?.counters ?? {}
+  const { pages, events, delivered, duplicates, late, deadLetters, dropped, filtered } =
+    countersOf(checkpoint)
   const scan = checkpoint?.incremental ?? checkpoint?.full
   return {
     events,

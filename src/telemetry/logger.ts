@@ -1,14 +1,20 @@
-import { createRequire } from 'node:module'
 import { isatty } from 'node:tty'
 import { pino } from 'pino'
-import type * as PinoPretty from 'pino-pretty'
 import { printable } from '../domain/text/printable.ts'
 import { printableFields } from './printable.ts'
 import { createLineWriter } from './stderr.ts'
+import { terminalLine } from './terminal-line.ts'
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 export type LineLevel = Exclude<LogLevel, 'silent'>
 export type Fields = Readonly<Record<string, unknown>>
+
+export interface LogStream {
+  write(text: string): unknown
+  readonly isTTY?: boolean
+  /** Of a terminal. */
+  readonly columns?: number
+}
 
 export interface LoggerOptions {
   readonly level: LogLevel
@@ -17,7 +23,7 @@ export interface LoggerOptions {
   /** For the pretty form; default: on a terminal. */
   readonly color?: boolean
   /** Receives whole lines; default: stderr. */
-  readonly stream?: { write(text: string): unknown; readonly isTTY?: boolean }
+  readonly stream?: LogStream
 }
 
 export interface Logger {
@@ -35,7 +41,11 @@ export function createLogger(options: LoggerOptions): Logger {
   const terminal = options.stream === undefined ? isatty(stderr) : options.stream.isTTY === true
   const target = options.stream ?? createLineWriter(stderr)
   const isPretty = options.format === 'pretty' || (options.format === 'auto' && terminal)
-  const shape = isPretty ? prettyWith(options.color ?? terminal) : (line: string) => line
+  const form = {
+    color: options.color ?? terminal,
+    columns: () => (terminal ? columnsOf(options.stream) : undefined),
+  }
+  const shape = isPretty ? (line: string) => terminalLine(line, form) : (line: string) => line
   const log = pino(
     {
       level: options.level,
@@ -62,13 +72,7 @@ export function createLogger(options: LoggerOptions): Logger {
   }
 }
 
-/** Loaded only on demand: most processes write JSON. */
-function prettyWith(colorize: boolean): (line: string) => string {
-  const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof PinoPretty
-  return prettyFactory({
-    colorize,
-    singleLine: true,
-    errorLikeObjectKeys: [],
-    translateTime: 'UTC:yyyy-mm-dd"T"HH:MM:ss.l"Z"',
-  })
+/** A terminal may be resized while the process runs. */
+function columnsOf(stream: LogStream | undefined): number | undefined {
+  return stream === undefined ? process.stderr.columns : stream.columns
 }

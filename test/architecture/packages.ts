@@ -23,11 +23,6 @@ const homes: readonly { readonly package: string; readonly home: RegExp; readonl
     remedy: 'tell the Telemetry port what happened; telemetry/ turns it into log lines',
   },
   {
-    package: 'pino-pretty',
-    home: /^src\/telemetry\//,
-    remedy: 'tell the Telemetry port what happened; telemetry/ turns it into log lines',
-  },
-  {
     package: '@opentelemetry/api',
     home: /^src\/telemetry\//,
     remedy: 'tell the Telemetry port what happened; telemetry/ turns it into spans',

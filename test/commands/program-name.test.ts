@@ -1,7 +1,7 @@
 import { readFileSync, symlinkSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { programName } from '../../src/commands/program-name.ts'
+import { commandLine, programName } from '../../src/commands/program-name.ts'
 import { runCommand } from '../setup/run-command.ts'
 import { startCli, startNode } from '../setup/processes.ts'
 import { projectFolder } from '../setup/project-folder.ts'
@@ -26,6 +26,14 @@ test('the program is called shieldlog where a link of that name on PATH leads to
   const path = ['/nowhere', folder].join(delimiter)
   expect(programName({ script, npmScript: '', folder: '/srv', path })).toBe('shieldlog')
   expect(programName({ script, npmScript: '', folder: '/srv', path: '/nowhere' })).toBe(`node ${script}`)
+})
+
+test.each([
+  [undefined, 'shieldlog status'],
+  ['sim.yaml', 'shieldlog status -c sim.yaml'],
+  ["it's mine.yaml", "shieldlog status -c 'it'\\''s mine.yaml'"],
+])('a command to type names the configuration file %s', (file, line) => {
+  expect(commandLine('status', file).replace(/^.*? status/, 'shieldlog status')).toBe(line)
 })
 
 test('help and hints name the program as it was called', async () => {

@@ -33,6 +33,21 @@ test('run --once reads the zones listed last where they cannot be listed, and fa
   ])
 })
 
+test('backfill takes the zones that the API lists, before and after a run has stored them', async () => {
+  const { execute, folder, simulator } = await openWorkshopWithApi(
+    { days: 2 },
+    { zones: 'all', poll: { everySeconds: 1, firstRunDays: 1 } },
+  )
+  const past = ['backfill', '--from', 'yesterday', '--to', 'yesterday'] as const
+  const planned = await execute(...past, '--dry-run')
+  expect([planned.code, planned.stderr]).toEqual([0, expect.stringContaining('1 day × 2 zones × 1 sink')])
+  expect(await execute('run', '--once')).toMatchObject({ code: 0 })
+  simulator.fail({ match: listing, times: Infinity, fault: { kind: 'status', status: 403 } })
+  expect(await execute(...past)).toMatchObject({ code: 0 })
+  const days = ['zone=101', 'zone=102'].map((zone) => readdirSync(join(folder, 'events', zone)).length)
+  expect(days).toEqual([2, 2])
+})
+
 test('check says what the API lists, and what is excluded and not listed', async () => {
   const { execute } = await openWorkshopWithApi(
     { zones: [101, 102, 103], days: 2 },

@@ -10,7 +10,7 @@ import { eventsReference, metricsReference } from './telemetry.ts'
 
 /** What each of them means to whoever started the command. */
 const exitCodeMeanings = {
-  done: 'done; also after SIGTERM or SIGINT',
+  done: 'done; also after SIGTERM or SIGINT, but not for an `audit` that was stopped: see 3',
   failed:
     'failed, or done but not whole: `run --once` left a stream unread or an event undelivered, `audit` found differences, `dead-letters replay` left some, `status` shows a route that fails or that nothing ships',
   usage: 'wrong usage: an unknown command, option or value',

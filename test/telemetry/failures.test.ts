@@ -16,7 +16,7 @@ describe('a failure that lasts', () => {
         'warn',
         'StreamFailed',
         'begins',
-        'zone 101 (shop) → archive: timeout: no answer within 30 s; next try in 60 s',
+        'zone 101 (shop) → archive: no answer within 30 s; next try in 60 s',
       ],
       [
         'warn',

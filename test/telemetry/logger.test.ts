@@ -4,7 +4,7 @@ import { openSync, closeSync } from 'node:fs'
 import { anything, assert, property, string } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Secret } from '../../src/domain/text/secret.ts'
-import { createLogger } from '../../src/telemetry/logger.ts'
+import { createLogger, type Fields } from '../../src/telemetry/logger.ts'
 import { printable } from '../../src/domain/text/printable.ts'
 import { printableField } from '../../src/telemetry/printable.ts'
 import { keepLog, matching } from './log-lines.ts'
@@ -56,9 +56,41 @@ describe('the logger', () => {
       zones: 1,
     })
     if (!isPretty) return expect(stream.lines()).toHaveLength(1)
-    return expect(stream.text()).toMatch(
-      /^\[\d{4}-\d\d-\d\dT[\d:.]+Z\] INFO: hello \{"event":"Started","zones":1\}\n$/,
+    return expect(stream.text()).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ INFO  hello  zones=1\n$/)
+  })
+
+  const shown = (message: string, fields: Fields, columns?: number) => {
+    const stream = { ...keepLog(true), ...(columns !== undefined && { columns }) }
+    createLogger({ level: 'info', format: 'auto', color: false, stream }).line(
+      'warn',
+      'Warned',
+      message,
+      fields,
     )
+    return stream.text().replaceAll(/^\S+Z WARN {2}/gm, '')
+  }
+
+  it('shows people the fields that the text does not say', () => {
+    const said = { zone: 101, sink: 'siem', sinks: ['siem', 'blog'], empty: '', none: [] }
+    const told = { phase: 'begins', count: 1, kind: 'retry' }
+    expect(shown('zone 101 (shop) → siem: refused, as is blog', { ...said, ...told })).toBe(
+      'zone 101 (shop) → siem: refused, as is blog  event=Warned\n',
+    )
+    const unsaid = { zone: 10, sink: 'sie', day: '2026-11-22', text: 'two words', list: [1, 2], of: { a: 1 } }
+    expect(shown('zone 101 (shop) → siem', unsaid)).toBe(
+      'zone 101 (shop) → siem  zone=10  sink=sie  day=2026-11-22  text="two words"  list=1,2  of={"a":1}  event=Warned\n',
+    )
+  })
+
+  it('wraps long lines at words on a terminal, and nowhere else', () => {
+    const message = 'word '.repeat(30).trim()
+    const lines = shown(message, { cause: 'ECONNREFUSED' }, 80).trimEnd().split('\n')
+    expect(lines).toHaveLength(3)
+    expect(lines.slice(1).every((line) => line.startsWith('  ') && line.length <= 80)).toBe(true)
+    expect(lines.join(' ').replaceAll(/ +/g, ' ')).toBe(`${message} cause=ECONNREFUSED event=Warned`)
+    const stream = keepLog()
+    createLogger({ level: 'info', format: 'pretty', stream }).line('info', 'Warned', message)
+    expect(stream.text().split('\n')).toHaveLength(2)
   })
 
   it('uses colour on a terminal, unless told not to', () => {

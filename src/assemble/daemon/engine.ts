@@ -20,6 +20,7 @@ import { createFigureSource } from '../../shield/figures.ts'
 import type { Backend } from '../backend.ts'
 import { closeInOrder } from '../close-all.ts'
 import type { Ground } from '../ground.ts'
+import { isRetired } from '../discovery/with-zones.ts'
 import { version } from '../version.ts'
 import { createShipping, type Shipping } from '../shipping.ts'
 
@@ -105,6 +106,7 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
     settings,
     active: (priority: Priority) => active[priority],
     workers: backend.workers,
+    isRetired: (zone: number) => isRetired(config, zone),
     turn: setImmediate,
   }
 

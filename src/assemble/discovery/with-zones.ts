@@ -14,6 +14,12 @@ export function namedZones({ accounts }: Config): Zone[] {
   return accounts.flatMap((account) => (isDiscovering(account) ? [] : account.zones))
 }
 
+/** For a zone that is not shipped: true where nothing but the list of the API can be the reason. */
+export function isRetired(config: Config, zone: number): boolean {
+  const discovering = discoveringIn(config)
+  return discovering.length > 0 && discovering.every(({ discovery }) => !discovery.exclude.includes(zone))
+}
+
 export type FoundByAccount = ReadonlyMap<string, { readonly zones: readonly FoundZone[] }>
 
 /**

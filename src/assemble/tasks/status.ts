@@ -7,7 +7,7 @@ import { createApiClock } from '../../pump/api-clock.ts'
 import { statusOf } from '../../status/status.ts'
 import { stateName, withStoreToLook } from './existing-store.ts'
 import { zoneListsOf } from '../discovery/stored-zones.ts'
-import { withZones } from '../discovery/with-zones.ts'
+import { isRetired, withZones } from '../discovery/with-zones.ts'
 import { zonesOf } from '../quiet-ground.ts'
 import { workersOn } from '../state.ts'
 import { policyOf } from '../policy.ts'
@@ -46,6 +46,7 @@ export function createStatusReader({ config }: Loaded): () => Promise<StatusRead
         settings: () => settings,
         active: () => 0,
         workers,
+        isRetired: (zone: number) => isRetired(config, zone),
         turn: setImmediate,
       }
       return { status: await statusOf(deps), state: stateName(config), hasStore }

@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { parseYaml } from '../../config/load/yaml-text.ts'
+import { systemErrorText } from '../../config/schema/system-error.ts'
 import { messageOf } from '../../domain/failure.ts'
 import { printable } from '../../domain/text/printable.ts'
 import type { Io } from '../io.ts'
@@ -21,7 +22,8 @@ export async function readDocument(file: string, io: Io): Promise<Document> {
   const name = file === '-' ? 'standard input' : printable(file, 1000)
   const text = await readText(file, io).catch((error: unknown) => {
     if (io.signal.aborted) throw error
-    throw new UsageError(`--file ${name} cannot be read: ${printable(messageOf(error))}`)
+    const why = error instanceof Error && 'code' in error ? systemErrorText(error) : messageOf(error)
+    throw new UsageError(`--file ${name} cannot be read: ${printable(why)}`)
   })
   const { value, lines, errors } = parseYaml(text, name)
   const [first] = errors

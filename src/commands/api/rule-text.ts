@@ -1,7 +1,7 @@
 import { nameOf, type NotShown, type RateLimitRule } from '../../assemble/tasks/operations.ts'
 import { printable } from '../../domain/text/printable.ts'
-import { wrapPlain } from '../terminal/table.ts'
-import { cut, pad, widestOf } from '../terminal/text-width.ts'
+import { wrapPlain } from '../../domain/text/wrap.ts'
+import { cut, pad, widestOf } from '../../domain/text/text-width.ts'
 
 type Row = readonly [label: string, text: string]
 type Configuration = NonNullable<RateLimitRule['ruleConfiguration']>

@@ -4,12 +4,13 @@ import { audit as auditDays, type Audit, type AuditProgress } from '../../assemb
 import type { Config } from '../../config/schema/schema.ts'
 import { collectDays, collectNames } from '../arguments.ts'
 import { exitCodes, type Io, type Output } from '../io.ts'
-import { example, programName } from '../program-name.ts'
+import { commandLine, example } from '../program-name.ts'
 import type { Registration } from '../registration.ts'
 import { chooseSinks, chooseZones } from '../selection.ts'
 import { createLiveBlock } from '../terminal/live-block.ts'
 import { aboutText, countText } from '../terminal/number.ts'
 import { paintFor } from '../terminal/terminal.ts'
+import { wrapped } from '../terminal/wrapped.ts'
 import type { Day } from '../../domain/day.ts'
 import { failureLines } from './failures.ts'
 import { auditJson } from './json.ts'
@@ -25,7 +26,10 @@ interface AuditOptions {
   readonly json?: boolean
 }
 
-const exitCodeText = '\nExit code 0: no difference; 1: differences; 3: something could not be compared.\n'
+const exitCodeText = `
+Exit code 0: no difference; 1: differences; 3: something could not be compared,
+or the audit was stopped.
+`
 
 export function registerAudit({ command: audit, io, exit, load }: Registration): void {
   audit
@@ -42,6 +46,8 @@ export function registerAudit({ command: audit, io, exit, load }: Registration):
     .addHelpText('after', exitCodeText)
     .addHelpText('after', example('audit --zone shop --day yesterday --deep'))
     .action(async (options: AuditOptions, command: Command) => {
+      // A stop proves nothing: whoever runs `audit && …` must not take it for "no difference".
+      exit(exitCodes.blind)
       const { config } = await withKnownZones(load(command), io.signal)
       const file = command.optsWithGlobals<{ config?: string }>().config
       exit(await runAudit(config, options, file, io))
@@ -66,12 +72,12 @@ async function runAudit(
   const names = sinks.map(({ name }) => name)
   const again = (zone: number, day: string, sink: string) => {
     const only = config.sinks.length === 1 ? '' : ` --sink ${sink}`
-    return `${programName()} audit${file === undefined ? '' : ` -c ${file}`} --zone ${zone} --day ${day}${only}`
+    return commandLine(`audit --zone ${zone} --day ${day}${only}`, file)
   }
   const told = { map: { zones, sinks: names, days: audited.days }, again }
   if (json) output.write(auditJson(audited, code === exitCodes.done))
   else if (audited.targets.length > 0) output.write(auditText(audited, told, paintFor(output)))
-  for (const line of failureLines(audited)) io.stderr.write(`${line}\n`)
+  for (const line of failureLines(audited)) io.stderr.write(wrapped(`${line}\n`, io.stderr))
   return code
 }
 
@@ -79,7 +85,7 @@ async function runAudit(
 function createProgress(output: Output) {
   const block = output.isTTY === true ? createLiveBlock(output) : undefined
   return {
-    tell: (text: string) => void (block ?? output).write(`${text}\n`),
+    tell: (text: string) => void (block ?? output).write(wrapped(`${text}\n`, output)),
     progressed({ done, all, listed }: AuditProgress): void {
       const days = `${countText(done)} of ${countText(all)} zone days`
       block?.draw([`comparing: ${days}, ${aboutText(listed)} events listed`])

@@ -1,7 +1,7 @@
 import type { FileAudit } from '../../assemble/tasks/audit.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { countOf, countText } from '../terminal/number.ts'
-import { wrap, wrapPlain } from '../terminal/table.ts'
+import { wrap, wrapPlain } from '../../domain/text/wrap.ts'
 import type { Paint } from '../terminal/terminal.ts'
 import { byMinute, more, partLines, subjectText } from './paragraphs.ts'
 

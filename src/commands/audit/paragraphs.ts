@@ -4,7 +4,7 @@ import { printable } from '../../domain/text/printable.ts'
 import { zoneLabel } from '../status/route-table.ts'
 import { secondText } from '../terminal/duration.ts'
 import { countOf, countText } from '../terminal/number.ts'
-import { wrap, wrapPlain } from '../terminal/table.ts'
+import { wrap, wrapPlain } from '../../domain/text/wrap.ts'
 import type { Paint } from '../terminal/terminal.ts'
 
 const mostMinutes = 12

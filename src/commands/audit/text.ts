@@ -1,6 +1,6 @@
 import type { Audit, TargetAudit } from '../../assemble/tasks/audit.ts'
 import { countOf, countText } from '../terminal/number.ts'
-import { wrapPlain } from '../terminal/table.ts'
+import { wrapPlain } from '../../domain/text/wrap.ts'
 import type { Paint } from '../terminal/terminal.ts'
 import { fileParagraph } from './file-paragraph.ts'
 import { mapLines, type AuditMap } from './map.ts'

@@ -4,7 +4,7 @@ import type { Day } from '../../domain/day.ts'
 import { barOf } from '../terminal/bar.ts'
 import { columnLines } from '../terminal/columns.ts'
 import { countOf, countText } from '../terminal/number.ts'
-import { pad } from '../terminal/text-width.ts'
+import { pad } from '../../domain/text/text-width.ts'
 
 export type RowProgress = DayProgress & { readonly title: string }
 

@@ -8,7 +8,7 @@ import { leftOutLines } from './text.ts'
 import type { BackfillView } from './view.ts'
 import { exitCodes, type Io } from '../io.ts'
 import { paintFor } from '../terminal/terminal.ts'
-import { programName } from '../program-name.ts'
+import { commandLine } from '../program-name.ts'
 
 export interface ServeJob {
   readonly id: string
@@ -30,7 +30,9 @@ export async function serveBackfill(job: ServeJob): Promise<number> {
   const holder = await desk.worker()
   // Keeps the id apart from events that this process ships to stdout.
   const toStdout = holder === undefined && job.config.sinks.some(({ type }) => type === 'stdout')
-  ;(toStdout ? io.stderr : io.stdout).write(`${job.said}\n`)
+  const output = toStdout ? io.stderr : io.stdout
+  // For a script that takes the id, it stands alone.
+  output.write(`${output.isTTY === true ? 'backfill ' : ''}${job.said}\n`)
   if (holder === undefined) {
     const served = await serveHere(job)
     if (served.as === 'ended') return conclude(job, await desk.look(id), served)
@@ -57,7 +59,7 @@ async function serveHere({ id, desk, view, io }: ServeJob): Promise<InPlace> {
     ended.abort()
     await following
     if (io.signal.aborted)
-      view.say(`stopped; the next run continues it, or: ${programName()} backfill resume ${id}`)
+      view.say(`stopped; the next run continues it, or: ${commandLine(`backfill resume ${id}`)}`)
   }
 }
 
@@ -83,9 +85,9 @@ function conclude(
   }
   view.say(summary)
   if (queued.size === 0) return leftOutCode(look)
-  const remedy = `the next run tries again, or: ${programName()} backfill resume ${id}`
+  const remedy = `the next run tries again, or: ${commandLine(`backfill resume ${id}`)}`
   if (look.backfill.state === 'running') view.say(remedy)
-  if (look.backfill.state === 'paused') view.say(`to continue: ${programName()} backfill resume ${id}`)
+  if (look.backfill.state === 'paused') view.say(`to continue: ${commandLine(`backfill resume ${id}`)}`)
   return exitCodes.failed
 }
 

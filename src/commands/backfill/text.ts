@@ -5,8 +5,9 @@ import type { Backfilled } from '../../domain/plan/backfill.ts'
 import type { BackfillStatus } from '../../domain/plan/status.ts'
 import { secondText } from '../terminal/duration.ts'
 import { counted } from '../terminal/number.ts'
-import { tableLines, wrap } from '../terminal/table.ts'
-import { cut } from '../terminal/text-width.ts'
+import { wrap } from '../../domain/text/wrap.ts'
+import { tableLines } from '../terminal/table.ts'
+import { cut } from '../../domain/text/text-width.ts'
 import type { Paint } from '../terminal/terminal.ts'
 
 const mostNamed = 5
@@ -103,7 +104,11 @@ function named(names: readonly (number | string)[]): string {
 
 export function listText(backfills: readonly BackfillStatus[], width: number): string {
   if (backfills.length === 0) return 'no backfills\n'
-  const header = ['id', 'from', 'to', 'state', 'done', 'queued', 'left out', 'created at']
+  // Eighty columns have room for all but the last one.
+  const header = ['id', 'from', 'to', 'state', 'done', 'queued', 'left out', 'created at'].slice(
+    0,
+    width < 100 ? 7 : 8,
+  )
   const rows = backfills.map(({ id, from, to, resend, state, done, queued, leftOut, createdAt }) => [
     printable(id),
     from,

@@ -6,19 +6,21 @@ import {
   type StreamProgress,
 } from '../../assemble/tasks/backfill.ts'
 import { printable } from '../../domain/text/printable.ts'
+import { withoutSink } from '../../domain/text/without-sink.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { pagesText } from './text.ts'
 import { durationText } from '../terminal/duration.ts'
 import type { Io, Output } from '../io.ts'
-import { createLiveBlock } from '../terminal/live-block.ts'
+import { createLiveBlock, liveLog } from '../terminal/live-block.ts'
 import { createPageRate, type PageRate } from './page-rate.ts'
 import { rowLines, rowsOf, type RowProgress } from './progress-rows.ts'
 import { counted } from '../terminal/number.ts'
 import { progressMode } from '../terminal/progress.ts'
-import { cut, pad } from '../terminal/text-width.ts'
+import { cut, pad } from '../../domain/text/text-width.ts'
 import { paintFor } from '../terminal/terminal.ts'
+import { wrapped } from '../terminal/wrapped.ts'
 
 /** Shows the progress of a backfill by day: redrawn in place on a terminal, as plain lines at intervals elsewhere. */
 export interface BackfillView {
@@ -50,7 +52,8 @@ export function createBackfillView(config: Config, io: Io, clock: Clock): Backfi
   const remember = createMemory()
   let printed = new Map<string, string>()
   let hasEnded = false
-  const say = (line: string) => void (hasEnded ? output : (block ?? output)).write(`${line}\n`)
+  const say = (line: string) =>
+    void (hasEnded ? output : (block ?? output)).write(wrapped(`${line}\n`, output))
 
   function printPlain(lines: ReadonlyMap<string, string>): void {
     // Prints only what has changed.
@@ -92,7 +95,7 @@ export function createBackfillView(config: Config, io: Io, clock: Clock): Backfi
   }
 
   return {
-    log: block && { write: (text) => block.write(text), isTTY: true },
+    log: block && liveLog(block, output),
     say,
     pauseMs() {
       if (mode === 'live') return redrawMs
@@ -185,7 +188,7 @@ function troublesOf(streams: readonly StreamProgress[]): string[] {
     trouble === undefined
       ? []
       : [
-          `zone ${stream.zone} ${stream.day} → ${printable(stream.sink)}: ${trouble.code}: ${printable(trouble.message, 300)}`,
+          `zone ${stream.zone} ${stream.day} → ${printable(stream.sink)}: ${trouble.code}: ${printable(withoutSink(trouble.message, stream.sink), 300)}`,
         ],
   )
   const more = failing.length - mostTroubles

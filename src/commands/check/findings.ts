@@ -4,7 +4,8 @@ import type { Loaded } from '../../config/load/load.ts'
 import type { Config, SinkConfig } from '../../config/schema/schema.ts'
 import type { WorkerStatus } from '../../domain/plan/status.ts'
 import { printable } from '../../domain/text/printable.ts'
-import { programName } from '../program-name.ts'
+import { withoutSink } from '../../domain/text/without-sink.ts'
+import { commandLine } from '../program-name.ts'
 import { counted } from '../terminal/number.ts'
 import type { Finding } from './finding.ts'
 
@@ -53,7 +54,7 @@ export function sinkFindings(sink: SinkConfig, { address, check, steps = [], sen
   const step = sinkStep(sink)
   if ('why' in check)
     return [
-      { step, mark: 'fail', text: printable(withoutName(check.why, sink.name, address)) },
+      { step, mark: 'fail', text: printable(withoutSink(check.why, sink.name)) },
       ...stepFindings(steps),
     ]
   const found = check.found === undefined ? '' : `, ${check.found}`
@@ -64,7 +65,7 @@ export function sinkFindings(sink: SinkConfig, { address, check, steps = [], sen
       { step: 'test event', mark: sent.isWell ? 'ok' : 'fail', text: printable(sent.text), isPart: true },
     ]
   if (check.untested === undefined) return [well]
-  const text = `${check.untested}; to test them with one event: ${programName()} check --send-test`
+  const text = `${check.untested}; to test them with one event: ${commandLine('check --send-test')}`
   return [well, { step: '', mark: 'note', text }]
 }
 
@@ -81,9 +82,4 @@ export function stepFindings(steps: readonly ConnectStep[]): Finding[] {
     isPart: true,
     isCounted: false,
   }))
-}
-
-/** The step names the sink already. */
-function withoutName(why: string, name: string, address: string): string {
-  return why.replace(`sink ${name} (${address})`, address)
 }

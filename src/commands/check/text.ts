@@ -1,4 +1,4 @@
-import { wrapPlain } from '../terminal/table.ts'
+import { wrapPlain } from '../../domain/text/wrap.ts'
 import type { Paint } from '../terminal/terminal.ts'
 import { problemsIn, type Finding } from './finding.ts'
 

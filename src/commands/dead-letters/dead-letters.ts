@@ -12,7 +12,7 @@ import { jsonResult } from '../terminal/json-result.ts'
 import type { Registration } from '../registration.ts'
 import { tableLines } from '../terminal/table.ts'
 import { paintFor } from '../terminal/terminal.ts'
-import { cut } from '../terminal/text-width.ts'
+import { cut } from '../../domain/text/text-width.ts'
 import { example } from '../program-name.ts'
 
 export function registerDeadLetters(registration: Registration): void {

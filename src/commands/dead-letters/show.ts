@@ -9,7 +9,7 @@ import { example } from '../program-name.ts'
 import type { Registration } from '../registration.ts'
 import { secondText } from '../terminal/duration.ts'
 import { jsonResult } from '../terminal/json-result.ts'
-import { wrap } from '../terminal/table.ts'
+import { wrap } from '../../domain/text/wrap.ts'
 import { paintFor, type Paint } from '../terminal/terminal.ts'
 
 /** A dead letter with its event in native form; `event` is null where it cannot be read. */

@@ -1,6 +1,6 @@
 import type { Event } from '../../domain/event/event.ts'
 import { printable } from '../../domain/text/printable.ts'
-import { cut, pad, textWidth } from '../terminal/text-width.ts'
+import { cut, pad, textWidth } from '../../domain/text/text-width.ts'
 import type { Paint } from '../terminal/terminal.ts'
 
 const absent = '-'
@@ -12,9 +12,11 @@ const narrowestPath = 8
 /** Of a path that is printed to a pipe. */
 const pipedPath = 40
 
-/** Formats an event as one line that fits the width; with `zoned`, the zone's name stands first. */
+/** Formats an event as one line that fits the width, and is whole in a pipe; with `zoned`, the zone's name stands first. */
 export function tailLine(event: Event, paint: Paint, isPiped: boolean, zoned = 0): string {
   const { time = '', action = absent, rule, request, client, zone } = event
+  const column = (text: string, width: number) =>
+    pad(isPiped ? printable(text) : cut(printable(text), width), width)
   const zoneColumn = zoned === 0 ? '' : `${column(zone.name, zoned)}  `
   const left = `${time.slice(11, 19).padEnd(8)}  ${zoneColumn}`
   const middle = `  ${column(rule?.id ?? absent, widths.rule)}  ${column(request?.method ?? absent, widths.method)} `
@@ -31,8 +33,7 @@ export function tailLine(event: Event, paint: Paint, isPiped: boolean, zoned = 0
     5
   const room = isPiped ? pipedPath : Math.max(narrowestPath, paint.width - fixed)
   const path = pathOf(request?.url ?? absent)
-  const pathColumn = isPiped ? pad(printable(path), room) : column(path, room)
-  const plain = `${middle}${pathColumn}  ${right}`
+  const plain = `${middle}${column(path, room)}  ${right}`
   const rest = isPiped ? plain.trimEnd() : cut(plain, paint.width - textWidth(left) - widths.action)
   return `${left}${colourOf(action, paint)(column(action, widths.action))}${rest}`
 }
@@ -43,10 +44,6 @@ function colourOf(action: string, paint: Paint): (text: string) => string {
   if (action === 'Logged') return paint.dim
   if (action === 'Allowed') return paint.good
   return paint.warn
-}
-
-function column(text: string, width: number): string {
-  return pad(cut(printable(text), width), width)
 }
 
 /** Path and query of a URL; any other text as it is. */

@@ -12,7 +12,7 @@ import { example } from '../program-name.ts'
 import type { Registration } from '../registration.ts'
 import { chooseSinks, chooseZones } from '../selection.ts'
 import { paintFor } from '../terminal/terminal.ts'
-import { widestOf } from '../terminal/text-width.ts'
+import { widestOf } from '../../domain/text/text-width.ts'
 import { tailLine } from './tail-line.ts'
 
 interface TailOptions {

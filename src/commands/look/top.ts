@@ -5,10 +5,11 @@ import { printable } from '../../domain/text/printable.ts'
 import { atLeastOne, collectNames } from '../arguments.ts'
 import { sourceOf } from '../backfill/archive.ts'
 import { exitCodes } from '../io.ts'
-import { example, programName } from '../program-name.ts'
+import { commandLine, example } from '../program-name.ts'
 import type { Registration } from '../registration.ts'
 import { chooseZones } from '../selection.ts'
 import { durationText } from '../terminal/duration.ts'
+import { wrapped } from '../terminal/wrapped.ts'
 import { counted, countText } from '../terminal/number.ts'
 import { paintFor } from '../terminal/terminal.ts'
 import { topLines } from './top-text.ts'
@@ -48,7 +49,7 @@ export function registerTop({ command, io, exit, load }: Registration): void {
           `${day} is not counted, since the API no longer lists it; --source reads it from files\n`,
         )
       const { where, lines: unreadable, damagedParts } = top.unreadable
-      io.stderr.write(`${summaryOf(top, since, zones.length, by)}\n`)
+      io.stderr.write(wrapped(`${summaryOf(top, since, zones.length, by)}\n`, io.stderr))
       if (unreadable + damagedParts === 0) return
       for (const each of where) io.stderr.write(`cannot be read: ${printable(each, 300)}\n`)
       exit(exitCodes.failed)
@@ -59,7 +60,7 @@ function summaryOf({ events }: Top, sinceMs: number, zones: number, by: CountedB
   const total = `${countText(events)} event${events === 1 ? '' : 's'}`
   const what = `${durationText(sinceMs / 1000)}, ${counted(zones, 'zone')}, ${total}.`
   if (by !== 'address' || events === 0) return what
-  return `${what}\nTo limit addresses with a rate limit rule: ${programName()} rate-limit update ID --file rule.json`
+  return `${what}\nTo limit addresses with a rate limit rule: ${commandLine('rate-limit update ID --file rule.json')}`
 }
 
 function sinceArgument(text: string): number {

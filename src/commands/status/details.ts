@@ -3,9 +3,11 @@ import type { DayStatus, RouteStatus, Status } from '../../domain/plan/status.ts
 import { backfillLines } from '../backfill/text.ts'
 import { durationText, secondText } from '../terminal/duration.ts'
 import { countText } from '../terminal/number.ts'
-import { tableLines, wrap, wrapPlain } from '../terminal/table.ts'
+import { wrap, wrapPlain } from '../../domain/text/wrap.ts'
+import { tableLines } from '../terminal/table.ts'
 import type { Paint } from '../terminal/terminal.ts'
 import { zoneLabel } from './route-table.ts'
+import { unconfiguredText } from './sentences.ts'
 
 /** What only `--verbose` shows: days, gaps, dead letters by reason, processes, and backfills that have ended. */
 export function detailLines(status: Status, paint: Paint): string[] {
@@ -70,8 +72,5 @@ function deadLetterLines({ deadLetters }: Status, paint: Paint): string[] {
 }
 
 function unconfiguredLines({ unconfigured }: Status, paint: Paint): string[] {
-  return unconfigured.flatMap(({ zone, sink, unfinishedDays }) => {
-    const days = unfinishedDays.length === 0 ? 'nothing unread' : `unread: ${unfinishedDays.join(', ')}`
-    return wrap(`not configured: zone ${zone} → ${printable(sink)}, ${days}`, '', paint.width).map(paint.dim)
-  })
+  return unconfigured.flatMap((route) => wrap(unconfiguredText(route), '', paint.width).map(paint.dim))
 }

@@ -2,7 +2,7 @@ import { version } from '../../assemble/version.ts'
 import { printable } from '../../domain/text/printable.ts'
 import type { Status, WorkerStatus } from '../../domain/plan/status.ts'
 import { durationText } from '../terminal/duration.ts'
-import { wrapPlain } from '../terminal/table.ts'
+import { wrapPlain } from '../../domain/text/wrap.ts'
 import { minuteText } from './sentences.ts'
 
 /** Version, processes and uptime to the left; the time to the right where it fits. */

@@ -3,7 +3,8 @@ import type { RouteStatus } from '../../domain/plan/status.ts'
 import { columnLines, widthOf, type Column } from '../terminal/columns.ts'
 import { durationText } from '../terminal/duration.ts'
 import { counted, countText } from '../terminal/number.ts'
-import { wrapPlain } from '../terminal/table.ts'
+import { withoutSink } from '../../domain/text/without-sink.ts'
+import { wrapPlain } from '../../domain/text/wrap.ts'
 import type { Paint } from '../terminal/terminal.ts'
 import { isWell, standingText } from './standing.ts'
 
@@ -97,12 +98,14 @@ export function zoneLabel({ zone, name }: Pick<RouteStatus, 'zone' | 'name'>): s
 }
 
 /** What is wrong with a route, and when it is tried again. */
-export function noteOf({ lastError, gaps }: RouteStatus, at: string): string {
+export function noteOf({ sink, lastError, gaps }: RouteStatus, at: string): string {
   const parts: string[] = []
   if (lastError !== undefined) {
     const { message, since, retryAt, failures } = lastError
     const tries = failures > 1 ? `${countText(failures)} tries since ${clockText(since, at)}, ` : ''
-    parts.push(`${printable(message, mostMessage)}; ${tries}next try ${clockText(retryAt, at)}`)
+    parts.push(
+      `${printable(withoutSink(message, sink), mostMessage)}; ${tries}next try ${clockText(retryAt, at)}`,
+    )
   }
   if (gaps.length > 0) parts.push(`${counted(gaps.length, 'gap')}: see --verbose`)
   return parts.join('; ')

@@ -1,6 +1,6 @@
 import { printable } from '../../domain/text/printable.ts'
 import type { BackfillStatus, RouteStatus, Status } from '../../domain/plan/status.ts'
-import { programName } from '../program-name.ts'
+import { commandLine } from '../program-name.ts'
 import { durationText } from '../terminal/duration.ts'
 import { aboutText, counted, countText } from '../terminal/number.ts'
 import { zoneLabel } from './route-table.ts'
@@ -13,8 +13,8 @@ export function stoppedSentences(status: Status): string[] {
   const first = firstDeadline(status.routes)
   const until =
     first === undefined
-      ? `Start ${programName()} run.`
-      : `The API keeps the oldest unread day (${first.unread.day}) until ${minuteText(first.unread.apiDeadlineAt)}, ${fromNow(first.unread.apiDeadlineAt, status.at)}: start ${programName()} run before then.`
+      ? `To start it: ${commandLine('run')}`
+      : `The API keeps the oldest unread day (${first.unread.day}) until ${minuteText(first.unread.apiDeadlineAt)}, ${fromNow(first.unread.apiDeadlineAt, status.at)}. To start it: ${commandLine('run')}`
   return [`Nothing is shipping: ${reason}`, until]
 }
 
@@ -96,17 +96,31 @@ function deadLetterSentences({ deadLetters }: Status): string[] {
     let count = 0
     for (const each of own) count += each.count
     const what = count === 1 ? '1 dead letter' : `${countText(count)} dead letters`
-    return `${what} in ${printable(sink)}: ${programName()} dead-letters list`
+    return `${what} in ${printable(sink)}: ${commandLine('dead-letters list')}`
   })
 }
 
 /** A route that left the configuration with days unread loses them. */
 function unconfiguredSentences({ unconfigured }: Status): string[] {
-  return unconfigured.flatMap(({ zone, sink, unfinishedDays }) =>
-    unfinishedDays.length === 0
-      ? []
-      : [`Zone ${zone} → ${printable(sink)} is not configured; unread: ${unfinishedDays.join(', ')}.`],
-  )
+  return unconfigured
+    .filter(({ unfinishedDays }) => unfinishedDays.length > 0)
+    .map((route) => `${unconfiguredText(route)}.`)
+}
+
+/** Why a route that the store knows is not shipped any more, and what was not read of it. */
+export function unconfiguredText({
+  zone,
+  sink,
+  unfinishedDays,
+  retired,
+}: Status['unconfigured'][number]): string {
+  const days = unfinishedDays.join(', ')
+  const route = `Zone ${zone} → ${printable(sink)}`
+  if (retired === undefined)
+    return `${route} is not configured; ${days === '' ? 'nothing is unread' : `unread: ${days}`}`
+  const rest =
+    days === '' ? 'every day was read to its end' : `not read to the end: ${days}, recorded as gaps`
+  return `${route} is retired: the API lists the zone no more, so it is not shipped any more; ${rest}`
 }
 
 /** `in 1 d 21 h`. */

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { withStoredZones } from '../../assemble/discovery/stored-zones.ts'
 import { createStatusReader } from '../../assemble/tasks/status.ts'
 import { printable } from '../../domain/text/printable.ts'
-import { example, programName } from '../program-name.ts'
+import { commandLine, example } from '../program-name.ts'
 import { collectNames } from '../arguments.ts'
 import { UsageError, type Registration } from '../registration.ts'
 import { jsonResult } from '../terminal/json-result.ts'
@@ -43,7 +43,7 @@ export function registerStatus({ command, io, exit, load }: Registration): void 
       const chosen = choose(status)
       if (!hasStore)
         io.stderr.write(
-          `There is no store at ${printable(state)} yet, so nothing was shipped. ${programName()} run creates it.\n`,
+          `There is no store at ${printable(state)} yet, so nothing was shipped. To create it: ${commandLine('run')}\n`,
         )
       const paint = paintFor(io.stdout)
       io.stdout.write(json ? jsonResult(chosen) : `${statusLines(chosen, paint, { verbose }).join('\n')}\n`)

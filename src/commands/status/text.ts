@@ -1,6 +1,6 @@
 import type { Status } from '../../domain/plan/status.ts'
 import type { Column } from '../terminal/columns.ts'
-import { wrapPlain } from '../terminal/table.ts'
+import { wrapPlain } from '../../domain/text/wrap.ts'
 import type { Paint } from '../terminal/terminal.ts'
 import { detailLines } from './details.ts'
 import { headerLines } from './header.ts'

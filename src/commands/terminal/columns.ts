@@ -1,4 +1,4 @@
-import { cut, pad, widestOf } from './text-width.ts'
+import { cut, pad, widestOf } from '../../domain/text/text-width.ts'
 
 /** One column of a table whose cells may be painted. */
 export interface Column {

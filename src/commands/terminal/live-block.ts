@@ -1,11 +1,24 @@
 import type { Output } from '../io.ts'
 
+const usualColumns = 80
+
 /** Lines at the end of a terminal that are redrawn in place, while other text is printed above them. */
 export interface LiveBlock {
   /** No line may be wider than the terminal: the block counts a wrapped line as one. */
   draw(lines: readonly string[]): void
   /** Prints whole lines above the block. */
   write(text: string): void
+}
+
+/** A target for log lines, which stand above the block. */
+export function liveLog(block: LiveBlock, terminal: Output): Output {
+  return {
+    write: (text) => block.write(text),
+    isTTY: true,
+    get columns() {
+      return terminal.columns ?? usualColumns
+    },
+  }
 }
 
 export function createLiveBlock(output: Output): LiveBlock {

@@ -3,10 +3,11 @@ import type { Config } from '../../config/schema/schema.ts'
 import type { InternalEvent } from '../../domain/internal-event.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Io, Output } from '../io.ts'
-import { createLiveBlock } from './live-block.ts'
+import { createLiveBlock, liveLog } from './live-block.ts'
 import { createTally } from './progress-tally.ts'
 import { blockLines, plainLines, summaryLine } from './progress-text.ts'
 import { paintFor } from './terminal.ts'
+import { wrapped } from './wrapped.ts'
 
 /** `live`: a table redrawn in place. `plain`: lines at intervals. `quiet`: only the summary. */
 export type ProgressMode = 'live' | 'plain' | 'quiet'
@@ -72,8 +73,8 @@ export function createProgress(config: Config, io: Io, clock: Clock): Progress {
   return {
     mode,
     watch: (internalEvent) => tally.count(internalEvent),
-    log: block && { write: (text) => block.write(text), isTTY: true },
-    say: (line) => void (block ?? output).write(`${line}\n`),
+    log: block && liveLog(block, output),
+    say: (line) => void (block ?? output).write(wrapped(`${line}\n`, output)),
     async follow(daemon, signal) {
       if (mode === 'quiet') return
       let readAtMs = -Infinity
@@ -90,7 +91,7 @@ export function createProgress(config: Config, io: Io, clock: Clock): Progress {
     },
     end() {
       show()
-      output.write(`${summaryLine(tally.routes(), (clock.monotonic() - beganMs) / 1000)}\n`)
+      output.write(wrapped(`${summaryLine(tally.routes(), (clock.monotonic() - beganMs) / 1000)}\n`, output))
     },
   }
 }

@@ -18,7 +18,9 @@ const piped = 10_000
 export function paintFor(output: Output): Paint {
   const hasColors = output.isTTY === true && output.hasColors?.() === true
   const painted = (code: number) => (text: string) => (hasColors ? `\u001B[${code}m${text}\u001B[0m` : text)
-  const terminal = Math.min(widest, Math.max(narrowest, output.columns ?? usual))
+  // Some terminals report no size: 0 columns.
+  const { columns = 0 } = output
+  const terminal = Math.min(widest, Math.max(narrowest, columns === 0 ? usual : columns))
   const width = output.isTTY === true ? terminal : piped
   return { width, good: painted(32), bad: painted(31), warn: painted(33), dim: painted(2) }
 }

@@ -1,5 +1,5 @@
 import type { Output } from '../io.ts'
-import { wrap } from './table.ts'
+import { wrap } from '../../domain/text/wrap.ts'
 import { paintFor } from './terminal.ts'
 
 /** The text, wrapped at words on a terminal; unchanged elsewhere, so that scripts find an error on one line. */

@@ -13,6 +13,7 @@ import type { Io } from '../io.ts'
 import type { Registration } from '../registration.ts'
 import { run } from '../run.ts'
 import { example } from '../program-name.ts'
+import { wrapped } from '../terminal/wrapped.ts'
 
 export function registerDemo({ command, io, exit }: Registration): void {
   command
@@ -42,18 +43,19 @@ export async function demo(seconds: number | undefined, io: Io): Promise<number>
     live: { ratePerSecond: perSecond },
   })
   const ending = endAfter(seconds, io.signal)
+  const say = (line: string) => void io.stderr.write(wrapped(`${line}\n`, io.stderr))
   try {
     for (const line of greeting(simulator, events, seconds)) io.stderr.write(`${line}\n`)
     const load = () => loadDemo(simulator, folder, events)
     const demoIo = { ...io, signal: ending.signal }
     const code = await run(load, { once: false, progress: 'always', watch: showSample(events) }, demoIo)
     const compared = await compareWithApi(events, simulator, zoneIds)
-    io.stderr.write(`${comparisonLine(compared)}\n`)
+    say(comparisonLine(compared))
     return code
   } finally {
     ending.cancel()
     await simulator.close()
-    io.stderr.write(`the shipped events are in ${events}; to remove them: rm -r ${folder}\n`)
+    say(`the shipped events are in ${events}; to remove them: rm -r ${folder}`)
   }
 }
 

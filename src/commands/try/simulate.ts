@@ -7,7 +7,7 @@ import { startSimulator, type Simulator, type SimulatorOptions } from '../../sim
 import type { Clock } from '../../ports/clock.ts'
 import { idList, nameList, wholeNumber } from '../arguments.ts'
 import type { Registration } from '../registration.ts'
-import { example, programName } from '../program-name.ts'
+import { commandLine, example, quoted } from '../program-name.ts'
 import { isDefaultFirstPage, usualReadableDays, writeSimulatedConfig } from './simulated-config.ts'
 
 export interface SimulateOptions {
@@ -136,7 +136,7 @@ function greeting(url: string, options: SimulateOptions): readonly string[] {
     `pages of ${pageSize} entries, ${order}${faults.length > 0 ? `; faults: ${faults.join(', ')}` : ''}`,
     'to ship its events, in another shell:',
     ...(writeConfig === undefined ? exportsOf(url, options) : []),
-    `  ${programName()} run${writeConfig === undefined ? '' : ` -c ${quoted(writeConfig)}`}`,
+    `  ${commandLine('run', writeConfig)}`,
     'Ctrl-C stops it',
   ]
 }
@@ -154,10 +154,6 @@ function exportsOf(url: string, { zones, accessKey, firstPage, days }: SimulateO
   return settings
     .filter(([, , isDefault]) => !isDefault)
     .map(([name, value]) => `  export ${name}=${quoted(value)}`)
-}
-
-function quoted(value: string): string {
-  return /^[\w:/.,-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

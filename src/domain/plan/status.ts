@@ -117,6 +117,8 @@ export interface Status {
     readonly zone: number
     readonly sink: string
     readonly unfinishedDays: readonly string[]
+    /** With `zones: all`: the API lists the zone no more. Absent for a route that left the configuration. */
+    readonly retired?: true
   }[]
   readonly workers: readonly WorkerStatus[]
   readonly backfills: readonly BackfillStatus[]

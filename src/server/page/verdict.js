@@ -182,11 +182,21 @@ function deadLetterProblems({ deadLetters }) {
 function unconfiguredProblems({ unconfigured }) {
   return unconfigured
     .filter(({ unfinishedDays }) => unfinishedDays.length > 0)
-    .map(({ zone, sink, unfinishedDays }) => ({
-      shape: /** @type {CellState} */ ('unread'),
-      text: `Zone ${zone} → ${printable(sink)} is not configured any more; unread: ${unfinishedDays.join(', ')}.`,
-      remedy: 'Configure the route again to read these days.',
-    }))
+    .map(({ zone, sink, unfinishedDays, retired }) => {
+      const [route, days] = [`Zone ${zone} → ${printable(sink)}`, unfinishedDays.join(', ')]
+      const shape = /** @type {CellState} */ ('unread')
+      return retired
+        ? {
+            shape,
+            text: `${route} is retired: the API lists the zone no more; not read to the end: ${days}.`,
+            remedy: 'What was lost is recorded as gaps; nothing can be done any more.',
+          }
+        : {
+            shape,
+            text: `${route} is not configured any more; unread: ${days}.`,
+            remedy: 'Configure the route again to read these days.',
+          }
+    })
 }
 
 /** @param {MapView} view @returns {Problem[]} */

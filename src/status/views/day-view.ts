@@ -3,6 +3,7 @@ import { caughtUpOf } from '../../domain/plan/lag.ts'
 import type { DayQuery, DayView, ScanView } from '../../domain/plan/status-views.ts'
 import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import type { Scan, ScanRecord } from '../../domain/scan/scan.ts'
+import { countersOf } from '../counters.ts'
 import { errorStatus, iso } from '../error-status.ts'
 import { cellStateOf, streamStateOf, type Cell, type CellTime } from './cell.ts'
 import { oldCell, type Fleet } from './fleet.ts'
@@ -33,15 +34,7 @@ export function dayView(
   const { name, account } = fleet.status.routes.find((each) => each.zone === zone)!
   const { checkpoint, planned } = cell
   const { order, cursorProven, revocations } = checkpoint?.ordering ?? planned?.ordering ?? unknownOrdering
-  const {
-    pages = 0,
-    events = 0,
-    delivered = 0,
-    duplicates = 0,
-    late = 0,
-    deadLetters = 0,
-    dropped = 0,
-  } = checkpoint?.counters ?? {}
+  const { pages, events, delivered, duplicates, late, deadLetters, dropped = 0 } = countersOf(checkpoint)
   const isHere = (each: DayQuery) => each.zone === zone && each.sink === sink && each.day === day
   return {
     at: fleet.status.at,

@@ -1,6 +1,7 @@
 import type { Failure, FailureCode } from '../../domain/failure.ts'
 import type { Stream } from '../../domain/stream.ts'
 import { streamKey } from '../../domain/stream.ts'
+import { withoutSink } from '../../domain/text/without-sink.ts'
 import type { Definitions, Voice } from '../definition.ts'
 import type { Fields, LineLevel } from '../logger.ts'
 import { countPhrase, durationPhrase, instantPhrase } from '../phrases.ts'
@@ -92,7 +93,7 @@ export const failureInternalEvents: Definitions<'StreamFailed' | 'StreamRecovere
       const { code, kind, details } = failure
       const account = voice.accountOf(stream.zone)
       const member = streamKey(stream)
-      const reason = `${code}: ${failure.message}`
+      const reason = withoutSink(failure.message, stream.sink)
       const waitMs = Math.max(0, retryAtMs - voice.nowMs)
       const next = Number.isFinite(waitMs) ? `; next try in ${durationPhrase(waitMs)}` : ''
       if (isToldElsewhere(failure, account, voice)) {

@@ -6,6 +6,7 @@ import { Daemon } from '../../../src/assemble/daemon/daemon.ts'
 import { createGround } from '../../../src/assemble/ground.ts'
 import { dayOf } from '../../../src/domain/day.ts'
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
+import type { Status } from '../../../src/domain/plan/status.ts'
 import { startSimulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
 import { load } from '../../config/loading.ts'
 import { probeAt, type Probe } from '../../e2e/metrics.ts'
@@ -89,6 +90,8 @@ test('a new zone is shipped without a restart, and one that is gone is retired w
   expect(told('ZonesRetired')).toMatchObject([{ account: 'default', zones: [{ id: 103 }] }])
   expect(told('GapFound').map(({ gap }) => [gap.zone, gap.reason])).toContainEqual([103, 'zone_gone'])
   expect((await probe.get('/readyz')).status).toBe(200)
+  const { unconfigured } = JSON.parse((await probe.get('/status')).text) as Status
+  expect(unconfigured).toMatchObject([{ zone: 103, sink: 'archive', retired: true }])
 })
 
 test('without any list it is not ready, and ships as soon as the API lists the zones', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { withZones } from '../../../src/assemble/discovery/with-zones.ts'
+import { isRetired, withZones } from '../../../src/assemble/discovery/with-zones.ts'
 import { load } from '../../config/loading.ts'
 
 test('a found zone is of one account, not excluded, and has a name that no other zone has', () => {
@@ -49,4 +49,14 @@ test('a found zone is of one account, not excluded, and has a name that no other
     ],
     [[104, 'shop']],
   ])
+})
+
+test('a zone that is not shipped is retired where the API decides which are, unless it is excluded', () => {
+  const retired = (zones: string) => {
+    const { config } = load({ yaml: `api: { accessKey: k }\nzones: ${zones}` })
+    return [102, 103].map((zone) => isRetired(config, zone))
+  }
+  expect(retired('all')).toEqual([true, true])
+  expect(retired('{ all: true, exclude: [103] }')).toEqual([true, false])
+  expect(retired('[101]')).toEqual([false, false])
 })

@@ -87,7 +87,7 @@ describe('an audit of everything', () => {
     const { code, stdout } = await workshop.execute('audit')
     expect(code).toBe(1)
     expect(stdout).toMatch(/^101 shop → archive {2}ok .*\n101 shop → copy {5}3 missing {3}3 missing /m)
-    expect(stdout).toMatch(/^To ship them: .* --zone 101 --day \S+ --sink copy --repair$/m)
+    expect(stdout).toMatch(/^To ship them: .* --zone 101 --day \S+ --sink copy -c \S+ --repair$/m)
   })
 
   test('leaves out days before the first one that a run was to ship, unless they are named', async () => {
@@ -143,5 +143,16 @@ describe('a stop', () => {
     expect([code, report.isEqual, report.missing]).toEqual([3, false, 0])
     expect(report.streams.length + report.notCompared.length).toBe(30)
     expect(stderr).toMatch(/^stopped: \d+ of 30 zone days were not compared\n$/)
+  })
+
+  test('is no success before the zones are known either: nothing was compared', async () => {
+    const workshop = await openWorkshopWithApi({}, { zones: 'all' })
+    workshop.simulator.fail({ match: { operation: 'shieldZones' }, times: Infinity, fault: { kind: 'hang' } })
+    const stop = new AbortController()
+    const file = `${workshop.folder}/shieldlog.yaml`
+    const ending = executeWith(file, ['audit'], { signal: stop.signal })
+    await waitFor(() => workshop.simulator.requests.length > 0, { what: () => 'a request' })
+    stop.abort()
+    expect(await ending).toEqual({ code: 3, stdout: '', stderr: '' })
   })
 })

@@ -15,7 +15,7 @@ test('tells what a first run would begin with where there is no store, and makes
   ])
   expect(status).toMatchObject({ workers: [], backfills: [], deadLetters: [], unconfigured: [] })
   expect(stderr).toMatch(
-    /^There is no store at sqlite:.* yet, so nothing was shipped\. shieldlog run creates it\.\n$/,
+    /^There is no store at sqlite:.* yet, so nothing was shipped\. To create it: shieldlog run\n$/,
   )
   expect([code, existsSync(join(folder, 'var'))]).toEqual([1, false])
 })

@@ -87,7 +87,7 @@ test('says first that nothing ships, and until when the API keeps what is unread
   const [first, ...rest] = statusLines(stopped, terminal(80, true))
   expect(first).toBe('\u001B[31mNothing is shipping: no shieldlog process runs on this state.\u001B[0m')
   expect(rest.slice(0, 2).join(' ')).toBe(
-    'The API keeps the oldest unread day (2026-11-20) until 2026-11-22 11:03 UTC, in 1 d 21 h: start shieldlog run before then.',
+    'The API keeps the oldest unread day (2026-11-20) until 2026-11-22 11:03 UTC, in 1 d 21 h. To start it: shieldlog run',
   )
   const text = textOf(stopped, 80)
   expect(text).not.toContain('up to date')
@@ -117,6 +117,24 @@ test('shows days, gaps, processes and ended backfills only with --verbose', () =
     expect(long).toContain(text)
   }
   expect(short).toContain('1 gap: see --verbose')
+})
+
+test('tells a route that left the configuration from a zone that the API lists no more', () => {
+  const unread = { sink: 'siem', unfinishedDays: ['2026-11-19'] }
+  const unconfigured = [
+    { zone: 8, ...unread },
+    { zone: 9, ...unread, retired: true as const },
+    { zone: 10, sink: 'siem', unfinishedDays: [], retired: true as const },
+  ]
+  const text = textOf({ ...status, unconfigured }, 160)
+  expect(text).toContain('Zone 8 → siem is not configured; unread: 2026-11-19.')
+  expect(text).toContain(
+    'Zone 9 → siem is retired: the API lists the zone no more, so it is not shipped any more; not read to the end: 2026-11-19',
+  )
+  expect(text).not.toContain('Zone 10')
+  expect(textOf({ ...status, unconfigured }, 160, true)).toMatch(
+    /Zone 10 → siem is retired: .*every day was read/,
+  )
 })
 
 test('prints nothing that moves the terminal', () => {

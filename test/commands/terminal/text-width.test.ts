@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { columnLines } from '../../../src/commands/terminal/columns.ts'
-import { tableLines, wrapPlain } from '../../../src/commands/terminal/table.ts'
-import { beginning, cut, pad, textWidth } from '../../../src/commands/terminal/text-width.ts'
+import { wrapPlain } from '../../../src/domain/text/wrap.ts'
+import { tableLines } from '../../../src/commands/terminal/table.ts'
+import { beginning, cut, pad, textWidth } from '../../../src/domain/text/text-width.ts'
 
 test('a wide character takes two columns, a mark none', () => {
   expect(['shop', '日本', 'ﾊﾝｶｸ', 'e\u0301', '한국', 'متجر', '🚀', '…→█'].map(textWidth)).toEqual([

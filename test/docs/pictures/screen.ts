@@ -1,4 +1,4 @@
-import { textWidth } from '../../../src/commands/terminal/text-width.ts'
+import { textWidth } from '../../../src/domain/text/text-width.ts'
 
 /** How a cell is shown: `green`, `red`, `yellow` and `dim` are what the program uses. */
 export interface Style {

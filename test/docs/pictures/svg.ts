@@ -1,4 +1,4 @@
-import { textWidth } from '../../../src/commands/terminal/text-width.ts'
+import { textWidth } from '../../../src/domain/text/text-width.ts'
 import type { Cell, Style } from './screen.ts'
 
 export interface Picture {

@@ -134,6 +134,7 @@ export function viewsOf(world: World) {
       active: () => 0,
       turn: setImmediate,
       workers: () => Promise.resolve(world.workers),
+      isRetired: () => false,
       keepDays: 14,
       queues: ({ queues }) => Promise.resolve(queues),
     })
