@@ -72,7 +72,7 @@ async function runAudit(
   const names = sinks.map(({ name }) => name)
   const again = (zone: number, day: string, sink: string) => {
     const only = config.sinks.length === 1 ? '' : ` --sink ${sink}`
-    return commandLine(`audit --zone ${zone} --day ${day}${only}`, file)
+    return `${commandLine('audit', file)} --zone ${zone} --day ${day}${only}`
   }
   const told = { map: { zones, sinks: names, days: audited.days }, again }
   if (json) output.write(auditJson(audited, code === exitCodes.done))

@@ -87,7 +87,7 @@ describe('an audit of everything', () => {
     const { code, stdout } = await workshop.execute('audit')
     expect(code).toBe(1)
     expect(stdout).toMatch(/^101 shop → archive {2}ok .*\n101 shop → copy {5}3 missing {3}3 missing /m)
-    expect(stdout).toMatch(/^To ship them: .* --zone 101 --day \S+ --sink copy -c \S+ --repair$/m)
+    expect(stdout).toMatch(/^To ship them: .* --zone 101 --day \S+ --sink copy --repair$/m)
   })
 
   test('leaves out days before the first one that a run was to ship, unless they are named', async () => {
