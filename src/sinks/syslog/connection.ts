@@ -44,12 +44,22 @@ export async function connect(
     await connection.inTime(opened(socket), 'did not accept the connection', signal)
     if (socket instanceof TLSSocket) await within(acceptedWithinMs, happened(socket, 'session'), clock)
     const broken = connection.broken()
-    if (broken !== undefined) throw broken
-    return connection
+    if (broken === undefined) return connection
+    throw socket instanceof TLSSocket ? afterHandshake(broken, receiver) : broken
   } catch (error) {
     socket.destroy()
     throw networkFailure(error, what, signal)
   }
+}
+
+/** Some receivers do not say that they refuse the certificate: they close the connection. */
+function afterHandshake(broken: Failure, { tls = {} }: Receiver): Failure {
+  if (broken.code !== 'network') return broken
+  const remedy =
+    tls.cert === undefined
+      ? 'if it requires a certificate, set tls.certFile and tls.keyFile'
+      : 'check that it trusts the certificate of tls.certFile'
+  return new Failure('retry', 'network', `${broken.message} after the handshake: ${remedy}`)
 }
 
 function open({ host, port, protocol, tls = {} }: Receiver): Socket {

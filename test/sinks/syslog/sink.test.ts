@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import type { Day } from '../../../src/domain/day.ts'
@@ -45,6 +47,23 @@ async function failureOf(work: Promise<unknown>): Promise<Failure> {
     () => undefined,
     (error: unknown) => error,
   )) as Failure
+}
+
+/** Passes on the handshake, and closes where a receiver looks at the certificate of the client, without a word. */
+async function closesAfterHandshake(port: number): Promise<number> {
+  const server = createServer((near) => {
+    const far = connect(port, '127.0.0.1')
+    far.on('error', () => undefined).pipe(near)
+    near.once('data', (hello: Buffer) => {
+      far.write(hello)
+      near.once('data', () => near.end()).once('close', () => far.destroy())
+    })
+    near.on('error', () => undefined)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  open.push({ close: async () => void (await once(server.close(), 'close')) })
+  return (server.address() as AddressInfo).port
 }
 
 describe('a message', () => {
@@ -191,6 +210,21 @@ describe('TLS', () => {
     expect(server.messages).toEqual([])
     expect(await failureOf(sink.check(never))).toMatchObject({ code: failure.code })
   })
+})
+
+it.each([
+  [{}, 'if it requires a certificate, set tls.certFile and tls.keyFile'],
+  [
+    { cert: pem('client.pem'), key: pem('client.key') },
+    'check that it trusts the certificate of tls.certFile',
+  ],
+])('names the certificate where the receiver closes right after the handshake: %#', async (own, remedy) => {
+  const port = await closesAfterHandshake((await started({ tls: serverTls })).port)
+  const tls = { ca: pem('ca.pem'), ...own }
+  const sink = sinkTo(port, { protocol: 'tls', host: 'localhost', tls })
+  const failure = await failureOf(deliver(sink))
+  expect(failure).toMatchObject({ kind: 'retry', code: 'network' })
+  expect(failure.message).toContain(`: the receiver closed the connection after the handshake: ${remedy}`)
 })
 
 it('check connects, says what it cannot test, and sends nothing', async () => {
