@@ -8,40 +8,37 @@ import { createFakeClock } from './fakes/fake-clock.ts'
 const forever = new AbortController().signal
 
 describe('the system clock', () => {
-  it('is over when it wakes, by the clock that never jumps', async () => {
+  it('a sleep ends on time by the monotonic clock', async () => {
     const began = systemClock.monotonic()
     await systemClock.sleep(20.5, forever)
     expect(systemClock.monotonic() - began).toBeGreaterThanOrEqual(20.5)
     expect(Math.abs(systemClock.now() - Date.now())).toBeLessThan(1000)
   })
 
-  it('lets other work run even when asked to sleep for nothing', async () => {
+  it('lets other work run even when it sleeps for 0 ms', async () => {
     let turned = false
     setImmediate(() => (turned = true))
     for (const ms of [0, -1, Number.NaN]) await systemClock.sleep(ms, forever)
     expect(turned).toBe(true)
   })
 
-  it.each([1e6, 2 ** 31, 2 ** 40, Infinity])(
-    'sleeps %d ms until it is aborted, and no shorter',
-    async (ms) => {
-      const control = new AbortController()
-      const settled = vi.fn()
-      const sleep = systemClock.sleep(ms, control.signal).finally(settled)
-      await systemClock.sleep(20, forever)
-      expect(settled).not.toHaveBeenCalled()
-      control.abort(new Error('enough'))
-      const failure: unknown = await sleep.catch((error: unknown) => error)
-      expect(isFailure(failure, 'cancelled')).toBe(true)
-      expect(failure).toMatchObject({ kind: 'cancelled', cause: new Error('enough') })
-    },
-  )
+  it.each([1e6, 2 ** 31, 2 ** 40, Infinity])('sleeps %d ms unless it is aborted', async (ms) => {
+    const control = new AbortController()
+    const settled = vi.fn()
+    const sleep = systemClock.sleep(ms, control.signal).finally(settled)
+    await systemClock.sleep(20, forever)
+    expect(settled).not.toHaveBeenCalled()
+    control.abort(new Error('enough'))
+    const failure: unknown = await sleep.catch((error: unknown) => error)
+    expect(isFailure(failure, 'cancelled')).toBe(true)
+    expect(failure).toMatchObject({ kind: 'cancelled', cause: new Error('enough') })
+  })
 
-  it('rejects at once where the signal was aborted before', async () => {
+  it('rejects at once if the signal was aborted before', async () => {
     await expect(systemClock.sleep(60_000, AbortSignal.abort())).rejects.toMatchObject({ code: 'cancelled' })
   })
 
-  it('leaves no listener behind', async () => {
+  it('removes its listeners', async () => {
     const control = new AbortController()
     await Promise.all([1, 2, 3].map((ms) => systemClock.sleep(ms, control.signal)))
     expect(getEventListeners(control.signal, 'abort')).toHaveLength(0)
@@ -51,7 +48,7 @@ describe('the system clock', () => {
     expect(getEventListeners(control.signal, 'abort')).toHaveLength(0)
   })
 
-  it('leaves no timer behind that would hold the process', () => {
+  it('leaves no timer that would keep the process running', () => {
     const script = `
       const { systemClock } = await import(${JSON.stringify(new URL('../src/clock.ts', import.meta.url).href)})
       const control = new AbortController()
@@ -64,7 +61,7 @@ describe('the system clock', () => {
 })
 
 describe('the fake clock', () => {
-  it('wakes sleepers in the order of their instants, each at its own', async () => {
+  it('wakes sleepers in the order of their times, each at its time', async () => {
     const clock = createFakeClock(1000)
     const woken: [string, number][] = []
     const nap = async (name: string, ms: number) => {
@@ -87,7 +84,7 @@ describe('the fake clock', () => {
     expect(clock.monotonic()).toBe(100)
   })
 
-  it('wakes nobody before the time', async () => {
+  it('wakes no sleeper before its time', async () => {
     const clock = createFakeClock(0)
     const settled = vi.fn()
     const sleep = clock.sleep(100, forever).then(settled)
@@ -109,7 +106,7 @@ describe('the fake clock', () => {
     expect(getEventListeners(control.signal, 'abort')).toHaveLength(0)
   })
 
-  it('jumps the host clock without waking anybody', async () => {
+  it('jumps the host clock without waking a sleeper', async () => {
     const clock = createFakeClock(0)
     const settled = vi.fn()
     const sleep = clock.sleep(10, forever).then(settled)
@@ -121,7 +118,7 @@ describe('the fake clock', () => {
     await sleep
   })
 
-  it('moves time by itself when asked', async () => {
+  it('advances time automatically if configured', async () => {
     const clock = createFakeClock(0)
     const passed = clock.sleep(5, forever)
     clock.autoAdvance(true)

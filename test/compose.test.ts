@@ -20,7 +20,7 @@ function inProfile(profile: string): Record<string, Service> {
   return Object.fromEntries(all.filter(([, { profiles = [] }]) => profiles.includes(profile)))
 }
 
-test('docker-compose.yml has the shape that Compose takes', () => {
+test('docker-compose.yml fits the schema of Compose', () => {
   const validate = new Ajv2020({
     allErrors: true,
     strict: true,
@@ -32,7 +32,7 @@ test('docker-compose.yml has the shape that Compose takes', () => {
   expect(validate({ services: { a: { image: 'a', environment: { PORT: 1 } } } })).toBe(false)
 })
 
-test('Compose itself takes it, where it is installed', async () => {
+test('Compose itself accepts it, if it is installed', async () => {
   const compose = await dockerCompose()
   for (const profile of compose === undefined ? [] : ['single', 'ship', 'demo']) {
     const [command = '', ...args] = compose ?? []
@@ -40,7 +40,7 @@ test('Compose itself takes it, where it is installed', async () => {
   }
 })
 
-test('what is named is there, and what is there is used', () => {
+test('everything that is referenced exists, and everything that exists is referenced', () => {
   const used = { networks: new Set<string>(), volumes: new Set<string>(), grants: new Set<string>() }
   for (const [name, service] of all) {
     for (const network of networksOf(service).keys()) used.networks.add(network)
@@ -64,12 +64,12 @@ test('what is named is there, and what is there is used', () => {
   expect([...used.grants].toSorted()).toEqual(granted.toSorted())
 })
 
-test('nothing in it depends on the environment of whoever starts it', () => {
+test('nothing in it depends on the environment of the caller', () => {
   const text = readFileSync(composePath, 'utf8').replaceAll('$$', '')
   expect(text).not.toContain('$')
 })
 
-test('each profile is a whole system of its own', () => {
+test('each profile is a complete system', () => {
   expect(Object.keys(inProfile('single')).toSorted()).toEqual(['prometheus', 'shieldlog'])
   expect(Object.keys(inProfile('ship')).toSorted()).toEqual(['prometheus', 'redis', 'scheduler', 'worker'])
   expect(Object.keys(inProfile('demo')).toSorted()).toEqual(
@@ -78,7 +78,7 @@ test('each profile is a whole system of its own', () => {
   expect(all.filter(([, { profiles = [] }]) => profiles.length === 0)).toEqual([])
 })
 
-test.each(all)('%s may do no more than it needs', (_name, service) => {
+test.each(all)('%s has only the rights that it needs', (_name, service) => {
   expect(service).toMatchObject({
     read_only: true,
     cap_drop: ['ALL'],
@@ -125,7 +125,7 @@ describe('for an account', () => {
     expect([...networksOf(services['redis']!).keys()]).toEqual(['store'])
   })
 
-  test.each(['scheduler', 'worker'])('%s takes the example as its settings', (name) => {
+  test.each(['scheduler', 'worker'])('%s uses the example as its settings', (name) => {
     const service = profile[name]!
     const [settings] = placesOf(service.configs)
     expect(settings?.target).toBe('/etc/shieldlog/shieldlog.yaml')
@@ -187,7 +187,7 @@ describe('the demo', () => {
   })
 })
 
-test('every setting that is given exists', () => {
+test('every setting in it exists', () => {
   const known = new Set(environmentNames().map(({ name }) => name))
   const given = ours.flatMap(([, { environment = {} }]) => Object.keys(environment))
   expect(given.filter((name) => name.startsWith('SHIELDLOG_') && !known.has(name))).toEqual([])

@@ -28,19 +28,19 @@ function saidLast(name: string): string {
 }
 
 describe('the image says', () => {
-  test('that it is the official slim Node of the version that the tests run on, in each of two stages', () => {
+  test('the official slim Node of the version that the tests use, in both stages', () => {
     const image = `node:${manifest.devDependencies['node']}-slim`
     expect(stages.map((stage) => stage.image)).toEqual([image, image])
   })
 
-  test('what starts, as whom, and how it is stopped', () => {
+  test('command, user and stop signal', () => {
     expect(wordsOf(saidLast('ENTRYPOINT'))).toEqual(['node', '/app/src/cli.ts'])
     expect(wordsOf(saidLast('CMD'))).toEqual(['run'])
     expect(saidLast('USER')).toBe('1000:1000')
     expect(saidLast('STOPSIGNAL')).toBe('SIGTERM')
   })
 
-  test('that one place is written, and that relative paths and the default state start there', () => {
+  test('one writable folder, where relative paths and the default state start', () => {
     expect(saidLast('VOLUME')).toBe('/var/lib/shieldlog')
     expect(saidLast('WORKDIR')).toBe('/var/lib/shieldlog')
     const env = routesOf(saidLast('ENV'))
@@ -57,7 +57,7 @@ describe('the image says', () => {
     expect(order('VOLUME', '/var/lib')).toBeLessThan(order('USER', '1000'))
   })
 
-  test('nothing that only one engine understands, and nothing that depends on the machine that builds', () => {
+  test('nothing that only one engine understands, and nothing that depends on the build machine', () => {
     const flags = stages.flatMap((stage) => stage.instructions.flatMap((each) => Object.keys(each.flags)))
     expect(new Set(flags)).toEqual(new Set(['from', 'interval', 'timeout', 'start-period', 'retries']))
     expect(stages.map((stage) => stage.image).join(' ')).not.toMatch(/amd64|arm64|--platform/)
@@ -81,7 +81,7 @@ describe('the image, built step by step', () => {
     }
   })
 
-  test('holds the bundled program, under the name of its source, and nothing else of the checkout', () => {
+  test('contains the bundled program, under the name of its source, and nothing else of the checkout', () => {
     expect(readdirSync(join(image.root, 'app')).toSorted()).toEqual([
       'LICENSE',
       'dist',
@@ -95,13 +95,13 @@ describe('the image, built step by step', () => {
     )
   })
 
-  test('holds every dependency and no development dependency, no second Node among them', () => {
+  test('contains every dependency and no development dependency, so no second Node', () => {
     const present = (name: string): boolean => existsSync(join(image.root, 'app/node_modules', name))
     expect(Object.keys(manifest.dependencies).filter((name) => !present(name))).toEqual([])
     expect(['node', 'typescript', 'vitest', 'oxlint', '.bin/node'].filter(present)).toEqual([])
   })
 
-  test('can be read by its user, who owns the place that is written', () => {
+  test('can be read by its user, who owns the writable folder', () => {
     const app = join(image.root, 'app')
     const closed = filesIn(app).filter((path) => (statSync(join(app, path)).mode & 0o004) === 0)
     expect(closed).toEqual([])
@@ -118,7 +118,7 @@ describe('the image, built step by step', () => {
     expect(stdout.trim()).toBe(manifest.version)
   })
 
-  test('starts, and writes nothing where it is installed', async () => {
+  test('starts, and writes nothing to its installation folder', async () => {
     const before = stampsIn(join(image.root, 'app'))
     const [, script = ''] = wordsOf(saidLast('ENTRYPOINT')) ?? []
     const child = startNode([join(image.root, script), '--version'], {
@@ -174,11 +174,11 @@ describe('the image for traces that the docs derive', () => {
 })
 
 describe('the health check', () => {
-  test('is content with 200', async () => {
+  test('succeeds with 200', async () => {
     expect(await checkAgainst((_, response) => response.end('ok'))).toBe(0)
   })
 
-  test('asks for /healthz', async () => {
+  test('requests /healthz', async () => {
     const asked: (string | undefined)[] = []
     await checkAgainst((request, response) => {
       asked.push(request.url)
@@ -187,20 +187,20 @@ describe('the health check', () => {
     expect(asked).toEqual(['/healthz'])
   })
 
-  test('finds fault with any other status', async () => {
+  test('fails with any other status', async () => {
     expect(await checkAgainst((_, response) => response.writeHead(503).end())).toBe(1)
   })
 
-  test('finds fault with an answer that does not come', async () => {
+  test('fails without an answer', async () => {
     expect(await checkAgainst(() => {})).toBe(1)
   })
 
-  test('asks the host that the server is bound to', async () => {
+  test('requests the host that the server listens on', async () => {
     expect(await checkAgainst((_, response) => response.end(), '127.0.0.2')).toBe(0)
     expect(await checkAgainst((_, response) => response.end(), '0.0.0.0', '::')).toBe(0)
   })
 
-  test('finds fault when nobody listens', async () => {
+  test('fails if nothing listens', async () => {
     expect(await check({ SHIELDLOG_SERVER_PORT: '1' })).toBe(1)
   })
 })

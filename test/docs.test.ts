@@ -16,7 +16,7 @@ describe('commands of the pages', () => {
     expect([(await bash.exited).code, bash.stderr()]).toEqual([0, ''])
   })
 
-  test.for(shellBlocks('run'))('$title does what it says', async ({ fence }) => {
+  test.for(shellBlocks('run'))('$title runs as written', async ({ fence }) => {
     // Another run on this machine may use the port that the page names.
     await runIn(checkout(), fence.text.replaceAll('18099', String(20_000 + (process.pid % 10_000))))
   })
@@ -35,7 +35,7 @@ describe('a tour through the pages, in one folder', () => {
   })
   afterAll(() => place?.stop())
 
-  test.for(differing)('$title does what it says', async ({ fence }) => {
+  test.for(differing)('$title runs as written', async ({ fence }) => {
     await runIn(place!.folder, fence.text)
   })
 

@@ -24,7 +24,7 @@ const sound = `await save()\nvoid save()\nsayIt()\nexport const x: unknown = JSO
 const declared =
   'declare function save(): Promise<boolean>\ndeclare function sayIt(): void\nexport const marker = 1;\n'
 
-test('the linter finds what needs types, and nothing in sound code', async () => {
+test('the linter finds errors that need types, and none in correct code', async () => {
   const folder = temporaryFolder()
   mkdirSync(join(folder, 'src'))
   symlinkSync(join(projectFolder, 'node_modules'), join(folder, 'node_modules'))

@@ -59,7 +59,7 @@ const worst = (metric: string) => (metric === 'shieldlog_time_to_loss_seconds' ?
 /** What Prometheus itself puts on every series. */
 const scraped = ['instance', 'job', 'role']
 
-test('the alerts have the shape that Prometheus takes', () => {
+test('the alerts fit the schema of Prometheus', () => {
   const validate = new Ajv2020({ allErrors: true }).compile(alertsSchema)
   expect(validate(alerts), JSON.stringify(validate.errors)).toBe(true)
   expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length)
@@ -74,7 +74,7 @@ test('each has its entry in the runbook: what it means, how to look by a command
   }
 })
 
-test('there is one for each thing that an operator must hear of', () => {
+test('there is an alert for each condition that needs an operator', () => {
   expect(rules.map(({ alert }) => alert)).toEqual(
     expect.arrayContaining(
       [
@@ -95,21 +95,21 @@ test('there is one for each thing that an operator must hear of', () => {
 describe.each(rules)('$alert', ({ expr, annotations }) => {
   const asked = metricsIn(expr)
 
-  test('asks for metrics, labels and values that exist', () => {
+  test('uses metrics, labels and values that exist', () => {
     expect(asked.length).toBeGreaterThan(0)
     expectExported(asked)
     const labels = asked.flatMap(({ metric }) => Object.keys(metrics.get(metric)?.labels ?? {}))
     for (const label of groupedBy(expr)) expect([...labels, ...scraped]).toContain(label)
   })
 
-  test('says only what it knows', () => {
+  test('uses only labels that its expression has', () => {
     const known = expr.includes(' by ') ? groupedBy(expr) : scraped
     for (const label of labelsInText(annotations.summary + annotations.description))
       expect(known).toContain(label)
   })
 
   test.each(asked.filter(({ metric }) => shared.has(metric)))(
-    'takes $metric once for all processes',
+    'counts $metric once for all processes',
     ({ metric }) => {
       const at = expr.indexOf(metric)
       const labels = Object.keys(metrics.get(metric)?.labels ?? {}).join(', ')
@@ -123,7 +123,7 @@ describe.each(rules)('$alert', ({ expr, annotations }) => {
   )
 })
 
-test('an expression is read for what it is', () => {
+test('the test parses expressions correctly', () => {
   expect(metricsIn('max by (zone) (shieldlog_gaps{zone="1", sink!="x"}[5m]) > 3 * 60 or up == 0')).toEqual([
     {
       metric: 'shieldlog_gaps',
@@ -158,7 +158,7 @@ describe('prometheus.yml', () => {
     expect(roles.toSorted()).toEqual(['scheduler', 'worker'])
   })
 
-  test('asks where the metrics are, and has its rules beside it', () => {
+  test('scrapes the paths of the server, and has the rules next to it', () => {
     const env = { SHIELDLOG_API_ACCESS_KEY: 'k', SHIELDLOG_ZONES: '1' }
     const { port } = loadConfig({ env, cwd: temporaryFolder() }).config.server
     expect(found.map((each) => each.port)).toEqual([port])
@@ -167,7 +167,7 @@ describe('prometheus.yml', () => {
 })
 
 test.skipIf(!promtoolAvailable())(
-  'promtool takes rules and configuration, and the alerts come when they should',
+  'promtool accepts rules and configuration, and the alerts fire as expected',
   async () => {
     const place = temporaryFolder()
     for (const name of ['alerts.yml', 'prometheus.yml']) copyFileSync(join(folder, name), join(place, name))

@@ -23,7 +23,7 @@ function environmentIn(credentials: string): Record<string, string> {
   return Object.fromEntries(routes) as Record<string, string>
 }
 
-test('the unit says nothing that systemd does not know', () => {
+test('the unit has only settings that systemd knows', () => {
   expect([...unit.keys()]).toEqual(['Unit', 'Service', 'Install'])
   for (const [section, directives] of unit)
     for (const [name] of directives) expect(knownDirectives[section]?.split(/\s+/), section).toContain(name)
@@ -47,7 +47,7 @@ test.each([
   ['Restart', 'on-failure'],
 ])('%s=%s', (name, value) => expect(valuesOf(name)).toEqual([value]))
 
-test('what does not pass is not started again', () => {
+test('permanent errors are not followed by a restart', () => {
   const codes = valuesOf('RestartPreventExitStatus')[0]?.split(' ').map(Number)
   expect(codes).toEqual([exitCodes.usage, exitCodes.configuration])
 })
@@ -55,7 +55,7 @@ test('what does not pass is not started again', () => {
 describe('the process that it starts', () => {
   const [command = '', ...args] = valuesOf('ExecStart')[0]?.split(' ') ?? []
 
-  test('finds its key in its credentials, and writes below its state directory only', () => {
+  test('reads its key from its credentials, and writes only below its state directory', () => {
     const credentials = temporaryFolder()
     const [credential = '', source = ''] = valuesOf('LoadCredential')[0]?.split(':') ?? []
     writeFileSync(join(credentials, credential), 'the-key\n')
@@ -76,7 +76,7 @@ describe('the process that it starts', () => {
     expect(config.sinks).toMatchObject([{ path: expect.stringMatching(`^${place}/`) }])
   })
 
-  test('is one that the program understands, and ends with 78 where its configuration is missing', async () => {
+  test('is a valid command, and ends with 78 if its configuration is missing', async () => {
     expect(command).toMatch(/^\/.*\/shieldlog$/)
     const folder = temporaryFolder()
     const missing = join(folder, 'shieldlog.yaml')
@@ -88,7 +88,7 @@ describe('the process that it starts', () => {
   })
 })
 
-test('systemd itself finds nothing wrong with it, where it is installed', async () => {
+test('systemd reports no error in it, if it is installed', async () => {
   const version = await systemdVersion()
   // Older ones do not know every directive.
   if (version === undefined || version < 250) return

@@ -5,7 +5,7 @@ const fails = (text: string) => async () => {
   throw new Error(text)
 }
 
-test('closes what stands behind a part that fails, then throws its error', async () => {
+test('closes the remaining parts although one fails to close, then throws its error', async () => {
   const closed: string[] = []
   const note = (name: string) => async () => void closed.push(name)
   const parts = [note('first'), fails('bad'), () => undefined, note('last')]
@@ -14,7 +14,7 @@ test('closes what stands behind a part that fails, then throws its error', async
   await expect(closeInOrder(fails('one'), fails('two'))).rejects.toThrow('one; two')
 })
 
-test('waits for all parts that close at once, also where one fails', async () => {
+test('waits for all parts that close in parallel, also if one fails', async () => {
   const slow = Promise.withResolvers<void>()
   let isClosed = false
   const parts = [

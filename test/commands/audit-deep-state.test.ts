@@ -9,7 +9,7 @@ import type { Workshop } from './workshop.ts'
 describe('holes in the state', () => {
   const database = ({ folder }: Workshop) => new DatabaseSync(join(folder, 'var', 'shieldlog.db'))
 
-  test('a minute that the ledger has lost, while its lines stand, is learnt and not shipped twice', async () => {
+  test('a minute that the ledger has lost is restored from the lines of the files, and not shipped twice', async () => {
     const workshop = await shipped()
     const db = database(workshop)
     const stream = db.prepare('SELECT id, seen FROM stream WHERE day = ?').get(yesterday) as {
@@ -31,7 +31,7 @@ describe('holes in the state', () => {
     await expectWhole(workshop)
   })
 
-  test('events that were never shipped are shipped, and nothing else', async () => {
+  test('exactly the events that were never shipped are shipped', async () => {
     const workshop = await shipped()
     const noon = startOf(yesterday) + 12 * 3_600_000
     workshop.simulator.append(101, yesterday, 3, { timestampMs: (index) => noon + index })
@@ -103,7 +103,7 @@ describe('holes in the state', () => {
     await expectWhole(workshop)
   })
 
-  test('a count that was altered is found, and nothing is shipped for it', async () => {
+  test('a changed count is reported, and nothing is shipped for it', async () => {
     const workshop = await shipped()
     const db = database(workshop)
     const stream = db.prepare('SELECT id FROM stream WHERE day = ?').get(yesterday) as { id: number }
@@ -120,7 +120,7 @@ describe('holes in the state', () => {
     await expectWhole(workshop)
   })
 
-  test('without fingerprints counts and hashes tell, also of a day that the API shows no more', async () => {
+  test('without fingerprints counts and hashes are compared, also for a day that the API no longer lists', async () => {
     const workshop = await shipped()
     const db = database(workshop)
     db.exec('DELETE FROM chunk')
@@ -147,7 +147,7 @@ describe('holes in the state', () => {
     expect(text.stdout).toMatch(/^101 {2}files differ$.*Fingerprints are gone.*part .* is short/ms)
   })
 
-  test('a day that the state has forgotten cannot be looked at', async () => {
+  test('a day that the state no longer has cannot be compared', async () => {
     const workshop = await shipped()
     const old = shiftDay(yesterday, -30)
     const ended = await workshop.execute('audit', '--zone', '101', '--day', old, '--deep')
@@ -156,7 +156,7 @@ describe('holes in the state', () => {
   })
 })
 
-test('repairs of one day that run at once bring each line back once', async () => {
+test('parallel repairs of one day write each missing line once', async () => {
   const workshop = await shipped()
   const lost = 10
   edit(pathOf(workshop), (lines) =>

@@ -18,7 +18,7 @@ import {
   type Shop,
 } from './deep-audit.ts'
 
-test('finds whole files equal, and says so', async () => {
+test('reports intact files as equal', async () => {
   const workshop = await shipped()
   const { code, report, file } = await deep(workshop)
   expect([code, report.isEqual]).toEqual([0, true])
@@ -152,7 +152,7 @@ describe('what was done to a file by hand', () => {
     })
   })
 
-  test('is told by part and line number', async () => {
+  test('is reported by part and line number', async () => {
     const workshop = await shipped()
     const path = pathOf(workshop)
     const id = idOf(linesOf(path)[6])
@@ -188,7 +188,7 @@ describe('compressed parts', () => {
   test.for([
     ['gz', gzipSync],
     ['zst', (bytes: Buffer) => zstdCompressSync(bytes)],
-  ] as const)('.%s are read as the plain ones are', async ([suffix, compress]) => {
+  ] as const)('.%s are read like plain parts', async ([suffix, compress]) => {
     const workshop = await shipped()
     const path = pathOf(workshop)
     const bytes = readFileSync(path)
@@ -205,7 +205,7 @@ describe('compressed parts', () => {
     })
   })
 
-  test('that are damaged are told up to where they can be read', async () => {
+  test('that are damaged are reported with the length that can be read', async () => {
     const workshop = await shipped()
     const path = pathOf(workshop)
     const packed = gzipSync(readFileSync(path))

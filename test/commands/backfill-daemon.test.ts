@@ -20,7 +20,7 @@ async function daemon(place: Workplace): Promise<TestProcess> {
   return child
 }
 
-test('is taken over by a running process, which ships what is missing beside live traffic', async () => {
+test('is taken over by a running process, which ships the missing events alongside live traffic', async () => {
   const place = await workplace({ days: 200, pageSize: 50, live: { ratePerSecond: 10 } }, { server })
   const { simulator, events } = place
   await using running = await daemon(place)
@@ -42,7 +42,7 @@ test('is taken over by a running process, which ships what is missing beside liv
   expect(compareFiles(events, simulator, zones, readableDays())).toEqual(exactly(whole))
 })
 
-test('goes on after its process was killed, and serves two backfills of the same day', async () => {
+test('continues after its process was killed, and serves two backfills of the same day', async () => {
   const options = { days: { [yesterday]: 4000 }, pageSize: 20, latencyMs: 10 }
   // The run itself begins with today; the past is for the backfills.
   const place = await workplace(options, { server, poll: { everySeconds: 5, firstRunDays: 1 } })
@@ -71,7 +71,7 @@ test('goes on after its process was killed, and serves two backfills of the same
   expect(begun.map(({ zone }) => String(zone)).sort()).toEqual(['101', '102', '102'])
 })
 
-test('paused beside a running process it rests; resumed it goes on', async () => {
+test('a backfill in a running process can be paused and resumed', async () => {
   const options = { days: { [yesterday]: 4000 }, pageSize: 10, latencyMs: 10 }
   const place = await workplace(options, { server, poll: { everySeconds: 1, firstRunDays: 1 } })
   const { simulator, events } = place

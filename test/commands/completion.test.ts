@@ -40,12 +40,12 @@ describe('bash, loaded by the real shell', () => {
     expect(await completed('completion', '')).toEqual(expect.arrayContaining(['bash', 'zsh', 'fish']))
   })
 
-  test('leaves a value without choices to file names', async () => {
+  test('completes file names for a value without choices', async () => {
     expect(await completed('run', '--config', '')).toEqual([])
   })
 })
 
-test('the script for zsh names commands with what they do, and choices', async () => {
+test('the script for zsh has commands with descriptions, and choices', async () => {
   const script = await scriptOf('zsh')
   expect(script).toContain(`'list:list refused events`)
   expect(script).toContain(`compadd -- all scheduler worker`)
@@ -100,7 +100,7 @@ describe.skipIf(!isInstalled('fish'))('fish, with the script loaded by the real 
   })
 })
 
-test('an unknown shell is refused with those that there are', async () => {
+test('an unknown shell is refused with the list of known shells', async () => {
   const { code, stderr } = await openWorkshop().execute('completion', 'powershell')
   expect(code).toBe(2)
   expect(stderr).toMatch(/'powershell' is invalid for argument 'shell'. Allowed choices are bash, zsh, fish/)

@@ -41,7 +41,7 @@ async function newcomer(options: SimulatorOptions = {}) {
 }
 
 describe('init from options', () => {
-  test('writes a commented configuration for files that passes check, as a file of its owner only', async () => {
+  test('writes a commented configuration that passes check and that only its owner can read', async () => {
     const { init, file, folder, keyFile } = await newcomer()
     const { code, stdout, stderr } = await init('--zones', '102,101', '--destination', 'file')
     expect([code, stderr]).toEqual([0, 'Key accepted.\n'])
@@ -59,7 +59,7 @@ describe('init from options', () => {
     expect(await executeWith(file, ['check'])).toMatchObject({ code: 0 })
   })
 
-  test('the settings that the file suggests load as they stand', async () => {
+  test('the settings in the comments of the file are valid', async () => {
     const { init, file } = await newcomer()
     await init('--zones', '101', '--destination', 'stdout')
     const [before = '', suggested = ''] = readFileSync(file, 'utf8').split(
@@ -71,7 +71,7 @@ describe('init from options', () => {
     expect(origins.get('server.port')).toMatchObject({ source: 'file' })
   })
 
-  test('puts secrets into files of their own, and types the other settings', async () => {
+  test('writes secrets to separate files, and the other settings with their types', async () => {
     const { init, file, folder } = await newcomer()
     const sets = [
       'headers.Authorization=Bearer s3cret=',
@@ -99,7 +99,7 @@ describe('init from options', () => {
     expect(await executeWith(file, ['check'])).toMatchObject({ code: 0 })
   })
 
-  test('takes ids as they are where the zones cannot be listed, and says so', async () => {
+  test('accepts ids without a check if the zones cannot be listed, and reports that', async () => {
     const { init, file, simulator } = await newcomer()
     simulator.fail({ fault: { kind: 'errorKey', errorKey: 'limit_reached.x' } })
     const { code, stderr } = await init('--zones', '101,900', '--destination', 'file')
@@ -168,7 +168,7 @@ describe('init from options', () => {
     expect(readdirSync(folder)).toEqual(['key'])
   })
 
-  test('names every missing option at once where nobody can be asked', async () => {
+  test('reports all missing options at once without a terminal', async () => {
     const { bare, folder } = await newcomer()
     expect(await bare()).toEqual({
       code: 2,
@@ -217,7 +217,7 @@ describe('init from options', () => {
     expect(readFileSync(join(folder, 'json-authorization'), 'utf8')).toBe('mine')
   })
 
-  test('says which place cannot be written', async () => {
+  test('reports the path that cannot be written', async () => {
     const { init, folder } = await newcomer()
     const file = join(folder, 'none', 'shieldlog.yaml')
     const { code, stderr } = await init('--file', file, '--zones', '101', '--destination', 'file')
@@ -225,7 +225,7 @@ describe('init from options', () => {
   })
 })
 
-describe('init expands nothing that nobody wrote as a template', () => {
+describe('init escapes values that look like templates', () => {
   test('a folder whose name looks like one', async () => {
     const { init, folder } = await newcomer()
     const odd = join(folder, 'a${HOME}b')
@@ -240,7 +240,7 @@ describe('init expands nothing that nobody wrote as a template', () => {
     ])
   })
 
-  test('a password that looks like one, of which no error shows a part', async () => {
+  test('a password that looks like one, and no error shows a part of it', async () => {
     const { file, folder, keyFile, simulator } = await newcomer()
     const args = ['init', '--access-key-file', keyFile, '--set', `api.baseUrl=${simulator.url}`]
     const more = ['--zones', '101', '--destination', 'ndjson', '--url', 'http://127.0.0.1:9/']
@@ -259,7 +259,7 @@ describe('init expands nothing that nobody wrote as a template', () => {
   })
 })
 
-test('init writes through no symbolic link', async () => {
+test('init does not write through a symbolic link', async () => {
   const { init, folder, file } = await newcomer()
   const target = join(folder, 'target')
   symlinkSync(target, file)

@@ -20,7 +20,7 @@ async function withRule(
 }
 
 describe('rate-limit update', () => {
-  test('prints the rule that the API answers, a field a line', async () => {
+  test('prints the rule of the answer, one field per line', async () => {
     const { update, simulator } = await withRule()
     const { code, stdout, stderr } = await update()
     expect([code, stderr]).toEqual([0, ''])
@@ -102,16 +102,19 @@ describe('rate-limit update', () => {
     ],
     [{ kind: 'reset' }, /it is not known whether rule 1 changed: look at it in the dashboard/],
     [{ kind: 'throttle' }, /too many requests/],
-  ] as const)('fails with 1 and the words of the API after %j, and asks once', async (fault, told) => {
-    const { update, simulator } = await withRule()
-    simulator.fail({ fault, times: Infinity })
-    const { code, stdout, stderr } = await update()
-    expect([code, stdout]).toEqual([1, ''])
-    expect(stderr).toMatch(told)
-    expect(simulator.requests).toHaveLength(1)
-  })
+  ] as const)(
+    'fails with 1 and the message of the API after %j, and sends one request',
+    async (fault, told) => {
+      const { update, simulator } = await withRule()
+      simulator.fail({ fault, times: Infinity })
+      const { code, stdout, stderr } = await update()
+      expect([code, stdout]).toEqual([1, ''])
+      expect(stderr).toMatch(told)
+      expect(simulator.requests).toHaveLength(1)
+    },
+  )
 
-  test('says so when the API accepts the update without the rule', async () => {
+  test('reports that the API accepted the update without returning the rule', async () => {
     const { update, simulator } = await withRule()
     simulator.fail({ fault: { kind: 'acceptedResult' } })
     const { code, stdout, stderr } = await update()
@@ -119,7 +122,7 @@ describe('rate-limit update', () => {
     expect(stderr).toContain('what became of it is not known')
   })
 
-  test('a stop while the API answers leaves the outcome open, and says so', async () => {
+  test('reports an unknown outcome if it is stopped while the API answers', async () => {
     const { folder, file, simulator } = await withRule()
     simulator.fail({ fault: { kind: 'hang' } })
     const stop = new AbortController()
@@ -135,7 +138,7 @@ describe('rate-limit update', () => {
   })
 })
 
-test('rate-limit schema describes the file: it takes numbers and names, and nothing else', async () => {
+test('rate-limit schema describes the file: it accepts numbers and names of members, and nothing else', async () => {
   const { execute, write, update } = await withRule()
   const { code, stdout } = await execute('rate-limit', 'schema')
   expect(code).toBe(0)
@@ -154,7 +157,7 @@ test('rate-limit schema describes the file: it takes numbers and names, and noth
 })
 
 describe('upload-scanning', () => {
-  test('prints a line a zone and day to a pipe, and a document with --json', async () => {
+  test('prints one line per zone and day to a pipe, and a document with --json', async () => {
     const { execute } = await openWorkshopWithApi()
     const piped = await execute('upload-scanning', '--zone', '101,102')
     expect([piped.code, piped.stderr]).toEqual([0, ''])
@@ -178,7 +181,7 @@ describe('upload-scanning', () => {
 })
 
 describe('volumes', () => {
-  test('prints a line an instance to a pipe, and a document with --json', async () => {
+  test('prints one line per instance to a pipe, and a document with --json', async () => {
     const { execute } = await openWorkshopWithApi()
     const piped = await execute('volumes', '--app', 'shop')
     const listed = await execute('volumes', '--app', 'shop', '--json')
@@ -194,7 +197,7 @@ describe('volumes', () => {
     )
   })
 
-  test('says so when a list has no end, and fails', async () => {
+  test('reports a list that does not end, and fails', async () => {
     const { execute, simulator } = await openWorkshopWithApi({ volumesPageSize: 1 })
     simulator.fail({ fault: { kind: 'repeatCursor' }, times: Infinity })
     const { code, stderr } = await execute('volumes', '--app', 'shop')
@@ -202,7 +205,7 @@ describe('volumes', () => {
   })
 })
 
-test('each command asks under the account that is meant', async () => {
+test('each command uses the key of the chosen account', async () => {
   const { configure, execute, simulator } = await openWorkshopWithApi()
   configure({
     api: { baseUrl: simulator.url },

@@ -11,12 +11,12 @@ async function shell(line: string) {
   return { stdout: child.stdout(), stderr: child.stderr() }
 }
 
-test('ends quietly when nobody reads on', async () => {
+test('ends without an error when the reader closes the pipe', async () => {
   const ended = await shell(`${cli} config schema | true; echo "\${PIPESTATUS[0]}"`)
   expect(ended).toEqual({ stdout: '0\n', stderr: '' })
 })
 
-test.skipIf(!existsSync('/dev/full'))('says so when what it prints is lost', async () => {
+test.skipIf(!existsSync('/dev/full'))('reports that its output was lost', async () => {
   const ended = await shell(`${cli} config schema > /dev/full; echo "$?"`)
   expect(ended.stdout).toBe('1\n')
   expect(ended.stderr).toMatch(/^stdout cannot be written: ENOSPC/)

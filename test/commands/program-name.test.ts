@@ -51,7 +51,7 @@ test('help and hints name the program as it was called', async () => {
   expect(help).not.toMatch(/^\s*shieldlog /m)
 })
 
-test('package, image and help say whose API it is', async () => {
+test('package, image and help name the vendor of the API', async () => {
   const sentence = 'ships Bunny Shield (bunny.net) WAF event logs to your SIEM; not affiliated with bunny.net'
   const manifest: unknown = JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8'))
   expect(manifest).toMatchObject({ description: sentence })
@@ -60,7 +60,7 @@ test('package, image and help say whose API it is', async () => {
   expect(stdout.replaceAll(/\s+/g, ' ').startsWith(sentence)).toBe(true)
 })
 
-test('an older Node is told what is needed, in the first line', async () => {
+test('on an older Node the first line names the required version', async () => {
   const older = `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '20.19.0' })`
   const child = startNode(['--import', older, join(projectFolder, 'src/cli.ts'), 'run'])
   expect(await child.exited).toMatchObject({ code: 1 })

@@ -9,7 +9,7 @@ import { openWorkshop, openWorkshopWithApi } from './workshop.ts'
 
 const today = dayOf(Date.now())
 
-test('moves everything of a sink, which then goes on under its new name without a repeat', async () => {
+test('moves everything of a sink, which continues under its new name without duplicates', async () => {
   const { configure, execute, folder, run, simulator } = await openWorkshopWithApi({
     days: 20,
     zones: [101, 102],
@@ -52,7 +52,7 @@ test('moves everything of a sink, which then goes on under its new name without 
   expect((await execute('audit', '--zone', '101', '--day', 'today')).code).toBe(0)
 })
 
-test('refuses while a run works on the state, and names it', async () => {
+test('refuses while a run is active on the state, and names the process', async () => {
   const { execute, start } = await openWorkshopWithApi({ days: 1 })
   await using running = start(['run'])
   const read = async () => JSON.parse((await execute('status', '--json')).stdout) as Status
@@ -65,7 +65,7 @@ test('refuses while a run works on the state, and names it', async () => {
   expect((await read()).routes.map(({ sink }) => sink)).toEqual(['archive', 'archive'])
 })
 
-test('names the sinks that there are, and a name that is taken', async () => {
+test('reports an unknown sink with the known ones, and a name that is taken', async () => {
   const sinks = ['one', 'two'].map((name) => ({ name, type: 'file', path: `./var/${name}` }))
   const workshop = await openWorkshopWithApi({ days: 1 }, { zones: [101] })
   workshop.configure({ sinks: sinks.map((sink) => ({ ...sink, path: join(workshop.folder, sink.path) })) })

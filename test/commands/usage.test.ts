@@ -56,7 +56,7 @@ const table: readonly (readonly [args: string, code: number, firstLine: RegExp])
 
 const gone = ['check -c gone.yaml', 78, /^the configuration has an error:/] as const
 
-test('says in its first line what is wrong with the usage', async () => {
+test('reports wrong usage in its first line', async () => {
   const workshop = openWorkshop()
   for (const [args, code, firstLine] of table) {
     const ended = await workshop.execute(...args.split(' '))
@@ -77,7 +77,7 @@ test('gives its exit code to the shell', async () => {
   )
 })
 
-test('tells its version and shows help with an example', async () => {
+test('prints its version, and help with an example', async () => {
   const workshop = openWorkshop()
   expect(await workshop.run('--version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
   const help = await workshop.execute('help', 'run')

@@ -12,7 +12,7 @@ test.each([['status'], ['dead-letters', 'list'], ['backfill', 'list']])(
   },
 )
 
-test('run still names the missing key', async () => {
+test('run still reports the missing key', async () => {
   const { execute } = openWorkshop({ api: { accessKey: '${SHIELDLOG_TEST_NEVER_SET}' } })
   const { code, stderr } = await execute('run', '--once')
   expect([code, stderr]).toEqual([78, expect.stringContaining('uses ${SHIELDLOG_TEST_NEVER_SET}')])

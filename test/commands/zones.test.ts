@@ -49,7 +49,7 @@ describe('zones', () => {
     })
   })
 
-  test('names configured zones that the API does not list', async () => {
+  test('reports configured zones that the API does not list', async () => {
     const { execute } = await openWorkshopWithApi({ zones: [101] })
     const { code, stderr } = await execute('zones')
     expect([code, stderr]).toEqual([0, 'Configured, but not listed by the API: 102.\n'])
@@ -73,7 +73,7 @@ describe('zones', () => {
     expect(without.stderr()).toContain('api.accessKey')
   })
 
-  test('lists the other accounts where one is refused, and ends with 1', async () => {
+  test('lists the other accounts if one is refused, and exits with 1', async () => {
     const { configure, execute, simulator } = await openWorkshopWithApi()
     const accounts = [
       { name: 'wrong', accessKey: 'a-wrong-key', zones: [102] },
@@ -88,7 +88,7 @@ describe('zones', () => {
     )
   })
 
-  test('says so where the account has no zones', async () => {
+  test('reports an account without zones', async () => {
     const { configure, execute, simulator } = await openWorkshopWithApi({ zones: [] })
     configure({ api: { baseUrl: simulator.url, accessKey }, zones: [] })
     expect(await execute('zones')).toEqual({
@@ -99,7 +99,7 @@ describe('zones', () => {
   })
 })
 
-test('the table names hosts where there are any, and fits the width', () => {
+test('the table shows host names if there are any, and fits the width', () => {
   const listed = [
     {
       account: 'default',
@@ -114,7 +114,7 @@ test('the table names hosts where there are any, and fits the width', () => {
   expect(zoneTable(rows, { isSeveral: false, width: 60 }).every((line) => line.length <= 60)).toBe(true)
 })
 
-test('a file with a broken setting is named as for every command', async () => {
+test('an invalid setting of the file is reported as by every command', async () => {
   const folder = temporaryFolder()
   writeFileSync(join(folder, 'shieldlog.yaml'), 'api: { accessKey: k }\nzonse: [1]\n')
   const child = startCli(['zones'], { cwd: folder, env: { SHIELDLOG_CONFIG: undefined } })

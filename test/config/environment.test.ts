@@ -111,7 +111,7 @@ test('lists are separated by commas, or written as JSON or YAML', () => {
   expect(zonesOf('- 101\n- { id: 102, name: shop }')).toEqual(two)
 })
 
-test('a bad document in the environment is told with its name', () => {
+test('an error in a document of the environment names the variable', () => {
   const env = { SHIELDLOG_SINKS: '[{ type: file', SHIELDLOG_ACCOUNTS: 'x' }
   expect(errorsOf({ yaml: basics, env })).toMatchObject([
     {
@@ -123,12 +123,12 @@ test('a bad document in the environment is told with its name', () => {
   ])
 })
 
-test('a bad item in the environment is told with its path', () => {
+test('an error in an item of the environment names its path', () => {
   const env = { SHIELDLOG_API_ACCESS_KEY: 'k', SHIELDLOG_ZONES: '1,two' }
   expect(errorsOf({ env })).toMatchObject([{ path: 'zones[1]', value: '"two"', where: 'SHIELDLOG_ZONES' }])
 })
 
-test('warns of names that are none of ours, with the nearest one, and of nothing else', () => {
+test('warns only about unknown SHIELDLOG_ names, with the nearest known name', () => {
   const env = {
     SHIELDLOG_SERVR_PORT: '1',
     SHIELDLOG_QQQQQQQQQQQQ: '1',

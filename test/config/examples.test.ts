@@ -22,7 +22,7 @@ function environmentFor(text: string): Record<string, string> {
   )
 }
 
-test.each(examples)('%s loads, without a warning, and suits its JSON Schema', (name) => {
+test.each(examples)('%s loads without a warning, and fits the JSON Schema', (name) => {
   const yaml = readFileSync(`${folder}/${name}`, 'utf8')
   const { config, warnings } = load({ yaml, env: environmentFor(yaml) })
   expect(config.accounts[0]?.zones.length).toBeGreaterThan(0)
@@ -30,7 +30,7 @@ test.each(examples)('%s loads, without a warning, and suits its JSON Schema', (n
   expect(validate(parse(yaml)), JSON.stringify(validate.errors)).toBe(true)
 })
 
-test('there is an example of each kind', () => {
+test('there is an example of each kind of sink and store', () => {
   expect(examples).toEqual(
     expect.arrayContaining(['minimal.yaml', 'file.yaml', 'http-ndjson.yaml', 'vector-http.yaml']),
   )
@@ -43,7 +43,7 @@ test('files that collectors follow stay plain', () => {
   expect(config.sinks).toMatchObject([{ type: 'file', compress: 'none' }])
 })
 
-test('what config print shows suits the JSON Schema and can be loaded again to the same settings', () => {
+test('the output of config print fits the JSON Schema and loads to the same settings', () => {
   const yaml = readFileSync(`${folder}/file.yaml`, 'utf8')
   const first = load({ yaml, env: { SHIELDLOG_API_ACCESS_KEY: 'k' } })
   let text = ''
@@ -65,11 +65,11 @@ test.each([
   [{ sinks: [{ type: 'http', url: 'http://h/', headers: { A: 'b' } }] }, true],
   [{ state: { redis: { cluster: ['a:1'] } }, redact: 'off' }, true],
   [{ redact: false }, false],
-])('the JSON Schema says of %j: %s', (value, expected) => {
+])('the JSON Schema accepts %j: %s', (value, expected) => {
   expect(validate(value)).toBe(expected)
 })
 
-test('config schema writes the JSON Schema of the file, or that of a format', () => {
+test('config schema prints the JSON Schema of the file or of a format', () => {
   const written: string[] = []
   const output = { write: (part: string) => written.push(part) }
   printSchema(undefined, { native: { title: 'one' } }, output)

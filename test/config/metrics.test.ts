@@ -9,7 +9,7 @@ const twoAccounts = `accounts:
 `
 
 describe('figures for metrics', () => {
-  test('are off unless given, and read each hour unless said otherwise', () => {
+  test('are off by default, and read hourly by default if on', () => {
     expect(load({ yaml: basics }).config.metrics).toEqual({})
     expect(metricsOf('{ uploadScanning: {} }')).toEqual({ uploadScanning: { everyMinutes: 60 } })
     expect(metricsOf('{ volumes: { apps: [shop], everyMinutes: 0.02 } }')).toEqual({
@@ -19,7 +19,7 @@ describe('figures for metrics', () => {
     expect(load({ yaml: basics, env }).config.metrics).toEqual({ uploadScanning: { everyMinutes: 5 } })
   })
 
-  test('an application belongs to an account, which is named where there are several', () => {
+  test('an application belongs to an account, which must be named if there are several', () => {
     expect(
       metricsOf('{ volumes: { apps: [{ id: shop, account: second }] } }', twoAccounts).volumes?.apps,
     ).toEqual([{ id: 'shop', account: 'second' }])
@@ -36,7 +36,7 @@ describe('figures for metrics', () => {
     ])
   })
 
-  test('refuses what makes no sense', () => {
+  test('refuses invalid settings', () => {
     for (const metrics of [
       '{ uploadScanning: { everyMinutes: 0 } }',
       '{ uploadScanning: true }',

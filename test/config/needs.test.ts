@@ -22,7 +22,7 @@ test.each(['routes', 'state'] as const)(
   },
 )
 
-test('a command that ships names every secret that cannot be read', () => {
+test('a command that ships reports every secret that cannot be read', () => {
   expect(errorsOf({ yaml, files }).map(({ path }) => path)).toEqual(
     expect.arrayContaining([
       'api.accessKey',
@@ -37,7 +37,7 @@ test('a secret of the state itself must be readable for every command', () => {
   expect(errorsOf({ yaml, needs: 'state' }).map(({ path }) => path)).toEqual(['state.redis.passwordFile'])
 })
 
-test('a secret that could not be read says so when it is used after all, and never shows as a value', () => {
+test('using a secret that could not be read throws, and it never appears as a value', () => {
   const { config, effective } = load({ yaml, files, needs: 'routes' })
   const key = config.accounts[0]!.accessKey
   expect(() => key.reveal()).toThrow(Failure)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { overriddenText } from '../../src/config/load/overridden.ts'
 import { basics, load } from './loading.ts'
 
-test('names the settings of the file that the environment overrides, and no value', () => {
+test('lists the settings of the file that the environment overrides, without values', () => {
   const env = { SHIELDLOG_ZONES: '7', SHIELDLOG_API_ACCESS_KEY: 'canary', SHIELDLOG_LOG_LEVEL: 'debug' }
   const { overridden } = load({ yaml: basics, env })
   expect(overridden).toEqual([
@@ -14,7 +14,7 @@ test('names the settings of the file that the environment overrides, and no valu
   )
 })
 
-test('knows a secret by the name of its file, and a scalar in place of an object', () => {
+test('recognises a secret by its file setting, and a scalar that replaces an object', () => {
   const yaml = 'api: { accessKeyFile: ./key }\nzones: [1]\nstate: sqlite:./x.db'
   const env = { SHIELDLOG_API_ACCESS_KEY: 'k', SHIELDLOG_STATE_KEEP_DAYS: '20' }
   expect(load({ yaml, files: { key: 'k' }, env }).overridden.map(({ path }) => path)).toEqual([
@@ -23,6 +23,6 @@ test('knows a secret by the name of its file, and a scalar in place of an object
   ])
 })
 
-test('is silent where the file gives nothing', () => {
+test('reports nothing if the file sets nothing', () => {
   expect(load({ env: { SHIELDLOG_API_ACCESS_KEY: 'k', SHIELDLOG_ZONES: '1' } }).overridden).toEqual([])
 })

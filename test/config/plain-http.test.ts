@@ -9,7 +9,7 @@ test.each([
   [sink('http://siem.example/in', header), 'sinks[0].url: shieldlog sends the credentials of sink siem'],
   [sink('http://10.0.0.4:8080/', header), 'sinks[0].url'],
   [{ api: { baseUrl: 'http://gate.example' } }, 'api.baseUrl: shieldlog sends the access key'],
-])('warns of credentials over plain http: %j', (settings, text) => {
+])('warns about credentials over plain http: %j', (settings, text) => {
   const { warnings } = load({ yaml: JSON.stringify(settings), env: key })
   expect(warnings).toEqual([expect.stringContaining(text)])
   expect(warnings[0]).not.toContain('hunter2')
@@ -22,6 +22,6 @@ test.each([
   sink('http://localhost:8080/', header),
   sink('http://siem.example/in'),
   { api: { baseUrl: 'http://127.0.0.1:9' } },
-])('does not warn of https, of loopback addresses or without credentials: %j', (settings) => {
+])('does not warn about https, loopback addresses, or URLs without credentials: %j', (settings) => {
   expect(load({ yaml: JSON.stringify(settings), env: key }).warnings).toEqual([])
 })

@@ -6,7 +6,7 @@ import { basics, errorsOf, load } from './loading.ts'
 
 const key = 'SHIELDLOG_API_ACCESS_KEY'
 
-test('a flag beats the environment, which beats the file, which beats the default', () => {
+test('a flag overrides the environment, which overrides the file, which overrides the default', () => {
   const yaml = `${basics}log: { level: warn, format: json }\nserver: { port: 1 }\n`
   const env = { SHIELDLOG_LOG_LEVEL: 'error', SHIELDLOG_SERVER_PORT: '2' }
   const { config, origins } = load({ yaml, env, argv: { overrides: { 'server.port': '0' } } })
@@ -19,7 +19,7 @@ test('a flag beats the environment, which beats the file, which beats the defaul
   expect(origins.get('server.host')).toEqual({ source: 'default' })
 })
 
-test('a bad flag or environment value is named with where it came from', () => {
+test('an invalid flag or environment value is reported with its origin', () => {
   const env = { SHIELDLOG_LOG_LEVEL: 'loud' }
   const errors = errorsOf({ yaml: basics, env, argv: { overrides: { 'server.port': 'x' } } })
   expect(errors.map(({ path, value, where }) => [path, value, where])).toEqual([
@@ -55,7 +55,7 @@ test.each([
   expect(byEnvironment.map(({ problem }) => problem)).toEqual(errors.map(({ problem }) => problem))
 })
 
-test('does not pass over a file that may not be read', () => {
+test('does not skip a file that it has no permission to read', () => {
   const cwd = temporaryFolder()
   load({ yaml: basics, cwd })
   chmodSync(cwd, 0o755)
@@ -76,7 +76,7 @@ function asNobody<Result>(call: () => Result): Result {
   }
 }
 
-test('refuses a file that is no UTF-8 or too large', () => {
+test('refuses a file that is not UTF-8 or too large', () => {
   const cwd = temporaryFolder()
   const large = errorsOf({ yaml: `# ${'x'.repeat(4_200_000)}`, cwd })
   expect(large).toMatchObject([{ problem: 'is larger than 4 MiB' }])
@@ -86,7 +86,7 @@ test('refuses a file that is no UTF-8 or too large', () => {
   ])
 })
 
-test('a key in the environment takes the place of a key file in the file, and the other way round', () => {
+test('a key in the environment replaces a key file in the file, and the other way round', () => {
   const withFile = { yaml: 'api: { accessKeyFile: ./none }\nzones: [1]\n', env: { [key]: 'from-env' } }
   expect(load(withFile).config.accounts[0]?.accessKey.reveal()).toBe('from-env')
   const files = { k: 'from-file\n' }
@@ -97,7 +97,7 @@ test('a key in the environment takes the place of a key file in the file, and th
   ])
 })
 
-test('a store in the environment takes the place of the one in the file and keeps what else stands there', () => {
+test('a store in the environment replaces the one in the file and keeps its other settings', () => {
   const redis = `${basics}state: { redis: { cluster: [a, b] }, keepDays: 3 }\n`
   const env = { SHIELDLOG_STATE: 'sqlite:/x.db' }
   expect(load({ yaml: redis, env }).config.state).toEqual({ kind: 'sqlite', path: '/x.db', keepDays: 3 })
@@ -119,7 +119,7 @@ test('a redaction setting in the environment turns redaction on that the file tu
   expect(config.redact).toMatchObject({ query: ['token', 'sid'], body: 'drop' })
 })
 
-test('a value above the file cannot hide that the file has something else in its place', () => {
+test('a value that overrides the file does not hide a wrong type in the file', () => {
   const env = { SHIELDLOG_POLL_EVERY_SECONDS: '3' }
   expect(errorsOf({ yaml: `${basics}poll: [1]\n`, env })).toMatchObject([{ path: 'poll' }])
 })

@@ -42,7 +42,7 @@ sinks:
 server: { token: ${canary}-7 }
 `
 
-test('no secret shows in any form of what was loaded', () => {
+test('no secret appears in any representation of the loaded configuration', () => {
   const files = { key: `${canary}-8\n`, url: `https://siem.example/receiver/${canary}-9\n` }
   const loaded = load({ yaml: everySecret, files, env: { KEY: `${canary}-10` } })
   const [http, dropping] = loaded.config.sinks
@@ -111,7 +111,7 @@ const bad: readonly string[] = [
   `server: { token: ["${canary}"] }`,
 ]
 
-test.each(bad)('no secret shows in the errors of %s', (yaml) => {
+test.each(bad)('no secret appears in the errors of %s', (yaml) => {
   const given = { yaml, env: { SHIELDLOG_ZONES: '1', PORT: `${canary}-port` } }
   const errors = errorsOf(given)
   expect(errors.length).toBeGreaterThan(0)
@@ -121,7 +121,7 @@ test.each(bad)('no secret shows in the errors of %s', (yaml) => {
   ).not.toContain(canary)
 })
 
-test('a secret is read again from its file, and a file that went bad changes nothing', () => {
+test('a secret is read again from its file, and an invalid file changes nothing', () => {
   const cwd = temporaryFolder()
   const yaml = `api: { accessKeyFile: ./key }
 zones: [1]
@@ -144,7 +144,7 @@ server: { token: fixed }
   expect(key?.reveal()).toBe('three')
 })
 
-test('settings with a secret file show the file in place of the secret', () => {
+test('settings with a secret file show the file instead of the secret', () => {
   const loaded = load({ yaml: 'api: { accessKeyFile: ./key }\nzones: [1]\n', files: { key: 'k' } })
   expect(loaded.effective).toMatchObject({
     api: { accessKeyFile: expect.stringMatching(/\/key$/) as unknown },
@@ -152,7 +152,7 @@ test('settings with a secret file show the file in place of the secret', () => {
   expect(loaded.effective).not.toHaveProperty('api.accessKey')
 })
 
-test('refuses an empty secret, however it is given', () => {
+test('refuses an empty secret from any origin', () => {
   const files = { empty: '\n' }
   for (const api of ['{ accessKey: "" }', '{ accessKey: "${E}" }', '{ accessKeyFile: ./empty }'])
     expect(errorsOf({ yaml: `api: ${api}\nzones: [1]\n`, files, env: { E: '' } })).toMatchObject([
@@ -166,7 +166,7 @@ test('refuses an empty secret, however it is given', () => {
   ])
 })
 
-test('a secret that lacks its quotes and became a number does not show either', () => {
+test('an unquoted secret that YAML reads as a number does not appear either', () => {
   const yaml = `api: { accessKey: 71717171 }
 zones: [1]
 sinks: [{ type: http, url: "http://h/", headers: { A: 71717171 } }]

@@ -35,7 +35,7 @@ test.each([
   expect(() => expand(text, { env: { A: 'one' }, cwd: '/' })).toThrow(problem)
 })
 
-test('text whose ${ is escaped comes back as it was', () => {
+test('text with an escaped ${ is unchanged', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom('$', '{', '}', 'a', ':', '-') }), (text) => {
       expect(
@@ -48,7 +48,7 @@ test('text whose ${ is escaped comes back as it was', () => {
   )
 })
 
-test('what was put together takes the type of its setting', () => {
+test('expanded text gets the type of its setting', () => {
   const yaml = `api: { accessKey: "\${K}" }
 zones: \${Z}
 server: { port: "\${P:-0}" }
@@ -61,14 +61,14 @@ poll: { settleAfterHours: "\${H}", everySeconds: "\${E}" }
   expect(config.poll).toMatchObject({ settleAfterHours: [0.5, 6], everySeconds: 1.5 })
 })
 
-test('an error shows the template, not what was put together', () => {
+test('an error shows the template, not the expanded text', () => {
   const yaml = `${basics}server: { port: "1\${P}" }\n`
   expect(errorsOf({ yaml, env: { P: 'x' } })).toMatchObject([
     { path: 'server.port', value: '"1${P}"', where: 'shieldlog.yaml:3' },
   ])
 })
 
-test('an unset name is told with name and path, once for each place', () => {
+test('an unset variable is reported with name and path, once per setting', () => {
   const yaml = 'api: { accessKey: "${K}", baseUrl: "${U}" }\nzones: [101]\n'
   expect(errorsOf({ yaml })).toMatchObject([
     {

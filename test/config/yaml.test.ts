@@ -20,16 +20,16 @@ test.each(bad)('refuses %s with its line', (_, yaml, where, problem, remedy) => 
   expect(error?.remedy).toContain(remedy)
 })
 
-test('tells all keys that are given twice', () => {
+test('reports all duplicate keys', () => {
   const yaml = 'zones: [1]\nzones: [1]\nlog: {}\nlog: {}\n'
   expect(errorsOf({ yaml }).map(({ where }) => where)).toEqual(['shieldlog.yaml:2', 'shieldlog.yaml:4'])
 })
 
-test.each(['[1, 2]', 'text', '5', 'true'])('refuses %s in place of a map', (yaml) => {
+test.each(['[1, 2]', 'text', '5', 'true'])('refuses %s instead of a map', (yaml) => {
   expect(errorsOf({ yaml })).toMatchObject([{ path: '', problem: 'is not a map of settings' }])
 })
 
-test.each(['', '# nothing\n', '---\n', 'null\n', 'api:\nzones:\npoll:\n'])('takes %j as empty', (yaml) => {
+test.each(['', '# nothing\n', '---\n', 'null\n', 'api:\nzones:\npoll:\n'])('treats %j as empty', (yaml) => {
   expect(load({ yaml, needs: 'nothing' }).config.sinks).toEqual([
     { type: 'stdout', name: 'stdout', format: 'native' },
   ])
@@ -44,13 +44,13 @@ test('survives anchors that refer to themselves or grow without bound, and deep 
     expect(errorsOf({ yaml }).length).toBeGreaterThan(0)
 })
 
-test('shares what an anchor names without mixing it up with what lies above the file', () => {
+test('settings that share an anchor do not change each other when the environment overrides one', () => {
   const yaml = 'api: { tls: &t {} }\nzones: [1]\nstate: { redis: { url: "redis://h", tls: *t } }\n'
   const { config } = load({ yaml, env: { SHIELDLOG_API_ACCESS_KEY: 'k', SHIELDLOG_STATE_KEEP_DAYS: '3' } })
   expect(config.state).toMatchObject({ kind: 'redis', keepDays: 3 })
 })
 
-test('takes off and yes for what they are in YAML 1.2: text', () => {
+test('treats off and yes as text, as YAML 1.2 does', () => {
   const yaml = 'api: { accessKey: yes }\nzones: [{ id: 1, name: off }]\nredact: off\n'
   const { config } = load({ yaml })
   expect(config.redact).toBe('off')
@@ -58,12 +58,12 @@ test('takes off and yes for what they are in YAML 1.2: text', () => {
   expect(config.accounts[0]?.accessKey.reveal()).toBe('yes')
 })
 
-test('takes JSON', () => {
+test('accepts JSON', () => {
   const yaml = JSON.stringify({ api: { accessKey: 'k' }, zones: [1], log: { level: 'warn' } })
   expect(load({ yaml }).config.log.level).toBe('warn')
 })
 
-test('never quotes the text around a mistake', () => {
+test('never quotes the text around an error', () => {
   for (const yaml of [
     'api: { accessKey: canary-9f3\n',
     'api:\n  accessKey: "canary-9f3\n',

@@ -19,7 +19,7 @@ test('all zones of an account, in the short and the long form', () => {
   expect(accounts.map(({ discovery }) => discovery?.everyMinutes)).toEqual([15, undefined])
 })
 
-test('from the environment', () => {
+test('all zones can be set in the environment', () => {
   expect(discoveryOf('zones: [101]', { SHIELDLOG_ZONES: 'all' })).toEqual({ exclude: [], everyMinutes: 15 })
   const more = { SHIELDLOG_ZONES_EXCLUDE: '103,104', SHIELDLOG_ZONES_EVERY_MINUTES: '5' }
   expect(discoveryOf('zones: all', more)).toEqual({ exclude: [103, 104], everyMinutes: 5 })
@@ -30,7 +30,7 @@ test('from the environment', () => {
   expect(discoveryOf('', { SHIELDLOG_ZONES: '{ all: true, exclude: [9] }' })?.exclude).toEqual([9])
 })
 
-test('config print shows all', () => {
+test('config print shows zones: all', () => {
   expect(effectiveYaml(load({ yaml: `${key}zones: all` }))).toMatch(/^zones: all # file /m)
 })
 
@@ -47,7 +47,7 @@ test.each([
 })
 
 test.each(['SHIELDLOG_ZONES_ALL=true', 'SHIELDLOG_ZONES_EXCLUDE=103', 'SHIELDLOG_ZONES_EVERY_MINUTES=5'])(
-  'refuses %s over a list of zones, in the file or the environment',
+  'refuses %s with a list of zones, in the file or the environment',
   (setting) => {
     const [name = '', value = ''] = setting.split('=')
     const given = { yaml: `${key}zones: [101]`, env: { [name]: value } }
@@ -59,7 +59,7 @@ test.each(['SHIELDLOG_ZONES_ALL=true', 'SHIELDLOG_ZONES_EXCLUDE=103', 'SHIELDLOG
   },
 )
 
-test('says what the environment overrides', () => {
+test('reports what the environment overrides', () => {
   const overridden = (env: Record<string, string>) => load({ yaml: `${key}zones: [101]`, env }).overridden
   expect(overridden({ SHIELDLOG_ZONES: 'all' })).toMatchObject([{ path: 'zones', where: 'SHIELDLOG_ZONES' }])
 })

@@ -40,7 +40,7 @@ test('the component template maps every field that the format ecs writes', () =>
   expect([...names].filter((name) => !isMapped(name))).toEqual([])
 })
 
-test('its types are those of ECS, or ones that every cluster has in their place', () => {
+test('its types are those of ECS, or equivalent types that every cluster has', () => {
   const published = table('ecs-fields.tsv')
   const inPlace: Readonly<Record<string, string>> = {
     wildcard: 'keyword',
@@ -55,7 +55,7 @@ test('its types are those of ECS, or ones that every cluster has in their place'
   }
 })
 
-test('OpenSearch gets the same mapping with its own name for flattened objects', () => {
+test('OpenSearch gets the same mapping with its name for flattened objects', () => {
   const translated = JSON.stringify(mapping).replaceAll('"flattened"', '"flat_object"')
   expect(mappingOf('component-template.opensearch')).toEqual(JSON.parse(translated))
 })

@@ -44,7 +44,7 @@ test.each(both)('%s has its own id, and panels that do not overlap', (name, dash
   }
 })
 
-test.each(both)('%s asks the data source and the variables that it declares', (_, dashboard) => {
+test.each(both)('%s uses only the data source and the variables that it declares', (_, dashboard) => {
   const declared = dashboard.templating.list.map(({ name }) => name)
   for (const { targets, datasource, title } of dashboard.panels) {
     expect(targets.length, title).toBeGreaterThan(0)
@@ -55,9 +55,9 @@ test.each(both)('%s asks the data source and the variables that it declares', (_
   }
 })
 
-describe('the health of the shipper', () => {
+describe('the dashboard of health', () => {
   test.each(health.panels)(
-    '$title asks for metrics, labels and values that exist',
+    '$title uses metrics, labels and values that exist',
     ({ targets, description }) => {
       expect(description).toMatch(/\.$/)
       for (const { expr } of targets) {
@@ -71,7 +71,7 @@ describe('the health of the shipper', () => {
   )
 })
 
-describe('the events in Loki', () => {
+describe('the dashboard of events in Loki', () => {
   const preset = presetWith({ preset: 'loki', url: 'http://loki.example' })
   const event = buildEvent()
   const { stream } = JSON.parse(`${preset.layout.group!(event).before}]}`) as { stream: object }
@@ -80,27 +80,24 @@ describe('the events in Loki', () => {
   const written = [...labels, ...Object.keys(metadata)]
   const native = leaves(JSON.parse(createNativeFormat().encode(event))).map(([name]) => name)
 
-  test.each(events.panels)(
-    '$title asks for labels, metadata and fields that shieldlog writes',
-    ({ targets }) => {
-      for (const { expr } of targets) {
-        const [, selector = '', pipeline = ''] = /\{([^}]*)\}(.*)$/.exec(expr)!
-        const selected = [...selector.matchAll(/(\w+)=/g)].map(([, label]) => label)
-        expect(labels).toEqual(expect.arrayContaining(selected))
-        const extracted = [...pipeline.matchAll(/(\w+)="([\w.]+)"/g)].map(([, name, field]) => ({
-          name,
-          field,
-        }))
-        expect(native).toEqual(expect.arrayContaining(extracted.map(({ field }) => field)))
-        const made = [...pipeline.matchAll(/label_format (\w+)=/g)].map(([, name]) => name)
-        const known = [...written, ...extracted.map(({ name }) => name), ...made]
-        const asked = [...pipeline.matchAll(/\| (\w+) !=|\.([a-z_]\w*)(?=[ }])/g)].map(
-          ([, left, right]) => left ?? right,
-        )
-        expect(known).toEqual(expect.arrayContaining([...groupedBy(expr), ...asked]))
-      }
-    },
-  )
+  test.each(events.panels)('$title uses labels, metadata and fields that shieldlog writes', ({ targets }) => {
+    for (const { expr } of targets) {
+      const [, selector = '', pipeline = ''] = /\{([^}]*)\}(.*)$/.exec(expr)!
+      const selected = [...selector.matchAll(/(\w+)=/g)].map(([, label]) => label)
+      expect(labels).toEqual(expect.arrayContaining(selected))
+      const extracted = [...pipeline.matchAll(/(\w+)="([\w.]+)"/g)].map(([, name, field]) => ({
+        name,
+        field,
+      }))
+      expect(native).toEqual(expect.arrayContaining(extracted.map(({ field }) => field)))
+      const made = [...pipeline.matchAll(/label_format (\w+)=/g)].map(([, name]) => name)
+      const known = [...written, ...extracted.map(({ name }) => name), ...made]
+      const asked = [...pipeline.matchAll(/\| (\w+) !=|\.([a-z_]\w*)(?=[ }])/g)].map(
+        ([, left, right]) => left ?? right,
+      )
+      expect(known).toEqual(expect.arrayContaining([...groupedBy(expr), ...asked]))
+    }
+  })
 })
 
 function readDashboard(name: string): Dashboard {

@@ -36,7 +36,7 @@ function fieldsOf({ detection = { condition: '' }, correlation }: Rule): string[
   return [...named.map((field) => field.split('|')[0]!), ...(correlation?.['group-by'] ?? [])]
 }
 
-test('each rule has an id of its own, a level, and a source or rules to correlate', () => {
+test('each rule has a unique id, a level, and a source or rules to correlate', () => {
   expect(rules.length).toBeGreaterThanOrEqual(5)
   expect(new Set(rules.map(({ id }) => id)).size).toBe(rules.length)
   const names = rules.flatMap(({ name }) => name ?? [])
@@ -49,7 +49,7 @@ test('each rule has an id of its own, a level, and a source or rules to correlat
   }
 })
 
-test.each(rules)('$title looks at fields that the format ecs writes', (rule) => {
+test.each(rules)('$title uses fields that the format ecs writes', (rule) => {
   const fields = fieldsOf(rule)
   expect(fields.length).toBeGreaterThan(0)
   expect(fields.filter((field) => !written.has(field))).toEqual([])

@@ -43,7 +43,7 @@ test('every field that an alias or an expression reads is one of the native form
   expect(read.filter((field) => !native.includes(field))).toEqual([])
 })
 
-test('what the data models Web and Intrusion Detection ask for is there', () => {
+test('the fields of the data models Web and Intrusion Detection exist', () => {
   const made = [...props].flatMap(([setting, value]) => {
     if (setting.startsWith('FIELDALIAS-')) return [value.split(' AS ')[1]!]
     if (setting.startsWith('EXTRACT-')) return [...value.matchAll(/\?<(\w+)>/g)].map(([, field]) => field!)

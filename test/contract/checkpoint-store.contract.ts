@@ -40,7 +40,7 @@ export function checkpointStoreContract(name: string, open: () => Promise<Opened
 /** Random steps, on the store and on a model of it. `runs` is a matter of how quick the store is. */
 export function checkpointStoreProperty(name: string, open: () => Promise<OpenedStore>, runs: number): void {
   describe(`${name} as a checkpoint store`, () => {
-    it('answers as the model does, whatever is done to it', async () => {
+    it('gives the same results as the model under random operations', async () => {
       const property = fc.asyncProperty(steps, async (some) => {
         const opened = await open()
         try {

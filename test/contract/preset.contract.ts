@@ -19,7 +19,7 @@ export function presetContract(preset: string, dialect: Dialect): void {
   const withoutCopies = ({ stored }: Outcome) => expect(stored).toHaveLength(new Set(stored).size)
 
   describe(`preset ${preset}: delivered and dead letters are what was fetched`, () => {
-    test('where all is well, in bodies of ten', async () => {
+    test('without failures, in bodies of ten', async () => {
       const outcome = await run(() => undefined)
       expectWhole(outcome)
       withoutCopies(outcome)
@@ -63,7 +63,7 @@ export function presetContract(preset: string, dialect: Dialect): void {
       withoutCopies(outcome)
     })
 
-    test('with a Retry-After of a minute: the delivery ends, and what was taken is kept', async () => {
+    test('with a Retry-After of a minute: the delivery ends, and accepted events stay delivered', async () => {
       const outcome = await run((_some, index) =>
         index === 1 ? { reply: { status: 429, headers: { 'retry-after': '60' } } } : undefined,
       )
@@ -77,7 +77,7 @@ export function presetContract(preset: string, dialect: Dialect): void {
       ['400', { status: 400, body: 'http: request body too large' }],
       ['500', { status: 500, body: 'too large' }],
       ['a closed connection', 'closes' as const],
-    ])('where a body of more than three is too large: %s', async (_name, reply) => {
+    ])('if a body of more than three is too large: %s', async (_name, reply) => {
       const outcome = await run((some) => (some.length > 3 ? { reply } : undefined))
       expectWhole(outcome)
       withoutCopies(outcome)
@@ -86,11 +86,11 @@ export function presetContract(preset: string, dialect: Dialect): void {
     test.each([
       ['500', { status: 500 }],
       ['a closed connection', 'closes' as const],
-    ])('where one event breaks the destination: %s', async (_name, reply) => {
+    ])('if one event breaks the destination: %s', async (_name, reply) => {
       expectWhole(await run((some) => (some.includes('event-17') ? { reply } : undefined)), ['event-17'])
     })
 
-    test('after a timeout behind the acceptance: sent again, since nobody knows', async () => {
+    test('after a timeout although the body was accepted: sent again', async () => {
       const outcome = await run(
         (some, index) => (index === 1 ? { reply: 'silent', stored: some } : undefined),
         { timeoutSeconds: 0.4 },
@@ -113,7 +113,7 @@ export function presetContract(preset: string, dialect: Dialect): void {
       expect(new Set(outcome.stored).size + outcome.lost + outcome.refused.length).toBe(ids.length)
     })
 
-    test('after an answer that is garbage: no acknowledgement where the body is one', async () => {
+    test('after an invalid answer: not acknowledged, if the acknowledgement is in the body', async () => {
       const outcome = await run((_some, index) =>
         index === 1 ? { reply: { status: 200, body: '<html>ok</html>' }, stored: [] } : undefined,
       )
@@ -121,7 +121,7 @@ export function presetContract(preset: string, dialect: Dialect): void {
       expectWhole(outcome)
     })
 
-    test('where the token expires in the middle and another one is there', async () => {
+    test('if the token expires in the middle and a new one is available', async () => {
       let valid = 's3cr3t-of-now'
       const secret = new Secret(valid, () => valid)
       const script: Script = (_some, index, got) => {

@@ -23,7 +23,7 @@ export function scheduleContract(name: string, create: (parts: ScheduleParts) =>
       await Promise.all(opened.map((schedule) => schedule.stop()))
     })
 
-    it('pumps what is due, and leaves alone what is not', async () => {
+    it('pumps the streams that are due, and no others', async () => {
       const of = world()
       of.add('live', [1, 2, 3])
       of.add('live', [4], Date.now() + 3_600_000)
@@ -35,7 +35,7 @@ export function scheduleContract(name: string, create: (parts: ScheduleParts) =>
       expect(of.ended.toSorted()).toEqual(['live 1', 'live 2', 'live 3'])
     })
 
-    it('takes up a stream when its time comes', async () => {
+    it('pumps a stream when it becomes due', async () => {
       const of = world()
       const dueAtMs = Date.now() + 1_500
       of.add('live', [1], dueAtMs)
@@ -44,7 +44,7 @@ export function scheduleContract(name: string, create: (parts: ScheduleParts) =>
       expect(Date.now()).toBeGreaterThanOrEqual(dueAtMs)
     })
 
-    it('works on several streams at once, on as many as it may, and never twice on one', async () => {
+    it('works on as many streams at once as configured, and never twice on one', async () => {
       const of = world()
       of.add('live', [1, 2, 3, 4, 5, 6, 7, 8, 9])
       of.work = async (planned, signal) => {
@@ -62,7 +62,7 @@ export function scheduleContract(name: string, create: (parts: ScheduleParts) =>
       expect(counts.size).toBe(9)
     })
 
-    it('brings a stream back until it has no more to do', async () => {
+    it('pumps a stream again until nothing is left to do', async () => {
       const of = world()
       of.add('live', [1])
       of.work = async ({ stream, priority }) => {
@@ -76,7 +76,7 @@ export function scheduleContract(name: string, create: (parts: ScheduleParts) =>
       expect(of.ended).toHaveLength(4)
     })
 
-    it('goes on when a pump fails or throws, with the others and later with that stream', async () => {
+    it('continues with other streams when a pump fails or throws, and later with that stream', async () => {
       const of = world()
       of.add('live', [1, 2, 3])
       of.work = async ({ stream, priority }) => {
@@ -96,7 +96,7 @@ export function scheduleContract(name: string, create: (parts: ScheduleParts) =>
       expect(of.internalEvents.filter(({ name }) => name === 'TickFailed')).toEqual([])
     })
 
-    it('says that the store is out of reach, and goes on when it is back', async () => {
+    it('reports that the store cannot be reached, and continues when it can', async () => {
       const of = world()
       of.add('live', [1])
       of.planFails = true
@@ -109,7 +109,7 @@ export function scheduleContract(name: string, create: (parts: ScheduleParts) =>
 
     fairnessContract(started)
 
-    it('works on a stream that is wanted in both priorities in one at a time', async () => {
+    it('works on a stream that is due in both priorities in one of them at a time', async () => {
       const of = world()
       of.add('backfill', [1, 2, 3])
       of.add('live', [1, 2, 3])
@@ -126,7 +126,7 @@ export function scheduleContract(name: string, create: (parts: ScheduleParts) =>
       expect(of.mostOfOne).toBe(1)
     })
 
-    it('tells that it lives and turns, also while nothing is due', async () => {
+    it('sends heartbeats and ticks, also while nothing is due', async () => {
       const of = world()
       await started(of)
       await waitFor(() => of.heartbeats > 0 && of.turns > 1, { what: 'turns' })
@@ -134,7 +134,7 @@ export function scheduleContract(name: string, create: (parts: ScheduleParts) =>
       await waitFor(() => of.turns > turns, { what: 'another turn' })
     })
 
-    it('ends what runs when it is stopped, and begins nothing more', async () => {
+    it('ends running pumps when it is stopped, and starts no more', async () => {
       const of = world()
       of.add('live', [1, 2, 3, 4])
       of.work = async (_, signal) => untilAborted(signal)

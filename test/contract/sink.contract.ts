@@ -58,12 +58,12 @@ export function sinkContract(
       await harness.dispose()
     })
 
-    it('says who it is', () => {
+    it('has its configured name', () => {
       expect(harness.sink.name).not.toBe('')
       expect(harness.sink.address).not.toBe('')
     })
 
-    it('has every event of a delivery, in order, when the delivery resolves', async () => {
+    it('has stored every event of a delivery, in order, when the delivery resolves', async () => {
       const events = buildEvents(250)
       const opened = await ledger.open(harness.sink)
       const delivery = await opened.deliver(events, never())
@@ -73,7 +73,7 @@ export function sinkContract(
       await opened.close()
     })
 
-    it('takes one delivery after another, and pump after pump', async () => {
+    it('accepts one delivery after another, and one pump after another', async () => {
       const opened = await ledger.open(harness.sink)
       ledger.commit((await opened.deliver(buildEvents(3, 'a'), never())).committed)
       ledger.commit((await opened.deliver(buildEvents(2, 'b'), never())).committed)
@@ -95,7 +95,7 @@ export function sinkContract(
       }
     })
 
-    it('takes a delivery without events', async () => {
+    it('accepts a delivery without events', async () => {
       const opened = await ledger.open(harness.sink)
       expect(await opened.deliver([], never())).toMatchObject({ refusals: [], bytes: 0 })
       await opened.close()
@@ -117,7 +117,7 @@ export function sinkContract(
       expect(await harness.received()).toEqual(events.map((event) => event.id))
     })
 
-    it('names an event that the format cannot express, and delivers the others', async () => {
+    it('refuses an event that the format cannot express, and delivers the others', async () => {
       const bad = buildEvent('bad', { action: 'unmappable' })
       const opened = await ledger.open(harness.sink)
       const delivery = await opened.deliver([buildEvent('first'), bad, buildEvent('last')], never())
@@ -128,7 +128,7 @@ export function sinkContract(
       expect(await harness.received()).toEqual(['first', 'last'])
     })
 
-    it('takes nothing once the signal has aborted', async () => {
+    it('accepts nothing after the signal has aborted', async () => {
       const opened = await ledger.open(harness.sink)
       const error = await opened.deliver(buildEvents(2), AbortSignal.abort()).catch((error: unknown) => error)
       expect(error).toBeInstanceOf(Failure)
@@ -137,7 +137,7 @@ export function sinkContract(
       expect(await harness.received()).toEqual([])
     })
 
-    it('checks without leaving anything', async () => {
+    it('leaves nothing after a check', async () => {
       await harness.sink.check(never())
       expect(await harness.received()).toEqual([])
     })
@@ -154,7 +154,7 @@ export function sinkContract(
     })
 
     if (traits.canFail)
-      it('throws a Failure when the destination fails, and delivers when it is well again', async () => {
+      it('throws a Failure when the destination fails, and delivers when it works again', async () => {
         const failing = await harness.fail!()
         const error = await attempt(ledger, harness.sink, buildEvents(2, 'lost'))
         expect(error).toBeInstanceOf(Failure)
@@ -167,7 +167,7 @@ export function sinkContract(
       })
 
     if (traits.canHang)
-      it('lets go within seconds of an abort, although the destination hangs', async () => {
+      it('returns within seconds of an abort, although the destination hangs', async () => {
         const opened = await ledger.open(harness.sink)
         const hanging = await harness.hang!()
         try {
@@ -183,7 +183,7 @@ export function sinkContract(
       })
 
     if (traits.isTransactional)
-      it('takes back what was not committed', async () => {
+      it('removes what was not committed', async () => {
         await ledger.ship(harness.sink, buildEvents(2, 'committed'))
         const opened = await ledger.open(harness.sink)
         await opened.deliver(buildEvents(3, 'uncommitted'), never())
@@ -193,7 +193,7 @@ export function sinkContract(
       })
 
     if (traits.isTransactional)
-      it('names every part in committed lengths that only grow', async () => {
+      it('returns committed lengths of every part, which only grow', async () => {
         const opened = await ledger.open(harness.sink)
         const [first] = (await opened.deliver(buildEvents(2), never())).committed
         const [second] = (await opened.deliver(buildEvents(3), never())).committed

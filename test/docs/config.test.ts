@@ -4,7 +4,7 @@ import { configEntries, configMarkdown, environmentNames } from './config.ts'
 import { formats } from '../../src/formats/registry.ts'
 import { load } from '../config/loading.ts'
 
-test('every setting has one line that says what it is for', () => {
+test('every setting has a description of one line', () => {
   for (const { path, description } of configEntries()) {
     expect(description, path).not.toBe('')
     expect(description, path).not.toContain('\n')
@@ -31,7 +31,7 @@ test('names each setting once, with environment name, type and default', () => {
   )
 })
 
-test('defaults of the reference are those that are in force', () => {
+test('the reference has the defaults of the program', () => {
   const { effective } = load({ needs: 'nothing' })
   const inForce = (path: string) =>
     path
@@ -48,7 +48,7 @@ test('defaults of the reference are those that are in force', () => {
   }
 })
 
-test('the Markdown has a heading a part, a row a setting and no broken cell', () => {
+test('the Markdown has one heading per part, one row per setting and no broken cell', () => {
   const lines = configMarkdown().split('\n')
   const rows = lines.filter((line) => line.startsWith('| `'))
   expect(rows).toHaveLength(configEntries().length)
@@ -65,6 +65,6 @@ test('lists every environment name with its path', () => {
   )
 })
 
-test('formats that can be configured are those that exist', () => {
+test('exactly the existing formats can be configured', () => {
   expect([...formatNames].toSorted()).toEqual(Object.keys(formats).toSorted())
 })

@@ -15,14 +15,14 @@ test('the table of the interface has each item once, and nothing else', () => {
   expect(interfaceRows.map(({ item }) => item).toSorted()).toEqual(interfaceItems.toSorted())
 })
 
-test.each(interfaceRows)('$item stands in the code and in the test that the table names', (row) => {
+test.each(interfaceRows)('$item is in the code and in the test that the table names', (row) => {
   const word = row.word ?? row.item.split('.').at(-1)!
   const found = (path: string) => new RegExp(`(?<!\\w)${word.replaceAll('/', '\\/')}`).test(read(path))
   expect(found(row.code), `${row.code} has no ${word}`).toBe(true)
   expect(found(row.test), `${row.test} has no ${word}`).toBe(true)
 })
 
-describe('the code has what the interface lists', () => {
+describe('the code has everything that the interface lists', () => {
   test.each([
     'ActionType',
     'OperatorType',

@@ -15,10 +15,10 @@ test('the README has at most 250 lines', () => {
   expect(readPage('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(250)
 })
 
-describe('what the code itself gives', async () => {
+describe('generated parts of the pages', async () => {
   const blocks = await generatedBlocks()
 
-  test.for(Object.keys(blocks))('%s stands in a page as it is', (name) => {
+  test.for(Object.keys(blocks))('%s is in a page and up to date', (name) => {
     const holding = pages.filter(({ text }) => blockNames(text).includes(name))
     expect(holding.length, `<!-- BEGIN ${name} --> and <!-- END ${name} --> are missing`).toBeGreaterThan(0)
     for (const { path, text } of holding)
@@ -27,7 +27,7 @@ describe('what the code itself gives', async () => {
       )
   })
 
-  test('an old block is noticed, and others are left alone', () => {
+  test('an outdated block is replaced, and the others are not changed', () => {
     const text = '<!-- BEGIN a -->\nold\n<!-- END a -->\n<!-- BEGIN b -->\nfigures\n<!-- END b -->\n'
     expect(fillBlocks(text, { a: 'new $1' })).toBe(text.replace('old', () => 'new $1'))
     expect(fillBlocks(text, { c: 'new' })).toBe(text)
@@ -36,7 +36,7 @@ describe('what the code itself gives', async () => {
 
 describe('configurations', () => {
   const configurations = allBlocks.filter(({ fence }) => fence.marks.includes('shieldlog'))
-  test('there are some', () => expect(configurations.length).toBeGreaterThan(3))
+  test('the pages have configurations', () => expect(configurations.length).toBeGreaterThan(3))
 
   test.for(configurations)('$title', ({ fence }) => {
     const folder = temporaryFolder()
@@ -67,11 +67,11 @@ describe('configurations', () => {
 describe('commands', async () => {
   const program = await plainProgram()
 
-  test.for(shellBlocks())('$title exists, with its options, and holds no comment', ({ fence }) => {
+  test.for(shellBlocks())('$title exists, with its options, and has no comment', ({ fence }) => {
     expect(problemsInShell(fence.text, program)).toEqual([])
   })
 
-  test('what does not exist is found', () => {
+  test('an unknown command or option is found', () => {
     const wrong = [
       'shieldlog statsu',
       'shieldlog -c x.yaml status --jsno | jq .',

@@ -18,7 +18,7 @@ function firstCells(heading: string): string[] {
     .flatMap((row) => [...row.split(' | ')[0]!.matchAll(/`([^`]+)`/g)].map(([, said]) => said!))
 }
 
-test('every message that is explained is one that the program says', () => {
+test('every message on the page is a message of the program', () => {
   const source = globSync('src/**/*.ts', { cwd: projectFolder })
     .map((path) => readFileSync(join(projectFolder, path), 'utf8'))
     .join('\n')
@@ -29,7 +29,7 @@ test('every message that is explained is one that the program says', () => {
       expect(source.includes(piece), `nothing in src/ says "${piece}"`).toBe(true)
 })
 
-test('every code and every event that is explained exists', () => {
+test('every code and every event on the page exists', () => {
   const known = [...failureCodes, ...Object.keys(internalEvents)]
   const explained = firstCells('Codes and log events')
   expect(explained.length).toBeGreaterThan(5)

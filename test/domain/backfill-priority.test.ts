@@ -48,7 +48,7 @@ function due(changes: Partial<PlanInput>): string[] {
 
 const live = `live ${today}`
 
-test('reads what is queued of running backfills after live work, for the oldest of them', () => {
+test('reads queued days of running backfills after live work, the oldest backfill first', () => {
   const backfills = [backfillOf('a', yesterday), backfillOf('b', yesterday)]
   expect(due({ backfills })).toEqual([live, `backfill ${yesterday} a`])
   for (const state of ['paused', 'cancelled', 'done'] as const) {
@@ -59,7 +59,7 @@ test('reads what is queued of running backfills after live work, for the oldest 
   expect(due({ backfills: [backfillOf('a', yesterday, { streams })] })).toEqual([live])
 })
 
-test('leaves what a backfill has begun to the priority of backfills', () => {
+test('keeps days that a backfill has begun in the priority of backfills', () => {
   const backfills = [backfillOf('a', yesterday)]
   // A day that nobody planned, in the midst of its first scan; also while it rests, and after it was cancelled.
   const first = checkpointOf(streamOf(1, yesterday), { full: scanOf(3, 9, 'a') })
@@ -79,13 +79,13 @@ test('leaves what a backfill has begun to the priority of backfills', () => {
   expect(due({ backfills: paused, checkpoints: [overdue], routes: planned })).toContain(`live ${yesterday}`)
 })
 
-test('goes on with a day of the live priority that was not read to its end', () => {
+test('continues a day of the live priority that was not read to its end', () => {
   const first = checkpointOf(streamOf(1, yesterday), { full: scanOf(3, 9) })
   const routes = [{ zone: 1, sink: 'archive', firstDay: yesterday, plannedAtMs: nowMs }]
   expect(due({ checkpoints: [first], routes })).toContain(`live ${yesterday}`)
 })
 
-test('gives up no day that a backfill waits for, however old it looks', () => {
+test('does not end a day that a backfill waits for, even if it seems too old', () => {
   const old = shiftDay(today, -9)
   const checkpoints = [checkpointOf(streamOf(1, old), { full: scanOf(3, 9, 'a') })]
   expect(due({ backfills: [backfillOf('a', old)], checkpoints })).toEqual([live, `backfill ${old} a`])
@@ -102,7 +102,7 @@ test('gives up no day that a backfill waits for, however old it looks', () => {
   ])
 })
 
-test('ships a resend through temporary streams, and plans the live one as if there were none', () => {
+test('ships a resend through temporary streams, without an effect on the live streams', () => {
   const resend = backfillOf('a', today, { resend: true })
   const read = checkpointOf(streamOf(1, today), { lastFull: recordOf(5), caughtUpAtMs: nowMs })
   const input: PlanInput = {
@@ -139,7 +139,7 @@ test('ships a resend through temporary streams, and plans the live one as if the
     expect(plan({ ...input, backfills: [{ ...resend, state }] })).toEqual(plan(input))
 })
 
-test('gives up a day that is too old although a resend waits for it', () => {
+test('ends a day that is too old although a resend waits for it', () => {
   const old = shiftDay(today, -9)
   const checkpoints = [checkpointOf(streamOf(1, old), { full: scanOf(3, 9) })]
   const backfills = [backfillOf('a', old, { resend: true, state: 'paused' })]

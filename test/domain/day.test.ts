@@ -16,7 +16,7 @@ const instants = fc.integer({ min: 1e11, max: 4_102_444_800_000 })
 const shifts = fc.integer({ min: -3_000, max: 3_000 })
 
 describe('a day', () => {
-  it('is the UTC calendar day of its instants, whichever were asked for before', () => {
+  it('is the UTC calendar day of its instants, independent of earlier calls', () => {
     fc.assert(
       fc.property(instants, (atMs) => {
         const day = dayOf(atMs)
@@ -30,7 +30,7 @@ describe('a day', () => {
     )
   })
 
-  it('lies as many days from another as it was shifted', () => {
+  it('shifts by whole days', () => {
     fc.assert(
       fc.property(instants, shifts, (atMs, by) => {
         const day = dayOf(atMs)
@@ -45,7 +45,7 @@ describe('a day', () => {
     )
   })
 
-  it('is refused where it is none', () => {
+  it('is refused if it is invalid', () => {
     for (const text of ['2026-02-30', '2026-2-3', '11-20-2026', '2026-02-03T00:00:00Z', ' 2026-02-03', ''])
       expect(parseDay(text)).toBeUndefined()
     expect(() => dayOf(Number.NaN)).toThrow(RangeError)

@@ -6,7 +6,7 @@ const never = new AbortController().signal
 const hangs = () => new Promise<never>(() => undefined)
 
 describe('within', () => {
-  it('gives what the promise gives, or that it is late, and leaves no sleeper behind', async () => {
+  it('returns the result of the promise, or that it is late, and leaves no sleeper', async () => {
     const clock = createFakeClock()
     expect(await within(100, Promise.resolve(7), clock)).toEqual({ value: 7 })
     await expect(within(100, Promise.reject(new Error('no')), clock)).rejects.toThrow('no')
@@ -18,7 +18,7 @@ describe('within', () => {
     expect(clock.sleeping()).toBe(0)
   })
 
-  it('lets a promise fail later without anybody listening', async () => {
+  it('ignores a later failure of the promise', async () => {
     const clock = createFakeClock()
     const { promise, reject } = Promise.withResolvers<never>()
     const late = within(100, promise, clock)
@@ -39,7 +39,7 @@ describe('orAborted', () => {
     expect(await orAborted(Promise.resolve(1), never)).toBe(1)
   })
 
-  it('gives work the time that it is granted after the abort', async () => {
+  it('gives work the granted time after the abort', async () => {
     const clock = createFakeClock()
     const abort = new AbortController()
     const ends = Promise.withResolvers<string>()
@@ -69,7 +69,7 @@ describe('withDeadline', () => {
     expect(await reason).toMatchObject({ name: 'TimeoutError' })
   })
 
-  it('aborts the work with its caller, and leaves no sleeper behind', async () => {
+  it('aborts the work with its caller, and leaves no sleeper', async () => {
     const clock = createFakeClock()
     const abort = new AbortController()
     const reason = withDeadline(30_000, abort.signal, clock, reasonOf)

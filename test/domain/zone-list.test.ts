@@ -36,7 +36,7 @@ describe('a listing', () => {
     })
   })
 
-  test('takes a zone back that is listed again', () => {
+  test('adds a zone again that is listed again', () => {
     const before = [{ id: 101, name: '', leftAtMs: 1 }]
     expect(relist(before, listed(101), after(2))).toEqual({
       ...nothing,
@@ -45,7 +45,7 @@ describe('a listing', () => {
     })
   })
 
-  test('gives a zone to another account that has it, and retires nothing', () => {
+  test('moves a zone to another account that has it, and retires nothing', () => {
     expect(relist(listed(101, 102), listed(101), after(1, [], [102]))).toEqual({
       ...nothing,
       zones: listed(101),

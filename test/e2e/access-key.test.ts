@@ -26,7 +26,7 @@ test.for([{ args: ['run', '--once'] }, { args: ['check'] }])(
   },
 )
 
-test('a daemon with a wrong key says so, asks seldom, and goes on once the key is right', async () => {
+test('a daemon with a wrong key reports that, retries rarely, and continues with the right key', async () => {
   // Faster, since it waits long; the service's clock too, so that they agree.
   const fast = todayAt(12, 4)
   const place = await workplace({ days: 10, clock: createShiftedClock(fast) })

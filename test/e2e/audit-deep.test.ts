@@ -20,7 +20,7 @@ interface Report {
 }
 
 test.for(redisAvailable() ? ['sqlite', 'redis'] : ['sqlite'])(
-  'over %s files that are being written raise no false alarm, and a true one is seen',
+  'over %s files in use cause no false difference, and a real one is found',
   async (kind) => {
     const place = await workplace({
       zones: [101],

@@ -41,7 +41,7 @@ test.for([
   expect(audit.code, audit.stdout).toBe(0)
 })
 
-test('over HTTP, killed amid a page: no page twice but that one', async () => {
+test('over HTTP, killed within a page: only that page twice', async () => {
   const far = await receiver()
   const http = { name: 'siem', type: 'http', url: far.url, batch: { maxEvents: 100 } }
   const { place, ship } = await archived('native', [http])

@@ -53,7 +53,7 @@ describe('from the parts of a file sink', () => {
     },
   )
 
-  test('goes on after troubles of the sink that pass, and names one that does not', async () => {
+  test('continues after temporary failures of the sink, and reports a permanent one', async () => {
     const far = await receiver()
     const http = { name: 'siem', type: 'http', url: far.url }
     const { place, ship } = await archived('native', [http])
@@ -77,7 +77,7 @@ describe('from the parts of a file sink', () => {
     expect(far.taken).toHaveLength(whole)
   })
 
-  test('knows what was taken of a page whose dead letters find no room', async () => {
+  test('keeps what was accepted of a page whose dead letters do not fit', async () => {
     const far = await receiver()
     const siem = { name: 'siem', type: 'http', url: far.url }
     const { place, sinks, ship } = await archived('native', [siem])
@@ -102,7 +102,7 @@ describe('from the parts of a file sink', () => {
     expect(far.taken).toHaveLength(whole)
   })
 
-  test('beside a run: polled days get what they lack, once', async () => {
+  test('while a run is active: polled days get the missing events, once', async () => {
     const place = await workplace({ days: 120, pageSize: 20 }, { server: { port: 0 } })
     expect((await place.once()).code).toBe(0)
     const copy = join(place.folder, 'copy')
@@ -136,7 +136,7 @@ describe('from the parts of a file sink', () => {
     }
   })
 
-  test('that grow meanwhile: each line once it is whole, and each once', async () => {
+  test('that grow meanwhile: ships each line once, when it is complete', async () => {
     const far = await receiver()
     const [day] = days
     const place = await workplace({ zones: [101], days: { [day]: 4_000 }, readableDays: 9 })
@@ -195,7 +195,7 @@ describe('from the parts of a file sink', () => {
     ).toEqual(exactly(900))
   })
 
-  test('reads on after a damaged part, and follows no link', async () => {
+  test('continues after a damaged part, and follows no link', async () => {
     const { place, copy, ship } = await archived()
     const [first, second] = partsBelow(place.events) as [string, string]
     const bytes = readFileSync(join(place.events, first))
@@ -211,7 +211,7 @@ describe('from the parts of a file sink', () => {
   })
 })
 
-test('refuses what cannot be meant, with a remedy', async () => {
+test('refuses contradictory options, with a remedy', async () => {
   const place = await workplace({ days: 0 })
   const file = (name: string, format = 'native') => ({
     name,

@@ -14,7 +14,7 @@ function pagesOf({ place }: Fleet, day: Day): number {
 }
 
 describe.skipIf(!redisServerAvailable())('backfills over Redis', () => {
-  test('read in place where no process works, also where there is no store yet', async () => {
+  test('read in place if no process is active, also without a store', async () => {
     const all = await fleet({ simulator: { days: 60, pageSize: 20 }, settings: { poll } })
     const { place, days } = all
     const list = await told(place, 'backfill', 'list')
@@ -35,7 +35,7 @@ describe.skipIf(!redisServerAvailable())('backfills over Redis', () => {
     ])
   })
 
-  test('are paused, resumed and cancelled beside workers, and survive their end', async () => {
+  test('are paused, resumed and cancelled while workers are active, and continue after these end', async () => {
     const simulator = { days: { ...daysWith(4_000) }, pageSize: 20, latencyMs: 40 }
     const all = await fleet({ simulator, settings: { poll } })
     const { place, days } = all
@@ -94,7 +94,7 @@ describe.skipIf(!redisServerAvailable())('backfills over Redis', () => {
   /** What a due poll needs until its request is noted, on a busy machine. */
   const slackMs = 700
 
-  test('give way to live streams of their account', async () => {
+  test('run after live streams of their account', async () => {
     const simulator = { days: { ...daysWith(20_000), ...todayWith(5) }, pageSize: 10, latencyMs: 60 }
     const all = await fleet({ simulator, settings: { poll: { everySeconds, firstRunDays: 1 } } })
     const { place, days } = all

@@ -22,7 +22,7 @@ describe.skipIf(!redisServerAvailable())('what the containers of docker-compose.
       return client
     }
 
-    test('takes any password from its file, shows it to nobody, and throws nothing away', async () => {
+    test('accepts any password from its file, never shows it, and evicts nothing', async () => {
       const secret = join(temporaryFolder(), 'redis-password')
       writeFileSync(secret, `${password}\n`)
       const { port, process, check } = await startRedisService('redis', secret)

@@ -17,7 +17,7 @@ const moments = [
 ]
 
 test.for(stores.filter(({ isThere }) => isThere))(
-  'killed within a compression over $store: each event once, and nothing half is left',
+  'killed within a compression over $store: each event once, and no temporary files',
   async ({ store }) => {
     const redis = store === 'Redis' ? await durableRedis() : undefined
     const state =

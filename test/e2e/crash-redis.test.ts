@@ -27,7 +27,7 @@ function isThrough(child: TestProcess): boolean {
 }
 
 describe.skipIf(!redisServerAvailable())('over Redis', () => {
-  test('killed where a delivery meets its commit: nothing lost, nothing twice', { timeout }, async () => {
+  test('killed between a delivery and its commit: nothing lost, nothing twice', { timeout }, async () => {
     const world = await redisWorld()
     await endAt(world, 'kill', isLong ? killed : committing)
     await world.expectEnd()
@@ -38,30 +38,34 @@ describe.skipIf(!redisServerAvailable())('over Redis', () => {
     await endAt(world, 'stop', stopped)
   })
 
-  test('frozen at steps, and thawed when another has shipped everything: the same', { timeout }, async () => {
-    const world = await redisWorld()
-    let before = 'the start'
-    let repeated = 0
-    for (const moment of isLong ? killed : harmful) {
-      const child = world.start(['--rounds', '--freeze', moment])
-      await nextRound(world, child, before)
-      await child.waitForLine(/^frozen$/)
-      await world.bury()
-      const other = world.start(['--once'])
-      expect(await other.exited, other.stderr()).toEqual({ code: 0, signal: null })
-      repeated += world.repeated()
-      await thaw(child)
-      // It has lost the streams that it was on, says so, and leaves what it wrote for the next one to take back.
-      await waitFor(() => isThrough(child), {
-        what: () => `the end of its round: ${child.stderr().slice(-2000)}`,
-      })
-      if (child.isRunning()) await child.kill('SIGTERM')
-      await child.exited
-      await world.bury()
-      before = `frozen ${moment}`
-    }
-    await drained(world, before)
-    // Else none was frozen with lines that nobody has committed, and nothing was tried here.
-    expect(repeated).toBeGreaterThan(0)
-  })
+  test(
+    'frozen at steps, and resumed when another process has shipped everything: the same',
+    { timeout },
+    async () => {
+      const world = await redisWorld()
+      let before = 'the start'
+      let repeated = 0
+      for (const moment of isLong ? killed : harmful) {
+        const child = world.start(['--rounds', '--freeze', moment])
+        await nextRound(world, child, before)
+        await child.waitForLine(/^frozen$/)
+        await world.bury()
+        const other = world.start(['--once'])
+        expect(await other.exited, other.stderr()).toEqual({ code: 0, signal: null })
+        repeated += world.repeated()
+        await thaw(child)
+        // It has lost the streams that it was on, says so, and leaves what it wrote for the next one to take back.
+        await waitFor(() => isThrough(child), {
+          what: () => `the end of its round: ${child.stderr().slice(-2000)}`,
+        })
+        if (child.isRunning()) await child.kill('SIGTERM')
+        await child.exited
+        await world.bury()
+        before = `frozen ${moment}`
+      }
+      await drained(world, before)
+      // Else none was frozen with lines that nobody has committed, and nothing was tried here.
+      expect(repeated).toBeGreaterThan(0)
+    },
+  )
 })

@@ -10,7 +10,7 @@ test('killed at every step over SQLite: nothing lost, nothing twice', { timeout 
   await world.expectEnd()
 })
 
-test('stopped at steps, and frozen and thawed there: the same', { timeout }, async () => {
+test('stopped at steps, and frozen and resumed there: the same', { timeout }, async () => {
   const world = await crashWorld()
   await endAt(world, 'stop', stopped)
   for (const moment of isLong ? killed : ['amid:write:1', 'after:deliver@siem:1']) {

@@ -74,7 +74,7 @@ test('a second signal ends it at once', async () => {
   expect([128 + 2, 128 + 15]).toContain(code)
 })
 
-test('a second run on the same state gives up and names the first', async () => {
+test('a second run on the same state ends and names the first', async () => {
   const place = await workplace({ days: 10 }, { server })
   await using first = place.start(['run'])
   await first.waitForLine(/"event":"Started"/)
@@ -135,7 +135,7 @@ describe('SIGHUP', () => {
     ).toBe(false)
   })
 
-  test('several in a row, in the midst of a scan, lose and repeat nothing', async () => {
+  test('several in a row, within a scan, lose and repeat nothing', async () => {
     const place = await workplace({ days: 1500, pageSize: 50, latencyMs: 20 }, { server })
     const { simulator, events } = place
     const child = place.start(['run'])
@@ -159,7 +159,7 @@ describe('SIGHUP', () => {
     expect(logged(child.stderr()).filter(({ event }) => event === 'Stopped')).toHaveLength(1)
   })
 
-  test('refuses a bad configuration with all its errors, and goes on with the old one', async () => {
+  test('refuses an invalid configuration with all its errors, and continues with the old one', async () => {
     const place = await workplace({ days: 20 }, { server })
     const { simulator, events } = place
     const child = place.start(['run'])

@@ -48,7 +48,7 @@ async function poisoned(place: Workplace, siem: Receiver, poison: readonly strin
   expect([ended.code, await listed(place)], ended.stderr).toMatchObject([1, { length: poison.length }])
 }
 
-test('what a receiver refused is kept with the newer reason, and arrives once it is mended', async () => {
+test('a refused event is kept with the latest reason, and arrives once the receiver is fixed', async () => {
   const siem = await receiver()
   const place = await workplace({ days: 100, pageSize: 100 }, { ...quiet, sinks: [siemAt(siem)] })
   const poison = [
@@ -92,7 +92,7 @@ test('what a receiver refused is kept with the newer reason, and arrives once it
   expect((await command(place, ['dead-letters', 'replay'])).stdout).toBe('no dead letters\n')
 })
 
-test('a receiver that is down, or gone from the configuration, keeps its dead letters', async () => {
+test('dead letters of a receiver that is down or no longer configured are kept', async () => {
   const siem = await receiver()
   const place = await workplace({ days: 20 }, { ...quiet, zones: [101], sinks: [siemAt(siem)] })
   await poisoned(place, siem, [idsOf(place, 101, today)[5]!])
@@ -116,7 +116,7 @@ test('a receiver that is down, or gone from the configuration, keeps its dead le
   })
 })
 
-test('what is kept is redacted as the configuration wants it by then, under the same id', async () => {
+test('a replayed event is redacted as configured now, and keeps its id', async () => {
   const siem = await receiver()
   const place = await workplace(
     { days: 20 },
@@ -135,7 +135,7 @@ test('what is kept is redacted as the configuration wants it by then, under the 
   expect(after).not.toContain('203.0.113.77')
 })
 
-test('what a person drops is counted as dropped, never shipped again, and missed by nobody', async () => {
+test('dropped events are counted as dropped, never shipped again, and not missing in an audit', async () => {
   const siem = await receiver()
   const place = await workplace({ days: 30 }, { ...quiet, zones: [101], sinks: [siemAt(siem)] })
   const poison = idsOf(place, 101, today).slice(0, 4)
@@ -169,59 +169,64 @@ test('what a person drops is counted as dropped, never shipped again, and missed
 describe('beside a running process', () => {
   const stores = redisAvailable() ? ['sqlite', 'redis'] : ['sqlite']
 
-  test.for(stores)('over %s metric and status follow, and a stream that was full goes on', async (kind) => {
-    const siem = await receiver()
-    const place = await workplace({ days: 60, pageSize: 20 }, { zones: [101] })
-    const redis = kind === 'redis' ? await useRedis() : undefined
-    const state =
-      redis === undefined ? {} : { state: { redis: { url: redis.url, keyPrefix: redis.keyPrefix } } }
-    const settings = { zones: [101], sinks: [siemAt(siem)], server: { port: 0 }, ...state }
-    // Room for a few dead letters and not for all; each lies on a page of its own.
-    place.configure({ ...settings, deadLetters: { maxBytes: 3_500 } })
-    const poison = [5, 25, 45].flatMap((index) => [
-      idsOf(place, 101, yesterday)[index]!,
-      idsOf(place, 101, today)[index]!,
-    ])
-    refuse(siem, poison)
-    const child = place.start(['run'])
-    const address = (await child.waitForLine(/"address":"?(http:\/\/127[^"]*)"/))[1]!
-    const probe = probeAt(address)
-    const said = () => child.stderr().slice(-3000)
-    await waitFor(async () => (await probe.total('stream_failures_total')) > 0, {
-      what: said,
-    })
-    expect(
-      (await probe.metric('stream_failures_total')).get('sink="siem",code="dead_letters_full"'),
-    ).toBeGreaterThan(0)
-    expect(logged(child.stderr())).toContainEqual(
-      expect.objectContaining({ event: 'StreamFailed', level: 'error', code: 'dead_letters_full' }),
-    )
-    await waitFor(async () => ((await probe.metric('dead_letters')).get('sink="siem"') ?? 0) > 0, {
-      what: said,
-    })
-    const full = JSON.parse((await probe.get('/status')).text) as Status
-    expect(full.routes[0]!.lastError).toMatchObject({ code: 'dead_letters_full' })
-    const kept = full.deadLetters[0]!.count
-    expect(kept).toBeLessThan(poison.length)
+  test.for(stores)(
+    'over %s metric and status are updated, and a stream that was full continues',
+    async (kind) => {
+      const siem = await receiver()
+      const place = await workplace({ days: 60, pageSize: 20 }, { zones: [101] })
+      const redis = kind === 'redis' ? await useRedis() : undefined
+      const state =
+        redis === undefined ? {} : { state: { redis: { url: redis.url, keyPrefix: redis.keyPrefix } } }
+      const settings = { zones: [101], sinks: [siemAt(siem)], server: { port: 0 }, ...state }
+      // Room for a few dead letters and not for all; each lies on a page of its own.
+      place.configure({ ...settings, deadLetters: { maxBytes: 3_500 } })
+      const poison = [5, 25, 45].flatMap((index) => [
+        idsOf(place, 101, yesterday)[index]!,
+        idsOf(place, 101, today)[index]!,
+      ])
+      refuse(siem, poison)
+      const child = place.start(['run'])
+      const address = (await child.waitForLine(/"address":"?(http:\/\/127[^"]*)"/))[1]!
+      const probe = probeAt(address)
+      const said = () => child.stderr().slice(-3000)
+      await waitFor(async () => (await probe.total('stream_failures_total')) > 0, {
+        what: said,
+      })
+      expect(
+        (await probe.metric('stream_failures_total')).get('sink="siem",code="dead_letters_full"'),
+      ).toBeGreaterThan(0)
+      expect(logged(child.stderr())).toContainEqual(
+        expect.objectContaining({ event: 'StreamFailed', level: 'error', code: 'dead_letters_full' }),
+      )
+      await waitFor(async () => ((await probe.metric('dead_letters')).get('sink="siem"') ?? 0) > 0, {
+        what: said,
+      })
+      const full = JSON.parse((await probe.get('/status')).text) as Status
+      expect(full.routes[0]!.lastError).toMatchObject({ code: 'dead_letters_full' })
+      const kept = full.deadLetters[0]!.count
+      expect(kept).toBeLessThan(poison.length)
 
-    siem.answer(() => ({ status: 200 }))
-    expect(await command(place, ['dead-letters', 'replay'])).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(/^siem: [1-5] delivered\n$/) as string,
-    })
-    const wanted = keysOf(place.simulator, [101], readableDays())
-    await waitFor(() => new Set(takenKeys(siem)).size === wanted.length, { what: said })
-    expect(compare(takenKeys(siem), wanted)).toMatchObject({ missing: 0, strange: 0 })
-    await waitFor(
-      async () => {
-        const isGone = (await probe.metric('dead_letters')).get('sink="siem"') === 0
-        const { routes, deadLetters } = JSON.parse((await probe.get('/status')).text) as Status
-        return isGone && deadLetters.length === 0 && routes.every(({ lastError }) => lastError === undefined)
-      },
-      { what: said },
-    )
-    expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })
-  })
+      siem.answer(() => ({ status: 200 }))
+      expect(await command(place, ['dead-letters', 'replay'])).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(/^siem: [1-5] delivered\n$/) as string,
+      })
+      const wanted = keysOf(place.simulator, [101], readableDays())
+      await waitFor(() => new Set(takenKeys(siem)).size === wanted.length, { what: said })
+      expect(compare(takenKeys(siem), wanted)).toMatchObject({ missing: 0, strange: 0 })
+      await waitFor(
+        async () => {
+          const isGone = (await probe.metric('dead_letters')).get('sink="siem"') === 0
+          const { routes, deadLetters } = JSON.parse((await probe.get('/status')).text) as Status
+          return (
+            isGone && deadLetters.length === 0 && routes.every(({ lastError }) => lastError === undefined)
+          )
+        },
+        { what: said },
+      )
+      expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })
+    },
+  )
 })
 
 /** The same name, from now on of another type: its dead letters go where it leads to. */
@@ -229,7 +234,7 @@ function intoFiles(place: Workplace): void {
   place.configure({ zones: [101], sinks: [{ name: 'siem', type: 'file', path: place.events }] })
 }
 
-test('a sink that is a file by now takes them too, each once', async () => {
+test('a sink that was changed to a file sink gets them too, each once', async () => {
   const siem = await receiver()
   const place = await workplace({ days: 40 }, { ...quiet, zones: [101], sinks: [siemAt(siem)] })
   const poison = idsOf(place, 101, today).slice(3, 9)
@@ -245,7 +250,7 @@ test('a sink that is a file by now takes them too, each once', async () => {
   ).toEqual(poison.toSorted())
 })
 
-test('a replay into stdout leaves stdout to the events', async () => {
+test('a replay into stdout prints only events on stdout', async () => {
   const siem = await receiver()
   const place = await workplace({ days: 20 }, { ...quiet, zones: [101], sinks: [siemAt(siem)] })
   const poison = idsOf(place, 101, today).slice(3, 6)
@@ -257,7 +262,7 @@ test('a replay into stdout leaves stdout to the events', async () => {
   expect(lines.map((line) => (JSON.parse(line) as { id: string }).id).sort()).toEqual(poison.toSorted())
 })
 
-test('a replay that is stopped says what it did, and leaves the rest as it was', async () => {
+test('a stopped replay reports what it did, and does not change the rest', async () => {
   const siem = await receiver()
   const place = await workplace({ days: 20 }, { ...quiet, zones: [101], sinks: [siemAt(siem)] })
   await poisoned(place, siem, [idsOf(place, 101, yesterday)[5]!, idsOf(place, 101, today)[5]!])

@@ -39,8 +39,8 @@ async function untilAllAskedSince(all: Fleet, sinceMs: number): Promise<void> {
   })
 }
 
-describe.skipIf(!redisServerAvailable())('a pause that the API asks of an account', () => {
-  test('holds for every worker, for that account alone, and no longer', async () => {
+describe.skipIf(!redisServerAvailable())('a pause that the API requests for an account', () => {
+  test('applies to every worker, only for that account, and no longer than requested', async () => {
     const all = await fleetOfTwoAccounts()
     const { simulator } = all.place
     const { requests } = simulator

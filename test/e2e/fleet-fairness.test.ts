@@ -9,7 +9,7 @@ const eventsPerDay = 20
 const whole = fleetZones.length * 3 * eventsPerDay
 
 describe.skipIf(!redisServerAvailable())('two sinks over Redis, one of which hangs', () => {
-  it('ships on into the other one, and into both when it answers again', async () => {
+  it('still ships to the other one, and to both when it answers again', async () => {
     const siem = await receiver()
     siem.answer(() => 'hang')
     // More streams of each sink than there are places, and a wait that outlasts the test.
@@ -68,7 +68,7 @@ describe.skipIf(!redisServerAvailable())('two sinks over Redis, one of which han
 })
 
 describe.skipIf(!redisServerAvailable())('a zone that fails over Redis', () => {
-  it('backs off alone, and is counted as delayed', async () => {
+  it('does not delay others while it backs off, and is counted as delayed', async () => {
     const { place, start } = await fleet({
       simulator: { days: eventsPerDay },
       settings: { poll: { everySeconds: 1 } },

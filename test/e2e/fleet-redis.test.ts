@@ -124,7 +124,7 @@ describe.skipIf(!redisServerAvailable())('a fleet whose Redis', { concurrent: tr
     await expectWholeAgain(all)
   })
 
-  test('has lost commits of streams that another reads again has their lines taken back', async () => {
+  test('has lost commits: lines of streams that another worker reads again are removed', async () => {
     const all = await fleet({ simulator: { days: 80, pageSize: 20, latencyMs: 250 } })
     all.start('scheduler', 'scheduler')
     const first = all.start('worker', 'first')
@@ -144,7 +144,7 @@ describe.skipIf(!redisServerAvailable())('a fleet whose Redis', { concurrent: tr
     await expectWhole(all)
   })
 
-  test('is flushed loses nothing, and everything goes on within seconds', async () => {
+  test('is flushed: nothing is lost, and shipping continues within seconds', async () => {
     const all = await fleetUnderWay()
     await connected(all.redis.url).flushall()
     // About 3 s are seen: the scheduler misses its tick and queues one by hand.
@@ -164,7 +164,7 @@ describe.skipIf(!redisServerAvailable())('a fleet whose Redis', { concurrent: tr
     expect(lines).toBeLessThan(2 * all.whole())
   })
 
-  test('is full gets few commands, says that it is full, and goes on once there is room', async () => {
+  test('is full: it gets few commands, the log reports it, and shipping continues once there is space', async () => {
     // How far behind it is must not be the reason.
     const all = await fleetUnderWay({ settings: { server: { port: 0, readyLagSeconds: 1e6 } } })
     const client = connected(all.redis.url)

@@ -29,7 +29,7 @@ async function untilPolled({ place, days, members }: Fleet): Promise<void> {
 }
 
 describe.skipIf(!redisServerAvailable())('schedulers', () => {
-  test('that are killed, replaced and doubled make one stream of ticks, and each event once', async () => {
+  test('that are killed, replaced and doubled run each tick once, and ship each event once', async () => {
     const live = { ratePerSecond: 3 }
     const all = await fleet({ simulator: { days: 300, pageSize: 20, latencyMs: 100, live } })
     const { simulator } = all.place

@@ -105,7 +105,7 @@ describe.skipIf(!redisServerAvailable())('of a scheduler and some workers', { co
     await expectWhole(all)
   })
 
-  test('one is frozen between a delivery and its commit: what it left is taken back', async () => {
+  test('one is frozen between a delivery and its commit: its uncommitted lines are removed', async () => {
     const all = await fleet({ simulator: { days: 200, pageSize: 40 } })
     const streams = fleetZones.flatMap((zone) => all.days.map((day) => `${zone}/${day}`))
     all.start('scheduler', 'scheduler')

@@ -13,7 +13,7 @@ const today = readableDays()[2]
 
 // Where nobody may mount, the limit of a file's size is the real disk that says no.
 if (mayMount) {
-  test('run --once stops on a full disk, says so, and goes on when there is room', async () => {
+  test('run --once stops on a full disk, reports it, and continues when there is space', async () => {
     const disk = smallDisk(16, 400_000)
     const place = await workplace({ days: { [today]: 3000 }, pageSize: 100, zones: [zone] })
     const events = join(disk.folder, 'events')
@@ -31,7 +31,7 @@ if (mayMount) {
     expect(compareFiles(events, place.simulator, [zone], [today])).toEqual(exactly(3000))
   })
 
-  test('a daemon says that the disk is full and goes on by itself when there is room', async () => {
+  test('a daemon reports a full disk, and continues by itself when there is space', async () => {
     const fast = todayAt(12, 5)
     const disk = smallDisk(16, 400_000)
     const clock = createShiftedClock(fast)
@@ -48,7 +48,7 @@ if (mayMount) {
   })
 }
 
-test('a file that cannot grow further stops the run, which goes on once it may', async () => {
+test('a file that cannot grow further stops the run, which continues when the limit is raised', async () => {
   const days = { [today]: 1500 }
   const place = await workplace({ days, pageSize: 100, zones: [zone], entry: { bytes: 20_000 } })
   place.configure({ zones: [zone] })

@@ -151,7 +151,7 @@ describe('a hostile API', () => {
     },
   )
 
-  test('that asks for absurd waits is believed for an hour at most', async () => {
+  test('that requests absurd waits pauses shieldlog for an hour at most', async () => {
     const { place, args, nowMs } = await attacked(2, 2_400)
     const { simulator } = place
     const child = place.entry(args)
@@ -182,7 +182,7 @@ describe('a hostile API', () => {
     expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })
   })
 
-  test('that does not speak TLS is named in a line, and read once it does', async () => {
+  test('without TLS is reported in one line, and read once it has TLS', async () => {
     const place = await workplace({ zones, days: 20 }, { zones })
     const { simulator } = place
     place.configure({

@@ -20,7 +20,7 @@ const failures = [
   { fail: 'amid:write:5', code: 'EDQUOT' },
 ]
 
-test('a disk that fails again and again: each event once, and every failure is told', async () => {
+test('a disk that fails repeatedly: each event once, and every failure is logged', async () => {
   const place = await workplace({ zones: [zone], days: 60, pageSize: 10 }, { zones: [zone] })
   const { simulator, events } = place
   const rotate = { maxBytes: 8_000 }
@@ -87,7 +87,7 @@ function idsBelow({ events }: Workplace): string[] {
 }
 
 describe.concurrent('under a running process', () => {
-  test.for(vandals)('$what: what is new goes on, each once', async ({ harm, left }, { expect }) => {
+  test.for(vandals)('$what: new events are written, each once', async ({ harm, left }, { expect }) => {
     const place = await workplace(
       { zones: [zone], days: { [today]: 40 } },
       { zones: [zone], server: { port: 0 } },

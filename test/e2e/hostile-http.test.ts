@@ -23,7 +23,7 @@ interface DeadLetter {
 const timeout = 300_000 + 20_000 * more
 
 test(
-  `a destination of every mood, seed ${seed}: nothing lost, the same bytes each time`,
+  `a destination with random failures, seed ${seed}: nothing lost, the same bytes each time`,
   { timeout },
   async () => {
     const random = createRandom(seed)
@@ -87,7 +87,7 @@ test(
   },
 )
 
-test('a destination that refuses everything stops its streams alone, in one line', async () => {
+test('a destination that refuses everything stops only its streams, with one log line', async () => {
   const siem = await hostileReceiver(() => false)
   siem.mood = 'refusing'
   const place = await workplace({ days: 40, live: { ratePerSecond: 5 } })

@@ -13,7 +13,7 @@ function shell(place: Workplace, to: string, ...args: readonly string[]): TestPr
   return startProcess('/bin/sh', ['-c', `{ ${told}; } ${to}`, ...all])
 }
 
-test('a standard output that is full ends the process with a line, and nothing counts as delivered', async () => {
+test('a full standard output ends the process with one line, and nothing counts as delivered', async () => {
   const place = await workplace({ days: 50 }, { sinks: [{ name: 'out', type: 'stdout' }] })
   const { stderr } = await endOf(shell(place, '> /dev/full', 'run', '--once'))
   expect(stderr).toMatch(/^code 1$/m)
@@ -26,7 +26,7 @@ test('a standard output that is full ends the process with a line, and nothing c
   expect(compare(shipped, whole)).toEqual(exactly(whole.length))
 })
 
-test('a reader that stops reading holds no other sink back, nor a stop', async () => {
+test('a reader that stops reading delays neither other sinks nor a stop', async () => {
   const place = await workplace({ days: 500, entry: { bytes: 2_000 } })
   const { simulator, events } = place
   place.configure({

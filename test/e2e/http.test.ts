@@ -68,7 +68,7 @@ test('a receiver that is down for a while loses nothing', async () => {
   expect(siem.got.length).toBe(asked)
 })
 
-test('what a killed process had sent comes again with the same id and bytes', async () => {
+test('what a killed process had sent is sent again with the same id and bytes', async () => {
   const siem = await receiver()
   const place = await httpPlace(siem, 200)
   for (const moment of ['before:commit:1', 'before:deliver:5', 'after:deliver:3', 'before:transaction:9']) {
@@ -84,7 +84,7 @@ test('what a killed process had sent comes again with the same id and bytes', as
   expectHonest(siem)
 })
 
-test('an event that the receiver never takes becomes a dead letter; the rest arrives', async () => {
+test('an event that the receiver never accepts becomes a dead letter; the others arrive', async () => {
   const siem = await receiver()
   const place = await httpPlace(siem, 100)
   const [first, second] = readableDays()
@@ -112,7 +112,7 @@ test('an event that the receiver never takes becomes a dead letter; the rest arr
   expectHonest(siem)
 })
 
-test('a receiver that hangs holds no other sink back, however many streams wait for it', async () => {
+test('a receiver that hangs does not delay other sinks, however many streams wait for it', async () => {
   const siem = await receiver()
   siem.answer(() => 'hang')
   const many = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]

@@ -41,7 +41,7 @@ function lost(before: readonly string[], path: string): string[] {
   return before.filter((text) => !now.has(text))
 }
 
-test('a store that was deleted costs duplicates, never a line or an event', async () => {
+test('a deleted store causes duplicates, and no losses', async () => {
   const days = readableDays()
   const place = await workplace({ days: 400, pageSize: 100 })
   const { simulator, events } = place
@@ -60,7 +60,7 @@ test('a store that was deleted costs duplicates, never a line or an event', asyn
   expect(textsBelow(events)).toHaveLength(known + zones.length * 3)
 })
 
-test('a store that was put back to an older copy leaves no hole', async () => {
+test('a store restored from an older copy causes no losses', async () => {
   const days = readableDays()
   const place = await workplace({ days: 400, pageSize: 100 })
   const { simulator, events } = place
@@ -79,7 +79,7 @@ test('a store that was put back to an older copy leaves no hole', async () => {
   expect(lost(before, events)).toEqual([])
 })
 
-test('lines of a day that can no longer be read outlive an older copy of the store', async () => {
+test('an older copy of the store keeps lines of a day that can no longer be read', async () => {
   const days = readableDays()
   const place = await workplace({ days: 100, pageSize: 30 })
   const { simulator, events } = place

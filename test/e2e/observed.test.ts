@@ -18,7 +18,7 @@ function shapeOf(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, shapeOf(each)]))
 }
 
-test('metrics, status and probes tell what happened', async () => {
+test('metrics, status and probes show what happened', async () => {
   const place = await workplace({ days: 130, pageSize: 50 }, { server: { port: 0 } })
   const { simulator } = place
   const child = place.start(['run'])
@@ -48,7 +48,7 @@ test('metrics, status and probes tell what happened', async () => {
   expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })
 })
 
-test('lag grows while the API fails, says so in readiness, and falls again; health does not mind', async () => {
+test('lag grows while the API fails, makes the process not ready, and falls again; health is not affected', async () => {
   const fast = todayAt(12, 10)
   const clock = createShiftedClock(fast)
   const place = await workplace({ days: 20, clock }, { server: { port: 0, readyLagSeconds: 20 } })
@@ -79,7 +79,7 @@ test('lag grows while the API fails, says so in readiness, and falls again; heal
   expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })
 })
 
-test('run --once serves where a server is configured, and says that it is well', async () => {
+test('run --once serves health if a server is configured', async () => {
   const place = await workplace({ days: 100, pageSize: 10, latencyMs: 20 }, { server: { port: 0 } })
   const child = place.start(['run', '--once'])
   const probe = await probeOf(child)

@@ -21,7 +21,7 @@ function expectDone({ code, stderr }: Pick<Ended, 'code' | 'stderr'>): void {
   expect(code, stderr).toBe(0)
 }
 
-test('ships every event once, then nothing, then what is late or new and nothing else', async () => {
+test('ships every event once, then nothing, then exactly the late and new events', async () => {
   const days = readableDays()
   const place = await workplace({ days: 1500, pageSize: 400, compress: 'gzip' })
   const { simulator, events } = place
@@ -67,7 +67,7 @@ const listings = orders.flatMap((order, row) =>
 )
 
 // Within this process: what a process of its own adds is shown above.
-describe('whatever the listing is like', () => {
+describe('any kind of listing', () => {
   test.for(listings)(
     '$order, last token $lastToken, first page $firstPage, $tokens, $tokenStyle, $entry.logAs, $entry.timestampUnit',
     async (listing) => {

@@ -94,7 +94,7 @@ test('a command that ends by itself sends its spans first', async () => {
   )
 })
 
-test('a collector that is away, or takes nothing, costs spans and no event', async () => {
+test('an unreachable or hanging collector loses spans, and no events', async () => {
   const receiver = await otlpReceiver()
   const nobody = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }
   const elsewhere = { OTEL_EXPORTER_OTLP_ENDPOINT: `${receiver.url}/elsewhere` }

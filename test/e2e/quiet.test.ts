@@ -54,8 +54,8 @@ const shapes = (['oldest-first', 'newest-first'] as const).flatMap((order) =>
   [2, 200].map((pages) => ({ order, pages })),
 )
 
-describe.concurrent('a quiet stream whose order has proved itself', () => {
-  test.for(shapes)('costs a few requests a poll: $order, $pages pages', async (shape, { expect }) => {
+describe.concurrent('a quiet stream with a confirmed ordering', () => {
+  test.for(shapes)('needs few requests per poll: $order, $pages pages', async (shape, { expect }) => {
     const place = await quietPlace(shape)
     const { simulator, events } = place
     const args = clockArguments(evening)
@@ -93,7 +93,7 @@ describe.concurrent('a quiet stream whose order has proved itself', () => {
   })
 })
 
-test('a listing without an order is read no faster than its pace', async () => {
+test('a listing without an ordering is read at its limited pace', async () => {
   const latencyMs = 10
   const pages = 30
   const place = await quietPlace({ order: 'unordered', pages, latencyMs })

@@ -99,7 +99,7 @@ const stores = [
 ]
 
 describe.for(stores.filter(({ isThere }) => isThere))('a resend over $store', ({ makeWorld }) => {
-  test('ships the same lines once more, goes on after a kill, and leaves the live stream as it is', async () => {
+  test('ships the same lines once more, continues after a kill, and does not change the live stream', async () => {
     const world = await makeWorld()
     const { place, siem, temporary } = world
     const before = await liveDays(world)
@@ -130,7 +130,7 @@ describe.for(stores.filter(({ isThere }) => isThere))('a resend over $store', ({
     expect(await liveDays(world)).toEqual(before)
   })
 
-  test('beside a run it is cancelled and leaves nothing behind, while polls go on', async () => {
+  test('can be cancelled while a run is active, leaves nothing, and polls continue', async () => {
     const world = await makeWorld()
     const { place, siem, temporary } = world
     const run = place.start(['run'])

@@ -16,7 +16,7 @@ function keysFrom(stdout: string): string[] {
 }
 
 describe('stdout', () => {
-  test('holds each event as a line of JSON and nothing else; logs are on stderr', async () => {
+  test('has each event as a line of JSON and nothing else; logs are on stderr', async () => {
     const place = await workplace({ days: 1500 })
     place.configure({ sinks: [] })
     const ended = await place.once()
@@ -35,7 +35,7 @@ describe('stdout', () => {
     expect(again).toMatchObject({ code: 0, stdout: '' })
   })
 
-  test('a reader that goes away ends the process with code 1 and no stack', async () => {
+  test('a reader that closes the pipe ends the process with code 1 and no stack', async () => {
     const place = await workplace({ days: 3000 })
     place.configure({ sinks: [{ name: 'out', type: 'stdout' }] })
     // The shell tells the code of the first part of the pipe, not that of head.

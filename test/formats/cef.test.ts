@@ -23,7 +23,7 @@ const checks: Readonly<Record<string, (value: string) => boolean>> = {
   TimeStamp: (value) => /^-?\d{12,13}$/.test(value),
 }
 
-it.each([...shapes, ['values of 64 kB', long] as const])('keeps to the dictionary of CEF: %s', (_, event) => {
+it.each([...shapes, ['values of 64 kB', long] as const])('follows the dictionary of CEF: %s', (_, event) => {
   for (const [key, value] of fieldsOf(cef.encode(event))) {
     if (key.startsWith('BunnyShield')) continue
     const [, type = 'none', length = '0'] = keys.get(key) ?? []
@@ -44,7 +44,7 @@ it.each(shapes)('is one line with seven fields before the extension: %s', (_, ev
   expect(header[5]).toMatch(/^(?:\d|10|Unknown)$/)
 })
 
-it('escapes so that a value cannot forge a field', () => {
+it('escapes values so that none can add a field', () => {
   const line = cef.encode(eventOf(entry({ labels: { status: 'a b=c act=d\\', ruleId: 'x|y\\z' } })))
   expect(line).toContain(String.raw`act=a b\=c act\=d\\ `)
   expect(line).toContain(String.raw`|x\|y\\z|`)
@@ -58,7 +58,7 @@ it('keeps an id in full that is longer than externalId may be', () => {
   expect(cef.identify(line)).toEqual({ id: event.id, time: event.time })
 })
 
-it('gives a masked address as a custom text, an IPv6 address in the field for it', () => {
+it('writes a masked address as a custom text, and an IPv6 address in its field', () => {
   const of = (RemoteIp: string) =>
     Object.fromEntries(fieldsOf(cef.encode(eventOf(entry({ log: { RemoteIp } })))))
   expect(of('1.2.3.*')).toMatchObject({ cs3: '1.2.3.*', cs3Label: 'Client Address' })
@@ -67,7 +67,7 @@ it('gives a masked address as a custom text, an IPv6 address in the field for it
   expect(of('2001:db8::1')).toMatchObject({ c6a2: '2001:db8::1', c6a2Label: 'Source IPv6 Address' })
 })
 
-it('refuses lines of others', () => {
+it('refuses lines of other programs', () => {
   for (const other of [
     '',
     'CEF:0|a|b|c|d|e|1|act=x',

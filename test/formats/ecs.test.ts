@@ -24,7 +24,7 @@ function fits(type: string, value: unknown): boolean {
 }
 
 it.each([...timed, ['values of 64 kB', long] as const])(
-  'uses published fields with their types only, besides bunny.shield: %s',
+  'uses only published fields with their types, except bunny.shield: %s',
   (_, event) => {
     for (const [name, value] of leaves(JSON.parse(ecs.encode(event)))) {
       if (name.startsWith('bunny.shield.')) continue
@@ -35,7 +35,7 @@ it.each([...timed, ['values of 64 kB', long] as const])(
   },
 )
 
-it.each(timed)('categorises by allowed values, each type expected by a category: %s', (_, event) => {
+it.each(timed)('uses allowed categories, and types that a category allows: %s', (_, event) => {
   const { event: about } = JSON.parse(ecs.encode(event)) as { event: Record<string, string & string[]> }
   expect(Object.keys(allowed['event.kind']!)).toContain(about['kind'])
   const expected = about['category']!.flatMap((category) => allowed['event.category']![category]!)
@@ -52,11 +52,11 @@ it('does not put a masked address into a field of type ip', () => {
   expect(Object.fromEntries(masked)).toMatchObject({ 'source.address': '1.2.3.*' })
 })
 
-it('has no form for an event without a time, which ECS requires', () => {
+it('refuses an event without a time, which ECS requires', () => {
   expect(() => ecs.encode(eventOf(entry({ timestamp: null })))).toThrow('no time')
 })
 
-it('leaves the entry out when asked to', () => {
+it('leaves out the entry if configured', () => {
   const document = JSON.parse(
     createEcsFormat({ raw: false, labels: true }).encode(eventOf(entry())),
   ) as Document
@@ -64,7 +64,7 @@ it('leaves the entry out when asked to', () => {
   expect(document).toHaveProperty('bunny.shield.labels.status', 'Blocked')
 })
 
-it('refuses lines of others', () => {
+it('refuses lines of other programs', () => {
   const line = ecs.encode(eventOf(entry()))
   for (const other of ['', '{}', line.slice(1), line.replace('bunny_shield.event', 'other')])
     expect(ecs.identify(other)).toBeUndefined()

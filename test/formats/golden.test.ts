@@ -6,7 +6,7 @@ import { shapes } from './shapes.ts'
 const everything = { labels: true, log: true, raw: true }
 
 test.each(Object.keys(formats) as FormatName[])(
-  'a line in %s is as reviewed for every shape of an entry',
+  'a line in %s equals the reviewed one for every shape of an entry',
   async (name) => {
     const format = formats[name]()
     const whole = formats[name](everything)

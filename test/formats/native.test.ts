@@ -20,7 +20,7 @@ function illFormed(value: unknown): string[] {
 }
 
 describe('native', () => {
-  it('writes every name in its place', () => {
+  it('writes every name at its position', () => {
     const event = buildEvent({
       response: { status: 403 },
       rule: { id: '930130', group: 'lfi', message: 'Restricted' },
@@ -45,7 +45,7 @@ describe('native', () => {
     expect(native.encode(turned)).toBe(native.encode(event))
   })
 
-  it('leaves out what is absent, nested objects without content too', () => {
+  it('leaves out absent values and empty nested objects', () => {
     const { id, zone, fingerprint, raw } = buildEvent({ id: 'x', zone: { id: 7, name: '' } })
     const bare = {
       id,
@@ -62,7 +62,7 @@ describe('native', () => {
     expect(native.encode(bare)).toBe('{"v":1,"id":"x","zone":{"id":7},"labels":{},"log":{}}')
   })
 
-  it('fits its schema, keeps one line and names its event, whatever the event holds', () => {
+  it('fits its schema, is one line and identifies its event, for any content', () => {
     fc.assert(
       fc.property(anyEvent, (event) => {
         const line = native.encode(event)
@@ -79,20 +79,20 @@ describe('native', () => {
     )
   })
 
-  it('makes lone surrogates readable and leaves text that only looks like one', () => {
+  it('replaces lone surrogates, and keeps text that only looks like one', () => {
     const line = native.encode(buildEvent({ action: 'a\ud800\\ud800', pop: '\u2028😀' }))
     const read = JSON.parse(line) as Record<string, unknown>
     expect(read['action']).toBe('a\ufffd\\ud800')
     expect(read['pop']).toBe('\u2028😀')
   })
 
-  it('is one line for readers that end lines at more than line feeds', () => {
+  it('is one line also for readers with other line separators', () => {
     const line = native.encode(buildEvent({ pop: 'a\u0085b\u2028c\u2029d' }))
     expect(line).toContain(String.raw`"a\u0085b\u2028c\u2029d"`)
     expect(JSON.parse(line)).toMatchObject({ pop: 'a\u0085b\u2028c\u2029d' })
   })
 
-  it('encodes what JSON.stringify is too shallow for', () => {
+  it('encodes values that are too deep for JSON.stringify', () => {
     const deep = JSON.parse(`{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`) as Record<string, never>
     const line = native.encode(buildEvent({ log: deep, response: { status: 200 } }))
     expect(line.endsWith(`"log":{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}}`)).toBe(true)
@@ -100,7 +100,7 @@ describe('native', () => {
     expect(native.identify(line)).toEqual({ id: buildEvent().id, time: buildEvent().time })
   })
 
-  it('refuses lines that are not its own', () => {
+  it('refuses lines in other formats', () => {
     const line = native.encode(buildEvent())
     for (const other of [
       '',

@@ -23,13 +23,13 @@ it.each([...timed, ['values of 64 kB', long] as const])(
   },
 )
 
-it('is refused by the schema when an attribute is wrong', () => {
+it('the schema refuses a wrong attribute', () => {
   const good = JSON.parse(ocsf.encode(eventOf(entry()))) as object
   expect(validate({ ...good, time: 'now' })).toBe(false)
   expect(validate({ ...good, own: 1 })).toBe(false)
 })
 
-it('names a masked address, and gives only a whole one as ip', () => {
+it('writes a masked address as a name, and only a whole one as ip', () => {
   const source = (address: string) =>
     (JSON.parse(ocsf.encode(eventOf(entry({ log: { RemoteIp: address } })))) as Record<string, object>)[
       'src_endpoint'
@@ -39,11 +39,11 @@ it('names a masked address, and gives only a whole one as ip', () => {
   expect(source('2001:db8::1')).toHaveProperty('ip', '2001:db8::1')
 })
 
-it('has no form for an event without a time, which OCSF requires', () => {
+it('refuses an event without a time, which OCSF requires', () => {
   expect(() => ocsf.encode(eventOf(entry({ timestamp: null })))).toThrow('no time')
 })
 
-it('refuses lines of others', () => {
+it('refuses lines of other programs', () => {
   const line = ocsf.encode(eventOf(entry()))
   for (const other of ['', '{}', line.slice(1), line.replace('Bunny Shield', 'other'), '{"class_uid":4002}'])
     expect(ocsf.identify(other)).toBeUndefined()

@@ -36,14 +36,14 @@ it('names each attribute once', () => {
   }
 })
 
-it('writes nanoseconds beyond the whole numbers of JSON, and reads them back', () => {
+it('writes nanoseconds above the largest exact number of JSON, and reads them back', () => {
   const event = eventOf(entry({ timestamp: '1763640000123456789' }))
   const line = otlp.encode(event)
   expect(record(line).timeUnixNano).toBe('1763640000123456789')
   expect(otlp.identify(line)).toEqual({ id: event.id, time: '2025-11-20T12:00:00.123456789Z' })
 })
 
-it('keeps the text of a time that nanoseconds do not reproduce', () => {
+it('keeps the text of a time that nanoseconds cannot represent', () => {
   for (const timestamp of ['1763640000120000', '1950-01-01T00:00:00Z', '9999-12-31T23:59:59Z']) {
     const event = eventOf(entry({ timestamp }))
     expect(otlp.identify(otlp.encode(event))).toEqual({ id: event.id, time: event.time })
@@ -77,7 +77,7 @@ it.each([
   expect(record(otlp.encode(event)).severityNumber).toBe(number)
 })
 
-it('refuses lines of others', () => {
+it('refuses lines of other programs', () => {
   for (const other of ['', '{}', '{"eventName":"bunny.shield.event","attributes":[null,{"key":1}]}'])
     expect(otlp.identify(other)).toBeUndefined()
 })

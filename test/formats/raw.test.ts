@@ -29,7 +29,7 @@ describe('raw', () => {
     expect(raw.encode(event)).toBe('{"logId":"x","timestamp":1763633472,"shieldZoneId":101}')
   })
 
-  it('carries id and time where the entry does not say them', () => {
+  it('adds id and time if they cannot be derived from the entry', () => {
     const event = buildEvent({ id: 'sha256:ab', raw: { log: 'plain' } })
     expect(raw.encode(event)).toBe(
       '{"log":"plain","shieldZoneId":101,"shieldlogId":"sha256:ab","shieldlogTime":"2025-11-20T10:11:12.123Z"}',
@@ -55,7 +55,7 @@ describe('raw', () => {
     expect(raw.encode(buildEvent({ id: 'x', raw: { ...entry } }))).toContain('"__proto__":{"logId":"y"}')
   })
 
-  it('refuses lines that are not its own', () => {
+  it('refuses lines in other formats', () => {
     const native = createNativeFormat().encode(buildEvent())
     const own = raw.encode(buildEvent())
     for (const line of [native, own.slice(0, -1), '{"logId":"x"}', '[]', '', '{"shieldZoneId":1,"logId":""}'])

@@ -3,7 +3,7 @@ import { formats } from '../../src/formats/registry.ts'
 import { buildEvent } from './events.ts'
 
 it.each(Object.entries(formats))(
-  '%s is registered under its own name and knows its lines again',
+  '%s is registered under its name and identifies its lines',
   (name, create) => {
     const format = create()
     const event = buildEvent()

@@ -166,7 +166,7 @@ function expected({ action, client, rule }: Event, isCef: boolean) {
 describe.each(Object.keys(readers) as (keyof typeof readers)[])('a line in %s', (name) => {
   const format = formats[name]({ raw: true })
 
-  it('keeps id, time, action, rule, address, asn, country and the entry, and no ip but whole ones', () => {
+  it('keeps id, time, action, rule, address, asn, country and the entry, and has only whole ips', () => {
     fc.assert(
       fc.property(entries, (received) => {
         const event = eventOf(received)

@@ -20,7 +20,7 @@ const env = {
 /** Mutations may well cut a secret out of its place; whole it is shown nowhere. */
 const secrets = new RegExp(Object.values(env).join('|'))
 
-test.for(examples)('any bytes near %s are a configuration, or faults that show no secret', (name) => {
+test.for(examples)('any bytes similar to %s are a configuration, or give errors without secrets', (name) => {
   const cwd = temporaryFolder()
   const file = join(cwd, 'shieldlog.yaml')
   const seen = new Set<string>()

@@ -72,7 +72,7 @@ const entries: fc.Arbitrary<Json> = fc.oneof(
   { weight: 1, arbitrary: anything },
 )
 
-test('any entries have lines in every format, and the same identity under any redaction', () => {
+test('any entries have lines in every format, and the same identity with any redaction', () => {
   fc.assert(
     fc.property(fc.array(entries, { minLength: 1, maxLength: 4 }), (received) => {
       const before = JSON.stringify(received)
@@ -90,7 +90,7 @@ test('any entries have lines in every format, and the same identity under any re
 })
 
 test.for(Object.keys(formats) as FormatName[])(
-  'any bytes in place of a line in %s are a line or none',
+  'any bytes instead of a line in %s are a line or none',
   (name) => {
     const format = formats[name]()
     const [event] = eventsOf([entry()], zone, createRedactor('off'))

@@ -72,7 +72,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-test('any bytes are a page whose events all have a line, or one Failure that shows no secret', async () => {
+test('any bytes are a page whose events all have a line, or one Failure without secrets', async () => {
   const seen = { pages: 0, failures: new Set<string>() }
   await fc.assert(
     fc.asyncProperty(

@@ -55,7 +55,7 @@ describe.each(servers)('$name', ({ start, dropsDuplicates, withoutRights, refuse
     await expectStored(intake, idsOf(place), { once: dropsDuplicates })
   })
 
-  test('is found healthy by check', async () => {
+  test('passes check', async () => {
     const intake = await freshIntake()
     const place = await placeFor(intake.sinkAt(intake.url))
     const { code, stdout, stderr } = await place.ended(['check'])

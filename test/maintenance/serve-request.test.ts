@@ -35,7 +35,7 @@ function set(outcomes: readonly (Failure | 'throw' | undefined)[], pages = 2) {
   return { clock, deps, pumps: () => pumps, repair: () => serveRequest(stream, readRequest, deps, never) }
 }
 
-test('pumps page by page until its read request is served, and tells what that brought', async () => {
+test('pumps page by page until its read request is served, and returns what was delivered', async () => {
   const { repair, pumps } = set([], 3)
   expect(await repair()).toEqual({
     id: 'readRequest',
@@ -47,7 +47,7 @@ test('pumps page by page until its read request is served, and tells what that b
   expect(pumps()).toBe(3)
 })
 
-test('waits for a stream that a running process holds, a minute at most', async () => {
+test('waits at most a minute for a stream that a running process holds', async () => {
   const patient = set(Array<'throw'>(100).fill('throw'))
   expect(await patient.repair()).toMatchObject({ delivered: 5 })
   const hopeless = set(Array<'throw'>(10_000).fill('throw'))
@@ -58,7 +58,7 @@ test('waits for a stream that a running process holds, a minute at most', async 
   expect(tookMs).toBeLessThan(61_000)
 })
 
-test('tries a passing failure again, as late as it is told, and gives up others', async () => {
+test('retries temporary failures at the requested time, and no others', async () => {
   const passing = new Failure('retry', 'network', 'reset')
   expect(await set([passing, passing, passing]).repair()).toMatchObject({ delivered: 5 })
   await expect(set([passing, passing, passing, passing]).repair()).rejects.toBe(passing)
@@ -73,7 +73,7 @@ test('tries a passing failure again, as late as it is told, and gives up others'
   await expect(set([tooLate]).repair()).rejects.toBe(tooLate)
 })
 
-test('lets the store hear of its holder while it works, and no longer', async () => {
+test('sends heartbeats for its holder while it works, and no longer', async () => {
   const clock = createFakeClock()
   let beats = 0
   const heartbeat = async () => {

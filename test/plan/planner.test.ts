@@ -58,7 +58,7 @@ const daysOfGaps = async (office: Awaited<ReturnType<typeof createOffice>>, zone
     .map(({ day, reason }) => [day, reason])
 
 describe('the planner', () => {
-  it('remembers no route before the API of its account has told the time', async () => {
+  it('stores no route before the API of its account has answered with its time', async () => {
     const office = await createOffice()
     const { apiClock, planner } = office.started()
     await planner.remember()
@@ -68,7 +68,7 @@ describe('the planner', () => {
     expect(await office.store.catalogue.routes()).toMatchObject([{ zone: 2, firstDay: shiftDay(today, -2) }])
   })
 
-  it('hides no day for good from a host whose clock was a year ahead at the first run', async () => {
+  it('skips no day permanently after a first run with a clock that was a year ahead', async () => {
     const office = await createOffice()
     const { apiClock, planner } = office.started()
     office.clock.jump(365 * 24 * hourMs)
@@ -80,7 +80,7 @@ describe('the planner', () => {
     expect(new Set(days)).toEqual(new Set([0, -1, -2].map((by) => shiftDay(today, by))))
   })
 
-  it('tells at the first run, once, which readable days a smaller firstRunDays skips', async () => {
+  it('reports once, at the first run, which readable days a smaller firstRunDays skips', async () => {
     const office = await createOffice()
     office.configure({ policy: { ...policy, firstRunDays: 1 } })
     await office.run(0.1)
@@ -92,13 +92,13 @@ describe('the planner', () => {
     ])
   })
 
-  it('skips none, and says nothing, where the first run reads every readable day', async () => {
+  it('skips none, and reports nothing, if the first run reads every readable day', async () => {
     const office = await createOffice()
     await office.run(0.1)
     expect(office.internalEvents).toEqual([])
   })
 
-  it('plans a stream for each route and readable day, whether it was remembered or not', async () => {
+  it('plans a stream for each route and readable day, stored or not', async () => {
     const office = await createOffice()
     expect(await office.started().planner.plan()).toHaveLength(6)
     await office.run(0.1)
@@ -106,7 +106,7 @@ describe('the planner', () => {
     expect(await office.started().planner.plan()).toHaveLength(12)
   })
 
-  it('names the days that went by while nothing ran', async () => {
+  it('records the days that were missed while no process ran', async () => {
     const office = await createOffice()
     for (const by of [0, -1, -2]) {
       for (const zone of [1, 2]) {
@@ -121,13 +121,13 @@ describe('the planner', () => {
     expect(office.internalEvents.filter(({ name }) => name === 'GapFound')).toHaveLength(6)
   })
 
-  it('names what was planned and never reached before it became unreadable', async () => {
+  it('records planned days that became unreadable before they were read', async () => {
     const office = await createOffice()
     await office.run(24)
     expect(await daysOfGaps(office)).toEqual([[shiftDay(today, -2), 'unreadable']])
   })
 
-  it('names the days that went by while the process was suspended', async () => {
+  it('records the days that were missed while the process was suspended', async () => {
     const office = await createOffice()
     const { apiClock, planner } = office.started()
     for (const account of ['a', 'b']) apiClock.learn(account, 0)
@@ -139,7 +139,7 @@ describe('the planner', () => {
     )
   })
 
-  it('says that a zone was not configured where others were planned meanwhile', async () => {
+  it('records that a zone was not configured while others were planned', async () => {
     const office = await createOffice()
     const read = [1, 2].flatMap((zone) =>
       (zone === 1 ? [-2, -1, 0] : [-2, -1, 0, 1, 2, 3]).map((by) => ({ zone, by })),
@@ -157,7 +157,7 @@ describe('the planner', () => {
     expect(await daysOfGaps(office, 2)).toEqual([])
   })
 
-  it('knows after a restart how late it is at least', async () => {
+  it('has a lower bound of the time after a restart', async () => {
     const office = await createOffice()
     await office.commit(
       buildCheckpoint({ stream: { zone: 1, day: today, sink: 'archive' }, lastCommitAtMs: at(9) }),

@@ -11,7 +11,7 @@ function created() {
 }
 
 describe('the clock of the API', () => {
-  it('is the clock of this host until an answer tells the time, and then so far from it', () => {
+  it('is the clock of this host until the first answer, and then has its offset', () => {
     const { clock, apiClock } = created()
     expect([apiClock.now('a'), apiClock.isConfirmed('a')]).toEqual([clock.now(), false])
     apiClock.learn('a', -20_000)
@@ -19,7 +19,7 @@ describe('the clock of the API', () => {
     expect([apiClock.now('b'), apiClock.isConfirmed('b')]).toEqual([clock.now(), false])
   })
 
-  it('is used at once where it is far from this host, and sure when a second answer agrees', () => {
+  it('is used at once if it differs much from this host, and confirmed by a second answer', () => {
     const { clock, apiClock } = created()
     apiClock.learn('a', -dayMs)
     expect([apiClock.now('a'), apiClock.isConfirmed('a'), apiClock.isDoubtful('a')]).toEqual([
@@ -35,7 +35,7 @@ describe('the clock of the API', () => {
     ])
   })
 
-  it('leaves out what lies within the seconds of a Date', () => {
+  it('ignores differences below the precision of a Date header', () => {
     const { apiClock } = created()
     apiClock.learn('a', 1_999)
     expect(apiClock.offsetOf('a')).toBe(0)
@@ -43,7 +43,7 @@ describe('the clock of the API', () => {
     expect(apiClock.offsetOf('a')).toBe(-2_000)
   })
 
-  it('follows a drift at once, and a jump when a second answer tells the same', () => {
+  it('follows a drift at once, and a jump when a second answer confirms it', () => {
     const { apiClock } = created()
     apiClock.learn('a', 0)
     apiClock.learn('a', 25_000)
@@ -54,7 +54,7 @@ describe('the clock of the API', () => {
     expect(apiClock.offsetOf('a')).toBe(dayMs + 900)
   })
 
-  it('is never moved by single answers that tell another time, however many there are', () => {
+  it('is never moved by single deviating answers, however many', () => {
     const wrong = fc
       .integer({ min: -10 * dayMs, max: 10 * dayMs })
       .filter((offset) => Math.abs(offset) > 60_000)
@@ -71,7 +71,7 @@ describe('the clock of the API', () => {
     )
   })
 
-  it('is not before what the store holds, until the API tells better', () => {
+  it('is not before the time in the store until an answer of the API', () => {
     const { clock, apiClock } = created()
     const later = clock.now() + dayMs
     apiClock.notBefore('a', later)

@@ -5,8 +5,8 @@ import { failStream } from '../../src/pump/write-failure.ts'
 import { stream } from '../domain/builders.ts'
 import { createStage, eventAt, listingOf, zone } from './stage.ts'
 
-describe('a failure that no pump lived to write down', () => {
-  it('has the stream back off, longer each time, and is told', async () => {
+describe('a failure that the pump could not record', () => {
+  it('makes the stream back off, longer each time, and is logged', async () => {
     const stage = await createStage()
     stage.script.answer = listingOf([eventAt(0)], 1)
     const job = { stream, zone, priority: 'live', ordering: unknownOrdering, mayGoOn: () => false } as const

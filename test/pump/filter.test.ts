@@ -23,7 +23,7 @@ function committed({ internalEvents }: Stage) {
   return internalEvents.filter((internalEvent) => internalEvent.name === 'PageCommitted')
 }
 
-test('what the sink does not want is not delivered, is counted, and is in the ledger', async () => {
+test('a filtered event is not delivered, is counted, and is in the ledger', async () => {
   const { stage, sink } = await staged()
   await stage.pump({ sink })
   expect(stage.delivered.map(({ id }) => id)).toEqual(['e0', 'e2', 'e4'])
@@ -35,7 +35,7 @@ test('what the sink does not want is not delivered, is counted, and is in the le
   ])
 })
 
-test('a page of which the sink wants nothing is committed without a delivery', async () => {
+test('a page with only filtered events is committed without a delivery', async () => {
   const { stage } = await staged()
   await stage.pump({ sink: { ...stage.plainSink, wants: () => false } })
   expect(stage.delivered).toEqual([])
@@ -43,7 +43,7 @@ test('a page of which the sink wants nothing is committed without a delivery', a
   expect((await stage.read())!.counters).toMatchObject({ delivered: 0, filtered: 6 })
 })
 
-test('a re-read finds it seen: it is neither delivered nor counted again', async () => {
+test('a re-read neither delivers nor counts a filtered event again', async () => {
   const { stage, sink } = await staged()
   await stage.pump({ sink })
   await stage.clock.advance(3_600_000)
@@ -71,7 +71,7 @@ test('a delivery that fails in part counts it once, with the page', async () => 
   expect(await ledgerCount(stage)).toBe(6)
 })
 
-test('days from files are filtered the same, and the result says how many', async () => {
+test('days from files are filtered the same way, and the result has the number', async () => {
   const { stage, sink } = await staged()
   async function* read() {
     yield { part: 'p', from: 1, events: events.map((event) => ({ event, bytes: 10 })) }

@@ -42,7 +42,7 @@ describe('lines that were never committed', () => {
   const ledgerOf = async ({ store }: Awaited<ReturnType<typeof late>>) =>
     (await store.ledger.minutes(stream)).reduce((sum, { count }) => sum + count, 0)
 
-  it('are kept once each, whatever was seen of them before', async () => {
+  it('are kept once each, also if some were seen before', async () => {
     const stage = await late()
     stage.script.reconcile = ({ lastCopies }) => lastCopies!.keep(identities, part)
     await stage.pump()
@@ -52,7 +52,7 @@ describe('lines that were never committed', () => {
     expect(await ledgerOf(stage)).toBe(4)
   })
 
-  it('are known batch by batch, when the process dies between two', async () => {
+  it('are committed batch by batch, also if the process dies between two', async () => {
     const stage = await late()
     const half = { ...part, bytes: 20, lines: 2 }
     stage.script.reconcile = async ({ lastCopies }) => {
@@ -71,7 +71,7 @@ describe('lines that were never committed', () => {
     expect(await ledgerOf(stage)).toBe(4)
   })
 
-  it('may be cut where all of their events stand elsewhere, and not where one is a dead letter', async () => {
+  it('may be cut if other parts have all of their events, and not if one is a dead letter', async () => {
     const stage = await late()
     const [e0, , e1] = identities
     const answers: boolean[] = []
@@ -97,7 +97,7 @@ describe('lines that were never committed', () => {
     expect(stage.opened.at(-1)!.lastCopies === undefined).toBe(readable)
   })
 
-  it('stay where a stream has ended', async () => {
+  it('stay if the stream has ended', async () => {
     const stage = await staged()
     const { fence } = await stage.store.ledger.take(stream, stage.deps.holder)
     const next = buildCheckpoint({ commit: 1, ended: { as: 'complete', atMs: at(1) } })

@@ -22,7 +22,7 @@ function pageThat(release: () => void): Page {
 }
 
 describe('a page that is fetched ahead', () => {
-  it('is handed over to whoever takes it, with the time that it took', async () => {
+  it('is returned with the duration of its request', async () => {
     const page = pageThat(() => undefined)
     const answering = createAnswering(async () => {
       await answering.clock.sleep(700, never)
@@ -35,7 +35,7 @@ describe('a page that is fetched ahead', () => {
     expect(ahead.cursor).toBe('next')
   })
 
-  it('gives its bytes back when it is thrown away, once, and never after it was taken', async () => {
+  it('releases its bytes once when it is discarded, and never after it was taken', async () => {
     let released = 0
     const { ahead } = createAnswering(async () => pageThat(() => void released++))
     const thrown = ahead()
@@ -49,7 +49,7 @@ describe('a page that is fetched ahead', () => {
     expect(released).toBe(1)
   })
 
-  it('ends its request when it is thrown away, and waits for that end', async () => {
+  it('aborts its request when it is discarded, and waits for its end', async () => {
     let isOver = false
     const { ahead } = createAnswering(async (signal) => {
       await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
@@ -61,7 +61,7 @@ describe('a page that is fetched ahead', () => {
     expect(isOver).toBe(true)
   })
 
-  it('keeps its failure for whoever takes it, however late, and drops it otherwise', async () => {
+  it('reports its failure when it is taken, however late, and ignores it otherwise', async () => {
     const { ahead } = createAnswering(() => Promise.reject(new Failure('retry', 'network', 'no route')))
     const late = ahead()
     const dropped = ahead()
@@ -70,7 +70,7 @@ describe('a page that is fetched ahead', () => {
     await dropped.discard()
   })
 
-  it('ends with the pump that asked for it', async () => {
+  it('ends with the pump that requested it', async () => {
     const stop = new AbortController()
     const { ahead } = createAnswering(
       (signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(cancelled()))),

@@ -18,8 +18,8 @@ function upTo(count: number, some: readonly Event[], failure = new Failure('retr
   return { refusals: [], committed: [], bytes: count, partial } satisfies Delivery
 }
 
-describe('what a sink took of a page before it failed', () => {
-  it('is sent about once to a server that takes two bodies a window', async () => {
+describe('the events of a page that a sink accepted before it failed', () => {
+  it('are sent about once to a server that accepts two bodies per window', async () => {
     const stage = await createStage()
     stage.script.answer = listingOf(events, 500)
     let left = 2
@@ -43,7 +43,7 @@ describe('what a sink took of a page before it failed', () => {
     expect(ledger.reduce((sum, { count }) => sum + count, 0)).toBe(500)
   })
 
-  it('is seen, counted and told; the cursor stays, and the failure is the stream’s', async () => {
+  it('are seen, counted and logged; the cursor stays, and the stream has the failure', async () => {
     const stage = await createStage()
     stage.script.answer = listingOf(events.slice(0, 6), 3)
     const second = idsOf(events.slice(3, 6))
@@ -73,7 +73,7 @@ describe('what a sink took of a page before it failed', () => {
     expect((await stage.read())!.counters).toMatchObject({ delivered: 5, deadLetters: 1 })
   })
 
-  it('is kept where the process is asked to stop', async () => {
+  it('are kept if the process is stopped', async () => {
     const stage = await createStage()
     stage.script.answer = listingOf(events.slice(0, 4), 4)
     stage.script.deliver = async (some) => upTo(3, some, cancelled())
@@ -83,7 +83,7 @@ describe('what a sink took of a page before it failed', () => {
     expect(idsOf(stage.delivered.slice(4))).toEqual(['e3'])
   })
 
-  it('is kept without its dead letters where these find no room', async () => {
+  it('are kept without their dead letters if these do not fit', async () => {
     const stage = await createStage()
     stage.script.answer = listingOf(events.slice(0, 4), 4)
     stage.script.deliver = async (some) => ({
@@ -94,7 +94,7 @@ describe('what a sink took of a page before it failed', () => {
     expect((await stage.read())!.counters).toMatchObject({ delivered: 2, deadLetters: 0 })
   })
 
-  it('is kept of a page of files', async () => {
+  it('are kept for a page from files', async () => {
     const stage = await createStage()
     let failures = 1
     stage.script.deliver = async (some) =>
@@ -109,7 +109,7 @@ describe('what a sink took of a page before it failed', () => {
     expect(await ship('two')).toMatchObject({ shipped: 3, present: 2 })
   })
 
-  it('is no dead letter any more, although the replay failed', async () => {
+  it('are no longer dead letters, although the replay failed', async () => {
     const stage = await createStage()
     stage.script.answer = listingOf(events.slice(0, 5), 5)
     stage.script.deliver = async (some) => ({
@@ -146,7 +146,7 @@ describe('whether a sink has ever taken an event', () => {
     expect((await stage.read())!.trouble).toBeUndefined()
   })
 
-  it('is known of a new day by another day of that sink, and not by another sink', async () => {
+  it('is known for a new day from another day of that sink, and not from another sink', async () => {
     const stage = await createStage()
     stage.script.answer = listingOf(events.slice(0, 1), 1)
     const yesterday = { ...stream, day: dayAt('2026-11-19') }
@@ -169,7 +169,7 @@ describe('whether a sink has ever taken an event', () => {
     expect(await without.options.at(-1)!.hasTaken?.()).toBe(true)
   })
 
-  it('is asked of the store once a delivery, and only where an event is refused', async () => {
+  it('is read from the store once per delivery, and only if an event is refused', async () => {
     const server = await serve((_got, response) => response.writeHead(400).end())
     const { sink } = ship(server.url, { name: stream.sink })
     let asked = 0

@@ -11,11 +11,11 @@ async function staged(): Promise<Stage> {
   return stage
 }
 
-describe('an answer that the day lies outside the window', () => {
+describe('an answer that the day is outside the window', () => {
   const outside = (serverDate?: number) =>
     new Failure('refuse', 'window_closed', 'outside', serverDate === undefined ? {} : { serverDate })
 
-  it('is a failed poll where the clock of that answer disagrees, or where it has none', async () => {
+  it('is a failed poll if the clock of that answer disagrees or is missing', async () => {
     for (const serverDate of [at(3), undefined]) {
       const stage = await staged()
       stage.script.answer = () => outside(serverDate)
@@ -25,7 +25,7 @@ describe('an answer that the day lies outside the window', () => {
     }
   })
 
-  it('ends the stream where it agrees, and leaves a gap from the last reading on', async () => {
+  it('ends the stream if the clock agrees, and leaves a gap from the last scan on', async () => {
     const stage = await staged()
     await stage.pump()
     stage.script.answer = () => outside(at(72) + 5_000)
@@ -38,7 +38,7 @@ describe('an answer that the day lies outside the window', () => {
     expect(stage.names()).toContain('GapFound')
   })
 
-  it('tells the time as well', async () => {
+  it('sets the time as well', async () => {
     const stage = await staged()
     stage.script.answer = () => outside(at(5))
     await stage.pump()
@@ -47,7 +47,7 @@ describe('an answer that the day lies outside the window', () => {
 })
 
 describe('a day that ended long ago', () => {
-  it('ends without asking once the API has told its time, and not before', async () => {
+  it('ends without a request once the API has answered with its time, and not before', async () => {
     const stage = await staged()
     await stage.clock.advance(at(24 * 9) - stage.clock.now())
     stage.script.answer = () => new Failure('retry', 'network', 'x')
@@ -60,7 +60,7 @@ describe('a day that ended long ago', () => {
     expect(await stage.read()).toMatchObject({ ended: { as: 'expired' } })
   })
 
-  it('is asked for where only one of the two clocks says so', async () => {
+  it('is still requested if only one of the two clocks says that it ended', async () => {
     const stage = await staged()
     stage.apiClock.learn('default', 9 * 86_400_000)
     await stage.pump()
@@ -93,7 +93,7 @@ describe('a cursor that has expired', () => {
     })
   })
 
-  it('doubles the slice until a scan longer than a cursor lives gets through in one go', async () => {
+  it('doubles the slice until a scan that takes longer than a cursor lives fits into one pump', async () => {
     const stage = await createStage()
     const many = Array.from({ length: 60 }, (_, index) => eventAt(index))
     const listing = listingOf(many, 1)
@@ -112,7 +112,7 @@ describe('a cursor that has expired', () => {
     expect(stage.delivered).toHaveLength(60)
   })
 
-  it('is no failure where it was stored: the next scan is full, at the pace of one', async () => {
+  it('is no failure if it was stored: the next scan is full, at the usual pace', async () => {
     const stage = await staged()
     const long = Array.from({ length: 30 }, (_, index) => eventAt(index, at(0) + index * 200_000))
     const ordering = { order: 'oldest-first', cursorProven: true, revocations: 0 } as const
@@ -138,7 +138,7 @@ describe('a cursor that has expired', () => {
 })
 
 describe('a listing that does not end', () => {
-  it('is left at its guard, told of, and tried again slowly: up to an hour apart', async () => {
+  it('is stopped by its guard, logged, and tried again with growing waits up to an hour', async () => {
     const stage = await staged()
     stage.script.answer = () => ({ events, next: 'same' })
     const waits: number[] = []
@@ -159,7 +159,7 @@ describe('a listing that does not end', () => {
     expect((await stage.read())?.trouble).toBeUndefined()
   })
 
-  it('begins anew after a page that is too large', async () => {
+  it('starts again after a page that is too large', async () => {
     const stage = await staged()
     const listing = listingOf(events, 2)
     stage.script.answer = (request, number) =>
@@ -171,8 +171,8 @@ describe('a listing that does not end', () => {
   })
 })
 
-describe('events that a sink will never take', () => {
-  it('become dead letters in the very commit of their page', async () => {
+describe('events that a sink will never accept', () => {
+  it('become dead letters in the commit of their page', async () => {
     const stage = await staged()
     stage.script.deliver = async (some) => ({
       refusals: some
@@ -188,7 +188,7 @@ describe('events that a sink will never take', () => {
     expect(await stage.read()).toMatchObject({ counters: { delivered: 5, deadLetters: 1 } })
   })
 
-  it('stop the stream where no more dead letters fit, and are not dropped', async () => {
+  it('stop the stream if no more dead letters fit, and are not dropped', async () => {
     const stage = await staged()
     stage.script.deliver = async (some) => ({
       refusals: some.map((event) => ({ event, reason: 'refused', answer: 'x'.repeat(80_000) })),
@@ -203,7 +203,7 @@ describe('events that a sink will never take', () => {
     expect(await stage.store.deadLetters.list()).toEqual([])
   })
 
-  it('do not have the good events of their page sent again while there is no room for them', async () => {
+  it('do not cause the other events of their page to be sent again while the limit is reached', async () => {
     const stage = await staged()
     let isRoom = false
     stage.script.deliver = async (some) => ({

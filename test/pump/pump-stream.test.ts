@@ -15,7 +15,7 @@ async function staged(): Promise<Stage> {
 }
 
 describe('a pump', () => {
-  it('delivers each page before it commits it, and fetches one page ahead once the sink has taken one', async () => {
+  it('delivers each page before it commits it, and fetches one page ahead once the sink has accepted one', async () => {
     const stage = await staged()
     expect(await stage.pump()).toBeUndefined()
     expect(stage.log.filter((line) => !line.startsWith('fetch'))).toEqual([
@@ -38,7 +38,7 @@ describe('a pump', () => {
     expect(stage.held()).toBe(0)
   })
 
-  it('holds one page only while a sink hangs, and one ahead where nothing is delivered', async () => {
+  it('holds only one page while a sink hangs, and fetches one ahead if nothing is delivered', async () => {
     const stage = await staged()
     const stop = new AbortController()
     stage.script.deliver = (_, signal) =>
@@ -71,7 +71,7 @@ describe('a pump', () => {
     expect(ledger.map(({ count }) => count).reduce((left, right) => left + right, 0)).toBe(7)
   })
 
-  it('gives back every page that it fetched, whatever fails', async () => {
+  it('releases every page that it fetched, whatever fails', async () => {
     const step = fc.constantFrom('page', 'fails', 'expires', 'bug')
     await fc.assert(
       fc.asyncProperty(
@@ -98,7 +98,7 @@ describe('a pump', () => {
     )
   })
 
-  it('throws away the page ahead when a delivery fails, and fetches it again', async () => {
+  it('discards the page ahead when a delivery fails, and fetches it again', async () => {
     const stage = await staged()
     let deliveries = 0
     stage.script.deliver = async (some) => {
@@ -117,7 +117,7 @@ describe('a pump', () => {
     expect(stage.internalEvents.filter(({ name }) => name === 'StreamRecovered')).toHaveLength(1)
   })
 
-  it('ends its slice after at least one page, and goes on where it was', async () => {
+  it('ends its slice after at least one page, and continues where it stopped', async () => {
     const stage = await staged()
     stage.script.latencyMs = 20_000
     await stage.pump()
@@ -130,7 +130,7 @@ describe('a pump', () => {
     expect(stage.delivered).toHaveLength(6)
   })
 
-  it('counts the beginning of a scan from when its first page was asked for, by the clock of the API', async () => {
+  it('dates the beginning of a scan by the request of its first page, with the clock of the API', async () => {
     const stage = await staged()
     const listing = listingOf(events, 2)
     stage.script.answer = (request, number) => ({
@@ -143,8 +143,8 @@ describe('a pump', () => {
   })
 })
 
-describe('nothing of a checkpoint outlives a pump in memory', () => {
-  it('reads what another process has committed meanwhile: place, committed lengths and seen', async () => {
+describe('a pump keeps nothing of a checkpoint in memory', () => {
+  it('reads what another process has committed meanwhile: cursor, committed lengths and seen', async () => {
     const stage = await staged()
     await stage.pump({ mayGoOn: () => false })
     // Another process goes on with the stream.
@@ -157,7 +157,7 @@ describe('nothing of a checkpoint outlives a pump in memory', () => {
     expect(stage.delivered.map(({ id }) => id)).toEqual(events.map(({ id }) => id))
   })
 
-  it('believes the store that has lost a commit, and ships that page again', async () => {
+  it('ships a page again if the store has lost its commit', async () => {
     const stage = await staged()
     const ledger = { ...stage.store.ledger, commit: async () => 'done' as const }
     const store = { ...stage.store, ledger }
@@ -169,7 +169,7 @@ describe('nothing of a checkpoint outlives a pump in memory', () => {
     expect(await stage.read()).toMatchObject({ counters: { delivered: 6 } })
   })
 
-  it('ends at a refused commit, and touches the sink no more', async () => {
+  it('ends at a refused commit, and no longer uses the sink', async () => {
     const stage = await staged()
     let commits = 0
     const ledger = {
@@ -187,7 +187,7 @@ describe('nothing of a checkpoint outlives a pump in memory', () => {
     expect(await stage.read()).toMatchObject({ commit: 1, counters: { delivered: 2 } })
   })
 
-  it('ends where a commit is not answered, whether it was written or not', async () => {
+  it('ends if a commit is not answered, whether it was written or not', async () => {
     for (const isWritten of [true, false]) {
       const stage = await staged()
       const ledger = {
@@ -207,7 +207,7 @@ describe('nothing of a checkpoint outlives a pump in memory', () => {
     }
   })
 
-  it('commits nothing when it is stopped within a delivery, and lets go of the stream', async () => {
+  it('commits nothing when it is stopped within a delivery, and releases the stream', async () => {
     const stage = await staged()
     const stop = new AbortController()
     stage.script.deliver = async (_, signal) => {
@@ -219,7 +219,7 @@ describe('nothing of a checkpoint outlives a pump in memory', () => {
     await stage.store.ledger.take(stream, { id: 'a stranger', schedule: false })
   })
 
-  it('fails loudly at a bug, and moves nothing', async () => {
+  it('throws on a bug, and commits nothing', async () => {
     const stage = await staged()
     stage.script.deliver = async () => {
       throw new TypeError('a bug')

@@ -20,7 +20,7 @@ async function dropped(): Promise<Stage> {
   return stage
 }
 
-test('a day whose deduplication index was dropped is never delivered again, whoever asks', async () => {
+test('a day whose deduplication index was dropped is never delivered again', async () => {
   const stage = await dropped()
   expect(await stage.pump(request)).toMatchObject({ code: 'index_dropped' })
   expect((await stage.read())?.lastRequest).toMatchObject({ id: 'r1', outcome: 'left_out' })
@@ -30,7 +30,7 @@ test('a day whose deduplication index was dropped is never delivered again, whoe
   expect(ids(stage)).toEqual([])
 })
 
-test('a failed request leaves state, lag and readiness of the live stream as they are', async () => {
+test('a failed read request does not change state, lag and readiness of the live stream', async () => {
   const stage = await createStage()
   stage.script.answer = listingOf(events, 2)
   await stage.pump()
@@ -49,7 +49,7 @@ test('a failed request leaves state, lag and readiness of the live stream as the
   expect(answered.requestTrouble).toBeUndefined()
 })
 
-test('a listing that does not end for a request drops no poll and asks for no full scan', async () => {
+test('a listing that does not end for a read request cancels no poll and causes no full scan', async () => {
   const stage = await createStage()
   stage.script.answer = listingOf(events, 2)
   await stage.pump()

@@ -21,7 +21,7 @@ async function liveOf({ store }: Stage) {
   return { checkpoint: await store.ledger.read(stream), ledger: await store.ledger.minutes(stream) }
 }
 
-test('a resend delivers all that the API lists again, and leaves the live stream as it is', async () => {
+test('a resend delivers again all that the API lists, and does not change the live stream', async () => {
   const stage = await shipped()
   const before = await liveOf(stage)
   stage.script.answer = listingOf([...events, eventAt(4)], 2)
@@ -37,7 +37,7 @@ test('a resend delivers all that the API lists again, and leaves the live stream
   expect(stage.delivered.map(({ id }) => id)).toEqual(['e4'])
 })
 
-test('a resend that was interrupted goes on, and delivers no page twice', async () => {
+test('an interrupted resend continues, and delivers no page twice', async () => {
   const stage = await shipped()
   await stage.pump({ ...request, sink: stage.plainSink, mayGoOn: () => false })
   expect(stage.delivered.map(({ id }) => id)).toEqual(['e0', 'e1'])

@@ -37,7 +37,7 @@ const sighting: fc.Arbitrary<Sighting> = fc.bigInt({ min: 0n, max: 40n }).map((f
 }))
 
 describe('the seen window of a pump', () => {
-  it('lets each event through once, whatever pages and pumps it stands on', async () => {
+  it('passes each event once, on whatever pages and in whatever pumps it appears', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.array(fc.array(sighting), { maxLength: 5 }), { maxLength: 4 }),
@@ -61,7 +61,7 @@ describe('the seen window of a pump', () => {
     )
   })
 
-  it('asks the store only for the minutes that a page touches, and once for each', async () => {
+  it('reads from the store only the minutes of a page, and each once', async () => {
     const shelf = createShelf()
     const window = createSeenWindow(shelf.ledger, stream)
     const page = [0, 1, 59_999, 60_000].map((timeMs) => ({ fingerprint: BigInt(timeMs), timeMs }))
@@ -70,7 +70,7 @@ describe('the seen window of a pump', () => {
     expect(shelf.asked).toEqual([0, 1, -1])
   })
 
-  it('forgets what no commit has added', async () => {
+  it('discards fingerprints that were not committed', async () => {
     const shelf = createShelf()
     const window = createSeenWindow(shelf.ledger, stream)
     const page = [{ fingerprint: 1n, timeMs: 1 }]
@@ -78,7 +78,7 @@ describe('the seen window of a pump', () => {
     expect(await window.unseenOf(page)).toEqual(page)
   })
 
-  it('stays bounded, and right, when pages touch ever more minutes', async () => {
+  it('stays bounded and correct when pages have more and more minutes', async () => {
     const shelf = createShelf()
     const window = createSeenWindow(shelf.ledger, stream)
     const pageOf = (index: number) =>

@@ -21,7 +21,7 @@ function gateAt({ url, keyPrefix }: TestRedis, account = 'main', rate: number | 
 const throttled = { kind: 'wait', code: 'throttled' }
 
 describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
-  it('lets everybody through while nothing is wrong', async () => {
+  it('lets every request through without pauses and rates', async () => {
     const gate = gateAt(await useRedis())
     await Promise.all(Array.from({ length: 50 }, () => gate.enter(never, 'live')))
     expect(gate.throttledUntilMs).toBeUndefined()
@@ -79,7 +79,7 @@ describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
     )
   })
 
-  it('holds a pause that Redis has forgotten', async () => {
+  it('keeps a pause that Redis has lost', async () => {
     const redis = await useRedis()
     const gate = gateAt(redis)
     await gate.pauseUntil(Date.now() + 60_000)
@@ -88,7 +88,7 @@ describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
     await expect(gate.enter(never, 'live')).rejects.toMatchObject(throttled)
   })
 
-  it('leaves at once when told to stop', async () => {
+  it('ends waiting at once on a stop', async () => {
     const gate = gateAt(await useRedis())
     await gate.pauseUntil(Date.now() + 1_500)
     const stop = new AbortController()
@@ -98,7 +98,7 @@ describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
     await expect(gate.enter(AbortSignal.abort(), 'live')).rejects.toMatchObject({ kind: 'cancelled' })
   })
 
-  it('gives out one rate, however many ask', async () => {
+  it('keeps one rate for any number of callers', async () => {
     const redis = await useRedis()
     const gates = [1, 2, 3].map(() => gateAt(redis, 'main', 20))
     const began = performance.now()
@@ -116,7 +116,7 @@ describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
     expect(Math.max(...passed)).toBeGreaterThanOrEqual(990)
   })
 
-  it('sends away whoever would wait for long, each with another instant', async () => {
+  it('rejects requests that would wait for long, each with a different time', async () => {
     const redis = await useRedis()
     const gate = gateAt(redis, 'main', 2)
     const answers = await Promise.all(
@@ -132,7 +132,7 @@ describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
     expect(new Set(sentAway).size).toBe(sentAway.length)
   })
 
-  it('notices a pause that comes while a place is waited for', async () => {
+  it('notices a pause that begins while a request waits for its turn', async () => {
     const redis = await useRedis()
     const [asking, pausing] = [gateAt(redis, 'main', 1), gateAt(redis, 'main', 1)]
     await asking.enter(never, 'live')
@@ -164,7 +164,7 @@ describe.skipIf(!redisAvailable())('live before backfill, whichever process work
     expect(await worker.liveWaits()).toBe(false)
   })
 
-  it('forgets what a scheduler that died has named', async () => {
+  it('ignores what a dead scheduler announced', async () => {
     const redis = await useRedis()
     await gateAt(redis).expectLive(new Map([['101/2026-11-20/archive', 0]]))
     const leftMs = await connected(redis.url).pttl(`{${redis.keyPrefix}}:account:main:live`)
@@ -172,7 +172,7 @@ describe.skipIf(!redisAvailable())('live before backfill, whichever process work
     expect(leftMs).toBeLessThanOrEqual(15_000)
   })
 
-  it('gives live requests the places of a rate first', async () => {
+  it('gives the places of a rate to live requests first', async () => {
     const redis = await useRedis()
     const [live, backfill] = [gateAt(redis, 'main', 4), gateAt(redis, 'main', 4)]
     await live.enter(never, 'live')
@@ -188,7 +188,7 @@ describe.skipIf(!redisAvailable())('live before backfill, whichever process work
 })
 
 describe.skipIf(!redisServerAvailable())('a shared gate while Redis', () => {
-  it('is gone goes by the process alone, and shares again when it is back', async () => {
+  it('is down limits each process alone, and all together when it is back', async () => {
     const server = await startRedis()
     const [first, second] = [gateAt(server), gateAt(server)]
     await Promise.all([first.enter(never, 'live'), second.enter(never, 'live')])
@@ -213,7 +213,7 @@ describe.skipIf(!redisServerAvailable())('a shared gate while Redis', () => {
     )
   })
 
-  it('answers nothing never keeps a request waiting for it', async () => {
+  it('does not answer never delays a request', async () => {
     const server = await startRedis()
     const gate = gateAt(server, 'main', 50)
     await gate.enter(never, 'live')

@@ -18,7 +18,7 @@ function recordAt({ url, keyPrefix }: TestRedis, role: Role, id: string = role):
 }
 
 describe.skipIf(!redisAvailable())('the record of a process', () => {
-  it('names the processes that live, and is gone with its process', async () => {
+  it('lists live processes, and is removed with its process', async () => {
     const redis = await useRedis()
     const client = connected(redis.url)
     const living = () => livingProcesses(redis.keyPrefix, { client, clock: systemClock })
@@ -35,7 +35,7 @@ describe.skipIf(!redisAvailable())('the record of a process', () => {
     expect((await living()).map(({ role }) => role)).toEqual(['worker'])
   })
 
-  it('tells which process schedules for the longest time: work for one of them is its work', async () => {
+  it('identifies the process that has scheduled for the longest time, which does the work for one process', async () => {
     const redis = await useRedis()
     const client = connected(redis.url)
     const clock = createFakeClock()
@@ -56,7 +56,7 @@ describe.skipIf(!redisAvailable())('the record of a process', () => {
     expect(await oldest()).toBe('b')
   })
 
-  it('is forgotten after 20 s of silence', async () => {
+  it('expires after 20 s without a heartbeat', async () => {
     const redis = await useRedis()
     const client = connected(redis.url)
     await recordAt(redis, 'worker', 'one').tell(silent)
@@ -65,7 +65,7 @@ describe.skipIf(!redisAvailable())('the record of a process', () => {
     expect(await livingProcesses(redis.keyPrefix, { client, clock: systemClock })).toHaveLength(1)
   })
 
-  it('tells a process that only schedules what the workers know of the time of the API', async () => {
+  it('gives a scheduler the time of the API that the workers know', async () => {
     const redis = await useRedis()
     const learnt = new Map<string, number>()
     const learn = (account: string, ms: number) => void learnt.set(account, ms)

@@ -53,7 +53,7 @@ describe('an answer of Redis', () => {
     expect(failureOf(message)).not.toBeInstanceOf(Failure)
   })
 
-  it('is told with what went wrong on the nodes of a cluster', () => {
+  it('includes the errors of the nodes of a cluster', () => {
     const lastNodeError = new Error('WRONGPASS invalid username-password route')
     expect(failureOf('Failed to refresh slots cache.', { lastNodeError })).toMatchObject({
       kind: 'stop',
@@ -61,7 +61,7 @@ describe('an answer of Redis', () => {
     })
   })
 
-  it('does not carry what was sent, which may be a password', () => {
+  it('does not contain what was sent, which may be a password', () => {
     const failure = failureOf('WRONGPASS', { command: { name: 'hello', args: ['AUTH', 'x', 'sesame'] } })
     expect(JSON.stringify(failure, Object.getOwnPropertyNames(failure))).not.toContain('sesame')
     expect((failure as Failure).cause).toBeUndefined()
@@ -97,11 +97,11 @@ describe('an answer of Redis', () => {
     new Error('Missing lock for job 7. moveToFinished'),
     new Error('a plan took longer than 60 s'),
     new Error('read of a socket that nobody opened'),
-  ])('is not seen in %s', (error) => {
+  ])('is not recognised in %s', (error) => {
     expect(redisFailureIn(error, 'x')).toBe(error)
   })
 
-  it('leaves alone what is no error of Redis', () => {
+  it('does not change other errors', () => {
     const failure = new Failure('wait', 'held', 'x')
     expect(redisFailure(failure, 'x')).toBe(failure)
     expect(redisFailure('text', 'x')).toBe('text')

@@ -32,7 +32,7 @@ function dueOf(all: readonly PlannedStream[], changes: Partial<LiveDueOptions> =
 
 const key = (zone: number, sink: string) => `${zone}/2026-11-20/${sink}`
 
-test('the live streams of each account are named that are due within seconds and are to begin', () => {
+test('live streams that are due within seconds and have not begun are announced for each account', () => {
   const all = [
     planned(1, 'a', -1_000),
     planned(2, 'a', 5_000),
@@ -49,14 +49,14 @@ test('the live streams of each account are named that are due within seconds and
   })
 })
 
-test('a stream that waits for a sink without a commit for long holds nobody back', () => {
+test('a stream whose sink has not committed for long does not hold backfills', () => {
   const hanging = [planned(1, 'a', -30_000, 30_000), planned(2, 'a', -30_000, 40_000)]
   expect(dueOf(hanging)).toEqual({ main: {} })
   // One that came due just now might begin.
   expect(dueOf([...hanging, planned(3, 'a', -10_000, 50_000)])).toEqual({ main: { [key(3, 'a')]: -10_000 } })
 })
 
-test('a stream that waits for a busy sink does, however long', () => {
+test('a stream that waits for a busy sink holds backfills for any time', () => {
   const busy = [
     planned(1, 'a', -600_000),
     planned(2, 'a', -600_000, 2_000),
@@ -65,7 +65,7 @@ test('a stream that waits for a busy sink does, however long', () => {
   expect(Object.keys(dueOf(busy)['main'] ?? {})).toEqual([key(1, 'a'), key(2, 'a')])
 })
 
-test('a process that has just started counts from then', () => {
+test('a process that has just started counts from its start', () => {
   const stopped = [planned(1, 'a', -600_000, 600_000)]
   expect(dueOf(stopped, { plannedForMs: 5_000 })).toEqual({ main: { [key(1, 'a')]: -600_000 } })
 })

@@ -28,31 +28,34 @@ function modesBelow(folder: string): Map<string, string> {
   return modes
 }
 
-test.each(['000', '022', '077', '277'])('umask %s: what is made is for this user alone', async (umask) => {
-  const place = await workplace({ days: 3 })
-  const made = join(place.folder, 'made')
-  mkdirSync(made, { mode: 0o700 })
-  place.configure({
-    state: `sqlite:${made}/deep/er/state.db`,
-    sinks: [{ name: 'archive', type: 'file', path: join(made, 'files/of/sink') }],
-    server: { port: 0 },
-  })
-  const args = [process.execPath, `${projectFolder}src/cli.ts`, 'run', '-c', place.configFile]
-  const child = startProcess('sh', ['-c', `umask ${umask}; exec "$0" "$@"`, ...args], { cwd: place.folder })
-  // A part has its mode before its first line.
-  const isPart = (path: string) => path.endsWith('.ndjson') && statSync(join(made, path)).size > 0
-  const parts = () => [...modesBelow(made).keys()].filter(isPart)
-  await waitFor(() => parts().length === 6, { what: () => child.stderr() })
-  // While it runs: what stands beside the database is there too.
-  const modes = modesBelow(made)
-  expect((await child.kill('SIGTERM'))?.code, child.stderr()).toBe(0)
-  for (const kind of [/state\.db$/, /-wal$/, /\.lock$/, /\.lock\.holder$/, /\.writer$/])
-    expect(
-      [...modes.keys()].filter((path) => kind.test(path)),
-      String(kind),
-    ).toHaveLength(1)
-  expect([...modes].filter(([, mode]) => mode !== 'd700' && mode !== '-600')).toEqual([])
-})
+test.each(['000', '022', '077', '277'])(
+  'umask %s: new files are accessible only to this user',
+  async (umask) => {
+    const place = await workplace({ days: 3 })
+    const made = join(place.folder, 'made')
+    mkdirSync(made, { mode: 0o700 })
+    place.configure({
+      state: `sqlite:${made}/deep/er/state.db`,
+      sinks: [{ name: 'archive', type: 'file', path: join(made, 'files/of/sink') }],
+      server: { port: 0 },
+    })
+    const args = [process.execPath, `${projectFolder}src/cli.ts`, 'run', '-c', place.configFile]
+    const child = startProcess('sh', ['-c', `umask ${umask}; exec "$0" "$@"`, ...args], { cwd: place.folder })
+    // A part has its mode before its first line.
+    const isPart = (path: string) => path.endsWith('.ndjson') && statSync(join(made, path)).size > 0
+    const parts = () => [...modesBelow(made).keys()].filter(isPart)
+    await waitFor(() => parts().length === 6, { what: () => child.stderr() })
+    // While it runs: what stands beside the database is there too.
+    const modes = modesBelow(made)
+    expect((await child.kill('SIGTERM'))?.code, child.stderr()).toBe(0)
+    for (const kind of [/state\.db$/, /-wal$/, /\.lock$/, /\.lock\.holder$/, /\.writer$/])
+      expect(
+        [...modes.keys()].filter((path) => kind.test(path)),
+        String(kind),
+      ).toHaveLength(1)
+    expect([...modes].filter(([, mode]) => mode !== 'd700' && mode !== '-600')).toEqual([])
+  },
+)
 
 /** A tree of what others may have put below a sink's path, each leading to a place outside. */
 const traps: readonly (readonly [what: string, at: (day: string) => string])[] = [
@@ -62,7 +65,7 @@ const traps: readonly (readonly [what: string, at: (day: string) => string])[] =
 ]
 
 test.each(traps)(
-  'a link in the place of %s is not followed, and nothing is written behind it',
+  'a link at the place of %s is not followed, and nothing is written to its target',
   async (_, at) => {
     const place = await workplace({ days: 3, zones: [101, 102] })
     const [, day] = readableDays()

@@ -52,7 +52,7 @@ function expectInert(name: string, text: string): void {
   expect(text, name).not.toMatch(/^(?:\{"level":"info","event":"Forged"|X-Forged|forged\{)/m)
 }
 
-test('text from the wire is data everywhere: in files, logs, metrics, answers and on a terminal', async () => {
+test('received text is escaped in files, logs, metrics, answers and on a terminal', async () => {
   const place = await workplace({ days: 2, zones: [101, 102, 103] })
   const { simulator } = place
   simulator.append(101, day, hostileEntries())

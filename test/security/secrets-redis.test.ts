@@ -11,7 +11,7 @@ import { filesBelow } from './canaries.ts'
 import { answerOf, everythingFailed, leakWorld } from './leak-world.ts'
 
 describe.skipIf(!redisServerAvailable())('over Redis', () => {
-  test('no secret of the configuration shows anywhere, whatever fails', async () => {
+  test('no secret of the configuration appears anywhere, whatever fails', async () => {
     const { canaries, place, env, token, collector, secretFiles, configure, arrived } = await leakWorld()
     // Without compression, so that what is in a dump can be read.
     const server = await startRedis({ appendOnly: true, args: ['--rdbcompression', 'no'] })

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { filesBelow } from './canaries.ts'
 import { answerOf, everythingFailed, leakWorld } from './leak-world.ts'
 
-test('no secret of the configuration shows anywhere, whatever fails', async () => {
+test('no secret of the configuration appears anywhere, whatever fails', async () => {
   const { canaries, place, env, token, collector, secretFiles, configure, arrived } = await leakWorld()
   const junk = canaries.make('junk', true)
   const places = new Map<string, string | Buffer>()

@@ -83,7 +83,7 @@ const strangers = [
   '\u0016\u0003\u0001\u0002\u0000',
 ]
 
-test('only who has the token learns more than the health, however it is asked', async () => {
+test('without the token every kind of request gets only the health', async () => {
   const place = await workplace({ days: 3 }, { server: { port: 0, token } })
   const child = place.start(['run'])
   const [, port = ''] = await child.waitForLine(/"address":"http:\/\/127\.0\.0\.1:(\d+)"/)

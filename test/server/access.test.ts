@@ -13,7 +13,7 @@ import { viewsOf } from './page/world.ts'
 describe('the token', () => {
   const token = new Secret('s3cret-Token')
 
-  it('is wanted by everything but the probes and the files of the page', async () => {
+  it('is required by everything but the probes and the files of the page', async () => {
     const { get } = await serve({ token })
     for (const path of ['/healthz', '/readyz', '/', '/page/main.js'])
       expect((await get(path)).status).toBe(200)
@@ -35,7 +35,7 @@ describe('the token', () => {
     expect((await get('/nothing', { headers: { authorization: 'Bearer s3cret-Token' } })).status).toBe(404)
   })
 
-  it('or an address instead of a name is wanted for events, which another site could ask for', async () => {
+  it('or an address instead of a host name is required for events, which another site could request', async () => {
     const path = '/status?view=dead-letters&zone=107&sink=siem&day=2026-11-17'
     const { views } = viewsOf(story())
     const open = await serve({ views: () => views })
@@ -49,7 +49,7 @@ describe('the token', () => {
     expect((await closed.get(path, { headers })).status).toBe(200)
   })
 
-  it('is wanted for the reasons of /readyz, which name zones, sinks and errors', async () => {
+  it('is required for the reasons of /readyz, which name zones, sinks and errors', async () => {
     const readiness = () => ({ ready: false, reasons: ['zone 101 → siem lags 1200 s'] })
     const { get } = await serve({ token, readiness })
     const authorization = 'Bearer s3cret-Token'
@@ -59,14 +59,20 @@ describe('the token', () => {
     expect(await fails.get('/readyz')).toMatchObject({ status: 503, body: '{"ready":false}\n' })
   })
 
-  it.each(['0.0.0.0', '::', '10.0.0.4', 'shipper.example'])('is missed where the host is %s', (host) => {
-    expect(exposureOf(host, undefined)).toContain('server.tokenFile')
-    expect(exposureOf(host, token)).toBeUndefined()
-  })
+  it.each(['0.0.0.0', '::', '10.0.0.4', 'shipper.example'])(
+    'causes a warning if it is not set and the host is %s',
+    (host) => {
+      expect(exposureOf(host, undefined)).toContain('server.tokenFile')
+      expect(exposureOf(host, token)).toBeUndefined()
+    },
+  )
 
-  it.each(['127.0.0.1', '127.8.0.1', '::1', 'localhost'])('is not missed where the host is %s', (host) => {
-    expect(exposureOf(host, undefined)).toBeUndefined()
-  })
+  it.each(['127.0.0.1', '127.8.0.1', '::1', 'localhost'])(
+    'causes no warning if it is not set and the host is %s',
+    (host) => {
+      expect(exposureOf(host, undefined)).toBeUndefined()
+    },
+  )
 
   it.each([
     '',
@@ -83,7 +89,7 @@ describe('the token', () => {
     expect((await get('/status', { headers: { authorization } })).status).toBe(401)
   })
 
-  it('lets nobody in while it is empty', async () => {
+  it('allows no request while it is empty', async () => {
     const { get } = await serve({ token: new Secret('') })
     for (const authorization of ['', 'Bearer', 'Bearer '])
       expect((await get('/metrics', { headers: { authorization } })).status).toBe(401)
@@ -101,7 +107,7 @@ describe('the token', () => {
 })
 
 describe('listening', () => {
-  it('names host, port and remedy where the port is taken', async () => {
+  it('reports host, port and remedy if the port is in use', async () => {
     const taken = createTcpServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     const { port } = taken.address() as AddressInfo
@@ -118,7 +124,7 @@ describe('listening', () => {
   })
 
   it.each(['203.0.113.7', 'no-such-host.invalid'])(
-    'names server.host where %s is not this host',
+    'reports server.host if %s is not this host',
     async (host) => {
       const failure: unknown = await serve({ host }).catch((error: unknown) => error)
       expect(failure).toMatchObject({ kind: 'stop', message: matching(/server\.host/) })

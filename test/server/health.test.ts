@@ -4,14 +4,14 @@ import { healthOf } from '../../src/server/health.ts'
 const turn = (turnedAtMs: number, loop = 'tick') => ({ loop, turnedAtMs })
 
 describe('health', () => {
-  it('lasts a minute, or three turns where those are longer', () => {
+  it('lasts a minute, or three intervals if those are longer', () => {
     expect(healthOf([turn(0)], 5, 60_000).healthy).toBe(true)
     expect(healthOf([turn(0)], 5, 60_001).healthy).toBe(false)
     expect(healthOf([turn(0)], 120, 360_000).healthy).toBe(true)
     expect(healthOf([turn(0)], 120, 360_001).healthy).toBe(false)
   })
 
-  it('needs every loop, and names the one that stands still', () => {
+  it('needs every loop, and names the one that hangs', () => {
     expect(healthOf([turn(0, 'worker'), turn(90_000)], 30, 100_000)).toEqual({
       healthy: false,
       loops: [
@@ -21,7 +21,7 @@ describe('health', () => {
     })
   })
 
-  it('has nothing against a process without loops, nor against a turn in the future', () => {
+  it('is given for a process without loops, and for a tick in the future', () => {
     expect(healthOf([], 30, 1e12)).toEqual({ healthy: true, loops: [] })
     expect(healthOf([turn(5000)], 30, 0)).toEqual({
       healthy: true,

@@ -86,7 +86,7 @@ describe('the server', () => {
     expect(await get('/page/main.js', { method: 'POST' })).toMatchObject({ status: 405 })
   })
 
-  it('answers the views of the page, and says what is wrong with a query', async () => {
+  it('answers the views of the page, and reports an invalid query', async () => {
     const { views } = viewsOf(story())
     const { get } = await serve({ views: () => views })
     const json = async (path: string) => {
@@ -106,7 +106,7 @@ describe('the server', () => {
     })
   })
 
-  it('has no view before the process has its store, nor while the store does not answer', async () => {
+  it('answers 503 to views before the process has its store, and while the store does not answer', async () => {
     const starting = await serve()
     expect(await starting.get('/status?view=map')).toMatchObject({
       status: 503,
@@ -125,7 +125,7 @@ describe('the server', () => {
     })
   })
 
-  it('says with 503 what is wrong', async () => {
+  it('answers 503 with the reasons', async () => {
     const loops = [{ loop: 'tick', secondsSinceTurn: 99, healthy: false }]
     const { get } = await serve({
       health: () => ({ healthy: false, loops }),
@@ -145,7 +145,7 @@ describe('the server', () => {
     expect(ready.body.trimEnd()).not.toMatch(/[\p{Cc}\p{Cf}]/u)
   })
 
-  it('answers although what it asks throws', async () => {
+  it('answers although its callbacks throw', async () => {
     const fail = () => {
       throw new Error('store gone')
     }
@@ -161,7 +161,7 @@ describe('the server', () => {
     expect(emitted.filter(({ name }) => name === 'Warned')).toHaveLength(2)
   })
 
-  it('bounds a store that hangs', async () => {
+  it('does not wait for a store that hangs', async () => {
     const clock = createFakeClock()
     const hang = () => new Promise<never>(() => undefined)
     const { get } = await serve({ readiness: hang, status: hang }, clock)
@@ -182,7 +182,7 @@ describe('the server', () => {
     expect(clock.sleeping()).toBe(0)
   })
 
-  it('asks a store once, however many wait for it', async () => {
+  it('reads the store once for parallel requests', async () => {
     const clock = createFakeClock()
     let reply: (value: unknown) => void = () => undefined
     const status = vi.fn(() => new Promise<unknown>((resolve) => (reply = resolve)))

@@ -4,7 +4,7 @@ import { QueryError, readStatusQuery } from '../../src/server/status-query.ts'
 const read = (text: string) => readStatusQuery(new URLSearchParams(text))
 
 describe('the query of /status', () => {
-  it('asks for everything without a view', () => {
+  it('returns everything without a view', () => {
     expect(read('')).toEqual({ view: 'all' })
     expect(read('verbose=1')).toEqual({ view: 'all' })
   })

@@ -49,7 +49,7 @@ describe('stopping', () => {
     expect(clock.sleeping()).toBe(0)
   })
 
-  it('gives an answer under way a moment, no more', async () => {
+  it('waits a moment for an answer in progress', async () => {
     const clock = createFakeClock()
     let finish: (value: unknown) => void = () => undefined
     const status = vi.fn(() => new Promise<unknown>((resolve) => (finish = resolve)))
@@ -98,7 +98,7 @@ describe('slow and broken clients', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 408 /)
   })
 
-  it('survives garbage, huge heads and clients that leave', async () => {
+  it('survives invalid requests, huge headers and clients that disconnect', async () => {
     const { port, get } = await serve()
     for (const text of [
       '\u0000\u0001\u0002\r\n\r\n',

@@ -20,7 +20,7 @@ test('tests, the program and its processes have the date that SHIELDLOG_TEST_DAT
   }
 })
 
-test('what is given is kept as it is', () => {
+test('given dates are kept', () => {
   expect(new Date('2026-11-20T00:00:00Z').getTime()).toBe(Date.UTC(2026, 10, 20))
   expect(new Date(0)).toEqual(new Date('1970-01-01T00:00:00Z'))
   expect(new Date()).toBeInstanceOf(Date)

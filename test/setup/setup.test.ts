@@ -13,7 +13,7 @@ import { waitFor } from './wait-for.ts'
 const forEver = 'setInterval(() => {}, 1000); console.log("pid " + process.pid)'
 
 describe('processes', () => {
-  test('finds a line of either output and keeps all of it', async () => {
+  test('finds a line of stdout or stderr, and keeps all output', async () => {
     await using child = startNode(['-e', 'console.error("port 1234"); setInterval(() => {}, 1000)'])
     const [, port] = await child.waitForLine(/^port (\d+)$/)
     expect(port).toBe('1234')
@@ -23,20 +23,20 @@ describe('processes', () => {
     expect(child.stderr()).toBe('port 1234\n')
   })
 
-  test('counts the last line of a process that has ended, and says so when there is none', async () => {
+  test('counts the last line of a process that has ended, and fails without one', async () => {
     const child = startNode(['-e', 'process.stdout.write("done"); process.exitCode = 3'])
     expect(await child.exited).toEqual({ code: 3, signal: null })
     await child.waitForLine(/^done$/)
     await expect(child.waitForLine(/^never$/)).rejects.toThrow(/ended without \/\^never\$\/[^]*done/)
   })
 
-  test('gives up on a line that does not come, with the output so far', async () => {
+  test('fails with the output so far if a line does not come', async () => {
     await using child = startNode(['-e', forEver])
     await child.waitForLine(/^pid/)
     await expect(child.waitForLine(/^never$/, 50)).rejects.toThrow(/gave up waiting for[^]*pid \d+/)
   })
 
-  test('says which program cannot be started', async () => {
+  test('names a program that cannot be started', async () => {
     const child = startProcess('no-such-program', [])
     await expect(child.exited).rejects.toThrow(/ENOENT/)
     await expect(child.waitForLine(/x/)).rejects.toThrow(/no-such-program/)
@@ -44,7 +44,7 @@ describe('processes', () => {
 })
 
 describe('waitFor', () => {
-  test('gives the value once the condition holds', async () => {
+  test('returns the value once the condition holds', async () => {
     let asked = 0
     const value = await waitFor(() => (++asked < 3 ? undefined : 'there'), { what: 'it', everyMs: 1 })
     expect([value, asked]).toEqual(['there', 3])
@@ -58,7 +58,7 @@ describe('waitFor', () => {
     })
   })
 
-  test('goes on while a program makes progress or has not come to its next turn', async () => {
+  test('continues while a program makes progress or its next tick is not due', async () => {
     const asked: number[] = []
     const pace = () => {
       asked.push(performance.now())
@@ -145,7 +145,7 @@ describe('a run', () => {
     expect(isAlive(Number(/^pid (\d+)$/m.exec(inner.output)?.[1]))).toBe(false)
   })
 
-  test('kills what a worker left that was itself killed', async () => {
+  test('kills the processes of a test worker that was killed', async () => {
     const inner = await runInner(
       `
       import { writeFileSync } from 'node:fs'
@@ -162,7 +162,7 @@ describe('a run', () => {
     await waitFor(() => !isAlive(pid), { what: `the end of process ${pid}` })
   })
 
-  test('ends all that it started when it is killed itself', async () => {
+  test('ends all processes that it started when it is killed', async () => {
     const folder = prepareInner(`
       import { writeFileSync } from 'node:fs'
       import { startNode } from 'here/processes.ts'
@@ -181,7 +181,7 @@ describe('a run', () => {
     await waitFor(() => alive().length === 0, { what: () => `the end of ${alive().join(' and ')}` })
   })
 
-  test('removes temporary folders, of tests that failed too', async () => {
+  test('removes temporary folders, also of failed tests', async () => {
     const inner = await runInner(`
       import { temporaryFolder } from 'here/temp.ts'
       test('fails', () => { throw new Error('folder ' + temporaryFolder()) })`)
@@ -190,7 +190,7 @@ describe('a run', () => {
     expect(existsSync(folder)).toBe(false)
   })
 
-  test('names what was skipped and counts what is no test', async () => {
+  test('lists skipped tests, and counts suites separately', async () => {
     const source = `test('one', () => {})\ntest.skip('two', () => {})\ntest.todo('three')
       test('four', ({ skip }) => skip('no moon'))\nafterAll(() => { throw new Error('x') })`
     const inner = await runInner(source)
@@ -201,7 +201,7 @@ describe('a run', () => {
     expect(inCi.lines).toContain('skipped: inner.test.ts > four: no moon')
   })
 
-  test('counts a file that cannot be loaded as failed, and leaves the last word to its caller', async () => {
+  test('counts a file that cannot be loaded as failed', async () => {
     const tally = join(temporaryFolder(), 'tally')
     const inner = await runInner(`import './missing.ts'`, { SHIELDLOG_TEST_TALLY: tally })
     expect(inner.code).toBe(1)
@@ -210,8 +210,8 @@ describe('a run', () => {
   })
 })
 
-describe.skipIf(!redisServerAvailable())('redis of its own', () => {
-  test('keeps what was acknowledged over a kill when it is append-only', async () => {
+describe.skipIf(!redisServerAvailable())('a separate Redis', () => {
+  test('keeps acknowledged writes after a kill if it is append-only', async () => {
     const server = await startRedis({ appendOnly: true })
     const redis = new Redis(server.url, { retryStrategy: () => 20 })
     redis.on('error', () => {})
@@ -224,13 +224,13 @@ describe.skipIf(!redisServerAvailable())('redis of its own', () => {
     redis.disconnect()
   })
 
-  test('two at once do not meet', async () => {
+  test('two at once are separate', async () => {
     const servers = await Promise.all([startRedis(), startRedis()])
     expect(new Set(servers.map((server) => server.url)).size).toBe(2)
     expect(new Set(servers.map((server) => server.keyPrefix)).size).toBe(2)
   })
 
-  test('holds still and goes on', async () => {
+  test('can be frozen and resumed', async () => {
     const server = await startRedis()
     const redis = new Redis(server.url)
     await redis.set('a', '1')

@@ -142,7 +142,7 @@ describe('a page', () => {
     expect(api.budget.heldBytes).toBe(0)
   })
 
-  it('holds events of every entry, whatever else is in it', async () => {
+  it('has an event for every entry, whatever else is in it', async () => {
     const { api, source } = await scripted()
     const logs = [
       entry(),
@@ -203,7 +203,7 @@ describe('against the simulator', () => {
     [{ kind: 'encode', encoding: 'gzip', label: 'br' }],
     [{ kind: 'duplicateKeys' }],
     [{ kind: 'wrongTypes' }],
-  ] as const)('loses nothing to %j now and then', async (fault) => {
+  ] as const)('loses nothing to occasional %j', async (fault) => {
     const { simulator, source } = await simulated()
     simulator.fail({ fault, every: 2, times: Infinity })
     const day = shiftDay(today(), -1)
@@ -211,7 +211,7 @@ describe('against the simulator', () => {
   })
 
   it.each([401, 400] as const)(
-    'knows a day that is no longer kept, at status %d',
+    'recognises a day that is no longer kept, with status %d',
     async (windowErrorStatus) => {
       const { source } = await simulated({ windowErrorStatus })
       for (const days of [-3, 1]) {
@@ -222,7 +222,7 @@ describe('against the simulator', () => {
     },
   )
 
-  it('tells apart a bad key, a foreign zone, an expired cursor and a page that is too large', async () => {
+  it('distinguishes a wrong key, an unknown zone, an expired cursor and a page that is too large', async () => {
     const { simulator, source, api } = await simulated({ accessKey: 'k-hunter2' })
     const day = today()
     const { next } = await source.fetchPage({ zone, day, cursor: null, priority: 'live' }, never)
@@ -240,7 +240,7 @@ describe('against the simulator', () => {
     ).toBe(true)
   })
 
-  it('makes an event of every bad entry', async () => {
+  it('creates an event from every invalid entry', async () => {
     const { simulator, source } = await simulated()
     simulator.fail({ fault: { kind: 'badEntries' } })
     simulator.fail({ fault: { kind: 'missingIds' } })

@@ -6,7 +6,7 @@ import { never, startedApi } from './started-api.ts'
 const zone = { id: 101, name: 'shop', account: 'main' }
 const app = { id: 'shop', account: 'main' }
 
-test('upload figures hold what the API gives; what it leaves out is absent, never 0', async () => {
+test('upload figures have the values of the API; missing values are absent, never 0', async () => {
   const api = await startedApi()
   const source = createFigureSource(() => api.client)
   api.reply(
@@ -15,7 +15,7 @@ test('upload figures hold what the API gives; what it leaves out is absent, neve
   expect(await source.readUploads(zone, never)).toEqual({ filesScanned: 5, loggedRequests: 0 })
 })
 
-test('volumes are summed by name and region, GB become bytes, and the fullest instance is told', () => {
+test('volumes are summed by name and region, GB become bytes, and the fullest instance is reported', () => {
   const at = (region: string | null, size: number | null, usage: number | null) => ({ region, size, usage })
   const figures = volumeFigures([
     { name: 'data', id: 'a', volumeInstances: [at('DE', 10, 9.5), at('DE', 30, 0.5), at('NY', 10, 1)] },
@@ -29,7 +29,7 @@ test('volumes are summed by name and region, GB become bytes, and the fullest in
   ])
 })
 
-test('names from the wire are bounded in length and number, and printable', () => {
+test('received names are limited in length and number, and printable', () => {
   const volumeInstances = Array.from({ length: 700 }, (_, index) => ({
     region: `r${index}`,
     size: 1,

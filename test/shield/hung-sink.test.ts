@@ -20,7 +20,7 @@ const logs = Array.from({ length: 6 }, (_, index) =>
   entry({ logId: `e${index}`, log: { text: 'x'.repeat(500_000) } }),
 )
 
-it('six streams of a sink that hangs leave room for the pages of another one', async () => {
+it('six streams of a sink that hangs leave memory for the pages of another one', async () => {
   const budget = createPageBudget(defaultBytesInFlight)
   api = await startShieldApi({ budget, maxPageBytes: 33_554_432, connections: 32 })
   api.reply(answer(200, { ...emptyPage, logs }))

@@ -32,7 +32,7 @@ const answered = async (started: ShieldApi) =>
 describe('a page that is fetched ahead', () => {
   const never = new AbortController().signal
 
-  it('is kept unread until it is wanted', async () => {
+  it('is not parsed until it is taken', async () => {
     const { fetched, read, api } = await ahead(never, answer(200, page))
     await answered(api)
     await api.clock.advance(5_000)
@@ -48,14 +48,14 @@ describe('a page that is fetched ahead', () => {
     expect(api.budget.heldBytes).toBe(0)
   })
 
-  it('is asked for again at once where the answer is an error', async () => {
+  it('is requested again at once if the answer is an error', async () => {
     const { fetched, api } = await ahead(never, answer(503), answer(200, page))
     await answered(api)
     expect(api.requests).toHaveLength(2)
     ;(await fetched.take()).page.release()
   })
 
-  it('is asked for again where the answer turns out to be none once it is wanted', async () => {
+  it('is requested again if the answer turns out to be invalid when it is taken', async () => {
     const { fetched, api } = await ahead(
       never,
       answer(200, JSON.stringify(page).slice(0, -1)),
@@ -66,7 +66,7 @@ describe('a page that is fetched ahead', () => {
     expect(api.requests).toHaveLength(2)
   })
 
-  it('is thrown away unread', async () => {
+  it('can be discarded unread', async () => {
     const { fetched, read, api } = await ahead(never, answer(200, page))
     await answered(api)
     await fetched.discard()
@@ -74,7 +74,7 @@ describe('a page that is fetched ahead', () => {
     expect(api.budget.heldBytes).toBe(0)
   })
 
-  it('is given up by who stops, also when it is not wanted any more', async () => {
+  it('is aborted by a stop, also after it was discarded', async () => {
     const stop = new AbortController()
     const { fetched, api } = await ahead(stop.signal, answer(200, page))
     await answered(api)

@@ -26,8 +26,8 @@ const accepted = {
 }
 const refusal = { success: false, message: 'no', errorKey: 'not_found_or_unauthorised_access.waf_rule' }
 
-describe('what is sent', () => {
-  test('is the body as given, once, as JSON', async () => {
+describe('the request', () => {
+  test('has the given body as JSON, and is sent once', async () => {
     const api = await startedApi()
     let body = ''
     api.reply((response, request) => {
@@ -41,7 +41,7 @@ describe('what is sent', () => {
     expect(api.requests[0]?.headers['content-type']).toBe('application/json')
   })
 
-  test('has the number of each name of an enumeration', () => {
+  test('has the number for each name of an enumeration', () => {
     const named = {
       ruleConfiguration: {
         actionType: 'Challenge',
@@ -68,7 +68,7 @@ describe('what is sent', () => {
     })
   })
 
-  test('may be null where the interface says so, and nowhere else', () => {
+  test('can have null where the interface allows it, and nowhere else', () => {
     const nulls = {
       ruleName: null,
       ruleDescription: null,
@@ -88,7 +88,7 @@ describe('what is sent', () => {
   })
 })
 
-describe('what is refused before anything is sent', () => {
+describe('an invalid body', () => {
   const seconds = 'allowed: 1 PerSecond, 10 PerTenSeconds, 60 PerOneMinute'
   test.each([
     [{ ruleName: 5 }, 'ruleName', '5 is not allowed; write it in quotes; allowed: text or null'],
@@ -159,7 +159,7 @@ describe('what is refused before anything is sent', () => {
     )
   })
 
-  test('is named all at once, and nothing is sent', async () => {
+  test('is reported with all its errors, and nothing is sent', async () => {
     const api = await startedApi()
     const bad = { ruleName: 1, ruleConfiguration: { blockTime: 1, severityType: 9 } }
     await expect(updateRateLimit(api.client, 7, bad, never)).rejects.toThrow(
@@ -202,7 +202,7 @@ describe('the answer', () => {
     ['a rule of a wrong type', 200, { id: 'x' }, 'bad_body'],
     ['the result of a refused key', 401, { statusCode: 401 }, 'unauthorised'],
     ['no body', 500, '', 'server_error'],
-  ])('%s with %d is a failure, and is not asked for again', async (_, status, body, code) => {
+  ])('%s with %d is a failure, and the request is not repeated', async (_, status, body, code) => {
     const api = await startedApi()
     api.reply(answer(status, body))
     const failure = await updateRateLimit(api.client, 7, update, never).catch((error: unknown) => error)
@@ -214,7 +214,7 @@ describe('the answer', () => {
     expect(api.requests).toHaveLength(1)
   })
 
-  test('keeps members, fields and values that are not known', async () => {
+  test('keeps unknown members, fields and values', async () => {
     const api = await startedApi()
     const rule = {
       id: 9_007_199_254,
@@ -231,7 +231,7 @@ describe('the answer', () => {
     expect(await updateRateLimit(api.client, 7, {}, never)).toMatchObject({ rule })
   })
 
-  test('that does not come leaves the outcome open, unless nothing was sent', async () => {
+  test('that does not arrive leaves the outcome unknown, unless nothing was sent', async () => {
     const api = await startedApi()
     api.reply((response) => response.destroy())
     await expect(updateRateLimit(api.client, 7, update, never)).rejects.toMatchObject({
@@ -246,7 +246,7 @@ describe('the answer', () => {
   })
 })
 
-describe('what was asked for and is not shown', () => {
+describe('a difference between request and answer', () => {
   test('is found at any depth, with both values', () => {
     const asked = { ruleName: 'a', ruleConfiguration: { value: 'x', transformationTypes: [1, 2] }, id: 7 }
     expect(notShown(asked, { id: 7, ruleConfiguration: { transformationTypes: [1, 3] } })).toEqual([
@@ -259,7 +259,7 @@ describe('what was asked for and is not shown', () => {
     ])
   })
 
-  test('is nothing where only the form of nothing differs, or more is answered', () => {
+  test('ignores different forms of an empty value, and further fields of the answer', () => {
     const asked = { ruleDescription: null, ruleConfiguration: { transformationTypes: [], variableTypes: {} } }
     expect(notShown(asked, { ruleDescription: '', ruleConfiguration: { requestCount: 5 } })).toEqual([])
     expect(notShown({}, undefined)).toEqual([])

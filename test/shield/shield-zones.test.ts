@@ -22,7 +22,7 @@ const pageOf = (currentPage: number, totalPages: number) => ({
 })
 
 describe('the list of shield zones', () => {
-  it('reads all pages, and takes each zone once, by id', async () => {
+  it('reads all pages, and returns each zone once, by id', async () => {
     const api = await started()
     api.reply(
       answer(200, { data: [{ shieldZoneId: 103 }, { shieldZoneId: 101 }], page: pageOf(1, 2) }),
@@ -37,7 +37,7 @@ describe('the list of shield zones', () => {
     expect(api.budget.heldBytes).toBe(0)
   })
 
-  it('keeps the known fields, finds a name and hosts where there are any, and minds no other field', async () => {
+  it('reads the known fields, with name and hosts if present, and ignores other fields', async () => {
     const api = await started()
     const data = [
       {
@@ -78,7 +78,7 @@ describe('the list of shield zones', () => {
     expect(api.requests).toHaveLength(1)
   })
 
-  it('fails rather than list a part: pages that repeat, or never end', async () => {
+  it('fails if pages repeat or never end, instead of returning a part', async () => {
     const api = await started()
     api.reply(answer(200, { data: [{ shieldZoneId: 101 }], page: pageOf(1, 2) }))
     await expect(listShieldZones(api.client, never)).rejects.toMatchObject({

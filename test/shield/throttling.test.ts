@@ -25,7 +25,7 @@ describe('a 429', () => {
   it.each([
     ['seconds', () => '3'],
     ['a date', (nowMs: number) => new Date(nowMs + 4000).toUTCString()],
-  ])('is waited for when it is short, in %s', async (_, retryAfter) => {
+  ])('with a short wait is waited for, in %s', async (_, retryAfter) => {
     const api = await started()
     const beganAt = api.clock.now()
     api.reply(answer(429, '', { 'retry-after': retryAfter(Date.now()) }), answer(200, emptyPage))
@@ -39,7 +39,7 @@ describe('a 429', () => {
     ])
   })
 
-  it('with a long wait pauses the whole account and holds nobody', async () => {
+  it('with a long wait pauses the whole account, and no request waits for it', async () => {
     const api = await started()
     api.reply(answer(429, '', { 'retry-after': '120' }))
     const retryAt = api.clock.now() + 120_000
@@ -68,7 +68,7 @@ describe('a 429', () => {
     expect(api.requests.length).toBeLessThanOrEqual(9)
   })
 
-  it('never asks for more than an hour, nor for the past', async () => {
+  it('is limited to an hour, and never in the past', async () => {
     const api = await started()
     api.reply(answer(429, '', { 'retry-after': '99999999999' }))
     await expect(api.client.send(call, never)).rejects.toMatchObject({
@@ -76,7 +76,7 @@ describe('a 429', () => {
     })
   })
 
-  it('a 503 that names a long wait is one, too', async () => {
+  it('a 503 with a long wait is treated the same', async () => {
     const api = await started()
     api.reply(answer(503, '', { 'retry-after': '60' }))
     await expect(api.client.send(call, never)).rejects.toMatchObject({ kind: 'wait', code: 'throttled' })

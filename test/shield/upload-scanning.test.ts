@@ -10,7 +10,7 @@ const data = {
   totalFilesScanned: 1,
 }
 
-test('reads the figures of a zone as they are, with fields that are not known', async () => {
+test('reads the figures of a zone unchanged, with unknown fields', async () => {
   const api = await startedApi()
   const wire = { ...data, totalQuarantined: 4 }
   api.reply(answer(200, { data: wire, error: { success: false, message: '', errorKey: '' } }))
@@ -36,7 +36,7 @@ test.each([
   await expect(readUploadScanning(api.client, 7, never)).rejects.toMatchObject({ code })
 })
 
-test('days stand in order of their dates, and whatever is no date or no figure stays visible', () => {
+test('days are in order of their dates, and invalid dates and figures stay visible', () => {
   const day = (key: string, value: unknown) => [key, value] as const
   const overview = Object.fromEntries([
     day('total', 5),

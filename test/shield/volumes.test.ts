@@ -3,7 +3,7 @@ import { listVolumes, stateOf } from '../../src/shield/volumes.ts'
 import { answer } from './shield-api.ts'
 import { never, startedApi } from './started-api.ts'
 
-test('follows cursors to the end, and takes each volume once', async () => {
+test('follows cursors to the end, and returns each volume once', async () => {
   const api = await startedApi()
   const first = { items: [{ id: 'a' }, { id: 'b' }], cursor: 'c/1', meta: { totalItems: 3 } }
   api.reply(
@@ -31,7 +31,7 @@ test.each([
   expect(api.requests.length).toBe(requests)
 })
 
-test('ends at a page that brings nothing new, however its cursor changes', async () => {
+test('ends at a page with nothing new, also if its cursor changes', async () => {
   const api = await startedApi()
   api.reply((response, request) =>
     answer(200, { items: [{ id: 'a' }], cursor: `c${api.requests.length}` })(response, request),
@@ -71,7 +71,7 @@ test('keeps every field, known or not', async () => {
   expect(summary).toEqual({ totalPods: 1, totalContainers: 1, totalStorage: 10 })
 })
 
-test('takes the state of an instance from `status`, else from `set`', () => {
+test('reads the state of an instance from `status`, else from `set`', () => {
   expect([{ set: 'Attached' }, { status: 'Failed', set: '' }, { status: 3 }, {}].map(stateOf)).toEqual([
     'Attached',
     'Failed',
@@ -100,11 +100,14 @@ test.each([
   ],
   [500, { title: 'Error', status: 500, detail: 'oops' }, 'server_error', /oops/],
   [200, { items: 'none' }, 'bad_body', /items/],
-])('%d with a body of its shape is a failure in the words of the API', async (status, body, code, told) => {
-  const api = await startedApi()
-  api.reply(answer(status, body))
-  await expect(listVolumes(api.client, 'app', never)).rejects.toMatchObject({
-    code,
-    message: expect.stringMatching(told) as string,
-  })
-})
+])(
+  '%d with a body of its shape is a failure with the message of the API',
+  async (status, body, code, told) => {
+    const api = await startedApi()
+    api.reply(answer(status, body))
+    await expect(listVolumes(api.client, 'app', never)).rejects.toMatchObject({
+      code,
+      message: expect.stringMatching(told) as string,
+    })
+  },
+)

@@ -33,7 +33,7 @@ test('a quiet listing gives every entry once, whatever the order, the tokens and
   )
 })
 
-test('order is by event time, and an unordered listing keeps its order', async () => {
+test('the order is by event time, and an unordered listing keeps its order', async () => {
   const { simulator, scan } = await startAsking({ pageSize: 4, days: 10 })
   simulator.append(101, today, 1, { timestampMs: noon - 3_600_000 })
   const times = async () =>
@@ -75,7 +75,7 @@ describe('entries that arrive while a newest-first listing is read', () => {
   })
 })
 
-test('a snapshot never shows what arrived after its first page, also when its tokens are kept', async () => {
+test('a snapshot never has entries that arrived after its first page, also if its tokens are reused', async () => {
   for (const order of orders) {
     const { simulator, page, scan } = await startAsking({
       order,
@@ -95,7 +95,7 @@ test('a snapshot never shows what arrived after its first page, also when its to
 })
 
 test.each(['position', 'anchor'] as const)(
-  'a real last token goes on where the listing ended: %s',
+  'a real last token continues where the listing ended: %s',
   async (tokens) => {
     const { simulator, page } = await startAsking({ tokens, lastToken: 'real', pageSize: 5 })
     const empty = await page(null)
@@ -106,7 +106,7 @@ test.each(['position', 'anchor'] as const)(
   },
 )
 
-test('only the wanted form asks for the first page', async () => {
+test('only the configured form requests the first page', async () => {
   const { ask, simulator } = await startAsking()
   const forms = { omit: null, empty: '', start: 'start', other: 'other' }
   const statuses = async () => {
@@ -139,7 +139,7 @@ describe('tokens', () => {
     expect((await ask(pathOf(token))).text).toContain('invalid_datetime_window.event_logs')
   })
 
-  test('end with their lifetime, and when told to', async () => {
+  test('expire after their lifetime, and on demand', async () => {
     const { ask, page, clock, simulator } = await startAsking({ pageSize: 1, days: 3, tokenLifetimeMs: 1000 })
     const token = async () => (await page(null)).continuationToken ?? ''
     const first = await token()
@@ -156,7 +156,7 @@ describe('tokens', () => {
     expect((await ask(pathOf(await token()))).status).toBe(200)
   })
 
-  test('of a simulator that held more are refused, not answered with a fault of its own', async () => {
+  test('of a simulator with more entries are refused, and cause no internal error', async () => {
     const long = await startAsking({ pageSize: 5, days: 20, tokens: 'anchor' })
     const pages = await long.scan(null)
     const { ask } = await startAsking({ pageSize: 5, days: 3, tokens: 'anchor' })

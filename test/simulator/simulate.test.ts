@@ -43,7 +43,7 @@ async function run(options: Partial<SimulateOptions>) {
   return { lines, stop, done }
 }
 
-test('writes a configuration for itself, with a state and a sink of its own', async () => {
+test('writes a configuration for itself, with a separate state and sink', async () => {
   const folder = temporaryFolder()
   const file = join(folder, 'sim.yaml')
   const options = { zones: [5, 6], accessKey: 'it"s ${x}', firstPage: 'start', days: 5, writeConfig: file }
@@ -63,7 +63,7 @@ test('writes a configuration for itself, with a state and a sink of its own', as
   expect(config.sinks).toMatchObject([{ type: 'file', path: join(folder, 'sim-data/events') }])
 })
 
-test('never writes its configuration over a file, and says where it cannot', async () => {
+test('never overwrites a file with its configuration, and reports a path that it cannot write', async () => {
   const file = join(temporaryFolder(), 'sim.yaml')
   const first = await run({ writeConfig: file })
   await expect.poll(() => first.lines.length).toBeGreaterThan(0)
@@ -79,7 +79,7 @@ test('never writes its configuration over a file, and says where it cannot', asy
   expect(nowhere.lines.join()).toContain('cannot be written')
 })
 
-test('serves until it is stopped, and says how to ship from it', async () => {
+test('serves until it is stopped, and prints how to ship from it', async () => {
   const { lines, stop, done } = await run({
     entries: 7,
     zones: [5, 6],
@@ -118,7 +118,7 @@ test('serves until it is stopped, and says how to ship from it', async () => {
   await expect(ask("it's")).rejects.toThrow()
 })
 
-test('says what is wrong and ends', async () => {
+test('reports the error and ends', async () => {
   const other = await startSimulator()
   onTestFinished(() => other.close())
   const cases: [Partial<SimulateOptions>, number, RegExp][] = [
@@ -139,7 +139,7 @@ test('says what is wrong and ends', async () => {
   }
 })
 
-test('is stopped before it began', async () => {
+test('can be stopped before it started', async () => {
   const stop = new AbortController()
   stop.abort()
   expect(await simulate(simulateDefaults, { write: () => {} }, createFakeClock(), stop.signal)).toBe(0)
@@ -185,7 +185,7 @@ function pageOf(reply: Reply): ReadPage | undefined {
   return Array.isArray(page.logs) && typeof page.hasMoreData === 'boolean' ? page : undefined
 }
 
-test('listens where it is told, and names an address that works from this host', async () => {
+test('listens at the configured address, and prints one that works from this host', async () => {
   const { lines } = await run({ host: '0.0.0.0', entries: 1 })
   await expect.poll(() => lines.at(-1)).toBe('Ctrl-C stops it')
   expect(lines[0]).toMatch(/^simulator listens at http:\/\/127\.0\.0\.1:\d+$/)

@@ -9,7 +9,7 @@ const volumes = '/mc/apps/app-1/volumes'
 const yesterday = '2026-11-19'
 
 describe('event logs', () => {
-  test('a page, its entries and what is in their log', async () => {
+  test('a page, its entries and their log', async () => {
     const { ask } = await startAsking({ days: 300 })
     const reply = await ask(pathOf(null))
     expectReply(reply, 200, schemas.eventLogPage)

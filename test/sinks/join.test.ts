@@ -15,7 +15,7 @@ it('joins any texts to the bytes of the joined text', () => {
   )
 })
 
-it('does not send what it did not write', () => {
+it('does not send bytes that it did not write', () => {
   expect(() => joinTexts([{ text: 'a', bytes: 2 }], { before: '', between: '', after: '' })).toThrow(
     'not as long',
   )

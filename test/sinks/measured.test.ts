@@ -32,21 +32,21 @@ async function shipTo(sink: AnySink, count: number): Promise<number> {
   return bytes
 }
 
-describe('what a sink that writes tells of itself', () => {
-  it('is each delivery into files, with its bytes and its time', async () => {
+describe('metrics of a sink that writes', () => {
+  it('count each delivery into files, with its bytes and its time', async () => {
     const { sink, answers } = fileSink(temporaryFolder())
     const bytes = await shipTo(sink, 3)
     expect(answers()).toMatchObject([{ sink: 'archive', outcome: 'ok', bytes }])
     expect(answers()[0]!.seconds).toBeGreaterThan(0)
   })
 
-  it('is nothing where nothing was written', async () => {
+  it('count nothing if nothing was written', async () => {
     const { sink, answers } = fileSink(temporaryFolder())
     await shipTo(sink, 0)
     expect(answers()).toEqual([])
   })
 
-  it('is each try that failed, so that an alert on failing sinks fires for files', async () => {
+  it('count each failed try, so that an alert on failing sinks fires for files', async () => {
     const file = join(temporaryFolder(), 'events')
     writeFileSync(file, 'no folder')
     const { sink, answers } = fileSink(file)
@@ -54,7 +54,7 @@ describe('what a sink that writes tells of itself', () => {
     expect(answers()).toMatchObject([{ sink: 'archive', outcome: 'rejected', bytes: 0 }])
   })
 
-  it('is no failure of the sink where the store failed, the fence was lost, or a stop was asked', async () => {
+  it('count no failure of the sink if the store failed, the fence was lost, or a stop was requested', async () => {
     const { sink, answers } = fileSink(temporaryFolder())
     const open = await new StreamLedger(streamOf(sink, 101)).open(sink)
     await expect(open.deliver(buildEvents(1), AbortSignal.abort())).rejects.toMatchObject({
@@ -64,14 +64,14 @@ describe('what a sink that writes tells of itself', () => {
     expect(answers()).toEqual([])
   })
 
-  it('is each write to stdout', async () => {
+  it('count each write to stdout', async () => {
     const { deps, answers } = depsOf()
     const sink = createSink({ type: 'stdout', name: 'out' }, deps)
     const bytes = await shipTo(sink, 2)
     expect(answers()).toMatchObject([{ sink: 'out', outcome: 'ok', bytes }])
   })
 
-  it('is a reader of stdout that went away', async () => {
+  it('count a reader of stdout that closed the pipe', async () => {
     const gone = new Writable({
       write: (_chunk, _encoding, done) => done(Object.assign(new Error('EPIPE'), { code: 'EPIPE' })),
     })

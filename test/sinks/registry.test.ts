@@ -12,14 +12,14 @@ import { keepInternalEvents } from './internal-events.ts'
 /** What the configuration gives is what the sinks take: a mismatch fails the type check. */
 export const make = (config: SinkConfig, deps: SinkDeps): AnySink => createSink(config, deps)
 
-it('knows every folder of a sink', () => {
+it('has every folder of a sink', () => {
   const folders = readdirSync(new URL('../../src/sinks', import.meta.url), { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name)
   expect(Object.keys(sinks).toSorted()).toEqual(folders.toSorted())
 })
 
-it('makes the sink that the options name', async () => {
+it('creates the sink of the options', async () => {
   const deps = {
     format: createNativeFormat(),
     clock: systemClock,

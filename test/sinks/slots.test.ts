@@ -4,7 +4,7 @@ import { createSlots } from '../../src/sinks/slots.ts'
 const never = new AbortController().signal
 
 describe('slots', () => {
-  it('lets so many in and the rest in their order', async () => {
+  it('admits the configured number, and the others in order', async () => {
     const slots = createSlots(2)
     const order: string[] = []
     const first = await slots.take(never)
@@ -29,7 +29,7 @@ describe('slots', () => {
     expect(order).toEqual(['third', 'fourth'])
   })
 
-  it('lets go of who gives up, also in the very step in which the turn came', async () => {
+  it('removes a waiting caller that aborts, also in the step in which it got the slot', async () => {
     const slots = createSlots(1)
     const give = await slots.take(never)
     const stop = new AbortController()

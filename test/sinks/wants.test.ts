@@ -26,7 +26,7 @@ describe('where', () => {
     expect(wanted({ where })).toBe(passes)
   })
 
-  it('lets an event without the value pass no list, and every not', () => {
+  it('an event without the value passes no list, and every not', () => {
     const bare = { id: 'x', labels: {}, log: {}, client: {}, rule: {} }
     for (const key of ['rules', 'countries'] as const) {
       expect(wanted({ where: { [key]: ['x'] } }, bare)).toBe(false)
@@ -34,7 +34,7 @@ describe('where', () => {
     }
   })
 
-  it('without a list wants everything', () => {
+  it('passes everything without a list', () => {
     expect(wantsOf({})).toBeUndefined()
     expect(wantsOf({ where: {}, sample: {} })).toBeUndefined()
   })

@@ -32,7 +32,7 @@ async function observed() {
   }
 }
 
-describe('what is observed of the store', () => {
+describe('the observation of the store', () => {
   it('has a lag for every configured zone and sink, read or not', async () => {
     const { stage, look } = await observed()
     stage.script.answer = listingOf([eventAt(0)], 5)
@@ -51,7 +51,7 @@ describe('what is observed of the store', () => {
     expect(routes[1]).not.toHaveProperty('newestMs')
   })
 
-  it('lags more and more while polls fail, and less once they go well', async () => {
+  it('has a growing lag while polls fail, and a smaller one when they work', async () => {
     const { stage, look } = await observed()
     stage.script.answer = listingOf([eventAt(0)], 5)
     await stage.pump()

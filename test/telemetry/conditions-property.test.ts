@@ -25,8 +25,8 @@ interface Line {
   readonly phase: unknown
 }
 
-describe('conditions, whatever comes in whatever order', () => {
-  it('begin before they last, end after they began, and never flood', () => {
+describe('conditions with random reports', () => {
+  it('begin before they last, end after they began, and never flood the log', () => {
     assert(
       property(array(step, { maxLength: 200, size: 'max' }), (steps) => {
         let nowMs = 0

@@ -29,7 +29,7 @@ describe('other conditions', () => {
     expect(log.lines()).toMatchObject([{ phase: 'begins' }, { phase: 'ends' }])
   })
 
-  it('guarded scan: stands until the scan completes', () => {
+  it('guarded scan: lasts until the scan completes', () => {
     const { log, emit } = setUp()
     emit({ name: 'ScanGuarded', stream: streamOf(101), guard: 'cursor_cycle', pages: 12 })
     emit(failed(101, { code: 'scan_guarded' }))
@@ -73,7 +73,7 @@ describe('other conditions', () => {
       },
     ],
   ] satisfies [string, InternalEvent][])(
-    '%s repeated: told at once, then every ten minutes with a count',
+    '%s repeated: logged at once, then every ten minutes with a count',
     async (_, internalEvent) => {
       const { clock, log, emit, tick } = setUp()
       for (let elapsed = 0; elapsed < 12; elapsed++) {
@@ -91,7 +91,7 @@ describe('other conditions', () => {
     },
   )
 
-  it('says once that ids repeat, whatever comes', async () => {
+  it('reports repeated ids once', async () => {
     const { clock, log, emit } = setUp()
     for (let zone = 101; zone < 600; zone++) {
       emit({ name: 'IdSeenWithOtherTime', stream: streamOf(zone), id: `evil\n${zone}` })
@@ -100,7 +100,7 @@ describe('other conditions', () => {
     expect(log.lines()).toHaveLength(1)
   })
 
-  it('does not grow with texts that come from outside', () => {
+  it('does not grow with received texts', () => {
     const { log, emit } = setUp()
     for (let index = 0; index < 5000; index++)
       emit({ name: 'Warned', about: 'sink', text: `odd answer ${index}` })

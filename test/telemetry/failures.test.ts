@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { matching } from './log-lines.ts'
 import { day, failed, minute, recovered, setUp, streamOf } from './stage.ts'
 
-describe('a failure that lasts', () => {
-  it('is told when it begins, every ten minutes with counts, and when it ends, in words for an operator', async () => {
+describe('a lasting failure', () => {
+  it('is logged when it begins, every ten minutes with counts, and when it ends, in words for an operator', async () => {
     const { clock, log, emit } = setUp()
     for (let elapsed = 0; elapsed < 25; elapsed++) {
       for (let zone = 101; zone < 401; zone++) emit(failed(zone, { retryAtMs: clock.now() + minute }))
@@ -65,7 +65,7 @@ describe('a failure that lasts', () => {
     ])
   })
 
-  it('is over only when the last stream has left it', () => {
+  it('ends only when the last stream has recovered', () => {
     const { log, emit } = setUp()
     emit(failed(101))
     emit(failed(102))
@@ -78,7 +78,7 @@ describe('a failure that lasts', () => {
     expect(log.lines()).toHaveLength(2)
   })
 
-  it('moves a stream whose reason changes', () => {
+  it('moves a stream to another condition when its reason changes', () => {
     const { log, emit } = setUp()
     emit(failed(101))
     emit(failed(101, { code: 'unauthorised', kind: 'stop' }))
@@ -89,7 +89,7 @@ describe('a failure that lasts', () => {
     ])
   })
 
-  it('keeps being told although only other things happen', async () => {
+  it('is logged again although only other streams report', async () => {
     const { clock, log, emit, tick } = setUp()
     emit(failed(101, { retryAtMs: clock.now() + 60 * minute }))
     for (let elapsed = 0; elapsed < 31; elapsed++) {
@@ -104,7 +104,7 @@ describe('a failure that lasts', () => {
     ])
   })
 
-  it('fades when the stream is pumped elsewhere', async () => {
+  it('expires when the stream is pumped by another process', async () => {
     const { clock, log, emit, tick } = setUp()
     emit(failed(101, { retryAtMs: clock.now() + minute }))
     await clock.advance(17 * minute)
@@ -119,7 +119,7 @@ describe('a failure that lasts', () => {
     expect(log.lines()).toHaveLength(2)
   })
 
-  it('is told a few times when it comes and goes, then only counted', async () => {
+  it('is logged a few times when it repeats, then only counted', async () => {
     const { clock, log, emit, tick } = setUp()
     for (let round = 0; round < 60; round++) {
       emit(failed(101, { retryAtMs: clock.now() + 1000 }))
@@ -145,7 +145,7 @@ describe('a failure that lasts', () => {
     expect(log.lines()).toHaveLength(2)
   })
 
-  it('says nothing of stops, and of a throttled account only once', () => {
+  it('does not log stops, and a throttled account only once', () => {
     const { clock, log, emit } = setUp()
     emit(failed(101, { code: 'cancelled', kind: 'cancelled' }))
     expect(log.lines()).toEqual([])
@@ -156,7 +156,7 @@ describe('a failure that lasts', () => {
     expect(log.lines().map(({ event }) => event)).toEqual(['ApiThrottled', 'StreamFailed'])
   })
 
-  it('is forgotten for zones and sinks that left the configuration', () => {
+  it('is deleted for zones and sinks that are no longer configured', () => {
     const { log, emit, metrics, known } = setUp()
     emit(failed(101))
     emit(failed(102, { sink: 'siem', code: 'sink_refuses', kind: 'stop' }))

@@ -17,7 +17,7 @@ function ready() {
   return { ...stage, value, readVolumes }
 }
 
-test('upload scanning: a gauge each, absent before and where the API gives nothing', async () => {
+test('upload scanning: one gauge for each figure, absent before the first reading and without a value of the API', async () => {
   const { emit, value } = ready()
   const zone = { zone: '101' }
   expect(await value('upload_scanning_files_scanned', zone)).toBeUndefined()
@@ -36,7 +36,7 @@ test('upload scanning: a gauge each, absent before and where the API gives nothi
   expect(await value('upload_scanning_files_scanned', { zone: '109' })).toBeUndefined()
 })
 
-test('volumes: the series are those of the last reading', async () => {
+test('volumes: the series are from the last reading', async () => {
   const { value, readVolumes } = ready()
   const data = { app: 'shop', volume: 'data', region: 'DE' }
   readVolumes([
@@ -55,7 +55,7 @@ test('volumes: the series are those of the last reading', async () => {
   expect(await value('volume_size_bytes', { ...data, app: 'unknown' })).toBeUndefined()
 })
 
-test('a failed reading changes no value, and is one line for all zones until all are read', async () => {
+test('a failed reading changes no value, and is logged once for all zones until all are read', async () => {
   const { emit, value, log, clock, tick } = ready()
   const read = (zone: number) =>
     emit({ name: 'UploadScanningRead', zone, figures: { filesScanned: 9 }, atMs: 1_000 })
@@ -81,7 +81,7 @@ test('a failed reading changes no value, and is one line for all zones until all
   expect(lines().at(-1)).toMatchObject({ phase: 'ends', level: 'info' })
 })
 
-test('a process that hands over, and a zone or application that is no longer wanted, leave no series', async () => {
+test('series are removed when another process takes over, and for zones and applications that are no longer configured', async () => {
   const { emit, metrics, known, value, readVolumes } = ready()
   const fill = () => {
     for (const zone of [101, 102])

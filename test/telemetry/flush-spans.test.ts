@@ -11,7 +11,7 @@ function provide(forceFlush: unknown): void {
   trace.setGlobalTracerProvider({ getTracer, forceFlush } as TracerProvider)
 }
 
-it('asks for it once, and waits no longer than that takes', async () => {
+it('requests a flush once, and waits for its end', async () => {
   let asked = 0
   provide(async () => void asked++)
   const clock = createFakeClock()
@@ -19,7 +19,7 @@ it('asks for it once, and waits no longer than that takes', async () => {
   expect([asked, clock.sleeping()]).toEqual([1, 0])
 })
 
-it('waits for a collector that does not answer only as long as it is told', async () => {
+it('waits for a collector that does not answer up to a limit', async () => {
   provide(() => new Promise(() => undefined))
   const clock = createFakeClock()
   let isDone = false
@@ -40,11 +40,11 @@ it.each([
   ['rejects', () => Promise.reject(new Error('away'))],
   ['gives no promise', () => 7],
   ['is none', 'forceFlush'],
-])('is content with a flush that %s', async (_, forceFlush) => {
+])('accepts a flush that %s', async (_, forceFlush) => {
   provide(forceFlush)
   await expect(flushSpans(1_000, createFakeClock())).resolves.toBeUndefined()
 })
 
-it('does nothing where nobody records', async () => {
+it('does nothing without a recorder', async () => {
   await expect(flushSpans(1_000, createFakeClock())).resolves.toBeUndefined()
 })

@@ -14,7 +14,7 @@ const hostile = 'a\u001b[2J\r\nb\u009b31m\u202etxt\u200b\u{e0041}\ud800%s%d{"x":
 const acting = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 
 describe('the logger', () => {
-  it('writes one JSON object a line, with time, level and event', () => {
+  it('writes one JSON object per line, with time, level and event', () => {
     const stream = keepLog()
     const logger = createLogger({ level: 'debug', format: 'json', stream })
     logger.line('info', 'Started', 'one', { zones: 3, list: ['a', 'b'] })
@@ -93,7 +93,7 @@ describe('the logger', () => {
     expect(stream.text().split('\n')).toHaveLength(2)
   })
 
-  it('uses colour on a terminal, unless told not to', () => {
+  it('uses colour on a terminal, unless turned off', () => {
     const colours = (options: { color?: boolean }, isTTY: boolean) => {
       const stream = keepLog(isTTY)
       createLogger({ level: 'info', format: 'pretty', stream, ...options }).line('info', 'Started', 'hello')
@@ -106,7 +106,7 @@ describe('the logger', () => {
     ])
   })
 
-  it.each(['json', 'pretty'] as const)('lets no text act as anything but text (%s)', (format) => {
+  it.each(['json', 'pretty'] as const)('escapes all text (%s)', (format) => {
     const stream = keepLog()
     const logger = createLogger({ level: 'info', format, stream })
     class Odd {
@@ -127,7 +127,7 @@ describe('the logger', () => {
     expect(lines[0]).toContain('%s%d')
   })
 
-  it('shows no secret and cuts what is long or deep', () => {
+  it('shows no secret, and cuts long and deep values', () => {
     const stream = keepLog()
     const logger = createLogger({ level: 'info', format: 'json', stream })
     const deep = { a: { b: { c: { d: { e: 1 } } } } }
@@ -152,12 +152,12 @@ describe('the logger', () => {
 })
 
 describe('printable', () => {
-  it('keeps everyday text, of any language', () => {
+  it('keeps ordinary text in any language', () => {
     for (const text of ['zone 101 (shop) → archive: ok', 'Größe', '日本語', '🙂', 'a\\nb', '"quoted"'])
       expect(printable(text)).toBe(text)
   })
 
-  it('leaves nothing that acts, whatever comes in', () => {
+  it('escapes everything that a terminal interprets, for any input', () => {
     assert(
       property(string({ unit: 'binary' }), (text) => {
         expect(printable(text)).not.toMatch(acting)
@@ -194,7 +194,7 @@ async function textOf(stream: NodeJS.ReadableStream | null): Promise<string> {
 }
 
 describe('the log on stderr', () => {
-  it('is whole and in order although the process exits at once', async () => {
+  it('is complete and in order although the process exits at once', async () => {
     const child = run(script(500), 'pipe')
     const [out, log, code] = await Promise.all([textOf(child.stdout), textOf(child.stderr), exitOf(child)])
     expect([out, code]).toEqual(['alive', 7])
@@ -205,14 +205,14 @@ describe('the log on stderr', () => {
     expect(messages).toEqual(Array.from({ length: 500 }, (_, index) => `line ${index}`))
   })
 
-  it('does not take the process with it when nobody reads it any more', async () => {
+  it('does not end the process when its reader closes the pipe', async () => {
     const child = run(script(500), 'pipe')
     child.stderr?.destroy()
     const [out, code] = await Promise.all([textOf(child.stdout), exitOf(child)])
     expect([out, code]).toEqual(['alive', 7])
   })
 
-  it('does not take the process with it when the disk is full', async () => {
+  it('does not end the process when the disk is full', async () => {
     const full = openSync('/dev/full', 'w')
     try {
       const child = run(script(5), full)

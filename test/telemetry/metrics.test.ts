@@ -56,7 +56,7 @@ describe('metrics', () => {
     await runCommand('promtool', ['check', 'metrics'], { input: await metrics.text() })
   })
 
-  it('tells name and account of each configured zone', async () => {
+  it('have name and account of each configured zone', async () => {
     const { metrics } = setUpMetrics()
     metrics.prepare(known)
     const info = { zone: '101', name: 'shop', account: 'default' }
@@ -77,7 +77,7 @@ describe('metrics', () => {
     expect([failures('siem'), failures('archive')]).toEqual([1, 0])
   })
 
-  it('starts every counter and histogram of what is configured at 0', async () => {
+  it('start every counter and histogram of the configuration at 0', async () => {
     const { metrics } = setUpMetrics()
     metrics.prepare(known)
     const families = parseExposition(await metrics.text())
@@ -141,7 +141,7 @@ describe('metrics', () => {
     expect(value('gaps_recorded_total', { ...route, reason: 'zone_gone' })).toBe(1)
   })
 
-  it('forgets what left the configuration, keeps what stays, and takes back nothing that comes late', async () => {
+  it('remove series that are no longer configured, keep the others, and ignore late values', async () => {
     const { metrics, telemetry } = setUpMetrics()
     metrics.prepare(known)
     const fetched = (zone: number): InternalEvent => ({
@@ -168,7 +168,7 @@ describe('metrics', () => {
     expect(metrics.zone(101)?.name).toBe('shop renamed')
   })
 
-  it('gives labels from the wire no way in', async () => {
+  it('never use received text as a label without escaping', async () => {
     const { metrics, telemetry } = setUpMetrics()
     const sink = 'si"em\\\n# TYPE x counter\nx 1'
     metrics.prepare({ ...known, sinks: [sink] })
@@ -185,7 +185,7 @@ describe('metrics', () => {
     expect(requests.filter(({ value }) => value > 0)).toHaveLength(1)
   })
 
-  it('shows 500 zones and 2 sinks with at most 25 series each', async () => {
+  it('have at most 25 series for each of 500 zones and 2 sinks', async () => {
     const { metrics } = setUpMetrics()
     const zones = Array.from({ length: 500 }, (_, index) => ({ ...shop, id: index + 1, name: `z${index}` }))
     metrics.prepare({ ...known, zones })

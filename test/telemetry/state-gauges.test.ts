@@ -7,7 +7,7 @@ import { blog, known, setUpMetrics, shop, snapshotOf } from './known.ts'
 describe('the gauges of shared state', () => {
   const route = { zone: '101', sink: 'siem' }
 
-  it('come from the store, of configured zones and sinks only', async () => {
+  it('are read from the store, only for configured zones and sinks', async () => {
     const { metrics } = setUpMetrics()
     metrics.prepare(known)
     const gone: Zone = { id: 999, name: 'gone', account: 'default' }
@@ -33,7 +33,7 @@ describe('the gauges of shared state', () => {
     expect(value('state_up', {})).toBe(1)
   })
 
-  it('are asked for once in a few seconds, and anew after a reload', async () => {
+  it('are read once in a few seconds, and again after a reload', async () => {
     const { metrics, clock } = setUpMetrics()
     metrics.prepare(known)
     let asked = 0
@@ -65,7 +65,7 @@ describe('the gauges of shared state', () => {
         throw new Error('store down')
       },
     ],
-  ])('are absent when the store %s, except that lag grows on', async (_, fail) => {
+  ])('are absent when the store %s, except lag, which keeps growing', async (_, fail) => {
     const { metrics, clock } = setUpMetrics()
     metrics.prepare(known)
     let read: () => Promise<StateSnapshot> = fail
@@ -87,7 +87,7 @@ describe('the gauges of shared state', () => {
     expect(valueOf(down, 'shieldlog_events_late_total', route)).toBe(0)
   })
 
-  it('hold a scrape for four seconds at most when the store hangs, and ask it once a minute', async () => {
+  it('delay a scrape by at most four seconds when the store hangs, and read it once a minute', async () => {
     const { metrics, clock } = setUpMetrics()
     metrics.prepare(known)
     const questions: ((snapshot: StateSnapshot) => void)[] = []

@@ -8,7 +8,7 @@ import { parseExposition, valueOf } from './exposition.ts'
 import { failed, priority, setUp, streamOf } from './stage.ts'
 
 describe('emit', () => {
-  it('writes no line per page at info, and tells all at debug', () => {
+  it('writes no line per page at info, and all lines at debug', () => {
     for (const level of ['info', 'debug'] as const) {
       const { log, emit } = setUp(level)
       emit({ name: 'ApiAnswered', account: 'default', operation: 'event_logs', outcome: 'ok', seconds: 0.1 })
@@ -32,7 +32,7 @@ describe('emit', () => {
     }
   })
 
-  it('never throws, and goes on counting', async () => {
+  it('never throws, and continues to count', async () => {
     const clock = createFakeClock()
     const metrics = createMetrics({ version: '1', clock })
     metrics.prepare({
@@ -65,7 +65,7 @@ describe('emit', () => {
     expect(valueOf(families, 'shieldlog_events_fetched_total', { zone: '101' })).toBe(4)
   })
 
-  it('says that it could not tell', () => {
+  it('reports a line that could not be logged', () => {
     const { log, telemetry } = setUp()
     telemetry.emit({ name: 'GapFound' } as InternalEvent)
     expect(
@@ -93,7 +93,7 @@ describe('emit', () => {
     expect(times).toEqual([...times].sort())
   })
 
-  it('puts nothing hostile into a line', () => {
+  it('escapes hostile text in a line', () => {
     const hostile = 'x\n{"level":"info","event":"Forged"}\u001b]0;owned\u0007\u009b2J\u202e'
     const { log, emit } = setUp('trace')
     emit(failed(101, { message: hostile }))

@@ -17,7 +17,7 @@ const told = {
 const late = new Failure('retry', 'timeout', 'secret text')
 const startMs = Date.parse('2026-11-20T12:00:00Z')
 
-describe('where nobody records', () => {
+describe('without a recorder', () => {
   it('passes values and errors through', async () => {
     const { span } = createTracer('1.2.3')
     await expect(span('pump', facts, (note) => Promise.resolve(note({ events: 3 })))).resolves.toBe(undefined)
@@ -30,7 +30,7 @@ describe('where nobody records', () => {
     ).rejects.toThrow('at once')
   })
 
-  it('carries nothing', async () => {
+  it('adds no trace to a carrier', async () => {
     const ticks = createTickTracing(createFakeClock(), '1.2.3')
     expect(ticks.inject()).toEqual({})
     await expect(ticks.tick(() => Promise.resolve(1))).resolves.toBe(1)
@@ -51,7 +51,7 @@ describe('a recorder', () => {
 
   const named = (name: string) => spans.filter((span) => span.name === name)
 
-  it('learns facts and outcome, and of a failure nothing but its code', async () => {
+  it('gets facts and outcome, and only the code of a failure', async () => {
     const { span } = createTracer('1.2.3')
     const ended = [
       span('fetch', facts, async (note) => note({ events: 7, unwantedMs: 2 })),
@@ -89,7 +89,7 @@ describe('a recorder', () => {
     expect(new Set(spans.map(({ version }) => version))).toEqual(new Set(['1.2.3']))
   })
 
-  it('sees which steps ask another party, and of its address host and port alone', async () => {
+  it('gets the steps that call another party, with only host and port of its address', async () => {
     const { span } = createTracer('1.2.3')
     const attributesOf = async (server: string) => {
       await span('deliver', { server }, () => Promise.resolve())
@@ -107,7 +107,7 @@ describe('a recorder', () => {
     expect(JSON.stringify(spans)).not.toContain('secret')
   })
 
-  it('may be registered after the parts were made', async () => {
+  it('can be registered after the parts were created', async () => {
     unregisterRecorder()
     const { span } = createTracer('1.2.3')
     const ticks = createTickTracing(createFakeClock(), '1.2.3')
@@ -118,7 +118,7 @@ describe('a recorder', () => {
     expect(spans.map(({ kind }) => kind)).toEqual([SpanKind.INTERNAL, SpanKind.INTERNAL])
   })
 
-  it('sees what runs inside of what, over awaits and side by side', async () => {
+  it('gets the nesting of spans, across awaits and in parallel', async () => {
     const { span } = createTracer('1.2.3')
     const pump = (zone: number) =>
       span('pump', { zone }, async () => {
@@ -137,7 +137,7 @@ describe('a recorder', () => {
     expect(named('pump')[0]?.traceId).not.toBe(named('pump')[1]?.traceId)
   })
 
-  it('finds one tick above all that it started, and none above what started nothing', async () => {
+  it('gets one tick as the parent of all that it started', async () => {
     const { span } = createTracer('1.2.3')
     const clock = createFakeClock(startMs)
     const ticks = createTickTracing(clock, '1.2.3')
@@ -161,7 +161,7 @@ describe('a recorder', () => {
     ])
   })
 
-  it('finds the same trace behind a carrier, and a new one behind a carrier that says nothing', async () => {
+  it('continues the trace of a carrier, and begins a new one for an empty carrier', async () => {
     const { span } = createTracer('1.2.3')
     const here = createTickTracing(createFakeClock(), '1.2.3')
     const there = createTickTracing(createFakeClock(), '1.2.3')
@@ -190,7 +190,7 @@ describe('a recorder that fails', () => {
     throw new Error('the recorder is broken')
   }
 
-  it('while spans are made stops nothing', async () => {
+  it('while spans are created stops nothing', async () => {
     registerRecorder(() => undefined)
     trace.disable()
     trace.setGlobalTracerProvider({ getTracer: () => ({ startSpan: fail, startActiveSpan: fail }) })
@@ -202,7 +202,7 @@ describe('a recorder that fails', () => {
     await everythingWorks()
   })
 
-  it('while traces are carried stops nothing', async () => {
+  it('while traces are passed on stops nothing', async () => {
     registerRecorder(() => undefined)
     propagation.disable()
     propagation.setGlobalPropagator({ inject: fail, extract: fail, fields: () => [] })

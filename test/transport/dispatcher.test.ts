@@ -43,21 +43,21 @@ async function failureOf(dispatcher: Dispatcher, url: string) {
 }
 
 describe('dispatcher', () => {
-  it('keeps its connections for requests that follow each other', async () => {
+  it('reuses its connections for successive requests', async () => {
     const server = opened(await listen((_, response) => response.end('hello')))
     const dispatcher = dispatching()
     for (let index = 0; index < 20; index++) expect(await get(dispatcher, server.url)).toBe('hello')
     expect(server.connections()).toBeLessThanOrEqual(2)
   })
 
-  it('opens no more connections than it may', async () => {
+  it('opens no more connections than allowed', async () => {
     const server = opened(await listen((_, response) => setImmediate(() => response.end('hello'))))
     const dispatcher = dispatching({ connections: 2 })
     await Promise.all(Array.from({ length: 12 }, () => get(dispatcher, server.url)))
     expect(server.connections()).toBeLessThanOrEqual(2)
   })
 
-  it('orderings a private CA only when it is given', async () => {
+  it('trusts a private CA only if it is configured', async () => {
     const server = opened(await listenTls((_, response) => response.end('confirmed')))
     expect(await get(dispatching({ tls: { ca: pem('ca.pem') } }), server.url)).toBe('confirmed')
     const failure = await failureOf(dispatching(), server.url)
@@ -65,7 +65,7 @@ describe('dispatcher', () => {
     expect(failure?.message).toMatch(/UNABLE_TO_VERIFY|SELF_SIGNED|UNABLE_TO_GET/)
   })
 
-  it('shows a client certificate', async () => {
+  it('sends a client certificate', async () => {
     const server = opened(await listenTls((_, response) => response.end('known'), true))
     const tls = { ca: pem('ca.pem'), cert: pem('client.pem'), key: pem('client.key') }
     expect(await get(dispatching({ tls }), server.url)).toBe('known')
@@ -92,7 +92,7 @@ describe('dispatcher', () => {
     expect(await get(dispatching(), server.url)).toBe('direct')
   })
 
-  it('says so when the proxy refuses the tunnel', async () => {
+  it('reports that the proxy refuses the tunnel', async () => {
     const proxy = opened(await listenProxy(407))
     process.env['HTTPS_PROXY'] = proxy.url
     const failure = await failureOf(dispatching(), 'https://localhost:1/')
@@ -100,7 +100,7 @@ describe('dispatcher', () => {
     expect(failure?.message).toContain('the proxy answered 407')
   })
 
-  it('names a proxy address that is none', () => {
+  it('reports an invalid proxy address', () => {
     process.env['HTTPS_PROXY'] = 'not a proxy'
     expect(() => createDispatcher({ connections: 1 })).toThrow(/HTTPS_PROXY.*take a URL/)
   })

@@ -20,7 +20,7 @@ describe('dates in headers', () => {
     (text) => expect(httpDateOf(text)).toBeUndefined(),
   )
 
-  it('never throws and never gives what is no number', () => {
+  it('never throws, and returns only numbers', () => {
     fc.assert(fc.property(fc.string(), (text) => !Number.isNaN(httpDateOf(text) ?? 0)))
   })
 })
@@ -45,7 +45,7 @@ describe('Retry-After', () => {
     expect(retryAfterMsOf({ retryAfter, date: undefined }, instant, 60_000)).toBeUndefined(),
   )
 
-  it('always lies between nothing and the limit', () => {
+  it('is always between 0 and the limit', () => {
     const headers = fc.oneof(
       fc.string(),
       fc.nat().map(String),
@@ -61,7 +61,7 @@ describe('Retry-After', () => {
 })
 
 describe('back-off', () => {
-  it('stays between nothing and its ceiling', () => {
+  it('is between 0 and its limit', () => {
     fc.assert(
       fc.property(fc.nat(), fc.double({ min: 0, max: 0.999, noNaN: true }), (attempt, random) => {
         const ms = backoffMs(attempt, { baseMs: 100, maxMs: 5000 }, () => random)
@@ -72,7 +72,7 @@ describe('back-off', () => {
   })
 })
 
-describe('faults of the network', () => {
+describe('errors of the network', () => {
   const coded = (code: string, cause?: unknown) =>
     Object.assign(new Error('https://u:hunter2@api.example/token', { cause }), { code })
 
@@ -115,17 +115,17 @@ describe('faults of the network', () => {
     expect(networkFailure(error, 'GET', undefined, 'https://api.example').message).toBe(`GET: ${text}`)
   })
 
-  it('a stop wins over whatever the request threw', () => {
+  it('a stop has priority over the error of the request', () => {
     const stopped = AbortSignal.abort(new Error('stop'))
     expect(networkFailure(coded('UND_ERR_SOCKET'), 'GET', stopped).code).toBe('cancelled')
     expect(networkFailure('anything', 'GET', stopped).code).toBe('cancelled')
   })
 
-  it('never takes a wrong argument of our own for a fault of the network', () => {
+  it('never reports a wrong argument as an error of the network', () => {
     expect(() => networkFailure(coded('ERR_INVALID_ARG_TYPE'), 'GET')).toThrow()
   })
 
-  it('lets a bug through as it came', () => {
+  it('does not change other errors', () => {
     const bug = new TypeError('x is not a function')
     expect(() => networkFailure(bug, 'GET')).toThrow(bug)
   })

@@ -52,19 +52,19 @@ describe('reading a body', () => {
     ['identity', text],
     ['', text],
     ['gzip, br', brotliCompressSync(gzipSync(text))],
-  ])('undoes %s', async (encoding, body) => {
+  ])('decompresses %s', async (encoding, body) => {
     answerWith(body, encoding)
     expect(await read()).toEqual(text)
   })
 
-  it('undoes a large body off the main thread', async () => {
+  it('decompresses a large body outside the main thread', async () => {
     const large = randomBytes(3_000_000)
     answerWith(gzipSync(large, { level: 1 }), 'gzip')
     expect((await read({ maxBytes: 4e6, maxCompressedBytes: 4e6 })).equals(large)).toBe(true)
   })
 
   it.each(['gzip', 'br', 'zstd', 'deflate'])(
-    'takes an empty body labelled %s for empty',
+    'treats an empty body labelled %s as empty',
     async (encoding) => {
       answerWith(Buffer.alloc(0), encoding)
       expect((await read()).length).toBe(0)
@@ -96,7 +96,7 @@ describe('reading a body', () => {
     await closed
   })
 
-  it('takes a body of exactly the limit', async () => {
+  it('accepts a body of exactly the limit', async () => {
     answerWith(text)
     expect((await read({ maxBytes: text.length, maxCompressedBytes: text.length })).length).toBe(text.length)
     answerWith(gzipSync(text), 'gzip')
@@ -112,7 +112,7 @@ describe('reading a body', () => {
     ['gzip', text],
     ['snappy', text],
     ['gzip, gzip, gzip, gzip', text],
-  ])('calls a body that is no %s bad', async (encoding, body) => {
+  ])('refuses a body that is not valid %s', async (encoding, body) => {
     answerWith(body, encoding)
     await expect(read()).rejects.toMatchObject({ code: 'bad_body', kind: 'retry' })
   })
@@ -120,7 +120,7 @@ describe('reading a body', () => {
   it.each([
     ['with a length', { 'content-length': '1000' }],
     ['in chunks', {}],
-  ])('calls a body that was cut short %s a fault of the network', async (_, headers) => {
+  ])('reports a body that was cut short %s as an error of the network', async (_, headers) => {
     listener = (_incoming, response) => {
       response.writeHead(200, headers)
       response.write('begun', () => response.destroy())
@@ -128,7 +128,7 @@ describe('reading a body', () => {
     await expect(read()).rejects.toMatchObject({ code: 'network', kind: 'retry' })
   })
 
-  it('ends a drip at the total time limit', async () => {
+  it('ends a slow body at the total time limit', async () => {
     listener = (_, response) => {
       const timer = setInterval(() => response.write('.'), 20)
       response.once('close', () => clearInterval(timer))
@@ -136,7 +136,7 @@ describe('reading a body', () => {
     await expect(read({}, AbortSignal.timeout(200))).rejects.toMatchObject({ code: 'timeout' })
   })
 
-  it('stops at once when told to', async () => {
+  it('ends at once on a stop', async () => {
     const stop = new AbortController()
     listener = (_, response) => response.write('begun')
     const { body } = await request(server.url, { dispatcher })

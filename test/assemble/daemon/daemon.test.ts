@@ -31,7 +31,7 @@ function daemonIn(
 
 const never = new AbortController().signal
 
-test('a reload that fails in the midst goes back to the old configuration, and the next one is taken', async () => {
+test('after a failed reload the old configuration is in force, and the next reload works', async () => {
   let isFailing = false
   const { daemon, loaded, names } = daemonIn(temporaryFolder(), ({ metrics }) => ({
     metrics: {
@@ -54,7 +54,7 @@ test('a reload that fails in the midst goes back to the old configuration, and t
   await daemon.stop()
 })
 
-test('a stop closes everything, also where one part fails to close', async () => {
+test('a stop closes everything, also if one part fails to close', async () => {
   const folder = temporaryFolder()
   const { daemon, names } = daemonIn(folder)
   await daemon.open(never)
@@ -72,7 +72,7 @@ test('a stop closes everything, also where one part fails to close', async () =>
   expect(nextNames()).toEqual(['Started'])
 })
 
-test('figures that the configuration asks for are metrics, and keep their last values while the API fails', async () => {
+test('configured figures are exported as metrics, which keep their last values while the API fails', async () => {
   const simulator = await startSimulator({ accessKey: 'key', zones: [101] })
   onTestFinished(() => simulator.close())
   const { daemon, ground, names } = daemonIn(temporaryFolder(), undefined, {

@@ -75,7 +75,7 @@ async function daemonFor(
   }
 }
 
-test('a new zone is shipped without a restart, and one that is gone is retired with one line', async () => {
+test('a new zone is shipped without a restart, and a deleted zone is retired with one log line', async () => {
   const simulator = await apiOf({ zones: [101, 102] })
   const { shipped, told, zones, probe } = await daemonFor(simulator.url, {
     zones: { all: true, exclude: [102], everyMinutes },
@@ -94,7 +94,7 @@ test('a new zone is shipped without a restart, and one that is gone is retired w
   expect(unconfigured).toMatchObject([{ zone: 103, sink: 'archive', retired: true }])
 })
 
-test('without any list it is not ready, and ships as soon as the API lists the zones', async () => {
+test('without a zone list the daemon is not ready, and ships as soon as the API lists the zones', async () => {
   const simulator = await apiOf()
   const fault = { kind: 'status', status: 500 } as const
   simulator.fail({ match: { operation: 'shieldZones' }, times: Infinity, fault })
@@ -107,7 +107,7 @@ test('without any list it is not ready, and ships as soon as the API lists the z
   await waitFor(async () => (await probe.get('/readyz')).status === 200, { what: 'readiness' })
 })
 
-test('a restart ships the zones listed last while the API cannot list them', async () => {
+test('after a restart the last zone list is used while the API cannot list the zones', async () => {
   const simulator = await apiOf()
   const folder = temporaryFolder()
   const first = await daemonFor(simulator.url, { zones: 'all' }, { folder })
@@ -123,7 +123,7 @@ test('a restart ships the zones listed last while the API cannot list them', asy
   await waitFor(() => delivered().length > 0, { what: 'the new event' })
 })
 
-test('a reload changes from a list to all zones and back, and is refused while they cannot be listed', async () => {
+test('a reload changes from listed zones to all zones and back, and is refused while the zones cannot be listed', async () => {
   const simulator = await apiOf()
   const { told, reload, zones } = await daemonFor(simulator.url, { zones: [102] })
   const fault = { kind: 'status', status: 403 } as const
@@ -142,7 +142,7 @@ test('a reload changes from a list to all zones and back, and is refused while t
 })
 
 describe.skipIf(!redisServerAvailable())('over Redis', () => {
-  test('a worker ships zones that a scheduler found after it, and asks for no list itself', async () => {
+  test('a worker ships zones that a scheduler finds later, and never requests the list itself', async () => {
     const simulator = await apiOf({ zones: [101] })
     const { url, keyPrefix } = await startRedis()
     const settings = { zones: { all: true, everyMinutes }, state: { redis: { url, keyPrefix } } }

@@ -34,22 +34,22 @@ test('closes the old engine, then starts the new one', async () => {
   expect(await reloaded({})).toEqual(['load', 'make', 'close', 'start new', 'ConfigReloaded'])
 })
 
-test('keeps the old engine where the new configuration is refused or no engine can be made of it', async () => {
+test('keeps the old engine if the new configuration is refused or no engine can be created from it', async () => {
   expect(await reloaded({ load: true })).toEqual(['load', 'ConfigRefused'])
   expect(await reloaded({ make: true })).toEqual(['load', 'make', 'ConfigRefused'])
 })
 
-test('goes on although the old engine did not close', async () => {
+test('continues although the old engine did not close', async () => {
   const steps = ['load', 'make', 'close', 'Warned', 'start new', 'ConfigReloaded']
   expect(await reloaded({ close: true })).toEqual(steps)
 })
 
-test('goes back to the old configuration where the new one does not start', async () => {
+test('returns to the old configuration if the new one does not start', async () => {
   const steps = ['load', 'make', 'close', 'start new', 'ConfigRefused', 'close new', 'make', 'start old']
   expect(await reloaded({ 'start new': true })).toEqual(steps)
 })
 
-test('tells that nothing is shipped where the old configuration does not start either', async () => {
+test('reports that nothing is shipped if the old configuration does not start either', async () => {
   const steps = await reloaded({ 'start new': true, 'start old': true })
   expect(steps.at(-1)).toBe('halted: Error: start old failed')
 })

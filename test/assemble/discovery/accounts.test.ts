@@ -10,7 +10,7 @@ describe('several accounts', () => {
     { name: 'three', accessKey: 'key-three', zones: [103] },
   ]
 
-  test('an account that cannot be listed does not keep the others from it', async () => {
+  test('an account that cannot be listed does not prevent listing the others', async () => {
     const { list, ids, missing } = await world({ accounts, options: { accessKey: 'key-two' } })
     await list()
     expect([ids(), missing()]).toMatchObject([

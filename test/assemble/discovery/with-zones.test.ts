@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { isRetired, withZones } from '../../../src/assemble/discovery/with-zones.ts'
 import { load } from '../../config/loading.ts'
 
-test('a found zone is of one account, not excluded, and has a name that no other zone has', () => {
+test('a discovered zone belongs to one account, is not excluded, and has a unique name', () => {
   const { config } = load({
     yaml: `accounts:
   - { name: one, accessKey: k, zones: { all: true, exclude: [103] } }

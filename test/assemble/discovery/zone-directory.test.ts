@@ -6,7 +6,7 @@ import { found, never, refuse, world } from './world.ts'
 const dayMs = 86_400_000
 
 describe('a process that schedules', () => {
-  test('ships what the API lists, and a new zone from the next listing on', async () => {
+  test('ships the zones that the API lists, and a new zone after the next listing', async () => {
     const { simulator, list, ids, told, missing } = await world({ zones: { all: true, exclude: [103] } })
     expect(missing()).toEqual({ account: 'default' })
     await list()
@@ -24,7 +24,7 @@ describe('a process that schedules', () => {
     ])
   })
 
-  test('lists no sooner than everyMinutes after the last listing, whoever asked for it', async () => {
+  test('lists no sooner than everyMinutes after the last listing, also if another process made it', async () => {
     const { simulator, directory, config, pass } = await world({ zones: { all: true, everyMinutes: 15 } })
     await directory().refresh(config, never)
     await directory().refresh(config, never)
@@ -36,7 +36,7 @@ describe('a process that schedules', () => {
     expect(simulator.requests).toHaveLength(2)
   })
 
-  test('reads a zone that is not listed any more while the API answers for it', async () => {
+  test('reads a zone that is no longer listed while the API answers for it', async () => {
     const { simulator, list, ids, told } = await world()
     await list()
     told()
@@ -47,7 +47,7 @@ describe('a process that schedules', () => {
     expect([ids(), told().length]).toEqual([[101, 102], 1])
   })
 
-  test('retires a zone that is gone, with its unread rest as gaps of each sink, once', async () => {
+  test('retires a deleted zone once, and records its unread rest as gaps of each sink', async () => {
     const { simulator, store, list, ids, told } = await world()
     await list()
     await refuse(store, 102)
@@ -70,7 +70,7 @@ describe('a process that schedules', () => {
     expect(told().map(([name]) => name)).toEqual(['ZonesListed'])
   })
 
-  test('records the same gaps once when it was killed before it stored the shorter list', async () => {
+  test('records the same gaps once although it was killed before it stored the shorter list', async () => {
     const { simulator, store, list, directory } = await world()
     await list()
     await refuse(store, 102)
@@ -86,7 +86,7 @@ describe('a process that schedules', () => {
     expect(await store.catalogue.gaps()).toEqual(before)
   })
 
-  test('retires a zone for which the API answers on when nothing of it can be read any more, without a gap', async () => {
+  test('retires an unlisted zone without a gap once all of its days have expired, although the API still answers for it', async () => {
     const { simulator, store, ground, list, ids, pass } = await world()
     await list()
     simulator.set({ unlistedZones: [102] })
@@ -100,7 +100,7 @@ describe('a process that schedules', () => {
     expect([ids(), await store.catalogue.gaps()]).toEqual([[101], []])
   })
 
-  test('takes up a zone again that comes back', async () => {
+  test('continues a zone that is listed again', async () => {
     const { simulator, store, list, ids, told } = await world()
     await list()
     await refuse(store, 102)
@@ -116,7 +116,7 @@ describe('a process that schedules', () => {
     ])
   })
 
-  test('keeps the last list while the API does not list, also after a restart', async () => {
+  test('keeps the last list while listing fails, also after a restart', async () => {
     const { simulator, list, ids, told, directory } = await world()
     await list()
     told()
@@ -135,7 +135,7 @@ describe('a process that schedules', () => {
     expect(told().map(([name]) => name)).toEqual(['ZoneListingFailed', 'ZoneListingFailed'])
   })
 
-  test('keeps the last list where a later page of the listing fails', async () => {
+  test('keeps the last list if a later page of the listing fails', async () => {
     const zones = Array.from({ length: 1_500 }, (_, index) => index + 1)
     const { simulator, list, ids } = await world({ options: { zones } })
     await list()
@@ -151,7 +151,7 @@ describe('a process that schedules', () => {
     expect(ids()).toEqual(zones)
   })
 
-  test('does not believe an empty list, unless the API says of each zone that it does not know it', async () => {
+  test('ignores an empty list, unless the API answers for each zone that it does not know it', async () => {
     const { simulator, store, list, ids, told } = await world()
     await list()
     await refuse(store, 101)
@@ -167,7 +167,7 @@ describe('a process that schedules', () => {
     expect([ids(), (await store.catalogue.gaps()).length]).toEqual([[], 6])
   })
 
-  test('knows 5,000 zones', async () => {
+  test('discovers 5,000 zones', async () => {
     const zones = Array.from({ length: 5_000 }, (_, index) => index + 1)
     const { list, ids, directory } = await world({ options: { zones } })
     await list()
@@ -176,7 +176,7 @@ describe('a process that schedules', () => {
     expect([ids(), ids(restarted)]).toEqual([zones, zones])
   })
 
-  test('shows nothing of a hostile name', async () => {
+  test('escapes a hostile zone name', async () => {
     const { simulator, list, directory, config } = await world()
     const zone = (shieldZoneId: number, name: unknown) => ({ shieldZoneId, name })
     const data = [zone(101, 'a\u001b[2Jb'), zone(102, '101'), zone(102, 'twice'), zone(103, { value: 1 })]
@@ -196,7 +196,7 @@ describe('a process that schedules', () => {
   })
 })
 
-test('a process that only works reads the list of another, and never asks the API', async () => {
+test('a worker reads the list that another process stored, and never requests it from the API', async () => {
   const { simulator, list, ids, missing, directory } = await world()
   const worker = directory(false)
   await list(worker)

@@ -13,7 +13,7 @@ const whole = { ...JSON.parse(readFileSync(new URL('figures.json', import.meta.u
 }
 
 describe('a rule', () => {
-  test('the table of a rule shows what is not known, escapes it, and fits the terminal', () => {
+  test('the table of a rule shows unknown values, escapes them, and fits the terminal', () => {
     const rule = {
       id: 7,
       ruleName: 'a\u001b[31mb',
@@ -58,7 +58,7 @@ describe('a rule', () => {
 })
 
 describe('uploads', () => {
-  test.each([80, 120])('fits %i columns, with a bar a day', (columns) => {
+  test.each([80, 120])('fits %i columns, with one bar per day', (columns) => {
     const zone = { id: 101, name: 'shop' }
     const lines = uploadLines({ zone, figures: whole.uploads }, terminal(columns))
     for (const line of lines) expect(line.length).toBeLessThan(columns)
@@ -68,7 +68,7 @@ describe('uploads', () => {
     expect(lines.at(-1)).toMatch(/^total +123,456,789,012 +- +3$/)
   })
 
-  test('says so where there are no figures', () => {
+  test('reports that there are no figures', () => {
     const lines = uploadLines({ zone: { id: 7, name: '7' }, figures: {} }, terminal(80))
     expect(lines.at(-1)).toBe('The API gave no figures by day.')
     expect(lines.join('\n')).toMatch(/total +- +- +-/)
@@ -85,7 +85,7 @@ describe('volumes', () => {
     expect(lines.filter((line) => line.includes('150 %'))[0]).toContain('████████')
   })
 
-  test('a record holds whole texts, on one line, without colour', () => {
+  test('a line for a pipe has uncut texts and no colour', () => {
     const records = volumeRecords(whole.volumes)
     expect(records).toHaveLength(1 + 4)
     expect(records.join('')).not.toMatch(/[█…\p{Cc}]/u)

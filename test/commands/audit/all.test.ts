@@ -75,7 +75,7 @@ describe('an audit of everything', () => {
       expect((await workshop.execute('audit', ...wrong)).code).toBe(2)
   })
 
-  test('gives a row to each sink of a zone where they differ', async () => {
+  test('shows one row for each sink of a zone if they differ', async () => {
     const workshop = await openWorkshopWithApi({ days: 3 })
     await workshop.execute('run', '--once')
     const sinks = ['archive', 'copy'].map((name) => ({
@@ -90,7 +90,7 @@ describe('an audit of everything', () => {
     expect(stdout).toMatch(/^To ship them: .* --zone 101 --day \S+ --sink copy --repair$/m)
   })
 
-  test('leaves out days before the first one that a run was to ship, unless they are named', async () => {
+  test('leaves out days before the first day that run ships, unless --day names them', async () => {
     const workshop = await openWorkshopWithApi({ days: 3 }, { poll: { everySeconds: 1, firstRunDays: 1 } })
     await workshop.execute('run', '--once')
     const whole = await workshop.execute('audit')
@@ -101,7 +101,7 @@ describe('an audit of everything', () => {
     expect((await workshop.execute('audit', '--day', 'yesterday')).code).toBe(1)
   })
 
-  test('does not miss a day that the API keeps no longer, unless it is named', async () => {
+  test('does not count a day that the API no longer keeps, unless --day names it', async () => {
     const workshop = await openWorkshopWithApi({ days: 3, readableDays: 2 })
     await workshop.execute('run', '--once')
     const whole = await workshop.execute('audit')
@@ -109,7 +109,7 @@ describe('an audit of everything', () => {
     expect((await workshop.execute('audit', '--day', oldest)).code).toBe(3)
   })
 
-  test('asks an account no more that refuses its key', async () => {
+  test('stops requests to an account that refuses its key', async () => {
     const zones = Array.from({ length: 30 }, (_, index) => 101 + index)
     const workshop = await openWorkshopWithApi({ zones, days: 1 }, { zones })
     await workshop.execute('run', '--once')
@@ -125,7 +125,7 @@ describe('an audit of everything', () => {
 })
 
 describe('a stop', () => {
-  test('ends an audit within seconds, with what was compared until then', async () => {
+  test('ends an audit within seconds, and prints what was compared until then', async () => {
     const zones = Array.from({ length: 10 }, (_, index) => 101 + index)
     const workshop = await openWorkshopWithApi({ zones, days: 2 }, { zones })
     await workshop.execute('run', '--once')

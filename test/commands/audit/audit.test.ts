@@ -28,7 +28,7 @@ async function idsInFiles({ folder }: Workshop, zone: number, day: string): Prom
   return ids.sort()
 }
 
-test('finds what is whole equal, by zone and sink', async () => {
+test('reports complete days as equal, by zone and sink', async () => {
   const workshop = await openWorkshopWithApi({ days: 50, pageSize: 20 })
   expect((await workshop.run('run', '--once')).code).toBe(0)
   const ended = await workshop.run('audit', '--zone', '101,102', '--day', 'yesterday', '--json')
@@ -47,7 +47,7 @@ test('finds what is whole equal, by zone and sink', async () => {
   )
 })
 
-test('names what is missing by minute and id, ships exactly that, and is whole then', async () => {
+test('reports missing events by minute and id, ships exactly these, and then finds no difference', async () => {
   const workshop = await openWorkshopWithApi({ days: 50, pageSize: 20 })
   const { simulator } = workshop
   await workshop.execute('run', '--once')
@@ -91,7 +91,7 @@ test('names what is missing by minute and id, ships exactly that, and is whole t
   expect((await workshop.execute(...audit)).code).toBe(0)
 })
 
-test('calls what an open stream has not read yet not delivered yet, which is no difference', async () => {
+test('reports what an open stream has not read yet as not delivered yet, which is not a difference', async () => {
   const workshop = await openWorkshopWithApi({ days: 10 })
   await workshop.execute('run', '--once')
   workshop.simulator.fill(101, today, 4, { timestampMs: Math.min(Date.now() + 1000, endOf(today) - 1) })
@@ -102,7 +102,7 @@ test('calls what an open stream has not read yet not delivered yet, which is no 
   expect(ended.code).toBe(0)
 })
 
-test('finds extra, which no repair takes away', async () => {
+test('reports extra events, which a repair does not remove', async () => {
   const workshop = await openWorkshopWithApi({ days: 10 })
   await workshop.execute('run', '--once')
   const fewer = await openWorkshopWithApi({ days: { [yesterday]: 0 } })
@@ -115,7 +115,7 @@ test('finds extra, which no repair takes away', async () => {
   expect(repaired.code).toBe(1)
 })
 
-test('says that it could not look', async () => {
+test('reports that the API could not be read', async () => {
   const workshop = await openWorkshopWithApi({ days: 5 })
   const audit = (day: string) => workshop.execute('audit', '--zone', '101,102', '--day', day)
   const noStore = await audit(yesterday)
@@ -135,7 +135,7 @@ test('says that it could not look', async () => {
   expect(half.stdout).toMatch(/^101 shop {2}could not look\n102 {7}ok$/m)
 })
 
-test('names parts that lost lines, and does not call them whole after a repair', async () => {
+test('reports parts that lost lines, also after a repair', async () => {
   const workshop = await openWorkshopWithApi({ days: 10 })
   await workshop.execute('run', '--once')
   const folder = join(workshop.folder, 'events', 'zone=101', `day=${yesterday}`)
@@ -148,7 +148,7 @@ test('names parts that lost lines, and does not call them whole after a repair',
   )
 })
 
-test('repairs beside a running process without a loss or a repeat', async () => {
+test('repairs while a run is active without losing or repeating events', async () => {
   const workshop = await openWorkshopWithApi({ days: 60, pageSize: 10, live: { ratePerSecond: 20 } })
   const { simulator } = workshop
   await using running = workshop.start(['run'])

@@ -27,7 +27,7 @@ function late(simulator: Simulator, zone: number, day: Day, count: number): stri
   return added.map(({ logId }) => `${zone}/${day}/${logId}`)
 }
 
-test('reads complete days again in place, ships exactly what is missing, and nothing else', async () => {
+test('reads complete days again in place, and ships exactly what is missing', async () => {
   const poll = { everySeconds: 0.5, settleAfterHours: [0.001] }
   const place = await workplace({ days: perDay, pageSize: 20 }, { poll })
   const { simulator, events } = place
@@ -53,7 +53,7 @@ test('reads complete days again in place, ships exactly what is missing, and not
   ])
 })
 
-test('names the days that cannot be read, asks each zone for one of them once, and exits with 1', async () => {
+test('lists the days that cannot be read, sends one request per zone for them, and exits with 1', async () => {
   const place = await workplace({ days: perDay })
   const { simulator, events } = place
   const [first, , last] = readableDays()
@@ -83,7 +83,7 @@ test('names the days that cannot be read, asks each zone for one of them once, a
   expect(await backfillsOf(place)).toHaveLength(1)
 })
 
-test('reads days that are older than the setting where the API still has them', async () => {
+test('reads days older than poll.readableDays if the API still has them', async () => {
   const old = shiftDay(today, -8)
   const options = { days: { [old]: 400 }, readableDays: 9, pageSize: 20, latencyMs: 5 }
   const place = await workplace(options, { server })
@@ -151,7 +151,7 @@ test('is paused, resumed and cancelled from another terminal, and ends with the 
   }
 })
 
-test('cancelled, it ships no more; what is there is listed', async () => {
+test('a cancelled backfill ships nothing more, and is still listed', async () => {
   const place = await workplace({ days: { [yesterday]: 3000 }, pageSize: 10, latencyMs: 20 })
   await using first = place.start(['backfill', '--from', yesterday, '--to', yesterday, '--zone', '102'])
   const [id] = await first.waitForLine(/^[0-9a-f]{10}$/)
@@ -166,7 +166,7 @@ test('cancelled, it ships no more; what is there is listed', async () => {
   expect(list.stdout).toMatch(new RegExp(`^${id}  ${yesterday}  ${yesterday}  cancelled  0 +1 +0 `, 'm'))
 })
 
-test('stopped by a signal it stays in the store, and the next run goes on', async () => {
+test('a backfill that a signal stopped stays in the store, and the next run continues it', async () => {
   const day = shiftDay(today, -2)
   const options = { days: { [day]: 2000 }, pageSize: 10, latencyMs: 10 }
   const place = await workplace(options, { server })
@@ -184,7 +184,7 @@ test('stopped by a signal it stays in the store, and the next run goes on', asyn
   expect(compareFiles(events, simulator, zones, [day])).toEqual(exactly(4000))
 })
 
-test('gives up what fails for good, names it, and leaves it to a later try', async () => {
+test('reports streams that fail permanently, and leaves them to a later try', async () => {
   const place = await workplace({ days: perDay })
   const { simulator, events } = place
   simulator.fail({
@@ -208,7 +208,7 @@ test('gives up what fails for good, names it, and leaves it to a later try', asy
   expect(compareFiles(events, simulator, zones, [yesterday])).toEqual(exactly(2 * perDay))
 })
 
-test('ships to stdout with the id apart', async () => {
+test('ships to stdout, and prints the id to stderr', async () => {
   const place = await workplace({ days: perDay }, { sinks: [{ name: 'out', type: 'stdout' }] })
   const ended = await place.ended(['backfill', '--from', yesterday, '--to', yesterday, '--zone', '101'])
   expect(ended.code, ended.stderr).toBe(0)
@@ -233,7 +233,7 @@ const usages: readonly (readonly [args: string, message: RegExp])[] = [
   ['backfill pause abc', /^error: backfill abc is not known; none is available/],
 ]
 
-test('says what is wrong with the usage, and makes nothing', async () => {
+test('reports wrong usage, and creates nothing', async () => {
   const place = await workplace()
   for (const [args, message] of usages) {
     const { code, stdout, stderr } = await told(place, ...args.split(' '))

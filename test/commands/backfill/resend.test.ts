@@ -24,7 +24,7 @@ test.for([
   ['a file sink alone', [archive], ['--yes'], `--resend: ${isFile}: ${newName}`],
   ['files as the source', [archive, siem], ['--source', 'archive', '--sink', 'siem'], 'use one of them'],
   ['no terminal to ask on', [siem], [], 'without a terminal to ask on, confirm with --yes'],
-] as const)('refuses %s before it looks at anything', async ([, sinks, args, text]) => {
+] as const)('refuses %s before it reads anything', async ([, sinks, args, text]) => {
   const { execute } = openWorkshop({ sinks })
   const refused = await execute(...resend, ...args)
   expect([refused.code, refused.stdout]).toEqual([2, ''])
@@ -32,7 +32,7 @@ test.for([
   expect(refused.stderr.trim().split('\n')).toHaveLength(1)
 })
 
-test('plans without asking, asks before it ships, and does as the person says', async () => {
+test('prints the plan without asking, and ships only after confirmation', async () => {
   const siem = await receiver()
   const place = await workplace({ days: 30, pageSize: 10 })
   place.configure({ sinks: [{ name: 'siem', type: 'http', url: siem.url }] })

@@ -4,7 +4,7 @@ import { planLines } from '../../../src/commands/backfill/text.ts'
 import { paintFor } from '../../../src/commands/terminal/terminal.ts'
 import type { Day } from '../../../src/domain/day.ts'
 
-test('a plan says from when on events of a day are taken, where its older ones become dead letters', () => {
+test('a plan shows the time before which events of a day become dead letters', () => {
   const day = '2026-11-21' as Day
   const plan: BackfillPlan = {
     from: day,

@@ -49,7 +49,7 @@ function viewed(isTTY: boolean) {
   return { view, clock, writes, drawn }
 }
 
-test('draws a bar, events, pages, rate and what is left, in lines as wide as the terminal', async () => {
+test('shows a bar, events, pages, rate and the remaining work, in lines that fit the terminal', async () => {
   const { view, clock, drawn } = viewed(true)
   view.show(look([progress('2026-11-18', { pages: 10, events: 100, expectedPages: 40 })]))
   expect(drawn()).toEqual([
@@ -75,7 +75,7 @@ test('draws a bar, events, pages, rate and what is left, in lines as wide as the
   expect(drawn().filter((line) => line.length > 69)).toEqual([])
 })
 
-test('gives a row to each zone of a day while they are few, with what is done and what waits', () => {
+test('shows one row for each zone of a day while they are few, with done and queued streams', () => {
   const { view, drawn } = viewed(true)
   const of = (zone: number, day: string, changes: Partial<StreamProgress>) => {
     const made = progress(day, changes)
@@ -107,7 +107,7 @@ test('shows no more days than fit', () => {
   expect(drawn()[12]).toBe('… and 38 more days')
 })
 
-test('prints plain lines elsewhere, and none twice', () => {
+test('prints plain lines without a terminal, each once', () => {
   const { view, writes } = viewed(false)
   const first = look([progress('2026-11-18', { pages: 10, events: 1 }), progress('2026-11-19', {})])
   view.show(first)
@@ -119,7 +119,7 @@ test('prints plain lines elsewhere, and none twice', () => {
   ])
 })
 
-test('keeps what was seen of a stream when a later scan takes its place in the store', () => {
+test('keeps the progress of a stream when a later scan replaces it in the store', () => {
   const { view } = viewed(false)
   const day = '2026-11-18'
   view.show(look([progress(day, { pages: 12, events: 7, state: 'done', expectedPages: 12 })]))

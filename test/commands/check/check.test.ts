@@ -7,7 +7,7 @@ import type { Finding } from '../../../src/commands/check/finding.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { accessKey, openWorkshop, openWorkshopWithApi } from '../workshop.ts'
 
-test('says what is fine, and leaves nothing behind', async () => {
+test('reports successful steps, and leaves no files', async () => {
   const { folder, run, simulator } = await openWorkshopWithApi({ days: 5 })
   const { code, stdout, stderr } = await run('check')
   expect(stderr).toBe('')
@@ -31,21 +31,21 @@ test('says what is fine, and leaves nothing behind', async () => {
   ])
 })
 
-test('asks nobody when it is offline', async () => {
+test('sends no request with --offline', async () => {
   const { execute } = openWorkshop()
   const { code, stdout, stderr } = await execute('check', '--offline')
   expect([code, stderr]).toEqual([0, ''])
   expect(stdout).toMatch(/^configuration .*\n\nNo problems\.\n$/)
 })
 
-test('names all problems of the configuration at once', async () => {
+test('reports all problems of the configuration at once', async () => {
   const { execute } = openWorkshop({ zones: ['x'], poll: { everySeconds: -1 }, stat: 1 })
   const { code, stderr, stdout } = await execute('check')
   expect([code, stdout]).toEqual([78, ''])
   expect(stderr).toMatch(/3 errors(.*\n)+.*zones\[0\]/)
 })
 
-test('names all problems of API, sinks and state at once, a line each', async () => {
+test('reports all problems of API, sinks and state at once, one line each', async () => {
   const { folder, configure, execute, simulator } = await openWorkshopWithApi({ zones: [101, 102, 103] })
   writeFileSync(join(folder, 'file'), '')
   configure({
@@ -87,7 +87,7 @@ test('names all problems of API, sinks and state at once, a line each', async ()
   expect(asked.length).toBeLessThan(20)
 })
 
-test('tells a key that may not read some zones from one that is wrong', async () => {
+test('distinguishes a key without access to some zones from a wrong key', async () => {
   const { execute, simulator } = await openWorkshopWithApi()
   const body = JSON.stringify({ errorResponse: { success: false, message: 'no', errorKey: 'forbidden' } })
   simulator.fail({
@@ -109,7 +109,7 @@ test('warns of a wrong clock', async () => {
   expect(code).toBe(0)
 })
 
-test('names a store that is none, and leaves it as it is', async () => {
+test('reports a file that is not a store, and does not change it', async () => {
   const { folder, execute } = await openWorkshopWithApi()
   mkdirSync(join(folder, 'var'))
   const file = join(folder, 'var', 'shieldlog.db')
@@ -120,7 +120,7 @@ test('names a store that is none, and leaves it as it is', async () => {
   expect([code, readdirSync(join(folder, 'var'))]).toEqual([1, ['shieldlog.db']])
 })
 
-test('fails on a port that another process has, and on a state that can never be made', async () => {
+test('fails on a port in use, and on a state that cannot be created', async () => {
   const { configure, execute, simulator } = await openWorkshopWithApi()
   const other = createServer()
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
@@ -138,7 +138,7 @@ test('fails on a port that another process has, and on a state that can never be
   expect(stdout).toContain('2 problems.')
 })
 
-test('takes the port of the shieldlog that runs on this state for no problem', async () => {
+test('does not report the port of the shieldlog that runs on this state as a problem', async () => {
   const { configure, execute, start, simulator } = await openWorkshopWithApi()
   configure({ api: { baseUrl: simulator.url, accessKey }, log: { level: 'info' } })
   await using running = start(['run'])
@@ -156,7 +156,7 @@ test('takes the port of the shieldlog that runs on this state for no problem', a
   expect(code).toBe(0)
 })
 
-test('says that credentials were not tested, and tests them with one marked event', async () => {
+test('reports untested credentials, and tests them with one marked event', async () => {
   const got: string[] = []
   let status = 200
   const siem = createHttpServer((request, response) => {

@@ -27,7 +27,7 @@ async function fill(folder: string, all: readonly DeadLetter[]): Promise<void> {
   await store.close()
 }
 
-test('lists what sinks refused, with nothing in it that moves a terminal', async () => {
+test('lists refused events with control characters escaped', async () => {
   const { folder, execute } = openWorkshop()
   expect(await execute('dead-letters', 'list')).toEqual({ code: 0, stdout: 'no dead letters\n', stderr: '' })
   const hostile = '400\n\u001B[2Jgone \u202Ebad'

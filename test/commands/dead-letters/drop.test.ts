@@ -43,7 +43,7 @@ async function filled() {
   return { ...workshop, configFile: join(workshop.folder, 'shieldlog.yaml'), ids }
 }
 
-test('asks a person who named no sink, and does as they say', async () => {
+test('asks for confirmation without --sink, and obeys the answer', async () => {
   const { configFile, ids } = await filled()
   const asked: string[] = []
   const answering = (answer: string) => ({
@@ -70,7 +70,7 @@ test('asks a person who named no sink, and does as they say', async () => {
   expect(await ids()).toEqual(['c'])
 })
 
-test('drops what is named, and nothing else', async () => {
+test('drops exactly the selected dead letters', async () => {
   const { execute, ids } = await filled()
   expect((await execute('dead-letters', 'drop', '--sink', 'siem', '--zone', '102', '--yes')).stdout).toBe(
     'dropped of siem: 1 refused\n',
@@ -83,7 +83,7 @@ test('drops what is named, and nothing else', async () => {
   expect(await ids()).toEqual(['a', 'b', 'd'])
 })
 
-test('a dead letter that nobody can read back stays in a replay, with the reason', async () => {
+test('a dead letter that cannot be parsed stays in a replay, with the reason', async () => {
   const { execute, ids } = await filled()
   const replayed = await execute('dead-letters', 'replay', '--sink', 'archive', '--json')
   expect([replayed.code, JSON.parse(replayed.stdout)]).toEqual([

@@ -47,7 +47,7 @@ async function filled() {
 
 const lines = (text: string) => text.split('\n').filter(Boolean)
 
-test('show prints the event and the answer, with nothing that moves a terminal', async () => {
+test('show prints the event and the answer with control characters escaped', async () => {
   const { execute, folder } = await filled()
   const { code, stdout } = await execute('dead-letters', 'show', '--id', 'a,1')
   expect(code).toBe(0)
@@ -64,7 +64,7 @@ test('show prints the event and the answer, with nothing that moves a terminal',
   for (const line of lines(narrow)) expect(line.length).toBeLessThanOrEqual(80)
 })
 
-test('export prints a JSON object a line, and show --json all of them', async () => {
+test('export prints one JSON object per line, and show --json prints one list', async () => {
   const { execute } = await filled()
   const exported = await execute('dead-letters', 'export')
   const objects = lines(exported.stdout).map((line) => JSON.parse(line) as unknown)
@@ -107,7 +107,7 @@ test('all of them select by id, reason and number', async () => {
   expect(await ids()).toEqual(['c'])
 })
 
-test('drop asks also where a sink is named, and requires --yes without a terminal', async () => {
+test('drop asks also with --sink, and requires --yes without a terminal', async () => {
   const { execute } = await filled()
   const { code, stderr } = await execute('dead-letters', 'drop', '--sink', 'siem')
   expect(code).toBe(2)

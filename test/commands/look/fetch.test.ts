@@ -25,7 +25,7 @@ test('prints every event of the day to the last page, and touches no state', asy
   expect(existsSync(join(folder, 'events'))).toBe(false)
 })
 
-test('ends at the limit, over several zones by id and name, in the form that is asked for', async () => {
+test('ends at the limit, over several zones by id and name, in the chosen format', async () => {
   const { run, simulator } = await openWorkshopWithApi({ pageSize: 40 })
   for (const zone of [101, 102]) simulator.fill(zone, shiftDay(today(), -1), 60)
   const args = ['--zone', 'shop,102', '--day', 'yesterday', '--limit', '70', '--format', 'raw']
@@ -39,7 +39,7 @@ test('ends at the limit, over several zones by id and name, in the form that is 
   expect(simulator.requests.filter(({ zone }) => zone === 102)).toHaveLength(1)
 })
 
-test('redacts as the configuration says', async () => {
+test('redacts as configured', async () => {
   const log = JSON.stringify({ RemoteIp: '198.51.100.7', RequestHeaders: { Cookie: 'session=s3cret' } })
   const { run, simulator } = await openWorkshopWithApi({}, { redact: { addresses: 'mask' } })
   simulator.append(101, today(), [{ logId: 'a', timestamp: Date.now(), log, labels: {} }])
@@ -48,7 +48,7 @@ test('redacts as the configuration says', async () => {
   expect(stdout).not.toMatch(/198\.51\.100\.7|s3cret/)
 })
 
-test('ends quietly when its reader has seen enough', async () => {
+test('ends without an error when its reader closes the pipe', async () => {
   const { folder, simulator } = await openWorkshopWithApi({ pageSize: 500 })
   simulator.fill(101, today(), 20_000)
   const cli = `"${process.execPath}" "${projectFolder}src/cli.ts"`
@@ -68,7 +68,7 @@ test('explains days that the API does not keep', async () => {
   expect(stderr).toContain(`2020-02-29 cannot be read: ${window}`)
 })
 
-test('says once and at once why it cannot read', async () => {
+test('reports once and immediately why it cannot read', async () => {
   const { configure, execute, simulator } = await openWorkshopWithApi()
   configure({ api: { baseUrl: simulator.url, accessKey: 'wrong-key' } })
   const { code, stdout, stderr } = await execute('fetch', '--zone', '101', '--day', 'today')
@@ -77,7 +77,7 @@ test('says once and at once why it cannot read', async () => {
   expect(stderr).not.toContain('wrong-key')
 })
 
-test('does not go round in a listing without an end', async () => {
+test('stops at a listing that does not end', async () => {
   const { run, simulator } = await openWorkshopWithApi({ pageSize: 10 })
   simulator.fill(101, today(), 100)
   simulator.fail({ times: Infinity, fault: { kind: 'repeatToken' } })
@@ -86,7 +86,7 @@ test('does not go round in a listing without an end', async () => {
   expect(stderr).toMatch(/the listing of zone 101 on .* does not end: cursor_repeated after \d+ pages/)
 })
 
-test('prints events as a sink would get them, and takes no second format', async () => {
+test('prints events as a sink would get them, and refuses --format with --sink', async () => {
   const sinks = [{ name: 'siem', type: 'http', preset: 'ndjson', url: 'http://127.0.0.1:9/', format: 'raw' }]
   const { execute, run } = await openWorkshopWithApi({ days: 5 }, { sinks })
   const { code, stdout } = await run(

@@ -38,7 +38,7 @@ test.each(['oldest-first', 'newest-first', 'unordered'])(
   },
 )
 
-test('prints one line an event that fits the terminal, with the action in colour', async () => {
+test('prints one line per event that fits the terminal, with the action in colour', async () => {
   for (const columns of [80, 120]) {
     const { lines } = await tailUntil(12, [], {}, columns)
     const plain = lines.map((each) => stripVTControlCharacters(each))

@@ -64,7 +64,7 @@ test.each([
   })
 })
 
-test('says when nothing was found', async () => {
+test('reports that nothing was found', async () => {
   const { execute } = await openWorkshopWithApi({ days: 0 })
   expect(await execute('top', '--by', 'rule')).toEqual({
     code: 0,

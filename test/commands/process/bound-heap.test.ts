@@ -22,7 +22,7 @@ function youngMebibytes(how: 'bounded' | 'unbounded'): number {
   return Number(execFileSync(process.execPath, args, { encoding: 'utf8' }))
 }
 
-it('keeps the young generation at 16 MiB, however much a process makes', () => {
+it('keeps the young generation at 16 MiB under any allocation rate', () => {
   expect(youngMebibytes('bounded')).toBe(16)
   expect(youngMebibytes('unbounded')).toBeGreaterThan(16)
 })

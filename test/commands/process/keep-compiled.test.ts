@@ -18,7 +18,7 @@ function checkout(): string {
   return folder
 }
 
-it('keeps what Node makes of the sources', async () => {
+it('keeps the compile cache of Node', async () => {
   const folder = checkout()
   const help = async () => {
     const child = startNode([join(folder, 'src/cli.ts'), 'help', 'status'], {

@@ -11,7 +11,7 @@ function following() {
   return { from, clock, codes, signal }
 }
 
-test('the first signal asks for a stop', () => {
+test('the first signal requests a stop', () => {
   const { from, codes, signal } = following()
   expect(signal.aborted).toBe(false)
   from.emit('SIGTERM')

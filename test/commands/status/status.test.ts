@@ -5,7 +5,7 @@ import type { Status } from '../../../src/domain/plan/status.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { openWorkshop, openWorkshopWithApi } from '../workshop.ts'
 
-test('tells what a first run would begin with where there is no store, and makes none', async () => {
+test('shows without a store what a first run would begin with, and creates none', async () => {
   const { folder, execute } = openWorkshop()
   const { code, stdout, stderr } = await execute('status', '--json')
   const status = JSON.parse(stdout) as Status
@@ -20,7 +20,7 @@ test('tells what a first run would begin with where there is no store, and makes
   expect([code, existsSync(join(folder, 'var'))]).toEqual([1, false])
 })
 
-test('reads beside a running process, names it, and goes on without it', async () => {
+test('reads while a process runs, names it, and works after it has ended', async () => {
   const { execute, start, simulator } = await openWorkshopWithApi({ days: 30, pageSize: 20 })
   simulator.fail({
     match: { zone: 102 },

@@ -12,7 +12,7 @@ function after(seconds: number, delivered: number, lagSeconds: number): Status {
   return { ...status, at: secondsAfter(seconds), routes: [route({ lagSeconds, days: [day({ delivered })] })] }
 }
 
-test('shows events a second over the last seconds, and the longest lag of each half minute', () => {
+test('shows events per second over the last seconds, and the longest lag of each half minute', () => {
   const history = createHistory()
   for (const [seconds, delivered, lag] of [
     [0, 0, 120],
@@ -35,7 +35,7 @@ test('forgets what is older than ten minutes, and shows no rate below 0', () => 
   expect([rate?.cells, lag?.cells]).toEqual([['0'], [`${' '.repeat(19)}▁`]])
 })
 
-test.each([80, 120])('fits rates and the small line of lags into %i columns', (columns) => {
+test.each([80, 120])('fits rates and the lag chart into %i columns', (columns) => {
   const history = createHistory()
   history.add(status)
   const lines = statusLines(status, terminal(columns), { live: history.columns(status.routes) })
@@ -44,14 +44,14 @@ test.each([80, 120])('fits rates and the small line of lags into %i columns', (c
   expect(lines.filter((line) => line.length > columns)).toEqual([])
 })
 
-test('never draws more lines than the terminal has, and says what is left out', () => {
+test('never draws more lines than the terminal has, and reports what is left out', () => {
   const lines = Array.from({ length: 50 }, (_, index) => `line ${index}`)
   expect(fitting(lines, 24, { width: 80 })).toHaveLength(23)
   expect(fitting(lines, 24, { width: 80 }).at(-1)).toBe('… and 28 more lines: choose with --zone or --sink')
   expect(fitting(lines, 80, { width: 80 })).toEqual(lines)
 })
 
-test('goes on when the state cannot be read once, and ends with the signal', async () => {
+test('continues after a failed read of the state, and ends with the signal', async () => {
   const stop = new AbortController()
   let drawn = ''
   let calls = 0

@@ -134,7 +134,7 @@ test('never draws a line that a narrow terminal would wrap', () => {
   for (const line of table) expect(line.length).toBeLessThan(24)
 })
 
-test('writes nothing where nothing has changed', () => {
+test('writes nothing if nothing has changed', () => {
   const stderr = terminal()
   const block = createLiveBlock(stderr)
   block.draw(['one', 'two'])
@@ -144,7 +144,7 @@ test('writes nothing where nothing has changed', () => {
   expect(stderr.screen()).toEqual(['one'])
 })
 
-test('puts what does not fit on a screen into one row', () => {
+test('sums the zones that do not fit on the screen in one row', () => {
   const stderr = terminal()
   const zones = JSON.stringify(Array.from({ length: 40 }, (_, index) => index + 1))
   const progress = createProgress(configOf([file], { zones }), ioOf({ stdout: pipe(), stderr }), systemClock)
@@ -159,7 +159,7 @@ test('puts what does not fit on a screen into one row', () => {
   expect(rows[15]).toMatch(/^shipped 80 events to archive; read 40 pages of 40 zones/)
 })
 
-test('names the sinks where there are several, and sums each for itself', () => {
+test('names several sinks, and sums each separately', () => {
   const stderr = pipe()
   const config = configOf([file, { ...file, name: 'copy', path: '/nowhere/copy' }])
   const progress = createProgress(config, ioOf({ stdout: pipe(), stderr }), systemClock)
@@ -177,7 +177,7 @@ test('names the sinks where there are several, and sums each for itself', () => 
   expect(stderr.text()).not.toContain('\u001B')
 })
 
-test('says the summary alone where events are on the terminal', async () => {
+test('prints only the summary if events are on the terminal', async () => {
   const stderr = terminal()
   const io = ioOf({ stdout: terminal(), stderr })
   const progress = createProgress(configOf([stdout]), io, systemClock)

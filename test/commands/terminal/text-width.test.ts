@@ -4,7 +4,7 @@ import { wrapPlain } from '../../../src/domain/text/wrap.ts'
 import { tableLines } from '../../../src/commands/terminal/table.ts'
 import { beginning, cut, pad, textWidth } from '../../../src/domain/text/text-width.ts'
 
-test('a wide character takes two columns, a mark none', () => {
+test('a wide character takes two columns, a combining mark none', () => {
   expect(['shop', '日本', 'ﾊﾝｶｸ', 'e\u0301', '한국', 'متجر', '🚀', '…→█'].map(textWidth)).toEqual([
     4, 4, 4, 1, 4, 4, 2, 3,
   ])
@@ -35,7 +35,7 @@ test('columns and tables with wide characters stay aligned', () => {
   ).toEqual(['a     b', '日本  x', 'shop  y'])
 })
 
-test('a word that no line can hold is split by columns', () => {
+test('a word longer than a line is split by columns', () => {
   const lines = wrapPlain('日本語のお店ブログ', 7)
   expect(lines).toEqual(['日本語', 'のお店', 'ブログ'])
 })

@@ -38,7 +38,7 @@ test('shows what it does, and with Ctrl-C finds each event once', async () => {
   rmSync(dirname(events), { recursive: true })
 })
 
-test('ends by itself after the seconds that it was given', async () => {
+test('ends by itself after --seconds', async () => {
   const cwd = temporaryFolder()
   const child = startCli(['demo', '--seconds', '1'], { cwd, env: { TMPDIR: cwd } })
   expect(await child.exited, child.stderr()).toEqual({ code: 0, signal: null })
@@ -46,13 +46,13 @@ test('ends by itself after the seconds that it was given', async () => {
   expect(child.stderr()).toMatch(/^verified: \d+ events in the files, none missing, none twice/m)
 })
 
-test('refuses a time that is none', async () => {
+test('refuses an invalid time', async () => {
   const child = startCli(['demo', '--seconds', '0'])
   expect((await child.exited).code).toBe(2)
   expect(child.stderr()).toMatch(/at least 1/)
 })
 
-test('counts what is twice in the files, what is missing, and what is newer', async () => {
+test('counts events that are twice in the files, missing, or newer', async () => {
   const path = temporaryFolder()
   const today = dayOf(Date.now())
   const simulator = await startSimulator({ zones: [101, 102], days: 3 })
@@ -72,7 +72,7 @@ test('counts what is twice in the files, what is missing, and what is newer', as
   expect(firstLineBelow(join(path, 'nothing'))).toBeUndefined()
 })
 
-test('shows a line field by field, without what is long', () => {
+test('shows a line field by field, without the long fields', () => {
   const line = JSON.stringify({ v: 1, id: 'x', rule: { id: '9' }, labels: { a: 'b' }, log: {} })
   expect(sampleLines(line)).toEqual(['v        1', 'id       x', 'rule     {"id":"9"}'])
 })

@@ -182,7 +182,7 @@ test('refuses accounts that share a name or a zone, or have no key', () => {
 
 const placesOf = (yaml: string) => errorsOf({ yaml }).map(({ path, where }) => [path, where])
 
-test('names all that is wrong with settings one by one at once, each with its line', () => {
+test('reports all errors of single settings at once, each with its line', () => {
   const yaml = `api: { accessKey: "\${NOPE}", maxPageBytes: -1 }
 zones: [101, 101, x]
 poll: { everySeconds: -1, firstRunDays: 9 }
@@ -208,7 +208,7 @@ server: { tokenFile: ./none }
   expect(places).toHaveLength(8)
 })
 
-test('names all that is wrong between good settings at once, each with its line', () => {
+test('reports all errors between valid settings at once, each with its line', () => {
   const yaml = `zones: [101, 101]
 poll: { firstRunDays: 9, settleAfterHours: [99] }
 sinks:
@@ -231,7 +231,7 @@ state: redis://host/x
   expect(places).toHaveLength(7)
 })
 
-test('says each error in one line', () => {
+test('prints each error on one line', () => {
   expect(() => load({ yaml: 'zones: [1]\nserver: { port: 70000 }\n', env: key })).toThrow(
     'the configuration has an error:\n' +
       '  server.port = 70000 (shieldlog.yaml:2): is too large; write a whole number from 0 to 65535 (default 9871)',
@@ -246,7 +246,7 @@ test('shows no control character of a key or value, and keeps each error on its 
   expect(load78).not.toThrow(/[^\P{C}\n]/u)
 })
 
-test('asks only for what the command needs', () => {
+test('requires only the settings that the command needs', () => {
   expect(errorsOf({}).map(({ path }) => path)).toEqual(['api.accessKey', 'zones'])
   expect(errorsOf({ needs: 'key' }).map(({ path }) => path)).toEqual(['api.accessKey'])
   expect(errorsOf({ needs: 'nothing' })).toEqual([])

@@ -29,7 +29,7 @@ test.each([
   expect(state).toMatchObject({ keepDays: 14, ...expected })
 })
 
-test('the password of a store URL is decoded, and a connection in the clear has no tls', () => {
+test('the password of a store URL is decoded, and an unencrypted connection has no tls', () => {
   const { state } = configOf('state: "redis://u%40x:p%2Fw@h"\n')
   expect(state).toMatchObject({ username: 'u@x' })
   expect(state.kind === 'redis' && state.password?.reveal()).toBe('p/w')
@@ -59,7 +59,7 @@ test('Redis in full: sentinels with a name, tls, prefix', () => {
   expect(state.kind === 'redis' && state.tls?.ca).toContain('BEGIN CERTIFICATE')
 })
 
-test('accounts in the long form keep their zones apart', () => {
+test('accounts in the long form have separate zones', () => {
   const yaml = `accounts:
   - { name: a, accessKey: k1, zones: [1] }
   - { name: b, accessKey: k2, zones: [{ id: 2, name: two }] }
@@ -70,12 +70,12 @@ test('accounts in the long form keep their zones apart', () => {
   ])
 })
 
-test('a bad key of an account is told once', () => {
+test('an invalid key of an account is reported once', () => {
   const yaml = 'accounts: [{ name: a, accessKeyFile: ./none, zones: [1] }]\n'
   expect(errorsOf({ yaml }).map(({ path }) => path)).toEqual(['accounts[0].accessKeyFile'])
 })
 
-test('what depends on readableDays follows it', () => {
+test('defaults that depend on readableDays follow it', () => {
   expect(configOf('poll: { readableDays: 2 }\n').poll).toMatchObject({
     firstRunDays: 2,
     settleAfterHours: [0.5, 6],
@@ -107,19 +107,19 @@ test('the address of the API has no slash at its end, and modes are numbers', ()
   expect(sinks).toMatchObject([{ mode: 0o640, dirMode: 0o700 }])
 })
 
-test('two file sinks share no folder, not even through a link', () => {
+test('two file sinks cannot share a folder, also through a link', () => {
   const cwd = temporaryFolder()
   symlinkSync(cwd, join(cwd, 'link'))
   const yaml = `${basics}sinks: [{ type: file, path: ./a }, { type: file, name: b, path: ./link/a }]\n`
   expect(errorsOf({ yaml, cwd }).map(({ path }) => path)).toEqual(['sinks[1].path'])
 })
 
-test('says whether the server was asked for', () => {
+test('shows whether the server was configured', () => {
   expect(configOf('').server.configured).toBe(false)
   expect(configOf('server: { port: 0 }\n').server.configured).toBe(true)
 })
 
-test('names what a reload changes, and what of it needs a restart', () => {
+test('lists what a reload changes, and what needs a restart', () => {
   const cwd = temporaryFolder()
   const sinks =
     'sinks: [{ type: http, name: siem, url: "http://h/", headers: { A: one } }, { type: stdout }]\n'

@@ -37,7 +37,7 @@ export function backfillsContract(opened: () => OpenedStore): void {
       ;({ store } = opened())
     })
 
-    it('are remembered with their streams, the oldest first, also by another connection', async () => {
+    it('are stored with their streams, the oldest first, also for another connection', async () => {
       const later = buildBackfill({ id: 'a2', createdAtMs: 2000 })
       await store.backfills.add(later)
       await store.backfills.add(buildBackfill())
@@ -45,7 +45,7 @@ export function backfillsContract(opened: () => OpenedStore): void {
       expect(await (await opened().reopen()).backfills.list()).toEqual([buildBackfill(), later])
     })
 
-    it('have a stream settled by the commit that answers their read request, once', async () => {
+    it('mark a stream as done in the commit that answers its read request, once', async () => {
       await store.backfills.add(buildBackfill({ streams: [day, third].map(queuedOf) }))
       await store.backfills.add(buildBackfill({ id: 'b2', streams: [queuedOf(day)] }))
       const { fence } = await store.ledger.take(day, buildHolder('h1'))
@@ -72,7 +72,7 @@ export function backfillsContract(opened: () => OpenedStore): void {
       expect(await (await opened().reopen()).backfills.list()).toMatchObject(expected)
     })
 
-    it('stay as they are when the commit is refused', async () => {
+    it('do not change if the commit is refused', async () => {
       await store.backfills.add(buildBackfill())
       const { fence } = await store.ledger.take(day, buildHolder('h1'))
       const next = buildCheckpoint(day, 1, { lastRequest: { id: 'b1', outcome: 'done' } })
@@ -91,7 +91,7 @@ export function backfillsContract(opened: () => OpenedStore): void {
       expect(await store.backfills.list()).toMatchObject([{ state: 'cancelled' }])
     })
 
-    it('are dropped when they are old and have ended', async () => {
+    it('are deleted when they are old and have ended', async () => {
       await store.backfills.add(buildBackfill({ id: 'ended' }))
       await store.backfills.setState('ended', 'cancelled')
       await store.backfills.add(buildBackfill({ id: 'running' }))

@@ -31,7 +31,7 @@ export function catalogueContract(opened: () => OpenedStore): void {
       expect(found).toEqual(expect.arrayContaining(gaps))
     })
 
-    it('keep the first day of a route, and when it was planned last', async () => {
+    it('keep the first day of a route, and the time when it was last planned', async () => {
       const route = { zone: 101, sink: 'archive', firstDay: dayAt('2026-11-18'), plannedAtMs: 10 }
       await store.catalogue.rememberRoutes([route, { ...route, sink: 'siem' }])
       await store.catalogue.rememberRoutes([{ ...route, firstDay: dayAt('2026-11-20'), plannedAtMs: 20 }])

@@ -38,7 +38,7 @@ export function commitContract(opened: () => OpenedStore): void {
       expect(await store.catalogue.gaps()).toEqual([buildGap()])
     })
 
-    it('keeps any text of a checkpoint as it was', async () => {
+    it('keeps any text of a checkpoint unchanged', async () => {
       const odd = 'é\u0000"\\\n\u{1f600}'
       const { fence } = await store.ledger.take(stream, one)
       const next = buildCheckpoint(stream, 1, {
@@ -76,12 +76,12 @@ export function commitContract(opened: () => OpenedStore): void {
       expect(await store.catalogue.gaps()).toEqual([])
     })
 
-    it('is refused for a stream that nobody took', async () => {
+    it('is refused for a stream without a holder', async () => {
       expect(await store.ledger.commit(buildCommit(stream, 1, 0))).toBe('refused')
       expect(await store.catalogue.checkpoints()).toEqual([])
     })
 
-    it('answers done to the same commit again, and writes it once', async () => {
+    it('answers done to a repeated commit, and writes it once', async () => {
       const { fence } = await store.ledger.take(stream, one)
       const commit = buildCommit(stream, fence, 0, { seen: new Map([[10, packed(1, 3)]]) })
       const again = await reopen()
@@ -92,7 +92,7 @@ export function commitContract(opened: () => OpenedStore): void {
       expect(await store.ledger.commit(buildCommit(stream, fence, 1))).toBe('done')
     })
 
-    it('answers done to the same commit also after another pump took the stream', async () => {
+    it('answers done to a repeated commit also after another pump took the stream', async () => {
       const { fence } = await store.ledger.take(stream, one)
       const commit = buildCommit(stream, fence, 0)
       await store.ledger.commit(commit)
@@ -113,7 +113,7 @@ export function commitContract(opened: () => OpenedStore): void {
       expect(await store.ledger.minutes(stream)).toEqual([countMinute(10, packed(1, 3))])
     })
 
-    it('lets one of several at once through', async () => {
+    it('accepts one of several parallel commits', async () => {
       const { fence } = await store.ledger.take(stream, one)
       const again = await reopen()
       const commits = [1, 2, 3, 4].map((restarts) =>
@@ -128,14 +128,14 @@ export function commitContract(opened: () => OpenedStore): void {
       )
     })
 
-    it('rejects a checkpoint that does not bear the next number', async () => {
+    it('rejects a checkpoint without the next commit number', async () => {
       const { fence } = await store.ledger.take(stream, one)
       const commit = buildCommit(stream, fence, 0, { next: buildCheckpoint(stream, 2) })
       await expect(store.ledger.commit(commit)).rejects.toThrow(/number 1/)
       expect(await store.ledger.read(stream)).toBeUndefined()
     })
 
-    it('hands out values of the caller alone', async () => {
+    it('returns copies, which the caller can change', async () => {
       const { fence } = await store.ledger.take(stream, one)
       await store.ledger.commit(buildCommit(stream, fence, 0, { seen: new Map([[1, packed(1, 1)]]) }))
       const checkpoint = (await store.ledger.read(stream)) as unknown as {
@@ -151,7 +151,7 @@ export function commitContract(opened: () => OpenedStore): void {
       expect((await store.ledger.loadSeen(stream, [1])).get(1)).toEqual(packed(1, 1))
     })
 
-    it('is there when the store is opened again', async () => {
+    it('persists when the store is opened again', async () => {
       const { fence } = await store.ledger.take(stream, one)
       await store.ledger.commit(buildCommit(stream, fence, 0, { seen: new Map([[1, packed(1, 700)]]) }))
       await store.catalogue.rememberRoutes([
@@ -166,7 +166,7 @@ export function commitContract(opened: () => OpenedStore): void {
       expect((await again.ledger.take(stream, one)).fence).toBeGreaterThan(fence)
     })
 
-    it('fails once the store was closed, which is safe twice', async () => {
+    it('fails after the store was closed, and closing twice is safe', async () => {
       await store.close()
       await store.close()
       await expect(store.catalogue.checkpoints()).rejects.toMatchObject({ name: 'Failure', kind: 'retry' })

@@ -46,7 +46,7 @@ export function deadLettersContract(opened: () => OpenedStore): void {
       expect(await store.deadLetters.list()).toEqual([...kept, ...others, repeat])
     })
 
-    it('keep ids and answers of any text apart', async () => {
+    it('keep ids and answers with any text', async () => {
       const ids = ['a\u0000b', 'a\u0000c', '\ud800', '\udfff', '"', 'é', '']
       await commitDeadLetters(
         ids.map((id) => buildDeadLetter({ id, answer: `x\u0000${id === '"' ? id : ''}\n` })),
@@ -58,7 +58,7 @@ export function deadLettersContract(opened: () => OpenedStore): void {
       expect(await store.deadLetters.list()).toHaveLength(ids.length - 1)
     })
 
-    it('are of the stream that is committed to', async () => {
+    it('must belong to the stream of the commit', async () => {
       await expect(commitDeadLetters([buildDeadLetter({ zone: 102 })])).rejects.toThrow(RangeError)
       expect(await store.deadLetters.list()).toEqual([])
     })
@@ -81,7 +81,7 @@ export function deadLettersContract(opened: () => OpenedStore): void {
       expect(await counts()).toEqual([])
     })
 
-    it('stop a commit that would pass their limit, and nothing of it is written', async () => {
+    it('fail a commit that would exceed their limit, of which nothing is written', async () => {
       await commitDeadLetters([big('a'), big('b')])
       const { fence } = await store.ledger.take(stream, one)
       const full = buildCommit(stream, fence, 1, {
@@ -102,7 +102,7 @@ export function deadLettersContract(opened: () => OpenedStore): void {
       expect((await store.deadLetters.list()).map(({ id }) => id).sort()).toEqual(['b', 'c'])
     })
 
-    it('do not stop commits without dead letters, replacements and repeats when they are full', async () => {
+    it('at their limit still allow commits without dead letters, replacements and repeats', async () => {
       await commitDeadLetters([big('a'), big('b')])
       expect(await commitDeadLetters([])).toBe('done')
       expect(await commitDeadLetters([big('b')])).toBe('done')
@@ -112,7 +112,7 @@ export function deadLettersContract(opened: () => OpenedStore): void {
       )
     })
 
-    it('are removed by key, and the number tells how many were there', async () => {
+    it('are removed by key, and the number of removed ones is returned', async () => {
       await commitDeadLetters([buildDeadLetter(), buildDeadLetter({ id: 'e2' })])
       const { zone, day, sink, id } = buildDeadLetter()
       expect(await store.deadLetters.remove([{ zone, day, sink, id }, buildDeadLetter({ id: 'e9' })])).toBe(1)
@@ -120,7 +120,7 @@ export function deadLettersContract(opened: () => OpenedStore): void {
       expect(await store.deadLetters.remove([])).toBe(0)
     })
 
-    it('go in the step of a commit, and only with it', async () => {
+    it('are removed in the transaction of a commit, and only if it succeeds', async () => {
       const time = '2026-11-20T00:00:00.000Z'
       await commitDeadLetters([
         buildDeadLetter(),
@@ -152,7 +152,7 @@ export function deadLettersContract(opened: () => OpenedStore): void {
       expect(await store.deadLetters.counts()).toEqual([])
     })
 
-    it('that go make room in the same step', async () => {
+    it('that are removed make room in the same transaction', async () => {
       await commitDeadLetters([big('a'), big('b')])
       const { fence } = await store.ledger.take(stream, one)
       const both = { deadLetters: [big('c')], removedDeadLetters: [{ id: 'a' }] }
@@ -167,7 +167,7 @@ export function deadLettersContract(opened: () => OpenedStore): void {
       expect(await commitDeadLetters([big('d'), big('e')])).toBe('done')
     })
 
-    it('are told by stream, by key and one by one', async () => {
+    it('can be listed by stream, by key and one by one', async () => {
       const time = '2026-11-20T00:00:00.000Z'
       const other = buildStream({ zone: 102, sink: 'siem' })
       const deadLetters = [

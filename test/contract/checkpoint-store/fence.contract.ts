@@ -23,19 +23,19 @@ export function fenceContract(opened: () => OpenedStore): void {
       expect(store.id).not.toBe('')
     })
 
-    it('rises with every take, also by the same holder', async () => {
+    it('increases each time the stream is taken, also by the same holder', async () => {
       const first = await store.ledger.take(stream, one)
       const second = await store.ledger.take(stream, one)
       expect(second.fence).toBeGreaterThan(first.fence)
     })
 
-    it('comes with the checkpoint of the same instant', async () => {
+    it('is returned with the checkpoint of the same moment', async () => {
       const { fence } = await store.ledger.take(stream, one)
       await store.ledger.commit(buildCommit(stream, fence, 0))
       expect((await store.ledger.take(stream, one)).checkpoint).toEqual(buildCheckpoint(stream, 1))
     })
 
-    it('is not raised while another holder was heard from, and names when it may be', async () => {
+    it('does not increase while another holder is live, and the answer has the time when it can be taken', async () => {
       await store.ledger.take(stream, one)
       const until = clock.now() + 20_000
       await clock.advance(19_999)
@@ -48,7 +48,7 @@ export function fenceContract(opened: () => OpenedStore): void {
       await store.ledger.take(stream, two)
     })
 
-    it.each(['heartbeat', 'commit'] as const)('stays with a holder heard from by a %s', async (how) => {
+    it.each(['heartbeat', 'commit'] as const)('stays with a holder that sent a %s', async (how) => {
       const { fence } = await store.ledger.take(stream, one)
       await clock.advance(15_000)
       if (how === 'heartbeat') await store.ledger.heartbeat(one)
@@ -57,7 +57,7 @@ export function fenceContract(opened: () => OpenedStore): void {
       await expect(store.ledger.take(stream, two)).rejects.toMatchObject({ code: 'held' })
     })
 
-    it('does not hear a holder by a commit that was refused', async () => {
+    it('does not count a refused commit as a sign of life of a holder', async () => {
       const { fence } = await store.ledger.take(stream, one)
       await clock.advance(15_000)
       expect(await store.ledger.commit(buildCommit(stream, fence, 7))).toBe('refused')
@@ -76,7 +76,7 @@ export function fenceContract(opened: () => OpenedStore): void {
       await expect(store.ledger.take(other, two)).rejects.toMatchObject({ code: 'held' })
     })
 
-    it('goes at once from one owner of the schedule lock to the next', async () => {
+    it('passes at once from one owner of the schedule lock to the next', async () => {
       const { fence } = await store.ledger.take(stream, buildHolder('run-1', true))
       const next = await store.ledger.take(stream, buildHolder('run-2', true))
       expect(next.fence).toBeGreaterThan(fence)
@@ -98,14 +98,14 @@ export function fenceContract(opened: () => OpenedStore): void {
       expect((await store.ledger.take(stream, two)).fence).toBeGreaterThan(fence)
     })
 
-    it('is not freed by a release under a lost fence', async () => {
+    it('is not released under a lost fence', async () => {
       const { fence } = await store.ledger.take(stream, one)
       await store.ledger.take(stream, one)
       await store.ledger.release(stream, fence)
       await expect(store.ledger.take(stream, two)).rejects.toMatchObject({ code: 'held' })
     })
 
-    it('is not kept by a dead holder after the clock was set back', async () => {
+    it('does not stay with a dead holder after the clock was set back', async () => {
       await store.ledger.take(stream, one)
       clock.jump(-3_600_000)
       await expect(store.ledger.take(stream, two)).rejects.toMatchObject({ code: 'held' })

@@ -33,7 +33,7 @@ export function pruningContract(opened: () => OpenedStore): void {
       return { ended, fence }
     }
 
-    it('drops checkpoints that ended before, with seen and ledger, and keeps the others', async () => {
+    it('deletes checkpoints that ended before the limit, with seen and ledger, and keeps the others', async () => {
       const { ended: old } = await end(1, 999)
       const { ended: young } = await end(2, 1_000)
       const { fence } = await store.ledger.take(stream, one)
@@ -49,13 +49,13 @@ export function pruningContract(opened: () => OpenedStore): void {
       expect((await store.ledger.loadSeen(old, [7])).size).toBe(0)
     })
 
-    it('drops many at once', async () => {
+    it('deletes many at once', async () => {
       for (let zone = 1; zone <= 45; zone++) await end(zone, 5)
       await store.upkeep.prune(1_000, 0)
       expect(await store.catalogue.checkpoints()).toEqual([])
     })
 
-    it('drops gaps that were recorded before, and keeps dead letters and routes', async () => {
+    it('deletes gaps that were recorded before the limit, and keeps dead letters and routes', async () => {
       const { ended } = await end(101, 5)
       const { fence } = await store.ledger.take(ended, one)
       const more = buildCommit(ended, fence, 1, { deadLetters: [buildDeadLetter()] })
@@ -72,7 +72,7 @@ export function pruningContract(opened: () => OpenedStore): void {
       expect(await store.catalogue.routes()).toHaveLength(1)
     })
 
-    it('drops streams that nobody asks for any more although they never ended', async () => {
+    it('deletes streams that are no longer needed although they never ended', async () => {
       const { fence } = await store.ledger.take(stream, one)
       await store.ledger.commit(buildCommit(stream, fence, 0))
       await store.upkeep.prune(0, 0, [stream, { ...stream, zone: 9 }])
@@ -83,7 +83,7 @@ export function pruningContract(opened: () => OpenedStore): void {
       expect((await store.ledger.take(stream, two)).fence).toBeGreaterThan(fence)
     })
 
-    it('shuts out a pump that held a dropped stream', async () => {
+    it('refuses commits of a pump that held a deleted stream', async () => {
       const { ended, fence } = await end(1, 5)
       await store.upkeep.prune(1_000, 0)
       const anew = await store.ledger.take(ended, two)
@@ -91,7 +91,7 @@ export function pruningContract(opened: () => OpenedStore): void {
       expect(await store.ledger.commit(buildCommit(ended, fence, 0))).toBe('refused')
     })
 
-    it('leaves a stream that a live holder has', async () => {
+    it('keeps a stream that a live holder has', async () => {
       const { ended } = await end(1, 5)
       await store.ledger.take(ended, one)
       await store.upkeep.prune(1_000, 0)

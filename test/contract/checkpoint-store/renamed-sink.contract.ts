@@ -75,7 +75,7 @@ export function renamedSinkContract(opened: () => OpenedStore): void {
     })
 
     it.each(['stream', 'gap', 'route', 'dead letter', 'itself'])(
-      'is refused when the name has a %s',
+      'is refused if the new name has a %s',
       async (what) => {
         await store.ledger.release(stream, await fill())
         const taken = buildStream({ sink: 'siem', zone: 102 })
@@ -93,7 +93,7 @@ export function renamedSinkContract(opened: () => OpenedStore): void {
       },
     )
 
-    it('shuts out a pump that held a stream under the old name', async () => {
+    it('refuses commits of a pump that held a stream under the old name', async () => {
       const fence = await fill()
       await clock.advance(20_000)
       await store.upkeep.renameSink('archive', 'siem')
@@ -103,7 +103,7 @@ export function renamedSinkContract(opened: () => OpenedStore): void {
       expect(anew.fence).toBeGreaterThan(fence)
     })
 
-    it('is nothing for a name that the store does not know', async () => {
+    it('changes nothing for a name that the store does not know', async () => {
       expect(await store.upkeep.renameSink('nobody', 'siem')).toBe(0)
     })
   })

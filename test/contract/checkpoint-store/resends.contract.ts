@@ -41,7 +41,7 @@ export function resendsContract(opened: () => OpenedStore): void {
         resend: true,
       })
 
-    it('has a checkpoint, a fence, seen and a ledger of its own', async () => {
+    it('has a separate checkpoint, fence, seen and ledger', async () => {
       const fences = [await fill(live, 1), await fill(temporary, 3), await fill(other, 5)]
       expect((await store.ledger.loadSeen(live, [7])).get(7)).toEqual(packed(1, 2))
       expect((await store.ledger.loadSeen(temporary, [7])).get(7)).toEqual(packed(3, 2))
@@ -54,7 +54,7 @@ export function resendsContract(opened: () => OpenedStore): void {
       expect(await store.ledger.holds(temporary, fences[1]!)).toBe(false)
     })
 
-    it('is in a list of its own, also for another connection', async () => {
+    it('is listed separately, also for another connection', async () => {
       await fill(live, 1)
       await fill(temporary, 1)
       for (const { catalogue } of [store, await opened().reopen()]) {
@@ -63,7 +63,7 @@ export function resendsContract(opened: () => OpenedStore): void {
       }
     })
 
-    it("has its dead letters among the live stream's", async () => {
+    it('stores its dead letters with those of the live stream', async () => {
       const fence = await fill(temporary, 1)
       const deadLetters = [buildDeadLetter()]
       expect(await store.ledger.commit(buildCommit(temporary, fence, 1, { deadLetters }))).toBe('done')
@@ -75,7 +75,7 @@ export function resendsContract(opened: () => OpenedStore): void {
       expect(await store.deadLetters.counts()).toEqual([])
     })
 
-    it('settles its row of the backfill, which tells that it is a resend', async () => {
+    it('marks its row of the backfill as done, and the backfill as a resend', async () => {
       await add('b1')
       const { fence } = await store.ledger.take(temporary, holder)
       const next = buildCheckpoint(temporary, 1, { lastRequest: { id: 'b1', outcome: 'done' } })
@@ -84,7 +84,7 @@ export function resendsContract(opened: () => OpenedStore): void {
       expect(await store.backfills.list()).toMatchObject([{ resend: true, state: 'done', streams }])
     })
 
-    it('stays while its backfill runs or rests, and goes with all that is of it when that has ended', async () => {
+    it('stays while its backfill runs or is paused, and is deleted with all its data when that has ended', async () => {
       await add('b1', 'paused')
       await add('b2')
       await fill(live, 1)
@@ -105,7 +105,7 @@ export function resendsContract(opened: () => OpenedStore): void {
       expect((await store.ledger.take(other, holder)).fence).toBeGreaterThan(fence)
     })
 
-    it('of a backfill that the store does not know goes, however many there are', async () => {
+    it('of an unknown backfill is deleted, in any number', async () => {
       for (let zone = 1; zone <= 45; zone++) await fill(buildStream({ zone, resend: 'gone' }), 1)
       await store.upkeep.dropEndedResends()
       expect(await store.catalogue.resendCheckpoints()).toEqual([])

@@ -28,7 +28,7 @@ export function seenContract(opened: () => OpenedStore): void {
     }
     const range = (from: number, count: number): bigint[] => sorted(packed(from, count))
 
-    it('gives the minutes that are asked for, and leaves out those without any', async () => {
+    it('returns the requested minutes, and leaves out empty ones', async () => {
       await commitSeen(
         new Map([
           [7, packed(1, 2)],
@@ -47,7 +47,7 @@ export function seenContract(opened: () => OpenedStore): void {
       expect((await store.ledger.loadSeen(buildStream({ zone: 9 }), [7])).size).toBe(0)
     })
 
-    it('grows a minute commit by commit, whatever its size', async () => {
+    it('adds fingerprints of any size to a minute, commit by commit', async () => {
       let next = 0
       for (const count of [1, 249, 1, 250, 600, 3]) {
         await commitSeen(new Map([[7, packed(next, count)]]))
@@ -57,7 +57,7 @@ export function seenContract(opened: () => OpenedStore): void {
       expect(await store.ledger.minutes(stream)).toEqual([countMinute(7, packed(0, next))])
     })
 
-    it('takes fingerprints out of it, with their counts, wherever they lie', async () => {
+    it('removes fingerprints and their counts at any position', async () => {
       for (const count of [1, 249, 1, 250, 600])
         await commitSeen(new Map([[7, packed(count * 10_000, count)]]))
       await commitSeen(
@@ -92,7 +92,7 @@ export function seenContract(opened: () => OpenedStore): void {
       ])
     })
 
-    it('keeps the streams apart', async () => {
+    it('keeps the streams separate', async () => {
       await commitSeen(new Map([[7, packed(1, 2)]]))
       const other = buildStream({ sink: 'siem' })
       const { fence } = await store.ledger.take(other, one)

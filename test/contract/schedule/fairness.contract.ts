@@ -13,7 +13,7 @@ type Start = (of: World, streams?: number, backfillStreams?: number) => Promise<
 export function fairnessContract(started: Start): void {
   const world = (): World => new World()
 
-  it('keeps places for backfills, which hold up nothing live', async ({ onTestFinished }) => {
+  it('reserves places for backfills, which do not delay live streams', async ({ onTestFinished }) => {
     const of = world()
     of.add('backfill', [11, 12, 13, 14, 15])
     const stop = new AbortController()
@@ -32,7 +32,7 @@ export function fairnessContract(started: Start): void {
     expect(of.begun.filter((key) => key.startsWith('backfill'))).toHaveLength(2)
   })
 
-  it('has a backfill give way when live streams wait', async () => {
+  it('interrupts a backfill when live streams wait', async () => {
     const of = world()
     of.add('backfill', [11])
     const gaveWay: unknown[] = []
@@ -60,7 +60,7 @@ export function fairnessContract(started: Start): void {
     expect(of.internalEvents).toEqual([])
   })
 
-  it('leaves places to the others where a sink hangs, in both priorities', async ({ onTestFinished }) => {
+  it('keeps places for the other sinks if one hangs, in both priorities', async ({ onTestFinished }) => {
     const of = world()
     of.sinkOf = (zone) => (zone > 100 ? 'slow' : 'archive')
     of.sinks = ['archive', 'slow']
@@ -94,7 +94,7 @@ export function fairnessContract(started: Start): void {
     await waitFor(() => slow('live') === 8 && slow('backfill') === 3, { what: 'the sink that hung' })
   })
 
-  it('keeps a place for other backfills where the sink of one hangs', async () => {
+  it('keeps a place for other backfills if the sink of one hangs', async () => {
     const of = world()
     of.sinkOf = (zone) => (zone > 100 ? 'slow' : 'archive')
     of.sinks = ['archive', 'slow']
@@ -110,7 +110,7 @@ export function fairnessContract(started: Start): void {
     expect(of.begun.filter((key) => key.startsWith('backfill 10'))).toHaveLength(1)
   })
 
-  it('goes on with backfills where a sink has hung for long and its live streams wait', async () => {
+  it('continues backfills if a sink has hung for long and its live streams wait', async () => {
     const of = world()
     // Five times as fast: 20 s are four.
     of.clock = createShiftedClock({ rate: 5 })
@@ -131,7 +131,7 @@ export function fairnessContract(started: Start): void {
     expect(new Set(of.begun.filter((key) => key.startsWith('live'))).size).toBe(2)
   })
 
-  it('lets a failing zone back off alone', async () => {
+  it('backs off only for the failing zone', async () => {
     const of = world()
     of.add('live', [1, 2, 3])
     of.work = async ({ stream, priority }) => {
@@ -172,7 +172,7 @@ export function fairnessContract(started: Start): void {
     await waitFor(() => pages.length > before + 3, { what: 'more of the backfill' })
   })
 
-  it('goes on with backfills of one account while live streams of another one wait', async () => {
+  it('continues backfills of one account while live streams of another one wait', async () => {
     const of = world()
     of.accountOf = (zone) => (zone > 100 ? 'busy' : 'main')
     of.add('live', [101, 102, 103, 104, 105, 106])

@@ -15,7 +15,7 @@ const textOf = (lines: readonly (readonly Cell[])[]) =>
   lines.map((line) => line.map(({ text }) => text).join(''))
 
 describe('pictures of terminals', () => {
-  test('there is one of each scene, and each is shown by a page with a text for who does not see it', () => {
+  test('each scene has a picture, and a page shows it with an alternative text', () => {
     expect(
       readdirSync(join(projectFolder, folder))
         .filter((name) => name.endsWith('.svg'))
@@ -30,7 +30,7 @@ describe('pictures of terminals', () => {
   })
 
   test.for(scenes)(
-    '$name is small and well-formed, has a title, and names nothing of the machine',
+    '$name is small and well-formed, has a title, and contains nothing of the machine',
     (scene) => {
       const svg = readFileSync(join(projectFolder, folder, `${scene.name}.svg`), 'utf8')
       expect(svg.length).toBeLessThan(mostBytes)
@@ -47,7 +47,7 @@ describe('pictures of terminals', () => {
   )
 })
 
-describe('what draws them', () => {
+describe('the drawing of pictures', () => {
   test('a screen shows what a terminal does after colours and redrawn lines', () => {
     const output = '\u001B[31mred\u001B[0m plain\r\nfirst\r\nold\r\n\u001B[2F\u001B[Jnew\r\n'
     const lines = screenOf(output)
@@ -61,7 +61,7 @@ describe('what draws them', () => {
     expect(textOf(replaceOn(lines, /a-long-host/, () => 'siem'))).toEqual(['on siem,         14:03', 'plain'])
   })
 
-  test('a picture has whole tags whatever the text, and bars as rectangles', () => {
+  test('a picture has valid tags for any text, and bars as rectangles', () => {
     const lines = screenOf('<&> "x" 日本\n██▌  ▁▇')
     const svg = svgOf({ title: 'a < b', description: 'c & d', lines, columns: 20 })
     expect(openTags(svg)).toEqual([])

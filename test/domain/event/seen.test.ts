@@ -19,7 +19,7 @@ const fingerprint = fc.oneof(
 )
 
 describe('a set of fingerprints', () => {
-  it('answers as a Set does', () => {
+  it('behaves like a Set', () => {
     fc.assert(
       fc.property(fc.array(fingerprint, { maxLength: 500 }), fc.array(fingerprint), (added, asked) => {
         const set = new FingerprintSet()
@@ -35,7 +35,7 @@ describe('a set of fingerprints', () => {
     )
   })
 
-  it('takes in what was packed', () => {
+  it('accepts packed fingerprints', () => {
     fc.assert(
       fc.property(fc.array(fingerprint), (added) => {
         const set = new FingerprintSet()
@@ -47,7 +47,7 @@ describe('a set of fingerprints', () => {
 })
 
 describe('seen', () => {
-  it('packs eight bytes an event, and reads them back from any place in a buffer', () => {
+  it('packs eight bytes per event, and reads them back from any offset in a buffer', () => {
     fc.assert(
       fc.property(fc.array(fingerprint), fc.nat({ max: 7 }), (some, offset) => {
         const packed = packFingerprints(some)
@@ -59,7 +59,7 @@ describe('seen', () => {
     )
   })
 
-  it('counts a minute whatever the order, and counts apart what differs', () => {
+  it('has the same count and hash of a minute for any order, and different ones for different events', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fingerprint, { minLength: 1 }), fc.nat(), (some, turn) => {
         const turned = [...some.slice(turn % some.length), ...some.slice(0, turn % some.length)]

@@ -9,7 +9,7 @@ function plain(_: string, value: unknown): unknown {
 }
 
 describe('a stored event', () => {
-  it('comes back whole', () => {
+  it('is read back unchanged', () => {
     fc.assert(
       fc.property(anyEvent, (event) => {
         const back = restoreEvent(storeEvent(event))
@@ -36,7 +36,7 @@ describe('a stored event', () => {
 })
 
 describe('JSON text', () => {
-  it('is what JSON.stringify writes, also where that gives up', () => {
+  it('is the output of JSON.stringify, also for values that are too deep for it', () => {
     const depth = 10_000
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {

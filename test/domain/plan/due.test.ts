@@ -14,7 +14,7 @@ function read(more: Partial<Checkpoint> = {}): Checkpoint {
 }
 
 describe('an open stream', () => {
-  it('is read as a whole at once when it was never read, or when a scan ended incomplete', () => {
+  it('gets a full scan at once if it was never read, or if a scan ended incomplete', () => {
     expect(nextDue(stream, undefined, at(5), policy)).toEqual({ kind: 'full', atMs: at(0) })
     const broken = read({ needsFull: true, ordering: newestFirst })
     expect(nextDue(stream, broken, at(5), policy)).toEqual({ kind: 'full', atMs: broken.lastCommitAtMs })
@@ -23,12 +23,12 @@ describe('an open stream', () => {
   it.each([
     ['not sooner than everySeconds', 1_000, policy.everyMs],
     ['not sooner than five times what the last one took', 40_000, 200_000],
-  ])('without ordering is read as a whole, %s', (_, tookMs, afterMs) => {
+  ])('without ordering gets full scans, %s', (_, tookMs, afterMs) => {
     const checkpoint = read({ lastFull: buildRecord({ tookMs }) })
     expect(nextDue(stream, checkpoint, at(5), policy)).toEqual({ kind: 'full', atMs: at(1) + afterMs })
   })
 
-  it('with ordering is polled where new events are expected, and read as a whole after an hour', () => {
+  it('with ordering is polled where new events are expected, and gets a full scan after an hour', () => {
     const polled = read({
       ordering: newestFirst,
       pollPagesSinceFull: 40,
@@ -42,7 +42,7 @@ describe('an open stream', () => {
     expect(nextDue(stream, lately, at(2.1), policy)).toEqual({ kind: 'full', atMs: at(2) })
   })
 
-  it('is not read as a whole again before polls have made four times as many requests', () => {
+  it('gets no further full scan before polls have made four times as many requests', () => {
     const polled = read({
       ordering: newestFirst,
       pollPagesSinceFull: 39,
@@ -51,14 +51,14 @@ describe('an open stream', () => {
     expect(nextDue(stream, polled, at(9), policy).kind).toBe('incremental')
   })
 
-  it('that no stored cursor opens is read as a whole, at the pace of a stream without ordering', () => {
+  it('without a usable cursor gets full scans, at the pace of a stream without ordering', () => {
     const checkpoint = read({ ordering: oldestFirst, lastFull: buildRecord({ tookMs: 60_000 }) })
     expect(nextDue(stream, checkpoint, at(9), policy)).toEqual({ kind: 'full', atMs: at(1) + 300_000 })
     const short = { ...checkpoint, lastFull: buildRecord({ tookMs: 60_000, pages: 3 }) }
     expect(nextDue(stream, short, at(9), policy)).toEqual({ kind: 'full', atMs: at(1) + policy.everyMs })
   })
 
-  it('keeps the pace of a stream without ordering while a stored cursor has not proved itself', () => {
+  it('keeps the pace of a stream without ordering until a stored cursor has worked', () => {
     const unproven = read({
       ordering: { ...oldestFirst, cursorProven: false },
       lastFull: buildRecord({ newestAtBeginMs: at(1) }),
@@ -79,7 +79,7 @@ describe('polls and re-reads that compete', () => {
     order: fc.constantFrom(newestFirst, oldestFirst, { ...oldestFirst, cursorProven: false }),
   })
 
-  it('starve neither', () => {
+  it('both get their turn', () => {
     fc.assert(
       fc.property(load, ({ fullPages, incrementalPages, pageMs, everyMs, order }) => {
         const { pages, checkpoint } = runTimeline({
@@ -109,7 +109,7 @@ describe('polls and re-reads that compete', () => {
     )
   })
 
-  it('share the requests of a confirmed stream: at most a fifth are for re-reads', () => {
+  it('share the requests of a confirmed stream: re-reads use at most a fifth', () => {
     fc.assert(
       fc.property(load, ({ fullPages, incrementalPages, pageMs, everyMs }) => {
         const { pages } = runTimeline({
@@ -127,7 +127,7 @@ describe('polls and re-reads that compete', () => {
     )
   })
 
-  it('leave four fifths of the time alone where every scan is full', () => {
+  it('use at most a fifth of the time if every scan is full', () => {
     fc.assert(
       fc.property(load, ({ fullPages, pageMs, everyMs }) => {
         const { pages } = runTimeline({
@@ -154,12 +154,12 @@ describe('a stream whose day has ended', () => {
     [24.5, 30],
     [31, 48],
     [67.9, 68],
-  ])('that was read as a whole at %d h is due at %d h', (beganAt, dueAtHours) => {
+  ])('that had a full scan at %d h is due at %d h', (beganAt, dueAtHours) => {
     const checkpoint = read({ lastFull: buildRecord({ beganAtMs: at(beganAt) }) })
     expect(nextDue(stream, checkpoint, at(69), policy)).toEqual({ kind: 'full', atMs: at(dueAtHours) })
   })
 
-  it('is read once for several times that have passed', () => {
+  it('is read once for several passed settle times', () => {
     const { pages } = runTimeline({
       checkpoint: read(),
       policy,
@@ -171,7 +171,7 @@ describe('a stream whose day has ended', () => {
     expect(pages.map(({ atMs }) => Math.round((atMs - at(0)) / hourMs))).toEqual([50, 68])
   })
 
-  it('closes after three repeats at most, ten minutes apart, however much turns up', () => {
+  it('is complete after at most three repeats, ten minutes apart, however many events appear', () => {
     fc.assert(
       fc.property(fc.array(fc.nat({ max: 3 }), { minLength: 8, maxLength: 8 }), (founds) => {
         let scans = 0
@@ -193,7 +193,7 @@ describe('a stream whose day has ended', () => {
     )
   })
 
-  it('serves every point with a scan that began after it', () => {
+  it('serves every settle time with a scan that began after it', () => {
     const { pages } = runTimeline({
       checkpoint: read(),
       policy,
@@ -213,7 +213,7 @@ describe('a stream whose day has ended', () => {
 describe('a read request', () => {
   const readRequest = { id: 'w' }
 
-  it('waits for no pace, and is served by a full scan that began for it', () => {
+  it('is due at once, and is served by a full scan that began for it', () => {
     const checkpoint = read({ ended: { as: 'complete', atMs: at(69) } })
     expect(nextDue(stream, checkpoint, at(70), policy)).toMatchObject({ atMs: Infinity })
     expect(nextDue(stream, checkpoint, at(70), policy, readRequest)).toEqual({ kind: 'full', atMs: at(0) })
@@ -223,7 +223,7 @@ describe('a read request', () => {
   })
 })
 
-describe('what was written under a clock that was ahead', () => {
+describe('a checkpoint written with a clock that was ahead', () => {
   const ahead = at(24 * 30)
 
   it.each([
@@ -234,7 +234,7 @@ describe('what was written under a clock that was ahead', () => {
       'a page of a scan',
       { ordering: newestFirst, full: buildScan({ beganAtMs: ahead, pages: 1 }), lastCommitAtMs: ahead },
     ],
-  ])('does not keep a stream from being read: %s', (_, more) => {
+  ])('does not prevent reading the stream: %s', (_, more) => {
     expect(nextDue(stream, read(more), at(5), policy).atMs).toBeLessThanOrEqual(at(5))
   })
 

@@ -10,7 +10,7 @@ const troubleOf = (code: FailureCode) =>
   ({ kind: 'refuse', code, message: '', count: 1, sinceMs: 1, atMs: 1, retryAtMs: 2 }) as const
 
 describe('a day that expires', () => {
-  it('leaves a gap exactly where no complete full scan began after its end', () => {
+  it('leaves a gap exactly if no complete full scan began after its end', () => {
     const hours = fc.option(fc.double({ min: 0, max: 70, noNaN: true }), { nil: undefined })
     fc.assert(
       fc.property(hours, fc.boolean(), (beganAt, unfinished) => {
@@ -42,7 +42,7 @@ describe('a day that expires', () => {
     expect(expire(buildCheckpoint({ trouble: troubleOf(code) }), at(72)).gap).toMatchObject({ reason })
   })
 
-  it('leaves none where a temporary stream has read it: gaps are those of the live one', () => {
+  it('leaves no gap for a temporary stream: gaps belong to the live one', () => {
     const temporary = buildCheckpoint({ stream: { ...stream, resend: 'b1' } })
     const { checkpoint, gap } = expire(temporary, at(72))
     expect(checkpoint.ended?.as).toBe('expired')
@@ -55,8 +55,8 @@ describe('a day that expires', () => {
   })
 })
 
-describe('the answer that a day lies outside the window', () => {
-  it('is believed only where the clock of that very answer agrees', () => {
+describe('the answer that a day is outside the window', () => {
+  it('counts only if the clock of the same answer agrees', () => {
     const days = fc.integer({ min: -10, max: 10 })
     fc.assert(
       fc.property(days, fc.double({ min: 0, max: 23.99, noNaN: true }), (daysAgo, hours) => {
@@ -68,7 +68,7 @@ describe('the answer that a day lies outside the window', () => {
     expect(believesWindowError(shiftDay(today, -20), undefined, 3)).toBe(false)
   })
 
-  it('is not asked for more than four days after the end of a day', () => {
+  it('is not requested more than four days after the end of a day', () => {
     expect(isBeyondAsking(stream.day, at(5 * 24), policy)).toBe(false)
     expect(isBeyondAsking(stream.day, at(5 * 24) + 1, policy)).toBe(true)
   })

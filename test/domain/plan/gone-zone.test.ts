@@ -11,7 +11,7 @@ const troubled = (code: FailureCode, atMs: number, lastCommitAtMs = atMs) =>
   })
 
 describe('a zone is gone', () => {
-  test('when the API says so, and no stream of it was read later', () => {
+  test('when the API answers so, and no stream of it was read later', () => {
     expect(isGone([])).toBe(false)
     expect(isGone([buildCheckpoint({ lastCommitAtMs: 5 })])).toBe(false)
     expect(isGone([troubled('zone_gone', 10)])).toBe(true)
@@ -26,7 +26,7 @@ describe('a zone is gone', () => {
   })
 })
 
-test('a zone that is not listed is read while it has events that can be read', () => {
+test('an unlisted zone is read while it has readable days', () => {
   const zone = { id: 101, name: '', leftAtMs: at(3) }
   const quiet = buildCheckpoint({})
   const now = (hours: number) => ({ nowMs: at(hours), readableDays: 3 })

@@ -52,7 +52,7 @@ const anyCheckpoint = fc
 const someDays = fc.uniqueArray(anyCheckpoint, { selector: (each) => each.stream.day })
 
 describe('lag', () => {
-  it('is there and not negative, whatever the store holds', () => {
+  it('exists and is not negative for any content of the store', () => {
     fc.assert(
       fc.property(someDays, fc.double({ min: 0, max: 24, noNaN: true }), (checkpoints, hours) => {
         const lag = lagOf(checkpoints, at(hours))
@@ -62,7 +62,7 @@ describe('lag', () => {
     )
   })
 
-  it('grows with time while nothing is read, but for a day whose end was read and that is no longer polled', () => {
+  it('grows while nothing is read, except for a day whose end was read and that is no longer polled', () => {
     const unread = someDays.map((all) => all.filter(({ ended }) => ended === undefined))
     // Not past midnight: what an unread day lags behind ends as lost when the API no longer has it.
     const hours = fc.double({ min: 0, max: 23.99, noNaN: true })
@@ -79,7 +79,7 @@ describe('lag', () => {
     )
   })
 
-  it('is since the day began where nothing was read yet', () => {
+  it('counts from the beginning of the day if nothing was read yet', () => {
     expect(lagOf([], at(5))).toBe(53 * hourMs)
     expect(caughtUpOf({ stream, checkpoint: undefined }, policy)).toBe(at(0))
   })

@@ -22,7 +22,7 @@ const anyInput: fc.Arbitrary<PlanInput> = fc
   .map(({ hours, ...held }) => ({ nowOf: () => at(hours + 1), zones, sinks, policy, ...held }))
 
 describe('the plan', () => {
-  it('is pure, and the same in whatever order the store lists what it holds', () => {
+  it('is pure, and independent of the order in which the store lists its content', () => {
     const turned = <Value>(values: readonly Value[], by: number) => [
       ...values.slice(by % (values.length || 1)),
       ...values.slice(0, by % (values.length || 1)),
@@ -74,7 +74,7 @@ describe('the plan', () => {
     )
   })
 
-  it('puts first what is due longest, and of equals what becomes unreadable soonest', () => {
+  it('orders by the longest time due, then by the earliest API deadline', () => {
     fc.assert(
       fc.property(anyInput, (input) => {
         const planned = plan(input)
@@ -88,20 +88,20 @@ describe('the plan', () => {
     )
   })
 
-  it('reads a first run from its oldest day on, whichever zone comes first', () => {
+  it('begins a first run with the oldest day of every zone', () => {
     const planned = plan({ nowOf: () => at(5), zones, sinks, policy, checkpoints: [], routes: [] })
     expect(planned.map(({ stream }) => stream.day)).toEqual(
       [-2, -1, 0].flatMap((days) => Array.from({ length: 6 }, () => shiftDay(today, days))),
     )
   })
 
-  it('polls a zone for today also where its first day lies ahead', () => {
+  it('polls a zone for today also if its first day is in the future', () => {
     const ahead = { zone: 1, sink: 'archive', firstDay: shiftDay(today, 400), plannedAtMs: at(9600) }
     const planned = plan({ nowOf: () => at(5), zones, sinks, policy, checkpoints: [], routes: [ahead] })
     expect(planned.some(({ stream }) => stream.zone === 1 && stream.sink === 'archive')).toBe(true)
   })
 
-  it('waits with a day that is beyond asking as long as its trouble says', () => {
+  it('waits with a day that is too old as long as its back-off', () => {
     const stream = { zone: 1, day: shiftDay(today, -9), sink: 'archive' }
     const trouble = {
       kind: 'retry',
@@ -119,7 +119,7 @@ describe('the plan', () => {
     expect(first).toMatchObject({ dueAtMs: at(6), wantedAtMs: 0 })
   })
 
-  it('gives a new day the ordering of the latest day that has proved or lost it', () => {
+  it('gives a new day the ordering of the latest day that confirmed or revoked it', () => {
     const day = (daysAgo: number, ordering: Partial<Ordering>) =>
       buildCheckpoint({
         stream: { zone: 1, day: shiftDay(today, -daysAgo), sink: 'archive' },
@@ -142,7 +142,7 @@ describe('the plan', () => {
 })
 
 describe('the first planned day', () => {
-  it('lies as many days back as the first run reads', () => {
+  it('is as many days back as the first run reads', () => {
     expect(firstPlannedDay(at(5), policy)).toBe(shiftDay(today, -2))
     expect(firstPlannedDay(at(5), { ...policy, firstRunDays: 1 })).toBe(today)
     expect(firstPlannedDay(at(0) + 1_000, { ...policy, firstRunDays: 1 })).toBe(shiftDay(today, -1))
@@ -159,12 +159,12 @@ describe('missed days', () => {
   const held = (...days: string[]) =>
     days.map((day) => buildCheckpoint({ stream: { zone: 1, day: dayAt(day), sink: 'archive' } }))
 
-  it('are none while the route is planned day by day', () => {
+  it('do not exist while the route is planned every day', () => {
     const now = Date.parse('2026-11-11T03:00:00Z')
     expect(missedDays(route, held('2026-11-08', '2026-11-09', '2026-11-10'), now, policy)).toEqual([])
   })
 
-  it('are those that were never read, since the oldest one that could be when it was planned last', () => {
+  it('are the days that were never read, since the oldest readable one when the route was last planned', () => {
     const now = Date.parse('2026-11-16T03:00:00Z')
     expect(missedDays(route, held('2026-11-08', '2026-11-09'), now, policy)).toEqual([
       '2026-11-10',
@@ -177,12 +177,12 @@ describe('missed days', () => {
     ).toEqual(['2026-11-11', '2026-11-13'])
   })
 
-  it('are none before the first planned day', () => {
+  it('do not exist before the first planned day', () => {
     const young = { ...route, firstDay: dayAt('2026-11-10') }
     expect(missedDays(young, [], Date.parse('2026-11-13T03:00:00Z'), policy)).toEqual(['2026-11-10'])
   })
 
-  it('name a day as soon as it cannot be read any more, and never one that can', () => {
+  it('include a day as soon as it is no longer readable, and never a readable one', () => {
     const midnight = Date.parse('2026-11-11T00:00:00Z')
     expect(missedDays(route, held('2026-11-09', '2026-11-10'), midnight + 1_999, policy)).toEqual([])
     expect(missedDays(route, held('2026-11-09', '2026-11-10'), midnight + 2_000, policy)).toEqual([
@@ -190,7 +190,7 @@ describe('missed days', () => {
     ])
   })
 
-  it('name each day once, however often the route is planned, and leave none out', () => {
+  it('include each day once, however often the route is planned, and leave none out', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 30 }), (hours) => {
         const named: string[] = []

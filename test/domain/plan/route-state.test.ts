@@ -12,7 +12,7 @@ test('a route is failing, not read, behind or up to date, in this order', () => 
   expect(standingOf({ lagSeconds: 899, days })).toBe('up_to_date')
 })
 
-test('reads the name of a process back, and nothing else', () => {
+test('parses the name of a process, and nothing else', () => {
   const named = { pid: 812, host: 'siem-1.example', startedAt: '2026-11-20T10:00:00.000Z' }
   expect(readProcessName(processName(named))).toEqual(named)
   expect(readProcessName('an unnamed process')).toBeUndefined()

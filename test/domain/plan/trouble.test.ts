@@ -16,7 +16,7 @@ function failTimes(failure: Failure, times: number, random: () => number): Troub
 }
 
 describe('back-off', () => {
-  it('grows, with jitter, from something to a bound: an hour at most', () => {
+  it('grows with jitter up to a limit: an hour at most', () => {
     fc.assert(
       fc.property(
         kinds,
@@ -48,7 +48,7 @@ describe('back-off', () => {
     )
   })
 
-  it('is the time that the destination named, however often it has named one', () => {
+  it('is the time that the destination named, also repeatedly', () => {
     const failure = new Failure('wait', 'throttled', 'x')
     const [before] = failTimes(failure, 20, () => 0.9).slice(-1)
     const later = (notBeforeMs: number) =>
@@ -58,13 +58,13 @@ describe('back-off', () => {
     expect(later(at(30) + 100)).toBeGreaterThan(at(30) + 30_000)
   })
 
-  it('begins anew with another failure', () => {
+  it('starts again with another failure', () => {
     const [first] = failTimes(new Failure('retry', 'network', 'x'), 5, () => 0).slice(-1)
     const other = troubleAfter(first, new Failure('retry', 'timeout', 'y'), { nowMs: at(9) }, () => 0)
     expect(other).toMatchObject({ code: 'timeout', message: 'y', count: 1, sinceMs: at(9), atMs: at(9) })
   })
 
-  it('from a listing goes on growing, whatever passes in between', () => {
+  it('from a listing keeps growing through other results', () => {
     const step = fc.constantFrom('guard', 'network', 'timeout', 'page')
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {

@@ -32,7 +32,7 @@ function judged(
 }
 
 describe('ordering', () => {
-  it('is never given to a listing whose new events turn up anywhere', () => {
+  it('is never confirmed for a listing with new events anywhere', () => {
     const anywhere = evidence.filter(
       ({ found, foundAtTail, foundAtHead }) => foundAtTail < found * 0.95 && foundAtHead < found * 0.95,
     )
@@ -43,7 +43,7 @@ describe('ordering', () => {
     )
   })
 
-  it('is never given for fewer than three events, nor where both orders would have looked everywhere', () => {
+  it('is never confirmed by fewer than three events, nor if both orders would have read everything', () => {
     const everywhere = evidence.map(({ found }) => ({ found, foundAtTail: found, foundAtHead: found }))
     fc.assert(
       fc.property(fc.array(everywhere), fc.nat({ max: 2 }), (scans, found) => {
@@ -56,13 +56,13 @@ describe('ordering', () => {
   it.each([
     ['oldest-first', { foundAtTail: 1, foundAtHead: 0 }],
     ['newest-first', { foundAtTail: 0, foundAtHead: 1 }],
-  ])('is given as %s by several scans that each found too little', (order, at) => {
+  ])('is confirmed as %s by several scans that each found too few events', (order, at) => {
     const scan = { found: 1, ...at }
     expect(judged([scan, scan])).toMatchObject({ order: 'unknown' })
     expect(judged([scan, scan, scan])).toEqual({ order, cursorProven: false, revocations: 0 })
   })
 
-  it('stays as it was given, whatever is found later: only a test takes it', () => {
+  it('stays confirmed whatever is found later: only a full scan revokes it', () => {
     fc.assert(
       fc.property(fc.array(evidence), (scans) => {
         const ordering: Ordering = { order: 'newest-first', cursorProven: true, revocations: 1 }
@@ -71,7 +71,7 @@ describe('ordering', () => {
     )
   })
 
-  it('is revoked by two missed events that are more than a twentieth of what is new, and by nothing less', () => {
+  it('is revoked by two missed events that are more than a twentieth of the new ones, and not by less', () => {
     const ordering: Ordering = { order: 'oldest-first', cursorProven: true, revocations: 0 }
     fc.assert(
       fc.property(fc.nat({ max: 50 }), fc.nat({ max: 1000 }), (missed, news) => {
@@ -82,7 +82,7 @@ describe('ordering', () => {
     )
   })
 
-  it('is gone for the stream when it was revoked twice', () => {
+  it('stays unknown for the stream after it was revoked twice', () => {
     const proof = { found: 10, foundAtTail: 10, foundAtHead: 0 }
     const lost = (ordering: Ordering) => testOrdering(ordering, buildScan({ missed: 5 }), 5)
     const once = lost(judged([proof]))
@@ -91,7 +91,7 @@ describe('ordering', () => {
     expect(judged([proof, proof], twice)).toMatchObject({ order: 'unknown', revocations: 2 })
   })
 
-  it('is inherited by another day as it is, which may lose it twice again', () => {
+  it('is inherited by the next day, which may lose it twice again', () => {
     expect(inheritOrdering({ order: 'newest-first', cursorProven: false, revocations: 1 })).toEqual({
       order: 'newest-first',
       cursorProven: false,

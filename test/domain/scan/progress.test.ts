@@ -39,7 +39,7 @@ const read = (more: Partial<Checkpoint> = {}) => buildCheckpoint({ lastFull: bui
 describe('a stored cursor', () => {
   const incremental = buildScan({ kind: 'incremental', cursor: cursorAt('tail'), fromStoredCursor: true })
 
-  it('has proved itself when a scan that began there found something', () => {
+  it('has worked when a scan that began there found events', () => {
     const before = read({ ordering: oldestFirst })
     expect(commit(before, incremental, last).ordering.cursorProven).toBe(false)
     const after = commit(before, incremental, { ...last, unseen: 1 })
@@ -51,21 +51,21 @@ describe('a stored cursor', () => {
     expect(commit(read({ ordering: oldestFirst }), incremental, last).caughtUpAtMs).toBeUndefined()
   })
 
-  it('proves nothing beside an unfinished full scan, whose frozen snapshot it may name', () => {
+  it('has not worked while a full scan is unfinished, since it may belong to a frozen snapshot', () => {
     const before = read({ ordering: oldestFirst, full: buildScan({ cursor: cursorAt(7), pages: 7 }) })
     const after = commit(before, incremental, { ...last, unseen: 5 })
     expect(after.ordering.cursorProven).toBe(false)
     expect(after.caughtUpAtMs).toBeUndefined()
   })
 
-  it('that has expired takes the others and the incremental scan along, and nothing else', () => {
+  it('that has expired removes the other cursors and the incremental scan, and nothing else', () => {
     const full = buildScan({ cursor: cursorAt(7), pages: 7 })
     const before = read({ full, incremental, storedCursors: [{ cursor: cursorAt('tail'), newestMs: at(1) }] })
     const { incremental: _, ...rest } = before
     expect(dropStoredCursors(before)).toEqual({ ...rest, storedCursors: [] })
   })
 
-  it('is where an incremental scan of an oldest-first listing begins, and of no other', () => {
+  it('is the start of an incremental scan of an oldest-first listing, and of no other', () => {
     const storedCursors = [{ cursor: cursorAt('tail'), newestMs: at(1) }]
     const before = read({
       ordering: oldestFirst,
@@ -91,7 +91,7 @@ describe('a full scan', () => {
   })
   const full = buildScan({ beganAtMs: at(2), overlapStartMs: at(0) })
 
-  it('that finds what incremental ones missed takes ordering, their readings and what they claimed', () => {
+  it('that finds events that incremental ones missed revokes the ordering and discards their results', () => {
     const facts = { ...last, unseen: 5, unseenTimesMs: missing(5), latestMs: at(2), markMet: true }
     const after = commit(confirmed, full, facts)
     expect(after.ordering).toEqual({ order: 'unknown', cursorProven: false, revocations: 1 })
@@ -100,7 +100,7 @@ describe('a full scan', () => {
     expect(after.lastIncremental).toBeUndefined()
   })
 
-  it('that finds what came lately leaves ordering, and takes nothing back', () => {
+  it('that finds recent events keeps the ordering, and discards nothing', () => {
     const facts = { ...last, unseen: 5, unseenTimesMs: missing(5).map((timeMs) => timeMs + 90 * minuteMs) }
     const after = commit(confirmed, full, facts)
     expect(after.ordering).toEqual(newestFirst)
@@ -108,7 +108,7 @@ describe('a full scan', () => {
     expect(after.incremental).toEqual(confirmed.incremental)
   })
 
-  it('that finds what came late, and was not there when the previous one began, leaves ordering', () => {
+  it('that finds late events, which the previous one could not see, keeps the ordering', () => {
     const late = Array.from({ length: 5 }, (_, index) => at(0.5) + index)
     const before = { ...confirmed, lastFull: buildRecord({ newestAtBeginMs: at(1) }) }
     expect(commit(before, full, { ...last, unseen: 5, unseenTimesMs: late }).ordering).toEqual(newestFirst)
@@ -116,16 +116,16 @@ describe('a full scan', () => {
     expect(commit(before, full, { ...last, unseen: 5, unseenTimesMs: onTime }).ordering.revocations).toBe(1)
   })
 
-  it('that is the first one gives no ordering, since everything on it is new', () => {
+  it('that is the first one confirms no ordering, since all of its events are new', () => {
     expect(commit(buildCheckpoint(), full, { ...last, unseen: 50 }).ordering.order).toBe('unknown')
   })
 
-  it('takes no caught-up time from a clock that was ahead', () => {
+  it('ignores a caught-up time from a clock that was ahead', () => {
     const after = commit(read({ caughtUpAtMs: at(500) }), full, last)
     expect(after.caughtUpAtMs).toBe(at(2))
   })
 
-  it('that ended incomplete leaves no scan, and calls for another full one', () => {
+  it('that ended incomplete is discarded, and another full one is due', () => {
     const before = read({
       full: buildScan({ pages: 5, cursor: cursorAt('x') }),
       incremental: buildScan({ kind: 'incremental' }),
@@ -138,7 +138,7 @@ describe('a full scan', () => {
     expect(whole.needsFull).toBe(false)
   })
 
-  it('of a day closes it only when it began after the last point', () => {
+  it('of a day makes it complete only if it began after the last settle time', () => {
     const early = commit(read(), buildScan({ beganAtMs: at(68) - 1 }), last, at(69))
     expect(early.ended).toBeUndefined()
     expect(commit(read(), buildScan({ beganAtMs: at(68) }), last, at(69)).ended).toEqual({
@@ -147,13 +147,13 @@ describe('a full scan', () => {
     })
   })
 
-  it('that began, by a clock that was ahead, later than now claims no more than the one before it', () => {
+  it('with a start in the future does not advance the caught-up time', () => {
     const after = commit(read(), buildScan({ beganAtMs: at(200) }), last, at(69))
     expect(after.lastFull?.beganAtMs).toBe(buildRecord().beganAtMs)
     expect(after.ended).toBeUndefined()
   })
 
-  it('closes no day by a time that nothing confirms', () => {
+  it('makes no day complete by an unconfirmed time', () => {
     const facts = buildFacts(last)
     const step = stepOf(read(), buildScan({ beganAtMs: at(70) }), facts, policy)
     const doubtful = afterPage(read(), step, facts, { ...nothing, isTimeDoubtful: true }, at(71), policy)
@@ -175,14 +175,14 @@ describe('a full scan', () => {
 })
 
 describe('an unfinished scan', () => {
-  it('goes on where it was, in whichever pump', () => {
+  it('continues where it stopped, in any pump', () => {
     const before = read({ ordering: newestFirst, full: buildScan({ cursor: cursorAt(3), pages: 3 }) })
     const stored = JSON.parse(JSON.stringify(before)) as Checkpoint
     expect(stored).toEqual(before)
     expect(scanFor(stored, { kind: 'full', atMs: 0 }, at(9), policy)).toEqual(before.full)
   })
 
-  it('ends a passing trouble with its next page, and one with the listing only when it is complete', () => {
+  it('ends a temporary failure with its next page, and a failure of the listing only when it is complete', () => {
     const trouble = {
       kind: 'retry',
       code: 'network',
@@ -208,7 +208,7 @@ describe('committed', () => {
   })
   const committed = fc.uniqueArray(committedPart, { selector: ({ part }) => part })
 
-  it('are merged: one for each part, the changed ones as they are now', () => {
+  it('are merged: one for each part, with the latest values', () => {
     fc.assert(
       fc.property(committed, committed, (held, changed) => {
         const merged = mergeCommitted(held, changed)

@@ -20,7 +20,7 @@ function readAll(nextOf: (cursor: Cursor | null, pages: number) => Cursor | null
 }
 
 describe('a scan', () => {
-  it('is complete at the last page, and counts what it saw', () => {
+  it('is complete at the last page, and counts its events', () => {
     fc.assert(
       fc.property(fc.array(fc.nat({ max: 5 }), { minLength: 1, maxLength: 40 }), (unseen) => {
         let scan = buildScan()
@@ -42,7 +42,7 @@ describe('a scan', () => {
     )
   })
 
-  it('finds every circle of cursors, within three times its way into it and round it', () => {
+  it('finds every cycle of cursors, within three times the pages before and in it', () => {
     fc.assert(
       fc.property(fc.nat({ max: 300 }), fc.integer({ min: 1, max: 300 }), (way, round) => {
         const step = readAll((_, pages) =>
@@ -54,17 +54,17 @@ describe('a scan', () => {
     )
   })
 
-  it('remembers what it needs to see a circle in the scan itself, so that it may go from pump to pump', () => {
+  it('stores what it needs to find a cycle, so it can move from pump to pump', () => {
     const step = readAll((_, pages) => cursorAt(pages % 7))
     const stored: unknown = JSON.parse(JSON.stringify(step.scan))
     expect(stored).toEqual(step.scan)
   })
 
-  it('ends where more is said to come and nobody says where', () => {
+  it('ends if more pages are announced without a cursor', () => {
     expect(readAll((_, pages) => (pages < 5 ? cursorAt(pages) : null)).end).toBe('cursor_missing')
   })
 
-  it('takes some empty pages in a row, and no endless row of them', () => {
+  it('accepts some empty pages in a row, but not without end', () => {
     const steps: string[] = []
     let scan = buildScan()
     for (let page = 0; page <= maxEmptyPages + 1; page++) {
@@ -82,7 +82,7 @@ describe('a scan', () => {
     const newestFirst = { order: 'newest-first', polled: null } as const
     const old = { latestMs: overlapStartMs - 1, oldestMs: at(9), newestMs: overlapStartMs - 1 }
 
-    it('ends after the mark was met, at a page that holds nothing new and nothing recent', () => {
+    it('ends after the newest known event, at a page with nothing new and nothing recent', () => {
       const mark = advanceScan(incremental, buildFacts({ markMet: true, latestMs: at(11) }), newestFirst)
       expect(mark.end).toBe('none')
       const cursor = mark.scan.cursor
@@ -100,13 +100,13 @@ describe('a scan', () => {
       expect(advanceScan(incremental, buildFacts({ ...facts, markMet }), newestFirst).end).toBe('none')
     })
 
-    it('reads a full scan to its end all the same', () => {
+    it('still reads a full scan to its end', () => {
       const full = buildScan({ overlapStartMs })
       expect(advanceScan(full, buildFacts({ ...old, markMet: true }), newestFirst).end).toBe('none')
     })
   })
 
-  it('counts what lies where incremental scans would have looked', () => {
+  it('counts events that incremental scans would have read', () => {
     const page = fc.record({
       unseen: fc.nat({ max: 3 }),
       minutes: fc.option(fc.integer({ min: -120, max: 120 })),

@@ -63,7 +63,7 @@ describe('stored cursors', () => {
     )
   })
 
-  it('start a stream that flows within two minutes of the overlap, whatever the day holds', () => {
+  it('start a stream with steady events within two minutes of the overlap, for any content of the day', () => {
     const pages = pagesOf(
       Array.from({ length: 14_400 }, (_, index) => index * 6_000),
       20,
@@ -74,7 +74,7 @@ describe('stored cursors', () => {
     expect(newestMs - 10 * minuteMs - skipped.at(-1)!).toBeLessThanOrEqual(4 * minuteMs)
   })
 
-  it('follow a listing that is read again with other pages', () => {
+  it('are replaced when a listing is read again with other pages', () => {
     fc.assert(
       fc.property(
         listing,
@@ -88,7 +88,7 @@ describe('stored cursors', () => {
     )
   })
 
-  it('are none of a first page, nor of one that nobody can date', () => {
+  it('are never from a first page, nor from one without event times', () => {
     expect(rememberCursor([], { cursor: null, newestMs: 1 }, 0)).toEqual([])
     expect(rememberCursor([], { cursor: cursorAt(1), newestMs: null }, 0)).toEqual([])
     expect(cursorBefore([{ cursor: cursorAt(1), newestMs: 5 }], null)).toBeNull()

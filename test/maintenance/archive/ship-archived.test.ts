@@ -38,7 +38,7 @@ async function shipNothing(stage: Stage): Promise<void> {
   )
 }
 
-it('ships nothing twice where the index was dropped meanwhile', async () => {
+it('ships nothing twice if the index was dropped meanwhile', async () => {
   const stage = await createStage()
   const shipped = await shipWith(stage, [1, 2, 1, 3], async () => {
     const { fence, checkpoint } = await stage.store.ledger.take(stream, stage.deps.holder)
@@ -55,7 +55,7 @@ it('ships nothing twice where the index was dropped meanwhile', async () => {
   expect(stage.delivered.map(({ id }) => id)).toEqual(['e1'])
 })
 
-it('goes on where another call for the same day has ended and nothing is forgotten', async () => {
+it('continues after another call for the same day', async () => {
   const stage = await createStage()
   const shipped = await shipWith(stage, [1, 2, 1, 3], () => shipNothing(stage))
   expect(shipped).toMatchObject({ present: 1 })

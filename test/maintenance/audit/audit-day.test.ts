@@ -40,7 +40,7 @@ async function ship(store: Store, numbers: readonly number[], caughtUpAtMs: numb
   await store.ledger.commit({ fence, basedOn: checkpoint.commit, next, seen, deadLetters: [], gaps: [] })
 }
 
-test('begins a reading anew whose cursor expired, a few times', async () => {
+test('starts a scan again a few times if its cursor expired', async () => {
   const expired = new Failure('refuse', 'cursor_expired', 'expired')
   const { deps, clock, requests } = listing(3, { 2: expired, 4: expired })
   const store = await storeAt(clock)
@@ -63,7 +63,7 @@ test('begins a reading anew whose cursor expired, a few times', async () => {
   await expect(hopeless).rejects.toBe(expired)
 })
 
-test('looks again at what a running process is about to ship', async () => {
+test('compares again what a running process is about to ship', async () => {
   const { deps, clock } = listing(2)
   const store = await storeAt(clock)
   const caughtUpAtMs = clock.now() - 60_000
@@ -80,7 +80,7 @@ test('looks again at what a running process is about to ship', async () => {
   expect(asked).toBe(2)
 })
 
-test('does not wait for what a later reading has not found, nor for a process that hangs', async () => {
+test('does not wait for events that a later scan did not find, nor for a process that hangs', async () => {
   for (const [aheadMs, most] of [
     [60_000, 0],
     [-60_000, 90],
@@ -103,7 +103,7 @@ test('does not wait for what a later reading has not found, nor for a process th
   }
 })
 
-test('tells what is not yet due from what is missing by the time of the event', async () => {
+test('distinguishes not yet delivered from missing by the time of the event', async () => {
   const { deps, clock } = listing(2)
   const store = await storeAt(clock)
   await ship(store, [0], Date.parse(eventOf(1).time!))
@@ -119,7 +119,7 @@ describe('events that a running process is about to read for the first time', ()
   const firstDay = day
   const route = { zone: zone.id, sink: 'archive', firstDay, plannedAtMs: 0 }
 
-  test('are not delivered yet where a stream has no checkpoint', async () => {
+  test('are not delivered yet if the stream has no checkpoint', async () => {
     const { deps, clock } = listing(2)
     const store = await storeAt(clock)
     const audited = async (isRunning: boolean) =>

@@ -36,7 +36,7 @@ function without(places: readonly Place[], others: readonly Place[]): string[] {
   return places.map(String).filter((each) => !known.has(each))
 }
 
-test('finds exactly the events that API and ledger do not share, whatever is committed meanwhile', () => {
+test('finds exactly the differences between API and ledger, whatever is committed meanwhile', () => {
   const property = fc.property(
     events,
     events,
@@ -68,7 +68,7 @@ test('finds exactly the events that API and ledger do not share, whatever is com
   fc.assert(property, { numRuns: 300 })
 })
 
-test('compares by counts and hashes where the fingerprints are gone', () => {
+test('compares by counts and hashes if the fingerprints are gone', () => {
   const listed: Place[] = [
     [0, 1n],
     [0, 2n],
@@ -89,7 +89,7 @@ test('compares by counts and hashes where the fingerprints are gone', () => {
   ])
 })
 
-test('does not believe fingerprints that the ledger contradicts', () => {
+test('ignores fingerprints that the ledger contradicts', () => {
   const listing = listingOf([[0, 1n]])
   const ledger = { before: ledgerOf([[0, 2n]]), after: ledgerOf([[0, 2n]]) }
   const [difference] = compareMinutes([0], listing, ledger, packedOf([[0, 1n]]))

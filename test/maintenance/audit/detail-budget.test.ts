@@ -24,7 +24,7 @@ function differing(count: number): StreamAudit {
   }
 }
 
-test('reports name all minutes and events until the budget is used up, then only the first, and say so', () => {
+test('reports list all minutes and events until the budget is used up, then only the first, with a mark', () => {
   const budget = new DetailBudget(250)
   expect(budget.ofStream(differing(100)).isShortened).toBeUndefined()
   const second = budget.ofStream(differing(100))

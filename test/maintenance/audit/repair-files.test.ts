@@ -75,7 +75,7 @@ test('a complete day that lacks events is due again, and the next poll delivers 
   expect(ids(stage)).toEqual(['e2', 'e4'])
 })
 
-test('two repairs that looked at the same time bring a line back once', async () => {
+test('two repairs after the same comparison write a line once', async () => {
   const stage = await shipped()
   const [one, other] = [await looked(stage, [1, 3]), await looked(stage, [1, 3])]
   await repair(stage, one)
@@ -85,7 +85,7 @@ test('two repairs that looked at the same time bring a line back once', async ()
   expect(ids(stage)).toEqual(['e2', 'e4'])
 })
 
-test('two repairs side by side never bring one line back twice', async () => {
+test('two parallel repairs never write a line twice', async () => {
   const stage = await shipped()
   const what = await looked(stage, [0, 1, 2, 3])
   const both = await Promise.allSettled(['two', 'three'].map((id) => repair(stage, what, listed(), id)))
@@ -94,7 +94,7 @@ test('two repairs side by side never bring one line back twice', async () => {
   expect(ids(stage)).toEqual(['e1', 'e2', 'e3', 'e4'])
 })
 
-test('what the API does not list any more stays in the ledger, since nothing could deliver it again', async () => {
+test('events that the API no longer lists stay in the ledger, since nothing could deliver them again', async () => {
   const stage = await shipped()
   expect(await repair(stage, await looked(stage, [0, 1]), listed(events.slice(1)))).toEqual({
     unseen: 1,
@@ -104,7 +104,7 @@ test('what the API does not list any more stays in the ledger, since nothing cou
   expect(ids(stage)).toEqual(['e2'])
 })
 
-test('lines that the ledger does not know count as delivered, and are not delivered', async () => {
+test('lines that the ledger lacks are added as delivered, and not delivered again', async () => {
   const stage = await shipped()
   const more = eventAt(9)
   const strange = new Map([[minuteOf(more.timeMs), [more.fingerprint, events[0]!.fingerprint]]])
@@ -117,7 +117,7 @@ test('lines that the ledger does not know count as delivered, and are not delive
   expect(ids(stage)).toEqual([])
 })
 
-test('a page that was shipped since is no reason to look again', async () => {
+test('a page that was shipped since needs no new comparison', async () => {
   const stage = await shipped()
   const what = await looked(stage, [0])
   stage.script.answer = listingOf([...events, eventAt(5)], 3)

@@ -69,7 +69,7 @@ async function planned(
 
 const refused = () => new Failure('stop', 'window_closed', 'outside', { serverDate: nowMs })
 
-test('asks nothing for days that should be readable', async () => {
+test('sends no request for days that should be readable', async () => {
   const { asked, outcome, plan } = await planned(before(2), shiftDay(today, 1), {})
   expect(asked).toEqual([])
   expect(new Set(outcome.values())).toEqual(new Set(['queued', 'the day has not begun yet']))
@@ -79,7 +79,7 @@ test('asks nothing for days that should be readable', async () => {
   )
 })
 
-test('asks for the newest old day first, and for none before one that was refused', async () => {
+test('requests the newest old day first, and none before a refused one', async () => {
   const { asked, outcome } = await planned(before(9), before(2), {
     answer: (day, zone) => (day < before(zone === 1 ? 4 : 2) ? refused() : undefined),
   })
@@ -92,7 +92,7 @@ test('asks for the newest old day first, and for none before one that was refuse
   expect(outcome.get(`2 ${before(3)}`)).toBe(noLongerKept)
 })
 
-test('leaves out what could not be asked for, with the reason', async () => {
+test('leaves out days whose request failed, with the reason', async () => {
   const { asked, outcome } = await planned(before(5), today, {
     answer: () => new Failure('stop', 'unauthorised', 'the key is refused'),
   })
@@ -101,14 +101,14 @@ test('leaves out what could not be asked for, with the reason', async () => {
   expect(outcome.get(`1 ${today}`)).toBe('queued')
 })
 
-test('learns the time of the API from an answer, and goes by it', async () => {
+test('uses the time of the API in an answer', async () => {
   // By this host's clock, three days ahead, the last readable days are too old.
   const { asked, outcome } = await planned(before(2), before(0), { hostAheadMs: 3 * 86_400_000 })
   expect(asked.length).toBeLessThanOrEqual(2)
   expect(new Set(outcome.values())).toEqual(new Set(['queued']))
 })
 
-test('ships nothing twice of which it is no longer known what was shipped', async () => {
+test('leaves out days for which it is no longer known what was shipped', async () => {
   const store = await openSqliteStore({
     path: ':memory:',
     clock: createFakeClock(nowMs),
@@ -128,12 +128,12 @@ test('ships nothing twice of which it is no longer known what was shipped', asyn
   expect(outcome.get(`2 ${before(4)}`)).toMatch(/^the day was shipped, .* ship it twice$/)
 })
 
-test('ends when it is stopped', async () => {
+test('ends on a stop', async () => {
   const answer = () => new Failure('cancelled', 'cancelled', 'stopped')
   await expect(planned(before(5), before(5), { answer })).rejects.toThrow('stopped')
 })
 
-test('leaves out days whose last event is older than the destination takes, and names the limit', async () => {
+test('leaves out days that are too old for the destination, with the limit', async () => {
   const ageOf = (day: Day) => (nowMs - Date.parse(day) - 86_400_000) / 3_600_000
   const { outcome } = await planned(before(2), today, { maxAgeHours: ageOf(before(2)) })
   expect(outcome.get(`1 ${before(2)}`)).toMatch(
@@ -142,7 +142,7 @@ test('leaves out days whose last event is older than the destination takes, and 
   expect([outcome.get(`1 ${before(1)}`), outcome.get(`1 ${today}`)]).toEqual(['queued', 'queued'])
 })
 
-test('names the day of which the destination takes the newer events only, once for all zones', async () => {
+test('reports once for all zones a day of which the destination accepts only the newer events', async () => {
   const sixBefore = Date.parse(before(1)) + 6 * 3_600_000
   const maxAgeHours = (nowMs - sixBefore) / 3_600_000
   const { plan, outcome } = await planned(before(1), today, { maxAgeHours })

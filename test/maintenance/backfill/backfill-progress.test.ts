@@ -9,7 +9,7 @@ const own = streamOf(1, '2026-11-18')
 
 const answered = { lastRequest: { id: 'mine', outcome: 'done' } } as const
 
-test('expects as many pages as the stream had, else as its neighbours had, the nearest first', () => {
+test('expects as many pages as the stream had, else as the nearest days had', () => {
   const checkpoints = [
     checkpointOf(own, { lastFull: recordOf(7) }),
     checkpointOf(streamOf(1, '2026-11-17'), { lastFull: recordOf(4) }),
@@ -33,7 +33,7 @@ function progress(checkpoint: Partial<Checkpoint>, backfilled: Partial<Backfille
   return [found!.pages, found!.events, found!.expectedPages]
 }
 
-test('counts a scan only where it is that of the backfill', () => {
+test('counts a scan only if it belongs to the backfill', () => {
   expect(progress({})).toEqual([0, 0, undefined])
   expect(progress({ lastFull: recordOf(9) })).toEqual([0, 0, 9])
   expect(progress({ lastFull: recordOf(9), full: scanOf(3, 5, 'mine') })).toEqual([3, 5, 9])
@@ -49,7 +49,7 @@ test('counts a scan only where it is that of the backfill', () => {
   expect(progress({ lastFull: recordOf(9) }, { state: 'left_out', reason: 'gone' })).toEqual([0, 0, 0])
 })
 
-test('sums by day, the oldest first; what is unknown of one stream is unknown of the sum', () => {
+test('sums by day, the oldest first; a value unknown for one stream is unknown for the sum', () => {
   const later = streamOf(1, '2026-11-19')
   const left = streamOf(2, '2026-11-18')
   const streams: Backfilled[] = [
@@ -67,7 +67,7 @@ test('sums by day, the oldest first; what is unknown of one stream is unknown of
   expect(summed(found)).toEqual({ ...one, queued: 2, pages: 2, events: 20, leftOut: 1 })
 })
 
-test('says why a queued stream does not move', () => {
+test('reports why a queued stream does not progress', () => {
   const trouble = {
     kind: 'retry' as const,
     code: 'network' as const,

@@ -28,14 +28,14 @@ async function resending(state: BackfillState) {
   return { store, clock, begin, left: () => store.catalogue.resendCheckpoints() }
 }
 
-test.for(['paused', 'cancelled'] as const)('begins nothing of a resend that is %s by then', async (state) => {
+test.for(['paused', 'cancelled'] as const)('does not begin a resend that is %s meanwhile', async (state) => {
   const { store, clock } = await resending(state)
   let begun = 0
   await whileRequested(planned, { store, clock }, async () => begun++)
   expect(begun).toBe(0)
 })
 
-test('leaves nothing of a resend that was cancelled while a pump was about to begin', async () => {
+test('leaves nothing of a resend that was cancelled just before a pump began', async () => {
   const { store, clock, begin, left } = await resending('running')
   await whileRequested(planned, { store, clock }, async () => {
     await store.backfills.setState('a', 'cancelled')
@@ -46,7 +46,7 @@ test('leaves nothing of a resend that was cancelled while a pump was about to be
   expect(await left()).toEqual([])
 })
 
-test('keeps what a resend has begun while that runs or rests', async () => {
+test('keeps the streams of a resend while it runs or is paused', async () => {
   const { store, clock, begin, left } = await resending('running')
   await whileRequested(planned, { store, clock }, begin)
   await store.backfills.setState('a', 'paused')

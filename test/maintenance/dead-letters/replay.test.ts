@@ -47,7 +47,7 @@ async function replay(
 }
 
 describe('a replay', () => {
-  it('goes page by page, the oldest event first, each page with its own fence and commit', async () => {
+  it('works page by page, the oldest event first, each page with a separate fence and commit', async () => {
     const stage = await refused(250)
     stage.script.deliver = async () => ({ refusals: [], committed: [], bytes: 1 })
     const before = stage.log.length
@@ -65,7 +65,7 @@ describe('a replay', () => {
     expect(ledger.reduce((sum, { count }) => sum + count, 0)).toBe(250)
   })
 
-  it('keeps pages small where events are large', async () => {
+  it('uses small pages for large events', async () => {
     const stage = await createStage()
     const text = 'x'.repeat(300_000)
     const events = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11].map((each) => ({ ...eventAt(each), log: { text } }))
@@ -96,7 +96,7 @@ describe('a replay', () => {
     expect(pages.map(({ tried }) => tried)).toEqual([10, 2])
   })
 
-  it('leaves dead letters as they were where the sink fails', async () => {
+  it('does not change dead letters if the sink fails', async () => {
     const stage = await refused(3)
     const before = await stage.store.deadLetters.list()
     stage.script.deliver = async () => {
@@ -108,7 +108,7 @@ describe('a replay', () => {
     expect(await stage.pump()).toBeUndefined()
   })
 
-  it('does not deliver again because a longer answer has no room', async () => {
+  it('does not deliver again if a longer answer does not fit', async () => {
     const stage = await refused(2, 'x'.repeat(45_000))
     stage.script.deliver = async (some) => ({
       refusals: some.slice(1).map((event) => ({ event, reason: 'refused', answer: 'y'.repeat(99_999) })),
@@ -120,7 +120,7 @@ describe('a replay', () => {
     expect(stage.delivered.map(({ id }) => id)).toEqual(['e0', 'e1'])
   })
 
-  it('passes over what somebody else has settled meanwhile', async () => {
+  it('skips dead letters that another process has replayed or dropped meanwhile', async () => {
     const stage = await refused(3)
     stage.script.deliver = async () => ({ refusals: [], committed: [], bytes: 1 })
     const ledger = { ...stage.deps.store.ledger }
@@ -141,7 +141,7 @@ function identity(number: number) {
   return { id, time }
 }
 
-it('a drop counts what it drops, and lets a stream that was full go on at once', async () => {
+it('a drop counts what it drops, and a stream that was full continues at once', async () => {
   const stage = await refused(2, 'x'.repeat(45_000))
   stage.script.answer = listingOf([eventAt(7)], 1)
   await stage.clock.advance(60_000)

@@ -37,7 +37,7 @@ function setUp(changes: Partial<FiguresDeps> = {}) {
   return { clock, loop, world, internalEvents, names }
 }
 
-test('reads everything at the start, and each again after its own time', async () => {
+test('reads everything at the start, and again at each configured interval', async () => {
   const { clock, loop, names, internalEvents } = setUp()
   loop.start()
   await clock.untilSleeping()
@@ -58,7 +58,7 @@ test('reads everything at the start, and each again after its own time', async (
   expect(names().slice(3)).toEqual(['UploadScanningRead', 'VolumesRead'])
 })
 
-test('tries again a minute after a failure, then ever later, and within ten minutes', async () => {
+test('tries again a minute after a failure, then later each time, at most after ten minutes', async () => {
   const { clock, loop, world, names, internalEvents } = setUp({ volumes: { apps: [], everyMs: 1 } })
   world.failure = broken
   loop.start()
@@ -79,7 +79,7 @@ test('tries again a minute after a failure, then ever later, and within ten minu
   expect(names().at(-1)).toBe('UploadScanningRead')
 })
 
-test('waits as long as the API asks, and no longer than the pace where that is short', async () => {
+test('waits as long as the API asks, but no longer than the interval', async () => {
   const { clock, loop, world, names } = setUp({
     uploads: { zones: () => [shop], everyMs: 1_000 },
     volumes: { apps: [], everyMs: 1 },
@@ -95,7 +95,7 @@ test('waits as long as the API asks, and no longer than the pace where that is s
   expect(names().length).toBeGreaterThanOrEqual(4)
 })
 
-test('of several processes one reads; another takes over at once, and the first says that it no longer reads', async () => {
+test('one of several processes reads; another takes over at once, and the first reports that it no longer reads', async () => {
   const { clock, loop, world, names } = setUp()
   world.isReader = false
   loop.start()
@@ -116,7 +116,7 @@ test('of several processes one reads; another takes over at once, and the first 
   expect(names().slice(4)).toEqual(['UploadScanningRead', 'VolumesRead'])
 })
 
-test('nothing wanted, nothing done; a stop ends a reading under way', async () => {
+test('does nothing without configured figures; a stop ends a reading in progress', async () => {
   const idle = setUp({ uploads: { zones: () => [], everyMs: 1 }, volumes: { apps: [], everyMs: 1 } })
   idle.loop.start()
   await idle.clock.untilSleeping()

@@ -55,7 +55,7 @@ async function createHouse(accounts: readonly string[]) {
 }
 
 describe('housekeeping', () => {
-  it('forgets fingerprints of ended days a day after they became unreadable, once, and keeps their counts', async () => {
+  it('deletes fingerprints of ended days once, a day after they became unreadable, and keeps their counts', async () => {
     const house = await createHouse(['a'])
     const [readable, late, gone, open, copied] = [
       await house.add(2),
@@ -75,7 +75,7 @@ describe('housekeeping', () => {
     expect(house.forgets()).toBe(1)
   })
 
-  it('removes what an ended resend has left behind, at any time', async () => {
+  it('removes the temporary streams of an ended resend at any time', async () => {
     const house = await createHouse(['a'])
     const stream = { zone: 1, day: today, sink: 'siem', resend: 'b1' }
     const { fence } = await house.store.ledger.take(stream, holder)
@@ -85,7 +85,7 @@ describe('housekeeping', () => {
     expect(await house.store.catalogue.resendCheckpoints()).toEqual([])
   })
 
-  it('lets go of nothing before the API of every account has told the time', async () => {
+  it('deletes nothing before the API of every account has answered with its time', async () => {
     const house = await createHouse(['a', 'b'])
     await house.add(20)
     await house.keep(never)
@@ -107,7 +107,7 @@ describe('housekeeping', () => {
     expect(left.sort()).toEqual(kept.map(({ day }) => day).sort())
   })
 
-  it('lets go of streams whose zone or sink left the configuration, keepDays after their day was over', async () => {
+  it('deletes streams that are no longer configured, keepDays after their day ended', async () => {
     const house = await createHouse(['a'])
     await house.add(18, false, { zone: 9 })
     await house.add(18, false, { sink: 'siem' })
@@ -137,7 +137,7 @@ describe('housekeeping', () => {
     expect(await house.store.catalogue.checkpoints()).toHaveLength(1)
   })
 
-  it('waits until the days that went by unread were named, which takes the checkpoints', async () => {
+  it('waits until missed days were recorded, which needs the checkpoints', async () => {
     const house = await createHouse(['a'])
     await house.add(20)
     const route = { zone: 1, sink: 'archive', firstDay: shiftDay(today, -30) }

@@ -81,12 +81,12 @@ async function setUp(day: Day) {
   return { store, stream, path, openSink, shipAndDie, deps, ids }
 }
 
-describe('streams that are pumped no more', () => {
+describe('streams that are no longer pumped', () => {
   // Cut, the line would be lost: nobody reads the day again.
   it.each([
     ['can be read', dayOf(Date.now())],
     ['can no longer be read', '2026-01-05' as Day],
-  ])('keep what a killed process left of them, and know it as seen, when the day %s', async (...[, day]) => {
+  ])('keep lines of a killed process and count them as seen, when the day %s', async (...[, day]) => {
     const { store, stream, openSink, shipAndDie, deps, ids } = await setUp(day)
     await shipAndDie(openSink())
     const sink = openSink()
@@ -103,7 +103,7 @@ describe('streams that are pumped no more', () => {
 })
 
 describe('a part of a day that can no longer be read', () => {
-  it('is kept in many small commits, also when one of them fails on the way', async () => {
+  it('is kept in many small commits, also if one of them fails', async () => {
     const { store, stream, openSink, shipAndDie, deps, ids } = await setUp('2026-01-05' as Day)
     const left = Array.from({ length: 5000 }, (_, index) => `left-${index}`)
     await shipAndDie(openSink(), true, left)
@@ -155,14 +155,14 @@ describe('a stream that others have finished', () => {
     return { ...world, reconciler, end }
   }
 
-  it('has what was not committed taken back, by whoever looks at all streams', async () => {
+  it('has uncommitted lines removed by the reconciliation of all streams', async () => {
     const { reconciler, ids, end } = await setUpLeft()
     await reconciler.reconcileAll(never)
     expect(await ids()).toEqual(['kept'])
     await end()
   })
 
-  it('is looked at soon after a pump that ended in an error', async () => {
+  it('is reconciled soon after a pump that ended in an error', async () => {
     const { reconciler, stream, ids, end } = await setUpLeft()
     await reconciler.reconcileFailed(never)
     expect(await ids()).toEqual(['kept', 'left behind'])
@@ -175,7 +175,7 @@ describe('a stream that others have finished', () => {
     await end()
   })
 
-  it('is left alone while it is pumped here, or held elsewhere, and looked at again', async () => {
+  it('is skipped while it is pumped here or held elsewhere, and reconciled later', async () => {
     const { reconciler, stream, store, ids, end } = await setUpLeft()
     const pumping = Promise.withResolvers<void>()
     const pump = reconciler.pumping(stream, () => pumping.promise)
@@ -192,7 +192,7 @@ describe('a stream that others have finished', () => {
     await end()
   })
 
-  it('is looked at although the folder of another one leads elsewhere, which is told', async () => {
+  it('is reconciled although the folder of another one is a link, which is reported', async () => {
     const { store, stream, path, openSink, shipAndDie, deps, ids } = await setUp(today)
     const other = { ...stream, zone: 5 }
     const { fence } = await store.ledger.take(other, { id: 'dead', schedule: true })

@@ -6,7 +6,7 @@ import { createFakeClock } from '../../fakes/fake-clock.ts'
 
 const never = new AbortController().signal
 
-test('a sink that a resend still ships to keeps its name until that has ended', async () => {
+test('a sink cannot be renamed while a resend ships to it', async () => {
   const clock = createFakeClock(1)
   const store = await openSqliteStore({ path: ':memory:', clock, deadLetterMaxBytes: 1_000 })
   onTestFinished(() => store.close())

@@ -12,7 +12,7 @@ async function idsOf(pages: AsyncIterable<Page>): Promise<string[]> {
   return ids
 }
 
-test('gives each page back before it asks for the next one, also when it is left early', async () => {
+test('releases each page before it requests the next one, also when it ends early', async () => {
   const { deps, held, requests } = listing(3)
   const most: number[] = []
   for await (const _ of readDay({ zone, day }, deps, never)) most.push(held())
@@ -22,7 +22,7 @@ test('gives each page back before it asks for the next one, also when it is left
   expect(requests()).toBe(4)
 })
 
-test('fails at once where nothing was read, and is patient later', async () => {
+test('fails at once if nothing was read, and retries later', async () => {
   const broken = new Failure('retry', 'network', 'reset')
   await expect(idsOf(readDay({ zone, day }, listing(3, { 1: broken }).deps, never))).rejects.toBe(broken)
   const later = listing(3, { 2: broken, 3: broken, 5: broken })
@@ -31,7 +31,7 @@ test('fails at once where nothing was read, and is patient later', async () => {
   await expect(idsOf(readDay({ zone, day }, gone.deps, never))).rejects.toBe(broken)
 })
 
-test('waits as long as it is told, within reason, and ends with its signal', async () => {
+test('waits as long as requested, up to a limit, and ends with its signal', async () => {
   const { clock, deps } = listing(1, {
     1: new Failure('wait', 'throttled', 'later', { retryAt: Date.parse('2026-11-20T12:00:40.000Z') }),
   })
@@ -48,7 +48,7 @@ test('waits as long as it is told, within reason, and ends with its signal', asy
   await expect(idsOf(readDay({ zone, day }, others, stopped))).rejects.toThrow()
 })
 
-test('asks for no page beyond the limit', async () => {
+test('requests no page beyond the limit', async () => {
   const { deps, requests } = listing(9)
   const shown: string[] = []
   const deliver = async (events: readonly Event[]) => {

@@ -33,7 +33,7 @@ describe('the pump against a model of the API', () => {
       ),
   )
 
-  it.each(counterexamples)('holds where it once broke: $why', async ({ options }) => {
+  it.each(counterexamples)('passes the former counterexample: $why', async ({ options }) => {
     await expect(runModel(options)).resolves.toMatchObject({ events: expect.any(Number) })
   })
 })

@@ -5,7 +5,7 @@ import { fleetAt } from './fleet.ts'
 import { overlaps } from './fleet-world.ts'
 
 describe.skipIf(!redisAvailable())('a fleet of processes', () => {
-  it('shares the streams between three workers under two schedulers, never two of them on one stream', async () => {
+  it('shares the streams between three workers and two schedulers, never two workers on one stream', async () => {
     const fleet = fleetAt(await useRedis())
     const zones = Array.from({ length: 20 }, (_, at) => 100 + at)
     await fleet.world.add('live', zones)
@@ -30,7 +30,7 @@ describe.skipIf(!redisAvailable())('a fleet of processes', () => {
     for (const child of children) expect(child.stdout()).not.toMatch(/(Tick|Pump|Queue|Upkeep)Failed/)
   })
 
-  it('hands the work of a stopped worker to another one at once, also where a pump hangs', async () => {
+  it('passes the work of a stopped worker to another one at once, also if a pump hangs', async () => {
     // No lock runs out meanwhile.
     const fleet = fleetAt(await useRedis(), { pages: 1_000, pageMs: 20, streams: 2, lockMs: 3_600_000 })
     await fleet.world.add('live', [1, 2])

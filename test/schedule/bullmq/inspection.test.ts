@@ -61,7 +61,7 @@ async function started(
   return { schedule, internalEvents, due }
 }
 
-describe.skipIf(!redisAvailable())('what can be seen of a fleet', () => {
+describe.skipIf(!redisAvailable())('the inspection of a fleet', () => {
   it('counts jobs by priority and state', async () => {
     const redis = await useRedis()
     const held = Promise.withResolvers<undefined>()
@@ -75,7 +75,7 @@ describe.skipIf(!redisAvailable())('what can be seen of a fleet', () => {
     held.resolve(undefined)
   })
 
-  it('carries a trace from the tick to the pump, through another process', async () => {
+  it('continues a trace from the tick to the pump in another process', async () => {
     const redis = await useRedis()
     const carried: unknown[] = []
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
@@ -92,7 +92,7 @@ describe.skipIf(!redisAvailable())('what can be seen of a fleet', () => {
     expect(carried).toContainEqual({ traceparent })
   })
 
-  it('drops the jobs of sinks that left the configuration', async () => {
+  it('drops the jobs of sinks that are no longer configured', async () => {
     const redis = await useRedis()
     const { keyPrefix } = redis
     const client = connected(redis.url)
@@ -112,7 +112,7 @@ describe.skipIf(!redisAvailable())('what can be seen of a fleet', () => {
     await queues.close()
   })
 
-  it('drops jobs that hold nonsense or name what is not planned, with a line, and works on', async () => {
+  it('drops invalid or unplanned jobs with a log line, and continues', async () => {
     const redis = await useRedis()
     const { keyPrefix } = redis
     const client = connected(redis.url)
@@ -135,14 +135,14 @@ describe.skipIf(!redisAvailable())('what can be seen of a fleet', () => {
     await queues.close()
   })
 
-  it('takes a pace that is no whole number of ms', async () => {
+  it('accepts an interval that is not a whole number of ms', async () => {
     const redis = await useRedis()
     const { due, internalEvents } = await started(redis, { tickMs: 1_000.000_1 })
     await waitFor(() => [...due.values()].every((atMs) => atMs === Infinity), { what: 'both pumps' })
     expect(internalEvents).toEqual([])
   })
 
-  it('keeps nothing of the jobs that were done', async () => {
+  it('keeps nothing of finished jobs', async () => {
     const redis = await useRedis()
     const { due } = await started(redis, {})
     await waitFor(() => [...due.values()].every((atMs) => atMs === Infinity), { what: 'both pumps' })

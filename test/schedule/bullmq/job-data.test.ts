@@ -4,7 +4,7 @@ import { readJobData } from '../../../src/schedule/bullmq/job-data.ts'
 
 const good = { zone: 101, day: '2026-11-20', sink: 'archive', priority: 'live', reason: 'more' }
 
-describe('what a job holds', () => {
+describe('the data of a job', () => {
   it('is read as it was written, in the priority of the queue that it lay in', () => {
     expect(readJobData(good, 'live')).toEqual(good)
     expect(readJobData(good, 'backfill')).toEqual({ ...good, priority: 'backfill' })
@@ -29,12 +29,12 @@ describe('what a job holds', () => {
     expect(readJobData(data, 'live')).toMatchObject({ error: expect.any(String) as string })
   })
 
-  it('takes an unknown reason for the usual one, and leaves out a trace that is none', () => {
+  it('replaces an unknown reason by the usual one, and leaves out an invalid trace', () => {
     const strange = { ...good, reason: 'because', trace: { traceparent: 7, baggage: 'x'.repeat(5_000) } }
     expect(readJobData(strange, 'live')).toEqual({ ...good, reason: 'due' })
   })
 
-  it('is read or refused, whatever lies there, and never throws', () => {
+  it('is read or refused for any content, and never throws', () => {
     const part = fc.oneof(fc.jsonValue(), fc.constantFrom(101, '2026-11-20', 'archive', 'due'))
     const data = fc.oneof(
       fc.anything(),

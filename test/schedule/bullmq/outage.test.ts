@@ -66,7 +66,7 @@ const codesOf = ({ internalEvents }: Seen) =>
 
 // Each has a server of its own, and mostly waits.
 describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent: true }, () => {
-  it('was flushed heals by itself', async (test) => {
+  it('was flushed works again by itself', async (test) => {
     const server = await startRedis()
     const { schedule, seen } = scheduleAt(server, test)
     await schedule.start()
@@ -77,7 +77,7 @@ describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent:
     await untilMorePumps(seen)
   })
 
-  it('was away for ten seconds goes on by itself, and turns meanwhile', async (test) => {
+  it('was down for ten seconds continues by itself, and ticks meanwhile', async (test) => {
     const server = await startRedis()
     const { schedule, seen } = scheduleAt(server, test)
     await schedule.start()
@@ -92,7 +92,7 @@ describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent:
     await untilMorePumps(seen)
   })
 
-  it('is not there yet at the start begins when it comes', async (test) => {
+  it('is down at the start begins when it is up', async (test) => {
     const server = await startRedis()
     await server.kill()
     const { schedule, seen } = scheduleAt(server, test)
@@ -102,7 +102,7 @@ describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent:
     await untilMorePumps(seen)
   })
 
-  it('is away can be stopped', async (test) => {
+  it('is down can be stopped', async (test) => {
     const server = await startRedis()
     const { schedule, seen } = scheduleAt(server, test, { pumpMs: 3_600_000 })
     await schedule.start()
@@ -119,7 +119,7 @@ describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent:
     await server.resume()
   })
 
-  it('is full is not besieged, and has its work done when it has memory again', async (test) => {
+  it('is full gets few commands, and does the work when it has memory again', async (test) => {
     const server = await startRedis({ args: ['--maxmemory-policy', 'noeviction'] })
     const { schedule, seen } = scheduleAt(server, test)
     await schedule.start()
@@ -138,7 +138,7 @@ describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent:
     await untilMorePumps(seen)
   })
 
-  it('became a replica is not besieged, and has its work done when it takes writes again', async (test) => {
+  it('became a replica gets few commands, and does the work when it accepts writes again', async (test) => {
     const server = await startRedis()
     const { schedule, seen } = scheduleAt(server, test)
     await schedule.start()

@@ -32,7 +32,7 @@ describe.skipIf(!redisAvailable())('a worker', { concurrent: true }, () => {
     await Promise.all([second.kill('SIGTERM'), scheduler.kill('SIGTERM')])
   })
 
-  it('that was frozen for longer than its lock writes nothing more, and works again', async () => {
+  it('that was frozen for longer than its lock can no longer write, and works again afterwards', async () => {
     const fleet = fleetAt(await useRedis(), { pages: 100_000, pageMs: 50, lockMs: 1_500 })
     await fleet.world.add('live', [1])
     const scheduler = await fleet.start({ role: 'scheduler' })
@@ -61,7 +61,7 @@ describe.skipIf(!redisAvailable())('a worker', { concurrent: true }, () => {
     await Promise.all([first, second, scheduler].map((child) => child.kill('SIGTERM')))
   })
 
-  it('that schedules and is killed leaves the ticks to the others', async () => {
+  it('that schedules and is killed is replaced by the others', async () => {
     const fleet = fleetAt(await useRedis(), { role: 'all', lockMs: 1_500 })
     await fleet.world.add('live', [1, 2, 3])
     const first = await fleet.start()
@@ -81,7 +81,7 @@ describe.skipIf(!redisAvailable())('a worker', { concurrent: true }, () => {
 })
 
 describe.skipIf(!redisAvailable())('a stream whose page kills its process', () => {
-  it('backs off after the second worker, and the other streams go on', async () => {
+  it('backs off after the second worker, and the other streams continue', async () => {
     const deadly = { deadly: [13], lockMs: 1_000, pages: 1 }
     const fleet = fleetAt(await useRedis(), deadly)
     await fleet.world.add('live', [13])

@@ -3,7 +3,7 @@ import { createVoice } from '../../../src/schedule/bullmq/voice.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { keepInternalEvents } from '../../sinks/internal-events.ts'
 
-it('an error of the queue is no failed turn of the schedule', () => {
+it('an error of the queue is not a failed tick', () => {
   const { internalEvents, telemetry } = keepInternalEvents()
   const voice = createVoice({ clock: createFakeClock(), telemetry, server: 'redis' })
   voice(Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' }))

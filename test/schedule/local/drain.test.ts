@@ -28,7 +28,7 @@ async function passed<Value>(workshop: Workshop, ended: Promise<Value>): Promise
 }
 
 describe('a drain', () => {
-  it('ends when no stream wants anything more, and has given up none', async () => {
+  it('ends when no stream is due, without giving up any', async () => {
     const workshop = createWorkshop()
     workshop.due([1, 2, 3, 4, 5], 0)
     const pumps = new Map<number, number>()
@@ -46,7 +46,7 @@ describe('a drain', () => {
     expect(workshop.clock.sleeping()).toBe(0)
   })
 
-  it('ends at once where nothing is planned', async () => {
+  it('ends at once if nothing is planned', async () => {
     const workshop = createWorkshop()
     workshop.due([1], Infinity)
     expect(await passed(workshop, run(workshop).ended)).toEqual([])
@@ -64,7 +64,7 @@ describe('a drain', () => {
     expect(workshop.plans).toBeLessThan(30)
   })
 
-  it('tries a passing failure four times in a row, and gives that stream up alone', async () => {
+  it('tries a temporary failure four times in a row, and gives up only that stream', async () => {
     const workshop = createWorkshop()
     workshop.due([1, 2], 0)
     workshop.work = async ({ stream }) => {
@@ -77,7 +77,7 @@ describe('a drain', () => {
     expect(workshop.begun.filter((zone) => zone === '1')).toHaveLength(4)
   })
 
-  it('begins to count anew when a stream has come on', async () => {
+  it('restarts the count when a stream has progressed', async () => {
     const workshop = createWorkshop()
     workshop.due([1], 0)
     let pumps = 0
@@ -101,7 +101,7 @@ describe('a drain', () => {
     expect(workshop.begun).toHaveLength(1)
   })
 
-  it('waits as long as the destination asks, up to a minute, and leaves longer waits to the next run', async () => {
+  it('waits as long as the destination asks, up to a minute; the next run handles longer waits', async () => {
     for (const [waitMs, pumps] of [
       [50_000, 2],
       [61_000, 1],
@@ -120,7 +120,7 @@ describe('a drain', () => {
     }
   })
 
-  it('outlives a hiccup of the store, and ends with its failure when it stays away, with nothing running', async () => {
+  it('survives a short failure of the store, and ends with a lasting one after all pumps have ended', async () => {
     const workshop = createWorkshop()
     const { plan } = workshop
     let plans = 0
@@ -136,7 +136,7 @@ describe('a drain', () => {
     expect([workshop.running.size, workshop.clock.sleeping()]).toEqual([0, 0])
   })
 
-  it('tells the store that it lives while a pump takes long', async () => {
+  it('sends heartbeats to the store during a long pump', async () => {
     const workshop = createWorkshop()
     workshop.due([1], 0)
     let heartbeats = 0

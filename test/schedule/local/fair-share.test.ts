@@ -25,7 +25,7 @@ function planned(zone: number, sink: string): PlannedStream {
 
 const names = (count: number) => Array.from({ length: count }, (_, index) => `sink-${index}`)
 
-test('a sink alone has all places', () => {
+test('a single sink has all places', () => {
   expect([...sharesOf(8, ['archive'])]).toEqual([['archive', 8]])
 })
 
@@ -40,7 +40,7 @@ test('sinks share all places evenly, and each has one at least', () => {
   )
 })
 
-test('the first stream whose sink has a place is taken; none while all places are held', async () => {
+test('the first stream whose sink has a free place is next; none while all places are taken', async () => {
   const held = Promise.withResolvers<void>()
   const pool = createPool(() => 3)
   const queue = [planned(1, 'a'), planned(2, 'a'), planned(3, 'a'), planned(4, 'b'), planned(5, 'b')]

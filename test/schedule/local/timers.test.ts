@@ -52,7 +52,7 @@ async function passTime({ clock }: Workshop, ms: number): Promise<void> {
 }
 
 describe('the timers of the local schedule', () => {
-  it('never work twice at once on a stream, nor on more streams than they may, whatever pumps do', async () => {
+  it('never run two pumps of one stream, nor more pumps than allowed', async () => {
     const pump = fc.record({
       takesMs: fc.integer({ min: 0, max: 5_000 }),
       fails: fc.boolean(),
@@ -90,7 +90,7 @@ describe('the timers of the local schedule', () => {
     )
   })
 
-  it('keep turning, and keep telling the store that they live, while every pump hangs', async () => {
+  it('keep ticking and sending heartbeats while every pump hangs', async () => {
     const workshop = createWorkshop()
     workshop.due([1, 2, 3, 4, 5], 0)
     workshop.work = (_, signal) => hang(signal)
@@ -103,7 +103,7 @@ describe('the timers of the local schedule', () => {
     await schedule.stop()
   })
 
-  it('ask for housekeeping again soon where it was too early for it, else every ten minutes', async () => {
+  it('run housekeeping every ten minutes, and sooner again if it was too early', async () => {
     const workshop = createWorkshop()
     const { schedule, watched } = createWatched(workshop)
     watched.isTooEarly = true
@@ -118,7 +118,7 @@ describe('the timers of the local schedule', () => {
     await schedule.stop()
   })
 
-  it('leave a stream that hangs to itself, and pump the others', async () => {
+  it('pump other streams while one hangs', async () => {
     const workshop = createWorkshop()
     workshop.due([1, 2], 0)
     workshop.work = ({ stream }, signal) => (stream.zone === 1 ? hang(signal) : Promise.resolve(undefined))
@@ -130,7 +130,7 @@ describe('the timers of the local schedule', () => {
     await schedule.stop()
   })
 
-  it('let whoever became due first go first, so that a long backlog starves nobody', async () => {
+  it('begin with the stream that became due first, so that a long backlog delays no stream for ever', async () => {
     const workshop = createWorkshop()
     workshop.due([1, 2, 3, 4, 5, 6], 0)
     workshop.work = async ({ stream }, signal) => {
@@ -148,7 +148,7 @@ describe('the timers of the local schedule', () => {
     await schedule.stop()
   })
 
-  it('try a store that cannot be read about once a second, and say so', async () => {
+  it('retry a store that cannot be read about once a second, and report it', async () => {
     const workshop = createWorkshop()
     workshop.plan = () => Promise.reject(new Failure('retry', 'store_unavailable', 'no disk'))
     const { schedule, watched } = createWatched(workshop)
@@ -163,7 +163,7 @@ describe('the timers of the local schedule', () => {
     await schedule.stop()
   })
 
-  it('let a stream rest whose failure no checkpoint could hold', async () => {
+  it('delay a stream whose failure could not be recorded', async () => {
     const workshop = createWorkshop()
     workshop.due([1], 0)
     workshop.work = () => Promise.reject(new Failure('retry', 'store_unavailable', 'no disk'))
@@ -175,7 +175,7 @@ describe('the timers of the local schedule', () => {
     await schedule.stop()
   })
 
-  it('say nothing of a stream that another process holds, and try it again', async () => {
+  it('try a stream that another process holds again, without a log line', async () => {
     const workshop = createWorkshop()
     workshop.due([1], 0)
     workshop.work = () => Promise.reject(new Failure('wait', 'held', 'x'))
@@ -187,7 +187,7 @@ describe('the timers of the local schedule', () => {
     await schedule.stop()
   })
 
-  it('take at most about a fifth of the time for planning', async () => {
+  it('use at most about a fifth of the time for planning', async () => {
     const workshop = createWorkshop()
     const { plan } = workshop
     workshop.plan = async () => {
@@ -203,7 +203,7 @@ describe('the timers of the local schedule', () => {
     await stopped
   })
 
-  it('stop by aborting what runs and waiting for its end, safe twice and before the start', async () => {
+  it('stop by aborting running pumps and waiting for their end, safe twice and before the start', async () => {
     const workshop = createWorkshop()
     workshop.due([1, 2, 3], 0)
     let [aborted, ended] = [0, 0]

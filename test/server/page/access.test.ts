@@ -9,7 +9,7 @@ import { change, story, trouble } from './story.ts'
 
 const shop = { zone: 101, sink: 'siem', day: today }
 
-describe.skipIf(!browserAvailable())('the page for everyone', { timeout: 120_000 }, () => {
+describe.skipIf(!browserAvailable())('access to the page', { timeout: 120_000 }, () => {
   const { show, open } = usePages()
 
   it('works by keyboard: the map is one stop, arrows move, Enter opens, Escape returns', async () => {

@@ -66,7 +66,7 @@ describe.skipIf(!browserAvailable())('the page', { timeout: 120_000 }, () => {
     )
   })
 
-  it('says first whether anything is missing, and what to do', async () => {
+  it('shows first whether anything is missing, and what to do', async () => {
     const world = emptyWorld({ zones: [storyZones[0]!], sinks: ['siem'] })
     for (const day of [shiftDay(today, -2), yesterday, today])
       world.checkpoints.push(readDay({ ...shop, day }, 10))
@@ -177,7 +177,7 @@ describe.skipIf(!browserAvailable())('the page', { timeout: 120_000 }, () => {
     await page.getByText('the store has nothing about this zone, sink and day').waitFor()
   })
 
-  it('says that the server went away, and goes on when it comes back', async () => {
+  it('shows that the server cannot be reached, and continues when it can', async () => {
     const world = story()
     const { page, again, server, url } = await show(world)
     await server.stop()
@@ -191,7 +191,7 @@ describe.skipIf(!browserAvailable())('the page', { timeout: 120_000 }, () => {
     expect(await page.locator('#updated').innerText()).toBe('updated 14:05:12')
   })
 
-  it('says why the server has no figures', async () => {
+  it('shows why the server has no figures', async () => {
     const world = story()
     const { page, again } = await show(world)
     world.trouble = () => {

@@ -11,7 +11,7 @@ function gated(maxRequestsPerSecond: number | null = null) {
 }
 
 describe('a pause', () => {
-  it('holds every request, and lets all through at its end', async () => {
+  it('holds every request until its end', async () => {
     const { clock, gate } = gated()
     const until = clock.now() + 1500
     await gate.pauseUntil(until)
@@ -29,7 +29,7 @@ describe('a pause', () => {
     expect(gate.throttledUntilMs).toBeUndefined()
   })
 
-  it('sends away whoever would wait for long, with its end', async () => {
+  it('rejects requests that would wait for long, with its end', async () => {
     const { clock, gate } = gated()
     const until = clock.now() + 2001
     await gate.pauseUntil(until)
@@ -40,7 +40,7 @@ describe('a pause', () => {
     })
   })
 
-  it('is never shortened, and prolonged also for those who wait', async () => {
+  it('is never shortened, and can be prolonged for waiting requests', async () => {
     const { clock, gate } = gated()
     const start = clock.now()
     await gate.pauseUntil(start + 1000)
@@ -53,7 +53,7 @@ describe('a pause', () => {
     expect(await thrown).toMatchObject({ code: 'throttled', details: { retryAt: start + 60_000 } })
   })
 
-  it('is left at once when told to stop', async () => {
+  it('ends at once for a caller that stops', async () => {
     const { clock, gate } = gated()
     await gate.pauseUntil(clock.now() + 1000)
     const stop = new AbortController()
@@ -84,7 +84,7 @@ describe('a rate', () => {
     expect(clock.now()).toBe(later)
   })
 
-  it('tells those it sends away different instants', async () => {
+  it('gives rejected requests different times', async () => {
     const { clock, gate } = gated(2)
     const start = clock.now()
     const outcomes = Array.from({ length: 10 }, () =>
@@ -97,7 +97,7 @@ describe('a rate', () => {
     expect(await Promise.all(outcomes)).toEqual(['in', 'in', 'in', 'in', 'in', 2500, 3000, 3500, 4000, 4500])
   })
 
-  it('never sends anybody far away, however many come', async () => {
+  it('never gives a distant time, however many requests come', async () => {
     const { clock, gate } = gated(1)
     const start = clock.now()
     const waiting = Array.from({ length: 3 }, () => gate.enter(never, 'live'))
@@ -134,7 +134,7 @@ describe('live before backfill', () => {
     expect(passed).toEqual(['backfill'])
   })
 
-  it('sends a backfill away that would wait for long, so that it holds nothing meanwhile', async () => {
+  it('rejects a backfill that would wait for long, so that it holds no resources meanwhile', async () => {
     const { clock, gate } = gated()
     await gate.expectLive(due({ now: -1 }))
     const thrown = gate.enter(never, 'backfill').catch((error: unknown) => error)
@@ -143,7 +143,7 @@ describe('live before backfill', () => {
     expect(clock.sleeping()).toBe(0)
   })
 
-  it('holds them again for a stream that wants to go on, and forgets what nobody names any more', async () => {
+  it('holds backfills again for a stream that continues, and forgets streams that are no longer announced', async () => {
     const { clock, gate } = gated()
     await gate.expectLive(due({ stream: 0 }))
     await gate.enter(never, 'live', 'stream')
@@ -157,7 +157,7 @@ describe('live before backfill', () => {
     expect(await gate.liveWaits()).toBe(false)
   })
 
-  it('gives live requests the places of a rate first', async () => {
+  it('gives the places of a rate to live requests first', async () => {
     const { clock, gate } = gated(2)
     const start = clock.now()
     const passed: string[] = []

@@ -34,7 +34,7 @@ const outcomes = ({ internalEvents }: ShieldApi) =>
   named(internalEvents, 'ApiAnswered').map(({ outcome }) => outcome)
 
 describe('a request', () => {
-  it('carries the key and says who asks', async () => {
+  it('has the key and a User-Agent', async () => {
     const api = await started()
     api.reply(answer(200, emptyPage))
     const { value, bytes } = await api.client.send({ ...call, path: '/a/%2E%2E/%2F?b=c' }, never)
@@ -52,7 +52,7 @@ describe('a request', () => {
     ])
   })
 
-  it('goes below the path of the base address', async () => {
+  it('has a path below that of the base address', async () => {
     const api = await started()
     const below = await started({ baseUrl: `${api.server.url}/gate/` })
     api.reply(answer(200, emptyPage))
@@ -60,7 +60,7 @@ describe('a request', () => {
     expect(api.requests[0]?.url).toBe('/gate/x')
   })
 
-  it('is never sent with a key that no header takes', async () => {
+  it('is never sent with a key that is invalid in a header', async () => {
     for (const key of ['', 'two words', 'a\nb', 'clé']) {
       const api = await started({ accessKey: new Secret(key) })
       await expect(api.client.send(call, never)).rejects.toMatchObject({ kind: 'stop', code: 'unauthorised' })
@@ -68,7 +68,7 @@ describe('a request', () => {
     }
   })
 
-  it('reads compressed answers, and none beyond the limit', async () => {
+  it('accepts compressed answers, and none above the limit', async () => {
     const api = await started()
     api.reply(answer(200, gzipSync(JSON.stringify(emptyPage)), { 'content-encoding': 'gzip' }))
     expect((await api.client.send(call, never)).value).toEqual(emptyPage)
@@ -87,7 +87,7 @@ describe('a request', () => {
     expect(api.requests.length).toBe(1)
   })
 
-  it('goes over TLS with a CA and a certificate of its own', async () => {
+  it('uses TLS with the configured CA and certificate', async () => {
     const server = await listenTls((_, response) => answer(200, emptyPage)(response, _), true)
     closers.push(server.close)
     const tls = { ca: pem('ca.pem'), cert: pem('client.pem'), key: pem('client.key') }
@@ -107,7 +107,7 @@ describe('tries', () => {
     ['a cut connection', cut, 'network'],
     ['a body that is no JSON', answer(200, '{"logs":['), 'bad_body'],
     ['a body that does not unpack', answer(200, 'x', { 'content-encoding': 'gzip' }), 'bad_body'],
-  ])('go on after %s, three in all', async (_, reply, outcome) => {
+  ])('continue after %s, three in all', async (_, reply, outcome) => {
     const api = await started()
     const strict: Call<unknown> = {
       ...call,
@@ -125,7 +125,7 @@ describe('tries', () => {
     expect(api.budget.heldBytes).toBe(4 * JSON.stringify(emptyPage).length)
   })
 
-  it('are never repeated where they change something', async () => {
+  it('are never repeated for requests that change something', async () => {
     for (const reply of [answer(500), cut, answer(429, '', { 'retry-after': '0' })]) {
       const api = await started()
       api.reply(reply)
@@ -134,7 +134,7 @@ describe('tries', () => {
     }
   })
 
-  it('end at once for what will not change', async () => {
+  it('end at once for errors that do not change', async () => {
     for (const status of [400, 401, 403, 404, 302]) {
       const api = await started()
       api.reply(answer(status))
@@ -173,7 +173,7 @@ describe('tries', () => {
     expect(await failed).toMatchObject({ code: 'timeout' })
   })
 
-  it('share one time limit each, whatever drips in', async () => {
+  it('have one time limit each, also if the answer arrives slowly', async () => {
     const api = await started({ requestTimeoutMs: 150, clock: systemClock })
     const timers = new Set<NodeJS.Timeout>()
     api.reply((response) => timers.add(setInterval(() => response.write(' '), 10)))
@@ -200,7 +200,7 @@ describe('a stop', () => {
     expect(api.budget.heldBytes).toBe(0)
   })
 
-  it('ends the waits between tries, for the budget of the account, and for room', async () => {
+  it('ends waits between tries, for the budget of the account, and for memory', async () => {
     const budget = createPageBudget(10)
     const api = await started({ budget })
     api.clock.autoAdvance(false)
@@ -222,7 +222,7 @@ describe('a stop', () => {
 })
 
 describe('the clock of the API', () => {
-  it('is told with each answer, errors included', async () => {
+  it('is set by each answer, also by errors', async () => {
     const api = await started()
     api.reply(
       answer(200, emptyPage),
@@ -245,8 +245,8 @@ describe('the clock of the API', () => {
   })
 })
 
-describe('what is told about a failure', () => {
-  it('holds neither key nor token, but the request id', async () => {
+describe('the message of a failure', () => {
+  it('has neither key nor token, but the request id', async () => {
     const api = await started()
     const told = { Message: 'no key k-hunter2 for token abc/def and abc%2Fdef' }
     api.reply(answer(400, told, { 'cdn-requestid': 'req-7' }))

@@ -20,7 +20,7 @@ const error = (errorKey: string | null, message: string | null = '', success = f
 })
 
 describe('the body decides before the status', () => {
-  it.each([200, 202, 400, 401, 500])('a window error at %d is one', (status) => {
+  it.each([200, 202, 400, 401, 500])('a window error with status %d is recognised', (status) => {
     for (const cursor of [context, withCursor]) {
       expect(
         failureOf(status, error('invalid_datetime_window.event_logs', 'past 3 days'), cursor),
@@ -32,7 +32,7 @@ describe('the body decides before the status', () => {
     }
   })
 
-  it.each([200, 202, 401, 404])('a zone that is gone is, at %d', (status) => {
+  it.each([200, 202, 401, 404])('an unknown zone with status %d is recognised', (status) => {
     expect(failureOf(status, error('not_found_or_unauthorised_access.shieldzone'), context)?.code).toBe(
       'zone_gone',
     )
@@ -46,23 +46,23 @@ describe('the body decides before the status', () => {
     [null, null],
     ['', ''],
     ['  ', null],
-  ])('success false with key %j and message %j is fine', (key, message) => {
+  ])('success false with key %j and message %j is no error', (key, message) => {
     expect(failureOf(200, error(key, message), context)).toBeUndefined()
     expect(failureOf(202, error(key, message), context)).toBeUndefined()
     expect(failureOf(500, error(key, message), context)?.code).toBe('server_error')
   })
 
-  it('success true is fine, whatever it says besides', () => {
+  it('success true is no error, whatever else the body has', () => {
     expect(failureOf(200, error('key', 'all good', true), context)).toBeUndefined()
   })
 
-  it('a message alone is enough, and so is a key alone', () => {
+  it('a message without a key is an error, and a key without a message', () => {
     expect(failureOf(200, error('', 'broken'), context)?.code).toBe('rejected')
     expect(failureOf(200, { errorKey: 'some_key' }, context)?.details.errorKey).toBe('some_key')
     expect(failureOf(200, { success: false, message: 'no', errorKey: null }, context)?.code).toBe('rejected')
   })
 
-  it('an error that claims success in its status is judged by the one in its body', () => {
+  it('an error in the body is recognised with a status of success', () => {
     expect(failureOf(200, { title: 'Not Found', status: 404 }, context)?.code).toBe('rejected')
     expect(failureOf(202, { statusCode: 401 }, context)?.code).toBe('unauthorised')
     expect(failureOf(202, { error: { success: false, message: 'm', statusCode: 503 } }, context)?.code).toBe(
@@ -103,7 +103,7 @@ describe('then the status', () => {
     expect(failureOf(status, error('invalid_plan_type.event_logs'), withCursor)?.code).toBe('rejected')
   })
 
-  it('a key that speaks of the place in the listing is believed at any status', () => {
+  it('an error key for the cursor is recognised at any status', () => {
     for (const status of [200, 202, 401, 500])
       expect(failureOf(status, error('invalid_continuation_token'), withCursor)?.code).toBe('cursor_expired')
     expect(failureOf(401, error('invalid_token'), withCursor)?.code).toBe('unauthorised')
@@ -117,7 +117,7 @@ describe('then the status', () => {
 })
 
 describe('messages', () => {
-  it('tell what the API told, in every shape of it', () => {
+  it('contain the message of the API, in each of its forms', () => {
     const told = (body: unknown) => failureOf(400, body, context)?.message
     expect(told(error('some_key', 'Some text'))).toContain('some_key: Some text')
     expect(told({ Message: 'Core style' })).toContain('Core style')
@@ -128,7 +128,7 @@ describe('messages', () => {
     expect(told({ title: 'Bad', errorKey: 'k' })).toContain('k: Bad')
   })
 
-  it('hold neither key nor control codes, and end', () => {
+  it('contain neither key nor control characters, and are cut', () => {
     const message =
       failureOf(400, { Message: `key hunter2key\n\u001b[31m${'x'.repeat(5000)}` }, context)?.message ?? ''
     expect(message).not.toContain('hunter2key')
@@ -136,7 +136,7 @@ describe('messages', () => {
     expect(message.length).toBeLessThan(500)
   })
 
-  it('hold no key in what is told beside them', () => {
+  it('come with details that do not contain the key', () => {
     const hidden = ['hunter2/key+']
     const said = 'k.hunter2/key+.hunter2%2Fkey%2B'
     const failure = failureOf(400, error(said, said), { ...context, hidden, requestId: said })
@@ -144,7 +144,7 @@ describe('messages', () => {
     expect(failure?.message).not.toContain('hunter2')
   })
 
-  it('never take anything for more than it is, whatever comes', () => {
+  it('are bounded text for any answer', () => {
     const part = fc.oneof(
       fc.jsonValue(),
       fc.constantFrom('invalid_datetime_window', 'm', true, false, 404, null),
@@ -177,7 +177,7 @@ describe('messages', () => {
 })
 
 describe('bodies', () => {
-  it('are JSON in UTF-8, with or without a mark, and lose no page to one bad byte', () => {
+  it('are JSON in UTF-8, with or without a byte order mark, and one bad byte does not lose a page', () => {
     expect(parseBody(Buffer.from('\ufeff{"a":1}'))).toEqual({ a: 1 })
     expect(parseBody(Buffer.from([0x22, 0xff, 0x22]))).toBe('\ufffd')
     for (const text of ['', '<html>', '{"a":', 'NaN']) expect(parseBody(Buffer.from(text))).toBeUndefined()

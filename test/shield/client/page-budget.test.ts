@@ -17,7 +17,7 @@ async function settledOf(promise: Promise<unknown>): Promise<boolean> {
 }
 
 describe('the budget of pages', () => {
-  it('admits what fits, the rest as soon as it does', async () => {
+  it('admits what fits, and the others as soon as they fit', async () => {
     const budget = createPageBudget(100)
     const first = await budget.reserve(() => 60, never)
     const second = budget.reserve(() => 60, never)
@@ -30,7 +30,7 @@ describe('the budget of pages', () => {
     expect(budget.heldBytes).toBe(0)
   })
 
-  it('lets one page pass that is larger than all of it', async () => {
+  it('admits one page that is larger than the budget', async () => {
     const budget = createPageBudget(100)
     const large = await budget.reserve(() => 1000, never)
     const next = budget.reserve(() => 1, never)
@@ -39,7 +39,7 @@ describe('the budget of pages', () => {
     ;(await next).release()
   })
 
-  it('holds the large one only until nothing else is held, and nobody overtakes it', async () => {
+  it('makes the large page wait only until nothing else is held, and nothing overtakes it', async () => {
     const budget = createPageBudget(100)
     const small = await budget.reserve(() => 10, never)
     const large = budget.reserve(() => 1000, never)
@@ -51,7 +51,7 @@ describe('the budget of pages', () => {
     expect(budget.heldBytes).toBe(0)
   })
 
-  it('counts a page that came out larger, and one of no size', async () => {
+  it('counts a page that is larger than its estimate, and one without a size', async () => {
     const budget = createPageBudget(100)
     const page = await budget.reserve(() => 10, never)
     page.resize(0)
@@ -65,7 +65,7 @@ describe('the budget of pages', () => {
     expect(budget.heldBytes).toBe(0)
   })
 
-  it('asks those in line anew, since they may have become smaller', async () => {
+  it('asks waiting pages for their estimate again, which may have become smaller', async () => {
     const budget = createPageBudget(100)
     let bytes = 1000
     const first = await budget.reserve(() => bytes, never)
@@ -76,7 +76,7 @@ describe('the budget of pages', () => {
     expect(budget.heldBytes).toBe(90)
   })
 
-  it('is left at once when told to stop, and makes room for those behind', async () => {
+  it('ends waiting at once on a stop, and admits those behind', async () => {
     const budget = createPageBudget(100)
     const held = await budget.reserve(() => 50, never)
     const stop = new AbortController()
@@ -90,7 +90,7 @@ describe('the budget of pages', () => {
     expect(budget.heldBytes).toBe(0)
   })
 
-  it('moves on while every pump holds a page that fills it and asks for the next', async () => {
+  it('makes progress while every pump holds a page that fills it and requests the next', async () => {
     const budget = createPageBudget(100)
     let most = 0
     const pump = async () => {
@@ -109,7 +109,7 @@ describe('the budget of pages', () => {
     expect(budget.heldBytes).toBe(0)
   })
 
-  it('keeps a quarter for the other sinks where one hangs, whose pages nobody waits for', async () => {
+  it('keeps a quarter for the other sinks if one hangs', async () => {
     const budget = createPageBudget(100)
     ;(await budget.reserve(() => 20, never, 'healthy')).release()
     const hung = Array.from({ length: 6 }, () => budget.reserve(() => 20, never, 'hung'))
@@ -125,7 +125,7 @@ describe('the budget of pages', () => {
     expect(await settledOf(hung[3]!)).toBe(true)
   })
 
-  it('lets each sink that holds no page pass, whatever the others hold', async () => {
+  it('admits a page for each sink that holds none, whatever the others hold', async () => {
     const budget = createPageBudget(100)
     const first = await budget.reserve(() => 1000, never, 'hung')
     const second = await budget.reserve(() => 1000, never, 'healthy')
@@ -139,7 +139,7 @@ describe('the budget of pages', () => {
     expect(budget.heldBytes).toBe(0)
   })
 
-  it('serves everybody in turn, whatever sizes, stops and estimates come', async () => {
+  it('serves all callers in turn, with any sizes, stops and estimates', async () => {
     const ask = {
       estimate: fc.nat({ max: 300 }),
       size: fc.nat({ max: 300 }),

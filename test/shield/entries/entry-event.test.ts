@@ -27,7 +27,7 @@ const entries = fc.oneof(
 ) as fc.Arbitrary<Json>
 
 describe('the entries of a page', () => {
-  it('read like the events they are, in whatever order they are looked at', () => {
+  it('have the same values as events, in any order of access', () => {
     fc.assert(
       fc.property(fc.array(entries, { minLength: 1, maxLength: 5 }), fc.array(fc.nat()), (page, looks) => {
         const events = eventsOf(page, zone, redactor)
@@ -50,7 +50,7 @@ describe('the entries of a page', () => {
     }
   })
 
-  it('are not decoded to tell who they are', () => {
+  it('have an identity without decoding the log', () => {
     let decoded = 0
     const counting: typeof redactor = (rest, log) => {
       decoded++

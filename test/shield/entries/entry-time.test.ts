@@ -19,7 +19,7 @@ describe('time', () => {
     ['2025-11-20T14:00:00.5+02:00', '2025-11-20T12:00:00.500Z'],
   ])('%j', (timestamp, time) => expect(entryTimeOf(timestamp)?.time).toBe(time))
 
-  it('makes up no digits that a number has lost', () => {
+  it('adds no digits that a number has lost', () => {
     expect(entryTimeOf(JSON.parse('1763640000123456789'))).toEqual({
       time: '2025-11-20T12:00:00.123456Z',
       timeMs: 1_763_640_000_123,
@@ -45,7 +45,7 @@ describe('time', () => {
     [],
   ])('%j is none', (timestamp) => expect(entryTimeOf(timestamp)).toBeUndefined())
 
-  it('is the instant that was meant, whatever the unit', () => {
+  it('is the same instant in any unit', () => {
     const seconds = fc.integer({ min: 1e8, max: 99_999_999_999 })
     fc.assert(
       fc.property(seconds, fc.nat({ max: 999_999_999 }), (whole, nanos) => {

@@ -60,8 +60,8 @@ const entry: fc.Arbitrary<Json> = fc.oneof(
   },
 )
 
-describe('an event that was kept', () => {
-  it('makes the same line as when it was refused, where redaction is the same', () => {
+describe('a stored event', () => {
+  it('gives the same line as when it was refused, with the same redaction', () => {
     fc.assert(
       fc.property(entry, fc.constantFrom(...redactions), (received, redaction) => {
         const redactor = createRedactor(redaction)
@@ -78,7 +78,7 @@ describe('an event that was kept', () => {
     )
   })
 
-  it('is redacted as it would be now, and keeps its id', () => {
+  it('is redacted as configured now, and keeps its id', () => {
     fc.assert(
       fc.property(entry, (received) => {
         const kept = restoreEvent(storeEvent(toEvent(received, zone, createRedactor('off'))))

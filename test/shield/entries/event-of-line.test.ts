@@ -89,7 +89,7 @@ const routes = sources.flatMap((source) =>
   servedBy(source).map((to) => ({ source, to, from: JSON.stringify(source) })),
 )
 
-it('is not made of a line that holds too little of it', () => {
+it('cannot be created from a line that contains too little of it', () => {
   for (const include of [{ labels: false }, { log: false }])
     for (const format of ['native', 'raw'] as const) expect(servedBy({ format, include })).toEqual([])
   for (const format of ['ecs', 'ocsf', 'otlp', 'cef'] as const) expect(servedBy({ format })).toEqual([])
@@ -124,7 +124,7 @@ describe.each(routes)('an event of a line of $from', ({ source: form, to }) => {
   })
 })
 
-it('is redacted as it would be now, also where the log is plain text', () => {
+it('is redacted as configured now, also if the log is plain text', () => {
   const redactor = createRedactor(strict)
   const received = { logId: 'a', log: 'Cookie: session=abcdefgh', labels: {} }
   for (const format of [formats.native(), formats.raw()]) {
@@ -135,7 +135,7 @@ it('is redacted as it would be now, also where the log is plain text', () => {
   }
 })
 
-it('is not made of other text', () => {
+it('cannot be created from other text', () => {
   const { native, raw } = { native: formats.native(), raw: formats.raw() }
   for (const line of [
     '',

@@ -39,7 +39,7 @@ describe('an entry as the vendor prints it', () => {
     expect(raw()).toEqual(entry())
   })
 
-  it('keeps the text of a log that needs no redaction, to the last letter', () => {
+  it('keeps the text of a log that needs no redaction unchanged', () => {
     const text = String.raw`{ "Message" : "\u003Cscript\u003E", "big": 12345678901234567890, "Message" : "twice" }`
     expect(toEvent(entry({ log: text }), zone, on).raw()['log']).toBe(text)
   })
@@ -104,7 +104,7 @@ describe('labels', () => {
     ['AS', undefined],
   ])('asn %j is %j', (asn, number) => expect(labelled({ asn }).client?.asn).toBe(number))
 
-  it('leaves out what is empty, and keeps the labels as received', () => {
+  it('leaves out empty values, and keeps the labels as received', () => {
     const labels = {
       asn: '',
       country: ' ',
@@ -166,7 +166,7 @@ describe('log', () => {
     expect(client?.ip).toBe(ip)
   })
 
-  it('takes headers as a list or as an object, the first of a name, in any case', () => {
+  it('reads headers as a list or as an object, the first of a name, in any case', () => {
     const list = [
       null,
       'x',
@@ -178,7 +178,7 @@ describe('log', () => {
     expect(logged({ Headers: { 'User-Agent': 'c' } }).request?.userAgent).toBe('c')
   })
 
-  it('takes hostile keys for data', () => {
+  it('treats hostile keys as data', () => {
     const text = '{"__proto__":{"Message":"m"},"constructor":1,"toString":"x","hasOwnProperty":0}'
     const event = toEvent(
       JSON.parse(`{"logId":"a","__proto__":{"b":1},"log":${JSON.stringify(text)}}`) as Json,
@@ -192,7 +192,7 @@ describe('log', () => {
   })
 })
 
-describe('what is no entry', () => {
+describe('a list item that is not an entry', () => {
   it.each([null, 'text', 7, true, [1, 'a'], ''])('%j keeps its text', (value) => {
     const event = toEvent(value, zone, on)
     const text = typeof value === 'string' ? value : JSON.stringify(value)
@@ -236,7 +236,7 @@ describe('any JSON whatever', () => {
     ),
   )
 
-  it('becomes the same event each time, that can be written down, and is not changed by it', () => {
+  it('always becomes the same event, which can be encoded, and does not change', () => {
     fc.assert(
       fc.property(entries, (value) => {
         const before = JSON.stringify(value)

@@ -43,7 +43,7 @@ describe('headers', () => {
     },
   )
 
-  it('keeps the form the log came in', () => {
+  it('keeps the form of the log', () => {
     const received = { Headers: [{ Name: 'Cookie', Value: 'hunter2' }], Message: 'm' }
     const clean = { Headers: [{ Name: 'Cookie', Value: '[redacted]' }], Message: 'm' }
     expect(eventOf(received).raw()['log']).toEqual(clean)
@@ -51,14 +51,14 @@ describe('headers', () => {
     expect(Object.keys(eventOf(JSON.stringify(received)).raw())).toEqual(Object.keys(entry()))
   })
 
-  it('masks them beside the log, too', () => {
+  it('masks them outside the log, too', () => {
     const headers = [{ Name: 'Cookie', Value: 'hunter2' }]
     expect(
       shown('{}', defaults, { headers, authorization: 'hunter3', labels: { cookie: 'hunter4' } }),
     ).not.toMatch(/hunter\d/)
   })
 
-  it('leaves empty values alone, and others in peace', () => {
+  it('keeps empty values, and other headers', () => {
     const received = {
       Headers: [
         { Name: 'Cookie', Value: '' },
@@ -83,7 +83,7 @@ describe('a value that was masked in one place', () => {
     More: ['abcdef123456'],
   }
 
-  it('is masked wherever else it stands', () => {
+  it('is masked everywhere else', () => {
     for (const form of [received, JSON.stringify(received)]) {
       const text = shown(form, defaults, { labels: { status: 'Blocked', method: 'abcdef123456' } })
       expect(text).not.toContain('abcdef123456')
@@ -95,7 +95,7 @@ describe('a value that was masked in one place', () => {
     expect(event.request?.url).toBe('https://shop.example/a;[redacted]?f=[redacted]')
   })
 
-  it('hides neither the action nor the rule nor the origin, whatever a cookie holds', () => {
+  it('hides neither the action nor the rule nor the origin, with any cookie', () => {
     const Value = 'a=Blocked; b=930130; c=203.0.113.9; d=User-Agent; e=curl/8.0; f=redacted'
     const event = eventOf(
       {
@@ -111,12 +111,12 @@ describe('a value that was masked in one place', () => {
     expect(event.request?.userAgent).toBe('[redacted]')
   })
 
-  it('is left alone where it is too short to be one', () => {
+  it('is kept elsewhere if it is too short for a secret', () => {
     const event = eventOf({ Cookie: 'a=1; b=GET', Message: 'GET 1' })
     expect(event.rule?.message).toBe('GET 1')
   })
 
-  it('takes bounded time for thousands of cookies', () => {
+  it('needs bounded time for thousands of cookies', () => {
     const Value = Array.from({ length: 20_000 }, (_, n) => `cookie${n}=value-of-${n}`).join('; ')
     const text = shown({ Headers: [{ Name: 'Cookie', Value }], Message: Value.repeat(3) })
     expect(text).not.toContain('value-of-1;')
@@ -124,7 +124,7 @@ describe('a value that was masked in one place', () => {
 })
 
 describe('bodies', () => {
-  it('go unless they are to be kept', () => {
+  it('are dropped unless configured otherwise', () => {
     const received = { UrlEncodedBody: 'password=hunter2' }
     expect(eventOf(received).log).toEqual({ UrlEncodedBody: '[redacted]' })
     expect(eventOf(received, settings({ body: 'keep' })).log).toBe(received)
@@ -145,7 +145,7 @@ describe('query parameters', () => {
     ['https://h/?mytoken=kept&token=&%=1', 'https://h/?mytoken=kept&token=&%=1'],
   ])('%s', (Url, expected) => expect(eventOf({ Url }, query).request?.url).toBe(expected))
 
-  it('are masked in every text, and what they held everywhere', () => {
+  it('are masked in every text, and their values everywhere', () => {
     const received = {
       UrlEncodedBody: 'token=hunter2&b=1',
       Headers: [{ Name: 'Referer', Value: 'https://h/?api_key=hunter3' }],
@@ -175,13 +175,13 @@ describe('plain text', () => {
     expect(written(toEvent(text, zone, createRedactor(defaults)))).not.toContain('hunter2')
   })
 
-  it('keeps what stands around a value', () => {
+  it('keeps the text around a value', () => {
     expect(eventOf('a\nCookie: x\nb').log).toEqual({ text: 'a\nCookie: [redacted]\nb' })
     expect(eventOf('{"Cookie":"x","Url":"u').log).toEqual({ text: '{"Cookie":"[redacted]","Url":"u' })
     expect(eventOf('no cookies here').log).toEqual({ text: 'no cookies here' })
   })
 
-  it('takes what is nested too deeply for text', () => {
+  it('treats deeply nested values as text', () => {
     const deep = `${'['.repeat(5000)}{"Cookie":"hunter2"}${']'.repeat(5000)}`
     expect(
       written(toEvent({ logId: 'a', log: JSON.parse(deep) as Json }, zone, createRedactor(defaults))),
@@ -203,7 +203,7 @@ describe('addresses', () => {
     expect(replaceAddresses(`from ${masked}`, maskAddress)).toBe(`from ${masked}`)
   })
 
-  it('are masked also where a star follows them', () => {
+  it('are masked also before a star', () => {
     const text = 'from 2001:db8:0:1:2::3* and 2001:db8::1* and 203.0.113.9*'
     expect(replaceAddresses(text, () => 'x')).toBe('from x* and x* and x*')
   })
@@ -223,7 +223,7 @@ describe('addresses', () => {
     Headers: [{ Name: 'X-Forwarded-For', Value: '203.0.113.9, 2001:db8:1:2:3::4' }],
   }
 
-  it('lose their last part', () => {
+  it('can be masked', () => {
     const event = eventOf(received, settings({ addresses: 'mask' }))
     expect(event.client?.address).toBe('203.0.113.*')
     expect(event.client?.ip).toBeUndefined()
@@ -233,18 +233,18 @@ describe('addresses', () => {
     expect(shown('from 1.2.3.4', settings({ addresses: 'mask' }))).toContain('from 1.2.3.*')
   })
 
-  it('go altogether', () => {
+  it('can be dropped', () => {
     const drop = settings({ addresses: 'drop' })
     expect(eventOf(received, drop).client?.address).toBe('[redacted]')
     expect(shown(received, drop)).not.toMatch(/203\.0\.113|2001:db8/)
     expect(eventOf({ RemoteIp: '1.2.3.*' }, drop).client?.address).toBe('[redacted]')
   })
 
-  it('stay unless told otherwise', () => {
+  it('are kept by default', () => {
     expect(eventOf(received).client).toMatchObject({ address: '203.0.113.9', ip: '203.0.113.9' })
   })
 
-  it('never show their last octet or groups, however they are written', () => {
+  it('never show their last octet or groups, in any notation', () => {
     fc.assert(
       fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), (address) => {
         expect(isIP(address)).not.toBe(0)
@@ -264,7 +264,7 @@ describe('no redaction', () => {
 })
 
 describe('any secret in any place', () => {
-  it('never leaves the process', () => {
+  it('is never shipped', () => {
     const secret = 'Zq7-hunter2-Zq7'
     const nested = fc.letrec((tie) => ({
       node: fc.oneof(

@@ -12,7 +12,7 @@ function patch(body: string, headers: Record<string, string> = json) {
   return { method: 'PATCH', body, headers }
 }
 
-test('a rule changes where the request says so, and stays where it does not', async () => {
+test('an update changes the given fields of a rule, and keeps the others', async () => {
   const { ask, simulator } = await startAsking({})
   const before = simulator.rateLimitRule(1)
   const reply = await ask(
@@ -36,18 +36,18 @@ test.each([
   'text/json',
   'application/merge-patch+json',
   'Application/JSON; charset=utf-8',
-])('takes a body of type %s', async (type) => {
+])('accepts a body of type %s', async (type) => {
   const { ask } = await startAsking({})
   expectReply(await ask(path, patch('{}', { 'content-type': type })), 200, schemas.rateLimitRule)
 })
 
-test.each(['application/json', 'text/plain', 'text/json'])('answers as %s when asked to', async (accept) => {
+test.each(['application/json', 'text/plain', 'text/json'])('answers as %s if requested', async (accept) => {
   const { ask } = await startAsking({})
   const reply = await ask(path, patch('{}', { ...json, accept: `${accept};q=0.9` }))
   expectReply(reply, 200, schemas.rateLimitRule, accept)
 })
 
-test('refuses what is not the interface’s', async () => {
+test('refuses what is not in the interface', async () => {
   const { ask, simulator } = await startAsking({})
   const before = simulator.rateLimitRule(1)
   expect((await ask(path, patch('{}', { 'content-type': 'text/plain' }))).status).toBe(415)
@@ -78,7 +78,7 @@ test('errors have the shapes of this operation', async () => {
   expect((await ask(path, { headers: { AccessKey: 'secret' } })).status).toBe(405)
 })
 
-test('takes exactly the bodies that the interface describes', () => {
+test('accepts exactly the bodies that the interface describes', () => {
   const part = fc.oneof(
     fc.constantFrom(0, 1, 10, 16, 30, 2 ** 31, 0.5, null, true, 'x'),
     fc.constant({ ARGS: '' }),

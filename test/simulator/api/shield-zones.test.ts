@@ -11,7 +11,7 @@ interface ZoneList {
   readonly page: { readonly totalPages: number; readonly nextPage: number | null } | null
 }
 
-test('lists the zones in pages of ten unless asked for more', async () => {
+test('lists the zones in pages of ten by default', async () => {
   const zones = Array.from({ length: 12 }, (_, index) => 101 + index)
   const { ask } = await startAsking({ zones })
   const idsAt = async (query: string) => {
@@ -26,7 +26,7 @@ test('lists the zones in pages of ten unless asked for more', async () => {
   expect(await idsAt('?page=5')).toMatchObject({ ids: [], page: { nextPage: 6 } })
 })
 
-test('leaves unlisted zones out, and has no page where no zone is left', async () => {
+test('leaves out unlisted zones, and has no page without zones', async () => {
   const { ask, simulator } = await startAsking({ zones: [101, 102], unlistedZones: [102] })
   expect(((await ask(path)).json() as ZoneList).data).toHaveLength(1)
   simulator.set({ zones: [] })
@@ -35,7 +35,7 @@ test('leaves unlisted zones out, and has no page where no zone is left', async (
   expect(empty.json()).toMatchObject({ data: [], page: null })
 })
 
-test('refuses wrong keys, numbers, methods and paths, and fails as a fault says', async () => {
+test('refuses wrong keys, numbers, methods and paths, and fails as configured faults', async () => {
   const { ask, simulator } = await startAsking({ accessKey: 'secret' })
   expectReply(await ask(path), 401, schemas.problemDetails, problemType)
   for (const query of ['?page=0', '?page=x', '?page=-1', '?perPage=0', '?perPage=1001', '?page=99999999999'])

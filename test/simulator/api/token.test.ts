@@ -17,7 +17,7 @@ const place: fc.Arbitrary<Place> = fc.record({
 })
 
 describe.each(['plain', 'hostile'] as const)('%s tokens', (style) => {
-  test('say again what went in', () => {
+  test('decode to their content', () => {
     fc.assert(
       fc.property(place, fc.nat(), (value, seal) => {
         expect(decodeToken(encodeToken(value, style, seal), seal)).toEqual(value)
@@ -25,7 +25,7 @@ describe.each(['plain', 'hostile'] as const)('%s tokens', (style) => {
     )
   })
 
-  test('are refused when anything of them changed', () => {
+  test('are refused if anything in them was changed', () => {
     fc.assert(
       fc.property(
         place,

@@ -4,7 +4,7 @@ import { createOrder, reversed } from '../../../src/simulator/entries/order.ts'
 
 const batches = fc.array(fc.array(fc.integer({ min: 0, max: 9 }), { maxLength: 12 }), { maxLength: 8 })
 
-test('is at every size what sorting everything by key and number gives', () => {
+test('equals sorting everything by key and number, at every size', () => {
   fc.assert(
     fc.property(batches, (arrivals) => {
       const keys: number[] = []
@@ -24,7 +24,7 @@ test('is at every size what sorting everything by key and number gives', () => {
   )
 })
 
-test('what is frozen never changes, whatever arrives', () => {
+test('a frozen order never changes when entries arrive', () => {
   fc.assert(
     fc.property(batches, fc.nat(30), (arrivals, count) => {
       const keys = arrivals.flat()

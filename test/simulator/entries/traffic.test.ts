@@ -8,7 +8,7 @@ const noon = Date.parse(`${today}T12:00:00.000Z`)
 const tomorrow = '2026-11-21'
 
 describe('traffic', () => {
-  test('days are filled evenly up to now, and the same seed fills them the same', async () => {
+  test('days are filled evenly up to now, and equally with the same seed', async () => {
     const one = await startAsking({ days: 12 })
     const times = one.simulator.entries(101, today).map((entry) => entry.timestamp)
     expect(times).toEqual(Array.from({ length: 12 }, (_, hour) => noon - (12 - hour) * 3_600_000))
@@ -22,7 +22,7 @@ describe('traffic', () => {
     expect(other.simulator.entries(101, today).some((entry) => ids.has(entry.logId))).toBe(false)
   })
 
-  test('steady traffic follows the clock, over midnight too, whoever looks when', async () => {
+  test('steady traffic depends only on the clock, also across midnight', async () => {
     const { simulator, clock, scan } = await startAsking({ live: { ratePerSecond: 0.5 } })
     await clock.advance(100_000)
     expect(simulator.count(101, today)).toBe(50)
@@ -35,7 +35,7 @@ describe('traffic', () => {
     expect(idsOf(await scan(null, { zone: 102, day: tomorrow }))).toEqual(entries.map((entry) => entry.logId))
   })
 
-  test('a change of the rate or the shape leaves what arrived as it was', async () => {
+  test('a change of the rate or the shape does not change earlier entries', async () => {
     const { simulator, clock } = await startAsking({ live: { ratePerSecond: 1 } })
     await clock.advance(10_000)
     simulator.set({ latencyMs: 0, pageSize: 10 })
@@ -55,7 +55,7 @@ describe('traffic', () => {
     expect(simulator.count(101, today)).toBe(120)
   })
 
-  test('entries are appended between the steady ones, and come back as they were given', async () => {
+  test('entries are appended between the steady ones, and returned unchanged', async () => {
     const { simulator, clock, scan } = await startAsking({ live: { ratePerSecond: 1 } })
     await clock.advance(3000)
     const own: WireEntry = {
@@ -76,7 +76,7 @@ describe('traffic', () => {
     expect(simulator.append(101, '2026-11-19', 1)[0]?.timestamp).toBe(Date.parse(`${today}T00:00:00Z`) - 1)
   })
 
-  test('what cannot be is refused by name', async () => {
+  test('invalid options are refused by name', async () => {
     const { simulator } = await startAsking()
     expect(() => simulator.append(101, '11-20-2026', 1)).toThrow(/day is 11-20-2026.*YYYY-MM-DD/)
     const wrong: SimulatorOptions[] = [{ pageSize: 0 }, { days: { '11-20-2026': 1 } }, { zones: [1.5] }]
@@ -105,7 +105,7 @@ describe('entries', () => {
     expect(Math.abs(mean / bytes - 1)).toBeLessThan(0.02)
   })
 
-  test('differ in id, by zone and day too', () => {
+  test('have different ids, also by zone and day', () => {
     const ids = new Set<string>()
     for (const zone of [1, 2, 3]) {
       for (const dayNumber of [1, 2, 3]) {
@@ -117,7 +117,7 @@ describe('entries', () => {
     expect(ids.size).toBe(45_000)
   })
 
-  test('show what a shipper has to deal with', () => {
+  test('contain what a shipper has to handle', () => {
     const text = textsOf({}).join('\n')
     const shown = [
       '198.18.',
@@ -142,7 +142,7 @@ describe('entries', () => {
     }
   })
 
-  test('take the asked form of log and time', () => {
+  test('have the configured form of log and time', () => {
     const parsed = (own: Partial<EntryShape>) => textsOf(own, 64).map((text) => JSON.parse(text) as WireEntry)
     const isJson = (log: unknown) => typeof log === 'string' && log.startsWith('{')
     expect(parsed({}).every(({ log }) => isJson(log))).toBe(true)
@@ -167,7 +167,7 @@ describe('entries', () => {
     expect(new Set(mixed)).toEqual(new Set([10, 13, 16, 19]))
   })
 
-  test('are JSON whatever the place and shape', () => {
+  test('are JSON in any position and shape', () => {
     const places = fc.record({ zone: fc.nat(), dayNumber: fc.nat(40_000), seq: fc.nat() })
     const shapes = fc.record({
       seed: fc.integer(),

@@ -36,7 +36,7 @@ describe('other answers', () => {
     expect(reply.headers['retry-after']).toBe(header)
   })
 
-  test('throttled without a word, and with another status', async () => {
+  test('throttled without a wait, and with another status', async () => {
     const { reply } = await askUnder({ kind: 'throttle', status: 503 })
     expect([reply.status, reply.headers['retry-after']]).toEqual([503, undefined])
   })
@@ -81,7 +81,7 @@ describe('other answers', () => {
     expect(next.json()).toMatchObject({ cursor: first.cursor })
   })
 
-  test('a clock that is wrong, or not told', async () => {
+  test('a clock that is wrong, or missing', async () => {
     const { reply, simulator, ask } = await askUnder({ kind: 'date', offsetMs: -60_000 })
     expect(reply.headers['date']).toBe('Fri, 20 Nov 2026 11:59:00 GMT')
     simulator.fail({ fault: { kind: 'date', offsetMs: null } })
@@ -89,7 +89,7 @@ describe('other answers', () => {
   })
 })
 
-describe('bad sending', () => {
+describe('faults while sending', () => {
   test.each([
     [{ kind: 'reset' }, 0],
     [{ kind: 'reset', when: 'mid' }, 200],
@@ -102,7 +102,7 @@ describe('bad sending', () => {
     expect((await ask(path)).status).toBe(200)
   })
 
-  test.each(['before', 'mid'] as const)('nothing comes any more: %s', async (when) => {
+  test.each(['before', 'mid'] as const)('nothing more is sent: %s', async (when) => {
     const { simulator, ask } = await startAsking({ days: 20 })
     simulator.fail({ fault: { kind: 'hang', when }, times: 2 })
     const leaving = new AbortController()
@@ -116,7 +116,7 @@ describe('bad sending', () => {
     expect(await stays).toBeInstanceOf(Error)
   })
 
-  test('a client that leaves, or never reads, holds nothing up', async () => {
+  test('a client that disconnects, or never reads, delays nothing', async () => {
     const { simulator, ask } = await startAsking({ days: 20 })
     simulator.fail({ fault: { kind: 'oversized', bytes: 1e12 }, times: 2 })
     simulator.fail({ fault: { kind: 'bomb', bytes: 1e12 } })
@@ -161,7 +161,7 @@ describe('bad sending', () => {
   })
 
   test.each(['gzip', 'br', 'zstd', 'deflate'] as const)(
-    'encoded unasked, or when accepted: %s',
+    'encoded although not accepted, or if accepted: %s',
     async (encoding) => {
       const { reply, simulator, ask } = await askUnder({ kind: 'encode', encoding })
       const plain = await ask(path)
@@ -179,7 +179,7 @@ describe('bad sending', () => {
 })
 
 describe('rules', () => {
-  test('fire as often as they say, for what they match, first come first served', async () => {
+  test('apply as often as configured, to matching requests, the first rule first', async () => {
     const { simulator, ask, page } = await startAsking({ days: 20, pageSize: 10 })
     const status = async (token: string | null, at = {}) => (await ask(pathOf(token, at))).status
     const { continuationToken } = await page(null)
@@ -204,7 +204,7 @@ describe('rules', () => {
     ])
   })
 
-  test('may fire every so often for ever, until healed', async () => {
+  test('can apply at an interval without end, until they are removed', async () => {
     const { simulator, ask } = await startAsking()
     simulator.fail({ every: 3, times: Number.POSITIVE_INFINITY, fault: { kind: 'status', status: 500 } })
     const statuses = async () => {

@@ -22,7 +22,7 @@ test('fields of wrong types', async () => {
   expect(await asking.page(null)).toMatchObject({ hasMoreData: 1, errorResponse: null })
 })
 
-test('an empty page with more to come loses nothing for who goes on', async () => {
+test('an empty page with more pages after it loses nothing if the client continues', async () => {
   const asking = await startUnder({ kind: 'emptyPageWithMore' }, { times: 3 })
   const pages = await asking.scan(null)
   expect(pages.map((page) => page.logs?.length)).toEqual([0, 0, 0, 10, 10])
@@ -38,7 +38,7 @@ test('a token that repeats itself', async () => {
   expect(idsOf([again])).toEqual(idsOf([first]))
 })
 
-test.each([1, 2, 3, 5])('tokens that go round after %i pages', async (length) => {
+test.each([1, 2, 3, 5])('tokens that repeat after %i pages', async (length) => {
   const { page } = await startUnder({ kind: 'cycleTokens', length }, always)
   const tokens: (string | null)[] = []
   let token: string | null = null
@@ -52,7 +52,7 @@ test.each([1, 2, 3, 5])('tokens that go round after %i pages', async (length) =>
   expect(tokens.slice(length, 2 * length)).toEqual(tokens.slice(0, length))
 })
 
-test('more to come without a token', async () => {
+test('more pages without a token', async () => {
   const { page } = await startUnder({ kind: 'moreWithoutToken' })
   expect(await page(null)).toMatchObject({ hasMoreData: true, continuationToken: null })
 })
@@ -76,7 +76,7 @@ test('entries on two pages, and twice on one', async () => {
   expect(idsOf([other]).some((id) => real.includes(id))).toBe(false)
 })
 
-test('what is no entry stands among good ones', async () => {
+test('invalid items among valid entries', async () => {
   const asking = await startUnder({ kind: 'badEntries' })
   const { logs } = (await asking.ask(pathOf(null))).json() as { logs: unknown[] }
   for (const stray of [42, null, 'no entry at all']) expect(logs).toContain(stray)
@@ -89,7 +89,7 @@ test('what is no entry stands among good ones', async () => {
   expect((await asking.page(null)).logs).toHaveLength(11)
 })
 
-test('bodies that are no proper text', async () => {
+test('bodies that are not valid text', async () => {
   const { ask, simulator } = await startUnder({ kind: 'nonUtf8' })
   const broken = await ask(pathOf(null))
   expect(() => new TextDecoder('utf-8', { fatal: true }).decode(broken.bytes)).toThrow(/valid/)
@@ -104,7 +104,7 @@ test('bodies that are no proper text', async () => {
   expect((twice.json() as { logs: unknown[] }).logs).toHaveLength(10)
 })
 
-test('a page that fails already stays as it is', async () => {
+test('a page that fails for another reason does not change', async () => {
   const { ask } = await startUnder({ kind: 'emptyPageWithMore' })
   expect((await ask(pathOf(null, { zone: 9 }))).json()).toMatchObject({ logs: null, hasMoreData: false })
 })

@@ -62,7 +62,7 @@ it.each([
   expect(bench.named('FileShort')).toEqual([])
 })
 
-it('says which part cannot be compressed, as no failure of the schedule', async () => {
+it('reports a part that cannot be compressed, and the schedule does not fail', async () => {
   const sink = compressing('gzip')
   await shipTwoParts(sink)
   await (await ledger.open(sink)).close()
@@ -74,7 +74,7 @@ it('says which part cannot be compressed, as no failure of the schedule', async 
   expect(bench.named('TickFailed')).toEqual([])
 })
 
-it('compresses the last part of a stream that nobody opens any more, once it is too old to continue', async () => {
+it('compresses the last part of a stream that is no longer opened, once it is too old to continue', async () => {
   const sink = bench.sink({ compress: 'gzip', rotate: { maxBytes: 1e9, maxAgeMinutes: 60 } }, { clock })
   await ledger.ship(sink, buildEvents(3, 'a'))
   await (await ledger.open(sink)).close()
@@ -85,7 +85,7 @@ it('compresses the last part of a stream that nobody opens any more, once it is 
   expect(await bench.ids()).toEqual(['a-0', 'a-1', 'a-2'])
 })
 
-it('leaves a part alone that has an uncommitted delivery', async () => {
+it('does not compress a part with an uncommitted delivery', async () => {
   const sink = compressing('gzip')
   await ledger.ship(sink, buildEvents(10, 'a'))
   const opened = await ledger.open(sink)
@@ -122,7 +122,7 @@ async function reborn(): Promise<TransactionalSink> {
   return bench.sink({}, { clock })
 }
 
-it('does not throw lines away when a compressed form of something else stands beside a part', async () => {
+it('keeps the lines of a part next to a compressed file with other content', async () => {
   await shipTwoParts(compressing('none'))
   const [first] = await bench.files()
   const path = join(bench.folder(), first!)
@@ -134,7 +134,7 @@ it('does not throw lines away when a compressed form of something else stands be
   expect(await readFile(join(aside, kept!))).toEqual(before)
 })
 
-it('never cuts a compressed part, and says that its lines will stand twice', async () => {
+it('never cuts a compressed part, and reports that its lines will be written twice', async () => {
   const sink = compressing('gzip')
   await ledger.ship(sink, buildEvents(10, 'a'))
   await (await ledger.open(sink)).close()
@@ -149,7 +149,7 @@ it('never cuts a compressed part, and says that its lines will stand twice', asy
   expect(bench.named('Warned')).toHaveLength(1)
 })
 
-it('takes the lines of a compressed part in on a day that can no longer be read', async () => {
+it('commits the lines of a compressed part of a day that can no longer be read', async () => {
   const sink = compressing('gzip')
   await ledger.ship(sink, buildEvents(10, 'a'))
   await (await ledger.open(sink)).close()
@@ -176,7 +176,7 @@ function damaging(handle: FileHandle): FileHandle {
 }
 
 it.each(['gzip', 'zstd'] as const)(
-  'keeps the plain part where its compressed form does not read back: %s',
+  'keeps the plain part if its compressed form cannot be read back: %s',
   async (compress) => {
     const openFile = (async (path: string, flags: number, mode: number) => {
       const handle = await open(path, flags, mode)
@@ -192,7 +192,7 @@ it.each(['gzip', 'zstd'] as const)(
   },
 )
 
-it('writes a checksum into a zstd file, so that other tools see damage too', async () => {
+it('writes a checksum into a zstd file, so that other tools detect damage too', async () => {
   const sink = compressing('zstd')
   await ledger.ship(sink, buildEvents(10, 'a'))
   await (await ledger.open(sink)).close()

@@ -26,7 +26,7 @@ async function start(...args: Parameters<typeof startSinkChild>): Promise<SinkCh
   return child
 }
 
-it('holds each committed event once after every kill -9', async () => {
+it('has each committed event once after every kill -9', async () => {
   const log = join(bench.path, '..', 'commits')
   const kills = 24
   let leftovers = 0
@@ -64,7 +64,7 @@ it('holds each committed event once after every kill -9', async () => {
   expect(bench.named('PartsOfAnotherStore')).toEqual([])
 })
 
-it('does no harm when a frozen writer thaws after its stream was taken over', async () => {
+it('keeps committed lines when a frozen writer resumes after its stream was taken over', async () => {
   const sink = bench.sink()
   const ledger = new StreamLedger(streamOf(sink, 101))
   const frozen = await start([bench.path, 'obey'])
@@ -84,7 +84,7 @@ it('does no harm when a frozen writer thaws after its stream was taken over', as
   expect(await bench.ids()).toEqual(['a-0', 'a-1', 'a-2', 'b-0', 'b-1', 'b-2'])
 })
 
-it('cuts the part of a frozen writer as soon as that is dead', async () => {
+it('cuts the part of a frozen writer as soon as it has ended', async () => {
   const sink = bench.sink()
   const ledger = new StreamLedger(streamOf(sink, 101))
   const frozen = await start([bench.path, 'obey'])
@@ -97,7 +97,7 @@ it('cuts the part of a frozen writer as soon as that is dead', async () => {
   expect(await bench.ids()).toEqual(['a-0', 'a-1', 'b-0', 'b-1'])
 })
 
-it('gives live processes identities of their own, and a later process a free one', async () => {
+it('gives live processes different identities, and a later process a free one', async () => {
   const [first, second] = [await start([bench.path, 'obey']), await start([bench.path, 'obey'])]
   const ledger = new StreamLedger(streamOf(bench.sink(), 101))
   const writers = new Set<string>()
@@ -113,7 +113,7 @@ it('gives live processes identities of their own, and a later process a free one
   expect(writers.has(committed![0]!.writer)).toBe(true)
 })
 
-it('takes back a delivery that met a limit half way, and says what to do', async () => {
+it('removes a delivery that reached a size limit, and reports the remedy', async () => {
   const child = await start([bench.path, 'obey'], 64)
   const ledger = new StreamLedger(streamOf(bench.sink(), 101))
   const small = await child.ask({ open: ledger.known(), deliver: { prefix: 'fits', count: 5 } })
@@ -127,7 +127,7 @@ it('takes back a delivery that met a limit half way, and says what to do', async
   expect(await bench.ids()).toHaveLength(10)
 })
 
-it('opens nothing once the signal has aborted', async () => {
+it('opens nothing after the signal has aborted', async () => {
   const sink = bench.sink()
   const ledger = new StreamLedger(streamOf(sink, 101))
   const opening = sink.reconcile(ledger.stream, ledger.known(), AbortSignal.abort())

@@ -32,7 +32,7 @@ async function smallDisk(): Promise<string | undefined> {
   return folder
 }
 
-it('takes back what a full disk did not take, and goes on once there is space', async ({ skip }) => {
+it('removes a partial write to a full disk, and continues once there is space', async ({ skip }) => {
   const disk = await smallDisk()
   if (disk === undefined) {
     skip('mounting a small tmpfs needs root; the file size limit in crash.test.ts covers the cut itself')
@@ -97,7 +97,7 @@ it.each([
   ['a write that fails half way', ['write'], 1],
   ['a sync that fails', ['datasync'], 2],
   ['a write that fails and cannot be taken back', ['write', 'truncate'], 2],
-] as const)('holds each committed event once after %s', async (_what, struck, parts) => {
+] as const)('has each committed event once after %s', async (_what, struck, parts) => {
   const bench = await workbench()
   const problems = new Set<Fault>()
   const sink = bench.sink({}, { openFile: async (...args) => bad(await open(...args), problems) })
@@ -114,7 +114,7 @@ it.each([
   expect(await bench.ids()).toEqual(['a-0', 'a-1', 'a-2', 'b-0', 'b-1', 'b-2'])
 })
 
-it('writes on after a short write', async () => {
+it('continues after a short write', async () => {
   const bench = await workbench()
   const problems = new Set<Fault>(['short'])
   const sink = bench.sink({}, { openFile: async (...args) => bad(await open(...args), problems) })
@@ -123,7 +123,7 @@ it('writes on after a short write', async () => {
   expect(problems.size).toBe(0)
 })
 
-it('takes a large page in several writes and one sync', async () => {
+it('writes a large page in several writes and one sync', async () => {
   const bench = await workbench()
   let writes = 0
   let syncs = 0
@@ -149,7 +149,7 @@ it('takes a large page in several writes and one sync', async () => {
 
 /** Modes bind nobody who is root, so the check runs as somebody else, in a process of its own. */
 it.runIf(process.getuid?.() === 0)(
-  'names path, owner, mode, uid and remedy of an unwritable path',
+  'reports path, owner, mode, uid and remedy of an unwritable path',
   async () => {
     const folder = await mkdtemp(join(tmpdir(), 'shieldlog-owned-'))
     cleanups.push(() => rm(folder, { recursive: true, force: true }))
@@ -166,7 +166,7 @@ it.runIf(process.getuid?.() === 0)(
   },
 )
 
-it('checks a path without leaving anything, also one that does not exist', async () => {
+it('checks a path without leaving files, also one that does not exist', async () => {
   const bench = await workbench()
   const parent = join(bench.path, '..')
   const sink = bench.sink({ path: join(bench.path, 'a', 'b') })
@@ -177,7 +177,7 @@ it('checks a path without leaving anything, also one that does not exist', async
   expect(await readdir(bench.path)).toEqual([])
 })
 
-it('says so when the path is a file, or runs through one', async () => {
+it('reports a path that is a file, or has a file in it', async () => {
   const bench = await workbench()
   await writeFile(bench.path, '')
   await expect(bench.sink().check(never())).rejects.toMatchObject({ kind: 'stop', code: 'unwritable' })

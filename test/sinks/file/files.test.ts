@@ -45,7 +45,7 @@ it('applies its modes whatever the umask is', async () => {
     expect(await modeOf(join(bench.path, '.shieldlog', own))).toBe(0o640)
 })
 
-it('opens another part by size, and never spans one delivery over two', async () => {
+it('opens another part by size, and never splits a delivery over two parts', async () => {
   sink = bench.sink({ rotate: { maxBytes: 300, maxAgeMinutes: 1440 } })
   for (const page of ['a', 'b', 'c']) await ledger.ship(sink, buildEvents(10, page))
   const files = await bench.files()
@@ -93,7 +93,7 @@ it.each([
   ['the zone', () => join(bench.path, 'zone=101')],
   ['its own folder', () => join(bench.path, '.shieldlog')],
   ['what was cut', () => join(bench.path, '.shieldlog', 'aside')],
-])('refuses a link in the place of %s', async (_what, pathOf) => {
+])('refuses a link at the place of %s', async (_what, pathOf) => {
   const outside = join(bench.path, '..', 'outside')
   await mkdir(outside)
   await mkdir(join(pathOf(), '..'), { recursive: true })
@@ -107,7 +107,7 @@ it.each([
   expect(await readdir(outside)).toEqual([])
 })
 
-it('neither follows nor cuts a link in the place of a part', async () => {
+it('neither follows nor cuts a link at the place of a part', async () => {
   await ledger.ship(sink, buildEvents(1, 'a'))
   const [file] = await bench.files()
   const outside = join(bench.path, '..', 'outside.ndjson')
@@ -144,11 +144,11 @@ it('accepts a path that is itself a link', async () => {
   expect(await readdir(real)).toContain('zone=101')
 })
 
-it('reads nothing where nothing is', async () => {
+it('reads nothing from a missing folder', async () => {
   expect(await bench.ids(999)).toEqual([])
 })
 
-it('takes the stream from whoever had it in this process', async () => {
+it('takes the stream from an earlier pump of this process', async () => {
   const first = await ledger.open(sink)
   await first.deliver(buildEvents(1, 'lost'), never())
   const second = await ledger.open(sink)
@@ -163,7 +163,7 @@ it('opens nothing after it was closed', async () => {
   await expect(ledger.open(sink)).rejects.toMatchObject({ kind: 'cancelled' })
 })
 
-it('reads back the names that it gives', () => {
+it('parses its part names', () => {
   const name = partName(12, Date.UTC(2025, 10, 20, 13, 5, 1, 234), 'k3v9w2')
   expect(name.name).toBe('0012-20251120T130501Z-k3v9w2.ndjson')
   expect(parsePartName(name.name)).toEqual(name)

@@ -34,7 +34,7 @@ async function reopen(readable = true): Promise<void> {
   await (await ledger.open(sink, readable)).close()
 }
 
-it('keeps the whole lines of a day that can no longer be read, and cuts only the torn one', async () => {
+it('keeps the whole lines of a day that can no longer be read, and cuts only an incomplete one', async () => {
   await ledger.ship(sink, buildEvents(1, 'a'))
   const opened = await ledger.open(sink)
   await opened.deliver(buildEvents(3, 'b'), never())
@@ -60,7 +60,7 @@ it('keeps a whole part without committed length on such a day', async () => {
   expect(await bench.ids()).toEqual(['a-0', 'a-1'])
 })
 
-it('cuts lines of such a day whose events all were shipped elsewhere, and keeps all where one was not', async () => {
+it('cuts lines of such a day if other parts have all of their events, and keeps all if one is missing', async () => {
   await ledger.ship(sink, buildEvents(1, 'a'))
   const restore = backup()
   const opened = await ledger.open(sink)
@@ -85,7 +85,7 @@ async function leaveMany(): Promise<string[]> {
   return events.map(({ id }) => id)
 }
 
-it('asks about lines of such a day, and keeps them, in bounded batches', async () => {
+it('checks and keeps lines of such a day in bounded batches', async () => {
   const ids = await leaveMany()
   const lineBytes = Math.floor(
     (await readFile(join(bench.folder(), (await bench.files())[0]!))).length / 10_000,
@@ -99,13 +99,13 @@ it('asks about lines of such a day, and keeps them, in bounded batches', async (
   for (const batch of [...ledger.asked, ...ledger.kept]) expect(batch.length).toBeLessThan(most)
 })
 
-it('asks no further once one line stands nowhere else', async () => {
+it('stops checking at a line that no other part has', async () => {
   await leaveMany()
   await reopen(false)
   expect(ledger.asked).toHaveLength(1)
 })
 
-it('goes on after the batch that was committed last, when it died while it kept', async () => {
+it('continues after the last committed batch if the process was killed', async () => {
   const ids = await leaveMany()
   let left = 2
   ledger.beforeAdoption = () => (left-- > 0 ? Promise.resolve() : Promise.reject(new Error('died')))

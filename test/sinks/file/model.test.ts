@@ -32,7 +32,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 )
 
-it('holds exactly the committed lines after every open, whatever happened before', async () => {
+it('has exactly the committed lines after every open, whatever happened before', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom('none' as const, 'gzip' as const, 'zstd' as const),

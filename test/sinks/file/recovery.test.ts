@@ -44,7 +44,7 @@ async function reopen(readable = true): Promise<void> {
   await (await ledger.open(sink, readable)).close()
 }
 
-it('cuts a torn last line and leaves no trace of the delivery', async () => {
+it('cuts an incomplete last line and the rest of its delivery', async () => {
   await ledger.ship(sink, buildEvents(2, 'a'))
   const committed = await readFile(part())
   await appendFile(part(), '{"id":"torn')
@@ -52,7 +52,7 @@ it('cuts a torn last line and leaves no trace of the delivery', async () => {
   expect(await readFile(part())).toEqual(committed)
 })
 
-it('keeps aside what an older copy of the store does not know', async () => {
+it('keeps a copy of what an older copy of the store does not know', async () => {
   await ledger.ship(sink, buildEvents(50, 'large'))
   const restore = backup()
   await ledger.ship(sink, buildEvents(1, 'b'))
@@ -68,7 +68,7 @@ it('keeps aside what an older copy of the store does not know', async () => {
   expect(await aside()).toEqual([before.subarray(committedPart!.bytes)])
 })
 
-it('keeps a whole part aside that an older copy of the store does not know', async () => {
+it('keeps a copy of a whole part that an older copy of the store does not know', async () => {
   const restore = backup()
   await ledger.ship(sink, buildEvents(1, 'b'))
   await ledger.ship(sink, buildEvents(1, 'c'))
@@ -79,7 +79,7 @@ it('keeps a whole part aside that an older copy of the store does not know', asy
   expect(await aside()).toEqual([before])
 })
 
-it('keeps one copy of a cut that comes again and again, the longest, for two weeks', async () => {
+it('keeps the longest copy of a repeated cut for two weeks', async () => {
   const clock = createHandClock(Date.now())
   const sizes: number[] = []
   await ledger.ship(sink, buildEvents(1, 'a'))
@@ -104,7 +104,7 @@ it('keeps one copy of a cut that comes again and again, the longest, for two wee
   expect(await aside()).toEqual([])
 })
 
-it('cuts nothing when the stream was taken over while this pump slept', async () => {
+it('cuts nothing if the stream was taken over while this pump was suspended', async () => {
   const restore = backup()
   await ledger.ship(sink, buildEvents(3, 'newer'))
   restore()
@@ -113,7 +113,7 @@ it('cuts nothing when the stream was taken over while this pump slept', async ()
   expect(await bench.ids()).toHaveLength(3)
 })
 
-it('does not name an empty part that a writer left before its first line', async () => {
+it('does not report an empty part that a writer left before its first line', async () => {
   await ledger.ship(sink, buildEvents(1, 'a'))
   const empty = part().replace(/0001-/, '0002-')
   await writeFile(empty, '')
@@ -126,7 +126,7 @@ it('does not name an empty part that a writer left before its first line', async
   expect(await bench.files()).toHaveLength(1)
 })
 
-it('never pads a part that is shorter than its committed length, and writes beside it', async () => {
+it('never pads a part that is shorter than its committed length, and writes a new one', async () => {
   await ledger.ship(sink, buildEvents(3, 'a'))
   const path = part()
   const [committedPart] = ledger.committed.values()
@@ -142,7 +142,7 @@ it('never pads a part that is shorter than its committed length, and writes besi
   expect(differences).toMatchObject([{ problem: 'short', expectedBytes: committedPart!.bytes }])
 })
 
-it('says once that a part is gone, and never gives its name again', async () => {
+it('reports once that a part is gone, and never reuses its name', async () => {
   await ledger.ship(sink, buildEvents(1, 'a'))
   await rm(part())
   await ledger.ship(sink, buildEvents(1, 'b'))
@@ -154,7 +154,7 @@ it('says once that a part is gone, and never gives its name again', async () => 
   ])
 })
 
-it('says nothing of a part that lies on the disk of another host', async () => {
+it('does not report a part that is on the disk of another host', async () => {
   ledger.commit([
     { writer: 'elsewhere', part: '0001-20251120T120000Z-elsewhere.ndjson', bytes: 10, lines: 1 },
   ])
@@ -170,7 +170,7 @@ it.each([
   ['linked', (path: string) => link(path, `${path}.backup`), '2 hard links'],
   ['emptied', (path: string) => truncate(path, 0), 'bytes instead of'],
   ['appended to', (path: string) => appendFile(path, 'x\n'), 'bytes instead of'],
-])('opens another part when the one it writes was %s', async (_what, change, why) => {
+])('opens another part if the current one was %s', async (_what, change, why) => {
   const opened = await ledger.open(sink)
   ledger.commit((await opened.deliver(buildEvents(2, 'a'), never())).committed)
   await change(part())
@@ -180,7 +180,7 @@ it.each([
   expect(await readFile(part(1), 'utf8')).toMatch(/^\{"id":"b-0".*\n\{"id":"b-1".*\n$/)
 })
 
-it('leaves a file alone that somebody put in the place of a part', async () => {
+it('does not change a file that replaced a part', async () => {
   await ledger.ship(sink, buildEvents(2, 'a'))
   const other = 'x'.repeat(10_000)
   await writeFile(part(), other)
@@ -189,7 +189,7 @@ it('leaves a file alone that somebody put in the place of a part', async () => {
   expect(bench.named('FileReplaced')).toHaveLength(1)
 })
 
-it('leaves the parts of a lost store alone, says so once and writes beside them', async () => {
+it('does not change the parts of a lost store, reports them once and writes new ones', async () => {
   await ledger.ship(sink, buildEvents(2, 'a'))
   const before = await readFile(part())
   const path = part()
@@ -206,7 +206,7 @@ it('leaves the parts of a lost store alone, says so once and writes beside them'
   ])
 })
 
-it('leaves the parts of another sink and of a writer without a file alone', async () => {
+it('does not change the parts of another sink or of a writer without a file', async () => {
   const other = bench.sink({ name: 'other' })
   await new StreamLedger({ ...ledger.stream, sink: 'other' }).ship(other, buildEvents(1, 'other'))
   await ledger.ship(sink, buildEvents(1, 'a'))
@@ -216,7 +216,7 @@ it('leaves the parts of another sink and of a writer without a file alone', asyn
   expect(bench.named('FileCut')).toEqual([])
 })
 
-it('goes on with its parts after the sink was renamed in the store', async () => {
+it('continues its parts after the sink was renamed in the store', async () => {
   await ledger.ship(sink, buildEvents(1, 'a'))
   const opened = await ledger.open(sink)
   await opened.deliver(buildEvents(1, 'b'), never())

@@ -21,22 +21,25 @@ describe('a check', () => {
     ['503', reply(503), { kind: 'retry', code: 'server_error' }],
     ['a reset', (_got, response) => response.socket!.resetAndDestroy(), { kind: 'retry', code: 'network' }],
   ]
-  it.each(outcomes)('leaves nothing and tells most: %s', async (_name, respond, expected) => {
-    const server = await serve(respond)
-    const { sink } = ship(`${server.url}/in`, { headers: { Authorization: new Secret('Bearer abcdef') } })
-    const result = await sink.check(never).then(
-      (found) => ({ found }),
-      (error: unknown) => error as object,
-    )
-    expect(result).toMatchObject(expected)
-    if (expected.kind === undefined)
-      expect(result).toMatchObject({
-        found: { untested: 'credentials not tested' },
-      })
-    for (const { method, body, headers } of server.got) {
-      expect(['HEAD', 'OPTIONS']).toContain(method)
-      expect(body).toHaveLength(0)
-      expect(headers.authorization).toBe('Bearer abcdef')
-    }
-  })
+  it.each(outcomes)(
+    'sends no event, and reports what it could test: %s',
+    async (_name, respond, expected) => {
+      const server = await serve(respond)
+      const { sink } = ship(`${server.url}/in`, { headers: { Authorization: new Secret('Bearer abcdef') } })
+      const result = await sink.check(never).then(
+        (found) => ({ found }),
+        (error: unknown) => error as object,
+      )
+      expect(result).toMatchObject(expected)
+      if (expected.kind === undefined)
+        expect(result).toMatchObject({
+          found: { untested: 'credentials not tested' },
+        })
+      for (const { method, body, headers } of server.got) {
+        expect(['HEAD', 'OPTIONS']).toContain(method)
+        expect(body).toHaveLength(0)
+        expect(headers.authorization).toBe('Bearer abcdef')
+      }
+    },
+  )
 })

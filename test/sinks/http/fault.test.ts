@@ -4,7 +4,7 @@ import { buildEvents } from '../../formats/events.ts'
 import { pem } from '../../transport/listening.ts'
 import { deliver, failureOf, reply, serve, ship } from './far-side.ts'
 
-describe('a fault of the sink', () => {
+describe('an error of the sink', () => {
   it.each([401, 402, 403, 404, 405, 406, 407, 410, 415, 418])(
     'is %i: one line, no second try',
     async (status) => {
@@ -44,7 +44,7 @@ describe('a fault of the sink', () => {
     expect(server.taken()).toEqual(['event-0'])
   })
 
-  it.each([401, 403])('is none where the secret has changed (%i)', async (status) => {
+  it.each([401, 403])('is not reported if the secret has changed (%i)', async (status) => {
     let held = 'Bearer old-secret'
     const secret = new Secret(held, () => held)
     let accepted = 'Bearer new-secret'
@@ -68,7 +68,7 @@ describe('a fault of the sink', () => {
     await deliver(sink, buildEvents(1, 'after'))
   })
 
-  it('never shows a secret that the destination echoes', async () => {
+  it('never shows a secret that the destination repeats', async () => {
     const token = 'abc"def/ghi+jkl=='
     const basic = Buffer.from('user:pa55word').toString('base64')
     const said = [

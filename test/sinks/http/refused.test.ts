@@ -29,7 +29,7 @@ describe('refused content', () => {
   })
 
   it.each([1, 40])(
-    'stands where the store knows that the sink has taken an event, also before it takes one here (%i events)',
+    'counts if the store knows that the sink has accepted an event, also before this process sends one (%i events)',
     async (count) => {
       const server = await serve(reply(400, 'no'))
       const { sink } = ship(server.url)
@@ -54,7 +54,7 @@ describe('refused content', () => {
     expect(server.taken()).toEqual(events.map(({ id }) => id))
   })
 
-  it('of 413 to a single event needs no other event to be believed', async () => {
+  it('of a single event with 413 needs no other event as evidence', async () => {
     const { sink } = ship((await serve(reply(413))).url)
     expect((await deliver(sink, buildEvents(1))).refusals).toMatchObject([{ reason: 'too_large' }])
     expect(await failureOf(deliver(sink, buildEvents(20)))).toMatchObject({
@@ -63,7 +63,7 @@ describe('refused content', () => {
     })
   })
 
-  it('everywhere is a fault of the sink, and nothing is given up', async () => {
+  it('for every event is an error of the sink, and nothing becomes a dead letter', async () => {
     const server = await serve(reply(400, 'unknown index'))
     const { sink } = ship(server.url)
     const failure = await failureOf(deliver(sink, buildEvents(1000)))
@@ -84,7 +84,7 @@ describe('refused content', () => {
     expect(server.got.length).toBeLessThanOrEqual(150)
   })
 
-  it('of few events by a sink that took none is decided by the next one it takes', async () => {
+  it('of few events by a sink that accepted none is decided by the next accepted one', async () => {
     const server = await serve(poison(new Set(['bad-0']), 400))
     const { sink } = ship(server.url)
     for (let round = 0; round < 10; round++)
@@ -96,7 +96,7 @@ describe('refused content', () => {
     expect((await deliver(sink, buildEvents(1, 'bad'))).refusals).toMatchObject([{ event: { id: 'bad-0' } }])
   })
 
-  it('in small deliveries is a fault of the sink after eight events too', async () => {
+  it('in small deliveries is an error of the sink after eight events too', async () => {
     const server = await serve(reply(422))
     const { sink } = ship(server.url)
     const codes: string[] = []
@@ -105,7 +105,7 @@ describe('refused content', () => {
     expect(codes).toEqual([...Array.from({ length: 7 }, () => 'rejected'), 'sink_refuses', 'sink_refuses'])
   })
 
-  it('by a sink that took events before is never blamed on the sink', async () => {
+  it('by a sink that accepted events before is never an error of the sink', async () => {
     let healthy = true
     const server = await serve((_got, response) => response.writeHead(healthy ? 200 : 400).end())
     const { sink } = ship(server.url)

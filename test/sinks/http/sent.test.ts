@@ -5,9 +5,9 @@ import { buildEvent, buildEvents } from '../../formats/events.ts'
 import { named } from '../internal-events.ts'
 import { deliver, format, never, openStream, reply, serve, ship } from './far-side.ts'
 
-describe('what is sent', () => {
+describe('the request', () => {
   it.each(['none', 'gzip', 'zstd'] as const)(
-    'is one line an event, with compression %s',
+    'is one line per event, with compression %s',
     async (compression) => {
       const server = await serve(reply(200))
       const { sink, internalEvents } = ship(`${server.url}/in?tag=a`, {
@@ -36,7 +36,7 @@ describe('what is sent', () => {
     },
   )
 
-  it('names another program where the headers do', async () => {
+  it('has the configured User-Agent', async () => {
     const server = await serve(reply(200))
     await deliver(ship(server.url, { headers: { 'User-Agent': 'waf/1' } }).sink, buildEvents(1))
     expect(server.got[0]!.headers['user-agent']).toBe('waf/1')
@@ -51,7 +51,7 @@ describe('what is sent', () => {
     expect(server.got[0]!.headers['content-type']).toBe('application/json')
   })
 
-  it('is the same for the same events, whoever sends them', async () => {
+  it('is the same for the same events in any process', async () => {
     const server = await serve(reply(200))
     for (const compression of ['gzip', 'zstd'] as const)
       for (let round = 0; round < 2; round++)
@@ -71,7 +71,7 @@ describe('what is sent', () => {
     }
   })
 
-  it('keeps to count and bytes, sends an event alone that is too large, and in their order', async () => {
+  it('keeps the limits of count and bytes, and sends a too large event alone, in order', async () => {
     const server = await serve(reply(200))
     const { sink } = ship(server.url, { batch: { maxEvents: 10, maxBytes: 6_000 } })
     const events = buildEvents(30).map((event, index) => ({
@@ -85,7 +85,7 @@ describe('what is sent', () => {
     expect(server.got.find(({ ids }) => ids.includes('event-12'))!.ids).toEqual(['event-12'])
   })
 
-  it('leaves out events without a form and says so', async () => {
+  it('leaves out events that the format cannot represent, and reports them', async () => {
     const server = await serve(reply(200))
     const picky = {
       ...format,
@@ -100,7 +100,7 @@ describe('what is sent', () => {
     expect(server.taken()).toEqual(['event-0', 'event-2'])
   })
 
-  it('goes out one batch after another for a stream, side by side for several', async () => {
+  it('is one batch after another for a stream, and parallel for several streams', async () => {
     let now = 0
     let most = 0
     const server = await serve((_got, response) => {

@@ -54,7 +54,7 @@ async function settle(
 }
 
 describe('a batch', () => {
-  it('is taken or refused event by event, whichever are bad, in a bounded number of requests', async () => {
+  it('is accepted or refused event by event, for any invalid events, in a bounded number of requests', async () => {
     const sets = fc.record({
       count: fc.integer({ min: 1, max: 300 }),
       bad: fc.oneof(
@@ -90,7 +90,7 @@ describe('a batch', () => {
     )
   })
 
-  it('is read event by event where the destination answers so', async () => {
+  it('is settled event by event if the destination answers so', async () => {
     const result = await settle(pieces.slice(0, 6), (ids) => ({
       kind: 'each',
       text: '',
@@ -104,7 +104,7 @@ describe('a batch', () => {
     expect(result.refusals).toMatchObject([{ event: { id: 'event-2' }, answer: 'mapper_parsing_exception' }])
   })
 
-  it('is left to the pump where the destination keeps giving events back', async () => {
+  it('fails for the pump if the destination keeps returning events', async () => {
     const result = await settle(pieces.slice(0, 3), (ids) => ({
       kind: 'each',
       text: 'queue full',
@@ -116,7 +116,7 @@ describe('a batch', () => {
     expect(result.kept).toEqual(['event-0'])
   })
 
-  it('of which every event is refused by name is a fault of the sink', async () => {
+  it('of which every event is refused by name is an error of the sink', async () => {
     const result = await settle(pieces.slice(0, 50), (ids) => ({
       kind: 'each',
       text: '',
@@ -125,7 +125,7 @@ describe('a batch', () => {
     expect(result).toMatchObject({ requests: 1, failure: { kind: 'stop', code: 'sink_refuses' } })
   })
 
-  it('is sent again at once from where the destination stopped reading', async () => {
+  it('is sent again at once from the event at which the destination stopped reading', async () => {
     const wrong = new Set(['event-1', 'event-2', 'event-4', 'event-5', 'event-7'])
     const result = await settle(pieces.slice(0, 9), (ids) => {
       const stopped = ids.findIndex((id) => wrong.has(id))
@@ -145,7 +145,7 @@ describe('a batch', () => {
     expect(result.refusals.map(({ event }) => event.id)).toEqual([...wrong])
   })
 
-  it('loses an event to the dead letters that is returned three times, where the destination says so', async () => {
+  it('makes an event a dead letter that is returned three times, if the preset says so', async () => {
     const returned = (refuseAfter?: true) =>
       settle(pieces.slice(0, 4), (ids) => ({
         kind: 'each',
@@ -160,7 +160,7 @@ describe('a batch', () => {
     expect(await returned()).toMatchObject({ failure: { kind: 'retry' }, refusals: [] })
   })
 
-  it('keeps what was taken where the rest needs a person', async () => {
+  it('keeps accepted events delivered if the rest has an error of the sink', async () => {
     const result = await settle(pieces.slice(0, 4), (ids) => ({
       kind: 'each',
       text: '',
@@ -171,7 +171,7 @@ describe('a batch', () => {
     expect(result.kept).toEqual(['event-0', 'event-1'])
   })
 
-  it('waits for the time that single events are to be sent again at', async () => {
+  it('waits for the time at which single events may be sent again', async () => {
     const result = await settle(pieces.slice(0, 4), (ids) => ({
       kind: 'each',
       text: '',
@@ -187,7 +187,7 @@ describe('a batch', () => {
     const failure = new Failure('retry', 'server_error', 'sink x answered 500')
     const unexplained = { kind: 'unexplained', failure } as const
 
-    it('is halved where it is too large, as soon as one event alone is taken', async () => {
+    it('is halved if it is too large, as soon as a single event is accepted', async () => {
       const result = await settle(pieces.slice(0, 100), (ids) =>
         ids.length > 30 ? unexplained : { kind: 'delivered' },
       )
@@ -216,14 +216,14 @@ describe('a batch', () => {
       },
     )
 
-    it('is the pump’s after two single events, where the destination is in trouble', async () => {
+    it('fails for the pump after two single events without a clear answer', async () => {
       const result = await settle(pieces.slice(0, 100), () => unexplained)
       expect(result).toMatchObject({ failure, requests: 3, refusals: [] })
       const alone = await settle(pieces.slice(0, 1), () => unexplained)
       expect(alone).toMatchObject({ failure, requests: 1, refusals: [] })
     })
 
-    it('is the pump’s where the destination goes down in the middle', async () => {
+    it('fails for the pump if the destination fails in the middle', async () => {
       const result = await settle(pieces.slice(0, 100), (ids, request) =>
         request < 4 && ids.length <= 30 ? { kind: 'delivered' } : unexplained,
       )
@@ -232,7 +232,7 @@ describe('a batch', () => {
     })
   })
 
-  it('passes on what the sender throws', async () => {
+  it('rethrows errors of the sender', async () => {
     const send: Send = () => Promise.reject(new Error('a bug'))
     const deps = { ...base, send, tally: createTally(), pause: () => Promise.resolve() }
     expect(

@@ -53,7 +53,7 @@ describe('a destination in trouble', () => {
     ['silence', (() => {}) satisfies Respond, 'timeout'],
     ['half an answer', ((_got, response) => response.write('x')) satisfies Respond, 'timeout'],
     ['a time that is over', reply(503, '', { 'retry-after': '0' }), 'server_error'],
-  ])('is left to the pump after three tries: %s', async (name, bad, code) => {
+  ])('fails for the pump after three tries: %s', async (name, bad, code) => {
     const server = await serve(bad)
     const { sink } = ship(server.url, { timeoutSeconds: 0.2 })
     const failure = await failureOf(deliver(sink, buildEvents(3)))
@@ -63,7 +63,7 @@ describe('a destination in trouble', () => {
     expect(server.got).toHaveLength(name === 'a reset' ? 5 : 3)
   })
 
-  it('that is not there is tried again later', async () => {
+  it('that cannot be reached is tried again later', async () => {
     const server = await farSide(reply(200))
     await server.close()
     const { sink } = ship(server.url)
@@ -77,7 +77,7 @@ describe('a destination in trouble', () => {
     expect(new Set(server.taken()).size).toBe(20)
   })
 
-  it('names its time in seconds: short ones are waited for', async () => {
+  it('with a short wait in seconds is waited for', async () => {
     const server = await serve(inTurn(reply(429, '', { 'retry-after': '1' }), reply(200)))
     const { sink } = ship(server.url)
     const startedMs = performance.now()
@@ -89,7 +89,7 @@ describe('a destination in trouble', () => {
   it.each([
     ['seconds', () => '60'],
     ['a date', () => new Date(Date.now() + 60_000).toUTCString()],
-  ])('names its time as %s: long ones are the pump’s, for every stream', async (_name, header) => {
+  ])('with a long wait as %s fails for the pump, for every stream', async (_name, header) => {
     for (const status of [429, 503]) {
       const earliestMs = Date.now() + 60_000
       const server = await serve(reply(status, '', { 'retry-after': header() }))
@@ -104,15 +104,18 @@ describe('a destination in trouble', () => {
     }
   })
 
-  it.each([-300_000, 300_000])('names its time as a date by its own clock (%i ms off)', async (offsetMs) => {
-    const nowMs = Date.now() + offsetMs
-    const [date, later] = [nowMs, nowMs + 120_000].map((ms) => new Date(ms).toUTCString())
-    const server = await serve(reply(503, '', { date: date!, 'retry-after': later! }))
-    const { retryAt } = (await failureOf(deliver(ship(server.url).sink, buildEvents(1)))).details
-    expect(Math.abs(retryAt! - Date.now() - 120_000)).toBeLessThan(60_000)
-  })
+  it.each([-300_000, 300_000])(
+    'with a wait as a date uses the clock of the destination (%i ms off)',
+    async (offsetMs) => {
+      const nowMs = Date.now() + offsetMs
+      const [date, later] = [nowMs, nowMs + 120_000].map((ms) => new Date(ms).toUTCString())
+      const server = await serve(reply(503, '', { date: date!, 'retry-after': later! }))
+      const { retryAt } = (await failureOf(deliver(ship(server.url).sink, buildEvents(1)))).details
+      expect(Math.abs(retryAt! - Date.now() - 120_000)).toBeLessThan(60_000)
+    },
+  )
 
-  it('lets go at once when the pump is stopped', async () => {
+  it('ends at once when the pump is stopped', async () => {
     const server = await serve(() => {})
     const { sink } = ship(server.url, { timeoutSeconds: 60 })
     const stop = new AbortController()
@@ -123,7 +126,7 @@ describe('a destination in trouble', () => {
     expect(await failureOf(deliver(sink, buildEvents(1), stop.signal))).toMatchObject({ kind: 'cancelled' })
   })
 
-  it('lets go at once of a wait between two tries', async () => {
+  it('ends a wait between two tries at once', async () => {
     const server = await serve(reply(503))
     const forAnHour: Clock = { ...systemClock, sleep: (_ms, signal) => systemClock.sleep(3_600_000, signal) }
     const { sink } = ship(server.url, {}, { random: () => 0.999_999, clock: forAnHour })
@@ -134,7 +137,7 @@ describe('a destination in trouble', () => {
     expect(await waiting).toMatchObject({ kind: 'cancelled' })
   })
 
-  it('reads at most so much of an answer, and keeps what was acknowledged', async () => {
+  it('reads a bounded part of an answer, and keeps the acknowledgement', async () => {
     const server = await serve((_got, response) => {
       response.writeHead(200)
       const chunk = Buffer.alloc(1_048_576, 'x')

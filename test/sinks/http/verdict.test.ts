@@ -68,7 +68,7 @@ describe('what a request is counted as', () => {
     ['one not read', 200, each('delivered', 'unsent', 'unsent'), 'server_error', size],
     ['too short an answer', 200, each('delivered'), 'server_error', size],
     ['refused as a whole with 200', 200, { kind: 'split', reason: 'refused' }, 'rejected', 0],
-  ])('is its verdict, not its status: %s', async (_name, status, verdict, outcome, bytes) => {
+  ])('depends on the verdict, not the status: %s', async (_name, status, verdict, outcome, bytes) => {
     const { send, answered } = await createParts(reply(status), verdict)
     await send(pieces, never)
     expect(answered()).toMatchObject([{ outcome, bytes }])
@@ -80,14 +80,14 @@ describe('what a request is counted as', () => {
     ['an unusable body', { kind: 'retry', code: 'bad_body' }, 'bad_body'],
     ['credentials', { kind: 'stop', remedy: 'x', credentials: true }, 'unauthorised'],
     ['another error', { kind: 'stop', remedy: 'x', credentials: false }, 'rejected'],
-  ])('is its verdict where nothing was taken with 200: %s', async (_name, verdict, outcome) => {
+  ])('depends on the verdict if nothing was accepted with 200: %s', async (_name, verdict, outcome) => {
     const { send, answered } = await createParts(reply(200), verdict)
     await expect(send(pieces, never)).rejects.toThrow('sink siem answered 200')
     expect(answered()[0]).toMatchObject({ outcome, bytes: 0 })
   })
 })
 
-it('masks and cuts what is said of a single event, of a stop and of a loss', async () => {
+it('masks and cuts the texts of a single event, of a stop and of a loss', async () => {
   const answer = `mapper_parsing_exception for ${token} ${'x'.repeat(9_000)}`
   const stop = { kind: 'stop', remedy: 'grant it', credentials: false, said: answer } as const
   const verdict = { ...each('delivered', { refused: 'refused', answer }, { retry: answer }), stop }
@@ -103,7 +103,7 @@ it('masks and cuts what is said of a single event, of a stop and of a loss', asy
   expect(shown).toContain('x…): grant it')
 })
 
-it('waits as long as the verdict says, an hour at most', async () => {
+it('waits as long as the verdict requires, an hour at most', async () => {
   for (const [inMs, expectedMs] of [
     [60_000, 60_000],
     [7_200_000, 3_600_000],
@@ -117,7 +117,7 @@ it('waits as long as the verdict says, an hour at most', async () => {
   }
 })
 
-it('leaves 500 and closed connections unexplained, once every try ended so', async () => {
+it('gives no clear answer if every try ended with 500 or a closed connection', async () => {
   const retryVerdict: Verdict = { kind: 'retry', code: 'server_error' }
   const cut: Respond = (_got, response) => response.socket!.resetAndDestroy()
   const unexplained = await createParts(inTurn(reply(500), cut), retryVerdict)
@@ -130,7 +130,7 @@ it('leaves 500 and closed connections unexplained, once every try ended so', asy
 describe('credentials', () => {
   const unauthorised: Verdict = { kind: 'stop', remedy: 'x', credentials: true }
 
-  it('are made for each try, from the body as it is sent', async () => {
+  it('are created for each try, from the body as sent', async () => {
     const bodies: string[] = []
     const { send, server } = await createParts(
       inTurn(reply(503), reply(200)),
@@ -146,7 +146,7 @@ describe('credentials', () => {
     expect(bodies).toEqual(server.got.map(({ text }) => text))
   })
 
-  it('are asked for anew once after a refusal, and masked in what the destination says', async () => {
+  it('are requested again once after a refusal, and masked in answers of the destination', async () => {
     const refusedBefore: unknown[] = []
     const { send, server } = await createParts(reply(401, 'bad t0ken-2'), unauthorised, {
       authorise: ({ refused: old }) => {
@@ -160,7 +160,7 @@ describe('credentials', () => {
     expect(server.got).toHaveLength(2)
   })
 
-  it('that cannot be sent are an error of the sink, and not shown', async () => {
+  it('that are invalid in a header are an error of the sink, and not shown', async () => {
     const { send, server } = await createParts(
       reply(200),
       { kind: 'delivered' },
@@ -176,7 +176,7 @@ describe('credentials', () => {
   })
 })
 
-it('signs what it sends, with a secret that may change', async () => {
+it('signs requests with a secret that can change', async () => {
   let key = 'first-key'
   const secret = new Secret(key, () => key)
   const authorise = createSignature({ header: 'X-Signature', secret, algorithm: 'sha256' })

@@ -47,7 +47,7 @@ async function read(from: Readable): Promise<string> {
 }
 
 describe('the stdout sink', () => {
-  it.each([true, false])('shows what would act on a terminal, where it writes to one (%s)', async (isTTY) => {
+  it.each([true, false])('escapes control characters if it writes to a terminal (%s)', async (isTTY) => {
     const output = Object.assign(new PassThrough(), { isTTY })
     const text = read(output)
     const pop = 'a\u009b2Jb\u202ec\u{e0041}\u001b'
@@ -59,7 +59,7 @@ describe('the stdout sink', () => {
     expect(JSON.parse(line)).toMatchObject({ pop })
   })
 
-  it('hands over every event and never interleaves lines of several streams', async () => {
+  it('writes every event and never interleaves lines of several streams', async () => {
     const cat = reader('cat')
     const text = read(cat.stdout)
     const sink = open(cat.stdin)
@@ -80,7 +80,7 @@ describe('the stdout sink', () => {
     )
   })
 
-  it('acknowledges only what the reader can get', async () => {
+  it('acknowledges only what the operating system has accepted', async () => {
     const stalled = reader('sleep', '60')
     const sink = open(stalled.stdin)
     const opened = await stream(sink)
@@ -95,7 +95,7 @@ describe('the stdout sink', () => {
     await expect(large).rejects.toMatchObject({ kind: 'stop', code: 'sink_gone' })
   })
 
-  it('lets go at once of a reader that stops reading, and piles nothing up', async () => {
+  it('aborts at once if the reader stops reading, and accumulates nothing', async () => {
     const stalled = reader('sleep', '60')
     const sink = open(stalled.stdin)
     const stop = new AbortController()
@@ -116,7 +116,7 @@ describe('the stdout sink', () => {
     await sink.close()
   })
 
-  it('tears no line when a waiting delivery is aborted', async () => {
+  it('breaks no line when a waiting delivery is aborted', async () => {
     const slow = reader('sh', '-c', 'read -r first; echo "$first"; exec cat')
     const sink = open(slow.stdin)
     const stop = new AbortController()
@@ -137,7 +137,7 @@ describe('the stdout sink', () => {
     ])
   })
 
-  it('stops for good when the reader went away', async () => {
+  it('stops permanently when the reader closed the pipe', async () => {
     const gone = reader('sh', '-c', 'exec 0<&-; echo closed; exec sleep 60')
     await once(gone.stdout, 'data')
     const sink = open(gone.stdin)
@@ -149,7 +149,7 @@ describe('the stdout sink', () => {
     await sink.close()
   })
 
-  it('names events that have no form, and ships the others', async () => {
+  it('refuses events that the format cannot represent, and ships the others', async () => {
     const cat = reader('cat')
     const text = read(cat.stdout)
     const picky = {
@@ -173,7 +173,7 @@ describe('the stdout sink', () => {
     expect((await text).split('\n')).toHaveLength(3)
   })
 
-  it('delivers nothing once it is closed', async () => {
+  it('delivers nothing after it is closed', async () => {
     const cat = reader('cat')
     const sink = open(cat.stdin)
     const opened = await stream(sink)

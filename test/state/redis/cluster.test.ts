@@ -31,7 +31,7 @@ describe.skipIf(!redisServerAvailable())('on a cluster of three nodes', () => {
 
   const streams = Array.from({ length: 30 }, (_, zone) => buildStream({ zone: zone + 1 }))
 
-  it('keeps all of a store on one node, which answers for all of it at once', async () => {
+  it('keeps a whole store on one node, so that scripts can use all of its keys', async () => {
     const store = await openAt({ ...state, keyPrefix: 'together' })
     for (const stream of streams) {
       const { fence } = await store.ledger.take(stream, buildHolder('one'))
@@ -54,7 +54,7 @@ describe.skipIf(!redisServerAvailable())('on a cluster of three nodes', () => {
     expect(counts.filter((count) => count > 0)).toHaveLength(1)
   })
 
-  it('is told from a single server, with the remedy', async () => {
+  it('is distinguished from a single server, with the remedy', async () => {
     const options = { clock: systemClock, deadLetterMaxBytes: 1e9, telemetry: createTold() }
     for (const { port } of nodes)
       await expect(

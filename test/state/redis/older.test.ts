@@ -4,7 +4,7 @@ import { buildCommit, buildHolder, buildStream, packed } from '../../contract/ch
 import { redisAvailable, useRedis } from '../../setup/redis.ts'
 import { clientOf, openAt, stateAt } from './opening.ts'
 
-it.skipIf(!redisAvailable())('gives no fence a second time when it came back older than it was', async () => {
+it.skipIf(!redisAvailable())('gives no fence a second time after it lost its latest writes', async () => {
   const { url, keyPrefix } = await useRedis()
   const client = clientOf(url)
   const store = await openAt(stateAt(url, { keyPrefix }))
@@ -30,7 +30,7 @@ it.skipIf(!redisAvailable())('gives no fence a second time when it came back old
   expect(await store.ledger.holds(stream, lost.fence)).toBe(false)
 })
 
-it.skipIf(!redisAvailable())('lists what it holds, also to a process that knew it newer', async () => {
+it.skipIf(!redisAvailable())('lists its content, also for a process that knew later writes', async () => {
   const { url, keyPrefix } = await useRedis()
   const client = clientOf(url)
   const store = await openAt(stateAt(url, { keyPrefix: `${keyPrefix}-list` }))

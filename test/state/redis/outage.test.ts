@@ -62,7 +62,7 @@ function persist(store: Store, commit: Commit): Promise<string> {
 }
 
 describe.skipIf(!redisServerAvailable())('a Redis that', () => {
-  it('is not there is waited for within bounds, and named', async () => {
+  it('is down is waited for within bounds, and named', async () => {
     const server = await startRedis()
     await server.stop()
     await expect(openAt(stateAt(server.url))).rejects.toMatchObject({
@@ -101,7 +101,7 @@ describe.skipIf(!redisServerAvailable())('a Redis that', () => {
     expect(await persist(store, commit)).toBe('done')
   })
 
-  it('restarts within a moment is not noticed by a call', async () => {
+  it('restarts quickly fails no call', async () => {
     const server = await startRedis({ appendOnly: true })
     const store = await openAt(stateAt(server.url))
     const { fence } = await store.ledger.take(stream, holder)
@@ -111,7 +111,7 @@ describe.skipIf(!redisServerAvailable())('a Redis that', () => {
     expect(await answer).toBe('done')
   })
 
-  it('is killed again and again in the middle of commits has each of them whole, once', async () => {
+  it('is killed repeatedly during commits has each commit completely and once', async () => {
     const server = await startRedis({ appendOnly: true })
     const store = await openAt(stateAt(server.url))
     const { fence } = await store.ledger.take(stream, holder)
@@ -168,7 +168,7 @@ describe.skipIf(!redisServerAvailable())('the dead letters of several streams at
   if (!redisServerAvailable()) return
   const server = await startRedis()
 
-  it('never pass their limit, and are taken up to it', async () => {
+  it('never exceed their limit, and are accepted up to it', async () => {
     const state = stateAt(server.url)
     const stores = await Promise.all([1, 2, 3].map(() => openAt(state, { deadLetterMaxBytes: 10_000 })))
     const build = async (zone: number): Promise<Commit> => {

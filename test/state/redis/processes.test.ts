@@ -31,7 +31,7 @@ describe.skipIf(!redisServerAvailable())('processes on one store', async () => {
   if (!redisServerAvailable()) return
   const server = await startRedis()
 
-  it('lose nothing acknowledged and keep nothing halved when they are killed at any instant', async () => {
+  it('lose no acknowledged commit and keep no partial one when they are killed at any time', async () => {
     const state = stateAt(server.url)
     const store = await openAt(state)
     let before = 0
@@ -49,7 +49,7 @@ describe.skipIf(!redisServerAvailable())('processes on one store', async () => {
     }
   })
 
-  it('on one stream: the one that took it last goes on, the others are refused', async () => {
+  it('on one stream: the one that took it last continues, the others are refused', async () => {
     const state = stateAt(server.url)
     const first = startNode([loop, server.url, state.keyPrefix, '1'])
     await first.waitForLine(/^3 /)

@@ -6,7 +6,7 @@ import { projectFolder } from '../../setup/project-folder.ts'
 import { redisServerAvailable, startRedis } from '../../setup/redis.ts'
 import { clientOf, contractStore, open, openAt, refused, stateAt } from './opening.ts'
 
-describe.skipIf(!redisServerAvailable())('as a user with no more rights than the notes give', async () => {
+describe.skipIf(!redisServerAvailable())('as a user with only the documented rights', async () => {
   if (!redisServerAvailable()) return
   const server = await startRedis({ args: ['--appendonly', 'yes'] })
   const notes = readFileSync(`${projectFolder}src/state/redis/README.md`, 'utf8')
@@ -25,7 +25,7 @@ describe.skipIf(!redisServerAvailable())('as a user with no more rights than the
     expect(await client.call('ACL', 'LOG')).toEqual([])
   })
 
-  it('is told when it has too few', async () => {
+  it('gets an error that names missing rights', async () => {
     await client.call('ACL', 'SETUSER', 'few', 'on', '>pass', '~{shieldlog:few}:*', '+@all', '-hset')
     const few = stateAt(server.url, { ...state, username: 'few', keyPrefix: 'shieldlog:few' })
     await expect(open(few)).rejects.toMatchObject(refused(/commands and keys/))

@@ -46,7 +46,7 @@ function clientOf(server: TestRedisServer, password: string): Redis {
 }
 
 describe.skipIf(!redisServerAvailable())('behind sentinels', () => {
-  it('is led to the primary by one without a password of its own', async () => {
+  it('finds the primary through a sentinel without a password', async () => {
     const password = 'secret-word'
     const primary = await startRedis({ appendOnly: true, args: ['--requirepass', password] })
     const port = await startSentinel(primary, password, false)
@@ -56,7 +56,7 @@ describe.skipIf(!redisServerAvailable())('behind sentinels', () => {
     expect(await store.ledger.commit(buildCommit(buildStream(), fence, 0))).toBe('done')
   })
 
-  it('goes on with the new primary after a failover, by itself', async () => {
+  it('continues with the new primary after a failover', async () => {
     const password = 'secret-word'
     const args = ['--requirepass', password, '--masterauth', password]
     const primary = await startRedis({ appendOnly: true, args })

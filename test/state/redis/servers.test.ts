@@ -34,7 +34,7 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
     },
   )
 
-  it('is warned of when it forgets at a restart, and not otherwise', async () => {
+  it('causes a warning if it would lose data at a restart, and not otherwise', async () => {
     const telemetry = createTold()
     await openAt(stateAt(server.url), { telemetry })
     expect(telemetry.told).toEqual([])
@@ -45,7 +45,7 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
     ])
   })
 
-  it('is warned of when it does not say how it evicts', async () => {
+  it('causes a warning if it does not report its eviction policy', async () => {
     await client.call('ACL', 'SETUSER', 'mute', 'on', '>pass', '~*', '+@all', '-info')
     const telemetry = createTold()
     const state = stateAt(server.url, { username: 'mute', password: new Secret('pass') })
@@ -70,19 +70,19 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
     expect(await client.keys('{mine}:*')).toEqual([])
   })
 
-  it('is refused where it has no such database', async () => {
+  it('is refused if it has no such database', async () => {
     await expect(open(stateAt(`${server.url}/99`))).rejects.toMatchObject(refused(/database number/))
     expect(await client.keys('*:meta')).not.toContain('99')
   })
 
-  it('is refused where another program uses the keys', async () => {
+  it('is refused if another program uses the keys', async () => {
     await client.set('{other}:meta', 'x')
     await expect(open(stateAt(server.url, { keyPrefix: 'other' }))).rejects.toMatchObject(
       refused(/another keyPrefix/),
     )
   })
 
-  it('is refused where a newer version made the store, with both numbers', async () => {
+  it('is refused if a newer version created the store, with both numbers', async () => {
     await openAt(stateAt(server.url, { keyPrefix: 'newer' }))
     await client.hset('{newer}:meta', 'schema', '7')
     await expect(open(stateAt(server.url, { keyPrefix: 'newer' }))).rejects.toMatchObject(
@@ -90,13 +90,13 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
     )
   })
 
-  it('is told from a cluster, with the remedy', async () => {
+  it('is distinguished from a cluster, with the remedy', async () => {
     await expect(open(stateAt(server.url, { topology: 'cluster' }))).rejects.toMatchObject(
       refused(/state\.redis\.url/),
     )
   })
 
-  it('lets a sink be renamed there and back, under a pump that slept meanwhile', async () => {
+  it('allows renaming a sink twice while a pump is suspended', async () => {
     const store = await openAt(stateAt(server.url))
     const { fence } = await store.ledger.take(stream, holder)
     await store.ledger.commit(buildCommit(stream, fence, 0))
@@ -109,7 +109,7 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
     expect(await store.ledger.commit(buildCommit(stream, fence, 1))).toBe('done')
   })
 
-  it('shuts out a process that does not know yet that a sink was renamed', async () => {
+  it('refuses commits of a process that does not know yet that a sink was renamed', async () => {
     const state = stateAt(server.url)
     const [store, other] = [await openAt(state), await openAt(state)]
     const { fence } = await store.ledger.take(stream, holder)
@@ -127,7 +127,7 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
     expect(sinks.sort()).toEqual(['archive', 'siem'])
   })
 
-  it('makes no store where none is to be made', async () => {
+  it('creates no store if none may be created', async () => {
     const state = stateAt(server.url, { keyPrefix: 'none' })
     await expect(openAt(state, { create: false })).rejects.toMatchObject({
       ...refused(/there is no store/),
@@ -138,13 +138,13 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
     expect((await openAt(state, { create: false })).id).toBe(id)
   })
 
-  it('is one store for all that open it at once', async () => {
+  it('has one store for all processes that open it at once', async () => {
     const state = stateAt(server.url)
     const stores = await Promise.all([1, 2, 3, 4].map(() => openAt(state)))
     expect(new Set(stores.map(({ id }) => id)).size).toBe(1)
   })
 
-  it('is another store once it was emptied, and takes no commit of before', async () => {
+  it('has another store after it was emptied, and refuses earlier commits', async () => {
     const own = await startRedis({ args: ['--appendonly', 'yes'] })
     const store = await openAt(stateAt(own.url))
     const before = await store.ledger.take(stream, holder)
@@ -160,7 +160,7 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
     expect(await store.catalogue.checkpoints()).toHaveLength(1)
   })
 
-  it('goes by its own clock, not by that of the host', async () => {
+  it('uses its own clock, not that of the host', async () => {
     const state = stateAt(server.url)
     // A host that is an hour ahead finds nobody dead.
     const ahead = { ...systemClock, now: () => systemClock.now() + 3_600_000 }
@@ -176,7 +176,7 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
     expect(retryAt - ahead.now()).toBeLessThanOrEqual(20_000)
   })
 
-  it('is told a wrong password without showing it, and takes one that was changed in its file', async () => {
+  it('refuses a wrong password without showing it, and accepts one that was changed in its file', async () => {
     const own = await startRedis({ args: ['--appendonly', 'yes', '--requirepass', 'first'] })
     await expect(open(stateAt(own.url))).rejects.toMatchObject(refused(/user name and password/))
     const wrong = stateAt(own.url, { password: new Secret('sesame-open') })
@@ -197,7 +197,7 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
     expect(await store.ledger.commit(buildCommit(stream, fence, 0))).toBe('done')
   })
 
-  it('that is full refuses commits whole, and takes them when there is room', async () => {
+  it('that is full refuses whole commits, and accepts them when there is space', async () => {
     const small = await startRedis({ args: ['--appendonly', 'yes', '--maxmemory', '4mb'] })
     const admin = clientOf(small.url)
     const store = await openAt(stateAt(small.url))
@@ -220,7 +220,7 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
     expect((await store.ledger.loadSeen(stream, [7])).get(7)).toHaveLength(40_000)
   })
 
-  it('without its replicas takes nothing until they are back', async () => {
+  it('without its replicas accepts nothing until they are back', async () => {
     const lonely = await startRedis({ args: ['--appendonly', 'yes'] })
     const admin = clientOf(lonely.url)
     const store = await openAt(stateAt(lonely.url))

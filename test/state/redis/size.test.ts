@@ -110,7 +110,7 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
     ['ten thousand in no order', 10_000, scattered(10_000)],
     ['a thousand in no order', 1_000, scattered(1_000)],
     ['three hundred in order', 300, inOrder(300)],
-  ])('is what the docs say at most: %s', async (_, events, minuteAt) => {
+  ])('is at most the documented one: %s', async (_, events, minuteAt) => {
     await client.flushall()
     const store = await openAt(stateAt(server.url, { keyPrefix: 'shieldlog' }))
     // What there is once in a store, and what Redis itself sets up at the first script.
@@ -120,7 +120,7 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
     await atMost(before + bytesOf.event * events + bytesOf.stream)
   })
 
-  it('is 1 kB for a quiet one, with all that a checkpoint holds of it', async () => {
+  it('is 1 kB for a quiet one, with a full checkpoint', async () => {
     await client.flushall()
     const store = await openAt(stateAt(server.url, { keyPrefix: 'shieldlog' }))
     const [count, events] = [1_000, 8]
@@ -172,7 +172,7 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
   })
 
   it.each([1, 10, 100, 1_000, 1_440])(
-    'is what the docs say once a day of %d minutes is complete',
+    'is the documented one after a day of %d minutes is complete',
     async (minutes) => {
       await client.flushall()
       const store = await openAt(stateAt(server.url, { keyPrefix: 'shieldlog' }))
@@ -184,7 +184,7 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
     },
   )
 
-  it('is what the docs say for streams that wait in the queue', async () => {
+  it('is the documented one for streams that wait in the queue', async () => {
     await client.flushall()
     const voice = (error: unknown) => expect.unreachable(String(error))
     const queues = new Queues({ client, keyPrefix: 'shieldlog', sinks: ['archive'], voice })
@@ -205,7 +205,7 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
     await atMost(before + bytesOf.waiting * zones.length)
   })
 
-  it('is read in part: as little of a hundred thousand seen events as of a hundred', async () => {
+  it('is read in part: equally little of a hundred thousand seen events and of a hundred', async () => {
     const readOf = async (events: number): Promise<number> => {
       await client.flushall()
       const store = await openAt(stateAt(server.url, { keyPrefix: 'shieldlog' }))

@@ -26,7 +26,7 @@ describe.skipIf(!redisServerAvailable())('over TLS', () => {
   const tls = ['--tls-cert-file', file('server.pem'), '--tls-key-file', file('server.key')]
   const secured = { ca: pem('ca.pem'), cert: pem('client.pem'), key: pem('client.key') }
 
-  it('ships with a client certificate, and says what is wrong with a certificate', async () => {
+  it('ships with a client certificate, and reports an invalid certificate', async () => {
     const args = ['--appendonly', 'yes', ...tls, '--tls-ca-cert-file', file('ca.pem')]
     const server = await startRedis({ args })
     const port = await openTlsPort(clientOf(server.url))

@@ -25,7 +25,7 @@ const refusal = (message: RegExp) => ({
 })
 
 describe('the file of a store', () => {
-  it('is made with its parents, for this user only', async () => {
+  it('is created with its parent folders, for this user only', async () => {
     const parent = join(temporaryFolder(), 'var')
     const path = join(parent, 'deep', 'store.db')
     const store = await openAt(path)
@@ -35,7 +35,7 @@ describe('the file of a store', () => {
     await store.close()
   })
 
-  it('is refused at once where no folder can be made', async () => {
+  it('is refused at once if no folder can be created', async () => {
     await expect(openAt('/proc/nowhere/deep/store.db')).rejects.toMatchObject(
       refusal(/\/proc.*set `state` to/),
     )
@@ -57,7 +57,7 @@ describe('the file of a store', () => {
     expect(database.prepare('PRAGMA auto_vacuum').get()).toEqual({ auto_vacuum: 2 })
   })
 
-  it('is not made where only an existing one is wanted', async () => {
+  it('is not created if only an existing one may be opened', async () => {
     const path = join(temporaryFolder(), 'store.db')
     await expect(openAt(path, { create: false })).rejects.toMatchObject(refusal(/no store at .*store\.db/))
     expect(statSync(path, { throwIfNoEntry: false })).toBeUndefined()
@@ -81,7 +81,7 @@ describe('the file of a store', () => {
     expect(readFileSync(join(folder, 'file'))).toEqual(text)
   })
 
-  it('is refused when it is the database of another program, which stays as it is', async () => {
+  it('is refused if it is the database of another program, which is not changed', async () => {
     const path = join(temporaryFolder(), 'other.db')
     using database = new DatabaseSync(path)
     database.exec('CREATE TABLE song (title TEXT)')
@@ -90,7 +90,7 @@ describe('the file of a store', () => {
     expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'delete' })
   })
 
-  it('is not written any more once it was moved away', async () => {
+  it('is no longer written after it was moved', async () => {
     const path = join(temporaryFolder(), 'store.db')
     const store = await openAt(path)
     renameSync(path, `${path}.old`)
@@ -101,7 +101,7 @@ describe('the file of a store', () => {
     await store.close()
   })
 
-  it('says so when it is damaged', async () => {
+  it('is reported if it is damaged', async () => {
     const path = join(temporaryFolder(), 'store.db')
     const store = await openAt(path)
     const { fence } = await store.ledger.take(stream, holder)
@@ -151,7 +151,7 @@ describe('the file of a store', () => {
   })
 })
 
-describe('a store that this user may not write', () => {
+describe('a store that this user cannot write', () => {
   const script = `
     const { openSqliteStore } = await import(${JSON.stringify(`${projectFolder}src/state/sqlite/store.ts`)})
     const clock = { now: () => 0, monotonic: () => 0, sleep: async () => {} }
@@ -198,7 +198,7 @@ describe('a store that this user may not write', () => {
     expect(message).toContain(`this process runs as uid ${uid}; run \`chown ${uid} ${locked}\``)
   })
 
-  it.each(['', '-wal'])('names the file %s that is in the way', async (suffix) => {
+  it.each(['', '-wal'])('names the file %s that causes the error', async (suffix) => {
     const folder = temporaryFolder()
     const path = join(folder, 'store.db')
     await (await openAt(path)).close()

@@ -46,7 +46,7 @@ function counted(database: Database): { readonly database: Database; rows(): num
   }
 }
 
-it('a plan reads what changed since the plan before, also by another process, and no more', async () => {
+it('a plan reads only what changed since the previous plan, also by another process', async () => {
   const path = join(temporaryFolder(), 'store.db')
   const store = await openSqliteStore({ path, clock: createFakeClock(), deadLetterMaxBytes: 1_000 })
   for (let zone = 1; zone <= 100; zone++) await complete(store, zone)

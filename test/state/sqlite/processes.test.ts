@@ -34,7 +34,7 @@ async function expectWhole(store: Store, zone: number, commits: number): Promise
 }
 
 describe('processes on one store', () => {
-  it('lose nothing acknowledged and keep nothing halved when they are killed at any instant', async () => {
+  it('lose no acknowledged commit and keep no partial one when they are killed at any time', async () => {
     const path = join(temporaryFolder(), 'store.db')
     let before = 0
     for (let kill = 0; kill < 6; kill++) {
@@ -55,7 +55,7 @@ describe('processes on one store', () => {
     expect(database.prepare('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }])
   })
 
-  it('commit side by side, each to its own stream, while another one reads and writes too', async () => {
+  it('commit in parallel, each to a different stream, while another one reads and writes too', async () => {
     const path = join(temporaryFolder(), 'store.db')
     const store = await openAt(path)
     const children = [1, 2, 3].map((zone) => startNode([loop, path, String(zone), '150']))
@@ -75,7 +75,7 @@ describe('processes on one store', () => {
     await store.close()
   })
 
-  it('on one stream: the one that took it last goes on, the others are refused', async () => {
+  it('on one stream: the one that took it last continues, the others are refused', async () => {
     const path = join(temporaryFolder(), 'store.db')
     const first = startNode([loop, path, '1'])
     await first.waitForLine(/^3 /)
@@ -89,7 +89,7 @@ describe('processes on one store', () => {
     await store.close()
   })
 
-  it('make one store when they start at once on an empty path', async () => {
+  it('create one store when they start at once on an empty path', async () => {
     const path = join(temporaryFolder(), 'var', 'store.db')
     const children = [1, 2, 3, 4].map((zone) => startNode([loop, path, String(zone), '3']))
     const exits = await Promise.all(children.map(({ exited }) => exited))

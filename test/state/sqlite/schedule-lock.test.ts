@@ -38,7 +38,7 @@ describe('the schedule lock', () => {
     await two.release()
   })
 
-  it('leaves nothing behind by being asked for', async () => {
+  it('is not created by reading its holder', async () => {
     const folder = temporaryFolder()
     expect(await lockAt(join(folder, 'store.db')).holder()).toBeUndefined()
     expect(readdirSync(folder)).toEqual([])
@@ -53,7 +53,7 @@ describe('the schedule lock', () => {
     await lock.release()
   })
 
-  it('dies with its process, however that dies, and not before', async () => {
+  it('ends with its process, however that ends, and not before', async () => {
     const path = join(temporaryFolder(), 'store.db')
     const mine = lockAt(path)
     for (let kill = 0; kill < 3; kill++) {
@@ -80,7 +80,7 @@ describe('the schedule lock', () => {
     for (const child of children) await child.kill()
   })
 
-  it('is not disturbed by others that ask who has it', async () => {
+  it('is not affected by others that read its holder', async () => {
     const path = join(temporaryFolder(), 'store.db')
     const [one, two] = [lockAt(path), lockAt(path)]
     for (let turn = 0; turn < 50; turn++) {
@@ -101,7 +101,7 @@ describe('the schedule lock', () => {
     await one.release()
   })
 
-  it('says so when it cannot be made', async () => {
+  it('is reported if it cannot be created', async () => {
     const folder = temporaryFolder()
     writeFileSync(join(folder, 'file'), '')
     await expect(lockAt(join(folder, 'file', 'store.db')).acquire()).rejects.toMatchObject({
@@ -110,7 +110,7 @@ describe('the schedule lock', () => {
     })
   })
 
-  it('is free for a store in memory, which nobody else can have', async () => {
+  it('is free for a store in memory, which no other process can use', async () => {
     const [one, two] = [lockAt(':memory:'), lockAt(':memory:')]
     expect(await one.acquire()).toEqual({ ok: true })
     expect(await two.acquire()).toEqual({ ok: true })

@@ -61,7 +61,7 @@ describe('a store', () => {
     ['a hundred thousand in order', 100_000, inOrder(100_000)],
     ['a hundred thousand, newest first', 100_000, (event: number) => 1439 - inOrder(100_000)(event)],
     ['a hundred thousand in no order', 100_000, scattered(100_000)],
-  ])('takes at most 12 bytes an event for %s', async (_, events, minuteAt) => {
+  ])('needs at most 12 bytes per event for %s', async (_, events, minuteAt) => {
     const path = newPath()
     const store = await openAt(path)
     await fillDay(store, events, minuteAt)
@@ -71,7 +71,7 @@ describe('a store', () => {
 
   // What a process reads is counted by Linux alone.
   it.runIf(existsSync('/proc/self/io'))(
-    'reads as little of a million seen events as of a thousand',
+    'reads equally little of a million seen events and of a thousand',
     async () => {
       const readOf = async (events: number): Promise<number> => {
         const path = newPath()
@@ -96,7 +96,7 @@ describe('a store', () => {
     },
   )
 
-  it('shrinks when days are pruned, and has nothing left of them', async () => {
+  it('shrinks when days are pruned, and keeps nothing of them', async () => {
     const path = newPath()
     const store = await openAt(path)
     await fillDay(store, 1_000_000, inOrder(1_000_000), 20_000)

@@ -35,7 +35,7 @@ describe('the state of a day on the map', () => {
     expect(stateOf(yesterday, { ...settled, caughtUpAtMs: endOf(yesterday) - 1 })).toBe('unread')
   })
 
-  it('is complete or expired as the stream is', () => {
+  it('is complete or expired like the stream', () => {
     expect(stateOf(old, complete)).toBe('complete')
     expect(stateOf(old, { ...read, ended: { as: 'expired', atMs: at(1) } })).toBe('expired')
   })
@@ -45,12 +45,12 @@ describe('the state of a day on the map', () => {
     expect(stateOf(old, { ...complete, ...failing })).toBe('complete')
   })
 
-  it('is a gap where events can no longer be read, with or without a checkpoint', () => {
+  it('is a gap if events can no longer be read, with or without a checkpoint', () => {
     expect(stateOf(old, complete, { gaps: 1, deadLetters: 2 })).toBe('gap')
     expect(stateOf(old, undefined, { gaps: 1 })).toBe('gap')
   })
 
-  it('is dead letters where the sink refused events, on a day that was read', () => {
+  it('is dead letters if the sink refused events of a day that was read', () => {
     expect(stateOf(old, complete, { deadLetters: 2 })).toBe('dead_letters')
     expect(stateOf(old, undefined, { deadLetters: 2 })).toBe('dead_letters')
     expect(stateOf(yesterday, {}, { deadLetters: 2 })).toBe('unread')

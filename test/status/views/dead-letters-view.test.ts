@@ -35,7 +35,7 @@ describe('the dead letters of a day', () => {
     })
   })
 
-  it('have an event of at most 8,000 characters, or why it cannot be read', async () => {
+  it('have an event of at most 8,000 characters, or the reason why it cannot be read', async () => {
     const view = await viewOf([letter('long', 'x'.repeat(9_000)), letter('bad', 'damaged')])
     expect(view?.deadLetters.map(({ event }) => event.length)).toEqual([8_001, 25])
     expect(view?.deadLetters[1]?.event).toBe('a stored event is damaged')

@@ -11,7 +11,7 @@ const route = (lagSeconds: number, delivered: number, zone = 101) => ({
 const of = (history: LagHistory, nowMs: number) => history.of(101, 'siem', nowMs)
 
 describe('the history of the last hour', () => {
-  it('has the longest lag of each minute, and a hole where nothing was measured', () => {
+  it('has the longest lag of each minute, and a gap in minutes without a sample', () => {
     const history = new LagHistory()
     history.add(at(1), [route(5, 10)])
     history.add(at(1) + 20_000, [route(90, 10)])
@@ -22,21 +22,21 @@ describe('the history of the last hour', () => {
     expect(lagSeconds.slice(-4)).toEqual([null, 90, null, 8])
   })
 
-  it('has events a second between the last samples of two minutes', () => {
+  it('has events per second between the last samples of two minutes', () => {
     const history = new LagHistory()
     history.add(at(1), [route(5, 100)])
     history.add(at(1) + minuteMs, [route(5, 100 + 90)])
     expect(of(history, at(1) + minuteMs).eventsPerSecond.slice(-2)).toEqual([null, 1.5])
   })
 
-  it('has no rate where a day left with its events', () => {
+  it('has no rate if a day and its events were deleted', () => {
     const history = new LagHistory()
     history.add(at(1), [route(5, 100)])
     history.add(at(1) + minuteMs, [route(5, 20)])
     expect(of(history, at(1) + minuteMs).eventsPerSecond.at(-1)).toBeNull()
   })
 
-  it('forgets what is older than an hour, and routes that are gone', () => {
+  it('deletes samples older than an hour, and of routes that no longer exist', () => {
     const history = new LagHistory()
     history.add(at(1), [route(5, 100), route(5, 100, 7)])
     history.add(at(2), [route(6, 100)])

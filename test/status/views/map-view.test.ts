@@ -25,7 +25,7 @@ describe('the map', () => {
     expect([days.length, days[0], days.at(-1)]).toEqual([17, '2026-11-04', '2026-11-20'])
   })
 
-  it('counts all routes, states, gaps and dead letters, whatever is chosen', async () => {
+  it('counts all routes, states, gaps and dead letters for any selection', async () => {
     const all = await mapOf(story())
     expect(all.totals).toMatchObject({
       zones: 4,
@@ -41,7 +41,7 @@ describe('the map', () => {
     expect(none).toMatchObject({ routes: [], chosen: { routes: 0, page: 1, pages: 1 } })
   })
 
-  it('chooses by words of zone and sink, by sink, and by the state of a day', async () => {
+  it('filters by text in zone and sink, by sink, and by the state of a day', async () => {
     expect(names((await mapOf(story(), { filter: 'SHOP si' })).routes)).toEqual(['shop siem'])
     expect(names((await mapOf(story(), { filter: '107' })).routes)).toEqual(['api siem', 'api archive'])
     expect(names((await mapOf(story(), { sink: 'archive', sort: 'zone' })).routes)).toHaveLength(4)
@@ -67,7 +67,7 @@ describe('the map', () => {
     expect((await mapOf(world, { size: 25, page: 9 })).chosen.page).toBe(3)
   })
 
-  it('makes one problem of routes that fail for one reason', async () => {
+  it('shows one problem for routes that fail for one reason', async () => {
     const world = fleet(40)
     const failing = trouble('answered 503', at(13))
     world.checkpoints = world.zones.map(({ id }) =>
@@ -108,7 +108,7 @@ describe('a day', () => {
     expect(ledger.minutes.slice(14 * 60).every((count) => count === 0)).toBe(true)
   })
 
-  it('counts events whose time lies outside the day, or is unknown, apart', async () => {
+  it('counts separately the events with a time outside the day, or without a time', async () => {
     const world = story()
     const first = at(0) / 60_000
     world.minutes.set('101/2026-11-20/siem', [
@@ -146,14 +146,14 @@ describe('a day', () => {
     expect((await views.day({ ...asked, zone: 107, day: '2026-11-17' }))?.deadLetters).toHaveLength(2)
   })
 
-  it('is unknown where nothing was planned or configured', async () => {
+  it('is unknown if nothing was planned or configured', async () => {
     const { views } = viewsOf(story())
     expect(await views.day({ ...asked, day: '2026-10-01' })).toBeUndefined()
     expect(await views.day({ ...asked, day: '2026-02-30' })).toBeUndefined()
     expect(await views.day({ ...asked, zone: 7 })).toBeUndefined()
   })
 
-  it('is read from the ledger once until its next commit, one day after the other', async () => {
+  it('is read from the ledger once until its next commit, one day at a time', async () => {
     const world = story()
     let [reads, under, most] = [0, 0, 0]
     const { minutes } = world

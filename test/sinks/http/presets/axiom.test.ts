@@ -45,7 +45,7 @@ it.each<[string, Reply, object]>([
   expect(read(reply)).toMatchObject(verdict)
 })
 
-it('goes to the dataset of Axiom, with the time under its name', () => {
+it('is sent to the dataset of Axiom, with the time as _time', () => {
   const preset = presetWith(given)
   expect(preset.url).toBe('https://us-east-1.aws.edge.axiom.co/v1/ingest/waf')
   const event = buildEvent()

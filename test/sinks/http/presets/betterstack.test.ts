@@ -27,7 +27,7 @@ it.each<[string, Reply, object]>([
   expect(readWith(given, buildEvents(1))(reply)).toMatchObject(verdict)
 })
 
-it('gives Better Stack the time under its name', () => {
+it('sends the time to Better Stack as dt', () => {
   const event = buildEvent()
   expect(JSON.parse(presetWith(given).piece(event, '{"v":1}'))).toEqual({ dt: event.time, v: 1 })
 })

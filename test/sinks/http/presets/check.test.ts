@@ -109,7 +109,7 @@ describe('a check finds', () => {
     ],
     ['betterstack', { '/': { status: 202 } }, { found: 'accepted the token and an empty batch' }],
     ['datadog', { 'HEAD /': { status: 200 } }, { found: 'answered 200 to HEAD' }],
-  ])('that %s takes events, and leaves none: %#', async (preset, answers, found) => {
+  ])('that %s accepts events, and sends none: %#', async (preset, answers, found) => {
     const { sink, got } = await sinkWith(preset, settingsOf(preset), answers)
     expect(await sink.check(never)).toMatchObject(found)
     expect(got.flatMap(({ ids }) => ids)).toEqual([])
@@ -152,7 +152,7 @@ describe('a check finds', () => {
     ],
     ['betterstack', { '/': { status: 402 } }, /check the quota/],
     ['sumologic', { '/': { status: 401 } }, /answered 401/],
-  ])('why %s would take nothing: %#', async (preset, answers, message) => {
+  ])('why %s would accept nothing: %#', async (preset, answers, message) => {
     const { sink } = await sinkWith(preset, settingsOf(preset), answers)
     const failure = await failureOf(sink.check(never))
     expect(failure.message).toMatch(message)

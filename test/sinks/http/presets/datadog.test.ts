@@ -34,7 +34,7 @@ it.each<[string, Reply, object]>([
 })
 
 describe('a log for Datadog', () => {
-  it('goes to the intake of the site, with the event below a name of its own', () => {
+  it('is sent to the intake of the site, with the event below `bunny`', () => {
     const preset = presetWith(given)
     expect(preset.url).toBe('https://http-intake.logs.datadoghq.eu/api/v2/logs')
     const event = buildEvent({ id: 'x' })
@@ -71,7 +71,7 @@ describe('a check of Datadog', () => {
     [403, { kind: 'stop', credentials: true }],
     [429, { kind: 'retry', code: 'throttled' }],
     [503, { kind: 'retry', code: 'server_error' }],
-  ])('finds what is wrong where the site answers %i', async (status, verdict) => {
+  ])('reports the error if the site answers %i', async (status, verdict) => {
     const { checked } = await checkAt(status, { errors: ['Forbidden'] })
     expect(checked).toMatchObject({ verdict, answer: { status } })
   })

@@ -108,7 +108,7 @@ describe('an answer of Elasticsearch or OpenSearch', () => {
       failed('e-1', 400, 'illegal_argument_exception', 'pipeline with id [nope] does not exist'),
       false,
     ],
-  ])('stops the sink for %s, and keeps what was taken', (_name, item, credentials) => {
+  ])('stops the sink for %s, and keeps accepted events delivered', (_name, item, credentials) => {
     expect(read(bulk(created('e-0'), item))).toMatchObject({
       kind: 'each',
       outcomes: new Map([['e-0', 'delivered']]),
@@ -165,7 +165,7 @@ describe('a body for Elasticsearch or OpenSearch', () => {
     pipeline: 'p',
   })
 
-  it('goes to the index, through the pipeline', () => {
+  it('is sent to the index, through the pipeline', () => {
     const { pathname, searchParams } = new URL(preset.url)
     expect([pathname, searchParams.get('pipeline')]).toEqual(['/prefix/waf/_bulk', 'p'])
     expect(searchParams.get('filter_path')).toContain('items.*._id')

@@ -116,7 +116,7 @@ describe('a body for Loki', () => {
     })
   })
 
-  it('is as large as was counted', () => {
+  it('has the size that was counted', () => {
     for (let count = 1; count <= pieces.length; count++) {
       const size = new BodySize(preset.layout)
       for (const piece of pieces.slice(0, count - 1)) size.add(piece)

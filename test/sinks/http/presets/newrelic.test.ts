@@ -26,7 +26,7 @@ it.each<[string, Reply, object]>([
   expect(readWith(given, buildEvents(1))(reply)).toMatchObject(verdict)
 })
 
-it('gives New Relic the line as message, which it takes apart', () => {
+it('sends the line to New Relic as the message, which it parses', () => {
   const preset = presetWith(given)
   expect(preset.url).toBe('https://log-api.eu.newrelic.com/log/v1')
   expect(JSON.parse(preset.piece(buildEvent({ id: 'x' }), '{"id":"x"}'))).toEqual({

@@ -7,7 +7,7 @@ import { readWith } from './reading.ts'
 const presets = ['json', 'ndjson'] as const
 
 it.each(presets)(
-  '%s takes only the statuses that are set as an acknowledgement, and only where any are set',
+  '%s accepts only the configured statuses as an acknowledgement, if any are configured',
   (preset) => {
     const url = 'https://siem.example'
     const read = readWith({ preset, url, successCodes: [202, 409] }, buildEvents(1))

@@ -33,7 +33,7 @@ describe('a preset', () => {
     expect(existsSync(`${projectFolder}docs/destinations/${isPlain ? 'http' : name}.md`), 'page').toBe(true)
   })
 
-  test('is named nowhere else in the sources: what needs its name derives it from the registry', () => {
+  test('is named nowhere else in the sources, which derive its name from the registry', () => {
     const named = presets.filter(({ name }) => !['json', 'ndjson', 'otlp', 'sentinel'].includes(name))
     for (const file of otherSources()) {
       const text = readFileSync(file, 'utf8')
@@ -55,7 +55,7 @@ describe('a preset', () => {
   })
 })
 
-test('says in its own words what is missing or wrong between settings', () => {
+test('reports what is missing or wrong between settings', () => {
   const refused = (sink: string) => {
     try {
       load({ yaml: `api: { accessKey: k }\nzones: [1]\nsinks: [{ type: http, ${sink} }]` })

@@ -48,7 +48,7 @@ describe('an answer of the Logs Ingestion API', () => {
     expect(read(reply)).toMatchObject(verdict)
   })
 
-  it('is asked for under the rule and the stream, with TimeGenerated in each row', () => {
+  it('is requested for the rule and the stream, with TimeGenerated in each row', () => {
     const preset = presetWith(given)
     expect(preset.url).toBe(
       'https://x.ingest.monitor.azure.com/dataCollectionRules/dcr-1/streams/Custom-Shield?api-version=2023-01-01',
@@ -96,7 +96,7 @@ describe('an access token', () => {
     expect(asked).toHaveLength(2)
   })
 
-  it('is asked for anew once it was refused, but not for the one before it', async () => {
+  it('is requested again once it was refused, but not for an older refusal', async () => {
     const { asked, at } = login(counted)
     const first = await at(0)
     expect(await at(1, first)).toEqual({ authorization: 'Bearer t2' })
@@ -104,7 +104,7 @@ describe('an access token', () => {
     expect(asked).toHaveLength(2)
   })
 
-  it('that is not given is an error of the sink, or of the moment', async () => {
+  it('that is refused is an error of the sink, or a temporary one', async () => {
     const { at } = login((_asked, count) => ({
       status: count === 1 ? 401 : 503,
       body: {

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../../setup/temp.ts'
 const openAt = (path: string) =>
   openSqliteStore({ path, clock: createFakeClock(1_795_000_030_000), deadLetterMaxBytes: 1_000 })
 
-it.each([1, 99])('a store of schema %d is refused with both numbers, and stays as it is', async (number) => {
+it.each([1, 99])('a store of schema %d is refused with both numbers, and not changed', async (number) => {
   const path = join(temporaryFolder(), 'store.db')
   await (await openAt(path)).close()
   using database = new DatabaseSync(path)
@@ -20,7 +20,7 @@ it.each([1, 99])('a store of schema %d is refused with both numbers, and stays a
   expect(database.prepare('PRAGMA user_version').get()).toEqual({ user_version: number })
 })
 
-it('a store is made by one of several that open it at once', async () => {
+it('a store is created by one of several processes that open it at once', async () => {
   const path = join(temporaryFolder(), 'store.db')
   const stores = await Promise.all([1, 2, 3].map(() => openAt(path)))
   expect(new Set(stores.map(({ id }) => id)).size).toBe(1)
