@@ -32,7 +32,7 @@ test('the kustomization names every manifest, and what it generates is what the 
   expect(read('statefulset.yaml')).toMatchObject({ spec: { template: { spec: { volumes } } } })
 })
 
-test('every resource has a kind of a known version, and its labels lead to the pod', () => {
+test('every resource has a kind of a known version, and its labels select the pod', () => {
   const kinds = resources.map((each) => {
     const { apiVersion, kind } = read(each) as { apiVersion: string; kind: string }
     return `${apiVersion} ${kind}`
@@ -51,7 +51,7 @@ test('every resource has a kind of a known version, and its labels lead to the p
   expect(read('networkpolicy.yaml')).toMatchObject({ spec: { podSelector: selector } })
 })
 
-test('the pod may do no more than it needs, and is probed by the paths of the server', () => {
+test('the pod has only the rights that it needs, and its probes use the paths of the server', () => {
   expect(read('statefulset.yaml')).toMatchObject({
     spec: {
       replicas: 1,

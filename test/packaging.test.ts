@@ -24,11 +24,11 @@ const manifest = readJson('package.json') as Manifest
 const env = { PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH']}` }
 
 describe('the lock file', () => {
-  test('has no holes', () => {
+  test('has no missing entries', () => {
     expect(holesIn(readJson('package-lock.json') as LockFile)).toEqual([])
   })
 
-  test('a hole is found', () => {
+  test('a missing entry is found', () => {
     const whole = { version: '1.0.0', integrity: 'sha512-x' }
     const lock = {
       packages: {
@@ -47,13 +47,13 @@ describe('the lock file', () => {
   })
 })
 
-test('versions are exact', () => {
+test('pins exact versions', () => {
   const all = { ...manifest.dependencies, ...manifest.devDependencies, ...manifest.overrides }
   const loose = Object.entries(all).filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))
   expect(loose, 'write the version that was tried, without ^ or ~').toEqual([])
 })
 
-test('scripts that start the program hand their process over to it', () => {
+test('scripts that start the program replace their shell with it', () => {
   // Without exec a SIGTERM to npm ends npm's shell and leaves the program running.
   const starting = Object.values(manifest.scripts).filter((script) => script.includes('src/cli.ts'))
   expect(starting.length).toBeGreaterThan(0)
@@ -78,7 +78,7 @@ describe('the published package', () => {
     packed = filesIn(installed)
   })
 
-  test('holds the compiled program and nothing of the sources and tests', () => {
+  test('contains the compiled program and none of the sources and tests', () => {
     expect(packed).toEqual(
       expect.arrayContaining(['package.json', 'LICENSE', 'README.md', 'docs/README.md', 'dist/cli.js']),
     )

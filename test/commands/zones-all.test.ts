@@ -5,7 +5,7 @@ import { openWorkshopWithApi } from './workshop.ts'
 
 const listing = { operation: 'shieldZones' } as const
 
-test('run --once, status, fetch and audit take the zones that the API lists', async () => {
+test('run --once, status, fetch and audit use the zones that the API lists', async () => {
   const { execute, run, folder } = await openWorkshopWithApi({ days: 2 }, { zones: 'all' })
   const before = await execute('status')
   expect(before.stdout).toContain('No zones are known')
@@ -16,7 +16,7 @@ test('run --once, status, fetch and audit take the zones that the API lists', as
   expect((await run('fetch', '--zone', '102', '--day', 'today')).stdout.split('\n')).toHaveLength(3)
 })
 
-test('run --once reads the zones listed last where they cannot be listed, and fails where none are known', async () => {
+test('run --once reads the zones of the last list if listing fails, and fails if no list is stored', async () => {
   const { execute, run, simulator } = await openWorkshopWithApi({ days: 2 }, { zones: 'all' })
   simulator.fail({ match: listing, times: Infinity, fault: { kind: 'status', status: 403 } })
   const none = await run('run', '--once')
@@ -48,7 +48,7 @@ test('backfill takes the zones that the API lists, before and after a run has st
   expect(days).toEqual([2, 2])
 })
 
-test('check says what the API lists, and what is excluded and not listed', async () => {
+test('check shows how many zones the API lists, and excluded ids that it does not list', async () => {
   const { execute } = await openWorkshopWithApi(
     { zones: [101, 102, 103], days: 2 },
     { zones: { all: true, exclude: [102, 777] } },
@@ -72,7 +72,7 @@ test('check asks for a few zones of a long list', async () => {
   expect(simulator.requests.length).toBeLessThan(30)
 })
 
-test('check fails where the zones cannot be listed, or there are none', async () => {
+test('check fails if the zones cannot be listed, or there are none', async () => {
   const { execute, simulator } = await openWorkshopWithApi({}, { zones: 'all' })
   simulator.fail({ match: listing, fault: { kind: 'status', status: 403 } })
   const failed = await execute('check')
@@ -86,7 +86,7 @@ test('check fails where the zones cannot be listed, or there are none', async ()
   expect([failed.code, none.code]).toEqual([1, 1])
 })
 
-test('check names the zones of the account where a configured one is none of them', async () => {
+test('check lists the zones of the account if a configured one is not among them', async () => {
   const { execute } = await openWorkshopWithApi({}, { zones: [101, 909] })
   const { code, stdout } = await execute('check')
   expect(stdout).toMatch(/^API +FAIL .*zone 909: .*; the API lists zones 101, 102 for it$/m)

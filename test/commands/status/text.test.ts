@@ -8,7 +8,7 @@ import { day, failing, piped, route, status, terminal } from './sample.ts'
 const textOf = (of: Status, columns: number, verbose = false) =>
   statusLines(of, terminal(columns), { verbose }).join('\n')
 
-test('shows one row a route, with notes below their rows on 80 columns', () => {
+test('shows one row per route, with notes below the rows on 80 columns', () => {
   expect(textOf(status, 80)).toBe(`\
 shieldlog ${versionOf(status)}, process 812 on siem-1, running for 3 d 4 h${' '.repeat(roomOf(80))}14:03 UTC
 
@@ -36,7 +36,7 @@ function roomOf(columns: number): number {
   )
 }
 
-test('puts notes beside their rows on 120 columns, wrapped at words', () => {
+test('shows notes in the last column on 120 columns, wrapped at words', () => {
   const lines = textOf(status, 120).split('\n')
   expect(lines[0]).toMatch(/ 2026-11-20 14:03 UTC$/)
   expect(lines[0]).toHaveLength(120)
@@ -70,19 +70,19 @@ const gap = {
   reason: 'unreadable',
 }
 
-test('prints one plain line a route into a pipe', () => {
+test('prints one plain line per route into a pipe', () => {
   const lines = statusLines(status, piped())
   expect(lines.filter((line) => line.startsWith('101 shop'))).toHaveLength(2)
   expect(lines.join('\n')).not.toContain('\u001B')
 })
 
-test('has colours only where the terminal wants them, and says the same without', () => {
+test('uses colours only on a terminal with colours, and has the same text without', () => {
   const painted = statusLines(status, terminal(80, true)).join('\n')
   expect(painted).toContain('\u001B[31m')
   expect(stripVTControlCharacters(painted)).toBe(textOf(status, 80))
 })
 
-test('says first that nothing ships, and until when the API keeps what is unread', () => {
+test('reports first that nothing ships, and how long the API keeps the unread days', () => {
   const stopped = { ...status, workers: [] }
   const [first, ...rest] = statusLines(stopped, terminal(80, true))
   expect(first).toBe('\u001B[31mNothing is shipping: no shieldlog process runs on this state.\u001B[0m')
@@ -95,14 +95,14 @@ test('says first that nothing ships, and until when the API keeps what is unread
   expect(text).not.toContain('API deadline')
 })
 
-test('says that events do not ship where only a scheduler runs', () => {
+test('reports that nothing ships if only a scheduler runs', () => {
   const [worker] = status.workers
   expect(textOf({ ...status, workers: [{ ...worker!, role: 'scheduler' }] }, 80)).toMatch(
     /^Nothing is shipping: only a scheduler runs on this state, and no worker\.\n/,
   )
 })
 
-test('names an API deadline only where a route fails or is behind', () => {
+test('shows an API deadline only if a route fails or is behind', () => {
   const healthy = { ...status, routes: [route()], deadLetters: [], backfills: [] }
   expect(textOf(healthy, 80)).not.toMatch(/deadline|fail|loses/i)
   const behind = { ...healthy, routes: [route({ state: 'behind', lagSeconds: 5000 })] }
@@ -137,7 +137,7 @@ test('tells a route that left the configuration from a zone that the API lists n
   )
 })
 
-test('prints nothing that moves the terminal', () => {
+test('escapes control characters', () => {
   const hostile = 'x\u001B]0;title\u0007\n\u202E' + 'long '.repeat(200)
   const error = { ...failing.lastError!, message: hostile }
   const routes = [route({ state: 'failing', name: hostile, sink: hostile, lastError: error, gaps: [gap] })]
@@ -149,7 +149,7 @@ test('prints nothing that moves the terminal', () => {
   expect(text).toContain('Zone 8 →')
 })
 
-test('has exit code 1 where a route fails or nothing ships, else 0', () => {
+test('has exit code 1 if a route fails or nothing ships, else 0', () => {
   expect(statusExitCode(status)).toBe(1)
   expect(statusExitCode({ ...status, routes: [route()] })).toBe(0)
   expect(statusExitCode({ workers: [], routes: [route()] })).toBe(1)
