@@ -67,7 +67,7 @@ async function closesAfterHandshake(port: number): Promise<number> {
 }
 
 describe('a message', () => {
-  it('has the time of the event, the severity and the host name, and is counted in octets', async () => {
+  it('has the time of the event, the severity and the host name, with octet counting', async () => {
     const server = await started()
     const events = [
       buildEvent({ severity: 'critical', action: 'ü' }),
@@ -84,7 +84,7 @@ describe('a message', () => {
     expect(server.messages.map(textOf)).toEqual(events.map(format.encode))
   })
 
-  it('has no time where the event has none', async () => {
+  it('has no time if the event has none', async () => {
     const server = await started()
     const { time: _time, timeMs: _timeMs, ...rest } = buildEvent()
     await deliver(sinkTo(server.port), [rest])
@@ -92,14 +92,14 @@ describe('a message', () => {
     expect(server.messages[0]).toContain('<130>1 - shield shieldlog - - - CEF:0|')
   })
 
-  it('can hold the native format', async () => {
+  it('can contain the native format', async () => {
     const server = await started()
     await deliver(sinkTo(server.port, {}, { format: createNativeFormat() }), buildEvents(1))
     await waitFor(() => server.messages.length === 1, { what: 'a message' })
     expect(JSON.parse(textOf(server.messages[0]!))).toMatchObject({ v: 1, id: 'event-0' })
   })
 
-  it('that is longer than the receiver takes makes its event a dead letter, and no other one', async () => {
+  it('that is too long for the receiver makes its event a dead letter, and no other one', async () => {
     const server = await started()
     const long = buildEvent({ id: 'long', match: { value: 'x'.repeat(3000) } })
     const { refusals } = await deliver(sinkTo(server.port, { maxMessageBytes: 2000 }), [buildEvent(), long])
@@ -144,7 +144,7 @@ describe('a connection', () => {
     await waitFor(() => server.messages.length === 2, { what: 'the messages after it' })
   })
 
-  it('to a receiver that takes nothing is given up after the time limit', async () => {
+  it('to a receiver that accepts nothing fails after the time limit', async () => {
     const server = await started()
     server.pause()
     const failure = await failureOf(
@@ -154,7 +154,7 @@ describe('a connection', () => {
     expect(failure.message).toContain('the receiver did not take the events within 0.2 s')
   })
 
-  it('lets a delivery go at once when it is stopped', async () => {
+  it('ends a delivery at once when it is stopped', async () => {
     const server = await started()
     server.pause()
     const abort = new AbortController()
@@ -186,7 +186,7 @@ describe('a connection', () => {
 })
 
 describe('TLS', () => {
-  it('delivers to a receiver with a trusted certificate, and shows ours', async () => {
+  it('delivers to a receiver with a trusted certificate, and sends the client certificate', async () => {
     const server = await started({ tls: { ...serverTls, ca: pem('ca.pem'), requestCert: true } })
     const tls = { ca: pem('ca.pem'), cert: pem('client.pem'), key: pem('client.key') }
     await deliver(sinkTo(server.port, { protocol: 'tls', host: 'localhost', tls }))
@@ -227,7 +227,7 @@ it.each([
   expect(failure.message).toContain(`: the receiver closed the connection after the handshake: ${remedy}`)
 })
 
-it('check connects, says what it cannot test, and sends nothing', async () => {
+it('check connects, reports what it cannot test, and sends nothing', async () => {
   const server = await started({ tls: serverTls })
   const sink = sinkTo(server.port, { protocol: 'tls', host: 'localhost', tls: { ca: pem('ca.pem') } })
   const { found, untested } = (await sink.check(never))!
@@ -241,7 +241,7 @@ it('names its destination with protocol, host and port', async () => {
   expect(sinkTo(6514, { protocol: 'tls', host: '2001:db8::1' }).address).toBe('tls://[2001:db8::1]:6514')
 })
 
-it('delivers nothing once it is closed', async () => {
+it('delivers nothing after it is closed', async () => {
   const server = await started()
   const sink = sinkTo(server.port)
   await deliver(sink)
