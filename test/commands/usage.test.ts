@@ -47,7 +47,11 @@ const table: readonly (readonly [args: string, code: number, firstLine: RegExp])
     /^error: the present name and the new name are both archive; use another new name$/,
   ],
   ['rate-limit update one --file x', 2, /'one' is invalid for argument 'id'. use a whole number/],
-  ['rate-limit update 1 --file gone.json', 2, /^error: --file gone.json cannot be read: ENOENT/],
+  [
+    'rate-limit update 1 --file gone.json',
+    2,
+    /^error: --file gone.json cannot be read: no such file or directory/,
+  ],
   ['rate-limit update 2147483648 --file x', 2, /the id of a rule is at most 2147483647/],
   ['volumes --app=', 2, /it takes the id of an application/],
   ['upload-scanning --zone 103', 2, /^error: --zone 103 is not configured/],
