@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 
 import { join } from 'node:path'
 import { gunzipSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import type { FileAudit } from '../../src/assemble/tasks/audit.ts'
+import type { FileAudit } from '../../src/assemble/tasks/audit/audit.ts'
 import {
   deep,
   edit,

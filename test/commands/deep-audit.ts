@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import type { FileAudit, StreamAudit } from '../../src/assemble/tasks/audit.ts'
+import type { FileAudit, StreamAudit } from '../../src/assemble/tasks/audit/audit.ts'
 import { dayOf, shiftDay } from '../../src/domain/day.ts'
 import { readParts } from '../sinks/file/read-parts.ts'
 import { openWorkshopWithApi, type Ended, type Workshop } from './workshop.ts'

@@ -1,7 +1,10 @@
 import type { Command } from 'commander'
 import { withKnownZones } from '../../assemble/discovery/for-commands.ts'
-import { audit as auditDays, type Audit, type AuditProgress } from '../../assemble/tasks/audit.ts'
+import { audit as auditDays, type Audit, type AuditProgress } from '../../assemble/tasks/audit/audit.ts'
+import { auditReport } from '../../assemble/tasks/audit/write-report.ts'
+import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config/schema/schema.ts'
+import { printable } from '../../domain/text/printable.ts'
 import { collectDays, collectNames } from '../arguments.ts'
 import { exitCodes, type Io, type Output } from '../io.ts'
 import { commandLine, example } from '../program-name.ts'
@@ -14,6 +17,8 @@ import { wrapped } from '../terminal/wrapped.ts'
 import type { Day } from '../../domain/day.ts'
 import { failureLines } from './failures.ts'
 import { auditJson } from './json.ts'
+import { checkReportFile, writeReportFile } from './report-file.ts'
+import { reportOf } from './report.ts'
 import { auditText } from './text.ts'
 import { hasDifferences, isBlind } from './verdict.ts'
 
@@ -23,6 +28,7 @@ interface AuditOptions {
   readonly sink?: string[]
   readonly repair?: boolean
   readonly deep?: boolean
+  readonly report?: string
   readonly json?: boolean
 }
 
@@ -42,9 +48,10 @@ export function registerAudit({ command: audit, io, exit, load }: Registration):
     .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)
     .option('--deep', 'read the files of file sinks too, and compare them line by line')
     .option('--repair', 'ship what is missing, with --deep also what files have lost; then compare again')
+    .option('--report <file>', 'write a report too: one HTML file with each day, for an auditor')
     .option('--json', 'as JSON')
     .addHelpText('after', exitCodeText)
-    .addHelpText('after', example('audit --zone shop --day yesterday --deep'))
+    .addHelpText('after', example('audit --zone shop --day yesterday --deep --report audit.html'))
     .action(async (options: AuditOptions, command: Command) => {
       // A stop proves nothing: whoever runs `audit && …` must not take it for "no difference".
       exit(exitCodes.blind)
@@ -60,11 +67,14 @@ async function runAudit(
   file: string | undefined,
   io: Io,
 ): Promise<number> {
-  const { repair = false, deep = false, json = false, day: days } = options
+  const { repair = false, deep = false, json = false, day: days, report: reportFile } = options
   const zones = chooseZones(config, options.zone)
   const sinks = chooseSinks(config, options.sink)
+  const report = reportFile !== undefined
+  if (report) checkReportFile(reportFile)
+  const beganAtMs = systemClock.now()
   const progress = createProgress(io.stderr)
-  const request = { zones, sinks, repair, deep, ...(days !== undefined && { days }), ...progress }
+  const request = { zones, sinks, repair, deep, report, ...(days !== undefined && { days }), ...progress }
   const audited = await auditDays(config, request, io.signal).finally(() => progress.end())
   const code = exitCodeOf(audited, days !== undefined)
   // Keeps the report apart from events that a repair ships to stdout.
@@ -78,6 +88,11 @@ async function runAudit(
   if (json) output.write(auditJson(audited, code === exitCodes.done))
   else if (audited.targets.length > 0) output.write(auditText(audited, told, paintFor(output)))
   for (const line of failureLines(audited)) io.stderr.write(wrapped(`${line}\n`, io.stderr))
+  if (report && audited.targets.length > 0) {
+    const time = { beganAtMs, endedAtMs: systemClock.now() }
+    writeReportFile(reportFile, auditReport(reportOf(audited, time, deep)))
+    io.stderr.write(`report: ${printable(reportFile)}\n`)
+  } else if (report) io.stderr.write('no report was written, since nothing could be compared\n')
   return code
 }
 

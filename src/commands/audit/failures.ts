@@ -1,4 +1,4 @@
-import type { Audit } from '../../assemble/tasks/audit.ts'
+import type { Audit } from '../../assemble/tasks/audit/audit.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { countText } from '../terminal/number.ts'
 

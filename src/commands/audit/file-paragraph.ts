@@ -1,4 +1,4 @@
-import type { FileAudit } from '../../assemble/tasks/audit.ts'
+import type { FileAudit } from '../../assemble/tasks/audit/audit.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { countOf, countText } from '../terminal/number.ts'
 import { wrap, wrapPlain } from '../../domain/text/wrap.ts'

@@ -1,4 +1,4 @@
-import type { StreamAudit } from '../../assemble/tasks/audit.ts'
+import type { StreamAudit } from '../../assemble/tasks/audit/audit.ts'
 import type { Gap } from '../../domain/gap.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { zoneLabel } from '../status/route-table.ts'

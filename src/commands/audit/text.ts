@@ -1,4 +1,4 @@
-import type { Audit, TargetAudit } from '../../assemble/tasks/audit.ts'
+import type { Audit, TargetAudit } from '../../assemble/tasks/audit/audit.ts'
 import { countOf, countText } from '../terminal/number.ts'
 import { wrapPlain } from '../../domain/text/wrap.ts'
 import type { Paint } from '../terminal/terminal.ts'

@@ -1,4 +1,4 @@
-import type { Audit, FileAudit, StreamAudit, TargetAudit } from '../../assemble/tasks/audit.ts'
+import type { Audit, FileAudit, StreamAudit, TargetAudit } from '../../assemble/tasks/audit/audit.ts'
 import type { Day } from '../../domain/day.ts'
 import type { Gap } from '../../domain/gap.ts'
 import { countText } from '../terminal/number.ts'

@@ -157,6 +157,8 @@ export interface DayView {
     readonly late: number
     readonly deadLetters: number
     readonly dropped: number
+    /** Events that the sink does not want. */
+    readonly filtered: number
   }
   /** By the ledger: which events the sink took responsibility for. */
   readonly ledger: {

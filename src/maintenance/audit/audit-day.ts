@@ -6,7 +6,7 @@ import type { MinuteCount } from '../../domain/event/seen.ts'
 import { stateOf } from '../../domain/plan/stream-state.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
 import type { Store } from '../../ports/store.ts'
-import type { StreamAudit } from './audit-report.ts'
+import type { StreamAudit } from '../../domain/audit-report.ts'
 import { isPlanned } from './audit-target.ts'
 import { differingParts, type AuditedSink } from './audited-sink.ts'
 import { compareMinutes, differingMinutes, type MinuteDifference } from './compare-ledger.ts'
@@ -25,6 +25,17 @@ export interface AuditDeps extends ReadDeps {
   readonly policy: Policy
   /** Whether a running process ships from this store: then it is about to ship what has just happened. */
   isShipping(): Promise<boolean>
+  /** Gets the figures of both sides that a stream's last comparison was made of. */
+  readonly compared?: (stream: Stream, sides: ComparedSides) => void
+}
+
+/** What the API lists, and what the ledger has, by minute. */
+export interface ComparedSides {
+  readonly listing: DayListing
+  /** When the last page was read, by the API's clock. */
+  readonly listedAtMs: number
+  readonly ledger: readonly MinuteCount[]
+  readonly differs: boolean
 }
 
 /** How each sink's ledger compares with what the API lists of the day. */
@@ -114,6 +125,7 @@ async function judge(
     let [extra, held] = [0, 0]
     for (const difference of differences) extra += difference.extra
     for (const { count } of after) held += count
+    deps.compared?.(subject.stream, { ...listed, ledger: after, differs: missing.due + extra > 0 })
     return {
       zone: zone.id,
       name: zone.name,

@@ -2,7 +2,7 @@ import type { Day } from '../../domain/day.ts'
 import type { Failure } from '../../domain/failure.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
 import type { Store } from '../../ports/store.ts'
-import type { FileAudit, StreamAudit } from './audit-report.ts'
+import type { FileAudit, StreamAudit } from '../../domain/audit-report.ts'
 
 /** A zone's day, which is read once and compared for all of these sinks. */
 export interface AuditTarget {

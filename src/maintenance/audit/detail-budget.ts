@@ -1,4 +1,4 @@
-import type { FileAudit, StreamAudit } from './audit-report.ts'
+import type { FileAudit, StreamAudit } from '../../domain/audit-report.ts'
 
 /** Minutes, events and lines that all reports of one audit name together. */
 const mostDetails = 200_000

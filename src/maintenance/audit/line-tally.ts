@@ -1,7 +1,7 @@
 import type { Identity } from '../../domain/event/event.ts'
 import { FingerprintSet, minuteOf, type MinuteCount } from '../../domain/event/seen.ts'
 import { seenAs } from '../../pump/last-copies.ts'
-import { minuteText, type FileMinute, type LineProblem, type LineReport } from './audit-report.ts'
+import { minuteText, type FileMinute, type LineProblem, type LineReport } from '../../domain/audit-report.ts'
 import { byCounts } from './compare-ledger.ts'
 
 /** Number of events by minute of event time, and the sum of their fingerprints modulo 2^64. */

@@ -2,7 +2,7 @@ import type { Event } from '../../domain/event/event.ts'
 import { untimedMinute } from '../../domain/event/seen.ts'
 import type { Stream } from '../../domain/stream.ts'
 import type { Store } from '../../ports/store.ts'
-import { minuteText, type EventReport, type MinuteReport } from './audit-report.ts'
+import { minuteText, type EventReport, type MinuteReport } from '../../domain/audit-report.ts'
 import type { MinuteDifference } from './compare-ledger.ts'
 import { createSeenWindow } from '../../pump/seen-window.ts'
 

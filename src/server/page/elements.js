@@ -1,5 +1,13 @@
 /** Elements are made with the DOM only: text from the server never becomes markup. */
 
+/** Makes elements: the browser's document, or what a process without one put in its place. */
+let maker = globalThis.document
+
+/** @param {{ createElement(name: string): unknown, createElementNS(space: string, name: string): unknown }} other */
+export function makeWith(other) {
+  maker = /** @type {Document} */ (/** @type {unknown} */ (other))
+}
+
 /** @typedef {Node | string | null | undefined | false} Child */
 /** @typedef {Readonly<Record<string, string | number | boolean | undefined>>} Attributes */
 
@@ -11,7 +19,7 @@
  * @returns {HTMLElementTagNameMap[Name]}
  */
 export function element(name, attributes = {}, ...children) {
-  return fill(document.createElement(name), attributes, children)
+  return fill(maker.createElement(name), attributes, children)
 }
 
 /**
@@ -20,7 +28,7 @@ export function element(name, attributes = {}, ...children) {
  * @param {...Child} children
  */
 export function svg(name, attributes = {}, ...children) {
-  return fill(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children)
+  return fill(maker.createElementNS('http://www.w3.org/2000/svg', name), attributes, children)
 }
 
 /**

@@ -1,4 +1,4 @@
-import { sparkline } from './charts.js'
+import { sparkline } from './sparkline.js'
 import { byId, element, isolated, put } from './elements.js'
 import { shapeOf, standings } from './states.js'
 import { countText, printable, secondsUntil, shortDuration, zoneText } from './texts.js'

@@ -1,7 +1,7 @@
+import { deadLetterCounts } from './day-parts.js'
 import { element, isolated, put } from './elements.js'
 import { askStatus } from './server.js'
-import { table } from './tables.js'
-import { bytesText, countText, printable } from './texts.js'
+import { countText, printable } from './texts.js'
 
 /**
  * @typedef {import('../../domain/plan/status-views.ts').DayView} DayView
@@ -13,30 +13,12 @@ import { bytesText, countText, printable } from './texts.js'
  * @param {DayView} view
  * @param {Element | null} kept the events of this day that were shown before
  */
-export function deadLetterTable({ deadLetters, sink, zone, day }, kept) {
-  if (deadLetters.length === 0) return null
-  const rows = deadLetters.map(({ reason, count, bytes }) => [reason, countText(count), bytesText(bytes)])
+export function deadLetterTable(view, kept) {
+  const { sink, zone, day } = view
   const list = kept ?? element('div', { id: 'refused' })
   const button = element('button', { type: 'button', id: 'show-refused' }, 'Show the events')
   button.addEventListener('click', () => void showRefused(list, { zone, sink, day }))
-  return element(
-    'div',
-    {},
-    element('h3', {}, 'Dead letters'),
-    table(['reason', '#events', '#size'], rows),
-    element('p', {}, button),
-    list,
-    element(
-      'p',
-      { class: 'quiet' },
-      'On the command line: ',
-      element(
-        'code',
-        {},
-        `shieldlog dead-letters list --sink ${printable(sink)} --zone ${zone} --day ${day}`,
-      ),
-    ),
-  )
+  return deadLetterCounts(view, element('p', {}, button), list)
 }
 
 /** @param {Element} list @param {{ readonly zone: number, readonly sink: string, readonly day: string }} of */

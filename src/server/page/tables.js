@@ -1,16 +1,22 @@
 import { element, isolated } from './elements.js'
 
-/** A title that begins with # is that of a column of numbers. @param {readonly string[]} titles @param {readonly (readonly string[])[]} rows */
-export function table(titles, rows) {
+/**
+ * A title that begins with # is that of a column of numbers.
+ * @param {readonly string[]} titles
+ * @param {readonly (readonly string[])[]} rows
+ * @param {string} [name] for a wide table, which is scrolled by keyboard
+ */
+export function table(titles, rows, name) {
   const isNumber = titles.map((title) => title.startsWith('#'))
   /** @param {number} index */
   const kind = (index) => (isNumber[index] === true ? { class: 'number' } : {})
   return element(
     'div',
-    { class: 'scroll' },
+    { class: 'scroll', ...(name !== undefined && { tabindex: 0, role: 'group', 'aria-label': name }) },
     element(
       'table',
       { class: 'rows' },
+      name === undefined ? null : element('caption', {}, name),
       element(
         'thead',
         {},

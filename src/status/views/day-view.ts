@@ -34,7 +34,16 @@ export function dayView(
   const { name, account } = fleet.status.routes.find((each) => each.zone === zone)!
   const { checkpoint, planned } = cell
   const { order, cursorProven, revocations } = checkpoint?.ordering ?? planned?.ordering ?? unknownOrdering
-  const { pages, events, delivered, duplicates, late, deadLetters, dropped = 0 } = countersOf(checkpoint)
+  const {
+    pages,
+    events,
+    delivered,
+    duplicates,
+    late,
+    deadLetters,
+    dropped = 0,
+    filtered = 0,
+  } = countersOf(checkpoint)
   const isHere = (each: DayQuery) => each.zone === zone && each.sink === sink && each.day === day
   return {
     at: fleet.status.at,
@@ -46,7 +55,7 @@ export function dayView(
     day,
     state: cellStateOf(cell, time) ?? 'unread',
     streamState: streamStateOf(cell, time),
-    counters: { pages, events, delivered, duplicates, late, deadLetters, dropped },
+    counters: { pages, events, delivered, duplicates, late, deadLetters, dropped, filtered },
     ledger,
     ordering: { order, cursorProven, revocations },
     scans: scansOf(cell),

@@ -1,7 +1,7 @@
 import { readdirSync, truncateSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { StreamAudit } from '../../../src/assemble/tasks/audit.ts'
+import type { StreamAudit } from '../../../src/assemble/tasks/audit/audit.ts'
 import { dayOf, endOf, shiftDay, startOf } from '../../../src/domain/day.ts'
 import { readParts } from '../../sinks/file/read-parts.ts'
 import { waitFor } from '../../setup/wait-for.ts'

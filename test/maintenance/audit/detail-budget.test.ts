@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { DetailBudget } from '../../../src/maintenance/audit/detail-budget.ts'
-import type { StreamAudit } from '../../../src/maintenance/audit/audit-report.ts'
+import type { StreamAudit } from '../../../src/domain/audit-report.ts'
 import { day } from './listing.ts'
 
 function differing(count: number): StreamAudit {

@@ -35,6 +35,12 @@ export function usePages() {
   return {
     servers,
     open,
+    /** Opens a file that no server serves. */
+    async openFile(url: string, context: PageOptions = {}) {
+      const page = await openPage(browser, url, context)
+      opened.push(page)
+      return page
+    },
     /** Opens the page of a world, and waits until it has figures. */
     async show(world: World, options: PageOptions = {}) {
       const shown = await open(world, {}, options)

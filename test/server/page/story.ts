@@ -72,8 +72,12 @@ function minutesOf(stream: Stream, events: number, untilMs: number): MinuteCount
     return (wave + attack) * (0.8 + 0.4 * Math.abs(Math.sin(minute * 7.3 + stream.zone)))
   })
   const sum = weights.reduce((total, weight) => total + weight, 0)
+  let [weighed, given] = [0, 0]
   return weights.flatMap((weight, minute) => {
-    const count = Math.round((weight / sum) * events)
+    weighed += weight
+    // The counts of the minutes add up to the events.
+    const count = Math.round((weighed / sum) * events) - given
+    given += count
     return count === 0
       ? []
       : [

@@ -1,6 +1,6 @@
-import type { Day } from '../../domain/day.ts'
-import { untimedMinute } from '../../domain/event/seen.ts'
-import type { PartReport } from '../../domain/part-report.ts'
+import type { Day } from './day.ts'
+import { untimedMinute } from './event/seen.ts'
+import type { PartReport } from './part-report.ts'
 
 /** Start of a minute of event time, ISO 8601; null for events without a time. */
 export function minuteText(minute: number): string | null {

@@ -1,12 +1,12 @@
-import type { SinkConfig } from '../../config/schema/schema.ts'
-import type { Identity } from '../../domain/event/event.ts'
-import type { PartEnd } from '../../domain/part-report.ts'
-import { formats, type FormatName } from '../../formats/registry.ts'
-import type { ReadableSink } from '../../maintenance/audit/audit-files.ts'
-import type { AuditedSink, PartLines } from '../../maintenance/audit/audited-sink.ts'
-import type { Store } from '../../ports/store.ts'
-import { compareParts } from '../../sinks/file/reconcile/compare-parts.ts'
-import { readCommitted } from '../../sinks/file/read/read-committed.ts'
+import type { SinkConfig } from '../../../config/schema/schema.ts'
+import type { Identity } from '../../../domain/event/event.ts'
+import type { PartEnd } from '../../../domain/part-report.ts'
+import { formats, type FormatName } from '../../../formats/registry.ts'
+import type { ReadableSink } from '../../../maintenance/audit/audit-files.ts'
+import type { AuditedSink, PartLines } from '../../../maintenance/audit/audited-sink.ts'
+import type { Store } from '../../../ports/store.ts'
+import { compareParts } from '../../../sinks/file/reconcile/compare-parts.ts'
+import { readCommitted } from '../../../sinks/file/read/read-committed.ts'
 
 /** What an audit compares of a sink. */
 export function auditedSink(sink: SinkConfig, store: Store): AuditedSink {

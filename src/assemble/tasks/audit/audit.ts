@@ -1,40 +1,42 @@
 import { randomUUID } from 'node:crypto'
-import { systemClock } from '../../clock.ts'
-import type { Config, SinkConfig } from '../../config/schema/schema.ts'
-import { daysFrom, firstReadable, type Day } from '../../domain/day.ts'
-import type { Gap } from '../../domain/gap.ts'
-import type { ReadRequest } from '../../domain/read-request.ts'
-import { Failure, isFailure, messageOf } from '../../domain/failure.ts'
-import { todayOf } from '../../domain/plan/stream-state.ts'
-import type { Stream, Zone } from '../../domain/stream.ts'
-import type { Clock } from '../../ports/clock.ts'
-import { unknownOrdering } from '../../domain/scan/ordering.ts'
-import type { Holder } from '../../ports/ledger.ts'
-import type { Store } from '../../ports/store.ts'
-import { auditDay } from '../../maintenance/audit/audit-day.ts'
-import { auditFiles } from '../../maintenance/audit/audit-files.ts'
-import { auditDays } from '../../maintenance/audit/audit-days.ts'
-import { DetailBudget } from '../../maintenance/audit/detail-budget.ts'
-import { lookAndRepair, type LookDeps } from '../../maintenance/audit/look-and-repair.ts'
+import { systemClock } from '../../../clock.ts'
+import type { Config, SinkConfig } from '../../../config/schema/schema.ts'
+import { daysFrom, firstReadable, type Day } from '../../../domain/day.ts'
+import type { Gap } from '../../../domain/gap.ts'
+import type { ReadRequest } from '../../../domain/read-request.ts'
+import { Failure, isFailure, messageOf } from '../../../domain/failure.ts'
+import { todayOf } from '../../../domain/plan/stream-state.ts'
+import type { WorkerStatus } from '../../../domain/plan/status.ts'
+import type { Stream, Zone } from '../../../domain/stream.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import { unknownOrdering } from '../../../domain/scan/ordering.ts'
+import type { Holder } from '../../../ports/ledger.ts'
+import type { Store } from '../../../ports/store.ts'
+import { auditDay, type ComparedSides } from '../../../maintenance/audit/audit-day.ts'
+import { auditFiles } from '../../../maintenance/audit/audit-files.ts'
+import { auditDays } from '../../../maintenance/audit/audit-days.ts'
+import { DetailBudget } from '../../../maintenance/audit/detail-budget.ts'
+import { lookAndRepair, type LookDeps } from '../../../maintenance/audit/look-and-repair.ts'
 import {
   auditTargets,
   type AuditChoice,
   type AuditTarget,
   type TargetAudit,
-} from '../../maintenance/audit/audit-target.ts'
-import type { FileAudit, StreamAudit } from '../../maintenance/audit/audit-report.ts'
-import { withHeartbeat } from '../../pump/heartbeat.ts'
-import { serveRequest } from '../../maintenance/serve-request.ts'
-import { repairFiles, type FilesRepair } from '../../maintenance/audit/repair-files.ts'
+} from '../../../maintenance/audit/audit-target.ts'
+import type { FileAudit, StreamAudit } from '../../../domain/audit-report.ts'
+import { withHeartbeat } from '../../../pump/heartbeat.ts'
+import { serveRequest } from '../../../maintenance/serve-request.ts'
+import { repairFiles, type FilesRepair } from '../../../maintenance/audit/repair-files.ts'
+import { auditedDays, ComparedDays, type AuditedDay } from './audited-days.ts'
 import { auditedSink, isReadable } from './audited-sinks.ts'
-import { openExistingStore, stateName } from './existing-store.ts'
-import { createQuietGround, createHolder, type QuietGround } from '../quiet-ground.ts'
-import { policyOf } from '../policy.ts'
-import { createShipping, type Shipping } from '../shipping.ts'
-import { sharedGates } from '../shared-gates.ts'
-import { workersOn } from '../state.ts'
+import { openExistingStore, stateName } from '../existing-store.ts'
+import { createQuietGround, createHolder, type QuietGround } from '../../quiet-ground.ts'
+import { policyOf } from '../../policy.ts'
+import { createShipping, type Shipping } from '../../shipping.ts'
+import { sharedGates } from '../../shared-gates.ts'
+import { workersOn } from '../../state.ts'
 
-export type { AuditTarget, FileAudit, StreamAudit, TargetAudit }
+export type { AuditedDay, AuditTarget, FileAudit, StreamAudit, TargetAudit }
 
 export interface AuditRequest {
   readonly zones: readonly Zone[]
@@ -44,6 +46,8 @@ export interface AuditRequest {
   readonly repair: boolean
   /** Also reads the files of file sinks, line by line. */
   readonly deep: boolean
+  /** Also gives the days in detail, for a report. */
+  readonly report: boolean
   /** Reports slow steps to the user. */
   readonly tell: (text: string) => void
   /** Called after each zone's day. */
@@ -64,6 +68,8 @@ export interface Audit {
   /** In the same order; a target that was not reached before a stop is missing. */
   readonly audited: readonly TargetAudit[]
   readonly gaps: readonly Gap[]
+  /** For a report: days in detail. */
+  readonly details: readonly AuditedDay[]
   /** Why nothing could be compared at all. */
   readonly blind?: string
 }
@@ -76,7 +82,7 @@ const rememberedMs = 2_000
 export async function audit(config: Config, request: AuditRequest, signal: AbortSignal): Promise<Audit> {
   const today = todayOf(systemClock.now())
   const { days = daysFrom(firstReadable(today, config.poll.readableDays), today) } = request
-  const nothing = { days, targets: [], audited: [], gaps: [] }
+  const nothing = { days, targets: [], audited: [], gaps: [], details: [] }
   let store: Store | undefined
   try {
     store = await openExistingStore(config, systemClock)
@@ -105,10 +111,13 @@ async function auditOver(
   const gates = await sharedGates(config, ground.clock)
   const holder = createHolder(false)
   const shipping = createShipping(config, ground, { store, holder, ...gates })
-  const look = lookDeps({ store, config, ground, holder, shipping }, request, signal)
+  const compared = new ComparedDays()
+  const workers = () => workersOn(config, ground.clock)
+  const look = lookDeps({ store, config, ground, holder, shipping, compared, workers }, request, signal)
   const audited = new Map<AuditTarget, TargetAudit>()
   const budget = new DetailBudget()
   let listed = 0
+  let details: AuditedDay[] = []
   try {
     await auditDays(targets, {
       atOnce: deep ? atOnce.deep : atOnce.usual,
@@ -120,11 +129,13 @@ async function auditOver(
         request.progressed?.({ done: audited.size, all: targets.length, listed })
       },
     })
+    const parts = { store, ground, shipping, workers, keepDays: config.state.keepDays }
+    if (request.report) details = await auditedDays(targets, compared, parts)
   } finally {
     await shipping.close()
     gates.close()
   }
-  return { days, targets, audited: targets.flatMap((target) => audited.get(target) ?? []), gaps }
+  return { days, targets, audited: targets.flatMap((target) => audited.get(target) ?? []), gaps, details }
 }
 
 interface Parts {
@@ -133,17 +144,21 @@ interface Parts {
   readonly ground: QuietGround
   readonly holder: Holder
   readonly shipping: Shipping
+  readonly compared: ComparedDays
+  readonly workers: () => Promise<readonly WorkerStatus[]>
 }
 
 function lookDeps(
-  { store, config, ground, holder, shipping }: Parts,
-  { sinks, repair, deep, tell }: AuditRequest,
+  { store, config, ground, holder, shipping, compared, workers }: Parts,
+  { sinks, repair, deep, report, tell }: AuditRequest,
   signal: AbortSignal,
 ): LookDeps {
   const { clock, apiClock } = ground
   const { source } = shipping.reading
-  const isShipping = remembered(async () => (await workersOn(config, clock)).length > 0, clock)
-  const deps = { source, clock, apiClock, store, policy: policyOf(config), isShipping }
+  const isShipping = remembered(async () => (await workers()).length > 0, clock)
+  const noted = { compared: (stream: Stream, sides: ComparedSides) => compared.note(stream, sides) }
+  const policy = policyOf(config)
+  const deps = { source, clock, apiClock, store, policy, isShipping, ...(report && noted) }
   const audited = new Map(sinks.map((sink) => [sink.name, auditedSink(sink, store)]))
   const readable = new Map([...audited].flatMap(([name, sink]) => (isReadable(sink) ? [[name, sink]] : [])))
   return {

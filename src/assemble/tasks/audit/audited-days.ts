@@ -1,0 +1,107 @@
+import { setImmediate } from 'node:timers/promises'
+import type { DayView } from '../../../domain/plan/status-views.ts'
+import { streamKey, type Stream } from '../../../domain/stream.ts'
+import type { ComparedSides } from '../../../maintenance/audit/audit-day.ts'
+import type { AuditTarget } from '../../../maintenance/audit/audit-target.ts'
+import type { Store } from '../../../ports/store.ts'
+import { cellOf, dayView } from '../../../status/views/day-view.ts'
+import { readFleet, type FleetDeps } from '../../../status/views/fleet.ts'
+import { ledgerView } from '../../../status/views/ledger-reader.ts'
+import type { QuietGround } from '../../quiet-ground.ts'
+import type { Shipping } from '../../shipping.ts'
+import { version } from '../../version.ts'
+
+/** One day of a route for a report, with the figures that the audit compared. */
+export interface AuditedDay {
+  readonly view: DayView
+  /** Absent where the API could not be read. */
+  readonly listed?: DayView['ledger'] & { readonly at: string }
+}
+
+/** What a report shows in detail. A day takes about 24 KB of memory and 40 KB of the report. */
+const mostDays = 100
+
+interface Sides {
+  readonly ledger: DayView['ledger']
+  readonly listed: NonNullable<AuditedDay['listed']>
+  readonly differs: boolean
+}
+
+/** Keeps the figures of the first days that were compared, and of the first that differ. */
+export class ComparedDays {
+  readonly #sides = new Map<string, Sides>()
+
+  note(stream: Stream, { listing, listedAtMs, ledger, differs }: ComparedSides): void {
+    const key = streamKey(stream)
+    if (!this.#sides.has(key) && this.#sides.size >= mostDays && !(differs && this.#dropEqual())) return
+    const minutes = [...listing.minutes].map(([minute, { fingerprints, hash }]) => ({
+      minute,
+      count: fingerprints.size,
+      hash,
+    }))
+    this.#sides.set(key, {
+      ledger: ledgerView(ledger, stream.day),
+      listed: { ...ledgerView(minutes, stream.day), at: new Date(listedAtMs).toISOString() },
+      differs,
+    })
+  }
+
+  of(stream: Stream): Sides | undefined {
+    return this.#sides.get(streamKey(stream))
+  }
+
+  /** Makes room; false where all days differ. */
+  #dropEqual(): boolean {
+    const equal = [...this.#sides].findLast(([, { differs }]) => !differs)
+    return equal !== undefined && this.#sides.delete(equal[0])
+  }
+}
+
+interface Parts {
+  readonly store: Store
+  readonly ground: QuietGround
+  readonly shipping: Shipping
+  readonly workers: FleetDeps['workers']
+  readonly keepDays: number
+}
+
+/** The days that a report shows in detail, those that differ first. Throws the Failures of a store. */
+export async function auditedDays(
+  targets: readonly AuditTarget[],
+  compared: ComparedDays,
+  { store, ground, shipping, workers, keepDays }: Parts,
+): Promise<AuditedDay[]> {
+  const { clock, apiClock } = ground
+  const { planner, settings } = shipping
+  const fleet = await readFleet({
+    store,
+    clock,
+    apiClock,
+    planner,
+    settings,
+    workers,
+    keepDays,
+    active: () => 0,
+    turn: setImmediate,
+    queues: ({ queues }) => Promise.resolve(queues),
+  })
+  const all = targets.flatMap(({ zone, day, sinks }) =>
+    sinks.map((sink) => ({ stream: { zone: zone.id, sink, day }, account: zone.account })),
+  )
+  const rankOf = ({ stream }: (typeof all)[number]) => {
+    const sides = compared.of(stream)
+    return sides === undefined ? 2 : Number(!sides.differs)
+  }
+  const days: AuditedDay[] = []
+  for (const { stream, account } of all.toSorted((one, other) => rankOf(one) - rankOf(other))) {
+    if (days.length >= mostDays) break
+    const cell = cellOf(fleet, stream)
+    if (cell === undefined) continue
+    const sides = compared.of(stream)
+    const ledger = sides?.ledger ?? ledgerView(await store.ledger.minutes(stream), stream.day)
+    const time = { nowMs: apiClock.now(account), policy: settings().policy }
+    const view = dayView(fleet, cell, stream, { version, time, ledger })
+    days.push({ view, ...(sides !== undefined && { listed: sides.listed }) })
+  }
+  return days
+}

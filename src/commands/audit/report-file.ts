@@ -1,0 +1,33 @@
+import { accessSync, constants, existsSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { Failure } from '../../domain/failure.ts'
+import { printable } from '../../domain/text/printable.ts'
+import { UsageError } from '../registration.ts'
+
+/** Throws UsageError where a report could not be written: an audit may take long before it is. */
+export function checkReportFile(path: string): void {
+  const named = `--report ${printable(path)}`
+  if (existsSync(path)) throw new UsageError(`${named}: the file exists; remove it, or name another file`)
+  try {
+    accessSync(dirname(path), constants.W_OK)
+  } catch (error) {
+    throw new UsageError(
+      `${named}: ${printable(dirname(path))} ${isMissing(error) ? 'does not exist' : 'is not writable'}; name a file in a folder that you can write to`,
+    )
+  }
+}
+
+/** Throws Failure, also where the file was made meanwhile. */
+export function writeReportFile(path: string, html: string): void {
+  try {
+    writeFileSync(path, html, { flag: 'wx' })
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause)
+    const why = `the report cannot be written to ${printable(path)}: ${code}. Audit again with another --report.`
+    throw new Failure('stop', 'unwritable', why, { cause })
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
+}

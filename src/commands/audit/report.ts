@@ -1,0 +1,103 @@
+import type { Audit } from '../../assemble/tasks/audit/audit.ts'
+import type { ReportRow, ReportView } from '../../domain/plan/report-view.ts'
+import { countOf, countText } from '../terminal/number.ts'
+import { failureLines } from './failures.ts'
+import { findingsOf } from './verdict.ts'
+
+export interface AuditedTime {
+  /** ms since the epoch. */
+  readonly beganAtMs: number
+  readonly endedAtMs: number
+}
+
+/** What a report shows of an audit. */
+export function reportOf(
+  audit: Audit,
+  { beganAtMs, endedAtMs }: AuditedTime,
+  isDeep: boolean,
+): Omit<ReportView, 'version'> {
+  const findings = findingsOf(audit)
+  const rows = audit.targets.flatMap(({ zone, day, sinks }) =>
+    sinks.map((sink): ReportRow => {
+      const { stream, file } = foundOf(audit, zone.id, day, sink)
+      return {
+        zone: zone.id,
+        name: zone.name,
+        sink,
+        day,
+        result: findings.verdict(zone.id, day, sink),
+        ...(stream !== undefined && { counts: stream }),
+        ...(file !== undefined && { lines: file.lines }),
+      }
+    }),
+  )
+  return {
+    beganAt: new Date(beganAtMs).toISOString(),
+    endedAt: new Date(endedAtMs).toISOString(),
+    ...verdictOf(rows, failureLines(audit).length > 0),
+    scope: scopeOf(audit, rows),
+    isDeep,
+    failures: failureLines(audit),
+    rows,
+    days: audit.details.map((detail) => {
+      const { zone, sink, day } = detail.view
+      const { stream, file } = foundOf(audit, zone, day, sink)
+      return {
+        ...detail,
+        result: rows.find((row) => row.zone === zone && row.sink === sink && row.day === day)!.result,
+        ...(stream !== undefined && { stream }),
+        ...(file !== undefined && { file }),
+      }
+    }),
+  }
+}
+
+function foundOf({ audited }: Audit, zone: number, day: string, sink: string) {
+  const own = audited.find(({ target }) => target.zone.id === zone && target.day === day)
+  return {
+    stream: own?.streams.find((each) => each.sink === sink),
+    file: own?.files.find((each) => each.sink === sink),
+  }
+}
+
+function verdictOf(rows: readonly ReportRow[], hasFailures: boolean): Pick<ReportView, 'level' | 'headline'> {
+  const bad = rows.filter(({ result }) => result.tone === 'bad')
+  const unsure = rows.filter(({ result }) => result.tone === 'warn')
+  const days = `${countText(rows.length)} ${rows.length === 1 ? 'day of a route' : 'days of routes'}`
+  if (bad.length > 0)
+    return { level: 'bad', headline: `${whatIsWrong(bad)}: ${countText(bad.length)} of ${days}.` }
+  if (unsure.length > 0 || hasFailures)
+    return {
+      level: 'attention',
+      headline: `${countText(unsure.length)} of ${days} could not be compared. Nothing is missing on the others.`,
+    }
+  return {
+    level: 'well',
+    headline: `Nothing is missing: API and ledger have the same events on ${rows.length === 1 ? 'this day of this route' : `all ${days}`}.`,
+  }
+}
+
+function whatIsWrong(bad: readonly ReportRow[]): string {
+  let [missing, extra, others] = [0, 0, 0]
+  for (const { counts } of bad) {
+    missing += counts?.missing ?? 0
+    extra += counts?.extra ?? 0
+    if ((counts?.missing ?? 0) + (counts?.extra ?? 0) === 0) others++
+  }
+  const parts = [
+    ...(missing > 0 ? [`${countOf(missing, 'event')} missing`] : []),
+    ...(extra > 0 ? [`${countOf(extra, 'event')} extra`] : []),
+    ...(others > 0 ? [`${countOf(others, 'day')} with a gap, an error or files that differ`] : []),
+  ]
+  return parts.join(', ')
+}
+
+function scopeOf({ days, audited }: Audit, rows: readonly ReportRow[]): string {
+  let listed = 0
+  for (const { streams } of audited) listed += streams[0]?.listed ?? 0
+  const zones = new Set(rows.map(({ zone }) => zone)).size
+  const sinks = new Set(rows.map(({ sink }) => sink)).size
+  const [first, last] = [days[0], days.at(-1)]
+  const span = first === last ? first : `${first} to ${last}`
+  return `${span}: ${countOf(zones, 'zone')}, ${countOf(sinks, 'sink')}; the API lists ${countOf(listed, 'event')}.`
+}

@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { dayOf, shiftDay, startOf } from '../../../src/domain/day.ts'
+import { openWorkshopWithApi } from '../workshop.ts'
+
+const today = dayOf(Date.now())
+const yesterday = shiftDay(today, -1)
+
+test('writes what was compared into one file, and names what is missing', async () => {
+  const workshop = await openWorkshopWithApi({ days: 50 }, { zones: [{ id: 101, name: '<b>shop</b>' }] })
+  await workshop.execute('run', '--once')
+  const noon = startOf(yesterday) + 12 * 3_600_000
+  const late = workshop.simulator.append(101, yesterday, 2, { timestampMs: () => noon })
+  const file = join(workshop.folder, 'audit.html')
+  const ended = await workshop.execute('audit', '--day', 'yesterday,today', '--deep', '--report', file)
+  expect([ended.code, ended.stderr]).toEqual([1, `report: ${file}\n`])
+  const html = readFileSync(file, 'utf8')
+  const text = html.replaceAll(/<style>.*<\/style>|<[^>]+>/gs, ' ').replaceAll(/\s+/g, ' ')
+  for (const part of [
+    '2 events missing: 1 of 2 days of routes.',
+    `${yesterday} to ${today}: 1 zone, 1 sink; the API lists 102 events.`,
+    `&lt;b&gt;shop&lt;/b&gt; → archive ${yesterday} 52 50 2 0 0 50 2 missing`,
+    `&lt;b&gt;shop&lt;/b&gt; → archive ${today} 50 50 0 0 0 50 ok`,
+    'Minutes that differ minute listed by the API in the ledger missing extra not yet 12:00',
+    '50 delivered = 50 in the ledger.',
+    'What it does not show',
+  ])
+    expect(text).toContain(part)
+  for (const { logId } of late) expect(text).toContain(logId)
+  const hashes = [...text.matchAll(/order-free hash ([0-9a-f]{16})/g)].map(([, hash]) => hash)
+  // Of each day: what the API lists, the ledger, and the ledger as evidence. The day that differs comes first.
+  expect([hashes[0] === hashes[1], hashes[3] === hashes[4]]).toEqual([false, true])
+  expect(html).not.toMatch(/<script|<b>|style=| on\w+=|(?:src|href)=/)
+  const style = /<style>(.*)<\/style>/s.exec(html)?.[1] ?? ''
+  expect(html).toContain(createHash('sha256').update(style).digest('base64'))
+})
+
+test('refuses before it reads anything where the report could not be written', async () => {
+  const workshop = await openWorkshopWithApi({ days: 5 })
+  const file = join(workshop.folder, 'audit.html')
+  writeFileSync(file, 'mine')
+  const existing = await workshop.execute('audit', '--report', file)
+  expect([existing.code, existing.stderr]).toEqual([
+    2,
+    `error: --report ${file}: the file exists; remove it, or name another file\n`,
+  ])
+  expect(readFileSync(file, 'utf8')).toBe('mine')
+  const lost = await workshop.execute('audit', '--report', join(workshop.folder, 'no', 'audit.html'))
+  expect([lost.code, lost.stderr]).toEqual([2, expect.stringContaining('/no does not exist; name a file in')])
+  expect(workshop.simulator.requests).toEqual([])
+})
+
+test('writes none where nothing was shipped', async () => {
+  const workshop = await openWorkshopWithApi({ days: 5 })
+  const file = join(workshop.folder, 'audit.html')
+  const ended = await workshop.execute('audit', '--report', file)
+  expect([ended.code, existsSync(file)]).toEqual([3, false])
+  expect(ended.stderr).toMatch(
+    /there is no store .*\nno report was written, since nothing could be compared\n$/s,
+  )
+})
