@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import type { ReportView } from '../../domain/plan/report-view.ts'
 import { makeWith } from '../page/elements.js'
 import { escaped, markupMaker } from './markup.ts'
-import { drawReport } from './report.js'
+import { drawReport } from '../page/report/report.js'
 
-const styles = ['../page/theme.css', '../page/day.css', './report.css']
+const styles = ['../page/theme.css', '../page/day.css', '../page/report/report.css']
 
 /**
  * A report of an audit as one HTML file that needs nothing else: no script, no other file. Drawn by the code of the

@@ -12,16 +12,16 @@ import {
   pairs,
   partTable,
   scanTable,
-} from '../page/day-parts.js'
-import { element } from '../page/elements.js'
-import { hourAxis, hourTable, minutePicture, mostText } from '../page/minute-chart.js'
-import { table } from '../page/tables.js'
-import { counted, countText, printable, secondText } from '../page/texts.js'
+} from '../day-parts.js'
+import { element } from '../elements.js'
+import { hourAxis, hourTable, minutePicture, mostText } from '../minute-chart.js'
+import { table } from '../tables.js'
+import { counted, countText, printable, secondText } from '../texts.js'
 
 /**
- * @typedef {import('../../domain/plan/report-view.ts').ReportDay} ReportDay
- * @typedef {import('../../domain/audit-report.ts').StreamAudit} StreamAudit
- * @typedef {import('../../domain/audit-report.ts').FileAudit} FileAudit
+ * @typedef {import('../../../domain/plan/report-view.ts').ReportDay} ReportDay
+ * @typedef {import('../../../domain/audit-report.ts').StreamAudit} StreamAudit
+ * @typedef {import('../../../domain/audit-report.ts').FileAudit} FileAudit
  */
 
 const mostRows = 60

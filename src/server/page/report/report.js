@@ -1,12 +1,12 @@
-import { element, isolated } from '../page/elements.js'
-import { table } from '../page/tables.js'
-import { counted, countText, printable, secondText, zoneText } from '../page/texts.js'
-import { shapeOf } from '../page/states.js'
+import { element, isolated } from '../elements.js'
+import { table } from '../tables.js'
+import { counted, countText, printable, secondText, zoneText } from '../texts.js'
+import { shapeOf } from '../states.js'
 import { reportDay } from './report-day.js'
 
 /**
- * @typedef {import('../../domain/plan/report-view.ts').ReportView} ReportView
- * @typedef {import('../../domain/plan/report-view.ts').ReportRow} ReportRow
+ * @typedef {import('../../../domain/plan/report-view.ts').ReportView} ReportView
+ * @typedef {import('../../../domain/plan/report-view.ts').ReportRow} ReportRow
  */
 
 const shapes = /** @type {const} */ ({ well: 'complete', attention: 'unread', bad: 'failing' })
