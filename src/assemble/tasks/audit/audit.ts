@@ -129,7 +129,7 @@ async function auditOver(
         request.progressed?.({ done: audited.size, all: targets.length, listed })
       },
     })
-    const parts = { store, ground, shipping, workers, keepDays: config.state.keepDays }
+    const parts = { store, ground, shipping, workers, config }
     if (request.report) details = await auditedDays(targets, compared, parts)
   } finally {
     await shipping.close()

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import type { Config } from '../../../config/schema/schema.ts'
 import type { DayView } from '../../../domain/plan/status-views.ts'
 import { streamKey, type Stream } from '../../../domain/stream.ts'
 import type { ComparedSides } from '../../../maintenance/audit/audit-day.ts'
@@ -7,6 +8,7 @@ import type { Store } from '../../../ports/store.ts'
 import { cellOf, dayView } from '../../../status/views/day-view.ts'
 import { readFleet, type FleetDeps } from '../../../status/views/fleet.ts'
 import { ledgerView } from '../../../status/views/ledger-reader.ts'
+import { isRetired } from '../../discovery/with-zones.ts'
 import type { QuietGround } from '../../quiet-ground.ts'
 import type { Shipping } from '../../shipping.ts'
 import { version } from '../../version.ts'
@@ -62,14 +64,14 @@ interface Parts {
   readonly ground: QuietGround
   readonly shipping: Shipping
   readonly workers: FleetDeps['workers']
-  readonly keepDays: number
+  readonly config: Config
 }
 
 /** The days that a report shows in detail, those that differ first. Throws the Failures of a store. */
 export async function auditedDays(
   targets: readonly AuditTarget[],
   compared: ComparedDays,
-  { store, ground, shipping, workers, keepDays }: Parts,
+  { store, ground, shipping, workers, config }: Parts,
 ): Promise<AuditedDay[]> {
   const { clock, apiClock } = ground
   const { planner, settings } = shipping
@@ -80,7 +82,8 @@ export async function auditedDays(
     planner,
     settings,
     workers,
-    keepDays,
+    keepDays: config.state.keepDays,
+    isRetired: (zone) => isRetired(config, zone),
     active: () => 0,
     turn: setImmediate,
     queues: ({ queues }) => Promise.resolve(queues),
