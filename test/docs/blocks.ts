@@ -4,6 +4,7 @@ import { commandsReference } from './commands.ts'
 import { configMarkdown } from './config.ts'
 import { costBlocks } from './costs.ts'
 import { interfaceReference } from './interface.ts'
+import { figureBlocks } from './figures.ts'
 import { formatTables } from './formats.ts'
 import { presetsReference } from './presets.ts'
 import { eventsReference, metricsReference } from './telemetry.ts'
@@ -29,6 +30,7 @@ export async function generatedBlocks(): Promise<Readonly<Record<string, string>
     interface: interfaceReference(),
     presets: presetsReference(),
     ...costBlocks(),
+    ...figureBlocks(),
     ...formatTables(),
     metrics: metricsReference(),
   }

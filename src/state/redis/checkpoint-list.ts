@@ -1,6 +1,6 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
 import { listOf, textOf } from './server/answer.ts'
-import { freeze } from '../freeze.ts'
+import { listed } from '../listed.ts'
 import { createTurns } from '../turns.ts'
 import { streamOf, type Keys } from './keys.ts'
 import type { Link } from './server/link.ts'
@@ -49,8 +49,8 @@ export function createCheckpointList(link: Link, keys: Keys): () => Promise<Chec
       const of = some.map(([stream]) => keys.of(streamOf(stream)).checkpoint)
       const texts = await link.run((client) => client.mget(of))
       for (const [index, [stream, change]] of some.entries()) {
-        const checkpoint = freeze(readCheckpoint(streamOf(stream), texts[index] ?? ''))
-        known.set(stream, { change, checkpoint })
+        const checkpoint = readCheckpoint(streamOf(stream), texts[index] ?? '')
+        known.set(stream, { change, checkpoint: checkpoint && listed(checkpoint) })
       }
     }
   }

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Checkpoint } from '../../domain/checkpoint.ts'
-import { freeze } from '../freeze.ts'
+import { listed } from '../listed.ts'
 import { createTurns } from '../turns.ts'
 import type { Database } from './database/database.ts'
 import { checkpointOf, streamOfRow, type StreamColumns } from './streams.ts'
@@ -31,7 +31,7 @@ export function createListing(database: Database): () => Promise<Checkpoint[]> {
       const now = await database.read(() => readChanges(database, before))
       for (const [index, head] of now.changed.entries()) {
         const checkpoint = await database.read(() => readOne(database, head))
-        if (checkpoint !== undefined) known.set(head.id, freeze(checkpoint))
+        if (checkpoint !== undefined) known.set(head.id, listed(checkpoint))
         if (index % parsedAtOnce === parsedAtOnce - 1) await setImmediate()
       }
       if (now.left !== undefined) for (const id of known.keys()) if (!now.left.has(id)) known.delete(id)

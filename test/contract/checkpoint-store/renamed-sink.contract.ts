@@ -53,7 +53,7 @@ export function renamedSinkContract(opened: () => OpenedStore): void {
       await store.ledger.release(stream, await fill())
       expect(await store.upkeep.renameSink('archive', 'siem')).toBe(1)
       const moved = buildStream({ sink: 'siem' })
-      expect(await store.catalogue.checkpoints()).toEqual([buildCheckpoint(moved, 1)])
+      expect(await store.catalogue.checkpoints()).toEqual([buildCheckpoint(moved, 1, { mark: [] })])
       expect((await store.ledger.take(moved, two)).checkpoint).toEqual(buildCheckpoint(moved, 1))
       expect(await store.ledger.loadSeen(moved, [7])).toEqual(new Map([[7, packed(1, 3)]]))
       expect(await store.ledger.minutes(moved)).toEqual([countMinute(7, packed(1, 3))])

@@ -1,0 +1,35 @@
+import type { Figure } from '../bench/figures/figure.ts'
+import { figuresFile } from '../bench/figures/kept.ts'
+import { readReport } from '../bench/figures/report.ts'
+import { withUnit } from '../bench/figures/table.ts'
+import { markdownTable } from './table.ts'
+
+/** What `npm run bench -- --only rest,fleet --keep` has measured: a column for each fleet. */
+export function figureBlocks(): Record<string, string> {
+  const { machine, figures } = readReport(figuresFile)
+  const { node, cores, cpu, memoryBytes } = machine
+  return {
+    'figures-machine': `Measured with Node ${node} on ${cores} cores of an ${cpu} with ${Math.round(memoryBytes / 2 ** 30)} GiB of memory.`,
+    'figures-rest': columnsOf(figures, /^\d+ zones, \d+ sinks$/),
+    'figures-fleet': columnsOf(figures, /^\d+ zones, (?:Redis|SQLite)/),
+  }
+}
+
+/** A figure is named by its column and its row: `500 zones, SQLite: CPU a request`. */
+function columnsOf(figures: readonly Figure[], isColumn: RegExp): string {
+  const found = figures.flatMap((figure) => {
+    const [column = '', row = ''] = figure.name.split(': ')
+    return isColumn.test(column) ? [{ column, row, text: textOf(figure) }] : []
+  })
+  const columns = [...new Set(found.map(({ column }) => column))]
+  const rows = [...Map.groupBy(found, ({ row }) => row)].map(([row, cells]) => [
+    row,
+    ...columns.map((column) => cells.find((cell) => cell.column === column)?.text ?? ''),
+  ])
+  return markdownTable(['', ...columns], rows)
+}
+
+function textOf(figure: Figure): string {
+  const detail = figure.detail === undefined || figure.detail.length > 60 ? '' : ` (${figure.detail})`
+  return withUnit(figure) + detail
+}
