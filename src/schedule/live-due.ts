@@ -22,8 +22,9 @@ export interface LiveDueOptions {
  */
 export function liveDue(
   planned: readonly PlannedStream[],
-  { now, plannedForMs, dueAt, isToBegin }: LiveDueOptions,
+  { now: nowOf, plannedForMs, dueAt, isToBegin }: LiveDueOptions,
 ): Map<string, Map<string, number>> {
+  const now = atOneInstant(nowOf)
   const accounts = new Set(planned.map(({ zone }) => zone.account))
   const due = new Map([...accounts].map((account) => [account, new Map<string, number>()]))
   const silentMs = silenceOfSinks(planned, now)
@@ -36,6 +37,19 @@ export function liveDue(
     if (waitedMs < hangsAfterMs) due.get(each.zone.account)?.set(streamKey(each.stream), inMs)
   }
   return due
+}
+
+/** Reads the clock of each account once, since thousands of streams ask for it. */
+function atOneInstant(now: LiveDueOptions['now']): LiveDueOptions['now'] {
+  const times = new Map<string, number>()
+  return (planned) => {
+    let nowMs = times.get(planned.zone.account)
+    if (nowMs === undefined) {
+      nowMs = now(planned)
+      times.set(planned.zone.account, nowMs)
+    }
+    return nowMs
+  }
 }
 
 /** Ms since the latest commit of each sink. */

@@ -96,8 +96,10 @@ function routeState(
 }
 
 function newestOf(streams: readonly PlannedStream[]): number | undefined {
-  const times = streams.flatMap(({ checkpoint }) => checkpoint?.newestMs ?? [])
-  return times.length === 0 ? undefined : Math.max(...times)
+  let newestMs: number | undefined
+  for (const { checkpoint } of streams)
+    if (checkpoint?.newestMs !== undefined) newestMs = Math.max(newestMs ?? 0, checkpoint.newestMs)
+  return newestMs
 }
 
 function countStates(planned: readonly PlannedStream[]): StateSnapshot['streams'] {

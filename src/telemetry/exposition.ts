@@ -111,7 +111,9 @@ export function labelText(labels: Labels): string {
 }
 
 function escapedValue(value: string | number): string {
-  return String(value).replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"')
+  const text = String(value)
+  if (!/["\\\n]/.test(text)) return text
+  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"')
 }
 
 function valueText(value: number): string {

@@ -7,7 +7,7 @@ export const help = `npm run -s bench -- [options]
   --events N        of each run of sinks (200000); of stores at most 100000, of formats and presets at most 20000
   --rounds N        of those (5); of formats and presets at most 3
   --program FILE    what start starts (src/cli.ts); such as dist/cli.js after npm run build
-  --zones N         of rest and fleet (500)
+  --zones NUMBERS   of rest and fleet, each number one fleet (500)
   --sinks N         of rest (2)
   --days N          of the fleet: days that a first run reads, today included (3)
   --seconds N       of observing a fleet (100)
@@ -26,7 +26,7 @@ export interface Options {
   readonly events: number
   readonly rounds: number
   readonly program: string
-  readonly zones: number
+  readonly zones: readonly number[]
   readonly sinks: number
   readonly days: number
   readonly seconds: number
@@ -69,7 +69,7 @@ export function readOptions(): Options {
     events: numberOf('--events', values.events),
     rounds: numberOf('--rounds', values.rounds),
     program: resolve(values.program),
-    zones: numberOf('--zones', values.zones),
+    zones: values.zones.split(',').map((text) => numberOf('--zones', text)),
     sinks: numberOf('--sinks', values.sinks),
     days: numberOf('--days', values.days),
     seconds: numberOf('--seconds', values.seconds),

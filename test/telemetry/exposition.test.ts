@@ -15,16 +15,19 @@ it('has every series with its labels and value, as the library writes them', asy
   const gauge = new Gauge({ name: 'a', help: 'with \\ and\na line', labelNames: ['x', 'y'], registers })
   gauge.set({ x: 'plain', y: 'quote " back \\ line\n' }, Infinity)
   gauge.set({ x: 'second', y: '' }, 1e-7)
-  new Counter({ name: 'b_total', help: 'no series yet', labelNames: ['x'], registers })
+  registry.registerMetric(
+    new Counter({ name: 'b_total', help: 'no series yet', labelNames: ['x'], registers: [] }),
+  )
   new Histogram({ name: 'c', help: 'h', buckets: [1, 5], registers }).observe(3)
-  new Counter({
+  const readWhenAsked = new Counter({
     name: 'd_total',
     help: 'read when asked',
-    registers,
+    registers: [],
     collect() {
       this.inc(2)
     },
   })
+  registry.registerMetric(readWhenAsked)
   const families = await read(registry)
   expect([...families.keys()]).toEqual(['a', 'b_total', 'c', 'd_total'])
   expect(valueOf(families, 'a', { x: 'plain', y: 'quote " back \\ line\n' })).toBe(Infinity)

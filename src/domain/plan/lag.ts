@@ -27,12 +27,15 @@ export function caughtUpOfRoute(
   nowMs: number,
   policy: Pick<Policy, 'overlapMs'>,
 ): number {
-  const counting = streams.filter(
-    ({ state, dueAtMs, checkpoint }) =>
-      state === 'open' ||
-      (state === 'settling' && (checkpoint === undefined || isOverdue(dueAtMs, checkpoint, nowMs))),
-  )
-  return Math.min(nowMs, ...counting.map((stream) => caughtUpOf(stream, policy)))
+  let caughtUpAtMs = nowMs
+  for (const stream of streams) {
+    const { state, dueAtMs, checkpoint } = stream
+    const isOverdueSettling =
+      state === 'settling' && (checkpoint === undefined || isOverdue(dueAtMs, checkpoint, nowMs))
+    if (state === 'open' || isOverdueSettling)
+      caughtUpAtMs = Math.min(caughtUpAtMs, caughtUpOf(stream, policy))
+  }
+  return caughtUpAtMs
 }
 
 function isOverdue(
@@ -52,17 +55,21 @@ export function oldestUnread<Stream extends PlannedStream>(
   streams: readonly Stream[],
   policy: Pick<Policy, 'overlapMs'>,
 ): Stream | undefined {
-  const unread = streams.filter(
-    (planned) =>
-      planned.state === 'open' ||
-      (planned.state === 'settling' && caughtUpOf(planned, policy) < endOf(planned.stream.day)),
-  )
-  return unread.toSorted((left, right) => left.unreadableAtMs - right.unreadableAtMs)[0]
+  let oldest: Stream | undefined
+  for (const planned of streams) {
+    const { state, stream, unreadableAtMs } = planned
+    const isUnread =
+      state === 'open' || (state === 'settling' && caughtUpOf(planned, policy) < endOf(stream.day))
+    if (isUnread && (oldest === undefined || unreadableAtMs < oldest.unreadableAtMs)) oldest = planned
+  }
+  return oldest
 }
 
 /** Time until the oldest unfinished day becomes unreadable, ms; negative when it already is, undefined without one. */
 export function timeToLossOf(streams: readonly PlannedStream[], nowMs: number): number | undefined {
-  const unfinished = streams.filter(({ state }) => state === 'open' || state === 'settling')
-  if (unfinished.length === 0) return undefined
-  return Math.min(...unfinished.map(({ unreadableAtMs }) => unreadableAtMs)) - nowMs
+  let earliestMs: number | undefined
+  for (const { state, unreadableAtMs } of streams)
+    if (state === 'open' || state === 'settling')
+      earliestMs = Math.min(earliestMs ?? Infinity, unreadableAtMs)
+  return earliestMs === undefined ? undefined : earliestMs - nowMs
 }

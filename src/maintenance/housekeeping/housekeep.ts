@@ -51,9 +51,10 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
     }
     for (const { stream, ended, archives } of checkpoints) {
       if (signal.aborted) return
-      const key = streamKey(stream)
+      if (ended === undefined) continue
       const nowMs = nowOf(stream.zone)
-      if (ended === undefined || nowMs === undefined) continue
+      if (nowMs === undefined) continue
+      const key = streamKey(stream)
       // One day longer than the API keeps it: a clock that is a little behind may still request the day.
       const isAwaited = archives !== undefined || awaited.has(key)
       if (isAwaited || isReadable(stream.day, nowMs - dayMs, policy)) forgotten.delete(key)

@@ -10,7 +10,7 @@ import { withFolder, withSimulator } from '../processes/runs.ts'
 import { commandFigure, sizeFigures, watchCommands } from './fleet-redis.ts'
 
 export interface FleetOptions {
-  readonly zones: number
+  readonly zones: readonly number[]
   /** Today counts as one. */
   readonly days: number
   /** Of observing, once the days before have been read. */
@@ -28,6 +28,7 @@ export type Engine = 'redis' | 'embedded'
 
 /** Of one fleet. */
 interface Deployment {
+  readonly zones: number
   readonly name: string
   readonly folder: string
   readonly state: string
@@ -58,14 +59,20 @@ interface Observed {
 
 /** How processes carry many zones, with the state in each engine. */
 export async function measureFleet(options: FleetOptions): Promise<Figure[]> {
-  const { zones, engines, workers, everySeconds = 30 * Math.max(1, zones / zonesAt30Seconds) } = options
+  const figures: Figure[] = []
+  for (const zones of options.zones) figures.push(...(await measureZones(zones, options)))
+  return figures
+}
+
+async function measureZones(zones: number, options: FleetOptions): Promise<Figure[]> {
+  const { engines, workers, everySeconds = 30 * Math.max(1, zones / zonesAt30Seconds) } = options
   const figures: Figure[] = []
   for (const engine of engines)
     for (const processes of engine === 'redis' ? workers : [1]) {
       const name = `${zones} zones, ${engine === 'redis' ? `Redis, ${processes} processes` : 'SQLite'}`
       figures.push(
         ...(await withFolder((folder) =>
-          measureOne(engine, { name, folder, processes, everySeconds }, options),
+          measureOne(engine, { name, zones, folder, processes, everySeconds }, options),
         )),
       )
     }
@@ -86,7 +93,7 @@ async function measureOne(
     const seen = await shipped({ ...of, state }, options, watch.begin)
     const commands = commandFigure(of.name, await watch.end())
     const sizes = await sizeFigures(of.name, client, {
-      streams: options.zones * options.days,
+      streams: of.zones * options.days,
       events: seen.events,
     })
     return [...figuresOf({ ...of, state }, seen), commands, ...sizes]
@@ -94,8 +101,8 @@ async function measureOne(
 }
 
 function shipped(
-  { name, folder, state, processes, everySeconds }: Deployment,
-  { zones: count, days, seconds, profileFolder, tell }: FleetOptions,
+  { name, zones: count, folder, state, processes, everySeconds }: Deployment,
+  { days, seconds, profileFolder, tell }: FleetOptions,
   begins: () => Promise<void> = async () => undefined,
 ): Promise<Observed> {
   const zones = Array.from({ length: count }, (_, index) => 101 + index)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../../src/clock.ts'
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
-import { ofRounds, type Figure } from '../figures/figure.ts'
+import { median, ofRounds, type Figure } from '../figures/figure.ts'
 import { profileFlags, type NodeFlags } from '../processes/child.ts'
 import { readMetrics, withDaemon, type RunningDaemon } from '../processes/daemon.ts'
 import { withFolder } from '../processes/runs.ts'
@@ -19,19 +19,26 @@ export interface RestOptions {
 }
 
 /** A fleet at rest after its start. */
-const settledMs = 15_000
+const settledMs = 10_000
 /** Of looking at its CPU, without a question. */
-const quietMs = 20_000
+const quietMs = 10_000
 /** Longer than any answer is kept. */
-const betweenMs = 4_000
+const betweenMs = 3_200
 const answersWithinMs = 200
 const paths = ['/metrics', '/status', '/status?view=map', '/readyz']
+
+interface Answers {
+  readonly ms: readonly number[]
+  /** Of the process during each answer. */
+  readonly cpuMs: readonly number[]
+  readonly bytes: number
+}
 
 interface Rest {
   readonly bytes: number
   readonly storeBytes: number
   readonly cpuShare: number
-  readonly answers: ReadonlyMap<string, { readonly ms: readonly number[]; readonly bytes: number }>
+  readonly answers: ReadonlyMap<string, Answers>
   /** The longest time without a turn of the event loop, of each round of questions. */
   readonly blockedMs: readonly number[]
 }
@@ -65,12 +72,12 @@ function figuresOf(name: string, rest: Rest, alone: Rest, streams: number): Figu
     },
     { name: `${name}: store`, value: rest.storeBytes / streams, unit: 'bytes a stream' },
     { name: `${name}: CPU at rest, share of one core`, value: rest.cpuShare, unit: '' },
-    ...[...rest.answers].map(([path, { ms, bytes }]): Figure => ({
+    ...[...rest.answers].map(([path, { ms, cpuMs, bytes }]): Figure => ({
       name: `${name}: ${path}`,
       ...ofRounds(ms),
       unit: 'ms',
       limit: { atMost: answersWithinMs },
-      detail: `${(bytes / 1e6).toFixed(2)} MB`,
+      detail: `${median(cpuMs).toFixed(0)} ms of CPU, ${(bytes / 1e6).toFixed(2)} MB`,
     })),
     { name: `${name}: longest block of the event loop`, ...ofRounds(rest.blockedMs), unit: 'ms' },
   ]
@@ -106,14 +113,16 @@ async function looked(daemon: RunningDaemon, rounds: number): Promise<Omit<Rest,
   const before = daemon.usage()
   await sleep(quietMs)
   const after = daemon.usage()
-  const answers = new Map<string, { ms: number[]; bytes: number }>(
-    paths.map((path) => [path, { ms: [], bytes: 0 }]),
+  const answers = new Map(
+    paths.map((path) => [path, { ms: [] as number[], cpuMs: [] as number[], bytes: 0 }]),
   )
   const blockedMs: number[] = []
   for (let round = 0; round < rounds; round++) {
     for (const path of paths) {
       await sleep(betweenMs)
+      const usedBefore = daemon.usage().cpuSeconds
       const { ms, text } = await daemon.ask(path)
+      answers.get(path)!.cpuMs.push((daemon.usage().cpuSeconds - usedBefore) * 1000)
       answers.get(path)!.ms.push(ms)
       answers.get(path)!.bytes = Buffer.byteLength(text)
       // The library forgets the longest block with each scrape.
