@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 
 /**
- * Whether the client asked for an IP address or localhost. A web page elsewhere can make a name of its own lead to this
- * host, and its script could then read what is served here without a token.
+ * Whether the request names this host by IP address or localhost. Another web site can point a host name at this host,
+ * and its script could then read what is served here without a token.
  */
 export function isAskedByAddress(hostHeader: string | undefined): boolean {
   const host = (hostHeader ?? '').replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1')

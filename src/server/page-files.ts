@@ -11,7 +11,10 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-/** The page loads its own files and asks its own server; nothing inline, nothing from another host, no frame around it. */
+/**
+ * The page may load files and data only from this server; nothing inline, nothing from another host, no frame around
+ * it.
+ */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -32,7 +35,7 @@ const headers = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** The static files of the status page by path: `/` and `/page/…`. Each is read once, when it is first asked for. */
+/** The static files of the status page by path: `/` and `/page/…`. Each is read once, at its first request. */
 export function pageFiles(): ReadonlyMap<string, () => Reply> {
   const files = new Map<string, () => Reply>()
   for (const name of readdirSync(folder)) {

@@ -31,7 +31,7 @@ export interface Server {
   stop(): Promise<void>
 }
 
-/** Enough for any GET; a slow client is disconnected and never holds more than its connections. */
+/** Enough for any GET; slow clients are disconnected. */
 const limits = {
   headersTimeout: 5000,
   requestTimeout: 10_000,
@@ -51,7 +51,7 @@ export function createServer(options: ServerOptions): Server {
   server.maxConnections = maxConnections
   let listening: Promise<AddressInfo> | undefined
   let stopping: Promise<void> | undefined
-  /** Requests whose answers are not fully sent. */
+  /** Number of requests whose answers are not fully sent. */
   let underWay = 0
 
   async function replyTo(request: IncomingMessage): Promise<Reply> {

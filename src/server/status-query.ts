@@ -8,7 +8,7 @@ import {
 } from '../domain/plan/status-views.ts'
 import { printable } from '../domain/text/printable.ts'
 
-/** What a client asked `/status` for; `all` is the answer of the `status` command. */
+/** The parsed query of `/status`; `all` is the output of the `status` command. */
 export type StatusQuery =
   | { readonly view: 'all' }
   | { readonly view: 'map'; readonly query: MapQuery }
@@ -21,7 +21,7 @@ const usualSize = 25
 const mostSize = 100
 const longestFilter = 200
 
-/** Throws QueryError. Parameters that a view does not know are ignored. */
+/** Throws QueryError. Unknown parameters of a view are ignored. */
 export function readStatusQuery(parameters: URLSearchParams): StatusQuery {
   const view = parameters.get('view') ?? 'all'
   if (view === 'all') return { view }
@@ -32,7 +32,7 @@ export function readStatusQuery(parameters: URLSearchParams): StatusQuery {
   )
 }
 
-/** Whether the answer holds events, and not only figures. */
+/** Whether the answer contains events, and not only figures. */
 export function showsEvents(parameters: URLSearchParams): boolean {
   return parameters.get('view') === 'dead-letters'
 }

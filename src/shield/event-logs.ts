@@ -68,7 +68,7 @@ function placeOf(cursor: Cursor | null, firstPage: string): string {
 
 /**
  * Parsed without a schema, since a page holds thousands of entries; the entries are checked later. `startToken` is not
- * used, since nothing says what it means.
+ * used, since its meaning is not documented.
  */
 function readPage(body: unknown): EventLogPage {
   if (typeof body !== 'object' || body === null) throw badPage('it is not a JSON object')

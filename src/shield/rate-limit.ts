@@ -9,7 +9,7 @@ import { AcceptedResult, RateLimitRule } from './rules/rule.ts'
 import { updateErrors, type UpdateError } from './rules/update-errors.ts'
 import { RateLimitUpdate } from './rules/update-schema.ts'
 
-/** `accepted`: the API took the request without returning the rule, so what became of it is not known. */
+/** `accepted`: the API accepted the request without returning the rule, so its state is not known. */
 export type RateLimitOutcome =
   | { readonly outcome: 'updated'; readonly rule: RateLimitRule; readonly notShown: readonly NotShown[] }
   | { readonly outcome: 'accepted'; readonly answer: AcceptedResult }
@@ -24,7 +24,7 @@ export interface RateLimitRequest {
 const largestId = 2_147_483_647
 
 /**
- * Validates an update of the rule `id` and makes its request: names of enumerations become numbers. Throws Failure
+ * Validates an update of the rule `id` and builds its request: names of enumerations become numbers. Throws Failure
  * (refuse) that names each wrong field, its value and what is allowed.
  */
 export function rateLimitRequest(id: number, update: unknown): RateLimitRequest {
@@ -43,9 +43,8 @@ export function errorsInUpdate(update: unknown): UpdateError[] {
 }
 
 /**
- * Changes a rate limit rule. The request is sent once and never repeated: after a lost answer nobody knows whether the
- * rule changed, and the failure says so. Throws Failure; `rejected` without a request for an id or a body that the API
- * cannot take.
+ * Changes a rate limit rule. The request is sent once and never repeated: after a lost answer it is unknown whether the
+ * rule changed, and the failure says so. Throws Failure; `rejected` without a request for an invalid id or body.
  */
 export async function updateRateLimit(
   client: ShieldClient,

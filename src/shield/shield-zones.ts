@@ -6,7 +6,7 @@ import { readAs } from './client/read-as.ts'
 /** A shield zone of an account, as the API lists it. */
 export interface ListedZone {
   readonly id: number
-  /** The listing is not known to hold names; empty where it has none. */
+  /** Empty if the listing has no names; whether it ever has is not known. */
   readonly name: string
   readonly hosts: readonly string[]
   readonly pullZone: number | undefined
@@ -83,7 +83,7 @@ function byId(left: ListedZone, right: ListedZone): number {
   return left.id - right.id
 }
 
-/** Where a name or hosts may stand: the fields are not documented. */
+/** Possible fields of names and hosts, since they are not documented. */
 const nameFields = ['name', 'zoneName', 'shieldZoneName', 'pullZoneName']
 const hostFields = ['hostname', 'host', 'domain', 'hostnames', 'hosts', 'domains']
 const longestText = 253

@@ -1,6 +1,6 @@
 export interface Text {
   readonly text: string
-  /** Size of `text` in UTF-8. */
+  /** Size of `text` in UTF-8 bytes. */
   readonly bytes: number
 }
 

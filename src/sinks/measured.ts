@@ -16,8 +16,8 @@ const outcomes: Partial<Record<FailureCode, RequestOutcome>> = {
 }
 
 /**
- * Wraps a sink that writes by itself: telemetry counts each delivery as one request, and each failed open. The HTTP
- * sink reports each of its requests itself.
+ * Wraps a sink that writes without HTTP requests: telemetry counts each delivery as one request, and each failed open.
+ * The HTTP sink reports each of its requests itself.
  */
 export function measured<Any extends AnySink>(
   sink: Any,

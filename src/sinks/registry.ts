@@ -11,7 +11,7 @@ import { measured } from './measured.ts'
 import { createStdoutSink, type StdoutSinkOptions } from './stdout/sink.ts'
 import { createSyslogSink, type SyslogSinkOptions } from './syslog/sink.ts'
 
-/** Dependencies of all sinks; each sink uses a part of them. */
+/** Dependencies of all sinks; each sink uses some of them. */
 export interface SinkDeps {
   readonly format: Format
   readonly clock: Clock

@@ -3,7 +3,7 @@ import type { Event } from '../domain/event/event.ts'
 /** Listed values pass; with `not`, all others do. */
 export type ListOrNot = readonly (string | number)[] | { readonly not: readonly (string | number)[] }
 
-/** Which events a sink gets, as the configuration says it. */
+/** Which events a sink gets, as configured. */
 export interface Routing {
   readonly where?:
     | {
@@ -20,7 +20,7 @@ export interface Routing {
 export type Wants = (event: Event) => boolean
 
 /**
- * Decides whether a sink gets an event; undefined where it gets all. Pure: a re-read, a backfill and a resend decide as
+ * Decides whether a sink gets an event; undefined if it gets all. Pure: a re-read, a backfill and a resend decide as
  * the first read did, on any host.
  */
 export function wantsOf({ where = {}, sample = {} }: Routing): Wants | undefined {
@@ -50,7 +50,7 @@ function listed(
 
 const fingerprints = 2 ** 64
 
-/** The fingerprint is spread evenly, and nobody can choose it. */
+/** Fingerprints are evenly distributed, and attackers cannot choose them. */
 function sampled(sample: Readonly<Record<string, number>>): Wants[] {
   const shares = new Map(Object.entries(sample).map(([action, share]) => [keyOf(action), share]))
   if (shares.size === 0) return []

@@ -88,7 +88,7 @@ export class Condition {
 
   leave(member: string, nowMs: number, how = 'over'): void {
     if (!this.members.delete(member) || this.members.size > 0) return
-    // When the latest line already says that it is over, that is true again.
+    // If the latest line already reports the end, no further line is needed.
     if (this.#latest.hasEnd === true && this.#phase !== 'ends')
       this.#say('ends', `${how}: ${this.#summary(nowMs)}`, nowMs)
   }

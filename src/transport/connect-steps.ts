@@ -79,7 +79,7 @@ async function tcpText(host: string, port: number): Promise<string> {
   return text
 }
 
-/** The certificate is read also where it is not trusted, so that the reason can be told. */
+/** The certificate is read even if it is not trusted, so that the reason can be reported. */
 async function tlsText(
   host: string,
   port: number,

@@ -80,7 +80,7 @@ function decoderOf(coding: string, body: Buffer): Decoder | undefined {
   return undefined
 }
 
-/** `deflate` means the zlib format, but some servers send raw deflate; the first two bytes tell which. */
+/** `deflate` means the zlib format, but some servers send raw deflate; the first two bytes show which. */
 function isZlib(body: Buffer): boolean {
   if (body.length < 2) return true
   const [first, second] = [body[0]!, body[1]!]

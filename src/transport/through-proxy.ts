@@ -27,7 +27,7 @@ export async function throughProxy(
     socket.on('error', () => undefined).destroy()
     throw new Error(`the proxy answered ${statusCode}`)
   } finally {
-    // The tunnel is no connection of the client any more.
+    // The tunnel is no longer a connection of the client.
     void client.destroy()
   }
 }

@@ -36,7 +36,7 @@ export async function makeRoot(path: string, dirMode: number): Promise<{ root: s
   return { root, made: missing }
 }
 
-/** Creates the folder below the root, level by level. Throws when a part of the path is a link or no folder. */
+/** Creates the folder below the root, level by level. Throws if a part of the path is a link or not a folder. */
 export async function makeFolders(
   root: string,
   folders: readonly string[],

@@ -13,7 +13,7 @@ export interface Chunk {
 /** Encodes lazily, chunk by chunk. Events that the format cannot represent go to `refusals`. */
 export type Encoder = (events: readonly Event[], refusals: Refusal[]) => Generator<Chunk>
 
-/** Small next to a page's own memory, yet as a rule only two writes a page. */
+/** Small compared with the memory of a page, but large enough that a page usually needs only two writes. */
 const chunkBytes = 524_288
 /** Buffer size kept between deliveries; a buffer that a long line made larger is dropped. */
 const keptBytes = 2 * chunkBytes

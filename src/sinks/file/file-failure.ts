@@ -6,7 +6,7 @@ export function hasCode(error: unknown, ...codes: string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code))
 }
 
-/** Converts a file system error to a Failure whose one-line message says how to fix it. */
+/** Converts a file system error to a Failure with a one-line message that contains the remedy. */
 export async function fileFailure(error: unknown, path: string): Promise<Failure> {
   if (error instanceof Failure) return error
   const stop = (code: FailureCode, message: string) => new Failure('stop', code, message, { cause: error })

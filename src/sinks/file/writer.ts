@@ -107,7 +107,7 @@ function onceEach(emit: Writer['emit']): Writer['emitOnce'] {
   }
 }
 
-/** Caches owners, which never change. The writer's own entry holds even if its file was deleted. */
+/** Caches owners, which never change. The entry of this writer remains valid even if its file was deleted. */
 function rememberOwners(folder: string, id: string, owner: Owner): Writer['ownerOf'] {
   const owners = new Map([[id, owner]])
   return (id) => {

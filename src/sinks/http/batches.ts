@@ -11,7 +11,7 @@ export interface BatchLimits {
   readonly maxBytes: number
   /** Limit of one event in a body. */
   readonly maxEventBytes?: number | undefined
-  /** The destination takes no event that is older. */
+  /** The destination does not accept older events. */
   readonly maxAgeHours?: number | undefined
 }
 

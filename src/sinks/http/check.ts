@@ -16,7 +16,7 @@ export interface CheckDeps {
   readonly clock: Clock
 }
 
-/** Checks the destination the way its preset knows. Throws Failure like a delivery. */
+/** Checks the destination with the check of its preset. Throws Failure like a delivery. */
 export async function checkDestination(deps: CheckDeps, signal: AbortSignal): Promise<SinkCheck> {
   const { what, exchange, prepare, targets, preset, clock } = deps
   let asked = { url: new URL(preset.url), credentials: {} }

@@ -73,7 +73,7 @@ function refusesOf(cause: Failure): Failure {
   return new Failure('stop', 'sink_refuses', `${cause.message}: check url, headers and tls`, { cause })
 }
 
-/** `ok` only where the destination took every event of the request, whatever the status. */
+/** `ok` only if the destination accepted every event of the request, whatever the status. */
 function outcomeOf(verdict: Verdict, pieces: readonly Piece[]): RequestOutcome {
   if (verdict.kind === 'delivered') return verdict.lost === undefined ? 'ok' : 'rejected'
   if (verdict.kind === 'retry') return verdict.code

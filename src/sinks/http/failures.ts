@@ -8,7 +8,7 @@ import type { Answer, Retry, Stop } from './protocol/preset.ts'
 const maxRetryAfterMs = 3_600_000
 const excerptLength = 200
 
-/** What a failure says of the request that failed. */
+/** The request that failed, for the message of its failure. */
 export interface Asked {
   /** Names the sink, without secrets. */
   readonly what: string
@@ -44,7 +44,7 @@ export function waitUntil(retryAt: number, code: Failure['code'], message: strin
   return new Failure('wait', code, `${message}; next try not before ${at}`, { retryAt })
 }
 
-/** What the destination said, masked and cut. */
+/** The text of the answer, masked and cut. */
 export function textOf(
   { said }: { readonly said?: string },
   answer: Answer,

@@ -23,7 +23,7 @@ export function formsOf(secrets: readonly string[]): string[] {
   return [...forms].sort((one, other) => other.length - one.length)
 }
 
-/** `Basic dXNlcjpwYXNz` holds a password that an answer may show in plain text. */
+/** `Basic dXNlcjpwYXNz` contains a password that an answer may show in plain text. */
 function decoded(secret: string): string[] {
   const encoded = /^Basic\s+([A-Za-z\d+/=]+)$/i.exec(secret)?.[1]
   if (encoded === undefined) return []

@@ -7,7 +7,7 @@ export interface Part {
   readonly again: number
   /** Tries of one request, where it only tests the destination. */
   readonly tries?: number
-  /** Every other event of the batch is settled: if this one is not taken now, it never will be. */
+  /** Every other event of the batch is settled: if this one is not accepted now, it is refused. */
   readonly isLastTry?: boolean
 }
 
@@ -36,7 +36,7 @@ export class Open {
     this.#parts.push({ pieces: pieces.slice(middle), again }, { pieces: pieces.slice(0, middle), again })
   }
 
-  /** Takes the last event of the next part out of it, to be sent first and alone. False where nothing is left. */
+  /** Moves the last event of the next part to the front, to be sent alone. False if nothing is left. */
   tryOneAlone(): boolean {
     const part = this.#parts.pop()
     if (part === undefined) return false

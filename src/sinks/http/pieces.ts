@@ -2,10 +2,10 @@ import type { Event } from '../../domain/event/event.ts'
 import type { Text } from '../join.ts'
 import { betweenGroups, type Layout } from './protocol/preset.ts'
 
-/** One event in the form that a body holds. */
+/** One event, encoded as in a body. */
 export interface Piece extends Text {
   readonly event: Event
-  /** The texts around its group, where bodies have groups. */
+  /** The texts around its group, if bodies have groups. */
   readonly group?: { readonly before: string; readonly after: string }
 }
 

@@ -27,8 +27,8 @@ const maxAnswerBytes = 4_194_304
 
 /**
  * Sends one request and reads its answer to the end, so that the connection can be reused. Follows no redirect. Throws
- * Failure: `network`, `timeout` or `tls` (retry), `cancelled`. An answer that breaks off counts as none, because nobody
- * knows whether the destination took the events.
+ * Failure: `network`, `timeout` or `tls` (retry), `cancelled`. A truncated answer counts as none, because it is unknown
+ * whether the destination accepted the events.
  */
 export async function post(sent: Request, deps: PostDeps, signal: AbortSignal): Promise<Answer> {
   if (signal.aborted) throw cancelled(signal.reason)
@@ -64,7 +64,7 @@ async function readAnswer(
     })
     return { body: read, whole: true }
   } catch (error) {
-    // The status counts even where the body cannot be used.
+    // The status counts even if the body cannot be used.
     if (isFailure(error, 'page_too_large') || isFailure(error, 'bad_body'))
       return { body: Buffer.alloc(0), whole: false }
     throw error
@@ -72,7 +72,7 @@ async function readAnswer(
 }
 
 function failureOf(error: unknown, what: string, signal: AbortSignal): Failure {
-  // undici gives no code of its own to an answer that is not HTTP.
+  // undici has no error code for an answer that is not HTTP.
   if (error instanceof Error && error.name === 'HTTPParserError' && !signal.aborted)
     return new Failure('retry', 'network', `${what}: the answer is not HTTP`, { cause: error })
   const failure = networkFailure(error, what, signal)

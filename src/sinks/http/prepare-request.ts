@@ -5,17 +5,17 @@ import { post, type PostDeps } from './post.ts'
 import type { Preset } from './protocol/preset.ts'
 import type { TargetSource } from './target.ts'
 
-/** A request but for its method and body, all secrets in plain text: never print it. */
+/** A request without method and body, with all secrets in plain text: never print it. */
 export interface Prepared {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
-  /** Those of the headers that the preset made of its secrets. */
+  /** The headers that the preset built from its secrets. */
   readonly credentials: Readonly<Record<string, string>>
 }
 
 /**
  * Finds address, headers and credentials for the next try of a body. `refused` are the credentials that the destination
- * refused a moment ago. Throws Failure like a request, since it may ask for a token.
+ * has just refused. Throws Failure like a request, since it may request a token.
  */
 export type PrepareRequest = (
   body: Buffer,
@@ -55,7 +55,7 @@ export function createPrepareRequest(deps: PrepareDeps): PrepareRequest {
   }
 }
 
-/** A secret that was read again may hold what no header takes. */
+/** A secret that was read again may contain characters that are invalid in a header. */
 function assertSendable(credentials: Readonly<Record<string, string>>): void {
   for (const [header, value] of Object.entries(credentials)) {
     const error = headerValueError(value)

@@ -27,7 +27,7 @@ export interface SendDeps {
   readonly random: () => number
 }
 
-/** What the caller must act on; all texts are masked and cut. */
+/** The result for the caller; all texts are masked and cut. */
 export type Sent =
   | Extract<Verdict, { kind: 'delivered' }>
   | (Extract<Verdict, { kind: 'split' }> & { readonly text: string })
@@ -37,17 +37,20 @@ export type Sent =
       readonly outcomes: ReadonlyMap<string, Outcome>
       readonly stop?: Failure
     }
-  /** Each try ended with status 500 or without an answer: the destination is in trouble, or something in the body is. */
+  /**
+   * Each try ended with status 500 or without an answer: either the destination fails, or something in the body makes
+   * it fail.
+   */
   | { readonly kind: 'unexplained'; readonly failure: Failure }
 
 /**
- * Sends one batch, the same bytes on every try: at most `tries` (3) tries, the last begun within 10 s of the first. Throws
- * Failure: `throttled`, `timeout`, `network`, `server_error`, `bad_body` (retry, or wait where the destination named a
- * time), `sink_refuses` (stop), `cancelled`.
+ * Sends one batch, the same bytes on every try: at most `tries` (3) tries, the last begun within 10 s of the first.
+ * Throws Failure: `throttled`, `timeout`, `network`, `server_error`, `bad_body` (retry, or wait where the destination
+ * named a time), `sink_refuses` (stop), `cancelled`.
  */
 export type Send = (pieces: readonly Piece[], signal: AbortSignal, tries?: number) => Promise<Sent>
 
-/** One try that did not succeed, and may be repeated. */
+/** One failed try that may be repeated. */
 interface Failed {
   readonly failure: Failure
   readonly isUnexplained: boolean

@@ -53,7 +53,7 @@ export function createTargetSource(options: TargetOptions): TargetSource {
     try {
       return build(options)
     } catch {
-      // The secret's file may have been half written when it was read.
+      // The file of the secret may have been read while it was written.
       reread()
       return build(options)
     }

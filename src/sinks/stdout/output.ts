@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 export interface Output {
   /** Resolves when the operating system has every byte. Rejects with the system's error. */
   write(bytes: Buffer): Promise<void>
-  /** Why nothing can be written any more; undefined while it can. */
+  /** Why nothing can be written any more; undefined while writing works. */
   gone(): Error | undefined
   /** Stops listening for errors. Does not wait for a write in progress. */
   close(): void

@@ -23,7 +23,7 @@ export interface StdoutSinkDeps {
   readonly clock: Clock
 }
 
-/** How long closing waits for a write that the reader has not taken yet. */
+/** How long closing waits for a write that the reader has not accepted yet. */
 const closeWaitMs = 1_000
 
 /**

@@ -16,9 +16,9 @@ export interface Receiver {
 
 /** A connection to a syslog receiver. */
 export interface Connection {
-  /** Why nothing may be written to it any more; undefined while it stands, as far as this side knows. */
+  /** Why nothing may be written to it any more; undefined while it is open, as far as this side knows. */
   broken(): Failure | undefined
-  /** Resolves when the operating system has all bytes and the connection still stands. Throws Failure. */
+  /** Resolves when the operating system has all bytes and the connection is still open. Throws Failure. */
   write(bytes: Buffer, signal: AbortSignal): Promise<void>
   /** For people. */
   readonly found: string
@@ -26,7 +26,10 @@ export interface Connection {
 }
 
 const keepAliveMs = 30_000
-/** A TLS 1.3 server may refuse the client's certificate only after the handshake; a session ticket says it has not. */
+/**
+ * A TLS 1.3 server may refuse the client's certificate only after the handshake; a session ticket shows that it has
+ * not.
+ */
 const acceptedWithinMs = 500
 
 /** Connects. Throws Failure: `network`, `timeout` or `tls` (retry), `cancelled`. `what` names the sink. */
@@ -85,7 +88,7 @@ interface Watch {
   readonly clock: Clock
 }
 
-/** Receivers send nothing, so all that arrives is a reset, or the end that they announce before they go (half-close). */
+/** Receivers send nothing, so only a reset or an end of the stream (half-close) can arrive. */
 function watched(
   socket: Socket,
   { what, timeoutMs, clock }: Watch,
@@ -122,11 +125,11 @@ function watched(
         await inTime(written(socket, bytes), 'did not take the events', signal)
       } catch (error) {
         const failure = isFailure(error) ? error : (broken() ?? networkFailure(error, what, signal))
-        // A part of a message may have been sent: what follows on this connection could not be told apart.
+        // A part of a message may have been sent: the receiver could not find the next one on this connection.
         socket.destroy()
         throw failure
       }
-      // Lets a reset or an end that has arrived be seen before the delivery counts.
+      // Detects a reset or an end that has arrived before the delivery counts.
       await turned()
       const error = broken()
       if (error === undefined) return
@@ -134,7 +137,7 @@ function watched(
       throw error
     },
     close() {
-      // What the operating system has not sent yet is still sent; a receiver that hangs does not keep the process.
+      // The operating system still sends what it has; a receiver that hangs does not keep the process running.
       socket.unref()
       socket.end(() => socket.destroy())
     },

@@ -1,6 +1,6 @@
 import type { Event } from '../../domain/event/event.ts'
 
-/** Facility local0: the events are of a service elsewhere, not of this host. */
+/** Facility local0, because the events are from another service, not from this host. */
 const facility = 16
 /** Syslog severities (RFC 5424, section 6.2.1) by the name of an event's severity. */
 const severities: Readonly<Record<string, number>> = { critical: 2, error: 3, warning: 4, notice: 5 }
@@ -11,7 +11,7 @@ const header = `${app} - - -`
 
 /**
  * A syslog message of RFC 5424. It depends on the event and the configuration only: the time is that of the event, and
- * there is no byte order mark, which many readers of CEF take for a part of the text.
+ * there is no byte order mark, which many readers of CEF treat as text.
  */
 export function messageOf(event: Event, line: string, hostname: string): string {
   const { severity, time } = event

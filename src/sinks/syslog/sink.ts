@@ -23,14 +23,15 @@ export interface SyslogSinkDeps {
   readonly random?: () => number
 }
 
-/** Small next to a page's own memory; large enough that a page is a few writes. */
+/** Small compared with the memory of a page; large enough that a page needs only a few writes. */
 const chunkBytes = 262_144
 const reconnectLimits = { baseMs: 1_000, maxMs: 60_000 }
 
 /**
  * Writes syslog messages (RFC 5424) with octet counting (RFC 6587) to one connection. The protocol has no
- * acknowledgement: an event counts as delivered when the operating system has taken its message and the connection still
- * stands. What it had taken when the connection broke may be lost; a delivery during which it breaks is sent again whole.
+ * acknowledgement: an event counts as delivered when the operating system has accepted its message and the connection
+ * is still open. Messages accepted before the connection broke may be lost; an interrupted delivery is sent again as a
+ * whole.
  */
 export function createSyslogSink(options: SyslogSinkOptions, deps: SyslogSinkDeps): Sink {
   const { name, host, port, protocol } = options
@@ -42,7 +43,7 @@ export function createSyslogSink(options: SyslogSinkOptions, deps: SyslogSinkDep
   let refused: { readonly failures: number; readonly untilMs: number; readonly failure: Failure } | undefined
   let isClosed = false
 
-  /** The connection that stands, or a new one. After a failure nobody tries again before a back-off has passed. */
+  /** The open connection, or a new one. After a failure there is no new try before a back-off has passed. */
   async function connected(signal: AbortSignal): Promise<Connection> {
     if (connection !== undefined && connection.broken() === undefined) return connection
     connection?.close()
@@ -136,7 +137,7 @@ export function createSyslogSink(options: SyslogSinkOptions, deps: SyslogSinkDep
   }
 }
 
-/** A certificate that is not trusted, or a port that speaks no TLS, does not pass by itself. */
+/** An untrusted certificate, or a port without TLS, is a lasting error. */
 function asPersonMust(failure: Failure): Failure {
   if (failure.code !== 'tls') return failure
   const message = `${failure.message}: check host, port, protocol and tls`

@@ -13,7 +13,7 @@ export interface LineBatch {
   readonly lines: readonly string[]
   /** Length of the uncompressed file up to and including the last of them. */
   readonly end: number
-  /** Only in a last batch, which has no lines: what follows ends within a line. */
+  /** Only in a last batch, which has no lines: the file ends within a line. */
   readonly isTorn?: true
 }
 

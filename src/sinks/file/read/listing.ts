@@ -20,7 +20,7 @@ export interface PartOnDisk {
   readonly compressed?: { readonly suffix: CompressedSuffix; readonly path: string; readonly stats: Stats }
   /** Temporary files of unfinished compressions. */
   readonly unfinished: readonly string[]
-  /** An entry of that name is no regular file: never read, cut or written. */
+  /** An entry with that name is not a regular file: it is never read, cut or written. */
   readonly irregular: boolean
 }
 
@@ -84,7 +84,7 @@ export async function lookAtPart(
   }
 }
 
-/** Name of the part that a file belongs to; undefined for files that are not the sink's. */
+/** Name of the part that a file belongs to; undefined for files of other programs. */
 function partOf(file: string): string | undefined {
   const suffix = compressedSuffixes.find((suffix) => file.endsWith(suffix))
   const name = suffix === undefined ? file : file.slice(0, -suffix.length)

@@ -8,7 +8,7 @@ import type { PartAtHand } from '../part-at-hand.ts'
 
 /**
  * Copies what the plain part holds beyond a length, synced, before the caller cuts it. Normally that is one delivery of
- * a killed process, which is read again; with an older copy of the store it is all that the copy lacks. Only the
+ * a killed process, which is read again; with an older copy of the store it is everything that the copy lacks. Only the
  * longest copy per length is kept, so that a process that dies repeatedly leaves one.
  */
 export async function keepAside({ writer, place, part, signal }: PartAtHand, from: number): Promise<void> {

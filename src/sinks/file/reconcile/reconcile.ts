@@ -59,8 +59,8 @@ async function reconcileOne(at: PartAtHand, folder: string): Promise<CleanPart[]
   // The writer is alive: its next pump cuts the part, or the first pump after that writer's death.
   if (lock === undefined) return []
   try {
-    // Another pump may have had the stream while this one slept: its committed lengths would then be old, and a cut
-    // would destroy committed lines. Own parts included, since pumps of one process share a writer.
+    // Another pump may have had the stream while this one was suspended: its committed lengths would then be old, and
+    // a cut would destroy committed lines. This includes own parts, since pumps of one process share a writer.
     await at.known.confirm()
     const held = await lookAtPart(folder, part.name)
     if (held === undefined) return []

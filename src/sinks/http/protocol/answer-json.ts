@@ -25,7 +25,7 @@ export function objectAt(object: JsonObject | undefined, key: string): JsonObjec
   return isObject(value) ? value : undefined
 }
 
-/** A number, also where it is written as text, as protobuf's JSON writes 64-bit numbers; 0 for anything else. */
+/** A number, also as text, since protobuf's JSON writes 64-bit numbers as text; 0 for anything else. */
 export function numberAt(object: JsonObject | undefined, key: string): number {
   const value = Number(object?.[key] ?? 0)
   return Number.isFinite(value) ? value : 0

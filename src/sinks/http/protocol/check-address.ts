@@ -6,11 +6,12 @@ const knowsAddress = new Set([400, 405, 411, 415, 422, 501])
 
 /**
  * Checks an address by a request without a body and with a safe method: detects a wrong name, port, certificate or path
- * and, where the destination checks them for this method, wrong credentials. Cannot tell whether events would be taken.
+ * and, where the destination checks them for this method, wrong credentials. Cannot detect whether events would be
+ * accepted.
  */
 export async function checkAddress(ask: Ask): Promise<Checked> {
   const first = await ask({ method: 'HEAD' })
-  // Some frameworks answer 404 to a method without a handler; OPTIONS then tells whether the address exists.
+  // Some frameworks answer 404 to a method without a handler; OPTIONS then shows whether the address exists.
   const second = first.status === 404 ? await ask({ method: 'OPTIONS' }) : undefined
   const isBetter = second !== undefined && second.status >= 200 && second.status < 300
   const answer = isBetter ? second : first
@@ -24,15 +25,15 @@ export async function checkAddress(ask: Ask): Promise<Checked> {
 
 export interface EmptyBatch {
   readonly body: string
-  /** True for the answer of a destination that would take events. */
+  /** True for the answer of a destination that would accept events. */
   isWell(answer: Answer): boolean
   readonly found: string
   readonly untested?: string
-  /** What else than its status an answer says; the default reads the status alone. */
+  /** Interprets the answer; the default uses only its status. */
   read?(answer: Answer): Verdict
 }
 
-/** Checks address and credentials by a body without events, for destinations that answer to one. */
+/** Checks address and credentials with a body without events, for destinations that accept one. */
 export async function checkByEmptyBatch(ask: Ask, batch: EmptyBatch): Promise<Checked> {
   const { body, found, untested, read = ({ status }: Answer) => readStatus(status) } = batch
   const answer = await ask({ method: 'POST', body })
@@ -40,7 +41,7 @@ export async function checkByEmptyBatch(ask: Ask, batch: EmptyBatch): Promise<Ch
   return { verdict: refusalOf(read(answer)), answer }
 }
 
-/** Why a destination would take nothing, from the verdict over a request of a check. */
+/** Why a destination would accept nothing, from the verdict on a request of a check. */
 export function refusalOf(verdict: Verdict): Stop | Retry {
   if (verdict.kind === 'stop' || verdict.kind === 'retry') return verdict
   return {

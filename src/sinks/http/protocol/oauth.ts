@@ -12,16 +12,16 @@ export interface ClientCredentials {
 
 interface Token {
   readonly header: string
-  /** From then on another one is asked for. */
+  /** From then on a new one is requested. */
   readonly oldMs: number
 }
 
-/** A token is asked for anew this long before it expires. */
+/** A new token is requested this long before the old one expires. */
 const earlyMs = 120_000
 
 /**
  * An access token by the client credentials grant (RFC 6749, section 4.4). Kept until shortly before it expires or the
- * destination refuses it; requests that need one at the same time share one question.
+ * destination refuses it; requests that need one at the same time share one request for it.
  */
 export function createClientCredentials(client: ClientCredentials): NonNullable<Preset['authorise']> {
   let token: Token | undefined
@@ -34,7 +34,7 @@ export function createClientCredentials(client: ClientCredentials): NonNullable<
     )
       token = undefined
     if (token === undefined) {
-      // Whoever shares the question shares its failure; the next try asks again.
+      // Callers that share the request share its failure; the next try requests again.
       asking ??= askForToken(client, request).finally(() => (asking = undefined))
       token = await asking
     }

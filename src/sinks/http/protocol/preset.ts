@@ -14,12 +14,12 @@ export interface Answer {
 }
 
 /**
- * What became of one event of a request. Texts are raw: whoever uses them masks and cuts them.
+ * The outcome of one event of a request. Texts are raw: callers must mask and cut them.
  * - `delivered`, `duplicate`: the destination has it, now or from before.
- * - `unsent`: the destination stopped reading before it; send it again at once.
- * - `retry`: send it again later, a bounded number of times. With `refuseAfter` an event that is still not taken then,
- * while others are, counts as refused.
- * - `refused`: the destination will never take it.
+ * - `unsent`: the destination stopped reading before this event; send it again at once.
+ * - `retry`: send it again later, a bounded number of times. With `refuseAfter` an event that is still not accepted
+ *   then, while others are, counts as refused.
+ * - `refused`: the destination will never accept it.
  */
 export type Outcome =
   | 'delivered'
@@ -28,17 +28,17 @@ export type Outcome =
   | { readonly retry: string; readonly retryAtMs?: number; readonly refuseAfter?: true }
   | { readonly refused: RefusalReason; readonly answer: string }
 
-/** Every request would be refused: a person must act. `remedy` says how. */
+/** Every request would be refused until the error is fixed; `remedy` says how. */
 export interface Stop {
   readonly kind: 'stop'
   readonly remedy: string
-  /** True where other credentials might help: secrets are read again, and a token is asked for anew. */
+  /** True if other credentials might help: secrets are read again, and a new token is requested. */
   readonly credentials: boolean
-  /** What the destination said, in place of the whole answer; raw. */
+  /** The relevant text of the answer, instead of the whole; raw. */
   readonly said?: string
 }
 
-/** None was taken, all may be sent again: not before `retryAtMs`, or the answer's Retry-After. */
+/** None was accepted, all may be sent again: not before `retryAtMs`, or the answer's Retry-After. */
 export interface Retry {
   readonly kind: 'retry'
   readonly code: 'throttled' | 'timeout' | 'server_error' | 'bad_body'
@@ -48,7 +48,7 @@ export interface Retry {
 
 /** What an answer means for the events of its request. */
 export type Verdict =
-  /** All were taken, but for `lost.count` that the destination dropped without saying which. */
+  /** All were accepted, except `lost.count` that the destination dropped without saying which. */
   | { readonly kind: 'delivered'; readonly lost?: { readonly count: number; readonly answer: string } }
   /** By event id; an event without an outcome is sent again later. `stop` holds for the events to be sent again. */
   | { readonly kind: 'each'; readonly outcomes: ReadonlyMap<string, Outcome>; readonly stop?: Stop }
@@ -57,7 +57,7 @@ export type Verdict =
   | Retry
   | Stop
 
-/** The verdict over a request of which the destination took nothing, and never will. */
+/** The verdict on a request of which the destination will never accept any event. */
 export function allRefused(events: readonly Event[], answer: string): Verdict {
   const outcome: Outcome = { refused: 'refused', answer }
   return { kind: 'each', outcomes: new Map(events.map(({ id }) => [id, outcome])) }
@@ -79,7 +79,7 @@ export const betweenGroups = ','
 export interface Authorisation {
   /** As sent: after compression. */
   readonly body: Buffer
-  /** Headers that were refused a moment ago: a cached token in them is not to be used again. */
+  /** Headers that were just refused: a cached token in them must not be used again. */
   readonly refused?: Readonly<Record<string, string>>
   readonly nowMs: number
   /** Sends a request to another address, such as that of tokens, under the time limit of the sink. Throws Failure. */
@@ -93,7 +93,7 @@ export interface AskedElsewhere {
   readonly body?: Buffer
 }
 
-/** What a preset learns in a check: why the sink would take nothing, or what was found. */
+/** The result of a check: why the sink would accept nothing, or what was found. */
 export type Checked = SinkCheck | { readonly verdict: Stop | Retry; readonly answer: Answer }
 
 /** Sends one request of a check, with the headers and credentials of the sink; `path` replaces the path of the URL. */
@@ -110,21 +110,21 @@ export type Ask = (request: {
  * and the configuration only, so that a repeated request is the same one.
  */
 export interface Preset {
-  /** Where bodies are posted. */
+  /** Address that bodies are posted to. */
   readonly url: string
   /** Content-Type of a body. */
   readonly mediaType: string
   /** Headers of every request, lower case, without secrets; configured headers override them. */
   readonly headers?: Readonly<Record<string, string>>
   /**
-   * Headers with credentials, lower case, for each try anew. Throws Failure: a token that is refused is an error of the
-   * sink (stop).
+   * Headers with credentials, lower case, created for each try. Throws Failure: a token that is refused is an error of
+   * the sink (stop).
    */
   authorise?(request: Authorisation): Promise<Readonly<Record<string, string>>>
   /** One event in a body; may add what the destination requires around the line (an action, an envelope). */
   piece(event: Event, line: string): string
   readonly layout: Layout
-  /** Interprets an answer to a request with these events, in their order in the body. No id is there twice. */
+  /** Interprets an answer to a request with these events, in their order in the body. Each id occurs once. */
   read(answer: Answer, events: readonly Event[]): Verdict
   /** Tries the destination without leaving an event there. Throws Failure. */
   check(ask: Ask): Promise<Checked>
