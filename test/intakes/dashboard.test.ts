@@ -25,7 +25,6 @@ test('each panel of the dashboard of events gets data from Loki', async () => {
   for (const { title, targets } of panels)
     for (const target of targets)
       await waitFor(async () => (await resultOf(url, tenant, target)).length > 0, {
-        timeoutMs: 30_000,
         everyMs: 500,
         what: `data for the panel ${title}`,
       })

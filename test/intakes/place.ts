@@ -46,7 +46,7 @@ export async function expectStored(
       const ids = await stored()
       return new Set(ids).size >= expected.length ? ids : false
     },
-    { timeoutMs: 60_000, everyMs: 500, what: () => `all of ${expected.length} events` },
+    { everyMs: 500, what: () => `all of ${expected.length} events` },
   )
   const ids = new Set(found)
   expect(expected.filter((id) => !ids.has(id))).toEqual([])
