@@ -1,10 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
 import { createTurns } from '../domain/let-loop-turn.ts'
 import type { StateSnapshot } from '../domain/plan/snapshot.ts'
 import type { Zone } from '../domain/stream.ts'
 import type { Clock } from '../ports/clock.ts'
 import { registryTexts, WrittenTexts } from './exposition.ts'
+import { Histogram } from './histogram.ts'
 import { createLabelSets } from './label-sets.ts'
 import type { Known, Labels, LabelSets } from './label-sets.ts'
 import { countedMetrics, measuredMetrics } from './metric-definitions.ts'
@@ -19,6 +20,8 @@ export const metricPrefix = 'shieldlog_'
 export interface Counting {
   /** Adds to a counter, or observes a value (seconds) in a histogram. Ignores unknown zones, sinks and accounts. */
   count(metric: CountedMetric, labels: Labels, value?: number): void
+  /** The same for many values. */
+  countEach(metric: CountedMetric, labels: Labels, values: readonly number[]): void
   measure(metric: MeasuredMetric, labels: Labels, value: number): void
   /** Sets the series of a gauge that have all of these labels; those that are not given any more are removed. */
   replace(metric: MeasuredMetric, of: Labels, rows: readonly { labels: Labels; value: number }[]): void
@@ -46,19 +49,20 @@ const misnamedMetrics = ['resources', 'handles', 'requests'].map((what) => `node
 type Instrument = Counter | Histogram
 
 function createInstrument(definition: MetricDefinition, registry: Registry): Instrument {
-  const config = {
-    name: metricPrefix + definition.name,
-    help: definition.help,
-    labelNames: Object.keys(definition.labels),
-    registers: [registry],
-  }
-  if (definition.type === 'counter') return new Counter(config)
-  return new Histogram({ ...config, buckets: [...(definition.buckets ?? [])] })
+  const { help, labels, buckets = [] } = definition
+  const name = metricPrefix + definition.name
+  if (definition.type === 'histogram') return new Histogram(name, help, buckets).register(registry)
+  return new Counter({ name, help, labelNames: Object.keys(labels), registers: [registry] })
 }
 
 function startAtZero(instrument: Instrument, labels: Labels): void {
   if (instrument instanceof Counter) instrument.inc(labels, 0)
-  else instrument.zero(labels)
+  else instrument.startAtZero(labels)
+}
+
+function add(instrument: Instrument, labels: Labels, values: readonly number[]): void {
+  if (instrument instanceof Histogram) instrument.observe(labels, values)
+  else for (const value of values) instrument.inc(labels, value)
 }
 
 /** An undeclared operation counts as `other`. */
@@ -124,6 +128,18 @@ export function createMetrics(options: { version: string; clock: Clock }): Metri
       }
   }
 
+  function countEach(metric: CountedMetric, given: Labels, values: readonly number[]): void {
+    const { definition, instrument } = instruments.get(metric)!
+    const labels = fallback(definition, given)
+    if (!sets.allows(definition, labels)) return
+    written.changed(metricPrefix + definition.name)
+    add(
+      instrument,
+      labels,
+      values.filter((value) => Number.isFinite(value)).map((value) => Math.max(0, value)),
+    )
+  }
+
   async function expose(): Promise<string> {
     const letTurn = createTurns({ clock: options.clock, turn: setImmediate })
     const texts = (await state?.texts(sets, letTurn)) ?? []
@@ -132,14 +148,8 @@ export function createMetrics(options: { version: string; clock: Clock }): Metri
 
   return {
     contentType: registry.contentType,
-    count(metric, given, value = 1) {
-      const { definition, instrument } = instruments.get(metric)!
-      const labels = fallback(definition, given)
-      if (!Number.isFinite(value) || !sets.allows(definition, labels)) return
-      written.changed(metricPrefix + definition.name)
-      if (instrument instanceof Counter) instrument.inc(labels, Math.max(0, value))
-      else instrument.observe(labels, Math.max(0, value))
-    },
+    count: (metric, labels, value = 1) => countEach(metric, labels, [value]),
+    countEach,
     measure,
     replace(metric, of, rows) {
       removeSeries(metric, (labels) => Object.entries(of).every(([name, value]) => labels[name] === value))

@@ -38,8 +38,7 @@ export const pumpInternalEvents: Definitions<
       metrics.count('eventsFiltered', route, internalEvent.filtered)
       metrics.count('eventsLate', route, internalEvent.late)
       metrics.count('commitDuration', {}, internalEvent.commitSeconds)
-      const delayLabels = { sink, priority: priority }
-      for (const delay of internalEvent.delaysSeconds) metrics.count('eventDelay', delayLabels, delay)
+      metrics.countEach('eventDelay', { sink, priority }, internalEvent.delaysSeconds)
     },
     tell({ stream, priority, delivered, duplicates, late, filtered, deadLettered, commitSeconds }, voice) {
       voice.detail(() => [
