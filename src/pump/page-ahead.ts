@@ -12,6 +12,8 @@ export interface FetchedPage {
 /** One page that is fetched while the page before it is delivered; discarded if that fails. */
 export interface PageAhead {
   readonly cursor: Cursor | null
+  /** Lets the answer be parsed before it is taken, while the sink still works on the page before it. */
+  want(): void
   take(): Promise<FetchedPage>
   /** Aborts the request and frees its bytes. Resolves when the request has ended. No effect after `take`. */
   discard(): Promise<void>
@@ -52,6 +54,7 @@ export function fetchAhead(
   let taken = false
   return {
     cursor: request.cursor,
+    want: wanted.resolve,
     take() {
       taken = true
       wanted.resolve()

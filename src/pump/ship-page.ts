@@ -12,6 +12,12 @@ import { tellRepeatedIds } from './tell.ts'
 
 const nothing: Delivery = { refusals: [], committed: [], bytes: 0 }
 
+/**
+ * The next page is parsed during a delivery only after a page of at most this size: parsed entries take several times
+ * the memory of the answer, and all streams may do so at once.
+ */
+const parsedAheadBytes = 1_048_576
+
 /** The state of a pump before its next page. */
 export interface PageTurn {
   readonly scan: Scan
@@ -59,7 +65,9 @@ export async function shipPage(
     const isDelivered = wanted.length > 0
     if (step.end === 'none' && (sinkMoves || !isDelivered) && job.mayGoOn())
       next = nextPage(session, step.scan, signal)
-    const delivery = !isDelivered ? nothing : await deliver(session, target.open, wanted, signal)
+    const delivering = !isDelivered ? nothing : deliver(session, target.open, wanted, signal)
+    if (page.bytes <= parsedAheadBytes) next?.want()
+    const delivery = await delivering
     await commitPage(session, target.seen, { scan: begun, step, facts, unseen, wanted, delivery })
     return { step, ahead: next, sinkMoves: sinkMoves || isDelivered }
   } catch (error) {
