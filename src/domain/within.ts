@@ -6,6 +6,9 @@ export interface Waits {
   sleep(ms: number, signal: AbortSignal): Promise<void>
 }
 
+/** Ends a timer that is not needed any more. Without a reason each abort would make an error with a stack. */
+const isOver = 'the wait is over'
+
 /** The value of a promise, or `late` if it has not settled within `ms`. Rejects when the promise rejects. */
 export async function within<T>(
   ms: number,
@@ -20,7 +23,7 @@ export async function within<T>(
   try {
     return await Promise.race([promise.then((value) => ({ value })), patience])
   } finally {
-    settled.abort()
+    settled.abort(isOver)
     // Nobody may await the promise any more: this prevents an unhandled rejection.
     promise.catch(() => undefined)
     await patience
@@ -49,7 +52,7 @@ export async function orAborted<T>(
     return await Promise.race([givenUp, work])
   } finally {
     signal.removeEventListener('abort', onAbort)
-    done.abort()
+    done.abort(isOver)
   }
 }
 
@@ -76,6 +79,6 @@ export async function withDeadline<T>(
     return await work(stop.signal)
   } finally {
     signal.removeEventListener('abort', onAbort)
-    done.abort()
+    done.abort(isOver)
   }
 }

@@ -1,7 +1,7 @@
 import type { Delivery } from '../domain/event/delivery.ts'
 import type { Event } from '../domain/event/event.ts'
 import { lateBefore } from '../domain/scan/overlap.ts'
-import type { PageFacts } from '../domain/scan/page-facts.ts'
+import { timesOf, type PageFacts } from '../domain/scan/page-facts.ts'
 import { afterPage, afterPart } from '../domain/scan/progress.ts'
 import type { Scan, ScanStep } from '../domain/scan/scan.ts'
 import { commitDelivery, deadLettersOf, type Outcome } from './commit-delivery.ts'
@@ -33,10 +33,11 @@ export async function commitPage(session: Session, seen: SeenWindow, page: Shipp
   const before = session.checkpoint()
   const lateMs = scan.kind === 'archive' ? null : lateBefore(before, policy)
   const isTimeDoubtful = deps.apiClock.isDoubtful(job.zone.account)
+  const lateIn = (outcome: Outcome) => countBefore(lateMs, eventsOf(outcome))
   const countsOf = (outcome: Outcome) => ({
     delivered: outcome.taken.length,
     deadLetters: outcome.refusals.length,
-    late: lateOf(timesOf(eventsOf(outcome)), lateMs),
+    late: lateIn(outcome),
     committed: delivery.committed,
   })
   const extrasOf = (outcome: Outcome, others: readonly Event[]) => ({
@@ -76,7 +77,7 @@ export async function commitPage(session: Session, seen: SeenWindow, page: Shipp
     delivered: outcome.taken.length,
     duplicates: failure === undefined ? facts.events - unseen.length : 0,
     filtered: failure === undefined ? filtered.length : 0,
-    late: countsOf(outcome).late,
+    late: lateIn(outcome),
     deadLettered: outcome.refusals.length,
     delaysSeconds: timesOf(outcome.taken).map((timeMs) => Math.max(0, nowMs - timeMs) / 1000),
     commitSeconds: (deps.clock.monotonic() - beganMs) / 1000,
@@ -90,14 +91,13 @@ function filteredOf(unseen: readonly Event[], wanted: readonly Event[]): readonl
   return unseen.filter((event) => !kept.has(event))
 }
 
-function eventsOf({ taken, refusals }: Outcome): Event[] {
-  return [...taken, ...refusals.map(({ event }) => event)]
+function eventsOf({ taken, refusals }: Outcome): readonly Event[] {
+  return refusals.length === 0 ? taken : [...taken, ...refusals.map(({ event }) => event)]
 }
 
-function timesOf(events: readonly Event[]): number[] {
-  return events.flatMap(({ timeMs }) => (timeMs === undefined ? [] : [timeMs]))
-}
-
-function lateOf(timesMs: readonly number[], lateBeforeMs: number | null): number {
-  return lateBeforeMs === null ? 0 : timesMs.filter((timeMs) => timeMs < lateBeforeMs).length
+function countBefore(instantMs: number | null, events: readonly Event[]): number {
+  if (instantMs === null) return 0
+  let count = 0
+  for (const { timeMs } of events) if (timeMs !== undefined && timeMs < instantMs) count++
+  return count
 }

@@ -38,14 +38,14 @@ export function tellChanges(
   }
 }
 
-/** Emits one internal event when a page has an id twice with different times: those are different events. */
-export function tellRepeatedIds(telemetry: Telemetry, stream: Stream, events: readonly Event[]): void {
-  const times = new Map<string, string | undefined>()
-  for (const { id, time } of events) {
-    if (times.has(id) && times.get(id) !== time) {
+/** Emits one internal event when two unseen events of a page share an id; as each is there once, their times differ. */
+export function tellRepeatedIds(telemetry: Telemetry, stream: Stream, unseen: readonly Event[]): void {
+  const ids = new Set<string>()
+  for (const { id } of unseen) {
+    if (ids.has(id)) {
       telemetry.emit({ name: 'IdSeenWithOtherTime', stream, id })
       return
     }
-    times.set(id, time)
+    ids.add(id)
   }
 }

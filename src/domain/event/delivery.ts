@@ -43,6 +43,7 @@ export interface Delivery {
 /** The events of a delivery that the sink is responsible for. */
 export function takenOf(events: readonly Event[], { refusals, partial }: Delivery): readonly Event[] {
   if (partial !== undefined) return partial.taken
+  if (refusals.length === 0) return events
   const refused = new Set(refusals.map(({ event }) => event))
   return events.filter((event) => !refused.has(event))
 }

@@ -54,7 +54,7 @@ export function factsOf(
     more: page.more,
     events: page.events.length,
     unseen: at.unseen.length,
-    unseenTimesMs: at.unseen.flatMap((event) => (event.timeMs === undefined ? [] : [event.timeMs])),
+    unseenTimesMs: timesOf(at.unseen),
     oldestMs,
     newestMs,
     latestMs,
@@ -62,6 +62,13 @@ export function factsOf(
     markMet: meetsMark(page.events, at.mark),
     tookMs: at.tookMs,
   }
+}
+
+/** The times of the events that have one. */
+export function timesOf(events: readonly Event[]): number[] {
+  const timesMs: number[] = []
+  for (const { timeMs } of events) if (timeMs !== undefined) timesMs.push(timeMs)
+  return timesMs
 }
 
 function meetsMark(events: readonly Event[], mark: readonly string[]): boolean {

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { isIPv4, isIPv6 } from 'node:net'
 import type { Event, Json, JsonObject } from '../../domain/event/event.ts'
 import { isObject } from '../../domain/text/is-object.ts'
 import { jsonText } from '../../domain/text/json-text.ts'
@@ -117,7 +117,8 @@ function present<T extends object>(members: T): { [Key in keyof T]?: NonNullable
 function wholeIp(address: string): string | undefined {
   const text = address.trim()
   if (text === '0.0.0.0' || text === '::' || text.includes('%')) return undefined
-  return isIP(text) === 0 ? undefined : text
+  const isWhole = text.includes(':') ? isIPv6(text) : isIPv4(text)
+  return isWhole ? text : undefined
 }
 
 function asnOf(text: string | undefined): number | undefined {
