@@ -9,7 +9,7 @@ export interface SharedGates {
   close(): void
 }
 
-/** For a command beside a fleet: the request budgets that its processes share. Over an embedded store there are none. */
+/** For a command that runs next to a fleet: the request budgets that its processes share. SQLite has none. */
 export async function sharedGates(config: Config, clock: Clock): Promise<SharedGates> {
   const fleet = fleetState(config)
   if (fleet === undefined) return { close: () => undefined }

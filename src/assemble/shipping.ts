@@ -20,7 +20,7 @@ import { policyOf } from './policy.ts'
 import { createReading, type Reading } from './reading.ts'
 import { version } from './version.ts'
 
-/** The parts that depend on the configuration: what is read, and where it goes. A reload creates them anew. */
+/** The parts that depend on the configuration: what is read, and where it goes. A reload creates them again. */
 export interface Shipping {
   readonly config: Config
   /** Its zones may change while it runs. */

@@ -15,7 +15,7 @@ export interface Io {
   readonly signal: AbortSignal
   /** Whether stdout failed, mostly since its reader closed the pipe. Absent where that cannot happen. */
   readonly isOutputGone?: () => boolean
-  /** Everything that stands on standard input. */
+  /** The whole of standard input. */
   readonly readInput?: () => Promise<string>
   /** Asks the user and resolves to the answer. Absent without a terminal. */
   readonly ask?: (question: string) => Promise<string>

@@ -38,7 +38,7 @@ export async function main(argv: readonly string[], exit: (code: number) => neve
   return code === exitCodes.done ? exitCodes.failed : code
 }
 
-/** A reader that closed the pipe (`| head`) is no error; a full disk is. */
+/** A reader that closed the pipe (`| head`) is not an error; a full disk is. */
 function watchOutput(): { isGone(): boolean; lost(signal: AbortSignal): Promise<Error | undefined> } {
   let first: Error | undefined
   process.stdout.on('error', (error: Error) => (first ??= error))
@@ -77,7 +77,7 @@ export async function execute(
   }
 }
 
-/** Prints one line for an expected error; a stack only for a bug. After a stop signal the code of the command stands. */
+/** Prints one line for an expected error; a stack only for a bug. After a stop signal the code of the command is kept. */
 function explain(error: unknown, io: Io, stopped: number): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
   if (io.signal.aborted) return stopped

@@ -44,9 +44,9 @@ export interface StreamAudit {
   readonly caughtUpAt?: string
   /** Of the ledger's events, those that the sink refused and that wait in the store. */
   readonly deadLetters: number
-  /** Of the ledger's events, dead letters that a person dropped. */
+  /** Of the ledger's events, dropped dead letters. */
   readonly dropped: number
-  /** Of the ledger's events, those that the sink does not want by its `where` and `sample`. */
+  /** Of the ledger's events, those that `where` and `sample` of the sink leave out. */
   readonly filtered: number
   /** The fingerprints were dropped, so that only counts and hashes were compared. */
   readonly isByCounts: boolean

@@ -6,7 +6,10 @@ import type { RequestAnswer } from './read-request.ts'
 import type { Scan, ScanKind, ScanRecord } from './scan/scan.ts'
 import type { Ordering } from './scan/ordering.ts'
 
-/** Where an incremental scan of an oldest-first listing may start: the cursor that opened a page, and its newest event time. */
+/**
+ * Where an incremental scan of an oldest-first listing may start: the cursor that opened a page, and its newest event
+ * time.
+ */
 export interface StoredCursor {
   readonly cursor: Cursor
   readonly newestMs: number
@@ -41,9 +44,9 @@ export interface Counters {
   readonly late: number
   /** Events that the sink refused and that wait in the store. A replay makes them delivered ones. */
   readonly deadLetters: number
-  /** Dead letters that a person dropped. */
+  /** Dropped dead letters. */
   readonly dropped?: number
-  /** Events that the sink does not want by its configuration; absent where there are none. */
+  /** Events that `where` and `sample` of the sink leave out; absent if there are none. */
   readonly filtered?: number
 }
 
@@ -53,9 +56,9 @@ export function filteredAfter({ filtered = 0 }: Counters, more: number): Pick<Co
 }
 
 /**
- * The durable progress of one stream. One value, written whole in one atomic step with the fingerprints, committed lengths and
- * dead letters of the page that it follows. All instants are ms since the epoch by the API's clock (the host clock
- * corrected by the offset of the API's latest `Date`).
+ * The durable progress of one stream. One value, written whole in one atomic step with the fingerprints, committed
+ * lengths and dead letters of the page that it follows. All instants are ms since the epoch by the API's clock (the
+ * host clock corrected by the offset of the API's latest `Date`).
  */
 export interface Checkpoint {
   readonly stream: Stream

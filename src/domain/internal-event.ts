@@ -39,7 +39,7 @@ export const operations = [
   'other',
 ] as const
 
-/** Periodic work beside the schedule. */
+/** Periodic work outside the schedule. */
 export type UpkeepTask = 'heartbeat' | 'housekeeping' | 'reconciliation' | 'figures' | 'discovery'
 
 /** What happened, by name. Only telemetry turns it into log lines and metrics; no other code logs or counts. */
@@ -54,7 +54,7 @@ export type InternalEvent =
       priority: Priority
       delivered: number
       duplicates: number
-      /** Events that the sink does not want. */
+      /** Events that the sink filters out. */
       filtered: number
       late: number
       deadLettered: number

@@ -1,4 +1,4 @@
-/** Work on a whole fleet is divided into steps of about this length, so that pumps and probes go on. */
+/** Work on a whole fleet is divided into steps of about this length, so that pumps and probes are not delayed. */
 const stepMs = 8
 
 export interface TurnDeps {

@@ -9,7 +9,7 @@ export class HeldCheckpoints {
   #listed: readonly Checkpoint[] = []
   #byRoute = new Map<string, Checkpoint[]>()
 
-  /** Takes a list in place of the one before; returns the routes with other checkpoints, by `zone/sink`. */
+  /** Replaces the list by a newer one; returns the routes with other checkpoints, by `zone/sink`. */
   update(listed: readonly Checkpoint[]): ReadonlySet<string> {
     const before = this.#listed
     this.#listed = listed

@@ -15,7 +15,7 @@ import type { Telemetry } from '../ports/telemetry.ts'
 import type { ApiClock } from '../pump/api-clock.ts'
 import { LivePlan } from './live-plan.ts'
 
-/** The part of the configuration that decides which streams there are; read anew at each plan. */
+/** The part of the configuration that decides which streams there are; read again at each plan. */
 export interface PlanSettings {
   readonly zones: readonly Zone[]
   readonly sinks: readonly string[]

@@ -3,7 +3,7 @@ import type { DeadLetter } from '../domain/event/delivery.ts'
 import type { Identity } from '../domain/event/event.ts'
 import type { Stream } from '../domain/stream.ts'
 
-/** Events that a sink will never take. A commit adds and removes those of its own stream. */
+/** Events that a sink will never accept. A commit adds and removes those of its own stream. */
 export interface DeadLetters {
   list(): Promise<DeadLetter[]>
   /** How many there are, by stream and reason. */

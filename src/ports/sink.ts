@@ -8,8 +8,8 @@ export interface Sink {
   /** The destination, for people, without secrets. */
   readonly address: string
   /**
-   * Whether the sink is to get an event; absent where it gets all. Pure: the same event is always decided alike. What
-   * it does not want is neither delivered nor a dead letter: the stream has seen it.
+   * Whether the sink gets an event; absent if it gets all. Pure: the result for an event is always the same. A filtered
+   * event is neither delivered nor a dead letter, but counts as seen by the stream.
    */
   readonly wants?: (event: Event) => boolean
   /** Called by every pump right after it took the fence. Throws Failure. */

@@ -25,7 +25,7 @@ export interface PumpDeps {
   readonly apiClock: ApiClock
   readonly telemetry: Telemetry
   readonly tracer: Tracer
-  /** Read anew by each pump, since a reload may change it. */
+  /** Read again by each pump, since a reload may change it. */
   readonly policy: () => Policy
   readonly holder: Holder
   readonly random: () => number

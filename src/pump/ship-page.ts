@@ -27,8 +27,8 @@ export interface PageTurn {
 }
 
 /**
- * Ships one page: fetch, drop what was seen and what the sink does not want, deliver, commit. Resolves after the commit,
- * with the page that is being fetched ahead if the scan goes on.
+ * Ships one page: fetch, drop seen and filtered events, deliver, commit. Resolves after the commit, with the page that
+ * is being fetched ahead if the scan continues.
  */
 export async function shipPage(
   session: Session,

@@ -4,7 +4,7 @@ import type { AccountGate } from '../ports/account-gate.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
 
-/** What any schedule needs, whoever works on the streams. */
+/** Dependencies of every kind of schedule. */
 export interface ScheduleDeps {
   readonly clock: Clock
   readonly telemetry: Telemetry
@@ -12,7 +12,7 @@ export interface ScheduleDeps {
   readonly plan: () => Promise<readonly PlannedStream[]>
   readonly pump: (planned: PlannedStream, signal: AbortSignal) => Promise<Failure | undefined>
   readonly now: (planned: PlannedStream) => number
-  /** The gate of an account, which lets live streams begin before backfills go on. */
+  /** The gate of an account, which lets live streams begin before backfills continue. */
   readonly gateOf: (account: string) => AccountGate
   /** Records that this process is alive; called every 5 s. */
   readonly heartbeat: () => Promise<void>

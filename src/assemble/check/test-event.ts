@@ -4,7 +4,7 @@ import type { Zone } from '../../domain/stream.ts'
 
 const message = 'Test event of shieldlog check --send-test: no request was made'
 
-/** An event that nobody takes for traffic: its id, action, rule and message all say what it is. */
+/** An event that cannot be mistaken for traffic: its id, action, rule and message mark it as a test. */
 export function testEvent(zone: Pick<Zone, 'id' | 'name'>, nowMs: number): Event {
   const id = `shieldlog-test-${randomUUID()}`
   const time = new Date(nowMs).toISOString()

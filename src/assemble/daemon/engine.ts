@@ -46,7 +46,7 @@ export interface EngineOptions {
   readonly backend: Backend
   /** Where accounts discover their zones, these change while the engine runs. */
   readonly zones: () => readonly Zone[]
-  /** Reads the zones anew, for work on a zone that another process has found. */
+  /** Reads the zones again, for work on a zone that another process has found. */
   readonly readZones: () => Promise<void>
   /** Called at each turn of a loop that must keep running. */
   readonly turned: (loop: string) => void

@@ -40,7 +40,7 @@ export async function listAccounts(
   }
 }
 
-/** Says what cannot be done in place of the name of the operation. */
+/** Replaces the name of the operation in a failure by what cannot be done. */
 export function unlisted(account: string, { kind, code, message, details }: Failure): Failure {
   const why = message.replace(`shield_zones of account ${account}: `, '')
   return new Failure(kind, code, `the zones of account ${account} cannot be listed: ${why}`, details)

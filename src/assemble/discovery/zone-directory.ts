@@ -15,7 +15,7 @@ export interface MissingZones {
   readonly failure?: Failure
 }
 
-/** While the zones of an account are not known, unless a person must act. */
+/** Interval of tries while the zones of an account are not known, except after failures that need a fix. */
 const soonMs = 5_000
 /** A process learns within this time what another one has listed, and lists again after a failure. */
 const againMs = 30_000

@@ -45,7 +45,7 @@ export interface SinkReplay {
   readonly error?: string
 }
 
-/** Replays and drops dead letters, beside a running process or without one. */
+/** Replays and drops dead letters, with or without a running process. */
 export interface DeadLetterDesk {
   /** All of them, oldest first. */
   list(): Promise<DeadLetter[]>

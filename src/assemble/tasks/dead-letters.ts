@@ -19,7 +19,7 @@ export function listDeadLetters(config: Config): Promise<DeadLetter[]> {
   return withStoreToLook(config, systemClock, (store) => store.deadLetters.list())
 }
 
-/** Reads the events of dead letters, in native form and redacted as the configuration wants it today. */
+/** Reads the events of dead letters, in native form and redacted as configured now. */
 export function deadLetterReader(config: Config): (deadLetter: DeadLetter) => ReadDeadLetter {
   const redactor = createRedactor(config.redact)
   const zones = new Map(zonesOf(config).map((zone) => [zone.id, zone]))

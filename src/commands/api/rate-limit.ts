@@ -71,7 +71,7 @@ async function update(
   try {
     showOutcome(await operations.updateRateLimit(id, document.value, io.signal), json, io)
   } catch (error) {
-    // Everywhere else a stop by a signal is no error; here it leaves open what became of the rule.
+    // For other commands a stop by a signal is not an error; here it is unknown whether the rule changed.
     if (!io.signal.aborted || !isFailure(error)) throw error
     io.stderr.write(`${printable(messageOf(error))}\n`)
     exit(exitCodes.failed)

@@ -18,7 +18,7 @@ export function ruleLines(rule: RateLimitRule, width: number, isPiped: boolean):
   return tableOf(rowsOf(rule), width, isPiped)
 }
 
-/** Labels and texts in two columns. Escapes the texts; a text that does not fit goes on below itself. */
+/** Labels and texts in two columns. Escapes the texts; a text that does not fit continues on the next line. */
 export function tableOf(rows: readonly Row[], width: number, isPiped: boolean): string[] {
   const labelWidth = widestOf(rows.map(([label]) => printable(label))) + 2
   return rows.flatMap(([label, text]) => {

@@ -3,7 +3,7 @@ import type { Config } from '../../config/schema/schema.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { tableLines } from '../terminal/table.ts'
 
-/** A zone as `zones --json` prints it; what the API does not tell is left out. */
+/** A zone as `zones --json` prints it; missing values are left out. */
 export interface ZoneRow {
   readonly account: string
   readonly id: number

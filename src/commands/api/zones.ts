@@ -27,7 +27,7 @@ export function registerZones({ command, io, exit, load }: Registration): void {
     })
 }
 
-/** What the table does not tell: accounts that could not be read, accounts without zones, zones that are not listed. */
+/** Notes below the table: accounts that could not be read, accounts without zones, zones that are not listed. */
 function notesOf(config: Config, listed: readonly AccountZones[], rows: readonly ZoneRow[]): string[] {
   return listed.flatMap((each) => {
     if ('failure' in each) return [printable(messageOf(each.failure))]

@@ -53,7 +53,7 @@ export function registerAudit({ command: audit, io, exit, load }: Registration):
     .addHelpText('after', exitCodeText)
     .addHelpText('after', example('audit --zone shop --day yesterday --deep --report audit.html'))
     .action(async (options: AuditOptions, command: Command) => {
-      // A stop proves nothing: whoever runs `audit && …` must not take it for "no difference".
+      // A stop proves nothing: in `audit && …` it must not count as "no difference".
       exit(exitCodes.blind)
       const { config } = await withKnownZones(load(command), io.signal)
       const file = command.optsWithGlobals<{ config?: string }>().config

@@ -62,7 +62,7 @@ function comparedVerdict(stream: StreamAudit | undefined, file: FileAudit | unde
 
 /** Whether a target could not be compared although it should have been. */
 export function isBlind({ failure }: TargetAudit, areDaysNamed: boolean): boolean {
-  // How long the API keeps a day is an estimate: of the days that nobody named, an older one may be gone.
+  // How long the API keeps a day is an estimate: an older day that --day does not name may be gone.
   return failure !== undefined && (areDaysNamed || failure.code !== 'window_closed')
 }
 

@@ -6,7 +6,7 @@ import { UsageError } from '../registration.ts'
 import { chooseSinks } from '../selection.ts'
 import { counted } from '../terminal/number.ts'
 
-/** What a person says about a resend. */
+/** The answer to the confirmation of a resend. */
 export interface ResendOptions {
   readonly sink?: string[]
   readonly source?: string
@@ -15,7 +15,7 @@ export interface ResendOptions {
 }
 
 /**
- * Refuses what cannot be shipped once more, and a resend that nobody could be asked about, before anything is looked at.
+ * Refuses what cannot be shipped once more, and a resend that cannot be confirmed, before anything is read.
  * Throws UsageError.
  */
 export function checkResend(config: Config, options: ResendOptions, io: Pick<Io, 'ask'>): void {
@@ -40,7 +40,7 @@ function refuseFiles(config: Config, names: readonly string[]): void {
   throw new UsageError(names.length === 0 ? `--resend: ${what}: ${remedy}` : `--sink ${what}: ${remedy}`)
 }
 
-/** Asks a person, unless they have said so already. */
+/** Asks for confirmation, unless --yes was given. */
 export async function isResendAgreed(
   { streams, delivered }: BackfillPlan,
   { yes = false }: ResendOptions,

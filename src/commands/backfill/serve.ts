@@ -31,7 +31,7 @@ export async function serveBackfill(job: ServeJob): Promise<number> {
   // Keeps the id apart from events that this process ships to stdout.
   const toStdout = holder === undefined && job.config.sinks.some(({ type }) => type === 'stdout')
   const output = toStdout ? io.stderr : io.stdout
-  // For a script that takes the id, it stands alone.
+  // The id is alone on its line, for scripts.
   output.write(`${output.isTTY === true ? 'backfill ' : ''}${job.said}\n`)
   if (holder === undefined) {
     const served = await serveHere(job)

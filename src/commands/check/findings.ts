@@ -39,7 +39,7 @@ export function stateFindings(config: Config, tried: Tried, worker: WorkerStatus
   return [well, { step: '', mark: 'note', text: `${printable(worker.name)} runs on it` }]
 }
 
-/** A port that the shieldlog of this state has is no problem: `run` is running. */
+/** A port that the shieldlog of this state uses is not a problem: `run` is active. */
 export function portFindings({ server }: Config, tried: Tried, worker: WorkerStatus | undefined): Finding[] {
   const address = `${server.host}:${server.port}`
   if (tried.isWell) return [{ step: 'port', mark: 'ok', text: server.port === 0 ? 'any free one' : address }]

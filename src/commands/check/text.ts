@@ -5,7 +5,7 @@ import { problemsIn, type Finding } from './finding.ts'
 const marks = { ok: 'ok', note: 'note', fail: 'FAIL' } as const
 const mostStep = 28
 
-/** As wide as the longest step, so that marks stand below each other. */
+/** As wide as the longest step, so that marks are aligned. */
 export function stepWidth(steps: readonly string[]): number {
   return Math.min(mostStep, Math.max(13, ...steps.map((step) => step.length)))
 }

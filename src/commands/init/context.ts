@@ -20,7 +20,7 @@ export interface InitOptions {
 export interface InitContext {
   readonly options: InitOptions
   readonly io: Io
-  /** Absent where nobody can be asked. */
+  /** Absent without a terminal. */
   readonly asker: Asker | undefined
   /** The file to write, absolute. */
   readonly file: string

@@ -1,6 +1,6 @@
 import { yamlText } from '../../config/show/print.ts'
 
-/** A secret that gets a file of its own beside the configuration. */
+/** A secret that is written to a separate file next to the configuration. */
 export class KeptSecret {
   readonly file: string
   readonly value: string
@@ -11,7 +11,7 @@ export class KeptSecret {
   }
 }
 
-/** Sections of the configuration; secrets stand in it as KeptSecret. */
+/** Sections of the configuration, with secrets as KeptSecret. */
 export type Document = Readonly<Record<string, unknown>>
 
 const header = `# Written by shieldlog init. "shieldlog config print" shows every setting in force, with its origin.
@@ -25,14 +25,14 @@ const comments: Readonly<Record<string, string>> = {
   sinks: 'Where events go. Each sink has a name, which must stay the same.',
 }
 
-/** Settings that many will want to change, with their defaults. */
+/** Settings that are often changed, with their defaults. */
 const suggestions: Readonly<Record<string, string>> = {
   poll: '{ everySeconds: 30 } # how often each zone is read',
   server: '{ host: 127.0.0.1, port: 9871 } # /metrics, /healthz, /readyz and /status',
   log: '{ level: info, format: auto }',
 }
 
-/** The file as text. `secretText` returns what stands in the place of a secret. */
+/** The file as text. `secretText` returns the text that replaces a secret. */
 export function documentText(document: Document, secretText: (secret: KeptSecret) => string): string {
   const sections = Object.entries(document).map(([name, section]) => {
     const comment = comments[name] === undefined ? '' : `# ${comments[name]}\n`

@@ -4,7 +4,7 @@ import { printable } from '../../domain/text/printable.ts'
 import { UsageError } from '../registration.ts'
 import { documentText, secretsIn, type Document } from './document.ts'
 
-/** A configuration before anything of it is written: its secrets stand in the environment that it is loaded with. */
+/** A configuration before anything of it is written: its secrets are in the environment that it is loaded with. */
 export interface Draft {
   readonly draft: string
   readonly env: Readonly<Record<string, string | undefined>>

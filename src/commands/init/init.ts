@@ -76,7 +76,7 @@ export async function init(options: InitOptions, io: Io): Promise<string> {
   return context.file
 }
 
-/** Where nobody can be asked, all missing options are named at once. */
+/** Without a terminal all missing options are reported at once. */
 function requireAnswers({ options, asker }: InitContext): void {
   if (asker !== undefined) return
   const hasKey = options.accessKeyFile !== undefined || hasKeyInEnvironment()

@@ -10,7 +10,7 @@ import { destinations, type Destination } from './destinations.ts'
 import { literal } from './document.ts'
 import type { Assignment } from './set.ts'
 
-/** A terminal at which a person answers. */
+/** A terminal on which the user answers. */
 export type Asker = Required<Pick<Io, 'ask' | 'askHidden'>> & Pick<Io, 'stderr' | 'signal'>
 
 const mostTries = 3
@@ -81,7 +81,7 @@ export async function askDestination(asker: Asker): Promise<Destination> {
   )
 }
 
-/** Asks for what such a sink needs and nobody gave yet; an empty answer takes the default or leaves it out. */
+/** Asks for the missing settings of such a sink; an empty answer keeps the default or leaves the setting out. */
 export async function askSettings(
   { form }: Destination,
   given: Readonly<Record<string, unknown>>,
@@ -111,7 +111,7 @@ export async function askSettings(
   return answers
 }
 
-/** A destination without secrets of its own takes credentials in headers. */
+/** A destination without secret settings gets credentials in headers. */
 function isPlainHttp({ properties = {} }: Shape): boolean {
   return !Object.values(properties).some(isSecret)
 }
@@ -139,7 +139,7 @@ function describe(key: string, { description }: Shape): string {
   return description === undefined ? key : `${key}: ${description}`
 }
 
-/** The result, or undefined once the person was told why there is none. */
+/** The result, or undefined after the reason was printed. */
 function tried<Value>(work: () => Value, stderr: Asker['stderr']): Value | undefined {
   try {
     return work()

@@ -86,7 +86,7 @@ function shapeAt(root: Shape, { path }: Assignment, whose: string): Shape {
   return held
 }
 
-/** A secret goes to a file of its own, unless it is a template; a path becomes absolute; other text gets its type. */
+/** A secret is written to a separate file, unless it is a template; a path becomes absolute; other text gets its type. */
 function valueOf({ path, text, isHidden }: Assignment, shape: Shape, prefix: string, cwd: string): unknown {
   const kind = scalarForm(shape)?.['x-marks']?.kind
   if (isHidden === undefined && isTemplate(text)) return text

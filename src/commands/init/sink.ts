@@ -16,8 +16,8 @@ import { setInSink, type Assignment } from './set.ts'
 export type Sink = Readonly<Record<string, unknown>>
 
 /**
- * The sink of the options, or of the person's answers, once a configuration with it loads. Throws UsageError; a person
- * is told and asked again.
+ * The sink from options or answers, once a configuration with it loads. Throws UsageError; on a terminal it prints the
+ * error and asks again.
  */
 export async function checkedDestination(
   documentWith: (sink: Sink) => Document,

@@ -12,7 +12,10 @@ const narrowestPath = 8
 /** Of a path that is printed to a pipe. */
 const pipedPath = 40
 
-/** Formats an event as one line that fits the width, and is whole in a pipe; with `zoned`, the zone's name stands first. */
+/**
+ * Formats an event as one line that fits the width, and is whole in a pipe; with `zoned`, the name of the zone is
+ * first.
+ */
 export function tailLine(event: Event, paint: Paint, isPiped: boolean, zoned = 0): string {
   const { time = '', action = absent, rule, request, client, zone } = event
   const column = (text: string, width: number) =>

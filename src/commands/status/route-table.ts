@@ -19,7 +19,7 @@ export interface RouteTable {
 
 const mostName = 24
 const leastName = 8
-/** A narrower column of notes would be hard to read: notes then stand below their rows. */
+/** A narrower column of notes would be hard to read: notes are then below their rows. */
 const leastNote = 32
 const mostMessage = 400
 

@@ -18,7 +18,7 @@ export function stoppedSentences(status: Status): string[] {
   return [`Nothing is shipping: ${reason}`, until]
 }
 
-/** What a person should know below the table, most urgent first; one sentence or two a line. */
+/** The notes below the table, most urgent first; one or two sentences per line. */
 export function sentences(status: Status): string[] {
   return [
     ...(status.routes.length === 0

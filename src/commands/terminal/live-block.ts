@@ -10,7 +10,7 @@ export interface LiveBlock {
   write(text: string): void
 }
 
-/** A target for log lines, which stand above the block. */
+/** A target for log lines, which are printed above the block. */
 export function liveLog(block: LiveBlock, terminal: Output): Output {
   return {
     write: (text) => block.write(text),

@@ -157,7 +157,7 @@ export interface DayView {
     readonly late: number
     readonly deadLetters: number
     readonly dropped: number
-    /** Events that the sink does not want. */
+    /** Events that the sink filters out. */
     readonly filtered: number
   }
   /** By the ledger: which events the sink took responsibility for. */

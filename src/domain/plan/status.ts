@@ -11,9 +11,9 @@ export interface DayStatus {
   readonly duplicates: number
   readonly late: number
   readonly deadLetters: number
-  /** Dead letters that a person dropped; absent where there are none. */
+  /** Dropped dead letters; absent if there are none. */
   readonly dropped?: number
-  /** Events that the sink does not want; absent where there are none. */
+  /** Events that the sink filters out; absent if there are none. */
   readonly filtered?: number
   readonly order: string
   readonly lastFullScanAt?: string

@@ -64,7 +64,7 @@ export interface PageOutcome {
   readonly delivered: number
   readonly deadLetters: number
   readonly late: number
-  /** Events that the sink does not want. */
+  /** Events that the sink filters out. */
   readonly filtered: number
   readonly committed: readonly CommittedPart[]
   /** The API's time is not confirmed yet: the day does not become complete by it. */

@@ -5,8 +5,8 @@ import { maxEmptyPages, maxPagesPerScan } from '../plan/policy.ts'
 import type { ListingOrder } from './listing-order.ts'
 
 /**
- * `full` reads from the first page to the last; `incremental` only where new events are expected; `archive` reads files of
- * another sink in place of the API.
+ * `full` reads from the first page to the last; `incremental` only where new events are expected; `archive` reads files
+ * of another sink in place of the API.
  */
 export type ScanKind = 'full' | 'incremental' | 'archive'
 
@@ -91,7 +91,7 @@ export interface PolledSpan {
   readonly beforeMs: number
 }
 
-/** The scan after one more page: it goes on, is complete, or ends incomplete at a guard. */
+/** The scan after one more page: it continues, is complete, or ends incomplete at a guard. */
 export function advanceScan(
   scan: Scan,
   facts: PageFacts,

@@ -17,7 +17,7 @@ export interface AuditFilesDeps extends PartsDeps {
   readonly clock: Clock
 }
 
-/** What a repair needs to know besides the report. */
+/** What a repair needs in addition to the report. */
 export interface FilesLooked {
   readonly report: FileAudit
   /** The checkpoint that the files were compared with. */

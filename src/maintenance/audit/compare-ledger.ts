@@ -88,7 +88,7 @@ function extraOf(
   return Math.max(0, seen.filter((each) => !isListed(each)).length - (seen.length - count))
 }
 
-/** What the counts of a minute tell where nobody knows the events: how many are missing, and how many are too many. */
+/** The difference of a minute by counts, if its events are not known: how many are missing, and how many extra. */
 export function byCounts(wanted: number, found: number): { missing: number; extra: number } {
   const more = wanted - found
   // The same number of events, but different ones: at least one of each kind.

@@ -66,7 +66,7 @@ async function correctStream(
   const isSame =
     committed.length === before.committed.length && committed.every((r, i) => r === before.committed[i])
   if (lost.length + found.length === 0 && isSame) return { unseen: 0, kept: 0 }
-  // Which of the absent events a person dropped, or the sink did not want, is unknown: the next scan decides again.
+  // Which of the absent events were dropped or filtered is unknown: the next scan decides again.
   const { dropped, filtered, ...counters } = before.counters
   const kept =
     lost.length === 0
@@ -119,7 +119,7 @@ function leftOf(
   if (part?.problem === 'missing') return part.isElsewhere === true ? [committedPart] : []
   const end = ends.get(committedPart.part)
   if (end === undefined || end.damage !== undefined) return [committedPart]
-  // Compressed parts are never cut: a bad one stays until a person moves it away.
+  // Compressed parts are never cut: a damaged one stays until somebody moves it away.
   const isCut = part?.problem === 'short' || (end.isTorn && !end.isCompressed)
   return [isCut ? { ...committedPart, bytes: end.wholeBytes, lines: end.wholeLines } : committedPart]
 }

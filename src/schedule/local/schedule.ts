@@ -11,7 +11,7 @@ import { createPool, type Pool } from './pool.ts'
 import { takeNext } from './take-next.ts'
 
 export interface LocalScheduleDeps extends ScheduleDeps {
-  /** How many streams of each priority are pumped at once; read anew at each turn. */
+  /** How many streams of each priority are pumped at once; read again at each tick. */
   readonly streams: () => number
   readonly backfillStreams: () => number
   /** Called at each turn of the loop, for `/healthz`. */

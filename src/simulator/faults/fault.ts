@@ -54,7 +54,7 @@ export type Fault =
   | { readonly kind: 'encode'; readonly encoding: Encoding; readonly label?: string }
   /** The `Date` header: shifted, or left out. */
   | { readonly kind: 'date'; readonly offsetMs: number | null }
-  // Bodies that are no page
+  // Bodies that are not a page
   | { readonly kind: 'notJson'; readonly body?: string }
   | { readonly kind: 'duplicateKeys' }
   | { readonly kind: 'nonUtf8' }
@@ -63,7 +63,7 @@ export type Fault =
   | { readonly kind: 'wrongTypes'; readonly fields?: Readonly<Record<string, unknown>> }
   | { readonly kind: 'emptyPageWithMore' }
   | { readonly kind: 'repeatToken' }
-  /** After so many pages the tokens repeat for ever. Default 3. */
+  /** After so many pages the tokens repeat without end. Default 3. */
   | { readonly kind: 'cycleTokens'; readonly length?: number }
   | { readonly kind: 'moreWithoutToken' }
   /** Every n-th entry has no id, an empty one or null; default every one. */

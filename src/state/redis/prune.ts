@@ -76,7 +76,7 @@ export function createPruning(deps: PruneDeps): Pick<Upkeep, 'prune' | 'dropEnde
       const ended = temporary.filter((stream) => !ids.has(streamOf(stream).resend!))
       await eachSome(ended, async (some) => {
         const fences = await Promise.all(some.map((stream) => fenceOf(keys.of(streamOf(stream)))))
-        // Whoever has one: nobody wants what it ships.
+        // Also with a live holder, since its backfill has ended.
         const old = some.map((stream, index) => ({ stream, fence: fences[index] ?? '0' }))
         await drop(old, 0)
       })

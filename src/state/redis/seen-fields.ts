@@ -24,7 +24,7 @@ const untimed = 'u'
 
 /** Where the fingerprints of a minute may lie. */
 export interface MinutePlace {
-  /** A field of its own. */
+  /** A separate field. */
   readonly minute: string
   /** `offset`: minute of the bucket. */
   readonly buckets: readonly { readonly name: string; readonly offset: number }[]

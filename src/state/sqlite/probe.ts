@@ -50,6 +50,6 @@ function removeTrial(trial: string, made: readonly string[]): void {
     for (const end of ['', '-wal', '-shm', '-journal']) rmSync(`${trial}${end}`, { force: true })
     for (const folder of made) if (existsSync(folder)) rmdirSync(folder)
   } catch {
-    // Nothing was made there, or somebody uses the folder by now.
+    // Nothing was created there, or another process uses the folder by now.
   }
 }

@@ -37,7 +37,7 @@ export function cellStateOf(cell: Cell, time: CellTime): CellState | undefined {
   return deadLetters > 0 ? 'dead_letters' : state
 }
 
-/** A day that goes on is unread until its first page; a past day until it was read to its end. */
+/** A current day is unread until its first page; a past day until it was read to its end. */
 function isUnread({ day, checkpoint }: Cell, state: StreamState, { nowMs, policy }: CellTime): boolean {
   if (checkpoint === undefined || checkpoint.counters.pages === 0) return true
   if (state === 'open' && nowMs < endOf(day)) return false

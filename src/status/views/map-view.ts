@@ -133,7 +133,7 @@ function orderOf({ sort }: MapQuery): Compare {
 }
 
 const placeOf = new Map(cellStates.map((state, place) => [state, place]))
-/** Days that go on are as good as complete ones. */
+/** Current days count like complete ones. */
 const leastUrgent = placeOf.get('open')!
 
 /** The place of the most urgent state among all days. */
