@@ -1,9 +1,10 @@
 import { loadavg } from 'node:os'
+import { messageOf } from '../../src/domain/failure.ts'
 import { isReached, type Figure } from './figures/figure.ts'
 import { comparisonOf, machineSince, mergeReport, readReport, writeReport } from './figures/report.ts'
 import { tableOf } from './figures/table.ts'
 import { figuresFile } from './figures/kept.ts'
-import { help, readOptions } from './options.ts'
+import { help, readOptions, type Options } from './options.ts'
 import { measureFleet } from './parts/fleet.ts'
 import { measureFormats } from './parts/formats.ts'
 import { measureMemory } from './parts/memory.ts'
@@ -14,7 +15,7 @@ import { measureSinks } from './parts/sinks.ts'
 import { measureStart } from './parts/start.ts'
 import { measureStores } from './parts/stores.ts'
 
-const options = readOptions()
+const options = givenOptions()
 const tell = (line: string) => void process.stderr.write(`${line}\n`)
 const { events, rounds, profileFolder, zones } = options
 const ways = { events, rounds, profileFolder, tell }
@@ -46,6 +47,15 @@ const parts: Readonly<Record<string, () => Promise<Figure[]>>> = {
       profileFolder,
       tell,
     }),
+}
+
+function givenOptions(): Options {
+  try {
+    return readOptions()
+  } catch (error) {
+    process.stderr.write(`${messageOf(error)}\n${help}`)
+    process.exit(2)
+  }
 }
 
 async function run(): Promise<number> {
