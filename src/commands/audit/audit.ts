@@ -89,8 +89,8 @@ async function runAudit(
   else if (audited.targets.length > 0) output.write(auditText(audited, told, paintFor(output)))
   for (const line of failureLines(audited)) io.stderr.write(wrapped(`${line}\n`, io.stderr))
   if (report && audited.targets.length > 0) {
-    const time = { beganAtMs, endedAtMs: systemClock.now() }
-    writeReportFile(reportFile, auditReport(reportOf(audited, time, deep)))
+    const reading = { api: config.api.baseUrl, beganAtMs, endedAtMs: systemClock.now() }
+    writeReportFile(reportFile, auditReport(reportOf(audited, reading, deep)))
     io.stderr.write(`report: ${printable(reportFile)}\n`)
   } else if (report) io.stderr.write('no report was written, since nothing could be compared\n')
   return code

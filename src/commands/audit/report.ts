@@ -4,7 +4,10 @@ import { countOf, countText } from '../terminal/number.ts'
 import { failureLines } from './failures.ts'
 import { findingsOf } from './verdict.ts'
 
-export interface AuditedTime {
+/** Where and when an audit read. */
+export interface AuditReading {
+  /** Address of the API. */
+  readonly api: string
   /** ms since the epoch. */
   readonly beganAtMs: number
   readonly endedAtMs: number
@@ -13,7 +16,7 @@ export interface AuditedTime {
 /** What a report shows of an audit. */
 export function reportOf(
   audit: Audit,
-  { beganAtMs, endedAtMs }: AuditedTime,
+  { api, beganAtMs, endedAtMs }: AuditReading,
   isDeep: boolean,
 ): Omit<ReportView, 'version'> {
   const findings = findingsOf(audit)
@@ -32,6 +35,7 @@ export function reportOf(
     }),
   )
   return {
+    api,
     beganAt: new Date(beganAtMs).toISOString(),
     endedAt: new Date(endedAtMs).toISOString(),
     ...verdictOf(rows, failureLines(audit).length > 0),
@@ -71,9 +75,12 @@ function verdictOf(rows: readonly ReportRow[], hasFailures: boolean): Pick<Repor
       level: 'attention',
       headline: `${countText(unsure.length)} of ${days} could not be compared. Nothing is missing on the others.`,
     }
+  const notYetDue = rows.reduce((sum, { counts }) => sum + (counts?.notYetDue ?? 0), 0)
+  const newer =
+    notYetDue === 0 ? '' : ` up to the last scan; ${countOf(notYetDue, 'newer event')} not delivered yet`
   return {
     level: 'well',
-    headline: `Nothing is missing: API and ledger have the same events on ${rows.length === 1 ? 'this day of this route' : `all ${days}`}.`,
+    headline: `Nothing is missing: API and ledger have the same events on ${rows.length === 1 ? 'this day of this route' : `all ${days}`}${newer}.`,
   }
 }
 

@@ -33,6 +33,8 @@ export interface ReportDay {
 
 /** What `audit --report` writes. Instants are ISO 8601. */
 export interface ReportView {
+  /** Address of the API. */
+  readonly api: string
   readonly beganAt: string
   readonly endedAt: string
   readonly version: string

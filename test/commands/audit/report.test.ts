@@ -24,6 +24,7 @@ test('writes what was compared into one file, and names what is missing', async 
     `&lt;b&gt;shop&lt;/b&gt; → archive ${yesterday} 52 50 2 0 0 50 2 missing`,
     `&lt;b&gt;shop&lt;/b&gt; → archive ${today} 50 50 0 0 0 50 ok`,
     'Minutes that differ minute listed by the API in the ledger missing extra not yet 12:00',
+    `read again from the API at ${workshop.simulator.url}`,
     '50 delivered = 50 in the ledger.',
     'What it does not show',
   ])
@@ -35,6 +36,17 @@ test('writes what was compared into one file, and names what is missing', async 
   expect(html).not.toMatch(/<script|<b>|style=| on\w+=|(?:src|href)=/)
   const style = /<style>(.*)<\/style>/s.exec(html)?.[1] ?? ''
   expect(html).toContain(createHash('sha256').update(style).digest('base64'))
+})
+
+test('says that newer events are not delivered yet', async () => {
+  const workshop = await openWorkshopWithApi({ days: 50 })
+  await workshop.execute('run', '--once')
+  workshop.simulator.append(101, today, 2)
+  const file = join(workshop.folder, 'audit.html')
+  expect((await workshop.execute('audit', '--day', 'today', '--report', file)).code).toBe(0)
+  expect(readFileSync(file, 'utf8')).toContain(
+    'Nothing is missing: API and ledger have the same events on all 2 days of routes up to the last scan; 2 newer events not delivered yet.',
+  )
 })
 
 test('refuses before it reads anything where the report could not be written', async () => {

@@ -55,6 +55,7 @@ export async function reportView(world: World, routes: readonly Route[]): Promis
   return {
     beganAt: '2026-11-20T14:01:00.000Z',
     endedAt: '2026-11-20T14:03:12.000Z',
+    api: 'https://api.bunny.net',
     version: '1.0.0',
     level: 'bad',
     headline: `2 events missing, 1 event extra: 1 of ${days.length} days of routes.`,
