@@ -11,6 +11,7 @@ import { refuseExisting } from './files.ts'
 import type { InitContext } from './context.ts'
 import { insist } from './questions.ts'
 import { setInSection } from './set.ts'
+import { wrapped } from '../terminal/wrapped.ts'
 
 /** A key that the API was asked with. */
 export interface Access {
@@ -34,14 +35,14 @@ export async function chooseAccess(context: InitContext): Promise<Access> {
   if (asker === undefined) throw new UsageError('--access-key-file is missing')
   refuseExisting([resolve(dirname(file), keyFile)], `Use it with --access-key-file, or remove it.`)
   return insist(
-    () => asker.askHidden('Access key of your bunny.net account (dashboard → Account → API), hidden: '),
+    () => asker.askHidden('Access key of your bunny.net account (dashboard → Account → API): '),
     async (key) => {
       if (key === '') return undefined
       try {
         return await accessWith({ accessKey: new KeptSecret(keyFile, key) }, context)
       } catch (error) {
         if (!(error instanceof UsageError) && !isRefusedKey(error)) throw error
-        asker.stderr.write(`${printable(messageOf(error))}\n`)
+        asker.stderr.write(wrapped(`${printable(messageOf(error))}\n`, asker.stderr))
         return undefined
       }
     },
@@ -67,7 +68,7 @@ async function accessWith(key: Readonly<Record<string, unknown>>, context: InitC
     return { settings, listed: listed.zones }
   }
   if (listed.failure.code === 'unauthorised') throw listed.failure
-  io.stderr.write(`${printable(messageOf(listed.failure))}\n`)
+  io.stderr.write(wrapped(`${printable(messageOf(listed.failure))}\n`, io.stderr))
   return { settings, listed: undefined }
 }
 

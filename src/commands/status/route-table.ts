@@ -102,10 +102,11 @@ export function noteOf({ sink, lastError, gaps }: RouteStatus, at: string): stri
   const parts: string[] = []
   if (lastError !== undefined) {
     const { message, since, retryAt, failures } = lastError
-    const tries = failures > 1 ? `${countText(failures)} tries since ${clockText(since, at)}, ` : ''
-    parts.push(
-      `${printable(withoutSink(message, sink), mostMessage)}; ${tries}next try ${clockText(retryAt, at)}`,
-    )
+    const tries = failures > 1 ? [`${countText(failures)} tries since ${clockText(since, at)}`] : []
+    // A time that has passed is no promise: nothing runs, or the next try is under way.
+    const next = retryAt > at ? [`next try ${clockText(retryAt, at)}`] : []
+    const when = [...tries, ...next].join(', ')
+    parts.push(printable(withoutSink(message, sink), mostMessage), ...(when === '' ? [] : [when]))
   }
   if (gaps.length > 0) parts.push(`${counted(gaps.length, 'gap')}: see --verbose`)
   return parts.join('; ')

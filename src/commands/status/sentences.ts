@@ -13,9 +13,12 @@ export function stoppedSentences(status: Status): string[] {
   const first = firstDeadline(status.routes)
   const until =
     first === undefined
-      ? `To start it: ${commandLine('run')}`
-      : `The API keeps the oldest unread day (${first.unread.day}) until ${minuteText(first.unread.apiDeadlineAt)}, ${fromNow(first.unread.apiDeadlineAt, status.at)}. To start it: ${commandLine('run')}`
-  return [`Nothing is shipping: ${reason}`, until]
+      ? []
+      : [
+          `The API keeps the oldest unread day (${first.unread.day}) until ${minuteText(first.unread.apiDeadlineAt)}, ${fromNow(first.unread.apiDeadlineAt, status.at)}.`,
+        ]
+  // On its own line, so that it can be copied.
+  return [`Nothing is shipping: ${reason}`, ...until, `To start it: ${commandLine('run')}`]
 }
 
 /** The notes below the table, most urgent first; one or two sentences per line. */

@@ -55,7 +55,7 @@ export async function demo(seconds: number | undefined, io: Io): Promise<number>
   } finally {
     ending.cancel()
     await simulator.close()
-    say(`the shipped events are in ${events}; to remove them: rm -r ${folder}`)
+    say(`the shipped events are in ${events}\nto remove them: rm -r ${folder}`)
   }
 }
 

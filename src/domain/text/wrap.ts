@@ -1,12 +1,14 @@
 import { beginning, textWidth } from './text-width.ts'
 
-/** Wraps a text at spaces; a word longer than the width is not split. */
+/** Wraps a text at spaces. A word that no line can hold is not split, and stays where it is. */
 export function wrap(text: string, indent: string, width: number): string[] {
   const lines: string[] = []
   let line = indent
   for (const word of text.split(' ')) {
     const isFirst = line.trim() === ''
-    if (!isFirst && textWidth(line) + 1 + textWidth(word) > width) {
+    const fits = textWidth(line) + 1 + textWidth(word) <= width
+    const wouldFit = indent.length + 2 + textWidth(word) <= width
+    if (!isFirst && !fits && wouldFit) {
       lines.push(line)
       line = `${indent}  ${word}`
     } else line = isFirst ? `${line}${word}` : `${line} ${word}`

@@ -33,7 +33,7 @@ test('shows what it does, and with Ctrl-C finds each event once', async () => {
   expect(text).toMatch(/^verified: [1-9]\d+ events in the files, none missing, none twice/m)
   expect(text).not.toMatch(/Error|"level"/)
   const [, events = ''] = /^events {3}(.*)$/m.exec(text) ?? []
-  expect(text).toContain(`the shipped events are in ${events}; to remove them: rm -r ${dirname(events)}\n`)
+  expect(text).toContain(`the shipped events are in ${events}\nto remove them: rm -r ${dirname(events)}\n`)
   expect(existsSync(events)).toBe(true)
   rmSync(dirname(events), { recursive: true })
 })
