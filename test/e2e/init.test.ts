@@ -32,8 +32,8 @@ async function startInit(args = '') {
 
 test.skipIf(!terminalAvailable())('init asks for key, zones and destination, then offers check', async () => {
   const { child, folder, answer } = await startInit()
-  await answer(/Access key .*hidden: $/, 'a-wrong-key')
-  await answer(/refuses the access key[^]*hidden: $/, accessKey)
+  await answer(/Access key .*API\): $/, 'a-wrong-key')
+  await answer(/refuses the access key[^]*API\): $/, accessKey)
   await answer(/1\) 101[^]*2\) 102[^]*Zones to ship \(all, or numbers\): $/, '999')
   await answer(/999 is not a zone of this account[^]*numbers\): $/, '2')
   await answer(/1\) files[^]*> $/, '99')
@@ -55,7 +55,7 @@ test.skipIf(!terminalAvailable())('init asks for key, zones and destination, the
 
 test.skipIf(!terminalAvailable())('init runs check on what it wrote', async () => {
   const { child, answer } = await startInit()
-  await answer(/hidden: $/, accessKey)
+  await answer(/API\): $/, accessKey)
   await answer(/numbers\): $/, 'all')
   await answer(/> $/, '1')
   await answer(/path: .*\/var\/events\]: $/, '')
@@ -66,7 +66,7 @@ test.skipIf(!terminalAvailable())('init runs check on what it wrote', async () =
 
 test.skipIf(!terminalAvailable())('init that is stopped at a question writes nothing', async () => {
   const { child, folder, answer, shown } = await startInit()
-  await answer(/hidden: $/, accessKey)
+  await answer(/API\): $/, accessKey)
   await waitFor(() => shown().endsWith('numbers): '), { timeoutMs: 30_000, what: 'the question for zones' })
   child.type('\u0003')
   expect((await child.exited).code, child.stdout()).toBe(0)
