@@ -7,6 +7,15 @@ import { patienceMs } from '../test/setup/wait-for.ts'
 
 /** Suites without child processes or global changes: they share worker processes. */
 const together = [
+  'test/commands/{api,look,status,terminal}/{tables,text*,top,progress,wrapped,watch}.test.ts',
+  'test/commands/{check,dead-letters}/*.test.ts',
+  'test/commands/audit/all.test.ts',
+  'test/commands/audit-deep.test.ts',
+  'test/commands/backfill/view.test.ts',
+  'test/content/*.test.ts',
+  'test/schedule/local/*.test.ts',
+  'test/sinks/syslog/*.test.ts',
+  'test/sinks/file/{compression,contract,files,kept-lines,recovery}.test.ts',
   'test/{config,docs,domain,entry,formats,maintenance,plan,shield,simulator,status,telemetry,transport}/**/*.test.ts',
   'test/assemble/discovery/*.test.ts',
   'test/pump/*.test.ts',

@@ -4,11 +4,13 @@ import base from './vitest.config.ts'
 /** Suites that depend on the current day: run at rare dates. */
 const include = [
   'test/setup/date.test.ts',
-  'test/shield/{entry-time,event-logs}.test.ts',
+  'test/shield/entries/entry-time.test.ts',
+  'test/shield/event-logs.test.ts',
   'test/simulator/paging.test.ts',
   'test/sinks/file/contract.test.ts',
-  'test/pump/backfill.test.ts',
-  'test/commands/{dates,dead-letters}.test.ts',
+  'test/maintenance/backfill/backfill-plan.test.ts',
+  'test/commands/dates.test.ts',
+  'test/commands/dead-letters/dead-letters.test.ts',
 ]
 
 const dates = [

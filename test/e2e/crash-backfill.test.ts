@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { BackfillStatus } from '../../src/domain/plan/status.ts'
-import { stores, type CrashWorld } from './crash-world.ts'
+import { backfillsOf } from '../commands/backfilling.ts'
+import { stores } from './crash-world.ts'
 
 const moments = [
   'before:backfill:1',
@@ -11,12 +11,6 @@ const moments = [
   // One of its streams may be settled.
   'after:commit@archive:1',
 ]
-
-async function backfills({ place }: CrashWorld): Promise<readonly BackfillStatus[]> {
-  const { code, stdout, stderr } = await place.ended(['backfill', 'list', '--json'])
-  expect(code, stderr).toBe(0)
-  return (JSON.parse(stdout) as { readonly backfills: readonly BackfillStatus[] }).backfills
-}
 
 describe.for(stores.filter(({ isThere }) => isThere))('a backfill over $store', ({ makeWorld }) => {
   test('killed from its start to its end ships each event once', async () => {
@@ -30,14 +24,14 @@ describe.for(stores.filter(({ isThere }) => isThere))('a backfill over $store', 
       expect(await child.exited, `${moment}: ${child.stderr()}`).toEqual({ code: null, signal: 'SIGKILL' })
       await world.bury()
     }
-    const made = await backfills(world)
+    const made = await backfillsOf(world.place)
     expect(made).toHaveLength(moments.length - 1)
-    for (const { id, state } of await backfills(world)) {
+    for (const { id, state } of await backfillsOf(world.place)) {
       if (state !== 'running') continue
       const resumed = await world.ended(['backfill', 'resume', id])
       expect(resumed.code, resumed.stderr).toBe(0)
     }
-    expect((await backfills(world)).map(({ state }) => state)).toEqual(made.map(() => 'done'))
+    expect((await backfillsOf(world.place)).map(({ state }) => state)).toEqual(made.map(() => 'done'))
     world.expectWhole('backfills')
   })
 })

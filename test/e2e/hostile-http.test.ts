@@ -58,7 +58,7 @@ test(
       const [asked, shipped] = [siem.got.length, lines()]
       const beganMs = performance.now()
       // The other sink goes on, whatever the destination does.
-      await waitFor(() => lines() > shipped && performance.now() - beganMs > moodMs, {
+      await waitFor(() => performance.now() - beganMs > moodMs && lines() > shipped, {
         what: () => `files beside a destination that is ${siem.mood}: ${child.stderr().slice(-2000)}`,
         everyMs: 50,
       })

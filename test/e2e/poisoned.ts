@@ -1,11 +1,13 @@
-import { Redis } from 'ioredis'
+import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'vitest'
 import { shiftDay } from '../../src/domain/day.ts'
-import { clockArguments, createShiftedClock, type Shift } from '../entry/shifted-clock.ts'
+import { executeWith } from '../commands/workshop.ts'
+import { clockArguments, createShiftedClock } from '../entry/shifted-clock.ts'
 import { startProgram } from '../setup/processes.ts'
-import { useRedis, type TestRedis } from '../setup/redis.ts'
+import { useRedis } from '../setup/redis.ts'
+import { forgetHolders } from './crash-world.ts'
 import { receiver, type Receiver } from './receiver.ts'
-import { endOf, readableDays, workplace, type Ended, type Workplace } from './workplace.ts'
+import { endOf, readableDays, workplace, type Workplace } from './workplace.ts'
 
 /** More than one page of a replay. */
 const deadLetters = 130
@@ -21,8 +23,10 @@ export interface Poisoned {
   readonly poison: readonly string[]
   /** The sink of the same name is a file from now on. */
   intoFiles(): void
-  /** One replay of the tests' own, which may end itself. */
-  replay(kill?: string): Promise<Ended>
+  /** A replay that ends itself there. */
+  replayKilled(moment: string): Promise<void>
+  /** A replay to the end. Returns what it prints. */
+  replay(): Promise<string>
 }
 
 /** A stream with dead letters of a receiver that has taken everything else; `shiftDays` days ago. */
@@ -49,11 +53,15 @@ export async function poisoned(kind: string, shiftDays = 0): Promise<Poisoned> {
     const isRefused = lines.some((line) => isPoison.has((JSON.parse(line) as { id: string }).id))
     return isRefused ? { status: 400, body: 'no' } : { status: 200 }
   })
-  const ended = await endOf(place.entry(['--once', ...clockArguments(shift)]))
-  expect([ended.signal, siem.taken.length], ended.stderr).toEqual([null, 70])
+  if (shiftDays === 0) await executeWith(place.configFile, ['run', '--once'])
+  else await endOf(place.entry(['--once', ...clockArguments(shift)]))
+  expect(siem.taken).toHaveLength(70)
   siem.answer(() => ({ status: 200 }))
-  // A dead command holds its streams for 20 s: on this clock for one. Over Redis its own clock counts, and a faster one here would only give up sooner.
-  const fast: Shift = { rate: redis === undefined ? 20 : 1, originMs: Date.now() }
+  // A dead command holds its streams for 20 s.
+  const bury = async () => {
+    if (redis !== undefined) await forgetHolders(redis)
+    else forgetHoldersIn(place.database)
+  }
   return {
     place,
     siem,
@@ -61,23 +69,22 @@ export async function poisoned(kind: string, shiftDays = 0): Promise<Poisoned> {
     clock: clockArguments(shift),
     poison,
     intoFiles: () => configure({ name: 'siem', type: 'file', path: place.events }),
-    async replay(kill) {
-      const more = kill === undefined ? [] : ['--kill', kill]
-      const args = ['-c', place.configFile, ...clockArguments(fast), ...more]
+    async replayKilled(moment) {
+      const args = ['-c', place.configFile, '--kill', moment]
       const exit = await endOf(startProgram('replay', args, { cwd: place.folder }))
-      expect(exit.signal, exit.stderr).toBe(kill === undefined ? null : 'SIGKILL')
-      if (kill !== undefined && redis !== undefined) await forgetHolders(redis)
-      return exit
+      expect(exit.signal, exit.stderr).toBe('SIGKILL')
+      await bury()
+    },
+    async replay() {
+      const { code, stdout, stderr } = await executeWith(place.configFile, ['dead-letters', 'replay'])
+      expect(code, stderr).toBe(0)
+      return stdout
     },
   }
 }
 
-/** Redis has a clock of its own: what it would do 20 s later is done at once. */
-async function forgetHolders({ url, keyPrefix }: TestRedis): Promise<void> {
-  const client = new Redis(url)
-  try {
-    await client.del(`{${keyPrefix}}:holders`)
-  } finally {
-    client.disconnect()
-  }
+function forgetHoldersIn(path: string): void {
+  const database = new DatabaseSync(path)
+  database.exec('DELETE FROM holder')
+  database.close()
 }

@@ -1,10 +1,10 @@
-// Replays all dead letters as the command does, on a clock that may be shifted or faster, ended by SIGKILL at a named step.
-//   node test/entry/replay.ts -c FILE [--kill before:commit:3] [--offset-ms N] [--rate N] [--origin-ms N]
+// Replays all dead letters as the command does, ended by SIGKILL at a named step.
+//   node test/entry/replay.ts -c FILE --kill before:commit:3
 import { parseArgs } from 'node:util'
+import { systemClock } from '../../src/clock.ts'
 import { StoreDesk } from '../../src/assemble/tasks/store-desk.ts'
 import { openExistingStore } from '../../src/assemble/tasks/existing-store.ts'
 import { loadConfig } from '../../src/config/load/load.ts'
-import { createShiftedClock } from './shifted-clock.ts'
 import { killAt, parseDeadline } from './steps.ts'
 import { wrapStore, wrapSystem } from './wrapping.ts'
 
@@ -12,25 +12,16 @@ const { values } = parseArgs({
   options: {
     config: { type: 'string', short: 'c' },
     kill: { type: 'string' },
-    'offset-ms': { type: 'string', default: '0' },
-    rate: { type: 'string', default: '1' },
-    'origin-ms': { type: 'string' },
   },
 })
 
 const { config } = loadConfig({ argv: { config: values.config } })
-const { 'offset-ms': offset, rate, 'origin-ms': origin } = values
-const clock = createShiftedClock({
-  offsetMs: Number(offset),
-  rate: Number(rate),
-  ...(origin !== undefined && { originMs: Number(origin) }),
-})
 const pass = killAt(values.kill === undefined ? undefined : parseDeadline(values.kill))
-const store = await openExistingStore(config, clock)
+const store = await openExistingStore(config, systemClock)
 if (store === undefined) throw new Error('there is no store')
 await wrapSystem(pass)
 wrapStore(store, pass)
-const desk = new StoreDesk(config, store, clock)
+const desk = new StoreDesk(config, store, systemClock)
 const groups = await desk.groups(await desk.counts())
 const results = await desk.replay(groups, () => undefined, new AbortController().signal)
 for (const { sink, delivered, left, error } of results)

@@ -109,7 +109,11 @@ export function startProcess(
     isRunning,
     type: (text) => void child.stdin?.write(text),
     async waitForLine(pattern, timeoutMs = patienceMs) {
+      let searched = -1
       const find = (): RegExpMatchArray | undefined => {
+        const length = stdout.length + stderr.length
+        if (length === searched) return undefined
+        searched = length
         for (const line of [...stdout.split('\n'), ...stderr.split('\n')]) {
           const match = line.match(pattern)
           if (match !== null) return match

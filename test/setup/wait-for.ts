@@ -6,6 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
  */
 export const patienceMs = 120_000
 
+/** A condition that reads files or a store is asked less often than it could be: other suites need the processor. */
+const restPerWork = 5
+const longestRestMs = 500
+
 export interface WaitForOptions {
   /** Instead of `patienceMs`: only for a wait that is meant to fail. */
   readonly timeoutMs?: number
@@ -37,6 +41,7 @@ export async function waitFor<T>(
   let deadline = deadlineAfter(latest, timeoutMs)
   let last: unknown
   for (;;) {
+    const askedAtMs = performance.now()
     try {
       const value = await condition()
       const holds = Boolean(value)
@@ -51,7 +56,8 @@ export async function waitFor<T>(
       if (latest?.done === before?.done) break
       deadline = deadlineAfter(latest, timeoutMs)
     }
-    await sleep(everyMs)
+    const tookMs = performance.now() - askedAtMs
+    await sleep(Math.max(everyMs, Math.min(restPerWork * tookMs, longestRestMs)))
   }
   const named = typeof what === 'string' ? what : what()
   throw new Error(`gave up waiting for ${named} after ${timeoutMs} ms${sayOf(latest)}`, { cause: last })

@@ -38,7 +38,7 @@ test('reads complete days again in place, and ships exactly what is missing', as
   simulator.append(101, today, 5, { timestampMs: startOf(today) })
   const asked = simulator.requests.length
 
-  const ended = await place.ended(['backfill', '--from', 'yesterday', '--to', 'yesterday'])
+  const ended = await told(place, 'backfill', '--from', 'yesterday', '--to', 'yesterday')
   expect(ended.code, ended.stderr).toBe(0)
   expect(ended.stdout).toMatch(/^[0-9a-f]{10}\n$/)
   expect(ended.stderr).toContain(`  ${yesterday}  2 streams queued, about 6 requests\n`)
@@ -59,7 +59,7 @@ test('lists the days that cannot be read, sends one request per zone for them, a
   const [first, , last] = readableDays()
   const range = `--from ${shiftDay(first, -5)} --to ${shiftDay(last, 2)}`
   const args = `backfill ${range} --zone 101,102 --sink archive --watch`
-  const ended = await place.ended(args.split(' '))
+  const ended = await told(place, ...args.split(' '))
   expect(ended.code, ended.stderr).toBe(1)
   expect(ended.stdout).toMatch(/^[0-9a-f]{10}\n$/)
   const old = `${shiftDay(first, -5)} to ${shiftDay(first, -1)}`
@@ -89,14 +89,13 @@ test('reads days older than poll.readableDays if the API still has them', async 
   const place = await workplace(options, { server })
   const { simulator, events } = place
   const to = shiftDay(today, -7)
-  const read = async () => place.ended(['backfill', '--from', old, '--to', to, '--zone', '101'])
-  const inPlace = await read()
+  const inPlace = await told(place, 'backfill', '--from', old, '--to', to, '--zone', '101')
   expect(inPlace.code, inPlace.stderr).toBe(0)
   expect(compareFiles(events, simulator, [101], [old, to])).toEqual(exactly(400))
   // Beside a run, whose own plan would give such a day up unasked.
   await using running = place.start(['run'])
   await running.waitForLine(/"event":"Started"/)
-  const beside = await place.ended(['backfill', '--from', old, '--to', old, '--zone', '102', '--watch'])
+  const beside = await told(place, 'backfill', '--from', old, '--to', old, '--zone', '102', '--watch')
   expect(beside.code, beside.stderr).toBe(0)
   expect(compareFiles(events, simulator, zones, [old, to])).toEqual(exactly(800))
   await running.kill('SIGTERM')
