@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { createInterface } from 'node:readline/promises'
 import { addAbortSignal } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { CommanderError } from 'commander'
@@ -127,6 +126,8 @@ function processIo(exit: (code: number) => never): Io {
 
 /** Asks on stderr, since stdout is for results. A signal or the end of the input counts as an empty answer. */
 async function ask(question: string, signal: AbortSignal): Promise<string> {
+  // Loaded only here, since hardly any command asks.
+  const { createInterface } = await import('node:readline/promises')
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   const closed = new Promise<string>((resolve) => lines.once('close', () => resolve('')))
   lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
