@@ -71,7 +71,7 @@ function auditHint({ zone, sink, day }) {
   return element(
     'p',
     { class: 'quiet' },
-    'Audit: this page did not read the day from the API again. The ledger has the events that the sink took responsibility for; whether the API lists others, an audit compares, and writes a report of it: ',
+    'Audit: this page did not read the day from the API again. The ledger has the events that the sink has accepted; whether the API lists others, an audit compares, and writes a report of it: ',
     element(
       'code',
       {},

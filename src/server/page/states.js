@@ -10,12 +10,12 @@ export const states = {
   failing: { word: 'failing', means: 'could not be read or delivered at the last try' },
   gap: { word: 'gap', means: 'has events that can no longer be read' },
   unread: { word: 'unread', means: 'was not read to its end yet' },
-  dead_letters: { word: 'dead letters', means: 'has events that the sink refused, which wait for a person' },
+  dead_letters: { word: 'dead letters', means: 'has events that the sink refused, to be replayed or dropped' },
   expired: {
     word: 'expired',
     means: 'was read after its end, but not for the last time before it became unreadable',
   },
-  open: { word: 'open', means: 'goes on and is polled' },
+  open: { word: 'open', means: 'has not ended and is polled' },
   settling: { word: 'settling', means: 'has ended and was read; it is read again for late events' },
   complete: { word: 'complete', means: 'was read for the last time, and everything was delivered' },
 }
@@ -53,9 +53,9 @@ export const standings = {
 
 /** Why events of a day can no longer be read. @type {Readonly<Record<string, string>>} */
 export const gapReasons = {
-  unreadable: 'the day was not read to its end before the API stopped to list it',
+  unreadable: 'the day was not read to its end before the API stopped listing it',
   not_running: 'no shieldlog process ran while the API listed the day',
   not_configured: 'the route was not configured while the API listed the day',
   too_large: 'a page was larger than api.maxPageBytes',
-  zone_gone: 'the API does not know the zone any more',
+  zone_gone: 'the API no longer knows the zone',
 }

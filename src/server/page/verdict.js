@@ -172,7 +172,7 @@ function deadLetterProblems({ deadLetters }) {
     return {
       shape: 'dead_letters',
       text: `${printable(sink)} refused ${counted(count, 'event')}: ${own.map((each) => each.reason).join(', ')}.`,
-      remedy: `shieldlog dead-letters list --sink ${printable(sink)} shows them; replay ships them again, drop gives them up.`,
+      remedy: `shieldlog dead-letters list --sink ${printable(sink)} shows them; replay ships them again, drop removes them.`,
       choice: { sink, state: 'dead_letters' },
     }
   })
@@ -189,7 +189,7 @@ function unconfiguredProblems({ unconfigured }) {
         ? {
             shape,
             text: `${route} is retired: the API lists the zone no more; not read to the end: ${days}.`,
-            remedy: 'What was lost is recorded as gaps; nothing can be done any more.',
+            remedy: 'What was lost is recorded as gaps; they can no longer be read.',
           }
         : {
             shape,

@@ -164,7 +164,7 @@ describe.skipIf(!browserAvailable())('the page', { timeout: 120_000 }, () => {
     await day.locator('summary').click()
     expect(await day.locator('.hours tbody tr').count()).toBe(24)
     await cell(page, { ...shop, day: '2026-11-14' }).click()
-    await day.getByText('stopped to list it').waitFor()
+    await day.getByText('stopped listing it').waitFor()
     await cell(page, { zone: 107, sink: 'siem', day: '2026-11-17' }).click()
     await day.getByText('shieldlog dead-letters list --sink siem --zone 107 --day 2026-11-17').waitFor()
     await day.getByRole('button', { name: 'Show the events' }).click()
