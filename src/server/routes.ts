@@ -64,7 +64,14 @@ function shared<T>(clock: Clock, ms: number, make: () => Promise<T> | T): () => 
 
 function viewOf(views: StatusViews, asked: Exclude<StatusQuery, { view: 'all' }>): Promise<unknown> {
   if (asked.view === 'map') return views.map(asked.query)
+  if (asked.view === 'tail') return Promise.resolve(views.tail(asked.query))
   return asked.view === 'day' ? views.day(asked.query) : views.deadLetters(asked.query)
+}
+
+function notFoundText(view: StatusQuery['view']): string {
+  return view === 'tail'
+    ? 'this zone is not configured'
+    : 'the store has nothing about this zone, sink and day'
 }
 
 export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
@@ -90,9 +97,7 @@ export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
       if (views === undefined) return jsonReply(503, { error: 'the process is starting' })
       const work = viewOf(views, asked)
       const view = await soon(patienceMs, work, clock)
-      return view === undefined
-        ? jsonReply(404, { error: 'the store has nothing about this zone, sink and day' })
-        : jsonReply(200, view)
+      return view === undefined ? jsonReply(404, { error: notFoundText(asked.view) }) : jsonReply(200, view)
     } catch (error) {
       return jsonReply(error instanceof QueryError ? 400 : 503, { error: messageOf(error) })
     }

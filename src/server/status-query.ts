@@ -2,6 +2,7 @@ import {
   cellStates,
   mapSorts,
   type DayQuery,
+  type TailQuery,
   type MapQuery,
   type MapSort,
   type CellState,
@@ -13,6 +14,7 @@ export type StatusQuery =
   | { readonly view: 'all' }
   | { readonly view: 'map'; readonly query: MapQuery }
   | { readonly view: 'day' | 'dead-letters'; readonly query: DayQuery }
+  | { readonly view: 'tail'; readonly query: TailQuery }
 
 /** The query of a request is wrong. The message names the value. */
 export class QueryError extends Error {}
@@ -27,14 +29,15 @@ export function readStatusQuery(parameters: URLSearchParams): StatusQuery {
   if (view === 'all') return { view }
   if (view === 'map') return { view, query: mapQuery(parameters) }
   if (view === 'day' || view === 'dead-letters') return { view, query: dayQuery(parameters) }
+  if (view === 'tail') return { view, query: tailQuery(parameters) }
   throw new QueryError(
-    `view ${quoted(view)} does not exist; use map, day, dead-letters, or none for everything`,
+    `view ${quoted(view)} does not exist; use map, day, dead-letters, tail, or none for everything`,
   )
 }
 
 /** Whether the answer contains events, and not only figures. */
 export function showsEvents(parameters: URLSearchParams): boolean {
-  return parameters.get('view') === 'dead-letters'
+  return ['dead-letters', 'tail'].includes(parameters.get('view') ?? '')
 }
 
 function mapQuery(parameters: URLSearchParams): MapQuery {
@@ -57,6 +60,12 @@ function dayQuery(parameters: URLSearchParams): DayQuery {
     throw new QueryError('this view needs zone (its id), sink and day (YYYY-MM-DD)')
   if (!/^\d{4}-\d{2}-\d{2}$/.test(day)) throw new QueryError(`day ${quoted(day)} is not YYYY-MM-DD`)
   return { zone, sink, day }
+}
+
+function tailQuery(parameters: URLSearchParams): TailQuery {
+  const zone = wholeNumber(parameters, 'zone', Number.MAX_SAFE_INTEGER)
+  if (zone === undefined) throw new QueryError('this view needs zone (its id)')
+  return { zone, after: wholeNumber(parameters, 'after', Number.MAX_SAFE_INTEGER) ?? 0 }
 }
 
 function oneOf<Name extends string>(

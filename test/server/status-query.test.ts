@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { QueryError, readStatusQuery } from '../../src/server/status-query.ts'
+import { QueryError, readStatusQuery, showsEvents } from '../../src/server/status-query.ts'
 
 const read = (text: string) => readStatusQuery(new URLSearchParams(text))
 
@@ -21,6 +21,13 @@ describe('the query of /status', () => {
   it('asks for a day', () => {
     const query = { zone: 101, sink: 'siem', day: '2026-11-20' }
     expect(read('view=day&zone=101&sink=siem&day=2026-11-20')).toEqual({ view: 'day', query })
+  })
+
+  it('asks for live events of a zone', () => {
+    expect(read('view=tail&zone=101')).toEqual({ view: 'tail', query: { zone: 101, after: 0 } })
+    expect(read('view=tail&zone=101&after=12')).toEqual({ view: 'tail', query: { zone: 101, after: 12 } })
+    expect(() => read('view=tail')).toThrow('this view needs zone (its id)')
+    expect(showsEvents(new URLSearchParams('view=tail&zone=101'))).toBe(true)
   })
 
   it.each([

@@ -52,6 +52,7 @@ export function createDaemonServer(
     },
     async stop() {
       stopping.abort()
+      page.stop()
       await server.stop()
     },
   }

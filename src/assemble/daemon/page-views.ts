@@ -1,5 +1,7 @@
 import type { StatusViews } from '../../domain/plan/status-views.ts'
+import { ZoneFollower } from '../../maintenance/read/follow-zone.ts'
 import { LagHistory } from '../../status/views/lag-history.ts'
+import { LiveTail } from '../../status/views/live-tail.ts'
 import { createStatusViews } from '../../status/views/status-views.ts'
 import type { Fleet } from '../../status/views/fleet.ts'
 import type { Ground } from '../ground.ts'
@@ -12,6 +14,8 @@ export interface PageViews {
   readonly views: () => StatusViews | undefined
   /** Takes samples for the history of the last hour until the signal aborts. Never rejects. */
   sample(signal: AbortSignal): Promise<void>
+  /** Ends what reads the API for viewers. */
+  stop(): void
 }
 
 /** Clients that ask within this time share one reading of the store. */
@@ -22,7 +26,7 @@ const sampleEveryMs = 30_000
 export function createPageViews(engine: () => Engine | undefined, { clock, apiClock }: Ground): PageViews {
   const history = new LagHistory()
   let read: { readonly of: Engine; readonly fleet: Promise<Fleet>; readonly atMs: number } | undefined
-  let made: { readonly of: Engine; readonly views: StatusViews } | undefined
+  let made: { readonly of: Engine; readonly views: StatusViews; readonly tail: LiveTail } | undefined
 
   function fleetOf(of: Engine): Promise<Fleet> {
     const nowMs = clock.monotonic()
@@ -43,7 +47,13 @@ export function createPageViews(engine: () => Engine | undefined, { clock, apiCl
     history.add(clock.now(), routes)
   }
 
-  function viewsOf(of: Engine): StatusViews {
+  function tailOf({ shipping }: Engine): LiveTail {
+    const deps = { source: shipping.reading.source, clock, apiClock }
+    const zones = () => shipping.settings().zones
+    return new LiveTail({ clock, zones, follow: (zone) => new ZoneFollower(zone, deps) })
+  }
+
+  function viewsOf(of: Engine, tail: LiveTail): StatusViews {
     const { store, policy } = of.shipping.deps
     return createStatusViews({
       version,
@@ -54,6 +64,7 @@ export function createPageViews(engine: () => Engine | undefined, { clock, apiCl
       minutes: (stream) => store.ledger.minutes(stream),
       deadLetters: store.deadLetters,
       readEvent: deadLetterReader(of.config),
+      tail,
       pauses: () =>
         of.config.accounts.flatMap(({ name }) => {
           const untilMs = of.shipping.reading.gateOf(name).throttledUntilMs
@@ -66,9 +77,14 @@ export function createPageViews(engine: () => Engine | undefined, { clock, apiCl
     views() {
       const of = engine()
       if (of === undefined) return undefined
-      if (made?.of !== of) made = { of, views: viewsOf(of) }
+      if (made?.of !== of) {
+        made?.tail.stop()
+        const tail = tailOf(of)
+        made = { of, tail, views: viewsOf(of, tail) }
+      }
       return made.views
     },
+    stop: () => made?.tail.stop(),
     async sample(signal) {
       while (!signal.aborted) {
         await clock.sleep(sampleEveryMs, signal).catch(() => undefined)

@@ -1,10 +1,9 @@
 import type { Config } from '../../config/schema/schema.ts'
-import { dayOf, shiftDay, startOf, type Day } from '../../domain/day.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { isFailure, messageOf } from '../../domain/failure.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { createFormat, type LineForm } from '../../formats/registry.ts'
-import { DayFollower } from '../../maintenance/read/follow-day.ts'
+import { ZoneFollower } from '../../maintenance/read/follow-zone.ts'
 import type { ReadDeps } from '../../maintenance/read/read-day.ts'
 import { wantsOf, type Routing } from '../../sinks/wants.ts'
 import { createQuietGround } from '../quiet-ground.ts'
@@ -22,8 +21,6 @@ export interface TailRequest {
 
 /** Polls at least this often, whatever `poll.everySeconds` says. */
 const longestPauseMs = 5_000
-/** Events of a day may be listed after its end. */
-const lateMs = 10 * 60_000
 
 /** Which events a sink gets. */
 export function wantedBy(sink: Routing): (event: Event) => boolean {
@@ -41,25 +38,14 @@ export async function tailEvents(config: Config, request: TailRequest, signal: A
   const { clock, apiClock } = ground
   const reading = createReading(config, ground)
   const deps: ReadDeps = { source: reading.source, clock, apiClock }
-  const followers = new Map<string, DayFollower>()
+  const followers = request.zones.map((zone) => new ZoneFollower(zone, deps))
   let isFirst = true
-
-  async function poll(zone: Zone): Promise<Event[]> {
-    const events: Event[] = []
-    for (const day of daysAt(apiClock.now(zone.account))) {
-      const key = `${zone.id} ${day}`
-      const follower = followers.get(key) ?? new DayFollower({ zone, day }, deps)
-      followers.set(key, follower)
-      events.push(...(await follower.poll(signal)))
-    }
-    return events
-  }
 
   async function pollAll(): Promise<void> {
     const found: Event[] = []
-    for (const zone of request.zones) {
+    for (const follower of followers) {
       try {
-        found.push(...(await poll(zone)))
+        found.push(...(await follower.poll(signal)))
       } catch (error) {
         if (signal.aborted) return
         if (isFirst || !isFailure(error)) throw error
@@ -83,10 +69,4 @@ export async function tailEvents(config: Config, request: TailRequest, signal: A
   } finally {
     await reading.close()
   }
-}
-
-/** Today, and yesterday while its last events may still come. */
-function daysAt(nowMs: number): Day[] {
-  const today = dayOf(nowMs)
-  return nowMs - startOf(today) < lateMs ? [shiftDay(today, -1), today] : [today]
 }

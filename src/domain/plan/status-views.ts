@@ -213,9 +213,46 @@ export interface DeadLettersView {
   }[]
 }
 
+/** An event as the API lists it, redacted as for sinks. Texts are at most 300 characters; empty where absent. */
+export interface TailEvent {
+  /** Counts from 1 since the reading began. */
+  readonly number: number
+  readonly time: string
+  readonly action: string
+  readonly rule: string
+  readonly method: string
+  readonly url: string
+  readonly address: string
+  readonly country: string
+  readonly asn: string
+}
+
+/** What a zone's live tail has read since the event that the query named. */
+export interface TailView {
+  /** Number of the newest event. */
+  readonly last: number
+  /** At most 200, the oldest first. */
+  readonly events: readonly TailEvent[]
+  /** Events that came too fast to be shown. */
+  readonly leftOut: number
+  /** How often the API was read; 0 while the first reading is under way. */
+  readonly polls: number
+  readonly everySeconds: number
+  /** Why the last reading failed. */
+  readonly problem?: string
+}
+
+export interface TailQuery {
+  readonly zone: number
+  /** Number of the newest event that is known. */
+  readonly after: number
+}
+
 export interface StatusViews {
   map(query: MapQuery): Promise<MapView>
   /** Undefined for a route that is not configured, and for a day that nothing is known of. */
   day(query: DayQuery): Promise<DayView | undefined>
   deadLetters(query: DayQuery): Promise<DeadLettersView | undefined>
+  /** Reads the API while somebody asks. Undefined for a zone that is not configured. */
+  tail(query: TailQuery): TailView | undefined
 }

@@ -5,6 +5,7 @@ import { drawMap, listenToMap } from './map.js'
 import { askStatus, hasToken, Refused, setToken, TokenNeeded } from './server.js'
 import { drawSide } from './side.js'
 import { shapeOf } from './states.js'
+import { drawTail, listenToTail } from './tail.js'
 import { durationText, printable, secondsUntil } from './texts.js'
 import { verdictOf } from './verdict.js'
 import { readChoice, writeChoice } from './choice.js'
@@ -77,6 +78,9 @@ function draw(now, open) {
   drawOpenDay(open)
   drawLag(now)
   drawSide(now)
+  drawTail(now)
+  // A browser does not send the token with a link.
+  if (hasToken()) putText(byId('links'), 'with the token as bearer: /metrics, /status')
 }
 
 /** @param {MapView} now */
@@ -273,4 +277,5 @@ function listen() {
 }
 
 listen()
+listenToTail()
 void refresh()

@@ -128,7 +128,7 @@ function queueTable(queues) {
 
 /** @param {MapView['pauses']} pauses @param {string} at */
 function pauseText(pauses, at) {
-  if (pauses.length === 0) return quiet('The API asked no account to pause.')
+  if (pauses.length === 0) return quiet('As far as this process knows, the API asked no account to pause.')
   return element(
     'ul',
     { class: 'plain' },

@@ -78,6 +78,10 @@ export function verdictOf(view) {
 function nowText({ failing, behind, notRead, upToDate, routes }) {
   if (upToDate === routes)
     return routes === 1 ? 'The only route is up to date.' : `All ${countText(routes)} routes are up to date.`
+  if (notRead === routes)
+    return routes === 1
+      ? 'The only route was not read yet.'
+      : `None of ${countText(routes)} routes was read yet.`
   const parts = [
     failing > 0
       ? `${countText(failing)} of ${counted(routes, 'route')} ${failing === 1 ? 'fails' : 'fail'}`

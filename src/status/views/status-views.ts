@@ -6,6 +6,7 @@ import { cellOf, dayView } from './day-view.ts'
 import { deadLettersView, type ReadEvent } from './dead-letters-view.ts'
 import type { Fleet } from './fleet.ts'
 import { createLedgerReader } from './ledger-reader.ts'
+import type { LiveTail } from './live-tail.ts'
 import type { LagHistory } from './lag-history.ts'
 import { mapView } from './map-view.ts'
 import type { Policy } from '../../domain/plan/policy.ts'
@@ -21,6 +22,7 @@ export interface ViewDeps {
   readonly pauses: () => MapView['pauses']
   readonly deadLetters: Pick<DeadLetters, 'keys' | 'read'>
   readonly readEvent: ReadEvent
+  readonly tail: LiveTail
 }
 
 /** What the status page reads. */
@@ -49,5 +51,6 @@ export function createStatusViews(deps: ViewDeps): StatusViews {
     },
     day,
     deadLetters: (query) => deadLettersView(query, deps.deadLetters, deps.readEvent),
+    tail: ({ zone, after }) => deps.tail.of(zone, after),
   }
 }

@@ -84,6 +84,8 @@ describe.skipIf(!browserAvailable())('access to the page', { timeout: 120_000 },
     await page.keyboard.press('Enter')
     await page.locator('#headline').waitFor()
     expect(await page.locator('#token').isVisible()).toBe(false)
+    // A link would be answered with 401.
+    expect(await page.locator('.foot a').count()).toBe(0)
     await again()
     const kept = await page.evaluate<string>(
       'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, document.documentElement.outerHTML, document.querySelector("#token-text").value])',

@@ -4,6 +4,7 @@ import { cellStates } from '../../../src/domain/plan/status-views.ts'
 import { at, minuteMs, today } from '../../domain/builders.ts'
 import { browserAvailable } from '../../setup/browser-available.ts'
 import { waitFor } from '../../setup/wait-for.ts'
+import { eventAt } from '../../pump/stage.ts'
 import { serveWorld } from './browser.ts'
 import { cell, texts, usePages } from './pages.ts'
 import { change, readDay, story, storyZones, trouble } from './story.ts'
@@ -170,6 +171,24 @@ describe.skipIf(!browserAvailable())('the page', { timeout: 120_000 }, () => {
     await day.getByRole('button', { name: 'Show the events' }).click()
     await day.getByText('Incorrect data format').click()
     expect(await day.locator('pre').innerText()).toContain('"url": "https://api.example.com/<b>"')
+  })
+
+  it('shows events as they come, only while a person wants it', async () => {
+    const world = story()
+    const request = { method: 'GET', url: 'https://x/<img src=x>' }
+    world.live.push({ ...eventAt(1), request })
+    const { page } = await show(world)
+    const state = page.locator('#tail-state')
+    expect(await texts(page.locator('#tail-zone option'))).toEqual(expect.arrayContaining(['shop', 'blog']))
+    expect(world.live).toHaveLength(1)
+    await page.locator('#tail-switch').click()
+    await waitFor(() => world.live.length === 0, { what: 'the reading' })
+    await page.clock.runFor(2_000)
+    await page.locator('#tail-list').getByText('GET /<img src=x>').waitFor()
+    expect(await state.innerText()).toBe('1 event; the newest first.')
+    await page.clock.fastForward(5 * 60_000)
+    await waitFor(async () => (await state.innerText()) === 'Stopped after 5 minutes.', { what: 'its end' })
+    expect(await page.locator('#tail-switch').innerText()).toBe('Watch')
   })
 
   it('reports a day that the store does not have', async () => {

@@ -1,8 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
+import { systemClock } from '../../../src/clock.ts'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import type { Day } from '../../../src/domain/day.ts'
 import type { DeadLetterCount } from '../../../src/domain/event/dead-letter-count.ts'
 import type { DeadLetter } from '../../../src/domain/event/delivery.ts'
+import type { Event } from '../../../src/domain/event/event.ts'
 import type { MinuteCount } from '../../../src/domain/event/seen.ts'
 import type { Gap } from '../../../src/domain/gap.ts'
 import type { Backfill } from '../../../src/domain/plan/backfill.ts'
@@ -14,6 +16,7 @@ import { Planner } from '../../../src/plan/planner.ts'
 import { createApiClock } from '../../../src/pump/api-clock.ts'
 import { readFleet, type Fleet } from '../../../src/status/views/fleet.ts'
 import { LagHistory } from '../../../src/status/views/lag-history.ts'
+import { LiveTail } from '../../../src/status/views/live-tail.ts'
 import { createStatusViews } from '../../../src/status/views/status-views.ts'
 import { at, policy, today } from '../../domain/builders.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
@@ -35,6 +38,8 @@ export interface World {
   pauses: MapView['pauses']
   /** By stream. */
   minutes: Map<string, MinuteCount[]>
+  /** Events that the API lists from now on. */
+  live: Event[]
   /** Throws where the store does not answer. */
   trouble: () => void
 }
@@ -61,6 +66,7 @@ export function emptyWorld(more: Partial<World> = {}): World {
     ],
     pauses: [],
     minutes: new Map(),
+    live: [],
     trouble: () => undefined,
     ...more,
   }
@@ -93,7 +99,8 @@ function storeOf(world: World): Store {
       minutes: (stream) => Promise.resolve(world.minutes.get(streamKey(stream)) ?? []),
     },
     catalogue: {
-      checkpoints: read(() => world.checkpoints),
+      // A list of its own, as real stores give: the planner compares it with the one before.
+      checkpoints: read(() => [...world.checkpoints]),
       resendCheckpoints: read(() => []),
       routes: read(routes),
       rememberRoutes: unused,
@@ -153,6 +160,11 @@ export function viewsOf(world: World) {
         ),
       read: (_, keys) => Promise.resolve(world.refused.filter((each) => keys.includes(each))),
     },
+    tail: new LiveTail({
+      clock: systemClock,
+      zones: () => world.zones,
+      follow: () => ({ poll: () => Promise.resolve(world.live.splice(0)) }),
+    }),
     readEvent: ({ event }) => ({ event: JSON.parse(event) as unknown }),
   })
   return { views, fleet, history }

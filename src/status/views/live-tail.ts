@@ -1,0 +1,133 @@
+import { isFailure, messageOf } from '../../domain/failure.ts'
+import type { Event } from '../../domain/event/event.ts'
+import type { TailEvent, TailView } from '../../domain/plan/status-views.ts'
+import type { Zone } from '../../domain/stream.ts'
+import type { Clock } from '../../ports/clock.ts'
+
+export interface LiveTailDeps {
+  readonly clock: Clock
+  readonly zones: () => readonly Zone[]
+  /** Reads what is new in a zone at each call, redacted as for sinks, behind live polls of its account. */
+  readonly follow: (zone: Zone) => { poll(signal: AbortSignal): Promise<Event[]> }
+}
+
+interface Tail {
+  readonly end: AbortController
+  askedAtMs: number
+  events: TailEvent[]
+  last: number
+  leftOut: number
+  polls: number
+  problem?: string
+}
+
+const pollEveryMs = 5_000
+/** A tail that nobody has asked for this long ends. */
+const idleMs = 15_000
+/** Each reads the API for itself. */
+const mostTails = 3
+const mostKept = 200
+const mostOfPoll = 100
+const longestText = 300
+
+/** Events of a few zones as the API lists them, read only while somebody asks. All who ask share one reading. */
+export class LiveTail {
+  readonly #deps: LiveTailDeps
+  readonly #tails = new Map<number, Tail>()
+
+  constructor(deps: LiveTailDeps) {
+    this.#deps = deps
+  }
+
+  /** What came after the event of this number. The first call begins to read. Undefined for an unknown zone. */
+  of(zoneId: number, after: number): TailView | undefined {
+    const zone = this.#deps.zones().find(({ id }) => id === zoneId)
+    if (zone === undefined) return undefined
+    const known = this.#tails.get(zoneId)
+    const tail = known === undefined || known.end.signal.aborted ? this.#begin(zone) : known
+    const everySeconds = pollEveryMs / 1000
+    if (tail === undefined) {
+      const problem = `this process reads ${mostTails} zones live already; try again when one of these has stopped`
+      return { last: after, events: [], leftOut: 0, polls: 0, everySeconds, problem }
+    }
+    tail.askedAtMs = this.#deps.clock.monotonic()
+    const { last, leftOut, polls, problem } = tail
+    // A number that this reading has not reached is one of an earlier reading.
+    const events = after > last ? tail.events : tail.events.filter(({ number }) => number > after)
+    return { last, events, leftOut, polls, everySeconds, ...(problem !== undefined && { problem }) }
+  }
+
+  /** Ends all readings. */
+  stop(): void {
+    for (const { end } of this.#tails.values()) end.abort()
+  }
+
+  #begin(zone: Zone): Tail | undefined {
+    if (this.#tails.size >= mostTails && !this.#tails.has(zone.id)) return undefined
+    const tail: Tail = {
+      end: new AbortController(),
+      askedAtMs: this.#deps.clock.monotonic(),
+      events: [],
+      last: 0,
+      leftOut: 0,
+      polls: 0,
+    }
+    this.#tails.set(zone.id, tail)
+    void this.#run(zone, tail)
+    return tail
+  }
+
+  async #run(zone: Zone, tail: Tail): Promise<void> {
+    const { clock, follow } = this.#deps
+    const { signal } = tail.end
+    const follower = follow(zone)
+    const watch = this.#endWhenIdle(tail)
+    while (!signal.aborted) {
+      try {
+        add(tail, await follower.poll(signal))
+        delete tail.problem
+      } catch (error) {
+        if (!isFailure(error) || !signal.aborted) tail.problem = messageOf(error)
+      }
+      tail.polls++
+      await clock.sleep(pollEveryMs, signal).catch(() => undefined)
+    }
+    if (this.#tails.get(zone.id) === tail) this.#tails.delete(zone.id)
+    await watch
+  }
+
+  /** Also during a long poll: the first one of a listing that is oldest-first reads all of its pages. */
+  async #endWhenIdle(tail: Tail): Promise<void> {
+    const { clock } = this.#deps
+    const { signal } = tail.end
+    while (!signal.aborted) {
+      await clock.sleep(pollEveryMs, signal).catch(() => undefined)
+      if (clock.monotonic() - tail.askedAtMs > idleMs) tail.end.abort()
+    }
+  }
+}
+
+/** Of very many events the newest stay. */
+function add(tail: Tail, found: readonly Event[]): void {
+  const some = found.slice(-mostOfPoll)
+  tail.leftOut += tail.polls === 0 ? 0 : found.length - some.length
+  const numbered = some.map((event, index) => tailEvent(event, tail.last + index + 1))
+  tail.last += some.length
+  tail.events = [...tail.events, ...numbered].slice(-mostKept)
+}
+
+function tailEvent({ time, action, rule, request, client }: Event, number: number): TailEvent {
+  const cut = (text: string | number | undefined) =>
+    text === undefined ? '' : String(text).slice(0, longestText)
+  return {
+    number,
+    time: cut(time),
+    action: cut(action),
+    rule: cut(rule?.id),
+    method: cut(request?.method),
+    url: cut(request?.url),
+    address: cut(client?.address),
+    country: cut(client?.country),
+    asn: cut(client?.asn),
+  }
+}
