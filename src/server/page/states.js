@@ -10,7 +10,10 @@ export const states = {
   failing: { word: 'failing', means: 'could not be read or delivered at the last try' },
   gap: { word: 'gap', means: 'has events that can no longer be read' },
   unread: { word: 'unread', means: 'was not read to its end yet' },
-  dead_letters: { word: 'dead letters', means: 'has events that the sink refused, to be replayed or dropped' },
+  dead_letters: {
+    word: 'dead letters',
+    means: 'has events that the sink refused, to be replayed or dropped',
+  },
   expired: {
     word: 'expired',
     means: 'was read after its end, but not for the last time before it became unreadable',
