@@ -1,6 +1,6 @@
 import { isFailure, type Failure } from '../domain/failure.ts'
 import type { Backend } from './backend.ts'
-import type { Ground } from './ground.ts'
+import type { Runtime } from './runtime.ts'
 
 const askAgainMs = 2_000
 
@@ -11,7 +11,7 @@ const askAgainMs = 2_000
 export async function awaitBackend(
   open: () => Promise<Backend>,
   waits: (failure: Failure) => Promise<void>,
-  { clock, telemetry }: Ground,
+  { clock, telemetry }: Runtime,
   signal: AbortSignal,
 ): Promise<Backend> {
   let isTold = false

@@ -8,7 +8,7 @@ import { createPageBudget } from '../shield/client/page-budget.ts'
 import { createRedactor } from '../shield/redaction/redact.ts'
 import type { Backend } from './backend.ts'
 import { closeTogether } from './close-all.ts'
-import type { QuietGround } from './quiet-ground.ts'
+import type { QuietRuntime } from './quiet-runtime.ts'
 import { version } from './version.ts'
 
 /** The API clients of all configured accounts. */
@@ -23,7 +23,7 @@ export interface Reading {
 /** `gateOf` returns the request budget of an account that processes share. */
 export function createReading(
   config: Config,
-  { clock, telemetry }: QuietGround,
+  { clock, telemetry }: QuietRuntime,
   gateOf?: Backend['gateOf'],
 ): Reading {
   const { api, workers } = config

@@ -13,7 +13,7 @@ import { createSinkReconciler, type SinkReconciler } from '../maintenance/housek
 import type { PumpDeps } from '../pump/session.ts'
 import { createSink, type SinkDeps } from '../sinks/registry.ts'
 import { wantsOf } from '../sinks/wants.ts'
-import { zonesOf, type QuietGround } from './quiet-ground.ts'
+import { zonesOf, type QuietRuntime } from './quiet-runtime.ts'
 import type { Backend } from './backend.ts'
 import { closeInOrder, closeTogether } from './close-all.ts'
 import { policyOf } from './policy.ts'
@@ -52,15 +52,15 @@ export interface ShippingOver {
 
 export function createShipping(
   config: Config,
-  ground: QuietGround,
+  runtime: QuietRuntime,
   { store, holder, gateOf, zones = () => zonesOf(config) }: ShippingOver,
 ): Shipping {
   const policy = policyOf(config)
   const names = config.sinks.map(({ name }) => name)
   const settings = (): PlanSettings => ({ zones: zones(), sinks: names, policy })
-  const reading = createReading(config, ground, gateOf)
-  const sinks = new Map(config.sinks.map((sink) => [sink.name, openSink(sink, ground)]))
-  const { clock, apiClock, telemetry, tracer } = ground
+  const reading = createReading(config, runtime, gateOf)
+  const sinks = new Map(config.sinks.map((sink) => [sink.name, openSink(sink, runtime)]))
+  const { clock, apiClock, telemetry, tracer } = runtime
   const deps: PumpDeps = {
     source: reading.source,
     store,
@@ -100,9 +100,9 @@ export function createShipping(
   }
 }
 
-export function openSink(config: Extract<SinkConfig, { type: 'stdout' }>, ground: QuietGround): Sink
-export function openSink(config: SinkConfig, ground: QuietGround): AnySink
-export function openSink(config: SinkConfig, { clock, telemetry }: QuietGround): AnySink {
+export function openSink(config: Extract<SinkConfig, { type: 'stdout' }>, runtime: QuietRuntime): Sink
+export function openSink(config: SinkConfig, runtime: QuietRuntime): AnySink
+export function openSink(config: SinkConfig, { clock, telemetry }: QuietRuntime): AnySink {
   const deps = { format: createFormat(config), clock, telemetry, version, output: process.stdout }
   const wants = wantsOf(config)
   const sink = sinkOf(config, deps)

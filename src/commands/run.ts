@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Option, type Command } from 'commander'
-import { createGround } from '../assemble/ground.ts'
+import { createRuntime } from '../assemble/runtime.ts'
 import type { Role } from '../assemble/backend.ts'
 import { Daemon } from '../assemble/daemon/daemon.ts'
 import { fleetState } from '../assemble/state.ts'
@@ -57,7 +57,7 @@ export async function run(load: () => Loaded, options: RunOptions, io: Io): Prom
   }
   const progress = progressFor(loaded, options, io)
   const say = progress?.say ?? ((line: string) => void io.stderr.write(`${line}\n`))
-  const ground = createGround(loaded.config, {
+  const runtime = createRuntime(loaded.config, {
     watch(internalEvent) {
       progress?.watch(internalEvent)
       options.watch?.(internalEvent, say)
@@ -68,7 +68,7 @@ export async function run(load: () => Loaded, options: RunOptions, io: Io): Prom
   const fatal = new AbortController()
   const serve = !options.once || loaded.config.server.configured
   const sinkGone = (failure: Failure) => fatal.abort(failure)
-  const daemon = new Daemon(loaded, { ground, serve, role, sinkGone })
+  const daemon = new Daemon(loaded, { runtime, serve, role, sinkGone })
   const stop = AbortSignal.any([io.signal, fatal.signal])
   const stopFollowing = io.onHangup(() => void daemon.reload(load))
   const shown = new AbortController()
@@ -82,11 +82,11 @@ export async function run(load: () => Loaded, options: RunOptions, io: Io): Prom
     return exitCodes.failed
   } finally {
     stopFollowing()
-    if (io.signal.aborted) ground.telemetry.emit({ name: 'Stopping', signal: String(io.signal.reason) })
+    if (io.signal.aborted) runtime.telemetry.emit({ name: 'Stopping', signal: String(io.signal.reason) })
     shown.abort()
     const stopping = Promise.all([following, daemon.stop()])
-    if ((await within(stopWithinMs, stopping, ground.clock)) === 'late') io.exit(fatal.signal.aborted ? 1 : 0)
-    ground.telemetry.emit({ name: 'Stopped' })
+    if ((await within(stopWithinMs, stopping, runtime.clock)) === 'late') io.exit(fatal.signal.aborted ? 1 : 0)
+    runtime.telemetry.emit({ name: 'Stopped' })
     if (following !== undefined) progress?.end()
   }
 }

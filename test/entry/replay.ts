@@ -2,7 +2,7 @@
 //   node test/entry/replay.ts -c FILE --kill before:commit:3
 import { parseArgs } from 'node:util'
 import { systemClock } from '../../src/clock.ts'
-import { StoreDesk } from '../../src/assemble/tasks/store-desk.ts'
+import { StoreTasks } from '../../src/assemble/tasks/store-tasks.ts'
 import { openExistingStore } from '../../src/assemble/tasks/existing-store.ts'
 import { loadConfig } from '../../src/config/load/load.ts'
 import { killAt, parseDeadline } from './steps.ts'
@@ -21,9 +21,9 @@ const store = await openExistingStore(config, systemClock)
 if (store === undefined) throw new Error('there is no store')
 await wrapSystem(pass)
 wrapStore(store, pass)
-const desk = new StoreDesk(config, store, systemClock)
-const groups = await desk.groups(await desk.counts())
-const results = await desk.replay(groups, () => undefined, new AbortController().signal)
+const tasks = new StoreTasks(config, store, systemClock)
+const groups = await tasks.groups(await tasks.counts())
+const results = await tasks.replay(groups, () => undefined, new AbortController().signal)
 for (const { sink, delivered, left, error } of results)
   process.stdout.write(
     `${sink}: ${delivered} delivered, ${left} left${error === undefined ? '' : `: ${error}`}\n`,

@@ -10,8 +10,8 @@ import { parseArgs } from 'node:util'
 import { runInPlace } from '../../src/assemble/tasks/backfill-in-place.ts'
 import { Daemon } from '../../src/assemble/daemon/daemon.ts'
 import { createEngine, type Engine } from '../../src/assemble/daemon/engine.ts'
-import { createGround, type Ground } from '../../src/assemble/ground.ts'
-import { zonesOf } from '../../src/assemble/quiet-ground.ts'
+import { createRuntime, type Runtime } from '../../src/assemble/runtime.ts'
+import { zonesOf } from '../../src/assemble/quiet-runtime.ts'
 import { openBackend } from '../../src/assemble/open-backend.ts'
 import { loadConfig, type Loaded } from '../../src/config/load/load.ts'
 import { daysFrom, type Day } from '../../src/domain/day.ts'
@@ -46,7 +46,7 @@ const clock = createShiftedClock({
   rate: Number(rate),
   ...(origin !== undefined && { originMs: Number(origin) }),
 })
-const ground = createGround(loaded.config, { clock })
+const runtime = createRuntime(loaded.config, { clock })
 const roles = ['all', 'scheduler', 'worker'] as const
 const deadlineOf = (text: string | undefined) => (text === undefined ? undefined : parseDeadline(text))
 const passes = [
@@ -67,15 +67,15 @@ process.exit()
 
 function ship(): Promise<number> {
   if (values.backfill !== undefined) return backfill(loaded, values.backfill)
-  return values.once || values.rounds ? shipRounds(loaded, ground) : shipOn(loaded, ground)
+  return values.once || values.rounds ? shipRounds(loaded, runtime) : shipOn(loaded, runtime)
 }
 
-async function shipRounds({ config }: Loaded, ground: Ground): Promise<number> {
+async function shipRounds({ config }: Loaded, runtime: Runtime): Promise<number> {
   const { signal } = stop
-  const backend = await openBackend(config, 'all', ground)
+  const backend = await openBackend(config, 'all', runtime)
   wrapStore(backend.store, pass)
   const options = {
-    ground,
+    runtime,
     backend,
     zones: () => zonesOf(config),
     readZones: async () => undefined,
@@ -125,7 +125,7 @@ function complain(givenUp: readonly GivenUp[]): void {
 
 /** Makes a backfill of all zones and sinks and reads it in this process, as the command does. */
 async function backfill({ config }: Loaded, range: string): Promise<number> {
-  const backend = await openBackend(config, 'all', ground)
+  const backend = await openBackend(config, 'all', runtime)
   const { store } = backend
   wrapStore(store, pass)
   const [from, to] = range.split(':') as [Day, Day]
@@ -142,16 +142,16 @@ async function backfill({ config }: Loaded, range: string): Promise<number> {
   const id = randomUUID().slice(0, 8)
   const made = { id, createdAtMs: clock.now(), from, to, state: 'running', streams } as const
   await store.backfills.add(resend ? { ...made, resend } : made)
-  const served = await runInPlace({ config, ground, store, id }, stop.signal)
+  const served = await runInPlace({ config, runtime, store, id }, stop.signal)
   await backend.close()
   return served.as === 'ended' && served.givenUp.length === 0 ? 0 : 1
 }
 
-async function shipOn(loaded: Loaded, ground: Ground): Promise<number> {
+async function shipOn(loaded: Loaded, runtime: Runtime): Promise<number> {
   const role = roles.find((each) => each === values.role)
   if (role === undefined) throw new Error(`no role: ${values.role}`)
   const daemon = new Daemon(loaded, {
-    ground,
+    runtime,
     serve: loaded.config.server.configured,
     role,
     sinkGone: () => stop.abort(),

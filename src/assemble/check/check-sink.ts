@@ -6,7 +6,7 @@ import { withDeadline } from '../../domain/within.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { AnySink, Sink, SinkCheck } from '../../ports/sink.ts'
 import { connectSteps, type ConnectStep } from '../../transport/connect-steps.ts'
-import type { QuietGround } from '../quiet-ground.ts'
+import type { QuietRuntime } from '../quiet-runtime.ts'
 import { openSink } from '../shipping.ts'
 import { testEvent } from './test-event.ts'
 
@@ -21,7 +21,7 @@ export interface SinkTried {
 }
 
 interface CheckSinkDeps {
-  readonly ground: QuietGround
+  readonly runtime: QuietRuntime
   readonly zones: readonly Zone[]
   readonly sendTest: boolean
 }
@@ -32,11 +32,11 @@ const sinkMs = 40_000
 /** Throws only `cancelled`, and bugs. */
 export async function checkSink(
   config: SinkConfig,
-  { ground, zones, sendTest }: CheckSinkDeps,
+  { runtime, zones, sendTest }: CheckSinkDeps,
   signal: AbortSignal,
 ): Promise<SinkTried> {
-  const sink = openSink(config, ground)
-  const { clock } = ground
+  const sink = openSink(config, runtime)
+  const { clock } = runtime
   const { address } = sink
   try {
     const check = await bounded(clock, signal, (limited) => sink.check(limited))

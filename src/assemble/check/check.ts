@@ -11,7 +11,7 @@ import { probePort } from '../../server/probe-port.ts'
 import { connectSteps, type ConnectStep } from '../../transport/connect-steps.ts'
 import { listAccounts, type AccountZones } from '../discovery/list-zones.ts'
 import { discoveringIn, withZones } from '../discovery/with-zones.ts'
-import { createQuietGround, zonesOf, type QuietGround } from '../quiet-ground.ts'
+import { createQuietRuntime, zonesOf, type QuietRuntime } from '../quiet-runtime.ts'
 import { createReading } from '../reading.ts'
 import { probeStore, workersOn } from '../state.ts'
 import { checkSink, type SinkTried } from './check-sink.ts'
@@ -48,11 +48,11 @@ const unconnected = ['network', 'tls', 'timeout']
 
 /** Tries what a run will do. Leaves nothing behind but a test event, where that is asked for. */
 export function startChecks(config: Config, sendTest: boolean, signal: AbortSignal): Checks {
-  const ground = createQuietGround()
-  const { clock } = ground
-  const reading = createReading(config, ground)
+  const runtime = createQuietRuntime()
+  const { clock } = runtime
+  const reading = createReading(config, runtime)
   const zones = zonesOf(config)
-  const api = tryApi(config, { ground, source: reading.source }, signal)
+  const api = tryApi(config, { runtime, source: reading.source }, signal)
   const state = tried(stateMs, clock, () => probeStore(config, clock))
   const { host, port } = config.server
   const checks = {
@@ -61,7 +61,7 @@ export function startChecks(config: Config, sendTest: boolean, signal: AbortSign
     port: tried(portMs, clock, () => probePort(host, port)),
     sinks: config.sinks.map((sink) => ({
       sink,
-      tried: checkSink(sink, { ground, zones, sendTest }, signal),
+      tried: checkSink(sink, { runtime, zones, sendTest }, signal),
     })),
     worker: state.then(async ({ isWell }) => (isWell ? workerHere(config, clock) : undefined)),
   }
@@ -76,11 +76,11 @@ const mostOfAccount = 20
 
 async function tryApi(
   config: Config,
-  { ground, source }: { readonly ground: QuietGround; readonly source: Source },
+  { runtime, source }: { readonly runtime: QuietRuntime; readonly source: Source },
   signal: AbortSignal,
 ): Promise<ApiTried> {
-  const { clock } = ground
-  const list = (accounts: Config['accounts']) => listAccounts(config, { ground, accounts }, signal)
+  const { clock } = runtime
+  const list = (accounts: Config['accounts']) => listAccounts(config, { runtime, accounts }, signal)
   const discovering = discoveringIn(config)
   const listed = await list(discovering)
   const found = new Map(listed.flatMap((each) => ('zones' in each ? [[each.account, each] as const] : [])))

@@ -2,7 +2,7 @@ import { healthOf } from '../../server/health.ts'
 import { createServer, type Server } from '../../server/server.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import type { Engine } from './engine.ts'
-import type { Ground } from '../ground.ts'
+import type { Runtime } from '../runtime.ts'
 import { createPageViews } from './page-views.ts'
 import { readinessOf, type Readiness } from './readiness.ts'
 
@@ -23,10 +23,10 @@ const readAgainMs = 2_000
 export function createDaemonServer(
   { server: { host, port, token } }: Config,
   daemon: DaemonState,
-  ground: Ground,
+  runtime: Runtime,
 ): Server {
-  const { clock, metrics, telemetry } = ground
-  const page = createPageViews(daemon.engine, ground)
+  const { clock, metrics, telemetry } = runtime
+  const page = createPageViews(daemon.engine, runtime)
   const stopping = new AbortController()
   const server = createServer({
     host,
@@ -77,7 +77,7 @@ async function readiness(daemon: DaemonState): Promise<Readiness> {
 function remember<Value>(
   read: () => Promise<Value>,
   forMs: number,
-  clock: Ground['clock'],
+  clock: Runtime['clock'],
 ): () => Promise<Value> {
   let held: { value: Promise<Value>; atMs: number } | undefined
   return () => {

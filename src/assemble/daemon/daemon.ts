@@ -11,14 +11,14 @@ import { ZoneDirectory, type MissingZones } from '../discovery/zone-directory.ts
 import { createDaemonServer } from './daemon-server.ts'
 import { createEngine, type Engine } from './engine.ts'
 import { stateName } from '../tasks/existing-store.ts'
-import { knownOf, type Ground } from '../ground.ts'
-import { zonesOf } from '../quiet-ground.ts'
+import { knownOf, type Runtime } from '../runtime.ts'
+import { zonesOf } from '../quiet-runtime.ts'
 import { openBackend } from '../open-backend.ts'
 import { reloadEngine } from './reload.ts'
 import { version } from '../version.ts'
 
 export interface DaemonOptions {
-  readonly ground: Ground
+  readonly runtime: Runtime
   readonly serve: boolean
   readonly role: Role
   readonly sinkGone: (failure: Failure) => void
@@ -27,7 +27,7 @@ export interface DaemonOptions {
 /** The running system of one configuration: the store, the engine that ships, the HTTP server. */
 export class Daemon {
   readonly #options: DaemonOptions
-  readonly #ground: Ground
+  readonly #runtime: Runtime
   readonly #warnings: readonly string[]
   #config: Config
   #backend: Backend | undefined
@@ -46,7 +46,7 @@ export class Daemon {
 
   constructor({ config, warnings, overridden }: Loaded, options: DaemonOptions) {
     this.#options = options
-    this.#ground = options.ground
+    this.#runtime = options.runtime
     this.#config = config
     this.#warnings = overridden.length === 0 ? warnings : [...warnings, overriddenText(overridden)]
   }
@@ -59,11 +59,11 @@ export class Daemon {
   /** Opens the state, takes the schedule lock and serves HTTP; ships nothing yet. Throws Failure. */
   async open(signal: AbortSignal): Promise<void> {
     const { serve } = this.#options
-    const { metrics, telemetry } = this.#ground
+    const { metrics, telemetry } = this.#runtime
     this.#backend = await this.#openBackend(signal)
     this.#trouble = undefined
     await this.#backend.acquire(signal)
-    const zones = new ZoneDirectory(this.#ground, this.#backend, () => this.#prepare())
+    const zones = new ZoneDirectory(this.#runtime, this.#backend, () => this.#prepare())
     this.#zones = zones
     if (discoveringIn(this.#config).length > 0) {
       // Probes are answered while the API is asked.
@@ -123,23 +123,23 @@ export class Daemon {
 
   #openBackend(signal: AbortSignal): Promise<Backend> {
     const { serve, role } = this.#options
-    const open = () => openBackend(this.#config, role, this.#ground)
+    const open = () => openBackend(this.#config, role, this.#runtime)
     if (!serve) return open()
     const waits = async (failure: Failure) => {
       this.#trouble = failure.message
       await this.#listen()
     }
-    return awaitBackend(open, waits, this.#ground, signal)
+    return awaitBackend(open, waits, this.#runtime, signal)
   }
 
   #makeEngine(config: Config): Engine {
     const turned = (loop: string) => {
-      this.#turns.set(loop, this.#ground.clock.monotonic())
+      this.#turns.set(loop, this.#runtime.clock.monotonic())
       if (this.#phase === 'starting') this.#phase = 'running'
     }
-    const { ground, sinkGone } = this.#options
+    const { runtime, sinkGone } = this.#options
     return createEngine(config, {
-      ground,
+      runtime,
       backend: this.#backend!,
       zones: () => zonesOf(this.#zones!.fill(config)),
       readZones: () => this.#zones!.read(),
@@ -159,7 +159,7 @@ export class Daemon {
       makeEngine: (config) => this.#makeEngine(config),
       start: (engine) => this.#startInstead(engine),
       halted: (error) => this.#halted(error),
-      telemetry: this.#ground.telemetry,
+      telemetry: this.#runtime.telemetry,
     })
   }
 
@@ -174,7 +174,7 @@ export class Daemon {
   }
 
   #prepare(): void {
-    this.#ground.metrics.prepare(knownOf(this.#zones!.fill(this.#config)))
+    this.#runtime.metrics.prepare(knownOf(this.#zones!.fill(this.#config)))
   }
 
   /** Replaces a closed engine. */
@@ -182,7 +182,7 @@ export class Daemon {
     const { config } = engine
     this.#engine = engine
     this.#config = config
-    this.#ground.logger.setLevel(config.log.level)
+    this.#runtime.logger.setLevel(config.log.level)
     this.#prepare()
     if (this.#phase !== 'running') return
     await engine.start()
@@ -203,7 +203,7 @@ export class Daemon {
       storeTrouble: () => this.#backend?.storeTrouble(),
       turns: this.#turns,
     }
-    this.#server = createDaemonServer(this.#config, state, this.#ground)
+    this.#server = createDaemonServer(this.#config, state, this.#runtime)
     await this.#server.start()
   }
 
@@ -217,6 +217,6 @@ export class Daemon {
   }
 
   #warn(about: string, text: string): void {
-    this.#ground.telemetry.emit({ name: 'Warned', about, text })
+    this.#runtime.telemetry.emit({ name: 'Warned', about, text })
   }
 }

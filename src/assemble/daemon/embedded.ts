@@ -3,15 +3,15 @@ import { Failure } from '../../domain/failure.ts'
 import { createLocalSchedule } from '../../schedule/local/schedule.ts'
 import type { Backend } from '../backend.ts'
 import { closeInOrder } from '../close-all.ts'
-import type { Ground } from '../ground.ts'
-import { createHolder } from '../quiet-ground.ts'
+import type { Runtime } from '../runtime.ts'
+import { createHolder } from '../quiet-runtime.ts'
 import { createLock, openStore, workersOf } from '../state.ts'
 
 const lockWaitMs = 10_000
 const lockRetryMs = 250
 
 /** One process on one SQLite database, guarded by a lock that the kernel releases with the process. */
-export async function openEmbedded(config: Config, { clock, telemetry }: Ground): Promise<Backend> {
+export async function openEmbedded(config: Config, { clock, telemetry }: Runtime): Promise<Backend> {
   const store = await openStore(config, clock)
   const lock = createLock(config, clock)
   const holder = createHolder(true)

@@ -19,7 +19,7 @@ import { createFiguresLoop } from '../../maintenance/figures/figures-loop.ts'
 import { createFigureSource } from '../../shield/figures.ts'
 import type { Backend } from '../backend.ts'
 import { closeInOrder } from '../close-all.ts'
-import type { Ground } from '../ground.ts'
+import type { Runtime } from '../runtime.ts'
 import { isRetired } from '../discovery/with-zones.ts'
 import { version } from '../version.ts'
 import { createShipping, type Shipping } from '../shipping.ts'
@@ -42,7 +42,7 @@ export interface Engine {
 }
 
 export interface EngineOptions {
-  readonly ground: Ground
+  readonly runtime: Runtime
   readonly backend: Backend
   /** Where accounts discover their zones, these change while the engine runs. */
   readonly zones: () => readonly Zone[]
@@ -55,10 +55,10 @@ export interface EngineOptions {
 }
 
 export function createEngine(config: Config, options: EngineOptions): Engine {
-  const { ground, backend, zones, readZones, turned, sinkGone } = options
+  const { runtime, backend, zones, readZones, turned, sinkGone } = options
   const { store } = backend
-  const shipping = createShipping(config, ground, { ...backend, zones })
-  const { clock, apiClock } = ground
+  const shipping = createShipping(config, runtime, { ...backend, zones })
+  const { clock, apiClock } = runtime
   const { keepDays } = config.state
   const { planner, settings } = shipping
   const nowOf = ({ zone }: PlannedStream) => apiClock.now(zone.account)
@@ -122,7 +122,7 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
   const minuteMs = 60_000
   const figures = createFiguresLoop({
     clock,
-    telemetry: ground.telemetry,
+    telemetry: runtime.telemetry,
     source: createFigureSource(shipping.reading.clientOf),
     mayRead: backend.readsFigures,
     ...(uploadScanning && {
@@ -150,7 +150,7 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
       await shipping.reconciler.reconcileAll(signal).catch((error: unknown) => {
         // The pumps of these streams get the same error, and only they are given up.
         if (signal.aborted || !isOfSink(error)) throw error
-        ground.telemetry.emit({ name: 'UpkeepFailed', task: 'reconciliation', error })
+        runtime.telemetry.emit({ name: 'UpkeepFailed', task: 'reconciliation', error })
       })
       const givenUp = await drain(
         {

@@ -12,8 +12,8 @@ import { BullmqSchedule } from '../../schedule/bullmq/schedule.ts'
 import { createAccountGate } from '../../shield/client/account-gate.ts'
 import type { Backend, Role } from '../backend.ts'
 import { closeInOrder } from '../close-all.ts'
-import type { Ground } from '../ground.ts'
-import { createHolder } from '../quiet-ground.ts'
+import type { Runtime } from '../runtime.ts'
+import { createHolder } from '../quiet-runtime.ts'
 import { openStore } from '../state.ts'
 
 /**
@@ -32,7 +32,7 @@ export async function openFleet(
   config: Config,
   state: RedisStateConfig,
   role: Role,
-  { clock, telemetry, apiClock }: Ground,
+  { clock, telemetry, apiClock }: Runtime,
 ): Promise<Backend> {
   const store = await openStore(config, clock, { telemetry })
   // The store and the schedule report errors of Redis, since their work stops then.

@@ -4,7 +4,7 @@ import { LagHistory } from '../../status/views/lag-history.ts'
 import { LiveTail } from '../../status/views/live-tail.ts'
 import { createStatusViews } from '../../status/views/status-views.ts'
 import type { Fleet } from '../../status/views/fleet.ts'
-import type { Ground } from '../ground.ts'
+import type { Runtime } from '../runtime.ts'
 import { deadLetterReader } from '../tasks/dead-letters.ts'
 import { version } from '../version.ts'
 import type { Engine } from './engine.ts'
@@ -23,7 +23,7 @@ const freshMs = 2_000
 const sampleEveryMs = 30_000
 
 /** What the status page reads from a daemon. A reload keeps the history. */
-export function createPageViews(engine: () => Engine | undefined, { clock, apiClock }: Ground): PageViews {
+export function createPageViews(engine: () => Engine | undefined, { clock, apiClock }: Runtime): PageViews {
   const history = new LagHistory()
   let read: { readonly of: Engine; readonly fleet: Promise<Fleet>; readonly atMs: number } | undefined
   let made: { readonly of: Engine; readonly views: StatusViews; readonly tail: LiveTail } | undefined

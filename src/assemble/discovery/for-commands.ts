@@ -1,4 +1,4 @@
-import { createQuietGround } from '../quiet-ground.ts'
+import { createQuietRuntime } from '../quiet-runtime.ts'
 import { listAccounts } from './list-zones.ts'
 import { storedLists, type Read } from './stored-zones.ts'
 import { discoveringIn, withZones } from './with-zones.ts'
@@ -8,8 +8,8 @@ export async function withListedZones<L>(loaded: Read<L>, signal: AbortSignal): 
   const { config } = loaded
   const accounts = discoveringIn(config)
   if (accounts.length === 0) return loaded
-  const ground = createQuietGround()
-  const listed = await listAccounts(config, { ground, accounts }, signal)
+  const runtime = createQuietRuntime()
+  const listed = await listAccounts(config, { runtime, accounts }, signal)
   for (const each of listed) if ('failure' in each) throw each.failure
   const found = new Map(listed.map((each) => [each.account, 'zones' in each ? each : { zones: [] }]))
   return { ...loaded, config: withZones(config, found) }

@@ -2,7 +2,7 @@ import type { Config } from '../../config/schema/schema.ts'
 import { Failure, isFailure } from '../../domain/failure.ts'
 import { listShieldZones, type ListedZone } from '../../shield/shield-zones.ts'
 import type { Backend } from '../backend.ts'
-import type { QuietGround } from '../quiet-ground.ts'
+import type { QuietRuntime } from '../quiet-runtime.ts'
 import { createReading } from '../reading.ts'
 
 /** The zones of an account, or why they could not be listed. */
@@ -11,7 +11,7 @@ export type AccountZones =
   | { readonly account: string; readonly failure: Failure }
 
 export interface ListOptions {
-  readonly ground: QuietGround
+  readonly runtime: QuietRuntime
   /** The accounts to list; default: all. */
   readonly accounts?: Config['accounts']
   readonly gateOf?: Backend['gateOf']
@@ -20,10 +20,10 @@ export interface ListOptions {
 /** Lists the shield zones of accounts. Throws only `cancelled`, and bugs. */
 export async function listAccounts(
   config: Config,
-  { ground, accounts = config.accounts, gateOf }: ListOptions,
+  { runtime, accounts = config.accounts, gateOf }: ListOptions,
   signal: AbortSignal,
 ): Promise<AccountZones[]> {
-  const reading = createReading(config, ground, gateOf)
+  const reading = createReading(config, runtime, gateOf)
   try {
     return await Promise.all(
       accounts.map(async ({ name: account }) => {

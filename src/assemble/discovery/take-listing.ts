@@ -6,7 +6,7 @@ import { unreadOf } from '../../domain/plan/expiry.ts'
 import { isGone, isReadToItsEnd } from '../../domain/plan/gone-zone.ts'
 import { relist, type FoundZone } from '../../domain/zone-list.ts'
 import type { Store } from '../../ports/store.ts'
-import type { QuietGround } from '../quiet-ground.ts'
+import type { QuietRuntime } from '../quiet-runtime.ts'
 import { policyOf } from '../policy.ts'
 
 interface Listing {
@@ -16,7 +16,7 @@ interface Listing {
 
 interface TakeDeps {
   readonly store: Store
-  readonly ground: QuietGround
+  readonly runtime: QuietRuntime
   /** The zones of the account so far. */
   readonly before: readonly FoundZone[]
   /** Zones that other accounts name or list. */
@@ -29,8 +29,8 @@ interface TakeDeps {
  */
 export async function takeListing(listing: Listing, config: Config, deps: TakeDeps): Promise<void> {
   const { account } = listing
-  const { store, ground, elsewhere } = deps
-  const { telemetry, clock, apiClock } = ground
+  const { store, runtime, elsewhere } = deps
+  const { telemetry, clock, apiClock } = runtime
   const exclude = config.accounts.find(({ name }) => name === account)?.discovery?.exclude ?? []
   const isIncluded = ({ id }: Pick<FoundZone, 'id'>) => !exclude.includes(id)
   const before = deps.before.filter(isIncluded)
@@ -66,14 +66,14 @@ async function unreadGaps(
   config: Config,
   {
     store,
-    ground,
+    runtime,
     nowMs,
     account,
-  }: Pick<TakeDeps, 'store' | 'ground'> & { readonly nowMs: number; readonly account: string },
+  }: Pick<TakeDeps, 'store' | 'runtime'> & { readonly nowMs: number; readonly account: string },
 ): Promise<Gap[]> {
   const [checkpoints, routes] = await Promise.all([store.catalogue.checkpoints(), store.catalogue.routes()])
   const planned = plan({
-    nowOf: ground.apiClock.now,
+    nowOf: runtime.apiClock.now,
     zones: zones.map(({ id, name }) => ({ id, name, account })),
     sinks: config.sinks.map(({ name }) => name),
     policy: policyOf(config),

@@ -3,7 +3,7 @@ import { Failure } from '../../domain/failure.ts'
 import { isGone } from '../../domain/plan/gone-zone.ts'
 import type { FoundZone, ZoneList } from '../../domain/zone-list.ts'
 import type { Backend } from '../backend.ts'
-import type { QuietGround } from '../quiet-ground.ts'
+import type { QuietRuntime } from '../quiet-runtime.ts'
 import { listAccounts, unlisted, type AccountZones } from './list-zones.ts'
 import { takeListing } from './take-listing.ts'
 import { discoveringIn, namedZones, withZones } from './with-zones.ts'
@@ -26,7 +26,7 @@ const againMs = 30_000
  * on which process asked the API last, nor on whether it answers.
  */
 export class ZoneDirectory {
-  readonly #ground: QuietGround
+  readonly #runtime: QuietRuntime
   readonly #backend: ZoneBackend
   #lists: ReadonlyMap<string, ZoneList> = new Map()
   #text = ''
@@ -37,8 +37,8 @@ export class ZoneDirectory {
   readonly #changed: () => void
 
   /** `changed` is called whenever the lists have changed. */
-  constructor(ground: QuietGround, backend: ZoneBackend, changed: () => void) {
-    this.#ground = ground
+  constructor(runtime: QuietRuntime, backend: ZoneBackend, changed: () => void) {
+    this.#runtime = runtime
     this.#backend = backend
     this.#changed = changed
   }
@@ -89,13 +89,13 @@ export class ZoneDirectory {
     )
     if (!this.#backend.schedules || due.length === 0) return
     const { gateOf } = this.#backend
-    const listed = await listAccounts(config, { ground: this.#ground, accounts: due, gateOf }, signal)
+    const listed = await listAccounts(config, { runtime: this.#runtime, accounts: due, gateOf }, signal)
     for (const each of disjoint(listed, namedZones(config))) await this.#take(each, listed, config)
     await this.read()
     for (const { account } of listed) {
       if (this.#failures.has(account)) continue
       const zones = this.#lists.get(account)?.zones.length ?? 0
-      this.#ground.telemetry.emit({ name: 'ZonesListed', account, zones })
+      this.#runtime.telemetry.emit({ name: 'ZonesListed', account, zones })
     }
   }
 
@@ -106,7 +106,7 @@ export class ZoneDirectory {
     if ('failure' in listed || failure !== undefined) {
       this.#failures.set(account, failure!)
       const known = list?.zones.length
-      this.#ground.telemetry.emit({ name: 'ZoneListingFailed', account, failure: failure!, known })
+      this.#runtime.telemetry.emit({ name: 'ZoneListingFailed', account, failure: failure!, known })
       return
     }
     this.#failures.delete(account)
@@ -114,7 +114,7 @@ export class ZoneDirectory {
       [...namedZones(config), ...this.#listedByOthers(account, all, config)].map(({ id }) => id),
     )
     const { store } = this.#backend
-    await takeListing(listed, config, { store, ground: this.#ground, before: list?.zones ?? [], elsewhere })
+    await takeListing(listed, config, { store, runtime: this.#runtime, before: list?.zones ?? [], elsewhere })
   }
 
   /** By this listing, else by the latest one of each account. */
@@ -132,7 +132,7 @@ export class ZoneDirectory {
    * own failures, and what is known stays in force.
    */
   async watch(current: () => Config, signal: AbortSignal): Promise<void> {
-    const { clock, telemetry } = this.#ground
+    const { clock, telemetry } = this.#runtime
     while (!signal.aborted) {
       await clock.sleep(this.#pauseMs(current()), signal).catch(() => undefined)
       if (signal.aborted || discoveringIn(current()).length === 0) continue
@@ -152,7 +152,7 @@ export class ZoneDirectory {
   /** A list from the future was written by a host with another clock. */
   #isOld(account: string, everyMinutes: number): boolean {
     const list = this.#lists.get(account)
-    return list === undefined || Math.abs(this.#ground.clock.now() - list.listedAtMs) >= everyMinutes * 60_000
+    return list === undefined || Math.abs(this.#runtime.clock.now() - list.listedAtMs) >= everyMinutes * 60_000
   }
 
   /**

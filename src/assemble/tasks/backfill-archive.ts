@@ -14,7 +14,7 @@ import { shipArchived, type Archived } from '../../maintenance/archive/ship-arch
 import { eventOfLine } from '../../shield/entries/event-of-line.ts'
 import { createRedactor, type Redactor } from '../../shield/redaction/redact.ts'
 import { readArchive } from '../../sinks/file/read/read-archive.ts'
-import { createQuietGround, createHolder } from '../quiet-ground.ts'
+import { createQuietRuntime, createHolder } from '../quiet-runtime.ts'
 import { maxAgeHoursIn } from '../max-age.ts'
 import { createShipping, type Shipping } from '../shipping.ts'
 import { openStore } from '../state.ts'
@@ -56,9 +56,9 @@ export async function backfillFromArchive(
 ): Promise<void> {
   const clock = systemClock
   const store = await openStore(config, clock)
-  const ground = createQuietGround({ clock })
+  const runtime = createQuietRuntime({ clock })
   const holder = createHolder(false)
-  const shipping = createShipping(config, ground, { store, holder })
+  const shipping = createShipping(config, runtime, { store, holder })
   try {
     await setClocks(store, request.zones, shipping)
     await withHeartbeat({ store, clock, holder }, async () => {

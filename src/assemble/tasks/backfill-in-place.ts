@@ -8,7 +8,7 @@ import type { Holder } from '../../ports/ledger.ts'
 import { resendsOf } from '../../plan/planner.ts'
 import type { Store } from '../../ports/store.ts'
 import { drain, type GivenUp } from '../../schedule/local/drain.ts'
-import { createHolder, type QuietGround } from '../quiet-ground.ts'
+import { createHolder, type QuietRuntime } from '../quiet-runtime.ts'
 import { createLock } from '../state.ts'
 import { createShipping, type Shipping } from '../shipping.ts'
 
@@ -19,7 +19,7 @@ export type InPlace =
 
 interface InPlaceJob {
   readonly config: Config
-  readonly ground: QuietGround
+  readonly runtime: QuietRuntime
   readonly store: Store
   readonly id: string
 }
@@ -30,16 +30,16 @@ interface InPlaceJob {
  * Failures of a store; unread streams stay in the store.
  */
 export async function runInPlace(
-  { config, ground, store, id }: InPlaceJob,
+  { config, runtime, store, id }: InPlaceJob,
   signal: AbortSignal,
 ): Promise<InPlace> {
-  const lock = createLock(config, ground.clock)
+  const lock = createLock(config, runtime.clock)
   const locked = await lock.acquire()
   if (!locked.ok) return { as: 'elsewhere', holder: locked.holder }
   const holder = createHolder(true)
-  const shipping = createShipping(config, ground, { store, holder })
+  const shipping = createShipping(config, runtime, { store, holder })
   try {
-    const givenUp = await drainBackfills({ config, ground, store, id, shipping, holder }, signal)
+    const givenUp = await drainBackfills({ config, runtime, store, id, shipping, holder }, signal)
     return { as: 'ended', givenUp: givenUp.filter(({ planned }) => planned.readRequest?.id === id) }
   } finally {
     await shipping.close()
@@ -50,7 +50,7 @@ export async function runInPlace(
 async function drainBackfills(
   {
     config,
-    ground,
+    runtime,
     store,
     id,
     shipping,
@@ -58,7 +58,7 @@ async function drainBackfills(
   }: InPlaceJob & { readonly shipping: Shipping; readonly holder: Holder },
   signal: AbortSignal,
 ): Promise<GivenUp[]> {
-  const { clock, apiClock } = ground
+  const { clock, apiClock } = runtime
   const others = new Set((await store.backfills.list()).flatMap((each) => (each.id === id ? [] : [each.id])))
   let requested: ReadonlySet<string> = new Set()
 

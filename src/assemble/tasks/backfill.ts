@@ -13,8 +13,8 @@ import { readProgress, type StreamProgress } from '../../maintenance/backfill/ba
 import { backfillStatuses } from '../../status/backfill-status.ts'
 import { runInPlace, type InPlace } from './backfill-in-place.ts'
 import { openExistingStore } from './existing-store.ts'
-import type { GroundOptions } from '../ground.ts'
-import { createQuietGround } from '../quiet-ground.ts'
+import type { RuntimeOptions } from '../runtime.ts'
+import { createQuietRuntime } from '../quiet-runtime.ts'
 import { createReading } from '../reading.ts'
 import { maxAgeHoursIn } from '../max-age.ts'
 import { policyOf } from '../policy.ts'
@@ -35,7 +35,7 @@ export interface BackfillLook {
 }
 
 /** The operations on backfills, on the store of a configuration. All methods may throw the Failures of a store. */
-export interface BackfillDesk {
+export interface BackfillTasks {
   /** Determines which days can be read; asks the API where that is not sure. Throws `cancelled`. */
   plan(request: BackfillRequest, signal: AbortSignal): Promise<BackfillPlan>
   /** Creates a backfill of a plan. A process that works on the store takes it with its next plan. */
@@ -53,15 +53,15 @@ export interface BackfillDesk {
   close(): Promise<void>
 }
 
-export async function openBackfillDesk(config: Config, options: GroundOptions): Promise<BackfillDesk> {
+export async function openBackfillTasks(config: Config, options: RuntimeOptions): Promise<BackfillTasks> {
   const clock = systemClock
   let store = await openExistingStore(config, clock)
   let hasRun = false
   return {
     async plan(request, signal) {
-      const ground = createQuietGround(options)
-      const reading = createReading(config, ground)
-      const { apiClock } = ground
+      const runtime = createQuietRuntime(options)
+      const reading = createReading(config, runtime)
+      const { apiClock } = runtime
       const deps = {
         source: reading.source,
         store,
@@ -96,8 +96,8 @@ export async function openBackfillDesk(config: Config, options: GroundOptions): 
     async runInPlace(id, signal) {
       store ??= await openStore(config, clock)
       hasRun = true
-      const { createGround } = await import('../ground.ts')
-      return runInPlace({ config, ground: createGround(config, options), store, id }, signal)
+      const { createRuntime } = await import('../runtime.ts')
+      return runInPlace({ config, runtime: createRuntime(config, options), store, id }, signal)
     },
     async close() {
       // No run does it; and not sooner, since the temporary streams tell how far a resend has got.

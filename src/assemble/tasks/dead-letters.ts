@@ -6,10 +6,10 @@ import { restoreEvent } from '../../domain/event/stored-event.ts'
 import { formats } from '../../formats/registry.ts'
 import { eventAgain } from '../../shield/entries/event-again.ts'
 import { createRedactor } from '../../shield/redaction/redact.ts'
-import { zonesOf } from '../quiet-ground.ts'
-import type { DeadLetterDesk } from './dead-letter-desk.ts'
+import { zonesOf } from '../quiet-runtime.ts'
+import type { DeadLetterTasks } from './dead-letter-tasks.ts'
 import { withStoreToLook } from './existing-store.ts'
-import { StoreDesk } from './store-desk.ts'
+import { StoreTasks } from './store-tasks.ts'
 
 /** The event, or why it cannot be read. */
 export type ReadDeadLetter = { readonly event: unknown } | { readonly problem: string }
@@ -36,9 +36,9 @@ export function deadLetterReader(config: Config): (deadLetter: DeadLetter) => Re
 }
 
 /** Works on the existing store. Throws Failure. */
-export function withDeadLetterDesk<Result>(
+export function withDeadLetterTasks<Result>(
   config: Config,
-  work: (desk: DeadLetterDesk) => Promise<Result>,
+  work: (tasks: DeadLetterTasks) => Promise<Result>,
 ): Promise<Result> {
-  return withStoreToLook(config, systemClock, (store) => work(new StoreDesk(config, store)))
+  return withStoreToLook(config, systemClock, (store) => work(new StoreTasks(config, store)))
 }

@@ -5,7 +5,7 @@ import type { Refusal } from '../../domain/event/delivery.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { formats, type FormatName } from '../../formats/registry.ts'
 import { fetchDay } from '../../maintenance/read/fetch-day.ts'
-import { createQuietGround } from '../quiet-ground.ts'
+import { createQuietRuntime } from '../quiet-runtime.ts'
 import { createReading } from '../reading.ts'
 import { openSink } from '../shipping.ts'
 
@@ -31,10 +31,10 @@ export async function fetchToStdout(
   { zones, day, form, limit }: FetchRequest,
   signal: AbortSignal,
 ): Promise<readonly Refusal[]> {
-  const ground = createQuietGround()
-  const { clock, apiClock } = ground
-  const reading = createReading(config, ground)
-  const sink = openSink({ type: 'stdout', name: 'stdout', ...form }, ground)
+  const runtime = createQuietRuntime()
+  const { clock, apiClock } = runtime
+  const reading = createReading(config, runtime)
+  const sink = openSink({ type: 'stdout', name: 'stdout', ...form }, runtime)
   try {
     const open = await sink.open({ zone: zones[0]?.id ?? 0, day, sink: sink.name }, {}, signal)
     const deps = {

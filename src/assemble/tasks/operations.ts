@@ -3,7 +3,7 @@ import type { ShieldClient } from '../../shield/client/client.ts'
 import { updateRateLimit, type RateLimitOutcome } from '../../shield/rate-limit.ts'
 import { readUploadScanning, type UploadScanningMetrics } from '../../shield/upload-scanning.ts'
 import { listVolumes, type Volumes } from '../../shield/volumes.ts'
-import { createQuietGround } from '../quiet-ground.ts'
+import { createQuietRuntime } from '../quiet-runtime.ts'
 import { createReading } from '../reading.ts'
 
 // What commands need to show a request or an answer without the API.
@@ -28,7 +28,7 @@ export interface Operations {
 
 export function createOperations(config: Config, account: string): Operations {
   async function withClient<T>(use: (client: ShieldClient) => Promise<T>): Promise<T> {
-    const reading = createReading(config, createQuietGround())
+    const reading = createReading(config, createQuietRuntime())
     try {
       return await use(reading.clientOf(account))
     } finally {

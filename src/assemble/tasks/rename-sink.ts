@@ -2,8 +2,8 @@ import type { Config, SinkConfig } from '../../config/schema/schema.ts'
 import { Failure } from '../../domain/failure.ts'
 import { knownSinks, renameSink } from '../../maintenance/housekeeping/rename-sink.ts'
 import { openExistingStore, stateName } from './existing-store.ts'
-import { createGround } from '../ground.ts'
-import { createHolder } from '../quiet-ground.ts'
+import { createRuntime } from '../runtime.ts'
+import { createHolder } from '../quiet-runtime.ts'
 import { createLock } from '../state.ts'
 import { policyOf } from '../policy.ts'
 import { openSink } from '../shipping.ts'
@@ -19,14 +19,14 @@ export async function renameSinkInStore(
   to: string,
   signal: AbortSignal,
 ): Promise<Renamed> {
-  const ground = createGround(config, { logLevel: 'warn' })
-  const { clock } = ground
+  const runtime = createRuntime(config, { logLevel: 'warn' })
+  const { clock } = runtime
   const store = await openExistingStore(config, clock)
   if (store === undefined)
     throw new Failure('stop', 'store_refuses', `there is no store at ${stateName(config)}: nothing to rename`)
   const lock = createLock(config, clock)
   const sinkConfig = fileSinkOf(config, from, to)
-  const sink = sinkConfig === undefined ? undefined : openSink({ ...sinkConfig, name: from }, ground)
+  const sink = sinkConfig === undefined ? undefined : openSink({ ...sinkConfig, name: from }, runtime)
   try {
     const locked = await lock.acquire()
     if (!locked.ok) {

@@ -8,7 +8,7 @@ import { statusOf } from '../../status/status.ts'
 import { stateName, withStoreToLook } from './existing-store.ts'
 import { zoneListsOf } from '../discovery/stored-zones.ts'
 import { isRetired, withZones } from '../discovery/with-zones.ts'
-import { zonesOf } from '../quiet-ground.ts'
+import { zonesOf } from '../quiet-runtime.ts'
 import { workersOn } from '../state.ts'
 import { policyOf } from '../policy.ts'
 

@@ -6,7 +6,7 @@ import { createFormat, type LineForm } from '../../formats/registry.ts'
 import { ZoneFollower } from '../../maintenance/read/follow-zone.ts'
 import type { ReadDeps } from '../../maintenance/read/read-day.ts'
 import { wantsOf, type Routing } from '../../sinks/wants.ts'
-import { createQuietGround } from '../quiet-ground.ts'
+import { createQuietRuntime } from '../quiet-runtime.ts'
 import { createReading } from '../reading.ts'
 
 export interface TailRequest {
@@ -34,9 +34,9 @@ export function lineOf(form: LineForm): (event: Event) => string {
 
 /** Shows events as the API lists them, until the signal aborts. Touches no state. Throws Failure of the first poll. */
 export async function tailEvents(config: Config, request: TailRequest, signal: AbortSignal): Promise<void> {
-  const ground = createQuietGround()
-  const { clock, apiClock } = ground
-  const reading = createReading(config, ground)
+  const runtime = createQuietRuntime()
+  const { clock, apiClock } = runtime
+  const reading = createReading(config, runtime)
   const deps: ReadDeps = { source: reading.source, clock, apiClock }
   const followers = request.zones.map((zone) => new ZoneFollower(zone, deps))
   let isFirst = true

@@ -13,7 +13,7 @@ import {
 } from '../../maintenance/read/count-events.ts'
 import { readDay } from '../../maintenance/read/read-day.ts'
 import { createRedactor } from '../../shield/redaction/redact.ts'
-import { createQuietGround } from '../quiet-ground.ts'
+import { createQuietRuntime } from '../quiet-runtime.ts'
 import { createReading } from '../reading.ts'
 import { piecesOf, servedBy, type ArchiveConfig } from './backfill-archive.ts'
 
@@ -92,9 +92,9 @@ async function* pagesOfApi(
   fromMs: number,
   signal: AbortSignal,
 ): AsyncGenerator<readonly Event[]> {
-  const ground = createQuietGround()
-  const { clock, apiClock } = ground
-  const reading = createReading(config, ground)
+  const runtime = createQuietRuntime()
+  const { clock, apiClock } = runtime
+  const reading = createReading(config, runtime)
   try {
     for (const place of places) {
       const counted = new FingerprintSet()

@@ -1,11 +1,11 @@
 import type { Config } from '../../config/schema/schema.ts'
 import type { ListedZone } from '../../shield/shield-zones.ts'
 import { listAccounts, type AccountZones } from '../discovery/list-zones.ts'
-import { createQuietGround } from '../quiet-ground.ts'
+import { createQuietRuntime } from '../quiet-runtime.ts'
 
 export type { AccountZones, ListedZone }
 
 /** Lists the shield zones of every account. Throws only `cancelled`, and bugs. */
 export function listZones(config: Config, signal: AbortSignal): Promise<AccountZones[]> {
-  return listAccounts(config, { ground: createQuietGround() }, signal)
+  return listAccounts(config, { runtime: createQuietRuntime() }, signal)
 }

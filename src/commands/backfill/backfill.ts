@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { withKnownZones } from '../../assemble/discovery/for-commands.ts'
-import type { BackfillDesk, BackfillRequest } from '../../assemble/tasks/backfill.ts'
+import type { BackfillTasks, BackfillRequest } from '../../assemble/tasks/backfill.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { daysBetween, type Day } from '../../domain/day.ts'
 import { collectNames, dayArgument } from '../arguments.ts'
@@ -9,7 +9,7 @@ import { checkResend, isResendAgreed, type ResendOptions } from './resend.ts'
 import { planLines } from './text.ts'
 import { serveBackfill } from './serve.ts'
 import type { BackfillView } from './view.ts'
-import { withDesk } from './desk.ts'
+import { withTasks } from './with-tasks.ts'
 import { registerBackfillChanges } from './change.ts'
 import { exitCodes, type Io } from '../io.ts'
 import { UsageError, type Registration } from '../registration.ts'
@@ -65,7 +65,7 @@ export function registerBackfill(registration: Registration): void {
         exit(await runFromArchive(config, archiveRequestOf(config, source, request, options), io))
         return
       }
-      exit(await withDesk(config, io, (desk, view) => start({ config, request, desk, view, io }, options)))
+      exit(await withTasks(config, io, (tasks, view) => start({ config, request, tasks, view, io }, options)))
     })
   registerBackfillChanges(backfill, registration)
 }
@@ -93,14 +93,14 @@ function requestOf(
 interface Start {
   readonly config: Config
   readonly request: BackfillRequest
-  readonly desk: BackfillDesk
+  readonly tasks: BackfillTasks
   readonly view: BackfillView
   readonly io: Io
 }
 
-async function start({ config, request, desk, view, io }: Start, options: BackfillOptions): Promise<number> {
+async function start({ config, request, tasks, view, io }: Start, options: BackfillOptions): Promise<number> {
   const { watch = false, dryRun = false, resend = false } = options
-  const plan = await desk.plan(request, io.signal)
+  const plan = await tasks.plan(request, io.signal)
   for (const line of planLines(plan, paintFor(io.stderr))) view.say(line)
   if (plan.streams.every(({ state }) => state === 'left_out')) {
     view.say('nothing of it can be read')
@@ -112,6 +112,6 @@ async function start({ config, request, desk, view, io }: Start, options: Backfi
     view.say('nothing was shipped')
     return exitCodes.failed
   }
-  const { id } = await desk.add(plan)
-  return serveBackfill({ id, watch, said: id, config, desk, view, io })
+  const { id } = await tasks.add(plan)
+  return serveBackfill({ id, watch, said: id, config, tasks, view, io })
 }

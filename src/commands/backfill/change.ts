@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import { withKnownZones } from '../../assemble/discovery/for-commands.ts'
-import type { BackfillDesk } from '../../assemble/tasks/backfill.ts'
+import type { BackfillTasks } from '../../assemble/tasks/backfill.ts'
 import type { Backfill } from '../../domain/plan/backfill.ts'
 import { listText } from './text.ts'
 import { serveBackfill } from './serve.ts'
-import { withDesk } from './desk.ts'
+import { withTasks } from './with-tasks.ts'
 import { exitCodes } from '../io.ts'
 import { jsonResult } from '../terminal/json-result.ts'
 import type { Registration } from '../registration.ts'
@@ -25,7 +25,7 @@ export function registerBackfillChanges(backfill: Command, { io, exit, load }: R
     .addHelpText('after', example('backfill list'))
     .action(async ({ json }: { json?: boolean }, command: Command) => {
       const { config } = load(command, 'state')
-      const backfills = await withDesk(config, io, (desk) => desk.statuses())
+      const backfills = await withTasks(config, io, (tasks) => tasks.statuses())
       const { width } = paintFor(io.stdout)
       io.stdout.write(json === true ? jsonResult({ backfills }) : listText(backfills, width))
     })
@@ -37,10 +37,10 @@ export function registerBackfillChanges(backfill: Command, { io, exit, load }: R
       .addHelpText('after', example(`backfill ${name} 5f0c1d2e3a`))
       .action(async (id: string, _: unknown, command: Command) => {
         const { config } = load(command, 'state')
-        const code = await withDesk(config, io, async (desk, view) => {
-          const found = await find(desk, id)
-          if (await desk.change(found.id, state)) return exitCodes.done
-          view.say(`backfill ${id} is already ${(await find(desk, id)).state}`)
+        const code = await withTasks(config, io, async (tasks, view) => {
+          const found = await find(tasks, id)
+          if (await tasks.change(found.id, state)) return exitCodes.done
+          view.say(`backfill ${id} is already ${(await find(tasks, id)).state}`)
           return exitCodes.failed
         })
         if (code === exitCodes.done) io.stdout.write(`${id} ${state}\n`)
@@ -57,11 +57,11 @@ export function registerBackfillChanges(backfill: Command, { io, exit, load }: R
       const { config } = await withKnownZones(load(command), io.signal)
       // `backfill` itself has the option too, and parses it wherever it is.
       const { watch = false } = command.optsWithGlobals<{ watch?: boolean }>()
-      const code = await withDesk(config, io, async (desk, view) => {
-        await find(desk, id)
-        if (await desk.change(id, 'running'))
-          return serveBackfill({ id, watch, said: `${id} running`, config, desk, view, io })
-        view.say(`backfill ${id} is already ${(await find(desk, id)).state}`)
+      const code = await withTasks(config, io, async (tasks, view) => {
+        await find(tasks, id)
+        if (await tasks.change(id, 'running'))
+          return serveBackfill({ id, watch, said: `${id} running`, config, tasks, view, io })
+        view.say(`backfill ${id} is already ${(await find(tasks, id)).state}`)
         return exitCodes.failed
       })
       exit(code)
@@ -69,8 +69,8 @@ export function registerBackfillChanges(backfill: Command, { io, exit, load }: R
 }
 
 /** Throws UsageError that names the known ids. */
-async function find(desk: BackfillDesk, id: string): Promise<Backfill> {
-  const all = await desk.all()
+async function find(tasks: BackfillTasks, id: string): Promise<Backfill> {
+  const all = await tasks.all()
   const found = all.find((each) => each.id === id)
   if (found !== undefined) return found
   const known = all.map((each) => each.id)

@@ -1,4 +1,4 @@
-import type { BackfillDesk, BackfillLook } from '../../assemble/tasks/backfill.ts'
+import type { BackfillTasks, BackfillLook } from '../../assemble/tasks/backfill.ts'
 import { isFailure } from '../../domain/failure.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { BackfillView } from './view.ts'
@@ -11,7 +11,7 @@ const lookShare = 10
 
 export interface FollowOptions {
   readonly id: string
-  readonly desk: BackfillDesk
+  readonly tasks: BackfillTasks
   readonly view: BackfillView
   readonly clock: Clock
   /** Ends when no process ships on the store for a minute. */
@@ -23,7 +23,7 @@ export interface FollowOptions {
  * its last state; undefined when it no longer exists. Throws the Failures of a store that stays unreachable.
  */
 export async function followBackfill(
-  { id, desk, view, clock, needsWorker }: FollowOptions,
+  { id, tasks, view, clock, needsWorker }: FollowOptions,
   signal: AbortSignal,
 ): Promise<BackfillLook | undefined> {
   let askedAtMs = -Infinity
@@ -33,7 +33,7 @@ export async function followBackfill(
   async function isAbandoned(): Promise<boolean> {
     if (!needsWorker || clock.monotonic() - askedAtMs < askWorkerMs) return false
     askedAtMs = clock.monotonic()
-    if ((await desk.worker()) !== undefined) {
+    if ((await tasks.worker()) !== undefined) {
       if (aloneSinceMs !== undefined) view.say('a process runs on the state again')
       aloneSinceMs = undefined
       return false
@@ -45,7 +45,7 @@ export async function followBackfill(
 
   for (;;) {
     const beganMs = clock.monotonic()
-    const look = await desk.look(id).catch((error: unknown) => {
+    const look = await tasks.look(id).catch((error: unknown) => {
       if (!isFailure(error, 'store_unavailable') || ++failures > 10) throw error
       return 'busy' as const
     })

@@ -1,4 +1,4 @@
-import type { BackfillDesk, BackfillLook, InPlace } from '../../assemble/tasks/backfill.ts'
+import type { BackfillTasks, BackfillLook, InPlace } from '../../assemble/tasks/backfill.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config/schema/schema.ts'
@@ -16,7 +16,7 @@ export interface ServeJob {
   /** Printed to stdout once the backfill is under way. */
   readonly said: string
   readonly config: Config
-  readonly desk: BackfillDesk
+  readonly tasks: BackfillTasks
   readonly view: BackfillView
   readonly io: Io
 }
@@ -26,8 +26,8 @@ export interface ServeJob {
  * the exit code: 1 where a part was left out, given up, or not read to its end.
  */
 export async function serveBackfill(job: ServeJob): Promise<number> {
-  const { id, watch, desk, view, io } = job
-  const holder = await desk.worker()
+  const { id, watch, tasks, view, io } = job
+  const holder = await tasks.worker()
   // Keeps the id apart from events that this process ships to stdout.
   const toStdout = holder === undefined && job.config.sinks.some(({ type }) => type === 'stdout')
   const output = toStdout ? io.stderr : io.stdout
@@ -35,26 +35,26 @@ export async function serveBackfill(job: ServeJob): Promise<number> {
   output.write(`${output.isTTY === true ? 'backfill ' : ''}${job.said}\n`)
   if (holder === undefined) {
     const served = await serveHere(job)
-    if (served.as === 'ended') return conclude(job, await desk.look(id), served)
+    if (served.as === 'ended') return conclude(job, await tasks.look(id), served)
   }
-  view.say(`${printable((await desk.worker()) ?? holder ?? 'another process')} works on it`)
-  if (!watch) return leftOutCode(await desk.look(id))
-  const last = await followBackfill({ id, desk, view, clock: systemClock, needsWorker: true }, io.signal)
+  view.say(`${printable((await tasks.worker()) ?? holder ?? 'another process')} works on it`)
+  if (!watch) return leftOutCode(await tasks.look(id))
+  const last = await followBackfill({ id, tasks, view, clock: systemClock, needsWorker: true }, io.signal)
   if (io.signal.aborted) return exitCodes.done
   return conclude(job, last, { as: 'ended', givenUp: [] })
 }
 
-async function serveHere({ id, desk, view, io }: ServeJob): Promise<InPlace> {
+async function serveHere({ id, tasks, view, io }: ServeJob): Promise<InPlace> {
   const ended = new AbortController()
   const signal = AbortSignal.any([io.signal, ended.signal])
   view.say(
     'no run is active on this state, so this command reads the days itself; after a stop the next run continues',
   )
-  const following = followBackfill({ id, desk, view, clock: systemClock, needsWorker: false }, signal)
+  const following = followBackfill({ id, tasks, view, clock: systemClock, needsWorker: false }, signal)
   // It ends with the work, and its error is handled there.
   following.catch(() => undefined)
   try {
-    return await desk.runInPlace(id, io.signal)
+    return await tasks.runInPlace(id, io.signal)
   } finally {
     ended.abort()
     await following

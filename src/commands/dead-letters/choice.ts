@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander'
 import { withStoredZones } from '../../assemble/discovery/stored-zones.ts'
-import { groupsOf, type DeadLetterDesk, type DeadLetterGroup } from '../../assemble/tasks/dead-letter-desk.ts'
-import { withDeadLetterDesk } from '../../assemble/tasks/dead-letters.ts'
+import { groupsOf, type DeadLetterTasks, type DeadLetterGroup } from '../../assemble/tasks/dead-letter-tasks.ts'
+import { withDeadLetterTasks } from '../../assemble/tasks/dead-letters.ts'
 import type { DeadLetterCount } from '../../domain/event/dead-letter-count.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { refusalReasons, type DeadLetter, type RefusalReason } from '../../domain/event/delivery.ts'
@@ -24,7 +24,7 @@ export interface DeadLetterChoice {
 /** What a command that changes dead letters works with. */
 export interface DeadLetterWork<Options> {
   readonly config: Config
-  readonly desk: DeadLetterDesk
+  readonly tasks: DeadLetterTasks
   readonly chosen: readonly DeadLetterGroup[]
   readonly options: Options
   readonly io: Io
@@ -40,9 +40,9 @@ export function workOnDeadLetters<Options extends DeadLetterChoice>(
     .option('--json', 'as JSON')
     .action(async (options: Options, parsed: Command) => {
       const { config } = await withStoredZones(load(parsed, 'nothing'))
-      const code = await withDeadLetterDesk(config, async (desk) => {
-        const chosen = await groupsChosen(config, desk, options)
-        return work({ config, desk, chosen, options, io })
+      const code = await withDeadLetterTasks(config, async (tasks) => {
+        const chosen = await groupsChosen(config, tasks, options)
+        return work({ config, tasks, chosen, options, io })
       })
       exit(code)
     })
@@ -51,13 +51,13 @@ export function workOnDeadLetters<Options extends DeadLetterChoice>(
 /** Counts name neither events nor their order: a selection by these reads the dead letters themselves. */
 async function groupsChosen(
   config: Config,
-  desk: DeadLetterDesk,
+  tasks: DeadLetterTasks,
   options: DeadLetterChoice,
 ): Promise<DeadLetterGroup[]> {
   const { id, reason, limit } = options
   if (id === undefined && reason === undefined && limit === undefined)
-    return desk.groups(chosenOf(config, await desk.counts(), options))
-  return groupsOf(chosenOf(config, await desk.list(), options))
+    return tasks.groups(chosenOf(config, await tasks.counts(), options))
+  return groupsOf(chosenOf(config, await tasks.list(), options))
 }
 
 /** Adds the options that select dead letters. */

@@ -35,12 +35,12 @@ Example:
 }
 
 async function drop(on: DeadLetterWork<Options>): Promise<number> {
-  const { desk, chosen, options, io } = on
+  const { tasks, chosen, options, io } = on
   if (chosen.length > 0 && !(await isAgreed(on))) {
     io.stderr.write('nothing was dropped\n')
     return exitCodes.failed
   }
-  const dropped = (await desk.drop(chosen, io.signal)).flatMap(({ sink, counts }) =>
+  const dropped = (await tasks.drop(chosen, io.signal)).flatMap(({ sink, counts }) =>
     [...counts].map(([reason, count]) => ({ sink, reason, count })),
   )
   const lines = countLines(dropped).map((line) => `dropped of ${printable(line)}\n`)

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { SinkReplay } from '../../assemble/tasks/dead-letter-desk.ts'
+import type { SinkReplay } from '../../assemble/tasks/dead-letter-tasks.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { systemClock } from '../../clock.ts'
 import { totalOf, workOnDeadLetters, type DeadLetterChoice, type DeadLetterWork } from './choice.ts'
@@ -32,7 +32,7 @@ Example:
 
 async function replay({
   config,
-  desk,
+  tasks,
   chosen,
   options,
   io,
@@ -46,7 +46,7 @@ async function replay({
     toldAtMs = systemClock.monotonic()
     io.stderr.write(`${done} of ${total}\n`)
   }
-  const results = await desk.replay(chosen, progressed, io.signal)
+  const results = await tasks.replay(chosen, progressed, io.signal)
   // Keeps the report apart from events that a replay ships to stdout.
   const isToStdout = config.sinks.some(
     ({ type, name }) => type === 'stdout' && results.some(({ sink }) => sink === name),

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { Daemon } from '../../../src/assemble/daemon/daemon.ts'
-import { createGround, type Ground } from '../../../src/assemble/ground.ts'
+import { createRuntime, type Runtime } from '../../../src/assemble/runtime.ts'
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import { load } from '../../config/loading.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
@@ -11,7 +11,7 @@ import { parseExposition } from '../../telemetry/exposition.ts'
 /** A daemon over a store of its own and an API where nobody listens. */
 function daemonIn(
   folder: string,
-  change: (ground: Ground) => Partial<Ground> = () => ({}),
+  change: (runtime: Runtime) => Partial<Runtime> = () => ({}),
   more: Readonly<Record<string, unknown>> = {},
 ) {
   const told: InternalEvent[] = []
@@ -23,10 +23,10 @@ function daemonIn(
     ...more,
   }
   const loaded = load({ yaml: JSON.stringify(settings), cwd: folder })
-  const ground = createGround(loaded.config, { watch: (internalEvent) => told.push(internalEvent) })
+  const runtime = createRuntime(loaded.config, { watch: (internalEvent) => told.push(internalEvent) })
   const options = { serve: false, role: 'all', sinkGone: () => undefined } as const
-  const daemon = new Daemon(loaded, { ...options, ground: { ...ground, ...change(ground) } })
-  return { daemon, loaded, ground, names: () => told.map(({ name }) => name) }
+  const daemon = new Daemon(loaded, { ...options, runtime: { ...runtime, ...change(runtime) } })
+  return { daemon, loaded, runtime, names: () => told.map(({ name }) => name) }
 }
 
 const never = new AbortController().signal
@@ -75,12 +75,12 @@ test('a stop closes everything, also if one part fails to close', async () => {
 test('configured figures are exported as metrics, which keep their last values while the API fails', async () => {
   const simulator = await startSimulator({ accessKey: 'key', zones: [101] })
   onTestFinished(() => simulator.close())
-  const { daemon, ground, names } = daemonIn(temporaryFolder(), undefined, {
+  const { daemon, runtime, names } = daemonIn(temporaryFolder(), undefined, {
     api: { baseUrl: simulator.url, accessKey: 'key' },
     metrics: { uploadScanning: { everyMinutes: 0.001 }, volumes: { apps: ['shop'], everyMinutes: 0.001 } },
   })
   const families = async () => {
-    const all = parseExposition(await ground.metrics.text())
+    const all = parseExposition(await runtime.metrics.text())
     return new Map(
       [
         'upload_scanning_files_scanned',

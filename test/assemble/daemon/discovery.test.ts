@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Role } from '../../../src/assemble/backend.ts'
 import { Daemon } from '../../../src/assemble/daemon/daemon.ts'
-import { createGround } from '../../../src/assemble/ground.ts'
+import { createRuntime } from '../../../src/assemble/runtime.ts'
 import { dayOf } from '../../../src/domain/day.ts'
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import type { Status } from '../../../src/domain/plan/status.ts'
@@ -45,8 +45,8 @@ async function daemonFor(
       cwd: folder,
     })
   const loaded = loadedFrom(settings['zones'])
-  const ground = createGround(loaded.config, { watch: (internalEvent) => told.push(internalEvent) })
-  const daemon = new Daemon(loaded, { ground, serve: true, role, sinkGone: () => undefined })
+  const runtime = createRuntime(loaded.config, { watch: (internalEvent) => told.push(internalEvent) })
+  const daemon = new Daemon(loaded, { runtime, serve: true, role, sinkGone: () => undefined })
   onTestFinished(() => daemon.stop())
   await daemon.open(never)
   await daemon.start()

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ZoneDirectory } from '../../../src/assemble/discovery/zone-directory.ts'
-import { zonesOf } from '../../../src/assemble/quiet-ground.ts'
+import { zonesOf } from '../../../src/assemble/quiet-runtime.ts'
 import { found, world } from './world.ts'
 
 describe('several accounts', () => {
@@ -20,10 +20,10 @@ describe('several accounts', () => {
   })
 
   test('a zone that another account lists moves there, with no gap', async () => {
-    const { store, list, directory, config, ground, told } = await world({ accounts })
+    const { store, list, directory, config, runtime, told } = await world({ accounts })
     const accountOf = (which: ZoneDirectory) =>
       zonesOf(which.fill(config)).map(({ id, account }) => [id, account])
-    const at = { listedAtMs: ground.clock.now(), zones: found(102, 104) }
+    const at = { listedAtMs: runtime.clock.now(), zones: found(102, 104) }
     await store.catalogue.storeZoneList({ account: 'two', ...at })
     const directoryNow = directory()
     await directoryNow.read()

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { ZoneDirectory } from '../../../src/assemble/discovery/zone-directory.ts'
-import { createGround } from '../../../src/assemble/ground.ts'
-import { zonesOf } from '../../../src/assemble/quiet-ground.ts'
+import { createRuntime } from '../../../src/assemble/runtime.ts'
+import { zonesOf } from '../../../src/assemble/quiet-runtime.ts'
 import { systemClock } from '../../../src/clock.ts'
 import { dayOf } from '../../../src/domain/day.ts'
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
@@ -29,16 +29,16 @@ export async function world({ options = {}, zones = 'all', accounts }: Given = {
   let shiftMs = 0
   const clock = { ...systemClock, now: () => Date.now() + shiftMs }
   const told: InternalEvent[] = []
-  const ground = createGround(config, { clock, watch: (internalEvent) => told.push(internalEvent) })
+  const runtime = createRuntime(config, { clock, watch: (internalEvent) => told.push(internalEvent) })
   const store = await openSqliteStore({ path: ':memory:', clock, deadLetterMaxBytes: 1 })
   onTestFinished(() => store.close())
   const directory = (schedules = true) =>
-    new ZoneDirectory(ground, { store, schedules, gateOf: () => undefined }, () => undefined)
+    new ZoneDirectory(runtime, { store, schedules, gateOf: () => undefined }, () => undefined)
   const first = directory()
   return {
     simulator,
     store,
-    ground,
+    runtime,
     config,
     directory,
     pass: (ms: number) => void (shiftMs += ms),

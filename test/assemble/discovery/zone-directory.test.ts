@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { zonesOf } from '../../../src/assemble/quiet-ground.ts'
+import { zonesOf } from '../../../src/assemble/quiet-runtime.ts'
 import { startOf } from '../../../src/domain/day.ts'
 import { found, never, refuse, world } from './world.ts'
 
@@ -87,15 +87,15 @@ describe('a process that schedules', () => {
   })
 
   test('retires an unlisted zone without a gap once all of its days have expired, although the API still answers for it', async () => {
-    const { simulator, store, ground, list, ids, pass } = await world()
+    const { simulator, store, runtime, list, ids, pass } = await world()
     await list()
     simulator.set({ unlistedZones: [102] })
     await list()
     pass(4 * dayMs)
     await list()
     expect(ids(), 'while the time of the API is not confirmed').toEqual([101, 102])
-    ground.apiClock.learn('default', 0)
-    ground.apiClock.learn('default', 0)
+    runtime.apiClock.learn('default', 0)
+    runtime.apiClock.learn('default', 0)
     await list()
     expect([ids(), await store.catalogue.gaps()]).toEqual([[101], []])
   })

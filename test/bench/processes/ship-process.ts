@@ -26,7 +26,7 @@ export interface ShipTask {
 boundHeap()
 keepCompiled()
 const { Daemon } = await import('../../../src/assemble/daemon/daemon.ts')
-const { createGround } = await import('../../../src/assemble/ground.ts')
+const { createRuntime } = await import('../../../src/assemble/runtime.ts')
 const { loadConfig } = await import('../../../src/config/load/load.ts')
 
 /** All that `run --once` does, with every setting at its default but where things are. */
@@ -41,9 +41,9 @@ const overrides = {
   sinks: JSON.stringify([sink]),
 }
 const loaded = loadConfig({ argv: { overrides }, env: {}, cwd: folder })
-const ground = createGround(loaded.config, { clock: createShiftedClock({ offsetMs }) })
+const runtime = createRuntime(loaded.config, { clock: createShiftedClock({ offsetMs }) })
 const signal = new AbortController().signal
-const daemon = new Daemon(loaded, { ground, serve: false, role: 'all', sinkGone: () => undefined })
+const daemon = new Daemon(loaded, { runtime, serve: false, role: 'all', sinkGone: () => undefined })
 await daemon.open(signal)
 if (again) await drain()
 const before = again ? await counted() : 0

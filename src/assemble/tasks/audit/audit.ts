@@ -30,7 +30,7 @@ import { repairFiles, type FilesRepair } from '../../../maintenance/audit/repair
 import { auditedDays, ComparedDays, type AuditedDay } from './audited-days.ts'
 import { auditedSink, isReadable } from './audited-sinks.ts'
 import { openExistingStore, stateName } from '../existing-store.ts'
-import { createQuietGround, createHolder, type QuietGround } from '../../quiet-ground.ts'
+import { createQuietRuntime, createHolder, type QuietRuntime } from '../../quiet-runtime.ts'
 import { policyOf } from '../../policy.ts'
 import { createShipping, type Shipping } from '../../shipping.ts'
 import { sharedGates } from '../../shared-gates.ts'
@@ -107,13 +107,13 @@ async function auditOver(
   const { days, sinks, deep } = request
   const targets = await auditTargets({ ...request, sinks: sinks.map(({ name }) => name) }, store)
   const gaps = await store.catalogue.gaps()
-  const ground = createQuietGround()
-  const gates = await sharedGates(config, ground.clock)
+  const runtime = createQuietRuntime()
+  const gates = await sharedGates(config, runtime.clock)
   const holder = createHolder(false)
-  const shipping = createShipping(config, ground, { store, holder, ...gates })
+  const shipping = createShipping(config, runtime, { store, holder, ...gates })
   const compared = new ComparedDays()
-  const workers = () => workersOn(config, ground.clock)
-  const look = lookDeps({ store, config, ground, holder, shipping, compared, workers }, request, signal)
+  const workers = () => workersOn(config, runtime.clock)
+  const look = lookDeps({ store, config, runtime, holder, shipping, compared, workers }, request, signal)
   const audited = new Map<AuditTarget, TargetAudit>()
   const budget = new DetailBudget()
   let listed = 0
@@ -129,7 +129,7 @@ async function auditOver(
         request.progressed?.({ done: audited.size, all: targets.length, listed })
       },
     })
-    const parts = { store, ground, shipping, workers, config }
+    const parts = { store, runtime, shipping, workers, config }
     if (request.report) details = await auditedDays(targets, compared, parts)
   } finally {
     await shipping.close()
@@ -141,7 +141,7 @@ async function auditOver(
 interface Parts {
   readonly store: Store
   readonly config: Config
-  readonly ground: QuietGround
+  readonly runtime: QuietRuntime
   readonly holder: Holder
   readonly shipping: Shipping
   readonly compared: ComparedDays
@@ -149,11 +149,11 @@ interface Parts {
 }
 
 function lookDeps(
-  { store, config, ground, holder, shipping, compared, workers }: Parts,
+  { store, config, runtime, holder, shipping, compared, workers }: Parts,
   { sinks, repair, deep, report, tell }: AuditRequest,
   signal: AbortSignal,
 ): LookDeps {
-  const { clock, apiClock } = ground
+  const { clock, apiClock } = runtime
   const { source } = shipping.reading
   const isShipping = remembered(async () => (await workers()).length > 0, clock)
   const noted = { compared: (stream: Stream, sides: ComparedSides) => compared.note(stream, sides) }
@@ -170,7 +170,7 @@ function lookDeps(
           withHeartbeat({ store, clock, holder }, () => repairFiles(job, shipping.deps, signal)),
         async ship(stream: Stream, zone: Zone) {
           tell(`repairing zone ${zone.id} on ${stream.day} → ${stream.sink}`)
-          return repairOver(store, shipping, { stream, zone, ground, holder }, signal)
+          return repairOver(store, shipping, { stream, zone, runtime, holder }, signal)
         },
       },
     }),
@@ -200,10 +200,10 @@ function remembered(ask: () => Promise<boolean>, clock: Clock): () => Promise<bo
 async function repairOver(
   store: Store,
   shipping: Shipping,
-  { stream, zone, ground, holder }: { stream: Stream; zone: Zone; ground: QuietGround; holder: Holder },
+  { stream, zone, runtime, holder }: { stream: Stream; zone: Zone; runtime: QuietRuntime; holder: Holder },
   signal: AbortSignal,
 ): Promise<number> {
-  const { clock, apiClock } = ground
+  const { clock, apiClock } = runtime
   const ordering = (await store.ledger.read(stream))?.ordering ?? unknownOrdering
   const readRequest: ReadRequest = { id: randomUUID() }
   const pump = (abort: AbortSignal) =>

@@ -9,7 +9,7 @@ import { cellOf, dayView } from '../../../status/views/day-view.ts'
 import { readFleet, type FleetDeps } from '../../../status/views/fleet.ts'
 import { ledgerView } from '../../../status/views/ledger-reader.ts'
 import { isRetired } from '../../discovery/with-zones.ts'
-import type { QuietGround } from '../../quiet-ground.ts'
+import type { QuietRuntime } from '../../quiet-runtime.ts'
 import type { Shipping } from '../../shipping.ts'
 import { version } from '../../version.ts'
 
@@ -61,7 +61,7 @@ export class ComparedDays {
 
 interface Parts {
   readonly store: Store
-  readonly ground: QuietGround
+  readonly runtime: QuietRuntime
   readonly shipping: Shipping
   readonly workers: FleetDeps['workers']
   readonly config: Config
@@ -71,9 +71,9 @@ interface Parts {
 export async function auditedDays(
   targets: readonly AuditTarget[],
   compared: ComparedDays,
-  { store, ground, shipping, workers, config }: Parts,
+  { store, runtime, shipping, workers, config }: Parts,
 ): Promise<AuditedDay[]> {
-  const { clock, apiClock } = ground
+  const { clock, apiClock } = runtime
   const { planner, settings } = shipping
   const fleet = await readFleet({
     store,

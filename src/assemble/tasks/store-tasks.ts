@@ -14,14 +14,14 @@ import type { Store } from '../../ports/store.ts'
 import { withHeartbeat } from '../../pump/heartbeat.ts'
 import { eventAgain } from '../../shield/entries/event-again.ts'
 import { createRedactor } from '../../shield/redaction/redact.ts'
-import { createQuietGround, createHolder, zonesOf } from '../quiet-ground.ts'
+import { createQuietRuntime, createHolder, zonesOf } from '../quiet-runtime.ts'
 import { createShipping, type Shipping } from '../shipping.ts'
-import type { DeadLetterDesk, DeadLetterGroup, ReasonCounts, SinkReplay } from './dead-letter-desk.ts'
+import type { DeadLetterTasks, DeadLetterGroup, ReasonCounts, SinkReplay } from './dead-letter-tasks.ts'
 
 const notConfigured = 'it is not configured; add it to the configuration, or drop them'
 
 /** Replays and drops the dead letters of a store that is open. */
-export class StoreDesk implements DeadLetterDesk {
+export class StoreTasks implements DeadLetterTasks {
   readonly #config: Config
   readonly #store: Store
   readonly #clock: Clock
@@ -104,9 +104,9 @@ export class StoreDesk implements DeadLetterDesk {
     work: (shipping: Shipping) => Promise<Result>,
   ): Promise<Result> {
     const [store, clock] = [this.#store, this.#clock]
-    const ground = createQuietGround({ clock })
+    const runtime = createQuietRuntime({ clock })
     const holder = createHolder(false)
-    const shipping = createShipping(this.#config, ground, { store, holder })
+    const shipping = createShipping(this.#config, runtime, { store, holder })
     try {
       return await withHeartbeat({ store, clock, holder }, async () => {
         const result = await work(shipping)

@@ -12,23 +12,23 @@ import { createTracer } from '../telemetry/tracing.ts'
 import { version } from './version.ts'
 
 /** What reading and shipping need of a process that neither logs nor counts: commands that print a result. */
-export interface QuietGround {
+export interface QuietRuntime {
   readonly clock: Clock
   readonly telemetry: Telemetry
   readonly tracer: Tracer
   readonly apiClock: ApiClock
 }
 
-export interface QuietGroundOptions {
+export interface QuietRuntimeOptions {
   readonly clock?: Clock
   /** Receives every internal event, for progress on a terminal. */
   readonly watch?: (internalEvent: InternalEvent) => void
 }
 
-export function createQuietGround({
+export function createQuietRuntime({
   clock = systemClock,
   watch = () => undefined,
-}: QuietGroundOptions = {}): QuietGround {
+}: QuietRuntimeOptions = {}): QuietRuntime {
   return {
     clock,
     telemetry: { emit: watch },

@@ -3,24 +3,24 @@ import type { Telemetry } from '../ports/telemetry.ts'
 import { createLogger, type Logger, type LogStream } from '../telemetry/logger.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { createTelemetry } from '../telemetry/telemetry.ts'
-import { createQuietGround, zonesOf, type QuietGround, type QuietGroundOptions } from './quiet-ground.ts'
+import { createQuietRuntime, zonesOf, type QuietRuntime, type QuietRuntimeOptions } from './quiet-runtime.ts'
 import { version } from './version.ts'
 
 /** The parts that live as long as the process, across reloads. */
-export interface Ground extends QuietGround {
+export interface Runtime extends QuietRuntime {
   readonly logger: Logger
   readonly metrics: Metrics
 }
 
-export interface GroundOptions extends QuietGroundOptions {
+export interface RuntimeOptions extends QuietRuntimeOptions {
   /** Overrides `log.level`, for commands that print their result to stdout and report their errors themselves. */
   readonly logLevel?: Config['log']['level']
   /** Receives the log lines instead of stderr, where a display is redrawn on stderr. */
   readonly log?: LogStream
 }
 
-export function createGround(config: Config, options: GroundOptions = {}): Ground {
-  const quiet = createQuietGround(options)
+export function createRuntime(config: Config, options: RuntimeOptions = {}): Runtime {
+  const quiet = createQuietRuntime(options)
   const { clock } = quiet
   const logger = createLogger({
     level: options.logLevel ?? config.log.level,

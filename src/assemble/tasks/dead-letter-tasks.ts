@@ -46,7 +46,7 @@ export interface SinkReplay {
 }
 
 /** Replays and drops dead letters, with or without a running process. */
-export interface DeadLetterDesk {
+export interface DeadLetterTasks {
   /** All of them, oldest first. */
   list(): Promise<DeadLetter[]>
   /** Counts by stream and reason; none where nothing was ever shipped. */
