@@ -85,7 +85,8 @@ export async function run(load: () => Loaded, options: RunOptions, io: Io): Prom
     if (io.signal.aborted) runtime.telemetry.emit({ name: 'Stopping', signal: String(io.signal.reason) })
     shown.abort()
     const stopping = Promise.all([following, daemon.stop()])
-    if ((await within(stopWithinMs, stopping, runtime.clock)) === 'late') io.exit(fatal.signal.aborted ? 1 : 0)
+    if ((await within(stopWithinMs, stopping, runtime.clock)) === 'late')
+      io.exit(fatal.signal.aborted ? 1 : 0)
     runtime.telemetry.emit({ name: 'Stopped' })
     if (following !== undefined) progress?.end()
   }

@@ -54,7 +54,7 @@ function givenOptions(): Options {
     return readOptions()
   } catch (error) {
     process.stderr.write(`${messageOf(error)}\n${help}`)
-    process.exit(2)
+    return process.exit(2)
   }
 }
 

@@ -152,7 +152,9 @@ export class ZoneDirectory {
   /** A list from the future was written by a host with another clock. */
   #isOld(account: string, everyMinutes: number): boolean {
     const list = this.#lists.get(account)
-    return list === undefined || Math.abs(this.#runtime.clock.now() - list.listedAtMs) >= everyMinutes * 60_000
+    return (
+      list === undefined || Math.abs(this.#runtime.clock.now() - list.listedAtMs) >= everyMinutes * 60_000
+    )
   }
 
   /**

@@ -1,6 +1,10 @@
 import { Option, type Command } from 'commander'
 import { withStoredZones } from '../../assemble/discovery/stored-zones.ts'
-import { groupsOf, type DeadLetterTasks, type DeadLetterGroup } from '../../assemble/tasks/dead-letter-tasks.ts'
+import {
+  groupsOf,
+  type DeadLetterTasks,
+  type DeadLetterGroup,
+} from '../../assemble/tasks/dead-letter-tasks.ts'
 import { withDeadLetterTasks } from '../../assemble/tasks/dead-letters.ts'
 import type { DeadLetterCount } from '../../domain/event/dead-letter-count.ts'
 import type { Config } from '../../config/schema/schema.ts'

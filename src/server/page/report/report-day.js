@@ -162,7 +162,9 @@ function chart({ view, stream }) {
   const marks = (stream?.minutes ?? []).flatMap(({ minute, missing, extra }) => {
     const at = minute === null ? -1 : (Date.parse(minute) - start) / 60_000
     if (at < 0 || at >= 1440 || missing + extra === 0) return []
-    return [{ minute: at, kind: /** @type {'missing' | 'extra'} */ (missing > 0 ? 'missing' : 'extra') }]
+    /** @type {{ minute: number, kind: 'missing' | 'extra' }} */
+    const mark = { minute: at, kind: missing > 0 ? 'missing' : 'extra' }
+    return [mark]
   })
   if (minutes === undefined && marks.length === 0) return noMinutes()
   const drawn = { ...(minutes ?? { counts: view.ledger.minutes, gaps: [], now: undefined }), marks }
