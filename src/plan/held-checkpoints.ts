@@ -18,7 +18,7 @@ export class HeldCheckpoints {
     for (let index = 0; index < before.length; index++) {
       const [old, now] = [before[index]!, listed[index]]
       if (old === now) continue
-      if (now === undefined || !isSame(old.stream, now.stream)) return this.#rebuild()
+      if (now === undefined || !isSame(old.stream, now.stream)) return changed.union(this.#rebuild())
       const held = this.#byRoute.get(keyOf(now))!
       held[held.indexOf(old)] = now
       changed.add(keyOf(now))
