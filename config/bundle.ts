@@ -19,6 +19,8 @@ export async function bundle({ input, folder, addressOf, banner = () => '' }: Bu
   const bundled = await rolldown({
     input: { ...input },
     platform: 'node',
+    // The sources need none of its settings, and the build context of the image has no tsconfig.json.
+    tsconfig: false,
     plugins: [
       {
         name: 'address',

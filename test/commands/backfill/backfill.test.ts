@@ -98,15 +98,18 @@ test('reads days older than poll.readableDays if the API still has them', async 
   const beside = await told(place, 'backfill', '--from', old, '--to', old, '--zone', '102', '--watch')
   expect(beside.code, beside.stderr).toBe(0)
   expect(compareFiles(events, simulator, zones, [old, to])).toEqual(exactly(800))
+  const streams = zones.map((zone) => ({ zone, day: old, sink: 'archive' }))
+  const haveEnded = () =>
+    inStore(place, async ({ ledger }) => {
+      const checkpoints = await Promise.all(streams.map((stream) => ledger.read(stream)))
+      return checkpoints.every((checkpoint) => checkpoint?.ended !== undefined)
+    })
+  await waitFor(haveEnded, { what: () => `the end of the old day: ${running.stderr()}` })
   await running.kill('SIGTERM')
   // What was shipped of such a day and is forgotten later, as the run may do at any time, is not shipped again.
   await inStore(place, async (store) => {
     expect(await store.catalogue.gaps()).toEqual([])
-    for (const zone of zones) {
-      const stream = { zone, day: old, sink: 'archive' }
-      expect((await store.ledger.read(stream))?.ended).toBeDefined()
-      await store.upkeep.forgetFingerprints(stream)
-    }
+    for (const stream of streams) await store.upkeep.forgetFingerprints(stream)
   })
   const again = await told(place, 'backfill', '--from', old, '--to', old)
   expect([again.code, again.stdout], again.stderr).toEqual([1, ''])
