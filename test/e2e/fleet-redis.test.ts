@@ -2,6 +2,7 @@ import { globSync, readFileSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import type { DayView, MapView } from '../../src/domain/plan/status-views.ts'
 import type { RedisClient } from '../../src/redis/connection.ts'
 import { connected } from '../redis/connected.ts'
 import { redisServerAvailable, type TestRedisServer } from '../setup/redis.ts'
@@ -52,8 +53,27 @@ async function expectWholeAgain(all: Fleet): Promise<void> {
   endTraffic(all)
   await untilWhole(all)
   await expectReady(all)
+  await expectSameViews(all)
   await stopAll(all)
   await expectWhole(all)
+}
+
+/** The status page is the same, whichever process serves it, whoever works on the streams. */
+async function expectSameViews(all: Fleet): Promise<void> {
+  const [{ zone = 0, sink = '', day = '' } = {}] = (await all.checkpoints()).map(({ stream }) => stream)
+  const viewsOf = async (member: Member) => {
+    const map = JSON.parse((await answerOf(member, '/status?view=map')).text) as MapView
+    const { text } = await answerOf(member, `/status?view=day&zone=${zone}&sink=${sink}&day=${day}`)
+    const cells = map.routes.flatMap((route) =>
+      route.cells.map((cell) => [route.zone, route.sink, cell.day, cell.events]),
+    )
+    const { zones, routes, gaps, deadLetters } = map.totals
+    return { zones, routes, gaps, deadLetters, cells, ledger: (JSON.parse(text) as DayView).ledger }
+  }
+  const [first, ...others] = await Promise.all(all.members.map(viewsOf))
+  expect(first?.cells.length).toBeGreaterThan(8)
+  expect(first?.ledger.events).toBeGreaterThan(0)
+  for (const other of others) expect(other).toEqual(first)
 }
 
 async function expectReady(all: Fleet): Promise<void> {
