@@ -1,7 +1,7 @@
 import type { Config } from '../config/schema/schema.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
 import { createLogger, type Logger, type LogStream } from '../telemetry/logger.ts'
-import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
+import { createMetrics, type Metrics } from '../telemetry/metrics/metrics.ts'
 import { createTelemetry } from '../telemetry/telemetry.ts'
 import { createQuietRuntime, zonesOf, type QuietRuntime, type QuietRuntimeOptions } from './quiet-runtime.ts'
 import { version } from './version.ts'

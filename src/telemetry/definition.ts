@@ -3,7 +3,7 @@ import type { Stream } from '../domain/stream.ts'
 import type { Report } from './condition.ts'
 import type { Conditions } from './conditions.ts'
 import type { Fields, LineLevel } from './logger.ts'
-import type { Counting } from './metrics.ts'
+import type { Counting } from './metrics/metrics.ts'
 
 /** Defines an internal event in one place: its metrics and its log line. */
 export interface Definition<H extends InternalEvent> {

@@ -6,7 +6,7 @@ import { Conditions } from './conditions.ts'
 import type { Definition, Voice } from './definition.ts'
 import { internalEvents } from './internal-events.ts'
 import type { Logger } from './logger.ts'
-import type { Metrics } from './metrics.ts'
+import type { Metrics } from './metrics/metrics.ts'
 import { streamPhrase, zonePhrase } from './phrases.ts'
 
 export interface TelemetryDeps {

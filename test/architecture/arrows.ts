@@ -114,7 +114,7 @@ export const arrows: readonly Rule[] = [
       { path: 'src/pump/x.ts', text: `import { x } from '../clock.ts'` },
       { path: 'src/pump/x.ts', text: `import { x } from '../maintenance/serve-request.ts'` },
       { path: 'src/plan/x.ts', text: `import { x } from '../status/status.ts'` },
-      { path: 'src/shield/x.ts', text: `import type { X } from '../telemetry/metrics.ts'` },
+      { path: 'src/shield/x.ts', text: `import type { X } from '../telemetry/metrics/metrics.ts'` },
       { path: 'src/sinks/file/x.ts', text: `export * from '../http/sink.ts'` },
       { path: 'src/sinks/file/x.ts', text: `import { x } from '../../transport/dispatcher.ts'` },
       { path: 'src/sinks/file/x.ts', text: `import { x } from '../registry.ts'` },

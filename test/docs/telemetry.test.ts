@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { internalEvents } from '../../src/telemetry/internal-events.ts'
-import { metricDefinitions } from '../../src/telemetry/metric-definitions.ts'
+import { metricDefinitions } from '../../src/telemetry/metrics/metric-definitions.ts'
 import { eventsReference, metricsReference } from './telemetry.ts'
 
 function rowsOf(table: string): string[][] {

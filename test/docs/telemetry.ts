@@ -1,6 +1,6 @@
 import { internalEvents } from '../../src/telemetry/internal-events.ts'
-import { metricDefinitions } from '../../src/telemetry/metric-definitions.ts'
-import { metricPrefix } from '../../src/telemetry/metrics.ts'
+import { metricDefinitions } from '../../src/telemetry/metrics/metric-definitions.ts'
+import { metricPrefix } from '../../src/telemetry/metrics/metrics.ts'
 import { markdownTable } from './table.ts'
 
 /** A label with its closed set, where it has one. */

@@ -1,6 +1,7 @@
 import { globSync, readFileSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import type { DayView, MapView } from '../../src/domain/plan/status-views.ts'
 import type { RedisClient } from '../../src/redis/connection.ts'
@@ -60,7 +61,8 @@ async function expectWholeAgain(all: Fleet): Promise<void> {
 
 /** The status page is the same, whichever process serves it, whoever works on the streams. */
 async function expectSameViews(all: Fleet): Promise<void> {
-  const [{ zone = 0, sink = '', day = '' } = {}] = (await all.checkpoints()).map(({ stream }) => stream)
+  const [checkpoint] = await all.checkpoints()
+  const { zone, sink, day } = checkpoint!.stream
   const viewsOf = async (member: Member) => {
     const map = JSON.parse((await answerOf(member, '/status?view=map')).text) as MapView
     const { text } = await answerOf(member, `/status?view=day&zone=${zone}&sink=${sink}&day=${day}`)
@@ -70,10 +72,13 @@ async function expectSameViews(all: Fleet): Promise<void> {
     const { zones, routes, gaps, deadLetters } = map.totals
     return { zones, routes, gaps, deadLetters, cells, ledger: (JSON.parse(text) as DayView).ledger }
   }
-  const [first, ...others] = await Promise.all(all.members.map(viewsOf))
-  expect(first?.cells.length).toBeGreaterThan(8)
-  expect(first?.ledger.events).toBeGreaterThan(0)
-  for (const other of others) expect(other).toEqual(first)
+  // An answer may be two seconds old.
+  const areSame = async () => {
+    const [first, ...others] = await Promise.all(all.members.map(viewsOf))
+    const isWhole = first !== undefined && first.cells.length > 8 && first.ledger.events > 0
+    return isWhole && others.every((other) => isDeepStrictEqual(other, first))
+  }
+  await waitFor(areSame, { what: () => `the same views${said(all)}` })
 }
 
 async function expectReady(all: Fleet): Promise<void> {

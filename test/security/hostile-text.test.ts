@@ -6,7 +6,7 @@ import { probeAt } from '../e2e/metrics.ts'
 import { partsBelow } from '../e2e/shipped.ts'
 import { readableDays, workplace, type Ended } from '../e2e/workplace.ts'
 import { waitFor } from '../setup/wait-for.ts'
-import { parseExposition } from '../telemetry/exposition.ts'
+import { parseExposition } from '../telemetry/metrics/exposition.ts'
 import { echo } from './echo.ts'
 
 /** Ends lines, forges a log line, a header and a label, moves and renames a terminal, reverses and hides text. */

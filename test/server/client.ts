@@ -9,7 +9,7 @@ import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import type { Clock } from '../../src/ports/clock.ts'
 import { createServer } from '../../src/server/server.ts'
 import type { Server, ServerOptions } from '../../src/server/server.ts'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { createMetrics } from '../../src/telemetry/metrics/metrics.ts'
 
 export interface Answer {
   readonly status: number

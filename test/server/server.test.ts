@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { createRoutes } from '../../src/server/routes.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
-import { parseExposition, valueOf } from '../telemetry/exposition.ts'
+import { parseExposition, valueOf } from '../telemetry/metrics/exposition.ts'
 import { serve } from './client.ts'
 import { story } from './page/story.ts'
 import { viewsOf } from './page/world.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { VolumeFigures } from '../../src/domain/figures.ts'
-import { parseExposition, valueOf } from './exposition.ts'
+import { parseExposition, valueOf } from './metrics/exposition.ts'
 import { Failure } from '../../src/domain/failure.ts'
 import { minute, setUp } from './stage.ts'
 

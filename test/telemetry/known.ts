@@ -2,7 +2,7 @@ import type { Day } from '../../src/domain/day.ts'
 import type { StateSnapshot } from '../../src/domain/plan/snapshot.ts'
 import type { Zone } from '../../src/domain/stream.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { createMetrics } from '../../src/telemetry/metrics/metrics.ts'
 import { createTelemetry } from '../../src/telemetry/telemetry.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { createMetrics } from '../../src/telemetry/metrics/metrics.ts'
 import { createTelemetry } from '../../src/telemetry/telemetry.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
-import { parseExposition, valueOf } from './exposition.ts'
+import { parseExposition, valueOf } from './metrics/exposition.ts'
 import { failed, priority, setUp, streamOf } from './stage.ts'
 
 describe('emit', () => {

@@ -6,7 +6,7 @@ import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import { load } from '../../config/loading.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
-import { parseExposition } from '../../telemetry/exposition.ts'
+import { parseExposition } from '../../telemetry/metrics/exposition.ts'
 
 /** A daemon over a store of its own and an API where nobody listens. */
 function daemonIn(

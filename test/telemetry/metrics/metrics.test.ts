@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { Failure } from '../../src/domain/failure.ts'
-import type { InternalEvent } from '../../src/domain/internal-event.ts'
-import { metricDefinitions } from '../../src/telemetry/metric-definitions.ts'
+import { Failure } from '../../../src/domain/failure.ts'
+import type { InternalEvent } from '../../../src/domain/internal-event.ts'
+import { metricDefinitions } from '../../../src/telemetry/metrics/metric-definitions.ts'
 import { parseExposition, valueOf } from './exposition.ts'
-import { promtoolAvailable } from '../prometheus/promtool.ts'
-import { runCommand } from '../setup/run-command.ts'
-import { day, known, setUpMetrics, shop, snapshotOf, stream } from './known.ts'
+import { promtoolAvailable } from '../../prometheus/promtool.ts'
+import { runCommand } from '../../setup/run-command.ts'
+import { day, known, setUpMetrics, shop, snapshotOf, stream } from '../known.ts'
 
 describe('metrics', () => {
   it('has every name of the contract, with its labels', async () => {

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { expect, it } from 'vitest'
-import { registryTexts, WrittenTexts } from '../../src/telemetry/exposition.ts'
+import { registryTexts, WrittenTexts } from '../../../src/telemetry/metrics/exposition.ts'
 import { parseExposition, valueOf } from './exposition.ts'
 
 const atOnce = async () => undefined

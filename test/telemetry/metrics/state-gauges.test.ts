@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { StateSnapshot } from '../../src/domain/plan/snapshot.ts'
-import type { Zone } from '../../src/domain/stream.ts'
+import type { StateSnapshot } from '../../../src/domain/plan/snapshot.ts'
+import type { Zone } from '../../../src/domain/stream.ts'
 import { parseExposition, valueOf } from './exposition.ts'
-import { blog, known, setUpMetrics, shop, snapshotOf } from './known.ts'
+import { blog, known, setUpMetrics, shop, snapshotOf } from '../known.ts'
 
 describe('the gauges of shared state', () => {
   const route = { zone: '101', sink: 'siem' }

@@ -1,9 +1,9 @@
-import { refusalReasons } from '../domain/event/delivery.ts'
-import { failureCodes } from '../domain/failure.ts'
-import { gapReasons } from '../domain/gap.ts'
-import { guards, operations, requestOutcomes } from '../domain/internal-event.ts'
-import { queueStates } from '../domain/plan/snapshot.ts'
-import { streamStates } from '../domain/plan/stream-state.ts'
+import { refusalReasons } from '../../domain/event/delivery.ts'
+import { failureCodes } from '../../domain/failure.ts'
+import { gapReasons } from '../../domain/gap.ts'
+import { guards, operations, requestOutcomes } from '../../domain/internal-event.ts'
+import { queueStates } from '../../domain/plan/snapshot.ts'
+import { streamStates } from '../../domain/plan/stream-state.ts'
 import { commitBuckets, delayBuckets, type MetricDefinition, requestBuckets } from './metric-definition.ts'
 
 const priority = { priority: ['live', 'backfill'] } as const

@@ -1,4 +1,4 @@
-import type { Zone } from '../domain/stream.ts'
+import type { Zone } from '../../domain/stream.ts'
 import type { LabelSet, MetricDefinition } from './metric-definition.ts'
 
 /** The names in the configuration: the only values of the labels `zone`, `sink`, `account` and `app`. */
