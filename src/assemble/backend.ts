@@ -1,6 +1,6 @@
 import type { Config } from '../config/schema/schema.ts'
 import type { StateSnapshot } from '../domain/plan/snapshot.ts'
-import type { WorkerStatus } from '../domain/plan/status.ts'
+import type { WorkerStatus } from '../domain/status/status.ts'
 import type { AccountGate } from '../ports/account-gate.ts'
 import type { Holder } from '../ports/ledger.ts'
 import type { Schedule } from '../ports/schedule.ts'

@@ -1,7 +1,7 @@
 import type { Config } from '../config/schema/schema.ts'
 import type { RedisStateConfig } from '../config/schema/state.ts'
 import { readProcessName } from '../domain/plan/process-name.ts'
-import type { WorkerStatus } from '../domain/plan/status.ts'
+import type { WorkerStatus } from '../domain/status/status.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { ScheduleLock } from '../ports/schedule.ts'
 import type { Store } from '../ports/store.ts'

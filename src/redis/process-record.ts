@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import type { WorkerStatus } from '../domain/plan/status.ts'
+import type { WorkerStatus } from '../domain/status/status.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { RedisClient } from './connection.ts'
 import { promptly } from './promptly.ts'

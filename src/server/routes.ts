@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { messageOf } from '../domain/failure.ts'
 import { createTurns } from '../domain/let-loop-turn.ts'
-import type { StatusViews } from '../domain/plan/status-views.ts'
+import type { StatusViews } from '../domain/status/status-views.ts'
 import { within } from '../domain/within.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { HealthState } from './health.ts'

@@ -6,7 +6,7 @@ import {
   type MapQuery,
   type MapSort,
   type CellState,
-} from '../domain/plan/status-views.ts'
+} from '../domain/status/status-views.ts'
 import { printable } from '../domain/text/printable.ts'
 
 /** The parsed query of `/status`; `all` is the output of the `status` command. */

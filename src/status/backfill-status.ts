@@ -1,5 +1,5 @@
 import type { Backfill } from '../domain/plan/backfill.ts'
-import type { BackfillDayStatus, BackfillStatus } from '../domain/plan/status.ts'
+import type { BackfillDayStatus, BackfillStatus } from '../domain/status/status.ts'
 import {
   byDay,
   readProgress,

@@ -1,5 +1,5 @@
 import type { Trouble } from '../domain/checkpoint.ts'
-import type { ErrorStatus } from '../domain/plan/status.ts'
+import type { ErrorStatus } from '../domain/status/status.ts'
 
 /** Why a stream makes no progress, as `status` shows it. */
 export function errorStatus({ code, message, count, sinceMs, retryAtMs }: Trouble): ErrorStatus {

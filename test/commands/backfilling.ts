@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { execute } from '../../src/commands/main.ts'
-import type { BackfillStatus } from '../../src/domain/plan/status.ts'
+import type { BackfillStatus } from '../../src/domain/status/status.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { openSqliteStore } from '../../src/state/sqlite/store.ts'
 import type { Ended, Workplace } from '../e2e/workplace.ts'

@@ -1,7 +1,7 @@
 import { appendFileSync, cpSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Status } from '../../src/domain/plan/status.ts'
+import type { Status } from '../../src/domain/status/status.ts'
 import { dayOf } from '../../src/domain/day.ts'
 import { readParts } from '../sinks/file/read-parts.ts'
 import { waitFor } from '../setup/wait-for.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Status } from '../../src/domain/plan/status.ts'
+import type { Status } from '../../src/domain/status/status.ts'
 import { executeWith } from '../commands/workshop.ts'
 import { redisAvailable, useRedis } from '../setup/redis.ts'
 import { waitFor } from '../setup/wait-for.ts'

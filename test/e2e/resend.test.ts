@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import { dayOf, shiftDay } from '../../src/domain/day.ts'
-import type { Status } from '../../src/domain/plan/status.ts'
+import type { Status } from '../../src/domain/status/status.ts'
 import { backfillsOf, told } from '../commands/backfilling.ts'
 import { connected } from '../redis/connected.ts'
 import { redisServerAvailable, startRedis } from '../setup/redis.ts'

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Status } from '../../src/domain/plan/status.ts'
+import type { Status } from '../../src/domain/status/status.ts'
 import { readableDays, workplace, type Settings, type Workplace } from '../e2e/workplace.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { waitFor } from '../setup/wait-for.ts'

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import type { Config, SinkConfig } from '../../config/schema/schema.ts'
 import { isFailure, messageOf } from '../../domain/failure.ts'
-import type { WorkerStatus } from '../../domain/plan/status.ts'
+import type { WorkerStatus } from '../../domain/status/status.ts'
 import { todayOf } from '../../domain/plan/stream-state.ts'
 import { within } from '../../domain/within.ts'
 import { checkApi, type ApiChecked, type ZoneProblem, type ZoneRead } from '../../maintenance/read/check.ts'

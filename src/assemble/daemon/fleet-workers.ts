@@ -1,5 +1,5 @@
 import type { RedisStateConfig } from '../../config/schema/state.ts'
-import type { WorkerStatus } from '../../domain/plan/status.ts'
+import type { WorkerStatus } from '../../domain/status/status.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { ScheduleLock } from '../../ports/schedule.ts'
 

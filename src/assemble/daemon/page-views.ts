@@ -1,4 +1,4 @@
-import type { StatusViews } from '../../domain/plan/status-views.ts'
+import type { StatusViews } from '../../domain/status/status-views.ts'
 import { ZoneFollower } from '../../maintenance/read/follow-zone.ts'
 import { LagHistory } from '../../status/views/lag-history.ts'
 import { LiveTail } from '../../status/views/live-tail.ts'

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import type { Backfill, BackfillState } from '../../domain/plan/backfill.ts'
-import type { BackfillStatus } from '../../domain/plan/status.ts'
+import type { BackfillStatus } from '../../domain/status/status.ts'
 import type { Store } from '../../ports/store.ts'
 import {
   planBackfill,

@@ -1,5 +1,5 @@
 import type { Audit } from '../../assemble/tasks/audit/audit.ts'
-import type { ReportRow, ReportView } from '../../domain/plan/report-view.ts'
+import type { ReportRow, ReportView } from '../../domain/status/report-view.ts'
 import { countOf, countText } from '../terminal/number.ts'
 import { failureLines } from './failures.ts'
 import { findingsOf } from './verdict.ts'

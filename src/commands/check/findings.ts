@@ -2,7 +2,7 @@ import type { ConnectStep, SinkTried, Tried } from '../../assemble/check/check.t
 import { stateName } from '../../assemble/tasks/existing-store.ts'
 import type { Loaded } from '../../config/load/load.ts'
 import type { Config, SinkConfig } from '../../config/schema/schema.ts'
-import type { WorkerStatus } from '../../domain/plan/status.ts'
+import type { WorkerStatus } from '../../domain/status/status.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { withoutSink } from '../../domain/text/without-sink.ts'
 import { commandLine } from '../program-name.ts'

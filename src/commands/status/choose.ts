@@ -1,5 +1,5 @@
 import type { Config } from '../../config/schema/schema.ts'
-import type { Status } from '../../domain/plan/status.ts'
+import type { Status } from '../../domain/status/status.ts'
 import { chooseSinks, chooseZones } from '../selection.ts'
 
 export interface StatusChoice {

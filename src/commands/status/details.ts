@@ -1,5 +1,5 @@
 import { printable } from '../../domain/text/printable.ts'
-import type { DayStatus, RouteStatus, Status } from '../../domain/plan/status.ts'
+import type { DayStatus, RouteStatus, Status } from '../../domain/status/status.ts'
 import { backfillLines } from '../backfill/text.ts'
 import { durationText, secondText } from '../terminal/duration.ts'
 import { countText } from '../terminal/number.ts'

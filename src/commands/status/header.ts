@@ -1,6 +1,6 @@
 import { version } from '../../assemble/version.ts'
 import { printable } from '../../domain/text/printable.ts'
-import type { Status, WorkerStatus } from '../../domain/plan/status.ts'
+import type { Status, WorkerStatus } from '../../domain/status/status.ts'
 import { durationText } from '../terminal/duration.ts'
 import { wrapPlain } from '../../domain/text/wrap.ts'
 import { minuteText } from './sentences.ts'

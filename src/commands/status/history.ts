@@ -1,4 +1,4 @@
-import type { RouteStatus, Status } from '../../domain/plan/status.ts'
+import type { RouteStatus, Status } from '../../domain/status/status.ts'
 import type { Column } from '../terminal/columns.ts'
 import { sparkline } from '../terminal/sparkline.ts'
 

@@ -1,5 +1,5 @@
 import { printable } from '../../domain/text/printable.ts'
-import type { RouteStatus } from '../../domain/plan/status.ts'
+import type { RouteStatus } from '../../domain/status/status.ts'
 import { columnLines, widthOf, type Column } from '../terminal/columns.ts'
 import { durationText } from '../terminal/duration.ts'
 import { counted, countText } from '../terminal/number.ts'

@@ -1,5 +1,5 @@
 import { printable } from '../../domain/text/printable.ts'
-import type { BackfillStatus, RouteStatus, Status } from '../../domain/plan/status.ts'
+import type { BackfillStatus, RouteStatus, Status } from '../../domain/status/status.ts'
 import { commandLine } from '../program-name.ts'
 import { durationText } from '../terminal/duration.ts'
 import { aboutText, counted, countText } from '../terminal/number.ts'

@@ -1,4 +1,4 @@
-import type { RouteStatus, Status, WorkerStatus } from '../../domain/plan/status.ts'
+import type { RouteStatus, Status, WorkerStatus } from '../../domain/status/status.ts'
 import { exitCodes } from '../io.ts'
 
 /** Why events are not shipped at all; undefined where they are. */

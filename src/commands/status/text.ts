@@ -1,4 +1,4 @@
-import type { Status } from '../../domain/plan/status.ts'
+import type { Status } from '../../domain/status/status.ts'
 import type { Column } from '../terminal/columns.ts'
 import { wrapPlain } from '../../domain/text/wrap.ts'
 import type { Paint } from '../terminal/terminal.ts'

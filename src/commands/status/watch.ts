@@ -1,6 +1,6 @@
 import { systemClock } from '../../clock.ts'
 import { messageOf, isFailure } from '../../domain/failure.ts'
-import type { Status } from '../../domain/plan/status.ts'
+import type { Status } from '../../domain/status/status.ts'
 import { printable } from '../../domain/text/printable.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Io } from '../io.ts'

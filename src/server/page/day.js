@@ -16,7 +16,7 @@ import { minuteReader } from './minute-reader.js'
 import { deadLetterTable } from './refused.js'
 import { printable } from './texts.js'
 
-/** @typedef {import('../../domain/plan/status-views.ts').DayView} DayView */
+/** @typedef {import('../../domain/status/status-views.ts').DayView} DayView */
 
 /**
  * One day of a route. Drawn anew only when the view changed.

@@ -4,8 +4,8 @@ import { shapeOf, standings } from './states.js'
 import { countText, printable, secondsUntil, shortDuration, zoneText } from './texts.js'
 
 /**
- * @typedef {import('../../domain/plan/status-views.ts').MapView} MapView
- * @typedef {import('../../domain/plan/status-views.ts').MapRoute} MapRoute
+ * @typedef {import('../../domain/status/status-views.ts').MapView} MapView
+ * @typedef {import('../../domain/status/status-views.ts').MapRoute} MapRoute
  */
 
 /** A healthy lag stays low in its line, however small it is. */

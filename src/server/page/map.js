@@ -3,10 +3,10 @@ import { shapeOf, stateNames, states } from './states.js'
 import { counted, countText, printable, routeText, shortCount, zoneText } from './texts.js'
 
 /**
- * @typedef {import('../../domain/plan/status-views.ts').MapView} MapView
- * @typedef {import('../../domain/plan/status-views.ts').MapRoute} MapRoute
- * @typedef {import('../../domain/plan/status-views.ts').CellView} CellView
- * @typedef {import('../../domain/plan/status-views.ts').CellState} CellState
+ * @typedef {import('../../domain/status/status-views.ts').MapView} MapView
+ * @typedef {import('../../domain/status/status-views.ts').MapRoute} MapRoute
+ * @typedef {import('../../domain/status/status-views.ts').CellView} CellView
+ * @typedef {import('../../domain/status/status-views.ts').CellState} CellState
  * @typedef {{ readonly zone: number, readonly sink: string, readonly day: string }} DayChoice
  */
 

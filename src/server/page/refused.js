@@ -4,8 +4,8 @@ import { askStatus } from './server.js'
 import { countText, printable } from './texts.js'
 
 /**
- * @typedef {import('../../domain/plan/status-views.ts').DayView} DayView
- * @typedef {import('../../domain/plan/status-views.ts').DeadLettersView} DeadLettersView
+ * @typedef {import('../../domain/status/status-views.ts').DayView} DayView
+ * @typedef {import('../../domain/status/status-views.ts').DeadLettersView} DeadLettersView
  */
 
 /**

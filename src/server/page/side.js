@@ -3,7 +3,7 @@ import { table } from './tables.js'
 import { bytesText, counted, countText, durationText, fromNow, printable, secondsUntil } from './texts.js'
 
 /**
- * @typedef {import('../../domain/plan/status-views.ts').MapView} MapView
+ * @typedef {import('../../domain/status/status-views.ts').MapView} MapView
  * @typedef {MapView['backfills'][number]} Backfill
  */
 

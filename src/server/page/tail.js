@@ -4,9 +4,9 @@ import { table } from './tables.js'
 import { counted, countText, printable, zoneText } from './texts.js'
 
 /**
- * @typedef {import('../../domain/plan/status-views.ts').MapView} MapView
- * @typedef {import('../../domain/plan/status-views.ts').TailView} TailView
- * @typedef {import('../../domain/plan/status-views.ts').TailEvent} TailEvent
+ * @typedef {import('../../domain/status/status-views.ts').MapView} MapView
+ * @typedef {import('../../domain/status/status-views.ts').TailView} TailView
+ * @typedef {import('../../domain/status/status-views.ts').TailEvent} TailEvent
  */
 
 const askEveryMs = 2_000

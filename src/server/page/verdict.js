@@ -11,9 +11,9 @@ import {
 import { gapReasons } from './states.js'
 
 /**
- * @typedef {import('../../domain/plan/status-views.ts').MapView} MapView
- * @typedef {import('../../domain/plan/status-views.ts').MapProblem} MapProblem
- * @typedef {import('../../domain/plan/status-views.ts').CellState} CellState
+ * @typedef {import('../../domain/status/status-views.ts').MapView} MapView
+ * @typedef {import('../../domain/status/status-views.ts').MapProblem} MapProblem
+ * @typedef {import('../../domain/status/status-views.ts').CellState} CellState
  * @typedef {{ readonly filter?: string, readonly sink?: string, readonly state?: CellState }} Choice
  * @typedef {object} Problem
  * @property {CellState} shape

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { ReportView } from '../../domain/plan/report-view.ts'
+import type { ReportView } from '../../domain/status/report-view.ts'
 import { makeWith } from '../page/elements.js'
 import { escaped, markupMaker } from './markup.ts'
 import { drawReport } from '../page/report/report.js'

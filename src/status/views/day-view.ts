@@ -1,6 +1,6 @@
 import { unreadableAt } from '../../domain/day.ts'
 import { caughtUpOf } from '../../domain/plan/lag.ts'
-import type { DayQuery, DayView, ScanView } from '../../domain/plan/status-views.ts'
+import type { DayQuery, DayView, ScanView } from '../../domain/status/status-views.ts'
 import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import type { Scan, ScanRecord } from '../../domain/scan/scan.ts'
 import { countersOf } from '../counters.ts'

@@ -1,6 +1,6 @@
 import { parseDay } from '../../domain/day.ts'
 import type { DeadLetter } from '../../domain/event/delivery.ts'
-import type { DayQuery, DeadLettersView } from '../../domain/plan/status-views.ts'
+import type { DayQuery, DeadLettersView } from '../../domain/status/status-views.ts'
 import type { DeadLetters } from '../../ports/dead-letters.ts'
 import { iso } from '../error-status.ts'
 

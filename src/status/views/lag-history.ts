@@ -1,5 +1,5 @@
-import type { MapRoute } from '../../domain/plan/status-views.ts'
-import type { RouteStatus } from '../../domain/plan/status.ts'
+import type { MapRoute } from '../../domain/status/status-views.ts'
+import type { RouteStatus } from '../../domain/status/status.ts'
 import { routeKey } from '../../domain/route.ts'
 
 type Sampled = Pick<RouteStatus, 'zone' | 'sink' | 'lagSeconds' | 'days'>

@@ -1,6 +1,6 @@
 import { isFailure, messageOf } from '../../domain/failure.ts'
 import type { Event } from '../../domain/event/event.ts'
-import type { TailEvent, TailView } from '../../domain/plan/status-views.ts'
+import type { TailEvent, TailView } from '../../domain/status/status-views.ts'
 import type { Zone } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/clock.ts'
 

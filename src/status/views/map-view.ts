@@ -5,7 +5,7 @@ import {
   type MapQuery,
   type MapRoute,
   type MapView,
-} from '../../domain/plan/status-views.ts'
+} from '../../domain/status/status-views.ts'
 import { oldestDeadline, problemsOf } from './problems.ts'
 import type { Fleet, FleetRoute } from './fleet.ts'
 import type { LagHistory } from './lag-history.ts'

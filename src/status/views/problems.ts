@@ -1,5 +1,5 @@
-import type { MapProblem } from '../../domain/plan/status-views.ts'
-import type { RouteStatus } from '../../domain/plan/status.ts'
+import type { MapProblem } from '../../domain/status/status-views.ts'
+import type { RouteStatus } from '../../domain/status/status.ts'
 import type { Fleet } from './fleet.ts'
 
 /** The earliest API deadline among the oldest unread days of these routes. */

@@ -1,5 +1,5 @@
 import { parseDay } from '../../domain/day.ts'
-import type { DayView, MapView, StatusViews } from '../../domain/plan/status-views.ts'
+import type { DayView, MapView, StatusViews } from '../../domain/status/status-views.ts'
 import type { DeadLetters } from '../../ports/dead-letters.ts'
 import type { Ledger } from '../../ports/ledger.ts'
 import { cellOf, dayView } from './day-view.ts'

@@ -1,4 +1,4 @@
-import type { DayStatus, RouteStatus, Status } from '../../../src/domain/plan/status.ts'
+import type { DayStatus, RouteStatus, Status } from '../../../src/domain/status/status.ts'
 import { paintFor } from '../../../src/commands/terminal/terminal.ts'
 
 export const at = '2026-11-20T14:03:12.000Z'

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Status } from '../../../src/domain/plan/status.ts'
+import type { Status } from '../../../src/domain/status/status.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { openWorkshop, openWorkshopWithApi } from '../workshop.ts'
 

@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
 import { statusExitCode } from '../../../src/commands/status/standing.ts'
 import { statusLines } from '../../../src/commands/status/text.ts'
-import type { Status } from '../../../src/domain/plan/status.ts'
+import type { Status } from '../../../src/domain/status/status.ts'
 import { day, failing, piped, route, status, terminal } from './sample.ts'
 
 const textOf = (of: Status, columns: number, verbose = false) =>

@@ -3,7 +3,7 @@ import { createHistory } from '../../../src/commands/status/history.ts'
 import { statusLines } from '../../../src/commands/status/text.ts'
 import { fitting, watchStatus } from '../../../src/commands/status/watch.ts'
 import { Failure } from '../../../src/domain/failure.ts'
-import type { Status } from '../../../src/domain/plan/status.ts'
+import type { Status } from '../../../src/domain/status/status.ts'
 import { day, route, status, terminal } from './sample.ts'
 
 const secondsAfter = (seconds: number) => new Date(Date.parse(status.at) + seconds * 1000).toISOString()

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { endOf, shiftDay, startOf } from '../../../src/domain/day.ts'
-import { cellStates } from '../../../src/domain/plan/status-views.ts'
+import { cellStates } from '../../../src/domain/status/status-views.ts'
 import { at, minuteMs, today } from '../../domain/builders.ts'
 import { browserAvailable } from '../../setup/browser-available.ts'
 import { waitFor } from '../../setup/wait-for.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { MapQuery } from '../../../src/domain/plan/status-views.ts'
+import type { MapQuery } from '../../../src/domain/status/status-views.ts'
 import { emptyWorld, viewsOf } from '../../server/page/world.ts'
 import { readDay, story, trouble } from '../../server/page/story.ts'
 import { at, today } from '../../domain/builders.ts'

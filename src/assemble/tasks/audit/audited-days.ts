@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Config } from '../../../config/schema/schema.ts'
-import type { DayView } from '../../../domain/plan/status-views.ts'
+import type { DayView } from '../../../domain/status/status-views.ts'
 import { streamKey, type Stream } from '../../../domain/stream.ts'
 import type { ComparedSides } from '../../../maintenance/audit/audit-day.ts'
 import type { AuditTarget } from '../../../maintenance/audit/audit-target.ts'

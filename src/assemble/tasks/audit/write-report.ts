@@ -1,4 +1,4 @@
-import type { ReportView } from '../../../domain/plan/report-view.ts'
+import type { ReportView } from '../../../domain/status/report-view.ts'
 import { writeReport } from '../../../server/report/write-report.ts'
 import { version } from '../../version.ts'
 

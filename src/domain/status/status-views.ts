@@ -1,5 +1,5 @@
 import type { GapReason } from '../gap.ts'
-import type { StateSnapshot } from './snapshot.ts'
+import type { StateSnapshot } from '../plan/snapshot.ts'
 import type { ErrorStatus, RouteStatus, Status } from './status.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { RouteStanding } from './route-state.ts'
+import type { RouteStanding } from '../plan/route-state.ts'
 
 /** What `status` says of one day of a zone and sink. Instants are ISO 8601. */
 export interface DayStatus {
