@@ -1,3 +1,4 @@
+import type { Checkpoint } from '../../domain/checkpoint.ts'
 import { daysFrom, firstReadable } from '../../domain/day.ts'
 import { isFailure, type Failure } from '../../domain/failure.ts'
 import { todayOf } from '../../domain/plan/stream-state.ts'
@@ -37,7 +38,9 @@ export function createSinkReconciler(deps: ReconcilerDeps): SinkReconciler {
   const pumped = new Set<string>()
 
   async function reconcileEach(streams: readonly Stream[], signal: AbortSignal): Promise<void> {
+    if (streams.length === 0) return
     let first: Failure | undefined
+    const listed = await listedOf(deps)
     for (const stream of streams) {
       if (signal.aborted) return
       const key = streamKey(stream)
@@ -46,7 +49,9 @@ export function createSinkReconciler(deps: ReconcilerDeps): SinkReconciler {
       let isDone = false
       try {
         // A pump of this process reconciles its stream itself, and must not lose its fence to this call.
-        isDone = !pumped.has(key) && (await reconcileOne(stream, deps, () => pumped.has(key), signal))
+        isDone =
+          !pumped.has(key) &&
+          (await reconcileOne({ stream, listed: listed.get(key) }, deps, () => pumped.has(key), signal))
       } catch (error) {
         if (signal.aborted || !isOfSink(error)) throw error
         first ??= error
@@ -76,6 +81,12 @@ export function createSinkReconciler(deps: ReconcilerDeps): SinkReconciler {
   }
 }
 
+/** One list in place of a question for each of thousands of streams. */
+async function listedOf({ store }: ReconcilerDeps): Promise<ReadonlyMap<string, Checkpoint>> {
+  const checkpoints = await store.catalogue.checkpoints()
+  return new Map(checkpoints.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
+}
+
 /** The streams of the store and, since the store may have lost some, of all days that can be read. */
 async function streamsOf({ store, zones, sinks, apiClock, policy }: ReconcilerDeps): Promise<Stream[]> {
   const streams = (await store.catalogue.checkpoints()).map(({ stream }) => stream)
@@ -98,7 +109,7 @@ function zoneOf(zones: readonly Zone[], zone: number): Zone | undefined {
 
 /** False where another pump has the stream. */
 async function reconcileOne(
-  stream: Stream,
+  { stream, listed }: { readonly stream: Stream; readonly listed: Checkpoint | undefined },
   deps: ReconcilerDeps,
   isPumped: () => boolean,
   signal: AbortSignal,
@@ -107,8 +118,11 @@ async function reconcileOne(
   const zone = zoneOf(deps.zones(), stream.zone)
   const sink = deps.sinks.get(stream.sink)
   if (zone === undefined || sink === undefined || !('reconcile' in sink)) return true
-  const committed = (await store.ledger.read(stream))?.committed ?? []
-  if (!(await sink.hasUncommitted(stream, { storeId: store.id, committed }))) return true
+  const isAhead = (checkpoint: Checkpoint | undefined) =>
+    sink.hasUncommitted(stream, { storeId: store.id, committed: checkpoint?.committed ?? [] })
+  // A list may be older than the files, never newer: what looks committed is. The rest is compared with what is stored now.
+  if (listed !== undefined && !(await isAhead(listed))) return true
+  if (!(await isAhead(await store.ledger.read(stream)))) return true
   if (isPumped()) return false
   try {
     const job = {
