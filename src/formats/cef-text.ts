@@ -16,7 +16,13 @@ export function headerText(text: string): string {
     .replaceAll(/[\\|]/g, String.raw`\$&`)
 }
 
+/** What `extensionText` replaces. */
+// oxlint-disable-next-line no-control-regex
+const special = /[\\=\u0000-\u001f\u007f-\u009f\u2028\u2029\ud800-\udfff]/
+
+/** Looks first: nearly no value holds anything to replace. */
 export function extensionText(text: string): string {
+  if (!special.test(text)) return text
   return text
     .toWellFormed()
     .replaceAll(/[\\=]/g, String.raw`\$&`)

@@ -32,9 +32,14 @@ function encode(event: Event, include: Include): string {
   const header = [deviceVersion, rule?.id ?? action ?? 'none', name, String(severityOf(event).cef)]
   const texts = header.map((text) => headerText(cutTo(text, most.header)))
   const line = `${start}${texts.join('|')}|${textOf(fieldsOf(event, include))}`
+  return isIdentifiedBy(line, event) ? line : `${line} ${textOf(identityFields(event))}`
+}
+
+/** True for a UUID and a time in whole ms, which `externalId` and `rt` hold in full. Other lines are read to find out. */
+function isIdentifiedBy(line: string, { id, time, timeMs }: Event): boolean {
+  if (/^[\da-f-]{1,40}$/i.test(id) && timeMs !== undefined && time === timeOf(String(timeMs))) return true
   const read = identify(line)
-  if (read?.id === event.id.toWellFormed() && read.time === event.time) return line
-  return `${line} ${textOf(identityFields(event))}`
+  return read?.id === id.toWellFormed() && read.time === time
 }
 
 function fieldsOf(event: Event, include: Include): Fields {
@@ -83,9 +88,12 @@ function labelled(key: string, label: string, value: string | number | undefined
 }
 
 function textOf(fields: Fields): string {
-  return Object.entries(fields)
-    .flatMap(([key, value]) => (value === undefined ? [] : [`${key}=${extensionText(String(value))}`]))
-    .join(' ')
+  const parts: string[] = []
+  for (const key in fields) {
+    const value = fields[key]
+    if (value !== undefined) parts.push(`${key}=${typeof value === 'number' ? value : extensionText(value)}`)
+  }
+  return parts.join(' ')
 }
 
 /** The full id and time, if `externalId` or `rt` had to shorten them. Percent-encoding keeps every character. */
