@@ -1,5 +1,7 @@
-import { Agent, get } from 'node:http'
 import { Failure, messageOf } from '../domain/failure.ts'
+
+/** Not by `import`, which would load Node's own undici too: the probe of a container runs every few seconds. */
+const { Agent, get } = process.getBuiltinModule('node:http')
 
 const patienceMs = 4_000
 /** Addresses that mean all of this host, and the one that reaches it. */
