@@ -38,24 +38,23 @@ export async function tailEvents(config: Config, request: TailRequest, signal: A
   const { clock, apiClock } = runtime
   const reading = createReading(config, runtime)
   const deps: ReadDeps = { source: reading.source, clock, apiClock }
-  const followers = request.zones.map((zone) => new ZoneFollower(zone, deps))
+  const followers = request.zones.map((zone) => new ZoneFollower(zone, deps, request.wants))
   let isFirst = true
 
   async function pollAll(): Promise<void> {
-    const found: Event[] = []
+    let found: readonly Event[] = []
     for (const follower of followers) {
       try {
-        found.push(...(await follower.poll(signal)))
+        const { events } = await follower.poll(signal, isFirst ? request.before : Infinity)
+        found = [...found, ...events]
       } catch (error) {
         if (signal.aborted) return
         if (isFirst || !isFailure(error)) throw error
         request.warn(messageOf(error))
       }
     }
-    const wanted = found
-      .filter(request.wants)
-      .toSorted((one, other) => (one.timeMs ?? 0) - (other.timeMs ?? 0))
-    request.show(isFirst ? wanted.slice(-request.before) : wanted)
+    const sorted = found.toSorted((one, other) => (one.timeMs ?? 0) - (other.timeMs ?? 0))
+    request.show(isFirst ? sorted.slice(-request.before) : sorted)
     isFirst = false
   }
 

@@ -17,42 +17,47 @@ type Order = 'unknown' | 'oldest-first' | 'newest-first' | 'unordered'
 export class DayFollower {
   readonly #place: { readonly zone: Zone; readonly day: Day }
   readonly #deps: ReadDeps
+  readonly #found: (event: Event) => void
   readonly #shown = new FingerprintSet()
   #order: Order = 'unknown'
   /** Opens the last page that was read. */
   #last: Cursor | null = null
   #begun = false
 
-  constructor(place: { readonly zone: Zone; readonly day: Day }, deps: ReadDeps) {
+  /** `found` gets each event once. */
+  constructor(
+    place: { readonly zone: Zone; readonly day: Day },
+    deps: ReadDeps,
+    found: (event: Event) => void,
+  ) {
     this.#place = place
     this.#deps = deps
+    this.#found = found
   }
 
-  /** The events that no earlier call has returned, by time. The first call on a newest-first listing reads one page. */
-  async poll(signal: AbortSignal): Promise<Event[]> {
+  /** Reads what is new. The first call on a newest-first listing reads one page. Throws the Failures of a reading. */
+  async poll(signal: AbortSignal): Promise<void> {
     try {
-      return await this.#read(signal)
+      await this.#read(signal)
     } catch (error) {
       if (!isFailure(error, 'cursor_expired') || this.#last === null) throw error
       this.#last = null
-      return await this.#read(signal)
+      await this.#read(signal)
     }
   }
 
-  async #read(signal: AbortSignal): Promise<Event[]> {
+  async #read(signal: AbortSignal): Promise<void> {
     const from = this.#order === 'oldest-first' ? this.#last : null
-    const events: Event[] = []
     let opened = from
     for await (const page of readDay({ ...this.#place, from }, this.#deps, signal)) {
       const unseen = page.events.filter(({ fingerprint }) => this.#shown.add(fingerprint))
-      events.push(...unseen)
+      for (const event of unseen) this.#found(event)
       if (this.#order === 'unknown') this.#order = orderOf(page)
       this.#last = opened
       opened = page.next
       if (this.#order === 'newest-first' && (!this.#begun || unseen.length === 0)) break
     }
     this.#begun = true
-    return events.toSorted((one, other) => (one.timeMs ?? 0) - (other.timeMs ?? 0))
   }
 }
 

@@ -8,7 +8,13 @@ export interface LiveTailDeps {
   readonly clock: Clock
   readonly zones: () => readonly Zone[]
   /** Reads what is new in a zone at each call, redacted as for sinks, behind live polls of its account. */
-  readonly follow: (zone: Zone) => { poll(signal: AbortSignal): Promise<Event[]> }
+  readonly follow: (zone: Zone) => { poll(signal: AbortSignal, most: number): Promise<Found> }
+}
+
+/** The newest events, and how many older ones were found besides. */
+interface Found {
+  readonly events: readonly Event[]
+  readonly leftOut: number
 }
 
 interface Tail {
@@ -18,6 +24,7 @@ interface Tail {
   last: number
   leftOut: number
   polls: number
+  hasRead: boolean
   problem?: string
 }
 
@@ -71,6 +78,7 @@ export class LiveTail {
       last: 0,
       leftOut: 0,
       polls: 0,
+      hasRead: false,
     }
     this.#tails.set(zone.id, tail)
     void this.#run(zone, tail)
@@ -84,7 +92,7 @@ export class LiveTail {
     const watch = this.#endWhenIdle(tail)
     while (!signal.aborted) {
       try {
-        add(tail, await follower.poll(signal))
+        add(tail, await follower.poll(signal, mostOfPoll))
         delete tail.problem
       } catch (error) {
         if (!isFailure(error) || !signal.aborted) tail.problem = messageOf(error)
@@ -107,12 +115,12 @@ export class LiveTail {
   }
 }
 
-/** Of very many events the newest stay. */
-function add(tail: Tail, found: readonly Event[]): void {
-  const some = found.slice(-mostOfPoll)
-  tail.leftOut += tail.polls === 0 ? 0 : found.length - some.length
-  const numbered = some.map((event, index) => tailEvent(event, tail.last + index + 1))
-  tail.last += some.length
+/** Of the events from before the first reading, those that are left out do not count. */
+function add(tail: Tail, { events, leftOut }: Found): void {
+  if (tail.hasRead) tail.leftOut += leftOut
+  tail.hasRead = true
+  const numbered = events.map((event, index) => tailEvent(event, tail.last + index + 1))
+  tail.last += events.length
   tail.events = [...tail.events, ...numbered].slice(-mostKept)
 }
 

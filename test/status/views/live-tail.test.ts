@@ -6,16 +6,17 @@ import { eventAt } from '../../pump/stage.ts'
 
 const zones = [1, 2, 3, 4].map((id) => ({ id, name: `zone-${id}`, account: 'default' }))
 
-function open(poll: (signal: AbortSignal) => Promise<Event[]>) {
+function open(poll: () => Promise<Event[]>) {
   const clock = createFakeClock()
   let polls = 0
   const tail = new LiveTail({
     clock,
     zones: () => zones,
     follow: () => ({
-      poll(signal) {
+      async poll(_signal, most) {
         polls++
-        return poll(signal)
+        const found = await poll()
+        return { events: found.slice(-most), leftOut: Math.max(0, found.length - most) }
       },
     }),
   })
@@ -55,13 +56,16 @@ test('keeps the newest events, and counts those that came too fast', async () =>
 
 test('reports an error of the API and tries again', async () => {
   let fails = true
-  const { clock, tail } = open(() => (fails ? Promise.reject(new Error('no route')) : Promise.resolve([])))
+  const found = Array.from({ length: 150 }, (_, at) => eventAt(at))
+  const { clock, tail } = open(() => (fails ? Promise.reject(new Error('no route')) : Promise.resolve(found)))
   tail.of(1, 0)
   await clock.untilSleeping(2)
   expect(tail.of(1, 0)?.problem).toBe('no route')
   fails = false
   await clock.advance(5_000)
   expect(tail.of(1, 0)?.problem).toBeUndefined()
+  // These are from before the first reading: none of them came too fast.
+  expect(tail.of(1, 0)?.leftOut).toBe(0)
   tail.stop()
 })
 
