@@ -24,7 +24,8 @@ class LocalAccountGate implements AccountGate {
   readonly #clock: Clock
   readonly #rate: RequestRate
   readonly #live = new ExpectedLive()
-  #pausedUntilMs = 0
+  /** By the monotonic clock: a pause must not grow when the host's clock is set back. */
+  #pausedUntilMs = -Infinity
 
   constructor({ account, maxRequestsPerSecond }: AccountGateOptions, clock: Clock) {
     this.#account = account
@@ -33,7 +34,8 @@ class LocalAccountGate implements AccountGate {
   }
 
   get throttledUntilMs(): number | undefined {
-    return this.#pausedUntilMs > this.#clock.now() ? this.#pausedUntilMs : undefined
+    const leftMs = this.#pausedUntilMs - this.#clock.monotonic()
+    return leftMs > 0 ? Math.ceil(this.#clock.now() + leftMs) : undefined
   }
 
   async enter(signal: AbortSignal, priority: Priority, stream?: string): Promise<void> {
@@ -47,7 +49,8 @@ class LocalAccountGate implements AccountGate {
   }
 
   async pauseUntil(atMs: number): Promise<void> {
-    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, atMs)
+    const untilMs = this.#clock.monotonic() + atMs - this.#clock.now()
+    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, untilMs)
   }
 
   async expectLive(dueInMs: ReadonlyMap<string, number>): Promise<void> {
@@ -72,12 +75,13 @@ class LocalAccountGate implements AccountGate {
   async #waitWhilePaused(deadlineMs: number, signal: AbortSignal): Promise<void> {
     // A timer may fire slightly early by this clock, and another request may extend the pause meanwhile.
     for (let turn = 0; turn < mostTurns; turn++) {
-      const leftMs = this.#pausedUntilMs - this.#clock.now()
+      const leftMs = this.#pausedUntilMs - this.#clock.monotonic()
       if (leftMs <= 0) return
-      if (this.#clock.monotonic() + leftMs > deadlineMs) break
+      if (this.#pausedUntilMs > deadlineMs) break
       await this.#clock.sleep(Math.max(1, leftMs), signal)
     }
-    throw this.#throttled('the API asked for a pause', this.#pausedUntilMs)
+    const untilMs = this.#clock.now() + this.#pausedUntilMs - this.#clock.monotonic()
+    throw this.#throttled('the API asked for a pause', untilMs)
   }
 
   /** Returns true when the request had to wait. */

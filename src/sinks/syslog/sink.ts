@@ -40,6 +40,7 @@ export function createSyslogSink(options: SyslogSinkOptions, deps: SyslogSinkDep
   const what = `sink ${name} (${address})`
   const turns = createSlots(1)
   let connection: Connection | undefined
+  /** `untilMs`: by the monotonic clock, since the host's may be set back. */
   let refused: { readonly failures: number; readonly untilMs: number; readonly failure: Failure } | undefined
   let isClosed = false
 
@@ -48,10 +49,12 @@ export function createSyslogSink(options: SyslogSinkOptions, deps: SyslogSinkDep
     if (connection !== undefined && connection.broken() === undefined) return connection
     connection?.close()
     connection = undefined
-    if (refused !== undefined && refused.untilMs > clock.now()) {
-      const { failure, untilMs } = refused
+    const leftMs = refused === undefined ? 0 : refused.untilMs - clock.monotonic()
+    if (refused !== undefined && leftMs > 0) {
+      const { failure } = refused
       if (failure.kind === 'stop') throw failure
-      throw new Failure('wait', failure.code, failure.message, { retryAt: untilMs })
+      const retryAt = Math.ceil(clock.now() + leftMs)
+      throw new Failure('wait', failure.code, failure.message, { retryAt })
     }
     try {
       connection = await connect(options, what, clock, signal)
@@ -61,7 +64,7 @@ export function createSyslogSink(options: SyslogSinkOptions, deps: SyslogSinkDep
       if (!isFailure(error) || error.kind === 'cancelled') throw error
       const failure = asPersonMust(error)
       const failures = (refused?.failures ?? 0) + 1
-      const untilMs = clock.now() + backoffMs(failures - 1, reconnectLimits, random)
+      const untilMs = clock.monotonic() + backoffMs(failures - 1, reconnectLimits, random)
       refused = { failures, untilMs, failure }
       throw failure
     }

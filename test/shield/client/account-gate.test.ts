@@ -53,6 +53,16 @@ describe('a pause', () => {
     expect(await thrown).toMatchObject({ code: 'throttled', details: { retryAt: start + 60_000 } })
   })
 
+  it('does not grow when the clock of the host is set back', async () => {
+    const { clock, gate } = gated()
+    await gate.pauseUntil(clock.now() + 30_000)
+    clock.jump(-3_600_000)
+    expect(gate.throttledUntilMs).toBe(clock.now() + 30_000)
+    await clock.advance(30_000)
+    expect(gate.throttledUntilMs).toBeUndefined()
+    await gate.enter(never, 'live')
+  })
+
   it('ends at once for a caller that stops', async () => {
     const { clock, gate } = gated()
     await gate.pauseUntil(clock.now() + 1000)

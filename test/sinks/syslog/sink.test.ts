@@ -8,6 +8,7 @@ import { createCefFormat } from '../../../src/formats/cef.ts'
 import { createNativeFormat } from '../../../src/formats/native.ts'
 import type { Sink } from '../../../src/ports/sink.ts'
 import { createSyslogSink, type SyslogSinkOptions } from '../../../src/sinks/syslog/sink.ts'
+import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { buildEvent, buildEvents } from '../../formats/events.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { pem } from '../../transport/listening.ts'
@@ -168,15 +169,17 @@ describe('a connection', () => {
     const server = await receiver()
     await server.close()
     const options = { name: 'siem', host: '127.0.0.1', port: server.port, protocol: 'tcp' } as const
-    let now = 1_000
+    const clock = createFakeClock(1_000)
     const sink = createSyslogSink(
       { ...options, hostname: 'shield', maxMessageBytes: 65_536, timeoutSeconds: 10 },
-      { format, clock: { ...systemClock, now: () => now }, random: () => 0.5 },
+      { format, clock, random: () => 0.5 },
     )
     open.push(sink)
     expect(await failureOf(deliver(sink))).toMatchObject({ kind: 'retry', code: 'network' })
     expect(await failureOf(deliver(sink))).toMatchObject({ kind: 'wait', details: { retryAt: 1_500 } })
-    now = 1_500
+    // A clock that is set back does not make the back-off longer.
+    clock.jump(-3_600_000)
+    await clock.advance(500)
     const failure = await failureOf(deliver(sink))
     expect(failure.kind).toBe('retry')
     expect(failure.message).toBe(

@@ -1,4 +1,4 @@
-import { Failure } from '../../../domain/failure.ts'
+import { Failure, isFailure } from '../../../domain/failure.ts'
 import type { Secret } from '../../../domain/text/secret.ts'
 import { answerObject, numberAt, textAt } from './answer-json.ts'
 import type { Authorisation, Preset } from './preset.ts'
@@ -27,17 +27,27 @@ export function createClientCredentials(client: ClientCredentials): NonNullable<
   let token: Token | undefined
   let asking: Promise<Token> | undefined
 
+  /** A caller that was stopped takes its request for a token with it: the others ask again. */
+  async function asked(request: Authorisation): Promise<Token> {
+    for (;;) {
+      const isOwn = asking === undefined
+      // Callers that share the request share its failure; the next try requests again.
+      asking ??= askForToken(client, request).finally(() => (asking = undefined))
+      try {
+        return await asking
+      } catch (error) {
+        if (isOwn || !isFailure(error, 'cancelled')) throw error
+      }
+    }
+  }
+
   return async (request) => {
     if (
       token !== undefined &&
       (token.header === request.refused?.['authorization'] || token.oldMs <= request.nowMs)
     )
       token = undefined
-    if (token === undefined) {
-      // Callers that share the request share its failure; the next try requests again.
-      asking ??= askForToken(client, request).finally(() => (asking = undefined))
-      token = await asking
-    }
+    token ??= await asked(request)
     return { authorization: token.header }
   }
 }

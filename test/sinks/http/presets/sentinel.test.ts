@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Failure } from '../../../../src/domain/failure.ts'
+import { cancelled, Failure } from '../../../../src/domain/failure.ts'
 import { Secret } from '../../../../src/domain/text/secret.ts'
 import { createClientCredentials } from '../../../../src/sinks/http/protocol/oauth.ts'
 import type { AskedElsewhere } from '../../../../src/sinks/http/protocol/preset.ts'
@@ -94,6 +94,19 @@ describe('an access token', () => {
     expect(await at(3_480_000)).toEqual({ authorization: 'Bearer t2' })
     expect(new URLSearchParams(asked[0]!.body!.toString()).get('grant_type')).toBe('client_credentials')
     expect(asked).toHaveLength(2)
+  })
+
+  it('is requested again by the others when the stream that requested it is stopped', async () => {
+    const authorise = createClientCredentials(client)
+    const stop = Promise.withResolvers<never>()
+    const body = Buffer.from('{"access_token":"t1"}')
+    const from = (ask: Parameters<typeof authorise>[0]['ask']) =>
+      authorise({ body: Buffer.alloc(0), nowMs: 0, ask })
+    const stopped = failureOf(from(() => stop.promise))
+    const others = [1, 2].map(() => from(async () => ({ status: 200, headers: {}, body, whole: true })))
+    stop.reject(cancelled())
+    expect((await stopped).code).toBe('cancelled')
+    expect(await Promise.all(others)).toEqual([1, 2].map(() => ({ authorization: 'Bearer t1' })))
   })
 
   it('is requested again once it was refused, but not for an older refusal', async () => {
