@@ -163,7 +163,7 @@ export function viewsOf(world: World) {
     tail: new LiveTail({
       clock: systemClock,
       zones: () => world.zones,
-      follow: () => ({ poll: () => Promise.resolve(world.live.splice(0)) }),
+      follow: () => ({ poll: () => Promise.resolve({ events: world.live.splice(0), leftOut: 0 }) }),
     }),
     readEvent: ({ event }) => ({ event: JSON.parse(event) as unknown }),
   })
