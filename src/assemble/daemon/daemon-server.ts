@@ -3,6 +3,7 @@ import { createServer, type Server } from '../../server/server.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import type { Engine } from './engine.ts'
 import type { Runtime } from '../runtime.ts'
+import { keepLatest } from './latest.ts'
 import { createPageViews } from './page-views.ts'
 import { readinessOf, type Readiness } from './readiness.ts'
 
@@ -17,7 +18,7 @@ export interface DaemonState {
   readonly turns: ReadonlyMap<string, number>
 }
 
-/** `/readyz` and `/status` read the store at most this often. */
+/** `/readyz` reads the store at most this often. */
 const readAgainMs = 2_000
 
 export function createDaemonServer(
@@ -39,7 +40,7 @@ export function createDaemonServer(
       const loops = [...daemon.turns].map(([loop, turnedAtMs]) => ({ loop, turnedAtMs }))
       return healthOf(loops, daemon.config().poll.everySeconds, clock.monotonic())
     },
-    readiness: remember(() => readiness(daemon), readAgainMs, clock),
+    readiness: keepLatest(() => readiness(daemon), readAgainMs, clock).read,
     status: async () => daemon.engine()?.status() ?? { starting: true },
     views: page.views,
   })
@@ -71,19 +72,4 @@ async function readiness(daemon: DaemonState): Promise<Readiness> {
     daemon.config().server.readyLagSeconds,
     daemon.storeTrouble(),
   )
-}
-
-/** Caches an answer for a short time, so that many probes cost one read. */
-function remember<Value>(
-  read: () => Promise<Value>,
-  forMs: number,
-  clock: Runtime['clock'],
-): () => Promise<Value> {
-  let held: { value: Promise<Value>; atMs: number } | undefined
-  return () => {
-    if (held === undefined || clock.monotonic() - held.atMs > forMs) {
-      held = { value: read(), atMs: clock.monotonic() }
-    }
-    return held.value
-  }
 }

@@ -8,6 +8,7 @@ import type { Runtime } from '../runtime.ts'
 import { deadLetterReader } from '../tasks/dead-letters.ts'
 import { version } from '../version.ts'
 import type { Engine } from './engine.ts'
+import { keepLatest, type Latest } from './latest.ts'
 
 export interface PageViews {
   /** Undefined until the process has its store. */
@@ -25,16 +26,14 @@ const sampleEveryMs = 30_000
 /** What the status page reads from a daemon. A reload keeps the history. */
 export function createPageViews(engine: () => Engine | undefined, { clock, apiClock }: Runtime): PageViews {
   const history = new LagHistory()
-  let read: { readonly of: Engine; readonly fleet: Promise<Fleet>; readonly atMs: number } | undefined
-  let made: { readonly of: Engine; readonly views: StatusViews; readonly tail: LiveTail } | undefined
-
-  function fleetOf(of: Engine): Promise<Fleet> {
-    const nowMs = clock.monotonic()
-    if (read?.of === of && nowMs - read.atMs <= freshMs) return read.fleet
-    const fleet = readNow(of)
-    read = { of, fleet, atMs: nowMs }
-    return fleet
-  }
+  let made:
+    | {
+        readonly of: Engine
+        readonly fleet: Latest<Fleet>
+        readonly tail: LiveTail
+        readonly views: StatusViews
+      }
+    | undefined
 
   async function readNow(of: Engine): Promise<Fleet> {
     const fleet = await of.fleet()
@@ -53,12 +52,12 @@ export function createPageViews(engine: () => Engine | undefined, { clock, apiCl
     return new LiveTail({ clock, zones, follow: (zone) => new ZoneFollower(zone, deps) })
   }
 
-  function viewsOf(of: Engine, tail: LiveTail): StatusViews {
+  function viewsOf(of: Engine, fleet: Latest<Fleet>, tail: LiveTail): StatusViews {
     const { store, policy } = of.shipping.deps
     return createStatusViews({
       version,
       history,
-      fleet: () => fleetOf(of),
+      fleet: fleet.read,
       policy,
       nowOf: apiClock.now,
       minutes: (stream) => store.ledger.minutes(stream),
@@ -79,8 +78,9 @@ export function createPageViews(engine: () => Engine | undefined, { clock, apiCl
       if (of === undefined) return undefined
       if (made?.of !== of) {
         made?.tail.stop()
+        const fleet = keepLatest(() => readNow(of), freshMs, clock)
         const tail = tailOf(of)
-        made = { of, tail, views: viewsOf(of, tail) }
+        made = { of, fleet, tail, views: viewsOf(of, fleet, tail) }
       }
       return made.views
     },
@@ -90,7 +90,7 @@ export function createPageViews(engine: () => Engine | undefined, { clock, apiCl
         await clock.sleep(sampleEveryMs, signal).catch(() => undefined)
         const of = engine()
         // All that a page shows of a large fleet takes more memory than the rest: it is kept while somebody looks.
-        if (read !== undefined && clock.monotonic() - read.atMs > freshMs) read = undefined
+        made?.fleet.dropOld()
         // While the store does not answer, the history has a hole.
         if (of !== undefined && !signal.aborted) await takeSample(of).catch(() => undefined)
       }
