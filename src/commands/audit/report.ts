@@ -70,7 +70,7 @@ function verdictOf(rows: readonly ReportRow[], hasFailures: boolean): Pick<Repor
   const days = `${countText(rows.length)} ${rows.length === 1 ? 'day of a route' : 'days of routes'}`
   if (bad.length > 0)
     return { level: 'bad', headline: `${whatIsWrong(bad)}: ${countText(bad.length)} of ${days}.` }
-  if (unsure.length > 0 || hasFailures)
+  if (unsure.length > 0)
     return {
       level: 'attention',
       headline: `${countText(unsure.length)} of ${days} could not be compared. Nothing is missing on the others.`,
@@ -78,10 +78,11 @@ function verdictOf(rows: readonly ReportRow[], hasFailures: boolean): Pick<Repor
   const notYetDue = rows.reduce((sum, { counts }) => sum + (counts?.notYetDue ?? 0), 0)
   const newer =
     notYetDue === 0 ? '' : ` up to the last scan; ${countOf(notYetDue, 'newer event')} not delivered yet`
-  return {
-    level: 'well',
-    headline: `Nothing is missing: API and ledger have the same events on ${rows.length === 1 ? 'this day of this route' : `all ${days}`}${newer}.`,
-  }
+  const same = `Nothing is missing: API and ledger have the same events on ${rows.length === 1 ? 'this day of this route' : `all ${days}`}${newer}.`
+  // Of the repairs that failed, another process has delivered the events meanwhile.
+  return hasFailures
+    ? { level: 'attention', headline: `${same} A repair failed.` }
+    : { level: 'well', headline: same }
 }
 
 function whatIsWrong(bad: readonly ReportRow[]): string {

@@ -90,7 +90,8 @@ async function checkAccount(
         const beganMs = clock.monotonic()
         const page = await source.fetchPage({ zone, day: today, cursor: null, priority: 'live' }, signal)
         const tookMs = Math.round(clock.monotonic() - beganMs)
-        const newestMs = Math.max(...page.events.flatMap(({ timeMs }) => timeMs ?? []))
+        let newestMs = -Infinity
+        for (const { timeMs = -Infinity } of page.events) newestMs = Math.max(newestMs, timeMs)
         const newestSeconds = Math.max(0, (clock.now() + (page.clockOffsetMs ?? 0) - newestMs) / 1000)
         read.push({
           zone,

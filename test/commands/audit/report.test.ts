@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { reportOf } from '../../../src/commands/audit/report.ts'
 import { dayOf, shiftDay, startOf } from '../../../src/domain/day.ts'
 import { openWorkshopWithApi } from '../workshop.ts'
 
@@ -62,6 +63,33 @@ test('refuses before it reads anything where the report could not be written', a
   const lost = await workshop.execute('audit', '--report', join(workshop.folder, 'no', 'audit.html'))
   expect([lost.code, lost.stderr]).toEqual([2, expect.stringContaining('/no does not exist; name a file in')])
   expect(workshop.simulator.requests).toEqual([])
+})
+
+test('says that nothing is missing where a repair failed and another process shipped the events', () => {
+  const target = { zone: { id: 101, name: 'shop', account: 'default' }, day: today, sinks: ['archive'] }
+  const counts = { listed: 2, ledger: 2, missing: 0, extra: 0, notYetDue: 0, isEqual: true }
+  const stream = { zone: 101, name: 'shop', day: today, sink: 'archive', ...counts }
+  const none = {
+    deadLetters: 0,
+    dropped: 0,
+    filtered: 0,
+    isByCounts: false,
+    minutes: [],
+    missingEvents: [],
+    parts: [],
+  }
+  const unrepaired = [{ sink: 'archive', why: 'another process holds the stream' }]
+  const audited = [{ target, streams: [{ ...stream, ...none }], files: [], unrepaired }]
+  const audit = { days: [today], targets: [target], audited, gaps: [], details: [] }
+  const { level, headline } = reportOf(
+    audit,
+    { api: 'https://api.example', beganAtMs: 0, endedAtMs: 1 },
+    false,
+  )
+  expect([level, headline]).toEqual([
+    'attention',
+    'Nothing is missing: API and ledger have the same events on this day of this route. A repair failed.',
+  ])
 })
 
 test('writes none where nothing was shipped', async () => {
