@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Config, SinkConfig } from '../config/schema/schema.ts'
 import type { Failure } from '../domain/failure.ts'
 import type { PlannedStream } from '../domain/plan/plan-route.ts'
@@ -78,7 +79,7 @@ export function createShipping(
     settings,
     reconciler,
     reading,
-    planner: new Planner({ store, clock, apiClock, telemetry, settings }),
+    planner: new Planner({ store, clock, turn: setImmediate, apiClock, telemetry, settings }),
     sinks,
     deps,
     pump({ stream, zone, priority, readRequest, ordering }, mayGoOn, signal) {

@@ -7,9 +7,12 @@ export interface TurnDeps {
   readonly turn: () => Promise<unknown>
 }
 
-/** Call it often: it lets the event loop turn when this work has held it for a while. */
+/**
+ * Call it often: it lets the event loop turn when this work has held it for a while, and at the first call, since other
+ * work may have held it before.
+ */
 export function createTurns({ clock, turn }: TurnDeps): () => Promise<void> {
-  let sinceMs = clock.monotonic()
+  let sinceMs = -Infinity
   return async () => {
     if (clock.monotonic() - sinceMs < stepMs) return
     await turn()

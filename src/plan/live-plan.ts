@@ -35,8 +35,11 @@ export class LivePlan {
   #before: Pick<LivePlanInput, 'zones' | 'sinks' | 'policy' | 'routes'> | undefined
   #requested: ReadonlySet<string> = new Set()
 
-  /** All planned streams, the most urgent first. The list is the caller's to read, not to change. */
-  update(input: LivePlanInput): readonly PlannedStream[] {
+  /**
+   * All planned streams, the most urgent first. The list is the caller's to read, not to change. Calls `letTurn` after
+   * each route that it plans anew. Call it again only after it has resolved.
+   */
+  async update(input: LivePlanInput, letTurn: () => Promise<void>): Promise<readonly PlannedStream[]> {
     const stale = this.#held.update(input.checkpoints)
     this.#fit(input)
     const requests = requestsOf(input.backfills, input.resendCheckpoints)
@@ -51,6 +54,7 @@ export class LivePlan {
       for (const each of entry.streams) gone.add(each)
       this.#plan(entry, nowMs, input, requests)
       come.push(...entry.streams)
+      await letTurn()
     }
     this.#requested = requests.routes
     this.#merge(gone, come)

@@ -3,6 +3,8 @@ import { endOf, shiftDay, startOf, type Day } from '../domain/day.ts'
 import type { ReadRequest } from '../domain/read-request.ts'
 import type { Gap, GapReason } from '../domain/gap.ts'
 import { routeKey, type Route } from '../domain/route.ts'
+import { createInTurn } from '../domain/in-turn.ts'
+import { createTurns, type TurnDeps } from '../domain/let-loop-turn.ts'
 import { firstPlannedDay, type PlannedStream } from '../domain/plan/plan-route.ts'
 import { missedDays, plan } from '../domain/plan/plan.ts'
 import type { Backfill } from '../domain/plan/backfill.ts'
@@ -22,7 +24,7 @@ export interface PlanSettings {
   readonly policy: Policy
 }
 
-interface PlannerDeps {
+interface PlannerDeps extends TurnDeps {
   readonly store: Store
   readonly clock: Clock
   readonly apiClock: ApiClock
@@ -41,6 +43,7 @@ const leftAloneMs = 600_000
 export class Planner {
   readonly #deps: PlannerDeps
   readonly #live = new LivePlan()
+  readonly #inTurn = createInTurn()
   #rememberedAtMs = -Infinity
   #remembered: { readonly zones: readonly Zone[]; readonly sinksAndAccounts: string } | undefined
   #routes:
@@ -65,7 +68,8 @@ export class Planner {
     this.#setClocks(checkpoints, now.zones)
     const resendCheckpoints = await resendsOf(store, backfills)
     const input = { nowOf: apiClock.now, ...now, checkpoints, resendCheckpoints, routes, backfills }
-    return readRequest === undefined ? this.#live.update(input) : plan({ ...input, readRequest })
+    if (readRequest !== undefined) return plan({ ...input, readRequest })
+    return this.#inTurn(() => this.#live.update(input, createTurns(this.#deps)))
   }
 
   /** The first day of a known route never changes: routes are read again only for those that others have added. */

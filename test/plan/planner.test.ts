@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import { shiftDay } from '../../src/domain/day.ts'
@@ -25,7 +26,14 @@ async function createOffice() {
     const telemetry = { emit: (internalEvent: InternalEvent) => void internalEvents.push(internalEvent) }
     return {
       apiClock,
-      planner: new Planner({ store, clock, apiClock, telemetry, settings: () => settings }),
+      planner: new Planner({
+        store,
+        clock,
+        turn: setImmediate,
+        apiClock,
+        telemetry,
+        settings: () => settings,
+      }),
     }
   }
   return {

@@ -16,7 +16,14 @@ async function observed() {
     policy: { ...policy, firstRunDays: 1 },
   })
   const { store, clock, apiClock, deps } = stage
-  const planner = new Planner({ store, clock, apiClock, telemetry: deps.telemetry, settings })
+  const planner = new Planner({
+    store,
+    clock,
+    turn: setImmediate,
+    apiClock,
+    telemetry: deps.telemetry,
+    settings,
+  })
   return {
     stage,
     look: (active = 0) =>

@@ -37,7 +37,14 @@ export function createStatusReader({ config }: Loaded): () => Promise<StatusRead
     withStoreToLook(config, clock, async (store, hasStore) => {
       const zones = zonesOf(withZones(config, await zoneListsOf(store)))
       const settings = { zones, sinks, policy }
-      const planner = new Planner({ store, clock, apiClock, telemetry: silent, settings: () => settings })
+      const planner = new Planner({
+        store,
+        clock,
+        turn: setImmediate,
+        apiClock,
+        telemetry: silent,
+        settings: () => settings,
+      })
       const deps = {
         store,
         clock,

@@ -5,7 +5,7 @@ import type { Gap } from '../../domain/gap.ts'
 import type { PlannedStream } from '../../domain/plan/plan-route.ts'
 import { routeKey } from '../../domain/route.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
-import type { CellState, DayQuery } from '../../domain/status/status-views.ts'
+import { cellStates, type CellState, type DayQuery } from '../../domain/status/status-views.ts'
 import type { RouteStatus, Status } from '../../domain/status/status.ts'
 import { todayOf } from '../../domain/plan/stream-state.ts'
 import { readStatus, type StatusDeps } from '../status.ts'
@@ -23,6 +23,8 @@ export interface FleetRoute {
   readonly status: RouteStatus
   /** In the order of the days; without a state where nothing is known of a day. */
   readonly cells: readonly { readonly cell: Cell; readonly state: CellState | undefined }[]
+  /** The place of the most urgent state among all days in the list of states; current days count like complete ones. */
+  readonly urgency: number
 }
 
 /** Everything that the page shows of a fleet, at one instant. */
@@ -62,10 +64,19 @@ export async function readFleet(deps: FleetDeps): Promise<Fleet> {
       const cell = cellOf(day)
       return { cell, state: cellStateOf(cell, time) }
     })
-    routes.push({ status: route, cells })
+    routes.push({ status: route, cells, urgency: urgencyOf(cells) })
     await letTurn()
   }
   return { status, days, routes, gaps, deadLetters, queues }
+}
+
+const placeOf = new Map(cellStates.map((state, place) => [state, place]))
+const leastUrgent = placeOf.get('open')!
+
+function urgencyOf(cells: FleetRoute['cells']): number {
+  let first = leastUrgent
+  for (const { state } of cells) if (state !== undefined) first = Math.min(first, placeOf.get(state)!)
+  return first
 }
 
 /** Readable days and those before them whose checkpoints are kept, the oldest first. */

@@ -121,7 +121,7 @@ const byZone: Compare = (left, right) =>
   left.status.zone - right.status.zone || compareText(left.status.sink, right.status.sink)
 
 const orders: Readonly<Record<MapQuery['sort'], Compare>> = {
-  state: (left, right) => urgencyOf(left) - urgencyOf(right),
+  state: (left, right) => left.urgency - right.urgency,
   zone: byZone,
   sink: (left, right) => compareText(left.status.sink, right.status.sink),
   lag: (left, right) => right.status.lagSeconds - left.status.lagSeconds,
@@ -130,17 +130,6 @@ const orders: Readonly<Record<MapQuery['sort'], Compare>> = {
 
 function orderOf({ sort }: MapQuery): Compare {
   return (left, right) => orders[sort](left, right) || byZone(left, right)
-}
-
-const placeOf = new Map(cellStates.map((state, place) => [state, place]))
-/** Current days count like complete ones. */
-const leastUrgent = placeOf.get('open')!
-
-/** The place of the most urgent state among all days. */
-function urgencyOf({ cells }: FleetRoute): number {
-  let first = leastUrgent
-  for (const { state } of cells) if (state !== undefined) first = Math.min(first, placeOf.get(state)!)
-  return first
 }
 
 function todayEvents(cells: FleetRoute['cells']): number {

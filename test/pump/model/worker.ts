@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
 import type { PlannedStream } from '../../../src/domain/plan/plan-route.ts'
 import { streamKey } from '../../../src/domain/stream.ts'
@@ -58,7 +59,14 @@ export function createWorker(run: Run): Worker {
     [receiverName, run.receiver.sink(receiverName, life)],
   ])
   return {
-    planner: new Planner({ store: planStore(real), clock, apiClock, telemetry, settings: () => settings }),
+    planner: new Planner({
+      store: planStore(real),
+      clock,
+      turn: setImmediate,
+      apiClock,
+      telemetry,
+      settings: () => settings,
+    }),
     apiClock,
     async pump({ stream, zone, ordering }, readRequest) {
       const job = {

@@ -72,6 +72,12 @@ export function emptyWorld(more: Partial<World> = {}): World {
   }
 }
 
+/** How long work on a fleet has held the event loop, and what lets it turn. */
+interface TurnSteps {
+  readonly monotonic: () => number
+  readonly turn: () => Promise<unknown>
+}
+
 const unused = () => Promise.reject(new Error('the page changes nothing'))
 
 /** A store that only reads, from the world as it is now. */
@@ -123,23 +129,33 @@ function storeOf(world: World): Store {
 }
 
 /** The views of a world, made by the code that makes them in a daemon. */
-export function viewsOf(world: World) {
+export function viewsOf(
+  world: World,
+  steps: TurnSteps = { monotonic: () => performance.now(), turn: setImmediate },
+) {
   const clock = createFakeClock(world.nowMs)
   const history = new LagHistory()
   const store = storeOf(world)
   const now = () => world.nowMs
   const apiClock = { ...createApiClock(clock), now }
   const settings = () => ({ zones: world.zones, sinks: world.sinks, policy })
-  const planner = new Planner({ store, clock, apiClock, telemetry: { emit: () => undefined }, settings })
+  const planner = new Planner({
+    store,
+    clock: { ...clock, monotonic: steps.monotonic },
+    turn: steps.turn,
+    apiClock,
+    telemetry: { emit: () => undefined },
+    settings,
+  })
   const fleet = (): Promise<Fleet> =>
     readFleet({
       store,
-      clock: { now, monotonic: () => performance.now() },
+      clock: { now, monotonic: steps.monotonic },
       apiClock,
       planner,
       settings,
       active: () => 0,
-      turn: setImmediate,
+      turn: steps.turn,
       workers: () => Promise.resolve(world.workers),
       isRetired: () => false,
       keepDays: 14,

@@ -73,6 +73,17 @@ describe.skipIf(!redisServerAvailable())('what a plan reads each second', async 
     expect(many.bytes).toBeLessThan(10 * 300)
   })
 
+  it('is read at first in steps of a bounded number of streams', async () => {
+    const state = stateAt(server.url)
+    const store = await openAt(state)
+    for (let zone = 1; zone <= 130; zone++) await complete(store, zone)
+    const lists = async () =>
+      Number(/cmdstat_mget:calls=(\d+)/.exec(await client.info('commandstats'))?.[1] ?? 0)
+    const before = await lists()
+    expect(await (await openAt(state)).catalogue.checkpoints()).toHaveLength(130)
+    expect((await lists()) - before).toBe(3)
+  })
+
   it('is only the stream that another process committed to', async () => {
     const state = stateAt(server.url)
     const [store, other] = [await openAt(state), await openAt(state)]

@@ -1,4 +1,7 @@
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
+import { daysFrom, shiftDay } from '../../../src/domain/day.ts'
 import type { MapQuery } from '../../../src/domain/status/status-views.ts'
 import { emptyWorld, viewsOf } from '../../server/page/world.ts'
 import { readDay, story, trouble } from '../../server/page/story.ts'
@@ -55,6 +58,41 @@ describe('the map', () => {
     expect(await first('sink')).toBe('shop archive')
     expect(await first('lag')).toBe('docs siem')
     expect(await first('events')).toBe('shop archive')
+  })
+
+  it('is made in steps that are no longer for a larger fleet, between which the event loop turns', async () => {
+    const world = fleet(200)
+    const days = daysFrom(shiftDay(today, -16), today)
+    world.firstDay = days[0]!
+    /** Checkpoints that the current step has looked into, and the most of a step. */
+    let [inStep, most, turns, elapsedMs] = [new Set<Checkpoint>(), 0, 0, 0]
+    world.checkpoints = world.zones.flatMap(({ id }) =>
+      days.map((day) => {
+        const checkpoint = readDay({ zone: id, sink: 'siem', day }, 10)
+        return new Proxy(checkpoint, {
+          get(target, name) {
+            // What a cell is made of. Whole lists are grouped by stream, which takes little.
+            if (name === 'ended') inStep.add(checkpoint)
+            most = Math.max(most, inStep.size)
+            return Reflect.get(target, name) as unknown
+          },
+        })
+      }),
+    )
+    const { views } = viewsOf(world, {
+      // Each reading of the clock is a millisecond later.
+      monotonic: () => elapsedMs++,
+      turn() {
+        turns++
+        inStep = new Set()
+        return setImmediate()
+      },
+    })
+    const { totals } = await views.map({ ...everything, size: 25 })
+    expect([totals.routes, totals.cells.complete]).toEqual([200, 200 * 14])
+    // A step takes 8 ms: so many routes, and the one that was begun before.
+    expect(most).toBeLessThanOrEqual(9 * days.length)
+    expect(turns).toBeGreaterThan(200 / 9)
   })
 
   it('divides many routes into pages, and shows the last one for a page beyond it', async () => {

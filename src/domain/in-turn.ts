@@ -1,7 +1,7 @@
 /** Starts work when all work before it has settled. */
 export type InTurn = <T>(work: () => Promise<T>) => Promise<T>
 
-export function createTurns(): InTurn {
+export function createInTurn(): InTurn {
   let last: Promise<unknown> = Promise.resolve()
   return (work) => {
     const next = last.then(work, work)
