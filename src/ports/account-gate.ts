@@ -23,6 +23,8 @@ export interface AccountGate {
   liveWaits(): Promise<boolean>
   /** Lets no request of the account through before that instant (ms since the epoch). Never shortens a pause. */
   pauseUntil(atMs: number): Promise<void>
-  /** End of the current pause, ms since the epoch; undefined without one. */
+  /** End of the current pause as this process knows it, ms since the epoch; undefined without one. */
   readonly throttledUntilMs: number | undefined
+  /** The same as all processes know it that share the account. Never throws. */
+  pausedUntil(): Promise<number | undefined>
 }

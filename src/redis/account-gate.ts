@@ -74,6 +74,13 @@ class SharedAccountGate implements AccountGate {
     return this.#deps.local.throttledUntilMs
   }
 
+  async pausedUntil(): Promise<number | undefined> {
+    const { clock, local, client } = this.#deps
+    const leftMs = Number((await this.#run(() => client.pttl(this.#keys.pause))) ?? 0)
+    const untilMs = Math.max(local.throttledUntilMs ?? 0, leftMs > 0 ? clock.now() + leftMs : 0)
+    return untilMs > clock.now() ? untilMs : undefined
+  }
+
   async enter(signal: AbortSignal, priority: Priority, stream?: string): Promise<void> {
     await this.#enter(signal, priority)
     // The request does not wait for this.

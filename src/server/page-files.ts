@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { extname } from 'node:path'
+import { extname, sep } from 'node:path'
 import type { Reply } from './reply.ts'
 
 const folder = new URL('./page/', import.meta.url)
@@ -35,12 +35,16 @@ const headers = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
+/** The report of an audit is drawn by this process, not by a browser. */
+const notServed = 'report'
+
 /** The static files of the status page by path: `/` and `/page/…`. Each is read once, at its first request. */
 export function pageFiles(): ReadonlyMap<string, () => Reply> {
   const files = new Map<string, () => Reply>()
-  for (const name of readdirSync(folder)) {
+  for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    const name = path.replaceAll(sep, '/')
     const type = types[extname(name)]
-    if (type === undefined) continue
+    if (type === undefined || name.startsWith(`${notServed}/`)) continue
     let reply: Reply | undefined
     const answer = () =>
       (reply ??= { status: 200, type, body: readFileSync(new URL(name, folder), 'utf8'), headers })

@@ -70,7 +70,8 @@ async function expectSameViews(all: Fleet): Promise<void> {
       route.cells.map((cell) => [route.zone, route.sink, cell.day, cell.events]),
     )
     const { zones, routes, gaps, deadLetters } = map.totals
-    return { zones, routes, gaps, deadLetters, cells, ledger: (JSON.parse(text) as DayView).ledger }
+    const pauses = map.pauses.map(({ account }) => account)
+    return { zones, routes, gaps, deadLetters, pauses, cells, ledger: (JSON.parse(text) as DayView).ledger }
   }
   // An answer may be two seconds old.
   const areSame = async () => {

@@ -30,7 +30,10 @@ describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
   it('stops every process of the account at once, and no other account', async () => {
     const redis = await useRedis()
     const [first, second, other] = [gateAt(redis), gateAt(redis), gateAt(redis, 'other')]
+    // In a process that sends no request.
+    const idle = gateAt(redis)
     await Promise.all([first, second, other].map((gate) => gate.enter(never, 'live')))
+    expect(await idle.pausedUntil()).toBeUndefined()
     const beganMs = performance.now()
     const until = Date.now() + 60_000
     await waitFor(
@@ -52,7 +55,10 @@ describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
     const slackMs = 1_000 + performance.now() - beganMs
     expect(Math.abs(details.retryAt - until)).toBeLessThan(slackMs)
     expect(Math.abs((second.throttledUntilMs ?? 0) - until)).toBeLessThan(slackMs)
+    expect(idle.throttledUntilMs).toBeUndefined()
+    expect(Math.abs(((await idle.pausedUntil()) ?? 0) - until)).toBeLessThan(slackMs)
     await other.enter(never, 'live')
+    expect(await other.pausedUntil()).toBeUndefined()
     expect(other.throttledUntilMs).toBeUndefined()
   })
 

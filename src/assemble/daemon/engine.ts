@@ -118,6 +118,14 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
       : [...queues, ...seen.queues.filter(({ state }) => state === 'delayed')]
   }
 
+  async function pausesOf(): Promise<Fleet['pauses']> {
+    const pauses = config.accounts.map(async ({ name }) => {
+      const untilMs = await shipping.reading.gateOf(name).pausedUntil()
+      return untilMs === undefined ? [] : [{ account: name, until: new Date(untilMs).toISOString() }]
+    })
+    return (await Promise.all(pauses)).flat()
+  }
+
   const { uploadScanning, volumes } = config.metrics
   const minuteMs = 60_000
   const figures = createFiguresLoop({
@@ -173,7 +181,7 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
     plan: () => planner.plan(),
     snapshot,
     status: () => statusOf(observed),
-    fleet: () => readFleet({ ...observed, keepDays, queues: queuesOf }),
+    fleet: () => readFleet({ ...observed, keepDays, queues: queuesOf, pauses: pausesOf }),
     async close() {
       await closeInOrder(
         () => figures.stop(),

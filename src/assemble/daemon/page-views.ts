@@ -64,11 +64,6 @@ export function createPageViews(engine: () => Engine | undefined, { clock, apiCl
       deadLetters: store.deadLetters,
       readEvent: deadLetterReader(of.config),
       tail,
-      pauses: () =>
-        of.config.accounts.flatMap(({ name }) => {
-          const untilMs = of.shipping.reading.gateOf(name).throttledUntilMs
-          return untilMs === undefined ? [] : [{ account: name, until: new Date(untilMs).toISOString() }]
-        }),
     })
   }
 

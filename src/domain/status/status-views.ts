@@ -122,7 +122,7 @@ export interface MapView extends Pick<Status, 'deadLetters' | 'unconfigured' | '
   }
   readonly routes: readonly MapRoute[]
   readonly queues: StateSnapshot['queues']
-  /** Accounts whose API asked for a pause, as this process knows. */
+  /** Accounts whose API asked for a pause. */
   readonly pauses: readonly { readonly account: string; readonly until: string }[]
 }
 

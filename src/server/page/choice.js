@@ -1,4 +1,4 @@
-import { stateNames } from './states.js'
+import { stateNames } from './parts/states.js'
 
 const sorts = ['state', 'zone', 'sink', 'lag', 'events']
 

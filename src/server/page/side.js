@@ -1,6 +1,14 @@
-import { byId, element, isolated, put } from './elements.js'
-import { table } from './tables.js'
-import { bytesText, counted, countText, durationText, fromNow, printable, secondsUntil } from './texts.js'
+import { byId, element, isolated, put } from './parts/elements.js'
+import { table } from './parts/tables.js'
+import {
+  bytesText,
+  counted,
+  countText,
+  durationText,
+  fromNow,
+  printable,
+  secondsUntil,
+} from './parts/texts.js'
 
 /**
  * @typedef {import('../../domain/status/status-views.ts').MapView} MapView
@@ -46,7 +54,7 @@ export function drawSide(view) {
   ])
 }
 
-/** @param {string} id @param {unknown} of @param {() => import('./elements.js').Child[]} make */
+/** @param {string} id @param {unknown} of @param {() => import('./parts/elements.js').Child[]} make */
 function draw(id, of, make) {
   const shown = JSON.stringify(of)
   if (drawn.get(id) === shown) return
@@ -128,7 +136,7 @@ function queueTable(queues) {
 
 /** @param {MapView['pauses']} pauses @param {string} at */
 function pauseText(pauses, at) {
-  if (pauses.length === 0) return quiet('As far as this process knows, the API asked no account to pause.')
+  if (pauses.length === 0) return quiet('The API asks no account to pause.')
   return element(
     'ul',
     { class: 'plain' },

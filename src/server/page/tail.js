@@ -1,7 +1,7 @@
-import { byId, element, put, putText } from './elements.js'
+import { byId, element, put, putText } from './parts/elements.js'
 import { askStatus } from './server.js'
-import { table } from './tables.js'
-import { counted, countText, printable, zoneText } from './texts.js'
+import { table } from './parts/tables.js'
+import { counted, countText, printable, zoneText } from './parts/texts.js'
 
 /**
  * @typedef {import('../../domain/status/status-views.ts').MapView} MapView

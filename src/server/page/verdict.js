@@ -7,8 +7,8 @@ import {
   printable,
   routeText,
   zoneText,
-} from './texts.js'
-import { gapReasons } from './states.js'
+} from './parts/texts.js'
+import { gapReasons } from './parts/states.js'
 
 /**
  * @typedef {import('../../domain/status/status-views.ts').MapView} MapView

@@ -1,11 +1,16 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { ReportView } from '../../domain/status/report-view.ts'
-import { makeWith } from '../page/elements.js'
+import { makeWith } from '../page/parts/elements.js'
 import { escaped, markupMaker } from './markup.ts'
 import { drawReport } from '../page/report/report.js'
 
-const styles = ['../page/theme.css', '../page/day.css', '../page/report/report.css']
+const styles = [
+  '../page/parts/theme.css',
+  '../page/parts/parts.css',
+  '../page/day/day.css',
+  '../page/report/report.css',
+]
 
 /**
  * A report of an audit as one HTML file that needs nothing else: no script, no other file. Drawn by the code of the

@@ -38,6 +38,10 @@ class LocalAccountGate implements AccountGate {
     return leftMs > 0 ? Math.ceil(this.#clock.now() + leftMs) : undefined
   }
 
+  pausedUntil(): Promise<number | undefined> {
+    return Promise.resolve(this.throttledUntilMs)
+  }
+
   async enter(signal: AbortSignal, priority: Priority, stream?: string): Promise<void> {
     if (signal.aborted) throw cancelled(signal.reason)
     const deadlineMs = this.#clock.monotonic() + longestWaitMs

@@ -5,7 +5,7 @@ import type { Gap } from '../../domain/gap.ts'
 import type { PlannedStream } from '../../domain/plan/plan-route.ts'
 import { routeKey } from '../../domain/route.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
-import { cellStates, type CellState, type DayQuery } from '../../domain/status/status-views.ts'
+import { cellStates, type CellState, type DayQuery, type MapView } from '../../domain/status/status-views.ts'
 import type { RouteStatus, Status } from '../../domain/status/status.ts'
 import { todayOf } from '../../domain/plan/stream-state.ts'
 import { readStatus, type StatusDeps } from '../status.ts'
@@ -16,6 +16,8 @@ export interface FleetDeps extends StatusDeps {
   readonly keepDays: number
   /** The jobs of the schedule, where it counts them itself; else what was seen. */
   readonly queues: (seen: StateSnapshot) => Promise<StateSnapshot['queues']>
+  /** Accounts that the API asked to pause. */
+  readonly pauses: () => Promise<MapView['pauses']>
 }
 
 /** A route with all its days that the map shows. */
@@ -35,6 +37,7 @@ export interface Fleet {
   readonly gaps: readonly Gap[]
   readonly deadLetters: readonly DeadLetterCount[]
   readonly queues: StateSnapshot['queues']
+  readonly pauses: MapView['pauses']
 }
 
 /** The map has a month at most. */
@@ -47,7 +50,7 @@ export async function readFleet(deps: FleetDeps): Promise<Fleet> {
     deps.store.catalogue.checkpoints(),
   ])
   const { planned, gaps, deadLetters } = reading
-  const queues = await deps.queues(snapshot)
+  const [queues, pauses] = await Promise.all([deps.queues(snapshot), deps.pauses()])
   const days = mapDays(deps)
   const live = planned.filter(({ priority }) => priority === 'live')
   const known: Known = {
@@ -67,7 +70,7 @@ export async function readFleet(deps: FleetDeps): Promise<Fleet> {
     routes.push({ status: route, cells, urgency: urgencyOf(cells) })
     await letTurn()
   }
-  return { status, days, routes, gaps, deadLetters, queues }
+  return { status, days, routes, gaps, deadLetters, queues, pauses }
 }
 
 const placeOf = new Map(cellStates.map((state, place) => [state, place]))

@@ -14,7 +14,6 @@ export interface MapParts {
   readonly version: string
   readonly readableDays: number
   readonly history: LagHistory
-  readonly pauses: MapView['pauses']
 }
 
 const mostProblems = 12
@@ -47,7 +46,7 @@ export function mapView(fleet: Fleet, query: MapQuery, parts: MapParts): MapView
     workers: status.workers,
     backfills: status.backfills,
     queues: fleet.queues,
-    pauses: parts.pauses,
+    pauses: fleet.pauses,
   }
 }
 

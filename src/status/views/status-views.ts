@@ -1,5 +1,5 @@
 import { parseDay } from '../../domain/day.ts'
-import type { DayView, MapView, StatusViews } from '../../domain/status/status-views.ts'
+import type { DayView, StatusViews } from '../../domain/status/status-views.ts'
 import type { DeadLetters } from '../../ports/dead-letters.ts'
 import type { Ledger } from '../../ports/ledger.ts'
 import { cellOf, dayView } from './day-view.ts'
@@ -19,7 +19,6 @@ export interface ViewDeps {
   /** The API's clock for an account, ms since the epoch. */
   readonly nowOf: (account: string) => number
   readonly minutes: Ledger['minutes']
-  readonly pauses: () => MapView['pauses']
   readonly deadLetters: Pick<DeadLetters, 'keys' | 'read'>
   readonly readEvent: ReadEvent
   readonly tail: LiveTail
@@ -47,7 +46,7 @@ export function createStatusViews(deps: ViewDeps): StatusViews {
     async map(query) {
       const fleet = await deps.fleet()
       const { readableDays } = deps.policy()
-      return mapView(fleet, query, { version, readableDays, history, pauses: deps.pauses() })
+      return mapView(fleet, query, { version, readableDays, history })
     },
     day,
     deadLetters: (query) => deadLettersView(query, deps.deadLetters, deps.readEvent),

@@ -160,6 +160,7 @@ export function viewsOf(
       isRetired: () => false,
       keepDays: 14,
       queues: ({ queues }) => Promise.resolve(queues),
+      pauses: () => Promise.resolve(world.pauses),
     })
   const views = createStatusViews({
     version: '1.0.0',
@@ -168,7 +169,6 @@ export function viewsOf(
     policy: () => policy,
     nowOf: now,
     minutes: store.ledger.minutes,
-    pauses: () => world.pauses,
     deadLetters: {
       keys: ({ zone, sink, day }) =>
         Promise.resolve(

@@ -93,10 +93,10 @@ it('the first list of many streams is read in steps between which the event loop
   for (let zone = 1; zone <= count; zone++) await complete(store, zone)
   const opened = await openDatabase(path)
   const { database, rows } = counted(opened)
-  let [isListed, before, most] = [false, 0, 0]
-  const listing = createListing(database)().finally(() => (isListed = true))
-  while (!isListed) {
-    await setImmediate()
+  const listing = createListing(database)()
+  const ended = listing.then(() => 'ended')
+  let [before, most] = [0, 0]
+  while ((await Promise.race([ended, setImmediate('turned')])) === 'turned') {
     most = Math.max(most, rows() - before)
     before = rows()
   }

@@ -87,6 +87,7 @@ export async function auditedDays(
     active: () => 0,
     turn: setImmediate,
     queues: ({ queues }) => Promise.resolve(queues),
+    pauses: () => Promise.resolve([]),
   })
   const all = targets.flatMap(({ zone, day, sinks }) =>
     sinks.map((sink) => ({ stream: { zone: zone.id, sink, day }, account: zone.account })),

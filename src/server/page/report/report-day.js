@@ -12,11 +12,11 @@ import {
   pairs,
   partTable,
   scanTable,
-} from '../day-parts.js'
-import { element } from '../elements.js'
-import { hourAxis, hourTable, minutePicture, mostText } from '../minute-chart.js'
-import { table } from '../tables.js'
-import { counted, countText, printable, secondText } from '../texts.js'
+} from '../day/day-parts.js'
+import { element } from '../parts/elements.js'
+import { hourAxis, hourTable, minutePicture, mostText } from '../day/minute-chart.js'
+import { table } from '../parts/tables.js'
+import { counted, countText, printable, secondText } from '../parts/texts.js'
 
 /**
  * @typedef {import('../../../domain/status/report-view.ts').ReportDay} ReportDay

@@ -1,7 +1,7 @@
-import { element, isolated } from '../elements.js'
-import { table } from '../tables.js'
-import { counted, countText, printable, secondText, zoneText } from '../texts.js'
-import { shapeOf } from '../states.js'
+import { element, isolated } from '../parts/elements.js'
+import { table } from '../parts/tables.js'
+import { counted, countText, printable, secondText, zoneText } from '../parts/texts.js'
+import { shapeOf } from '../parts/states.js'
 import { reportDay } from './report-day.js'
 
 /**

@@ -1,6 +1,6 @@
-import { element, svg } from './elements.js'
+import { element, svg } from '../parts/elements.js'
 import { dayMinutes, hourAxis, minutePicture, mostText } from './minute-chart.js'
-import { countText, minuteText } from './texts.js'
+import { countText, minuteText } from '../parts/texts.js'
 
 /** Keys that choose a minute, and by how many they move. @type {Readonly<Record<string, number>>} */
 const steps = {

@@ -1,11 +1,11 @@
 import { sparkline } from './sparkline.js'
-import { byId, element, isolated, put } from './elements.js'
-import { shapeOf, standings } from './states.js'
-import { countText, printable, secondsUntil, shortDuration, zoneText } from './texts.js'
+import { byId, element, isolated, put } from '../parts/elements.js'
+import { shapeOf, standings } from '../parts/states.js'
+import { countText, printable, secondsUntil, shortDuration, zoneText } from '../parts/texts.js'
 
 /**
- * @typedef {import('../../domain/status/status-views.ts').MapView} MapView
- * @typedef {import('../../domain/status/status-views.ts').MapRoute} MapRoute
+ * @typedef {import('../../../domain/status/status-views.ts').MapView} MapView
+ * @typedef {import('../../../domain/status/status-views.ts').MapRoute} MapRoute
  */
 
 /** A healthy lag stays low in its line, however small it is. */

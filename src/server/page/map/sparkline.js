@@ -1,4 +1,4 @@
-import { svg } from './elements.js'
+import { svg } from '../parts/elements.js'
 
 const sparkWidth = 120
 const sparkHeight = 24

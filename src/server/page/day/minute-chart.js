@@ -1,5 +1,5 @@
-import { element, svg } from './elements.js'
-import { countText, minuteText } from './texts.js'
+import { element, svg } from '../parts/elements.js'
+import { countText, minuteText } from '../parts/texts.js'
 
 export const dayMinutes = 1440
 const height = 120

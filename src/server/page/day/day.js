@@ -10,13 +10,13 @@ import {
   partTable,
   scanTable,
 } from './day-parts.js'
-import { element, put } from './elements.js'
+import { element, put } from '../parts/elements.js'
 import { hourTable } from './minute-chart.js'
 import { minuteReader } from './minute-reader.js'
 import { deadLetterTable } from './refused.js'
-import { printable } from './texts.js'
+import { printable } from '../parts/texts.js'
 
-/** @typedef {import('../../domain/status/status-views.ts').DayView} DayView */
+/** @typedef {import('../../../domain/status/status-views.ts').DayView} DayView */
 
 /**
  * One day of a route. Drawn anew only when the view changed.

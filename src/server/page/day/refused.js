@@ -1,11 +1,11 @@
 import { deadLetterCounts } from './day-parts.js'
-import { element, isolated, put } from './elements.js'
-import { askStatus } from './server.js'
-import { countText, printable } from './texts.js'
+import { element, isolated, put } from '../parts/elements.js'
+import { askStatus } from '../server.js'
+import { countText, printable } from '../parts/texts.js'
 
 /**
- * @typedef {import('../../domain/status/status-views.ts').DayView} DayView
- * @typedef {import('../../domain/status/status-views.ts').DeadLettersView} DeadLettersView
+ * @typedef {import('../../../domain/status/status-views.ts').DayView} DayView
+ * @typedef {import('../../../domain/status/status-views.ts').DeadLettersView} DeadLettersView
  */
 
 /**

@@ -1,12 +1,12 @@
-import { byId, element, isolated, put, putText } from './elements.js'
-import { shapeOf, stateNames, states } from './states.js'
-import { counted, countText, printable, routeText, shortCount, zoneText } from './texts.js'
+import { byId, element, isolated, put, putText } from '../parts/elements.js'
+import { shapeOf, stateNames, states } from '../parts/states.js'
+import { counted, countText, printable, routeText, shortCount, zoneText } from '../parts/texts.js'
 
 /**
- * @typedef {import('../../domain/status/status-views.ts').MapView} MapView
- * @typedef {import('../../domain/status/status-views.ts').MapRoute} MapRoute
- * @typedef {import('../../domain/status/status-views.ts').CellView} CellView
- * @typedef {import('../../domain/status/status-views.ts').CellState} CellState
+ * @typedef {import('../../../domain/status/status-views.ts').MapView} MapView
+ * @typedef {import('../../../domain/status/status-views.ts').MapRoute} MapRoute
+ * @typedef {import('../../../domain/status/status-views.ts').CellView} CellView
+ * @typedef {import('../../../domain/status/status-views.ts').CellState} CellState
  * @typedef {{ readonly zone: number, readonly sink: string, readonly day: string }} DayChoice
  */
 

@@ -1,6 +1,6 @@
-import { element, isolated } from './elements.js'
-import { gapReasons, shapeOf, states } from './states.js'
-import { table } from './tables.js'
+import { element, isolated } from '../parts/elements.js'
+import { gapReasons, shapeOf, states } from '../parts/states.js'
+import { table } from '../parts/tables.js'
 import {
   bytesText,
   counted,
@@ -10,11 +10,11 @@ import {
   printable,
   secondText,
   zoneText,
-} from './texts.js'
+} from '../parts/texts.js'
 
 /** The parts of one day of a route, as the page and the report of an audit show them. */
 
-/** @typedef {import('../../domain/status/status-views.ts').DayView} DayView */
+/** @typedef {import('../../../domain/status/status-views.ts').DayView} DayView */
 
 /** `shop → siem, 2026-11-20`. @param {DayView} view */
 export function dayTitle(view) {
@@ -173,7 +173,7 @@ export function scanTable({ scans, ordering, nextScanAt, at }) {
 /**
  * Dead letters by reason.
  * @param {DayView} view
- * @param {...import('./elements.js').Child} more
+ * @param {...import('../parts/elements.js').Child} more
  */
 export function deadLetterCounts({ deadLetters, sink, zone, day }, ...more) {
   if (deadLetters.length === 0) return null
@@ -209,7 +209,7 @@ export function partTable({ parts }) {
 /**
  * What the figures prove, for paper.
  * @param {DayView} view
- * @param {...import('./elements.js').Child} more
+ * @param {...import('../parts/elements.js').Child} more
  */
 export function evidence({ ledger, apiDeadlineAt, at, version, lastCommitAt, endedAt }, ...more) {
   const rows = [
