@@ -2,11 +2,11 @@ import type { Checkpoint } from '../domain/checkpoint.ts'
 import { isAnswered } from '../domain/answer-request.ts'
 import type { ReadRequest, RequestAnswer } from '../domain/read-request.ts'
 import type { Failure } from '../domain/failure.ts'
-import { shortRetryMs } from '../domain/plan/short-retry.ts'
+import { shortRetryMs } from '../domain/retry/short-retry.ts'
 import type { Stream } from '../domain/stream.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Store } from '../ports/store.ts'
-import { patiently } from './retry-while-held.ts'
+import { retryWhileHeld } from '../domain/retry/retry-while-held.ts'
 
 export interface ServeDeps {
   readonly store: Store
@@ -46,7 +46,7 @@ export async function serveRequest(
     if (isAnswered(checkpoint, request)) return { ...checkpoint!.lastRequest!, ...gainOf(before, checkpoint) }
     // Another process may have answered it by the time that the stream is free.
     const pumpOnce = async () => (isAnswered(await read(), request) ? undefined : pump(signal))
-    const failure = await patiently(pumpOnce, { clock }, signal)
+    const failure = await retryWhileHeld(pumpOnce, { clock }, signal)
     if (failure === undefined) failures = 0
     else if (!isAnswered(await read(), request)) {
       const waitMs = shortRetryMs(failure, ++failures, now())

@@ -4,10 +4,32 @@ import type { Event } from '../domain/event/event.ts'
 import { isFailure, type Failure } from '../domain/failure.ts'
 import { storeEvent } from '../domain/event/stored-event.ts'
 import { liveStream } from '../domain/stream.ts'
-import type { CommitExtras, Session } from './session.ts'
+import type { OpenStream } from '../ports/sink.ts'
+import { spanFacts, type CommitExtras, type Session } from './session.ts'
+
+/** The only call of a sink with events to ship. A partial delivery is returned, but fails its span. */
+export async function deliver(
+  { deps, job }: Session,
+  to: OpenStream,
+  events: readonly Event[],
+  signal: AbortSignal,
+): Promise<Delivery> {
+  const facts = { ...spanFacts(job), server: job.sink.address, events: events.length }
+  let delivery: Delivery | undefined
+  try {
+    return await deps.tracer.span('deliver', facts, async () => {
+      delivery = await to.deliver(events, signal)
+      if (delivery.partial !== undefined) throw delivery.partial.failure
+      return delivery
+    })
+  } catch (error) {
+    if (delivery?.partial === undefined) throw error
+    return delivery
+  }
+}
 
 /** What became of the events of a delivery. Events in neither list must be delivered again. */
-export interface Outcome {
+export interface DeliveryOutcome {
   readonly taken: readonly Event[]
   readonly refusals: readonly Refusal[]
 }
@@ -23,9 +45,9 @@ export interface DeliveryCommit {
   readonly events: readonly Event[]
   readonly delivery: Delivery
   /** The change when the outcome covers every event. */
-  readonly whole: (outcome: Outcome) => Change
+  readonly whole: (outcome: DeliveryOutcome) => Change
   /** The change when some events must be delivered again: no cursor moves. */
-  readonly part: (outcome: Outcome) => Change
+  readonly part: (outcome: DeliveryOutcome) => Change
 }
 
 /**
@@ -36,8 +58,8 @@ export interface DeliveryCommit {
 export async function commitDelivery(
   session: Session,
   { events, delivery, whole, part }: DeliveryCommit,
-): Promise<Outcome & { readonly failure?: Failure }> {
-  const outcome: Outcome = { taken: takenOf(events, delivery), refusals: delivery.refusals }
+): Promise<DeliveryOutcome & { readonly failure?: Failure }> {
+  const outcome: DeliveryOutcome = { taken: takenOf(events, delivery), refusals: delivery.refusals }
   const { partial } = delivery
   const write = ({ next, extras }: Change) => session.commit(next, extras)
   try {
@@ -45,7 +67,7 @@ export async function commitDelivery(
     return partial === undefined ? outcome : { ...outcome, failure: partial.failure }
   } catch (failure) {
     if (!isFailure(failure, 'dead_letters_full')) throw failure
-    const certain: Outcome = { taken: outcome.taken, refusals: [] }
+    const certain: DeliveryOutcome = { taken: outcome.taken, refusals: [] }
     if (certain.taken.length > 0) await write(part(certain))
     return { ...certain, failure }
   }

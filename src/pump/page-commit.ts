@@ -4,7 +4,7 @@ import { lateBefore } from '../domain/scan/overlap.ts'
 import { timesOf, type PageFacts } from '../domain/scan/page-facts.ts'
 import { afterPage, afterPart } from '../domain/scan/progress.ts'
 import type { Scan, ScanStep } from '../domain/scan/scan.ts'
-import { commitDelivery, deadLettersOf, type Outcome } from './commit-delivery.ts'
+import { commitDelivery, deadLettersOf, type DeliveryOutcome } from './commit-delivery.ts'
 import type { SeenWindow } from './seen-window.ts'
 import type { Session } from './session.ts'
 import { tellChanges } from './tell.ts'
@@ -33,14 +33,14 @@ export async function commitPage(session: Session, seen: SeenWindow, page: Shipp
   const before = session.checkpoint()
   const lateMs = scan.kind === 'archive' ? null : lateBefore(before, policy)
   const isTimeDoubtful = deps.apiClock.isDoubtful(job.zone.account)
-  const lateIn = (outcome: Outcome) => countBefore(lateMs, eventsOf(outcome))
-  const countsOf = (outcome: Outcome) => ({
+  const lateIn = (outcome: DeliveryOutcome) => countBefore(lateMs, eventsOf(outcome))
+  const countsOf = (outcome: DeliveryOutcome) => ({
     delivered: outcome.taken.length,
     deadLetters: outcome.refusals.length,
     late: lateIn(outcome),
     committed: delivery.committed,
   })
-  const extrasOf = (outcome: Outcome, others: readonly Event[]) => ({
+  const extrasOf = (outcome: DeliveryOutcome, others: readonly Event[]) => ({
     seen: seen.pack([...eventsOf(outcome), ...others]),
     deadLetters: deadLettersOf(session, outcome.refusals, nowMs),
   })
@@ -91,7 +91,7 @@ function filteredOf(unseen: readonly Event[], wanted: readonly Event[]): readonl
   return unseen.filter((event) => !kept.has(event))
 }
 
-function eventsOf({ taken, refusals }: Outcome): readonly Event[] {
+function eventsOf({ taken, refusals }: DeliveryOutcome): readonly Event[] {
   return refusals.length === 0 ? taken : [...taken, ...refusals.map(({ event }) => event)]
 }
 

@@ -3,11 +3,11 @@ import type { Event } from '../domain/event/event.ts'
 import { factsOf } from '../domain/scan/page-facts.ts'
 import { stepOf } from '../domain/scan/progress.ts'
 import type { Scan, ScanStep } from '../domain/scan/scan.ts'
-import type { OpenStream } from '../ports/sink.ts'
+import { deliver } from './commit-delivery.ts'
 import { fetchAhead, fetchTimed, type FetchedPage, type PageAhead } from './page-ahead.ts'
 import { commitPage } from './page-commit.ts'
 import type { SinkTarget } from './open-sink.ts'
-import { spanFacts, type Session } from './session.ts'
+import type { Session } from './session.ts'
 import { tellRepeatedIds } from './tell.ts'
 
 const nothing: Delivery = { refusals: [], committed: [], bytes: 0 }
@@ -106,27 +106,6 @@ function requestFor({ job }: Session, scan: Scan) {
     cursor: scan.cursor,
     priority: job.priority,
     sink: job.stream.sink,
-  }
-}
-
-/** A partial delivery is returned, but fails its span. */
-async function deliver(
-  { deps, job }: Session,
-  to: OpenStream,
-  events: readonly Event[],
-  signal: AbortSignal,
-): Promise<Delivery> {
-  const facts = { ...spanFacts(job), server: job.sink.address, events: events.length }
-  let delivery: Delivery | undefined
-  try {
-    return await deps.tracer.span('deliver', facts, async () => {
-      delivery = await to.deliver(events, signal)
-      if (delivery.partial !== undefined) throw delivery.partial.failure
-      return delivery
-    })
-  } catch (error) {
-    if (delivery?.partial === undefined) throw error
-    return delivery
   }
 }
 

@@ -1,7 +1,7 @@
 import { inSource, inSourceOrTest, type Problem, type Rule } from './rule.ts'
 import type { SourceFile } from './source-file.ts'
 
-/** Faults for globals with one of these names, or of an object whose name ends with a dot. */
+/** A problem for each use of a global with one of these names; a name that ends with a dot stands for all that begin with it. */
 function globalsNamed(file: SourceFile, names: readonly string[]): Problem[] {
   return file.globals
     .filter(({ name }) => names.some((each) => (each.endsWith('.') ? name.startsWith(each) : name === each)))

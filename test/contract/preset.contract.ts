@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { testEvent } from '../../src/assemble/check/test-event.ts'
 import { Secret } from '../../src/domain/text/secret.ts'
-import { type Dialect, ids, nowMs, type Outcome, type Script, ship } from './scripted-destination.ts'
+import { type Dialect, ids, nowMs, type ShipResult, type Script, ship } from './scripted-destination.ts'
 
 /** What every preset owes to the pump, whatever the destination does. */
 export function presetContract(preset: string, dialect: Dialect): void {
@@ -9,14 +9,14 @@ export function presetContract(preset: string, dialect: Dialect): void {
     ship(preset, dialect, { script, ...(changed && { changed }) })
 
   /** Delivered and dead letters are what was fetched, and nothing is both. */
-  function expectWhole({ stored, refused, resent }: Outcome, expected: readonly string[] = []): void {
+  function expectWhole({ stored, refused, resent }: ShipResult, expected: readonly string[] = []): void {
     expect(refused.toSorted()).toEqual(expected.toSorted())
     expect(new Set([...stored, ...refused])).toEqual(new Set(ids))
     expect(stored.filter((id) => refused.includes(id))).toEqual([])
     expect(resent).toEqual([])
   }
 
-  const withoutCopies = ({ stored }: Outcome) => expect(stored).toHaveLength(new Set(stored).size)
+  const withoutCopies = ({ stored }: ShipResult) => expect(stored).toHaveLength(new Set(stored).size)
 
   describe(`preset ${preset}: delivered and dead letters are what was fetched`, () => {
     test('without failures, in bodies of ten', async () => {

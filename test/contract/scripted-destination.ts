@@ -11,7 +11,7 @@ import type { Sink } from '../../src/ports/sink.ts'
 import { HttpSinkConfig } from '../../src/sinks/http/config.ts'
 import { createHttpSink } from '../../src/sinks/http/sink.ts'
 import { buildEvents } from '../formats/events.ts'
-import { serve, type Got, type Respond } from '../sinks/http/far-side.ts'
+import { serve, type Got, type Respond } from '../sinks/http/destination-server.ts'
 import { keepInternalEvents, named } from '../sinks/internal-events.ts'
 
 export interface Reply {
@@ -54,7 +54,7 @@ export interface Step {
   readonly stored?: readonly string[]
 }
 
-export interface Outcome {
+export interface ShipResult {
   /** Every id that was stored, as often as it was. */
   readonly stored: string[]
   readonly refused: string[]
@@ -82,7 +82,7 @@ export async function ship(
   preset: string,
   dialect: Dialect,
   { script, changed = {}, secret = new Secret('s3cr3t-of-now'), events = all }: Shipment,
-): Promise<Outcome> {
+): Promise<ShipResult> {
   const stored: string[] = []
   const acknowledged = new Set<string>()
   const resent: string[] = []
@@ -115,7 +115,7 @@ export async function ship(
 }
 
 /** Delivers what is neither taken nor refused, a few times. */
-async function pump(sink: Sink, given: readonly Event[]): Promise<Pick<Outcome, 'refused' | 'failures'>> {
+async function pump(sink: Sink, given: readonly Event[]): Promise<Pick<ShipResult, 'refused' | 'failures'>> {
   const refused: string[] = []
   const failures: string[] = []
   const settled = new Set<Event>()

@@ -5,7 +5,7 @@ import type { Event } from '../../src/domain/event/event.ts'
 import { replayStream } from '../../src/maintenance/dead-letters/replay.ts'
 import { shipArchived } from '../../src/maintenance/archive/ship-archived.ts'
 import { dayAt, stream } from '../domain/builders.ts'
-import { failureOf, serve, ship } from '../sinks/http/far-side.ts'
+import { failureOf, serve, ship } from '../sinks/http/destination-server.ts'
 import { createStage, eventAt, listingOf, zone, type Stage } from './stage.ts'
 
 const never = new AbortController().signal

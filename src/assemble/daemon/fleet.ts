@@ -90,7 +90,7 @@ export async function openFleet(
           heartbeat: () => beat(accounts),
           housekeep: deps.housekeep,
           removedSinks: async () => (await knownSinks(store)).filter((name) => !sinks.includes(name)),
-          async settle(signal) {
+          async reconcile(signal) {
             if (clock.monotonic() < reconcileAllAtMs) return await reconciler.reconcileFailed(signal)
             reconcileAllAtMs = clock.monotonic() + reconcileAllEveryMs
             await reconciler.reconcileAll(signal)

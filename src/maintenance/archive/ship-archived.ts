@@ -9,7 +9,7 @@ import { ArchiveSource, pagesOf, type ArchivedPiece, type Unreadable } from './a
 import { beginAnew } from '../begin-anew.ts'
 import { takeStream } from '../../pump/take-stream.ts'
 import { isIndexDropped, shippedUnknown } from '../../pump/index-dropped.ts'
-import { patiently } from '../retry-while-held.ts'
+import { retryWhileHeld } from '../../domain/retry/retry-while-held.ts'
 import { pumpStream } from '../../pump/pump-stream.ts'
 import { createSeenWindow } from '../../pump/seen-window.ts'
 import { serveRequest } from '../serve-request.ts'
@@ -60,7 +60,7 @@ export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: Abo
     await using session = await takeStream(held, deps)
     return await begin(session, readRequest.id)
   }
-  if ((await patiently(prepare, deps, signal)) === 'index dropped') return compareCounts(job, deps)
+  if ((await retryWhileHeld(prepare, deps, signal)) === 'index dropped') return compareCounts(job, deps)
   const source = new ArchiveSource(job.read, deps.clock)
   const tally = createTally()
   try {

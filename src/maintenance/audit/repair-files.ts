@@ -9,7 +9,7 @@ import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import type { FilesLooked } from './audit-files.ts'
 import type { DayListing } from './day-listing.ts'
 import { takeStream } from '../../pump/take-stream.ts'
-import { patiently } from '../retry-while-held.ts'
+import { retryWhileHeld } from '../../domain/retry/retry-while-held.ts'
 import { createSeenWindow, type Sighting } from '../../pump/seen-window.ts'
 import type { PumpDeps, Session } from '../../pump/session.ts'
 
@@ -43,7 +43,7 @@ export function repairFiles(
     await using session = await takeStream(job, deps)
     return await correctStream(session, stream, looked, listing)
   }
-  return patiently(repair, deps, signal)
+  return retryWhileHeld(repair, deps, signal)
 }
 
 async function correctStream(

@@ -5,7 +5,7 @@ import { settleDeadLetters } from '../../domain/scan/progress.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
 import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import { takeStream, type TakeJob } from '../../pump/take-stream.ts'
-import { patiently } from '../retry-while-held.ts'
+import { retryWhileHeld } from '../../domain/retry/retry-while-held.ts'
 import { keyOf } from './replay-page.ts'
 import type { PumpDeps } from '../../pump/session.ts'
 
@@ -34,7 +34,7 @@ export async function dropDeadLetters(
     if (signal.aborted) throw cancelled(signal.reason)
     const some = keys.slice(from, from + deadLettersAtOnce)
     const drop = () => (isKnown ? dropSome(job, some, deps) : removeSome(stream, some, deps))
-    const counts = await patiently(drop, deps, signal)
+    const counts = await retryWhileHeld(drop, deps, signal)
     for (const [reason, count] of counts) dropped.set(reason, (dropped.get(reason) ?? 0) + count)
   }
   return dropped

@@ -4,7 +4,7 @@ import { isFailure, messageOf, type Failure } from '../../domain/failure.ts'
 import { settleDeadLetters } from '../../domain/scan/progress.ts'
 import { mergeCommitted } from '../../domain/event/committed-parts.ts'
 import { restoreEvent } from '../../domain/event/stored-event.ts'
-import { commitDelivery, type Change, type Outcome } from '../../pump/commit-delivery.ts'
+import { commitDelivery, deliver, type Change, type DeliveryOutcome } from '../../pump/commit-delivery.ts'
 import type { Session } from '../../pump/session.ts'
 import type { SinkTarget } from '../../pump/open-sink.ts'
 
@@ -43,14 +43,14 @@ export async function replayPage(
     if (typeof event === 'string') damaged.push({ ...deadLetter, reason: 'unmappable', answer: event })
     else events.set(event, deadLetter)
   }
-  const delivery = await target.open.deliver([...events.keys()], signal)
+  const delivery = await deliver(session, target.open, [...events.keys()], signal)
   const at = session.now()
   const keptOf = (refusals: readonly Refusal[]) =>
     [...damaged, ...refusals.map((refusal) => refusedAgain(refusal, events))].map((deadLetter) => ({
       ...deadLetter,
       at,
     }))
-  const change = ({ taken }: Outcome, deadLetters: readonly DeadLetter[]): Change => {
+  const change = ({ taken }: DeliveryOutcome, deadLetters: readonly DeadLetter[]): Change => {
     const before = session.checkpoint()
     const committed = mergeCommitted(before.committed, delivery.committed)
     return {

@@ -7,7 +7,7 @@ import type { AnySink } from '../../ports/sink.ts'
 import { beginAnew } from '../begin-anew.ts'
 import { openSink } from '../../pump/open-sink.ts'
 import { takeStream } from '../../pump/take-stream.ts'
-import { patiently } from '../retry-while-held.ts'
+import { retryWhileHeld } from '../../domain/retry/retry-while-held.ts'
 import { replayPage, type ReplayedPage } from './replay-page.ts'
 import type { PumpDeps, PumpJob } from '../../pump/session.ts'
 
@@ -45,7 +45,7 @@ export async function replayStream(job: ReplayJob, deps: PumpDeps, signal: Abort
   for (let from = 0; from < keys.length;) {
     if (signal.aborted) throw cancelled(signal.reason)
     const rest = keys.slice(from)
-    const page = await patiently(
+    const page = await retryWhileHeld(
       async () => {
         await using session = await takeStream(held, deps)
         await beginAnew(session, { isOver: !isReadable(stream.day, session.now(), session.policy) })

@@ -2,7 +2,7 @@ import { isFailure } from '../../domain/failure.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import { takeStream, type TakeJob } from '../../pump/take-stream.ts'
-import { patiently } from '../retry-while-held.ts'
+import { retryWhileHeld } from '../../domain/retry/retry-while-held.ts'
 import type { PumpDeps } from '../../pump/session.ts'
 
 /** A process that holds a stream for longer retries it soon. */
@@ -24,7 +24,7 @@ export async function wakeFullStreams(
       mayGoOn: () => false,
     } as const
     try {
-      await patiently(() => wake(job, deps), { ...deps, patienceMs }, signal)
+      await retryWhileHeld(() => wake(job, deps), { ...deps, patienceMs }, signal)
     } catch (error) {
       if (!isFailure(error, 'held')) throw error
     }

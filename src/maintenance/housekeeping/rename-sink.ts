@@ -6,7 +6,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Holder } from '../../ports/ledger.ts'
 import type { Store } from '../../ports/store.ts'
 import type { AnySink } from '../../ports/sink.ts'
-import { patiently } from '../retry-while-held.ts'
+import { retryWhileHeld } from '../../domain/retry/retry-while-held.ts'
 
 export interface RenameDeps {
   readonly store: Store
@@ -48,7 +48,7 @@ export async function renameSink(
 ): Promise<number> {
   await refuseResent(from, deps.store)
   for (const { stream } of await deps.store.catalogue.checkpoints()) {
-    if (stream.sink === from) await settle(stream, deps, signal)
+    if (stream.sink === from) await reconcileStream(stream, deps, signal)
   }
   return deps.store.upkeep.renameSink(from, to)
 }
@@ -68,12 +68,12 @@ async function refuseResent(sink: string, store: Store): Promise<void> {
 }
 
 /** Reconciles one stream. Also releases it where a process that died still holds it. */
-async function settle(
+async function reconcileStream(
   stream: Stream,
   { store, clock, policy, holder, sink }: RenameDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const { fence, checkpoint, storeId } = await patiently(
+  const { fence, checkpoint, storeId } = await retryWhileHeld(
     () => store.ledger.take(stream, holder),
     { clock, patienceMs },
     signal,

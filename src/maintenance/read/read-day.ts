@@ -2,10 +2,11 @@ import type { Day } from '../../domain/day.ts'
 import { Failure, isFailure } from '../../domain/failure.ts'
 import type { Cursor, Page } from '../../domain/event/page.ts'
 import { factsOf } from '../../domain/scan/page-facts.ts'
+import { shortRetryMs } from '../../domain/retry/short-retry.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { advanceScan, beginScan } from '../../domain/scan/scan.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { Source } from '../../ports/source.ts'
+import type { PageRequest, Source } from '../../ports/source.ts'
 import type { ApiClock } from '../../pump/api-clock.ts'
 
 export interface ReadDeps {
@@ -14,8 +15,6 @@ export interface ReadDeps {
   readonly apiClock: ApiClock
 }
 
-const mostTries = 4
-const longestWaitMs = 60_000
 const gaveWayMs = 500
 
 /**
@@ -37,7 +36,11 @@ export async function* readDay(
     newestAtBeginMs: null,
   })
   for (;;) {
-    const page = await fetchPatiently(zone, day, scan.cursor, deps, signal)
+    const page = await fetchWithRetries(
+      { zone, day, cursor: scan.cursor, priority: 'backfill' },
+      deps,
+      signal,
+    )
     const at = { cursor: scan.cursor, mark: [], nowMs: beganAtMs, unseen: [], tookMs: 0 }
     const step = advanceScan(scan, factsOf(page, at), { order: 'unknown', polled: null })
     try {
@@ -55,30 +58,33 @@ export async function* readDay(
   }
 }
 
-async function fetchPatiently(
-  zone: Zone,
-  day: Day,
-  cursor: Cursor | null,
+async function fetchWithRetries(
+  request: PageRequest,
   { source, clock }: ReadDeps,
   signal: AbortSignal,
 ): Promise<Page> {
-  for (let tries = 1; ; tries++) {
+  let failures = 0
+  for (;;) {
     try {
-      return await source.fetchPage({ zone, day, cursor, priority: 'backfill' }, signal)
+      return await source.fetchPage(request, signal)
     } catch (error) {
-      if (!isFailure(error) || signal.aborted) throw error
-      if (error.code === 'gave_way') {
-        // Live streams of the account come first; they end some time.
-        await clock.sleep(gaveWayMs, signal)
-        tries--
-        continue
-      }
-      if (tries >= mostTries) throw error
-      // A failed first page is reported at once; a reading that has begun is worth a wait.
-      const isPassing = error.kind === 'wait' || (error.kind === 'retry' && cursor !== null)
-      const waitMs = Math.max((error.details.retryAt ?? 0) - clock.now(), 1000 * 2 ** tries)
-      if (!isPassing || waitMs > longestWaitMs) throw error
+      // Live streams of the account come first; they end some time.
+      const gaveWay = isFailure(error, 'gave_way')
+      const waitMs = gaveWay ? gaveWayMs : waitMsAfter(error, ++failures, request.cursor, clock.now())
+      if (signal.aborted || waitMs === undefined) throw error
       await clock.sleep(waitMs, signal)
     }
   }
+}
+
+/** A failed first page is reported at once unless the API asks for a wait, and an expired cursor always. */
+function waitMsAfter(
+  error: unknown,
+  failures: number,
+  cursor: Cursor | null,
+  nowMs: number,
+): number | undefined {
+  const isFinal =
+    isFailure(error) && (error.code === 'cursor_expired' || (cursor === null && error.kind === 'retry'))
+  return isFinal ? undefined : shortRetryMs(error, failures, nowMs)
 }

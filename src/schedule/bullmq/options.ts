@@ -36,7 +36,7 @@ export interface BullmqScheduleDeps extends ScheduleDeps {
   /** Sinks that the store knows and the configuration does not name: no worker takes their jobs any more. */
   readonly removedSinks: () => Promise<readonly string[]>
   /** Removes what sinks hold beyond the last commit; called every few seconds in the roles that pump. */
-  readonly settle: (signal: AbortSignal) => Promise<void>
+  readonly reconcile: (signal: AbortSignal) => Promise<void>
   /** Called while ticks and streams are taken from their queues, and while Redis is away. For `/healthz`. */
   readonly turned: (loop: 'tick' | 'worker') => void
   readonly tracing?: Tracing

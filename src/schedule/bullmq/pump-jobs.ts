@@ -1,11 +1,12 @@
 import type { Job } from 'bullmq'
 import { Failure, isFailure } from '../../domain/failure.ts'
 import { troubleOf, type PlannedStream } from '../../domain/plan/plan-route.ts'
+import { retryWhileHeld } from '../../domain/retry/retry-while-held.ts'
 import { onlyStream, streamKey, type Priority } from '../../domain/stream.ts'
 import { Rests } from '../rests.ts'
 import { readJobData, type JobData } from './job-data.ts'
 import type { BullmqScheduleDeps } from './options.ts'
-import type { Outcome } from './queue-worker.ts'
+import type { JobOutcome } from './queue-worker.ts'
 
 export type PumpJobsDeps = Pick<
   BullmqScheduleDeps,
@@ -32,7 +33,7 @@ export class PumpJobs {
     this.#rests = new Rests(deps.clock)
   }
 
-  async work(priority: Priority, { data, stalledCounter }: Job, signal: AbortSignal): Promise<Outcome> {
+  async work(priority: Priority, { data, stalledCounter }: Job, signal: AbortSignal): Promise<JobOutcome> {
     const job = readJobData(data, priority)
     if ('error' in job) {
       this.#warn(
@@ -45,7 +46,7 @@ export class PumpJobs {
     return tracing === undefined || job.trace === undefined ? work() : tracing.within(job.trace, work)
   }
 
-  async #workOn(job: JobData, crashes: number, signal: AbortSignal): Promise<Outcome> {
+  async #workOn(job: JobData, crashes: number, signal: AbortSignal): Promise<JobOutcome> {
     const key = streamKey(job)
     const resting = { stream: onlyStream(job), priority: job.priority }
     // Two jobs of one stream meet after a lock expired, or at both priorities: the next tick queues the stream again.
@@ -66,7 +67,7 @@ export class PumpJobs {
   }
 
   /** Checks first whether the stream is still due: the job may be late, or another one of the stream came first. */
-  async #pumpIfDue(job: JobData, crashes: number, signal: AbortSignal): Promise<Outcome> {
+  async #pumpIfDue(job: JobData, crashes: number, signal: AbortSignal): Promise<JobOutcome> {
     const { now, gateOf } = this.#deps
     const planned = await this.#deps.planned(job, job.priority)
     if (planned === undefined) {
@@ -99,17 +100,13 @@ export class PumpJobs {
   }
 
   /** Waits until the store drops the dead worker's hold, rather than giving the job up: its stalls are counted. */
-  async #afterHold<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  #afterHold<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const { clock } = this.#deps
-    const untilMs = clock.monotonic() + holdEndsMs
-    for (;;) {
-      try {
-        return await work()
-      } catch (error) {
-        if (!isFailure(error, 'held') || clock.monotonic() > untilMs) throw error
-        await clock.sleep(askAgainMs, signal)
-      }
-    }
+    return retryWhileHeld(
+      work,
+      { clock, patienceMs: holdEndsMs, everyMs: askAgainMs, codes: ['held'] },
+      signal,
+    )
   }
 
   #warn(text: string): void {

@@ -4,10 +4,10 @@ import { orAborted, within } from '../../domain/within.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { RedisClient } from '../../redis/connection.ts'
 import { queuePrefix } from './queues.ts'
-import type { Voice } from './voice.ts'
+import type { ReportError } from './report-error.ts'
 
 /** The result of a job. `more`: the stream is to be queued again, behind those that wait. */
-export type Outcome = 'done' | 'more'
+export type JobOutcome = 'done' | 'more'
 
 export interface QueueWorkerOptions {
   readonly queue: Queue
@@ -20,13 +20,13 @@ export interface QueueWorkerOptions {
 
 export interface QueueWorkerDeps {
   readonly clock: Clock
-  readonly voice: Voice
+  readonly reportError: ReportError
   /** Waits without limit while Redis is away. The worker does not close it. */
   readonly client: RedisClient
   /** Must end soon when the signal aborts: the lock was lost, or the worker stops. */
-  readonly work: (job: Job, signal: AbortSignal) => Promise<Outcome>
+  readonly work: (job: Job, signal: AbortSignal) => Promise<JobOutcome>
   /** Called when the job has ended in Redis too. */
-  readonly ended?: (job: Job, outcome: Outcome) => Promise<void>
+  readonly ended?: (job: Job, outcome: JobOutcome) => Promise<void>
 }
 
 /** Pause after an error: without it the worker would send thousands of requests a second to a full or failing Redis. */
@@ -73,13 +73,13 @@ export class QueueWorker {
     this.#worker.on('lockRenewalFailed', (ids) => {
       for (const id of ids) this.#worker.cancelJob(id, 'the lock was lost')
     })
-    this.#worker.on('completed', (job, outcome: Outcome) => {
-      if (!this.#stopping.signal.aborted) void deps.ended?.(job, outcome).catch(deps.voice)
+    this.#worker.on('completed', (job, outcome: JobOutcome) => {
+      if (!this.#stopping.signal.aborted) void deps.ended?.(job, outcome).catch(deps.reportError)
     })
   }
 
   start(): void {
-    this.#worker.run().catch(this.#deps.voice)
+    this.#worker.run().catch(this.#deps.reportError)
   }
 
   /** False when jobs wait, places are free, and none was taken since the last call. Rejects while Redis is away. */
@@ -98,7 +98,7 @@ export class QueueWorker {
     await within(graceMs + closeMs, closed, this.#deps.clock).catch(() => undefined)
   }
 
-  async #process(job: Job, token: string | undefined, given: AbortSignal | undefined): Promise<Outcome> {
+  async #process(job: Job, token: string | undefined, given: AbortSignal | undefined): Promise<JobOutcome> {
     const signal = given ?? this.#stopping.signal
     this.#taken++
     this.#running++
@@ -118,7 +118,7 @@ export class QueueWorker {
   #failed(thrown: Error): void {
     // Another worker has the job by now; the signal of this one was aborted.
     if (this.#stopping.signal.aborted || isLostLock(thrown)) return
-    this.#deps.voice(thrown)
+    this.#deps.reportError(thrown)
     if (!this.#worker.isPaused()) void this.#rest()
   }
 

@@ -4,7 +4,7 @@ import { streamKey, type Priority, type Stream } from '../../domain/stream.ts'
 import type { RedisClient } from '../../redis/connection.ts'
 import type { JobData, Reason } from './job-data.ts'
 import type { TraceCarrier } from '../../ports/tracer.ts'
-import type { Voice } from './voice.ts'
+import type { ReportError } from './report-error.ts'
 
 export const priorities: readonly Priority[] = ['live', 'backfill']
 export const tickQueue = 'tick'
@@ -39,7 +39,7 @@ export interface QueuesOptions {
   readonly client: RedisClient
   readonly keyPrefix: string
   readonly sinks: readonly string[]
-  readonly voice: Voice
+  readonly reportError: ReportError
 }
 
 /** The queue of ticks, and one of streams for each priority and sink. */
@@ -48,7 +48,7 @@ export class Queues {
   readonly #queues = new Map<string, Queue>()
   readonly #open: (name: string) => Queue
 
-  constructor({ client, keyPrefix, sinks, voice }: QueuesOptions) {
+  constructor({ client, keyPrefix, sinks, reportError }: QueuesOptions) {
     this.#open = (name) => {
       const queue = new Queue(name, {
         connection: client,
@@ -56,7 +56,7 @@ export class Queues {
         skipVersionCheck: true,
         streams: { events: { maxLen: keptEvents } },
       })
-      queue.on('error', voice)
+      queue.on('error', reportError)
       return queue
     }
     this.tick = this.#open(tickQueue)

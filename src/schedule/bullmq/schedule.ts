@@ -13,7 +13,7 @@ import { PumpJobs } from './pump-jobs.ts'
 import { QueueWorker } from './queue-worker.ts'
 import { priorities, Queues } from './queues.ts'
 import { Ticks } from './ticks.ts'
-import { createVoice, type Voice } from './voice.ts'
+import { createErrorReport, type ReportError } from './report-error.ts'
 
 const everyMs = 5_000
 const housekeepMs = 600_000
@@ -57,7 +57,7 @@ class Running {
   readonly #options: BullmqScheduleOptions
   readonly #deps: BullmqScheduleDeps
   readonly #signal: AbortSignal
-  readonly #voice: Voice
+  readonly #reportError: ReportError
   /** Commands fail soon while Redis is away. */
   readonly #prompt: RedisClient
   /** Commands wait until it is back. */
@@ -70,13 +70,13 @@ class Running {
     this.#deps = deps
     this.#signal = signal
     const { connection, keyPrefix, role, sinks } = options
-    const voice = createVoice({ ...deps, server: nameOf(connection) })
-    this.#voice = (error) => (signal.aborted ? undefined : voice(error))
+    const reportError = createErrorReport({ ...deps, server: nameOf(connection) })
+    this.#reportError = (error) => (signal.aborted ? undefined : reportError(error))
     const connect = (manner: 'prompt' | 'patient') =>
-      connectRedis(connection, { manner, name: `${keyPrefix}:${role}` }, this.#voice)
+      connectRedis(connection, { manner, name: `${keyPrefix}:${role}` }, this.#reportError)
     this.#prompt = connect('prompt')
     this.#patient = connect('patient')
-    this.queues = new Queues({ client: this.#prompt, keyPrefix, sinks, voice: this.#voice })
+    this.queues = new Queues({ client: this.#prompt, keyPrefix, sinks, reportError: this.#reportError })
     this.#repeat(everyMs, deps.heartbeat)
     if (role !== 'worker') this.#tick()
     if (role !== 'scheduler') this.#pump()
@@ -106,7 +106,7 @@ class Running {
       { ...this.#options, queue: this.queues.tick, places: 1, lockMs: this.#lockMs },
       {
         clock: this.#deps.clock,
-        voice: this.#voice,
+        reportError: this.#reportError,
         client: this.#patient,
         work: async () => {
           await ticks
@@ -131,7 +131,7 @@ class Running {
     for (const priority of priorities)
       for (const [sink, share] of sharesOf(places[priority], sinks))
         this.#pumpSink(jobs, priority, sink, share)
-    this.#repeat(everyMs, () => this.#deps.settle(this.#signal))
+    this.#repeat(everyMs, () => this.#deps.reconcile(this.#signal))
   }
 
   #pumpSink(jobs: PumpJobs, priority: Priority, sink: string, places: number): void {
@@ -139,7 +139,7 @@ class Running {
       { ...this.#options, queue: this.queues.of(priority, sink), places, lockMs: this.#lockMs },
       {
         clock: this.#deps.clock,
-        voice: this.#voice,
+        reportError: this.#reportError,
         client: this.#patient,
         work: (job, signal) => jobs.work(priority, job, signal),
         // Behind the streams that already wait, but at once, not with the next tick.
@@ -170,7 +170,7 @@ class Running {
   #repeat(ms: number, step: () => Promise<unknown>): void {
     const turn = async () => {
       while (!this.#signal.aborted) {
-        const isDone = await step().catch(this.#voice)
+        const isDone = await step().catch(this.#reportError)
         await this.#deps.clock.sleep(isDone === false ? everyMs : ms, this.#signal).catch(() => undefined)
       }
     }

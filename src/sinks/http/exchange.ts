@@ -7,7 +7,7 @@ import type { Slots } from '../slots.ts'
 import type { Body } from './body.ts'
 import { post } from './post.ts'
 import type { Piece } from './pieces.ts'
-import type { Answer, Outcome, Verdict } from './protocol/preset.ts'
+import type { Answer, EventOutcome, Verdict } from './protocol/preset.ts'
 
 export interface ExchangeDeps {
   /** Name of the sink, and its description in failures. */
@@ -86,7 +86,7 @@ function outcomeOf(verdict: Verdict, pieces: readonly Piece[]): RequestOutcome {
   return outcomes.every(isTaken) ? 'ok' : 'server_error'
 }
 
-export function isTaken(outcome: Outcome | undefined): boolean {
+export function isTaken(outcome: EventOutcome | undefined): boolean {
   return outcome === 'delivered' || outcome === 'duplicate'
 }
 

@@ -8,7 +8,7 @@ import { maskText } from './mask.ts'
 import type { Piece } from './pieces.ts'
 import { isSameRequest, type Prepared, type PrepareRequest } from './prepare-request.ts'
 import type { Compression } from './protocol/define-preset.ts'
-import type { Outcome, Preset, Verdict } from './protocol/preset.ts'
+import type { EventOutcome, Preset, Verdict } from './protocol/preset.ts'
 import type { TargetSource } from './target.ts'
 
 export interface SendOptions {
@@ -34,7 +34,7 @@ export type Sent =
   | {
       readonly kind: 'each'
       readonly text: string
-      readonly outcomes: ReadonlyMap<string, Outcome>
+      readonly outcomes: ReadonlyMap<string, EventOutcome>
       readonly stop?: Failure
     }
   /**
@@ -140,7 +140,7 @@ export function createSend(options: SendOptions, deps: SendDeps): Send {
   }
 }
 
-function masked(outcome: Outcome, forms: readonly string[]): Outcome {
+function masked(outcome: EventOutcome, forms: readonly string[]): EventOutcome {
   if (typeof outcome === 'string') return outcome
   return 'refused' in outcome
     ? { ...outcome, answer: maskText(outcome.answer, forms) }

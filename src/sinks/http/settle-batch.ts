@@ -6,7 +6,7 @@ import { isTaken } from './exchange.ts'
 import { excerptOf, waitUntil } from './failures.ts'
 import { Open, type Part } from './open-parts.ts'
 import type { Piece } from './pieces.ts'
-import type { Outcome } from './protocol/preset.ts'
+import type { EventOutcome } from './protocol/preset.ts'
 import { maxRestMs, type Send, type Sent } from './send.ts'
 import type { Tally } from './tally.ts'
 
@@ -192,6 +192,6 @@ class UnsettledBatch {
   }
 }
 
-function isReturned(outcome: Outcome | undefined): boolean {
+function isReturned(outcome: EventOutcome | undefined): boolean {
   return outcome === undefined || (typeof outcome === 'object' && 'retry' in outcome)
 }

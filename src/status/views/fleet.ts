@@ -134,28 +134,28 @@ function cellsOfRoute(known: Known, route: string): (day: Day) => Cell {
   const deadLetters = known.deadLetters.get(route)
   return (day) => {
     const plan = planned?.get(day)?.[0]
-    let letters = 0
-    for (const { count } of deadLetters?.get(day) ?? []) letters += count
     return {
       day,
       planned: plan,
       checkpoint: plan?.checkpoint ?? checkpoints?.get(day)?.[0],
       gaps: gaps?.get(day)?.length ?? 0,
-      deadLetters: letters,
+      deadLetters: sumOf(deadLetters?.get(day) ?? []),
     }
   }
+}
+
+function sumOf(counts: readonly DeadLetterCount[]): number {
+  return counts.reduce((sum, { count }) => sum + count, 0)
 }
 
 /** A day that the map does not show any more has no checkpoint either, but may have gaps and dead letters. */
 export function oldCell({ gaps, deadLetters }: Fleet, { zone, sink, day }: DayQuery): Cell {
   const isHere = (each: DayQuery) => each.zone === zone && each.sink === sink && each.day === day
-  let letters = 0
-  for (const each of deadLetters) if (isHere(each)) letters += each.count
   return {
     day: day as Day,
     planned: undefined,
     checkpoint: undefined,
     gaps: gaps.filter(isHere).length,
-    deadLetters: letters,
+    deadLetters: sumOf(deadLetters.filter(isHere)),
   }
 }

@@ -51,7 +51,7 @@ const schedule = new BullmqSchedule(
     heartbeat: async () => undefined,
     housekeep: async () => true,
     removedSinks: async () => [],
-    settle: async () => undefined,
+    reconcile: async () => undefined,
     turned: () => undefined,
   },
 )

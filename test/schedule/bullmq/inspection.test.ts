@@ -51,7 +51,7 @@ async function started(
       heartbeat: async () => undefined,
       housekeep: async () => true,
       removedSinks: async () => [],
-      settle: async () => undefined,
+      reconcile: async () => undefined,
       turned: noProblem,
       ...deps,
     },
@@ -96,7 +96,7 @@ describe.skipIf(!redisAvailable())('the inspection of a fleet', () => {
     const redis = await useRedis()
     const { keyPrefix } = redis
     const client = connected(redis.url)
-    const queues = new Queues({ client, keyPrefix, sinks: ['siem', 'old'], voice: noProblem })
+    const queues = new Queues({ client, keyPrefix, sinks: ['siem', 'old'], reportError: noProblem })
     const stream = { ...streamOf(1), sink: 'old' }
     await queues.add('live', 'siem', [{ stream: { ...stream, sink: 'siem' }, reason: 'due' }])
     await queues.add('live', 'old', [{ stream, reason: 'due' }])
@@ -116,7 +116,7 @@ describe.skipIf(!redisAvailable())('the inspection of a fleet', () => {
     const redis = await useRedis()
     const { keyPrefix } = redis
     const client = connected(redis.url)
-    const queues = new Queues({ client, keyPrefix, sinks: ['archive'], voice: noProblem })
+    const queues = new Queues({ client, keyPrefix, sinks: ['archive'], reportError: noProblem })
     const live = queues.of('live', 'archive')
     await live.add('live', { zone: 'x' })
     await live.add('live', {})

@@ -46,7 +46,7 @@ function scheduleAt(server: TestRedisServer, test: TestContext, { pumpMs = 20 } 
       heartbeat: async () => undefined,
       housekeep: async () => true,
       removedSinks: async () => [],
-      settle: async () => undefined,
+      reconcile: async () => undefined,
       turned: (loop) => void seen.turns[loop]++,
     },
   )

@@ -18,7 +18,12 @@ describe.skipIf(!redisAvailable())('with a Redis', () => {
     parts.useGates(sharedGates(connected(url), keyPrefix))
     return new BullmqSchedule(
       { connection: serversAt(url), keyPrefix, role: 'all', sinks, streams, backfillStreams, tickMs: 250 },
-      { ...parts, removedSinks: async () => [], settle: async () => undefined, fail: async () => undefined },
+      {
+        ...parts,
+        removedSinks: async () => [],
+        reconcile: async () => undefined,
+        fail: async () => undefined,
+      },
     )
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Secret } from '../../../src/domain/text/secret.ts'
-import { never, reply, serve, ship, type Respond } from './far-side.ts'
+import { never, reply, serve, ship, type Respond } from './destination-server.ts'
 
 describe('a check', () => {
   const outcomes: [string, Respond, { kind?: string; code?: string }][] = [

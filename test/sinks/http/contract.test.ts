@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { idOf, contractFormat, sinkContract } from '../../contract/sink.contract.ts'
 import { listen } from '../../transport/listening.ts'
-import { openSink } from './far-side.ts'
+import { openSink } from './destination-server.ts'
 
 sinkContract('http', { isTransactional: false, canFail: true, canHang: true }, async () => {
   const taken: string[] = []

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import { buildEvents } from '../../formats/events.ts'
 import { pem } from '../../transport/listening.ts'
-import { deliver, failureOf, reply, serve, ship } from './far-side.ts'
+import { deliver, failureOf, reply, serve, ship } from './destination-server.ts'
 
 describe('an error of the sink', () => {
   it.each([401, 402, 403, 404, 405, 406, 407, 410, 415, 418])(

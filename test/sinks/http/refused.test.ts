@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { buildEvent, buildEvents } from '../../formats/events.ts'
 import { named } from '../internal-events.ts'
-import { deliver, failureOf, never, openStream, reply, serve, ship, type Respond } from './far-side.ts'
+import {
+  deliver,
+  failureOf,
+  never,
+  openStream,
+  reply,
+  serve,
+  ship,
+  type Respond,
+} from './destination-server.ts'
 
 describe('refused content', () => {
   const poison =

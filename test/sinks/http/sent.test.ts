@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import { buildEvent, buildEvents } from '../../formats/events.ts'
 import { named } from '../internal-events.ts'
-import { deliver, format, never, openStream, reply, serve, ship } from './far-side.ts'
+import { deliver, format, never, openStream, reply, serve, ship } from './destination-server.ts'
 
 describe('the request', () => {
   it.each(['none', 'gzip', 'zstd'] as const)(

@@ -5,18 +5,18 @@ import type { Refusal } from '../../../src/domain/event/delivery.ts'
 import { systemClock } from '../../../src/clock.ts'
 import type { Piece } from '../../../src/sinks/http/pieces.ts'
 import { isTaken } from '../../../src/sinks/http/exchange.ts'
-import type { Outcome } from '../../../src/sinks/http/protocol/preset.ts'
+import type { EventOutcome } from '../../../src/sinks/http/protocol/preset.ts'
 import type { Send } from '../../../src/sinks/http/send.ts'
 import { settleBatch, type Settled } from '../../../src/sinks/http/settle-batch.ts'
 import { createTally } from '../../../src/sinks/http/tally.ts'
 import { buildEvents } from '../../formats/events.ts'
-import { failureOf, never } from './far-side.ts'
+import { failureOf, never } from './destination-server.ts'
 
 const pieces: readonly Piece[] = buildEvents(300).map((event) => ({ event, text: event.id, bytes: 1 }))
 
 const base = { what: 'sink x', clock: systemClock, lost: () => undefined }
 
-function outcomesOf(ids: readonly string[], outcomeOf: (id: string) => Outcome) {
+function outcomesOf(ids: readonly string[], outcomeOf: (id: string) => EventOutcome) {
   return new Map(ids.map((id) => [id, outcomeOf(id)]))
 }
 

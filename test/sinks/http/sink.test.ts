@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import type { Sink } from '../../../src/ports/sink.ts'
 import { buildEvents } from '../../formats/events.ts'
-import { deliver, failureOf, openSink, serve, ship, type SinkOptions } from './far-side.ts'
+import { deliver, failureOf, openSink, serve, ship, type SinkOptions } from './destination-server.ts'
 
 describe('the sink', () => {
   it('is closed safely twice, before first use, and under a request', async () => {

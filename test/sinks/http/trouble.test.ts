@@ -2,7 +2,16 @@ import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import type { Clock } from '../../../src/ports/clock.ts'
 import { buildEvents } from '../../formats/events.ts'
-import { deliver, failureOf, farSide, inTurn, reply, serve, ship, type Respond } from './far-side.ts'
+import {
+  deliver,
+  failureOf,
+  startDestination,
+  inTurn,
+  reply,
+  serve,
+  ship,
+  type Respond,
+} from './destination-server.ts'
 
 describe('a destination in trouble', () => {
   const answers: [string, Respond][] = [
@@ -64,7 +73,7 @@ describe('a destination in trouble', () => {
   })
 
   it('that cannot be reached is tried again later', async () => {
-    const server = await farSide(reply(200))
+    const server = await startDestination(reply(200))
     await server.close()
     const { sink } = ship(server.url)
     expect(await failureOf(deliver(sink, buildEvents(1)))).toMatchObject({ kind: 'retry', code: 'network' })

@@ -4,7 +4,7 @@ import { systemClock } from '../../../src/clock.ts'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import { createExchange, type Exchange } from '../../../src/sinks/http/exchange.ts'
 import { createPrepareRequest } from '../../../src/sinks/http/prepare-request.ts'
-import type { Outcome, Preset, Verdict } from '../../../src/sinks/http/protocol/preset.ts'
+import type { EventOutcome, Preset, Verdict } from '../../../src/sinks/http/protocol/preset.ts'
 import { createSignature } from '../../../src/sinks/http/protocol/signature.ts'
 import { createSend } from '../../../src/sinks/http/send.ts'
 import { createTargetSource } from '../../../src/sinks/http/target.ts'
@@ -12,7 +12,16 @@ import { createSlots } from '../../../src/sinks/slots.ts'
 import { createDispatcher } from '../../../src/transport/dispatcher.ts'
 import { buildEvents } from '../../formats/events.ts'
 import { keepInternalEvents, named } from '../internal-events.ts'
-import { failureOf, type FarSide, format, inTurn, never, reply, type Respond, serve } from './far-side.ts'
+import {
+  failureOf,
+  type DestinationServer,
+  format,
+  inTurn,
+  never,
+  reply,
+  type Respond,
+  serve,
+} from './destination-server.ts'
 
 const token = 'Bearer s3cr3t-token'
 const pieces = buildEvents(3).map((event) => {
@@ -24,7 +33,7 @@ const ids = pieces.map(({ event }) => event.id)
 
 /** The parts below the sink, with a preset that reads every answer as it is told. */
 async function createParts(respond: Respond, verdict: Verdict, changed: Partial<Preset> = {}) {
-  const server: FarSide = await serve(respond)
+  const server: DestinationServer = await serve(respond)
   const internalEvents = keepInternalEvents()
   const dispatcher = createDispatcher({ connections: 2 })
   const preset: Preset = {
@@ -51,12 +60,12 @@ async function createParts(respond: Respond, verdict: Verdict, changed: Partial<
 }
 
 /** Outcomes of the first events, by id. */
-const each = (...outcomes: Outcome[]): Verdict => ({
+const each = (...outcomes: EventOutcome[]): Verdict => ({
   kind: 'each',
   outcomes: new Map(outcomes.map((outcome, index) => [ids[index]!, outcome])),
 })
-const refused: Outcome = { refused: 'refused', answer: 'no' }
-const retry: Outcome = { retry: 'busy' }
+const refused: EventOutcome = { refused: 'refused', answer: 'no' }
+const retry: EventOutcome = { retry: 'busy' }
 
 describe('what a request is counted as', () => {
   it.each<[string, number, Verdict, string, number]>([

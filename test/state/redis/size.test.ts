@@ -186,8 +186,8 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
 
   it('is the documented one for streams that wait in the queue', async () => {
     await client.flushall()
-    const voice = (error: unknown) => expect.unreachable(String(error))
-    const queues = new Queues({ client, keyPrefix: 'shieldlog', sinks: ['archive'], voice })
+    const reportError = (error: unknown) => expect.unreachable(String(error))
+    const queues = new Queues({ client, keyPrefix: 'shieldlog', sinks: ['archive'], reportError })
     own({ what: 'queues', isLeft: () => true, remove: () => queues.close(), isFault: false })
     const traceparent = `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-01`
     const wait = (zones: readonly number[]) =>

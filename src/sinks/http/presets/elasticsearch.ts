@@ -8,7 +8,7 @@ import { answerObject, numberAt, objectAt, textAt } from '../protocol/answer-jso
 import { refusalOf } from '../protocol/check-address.ts'
 import { basicMistakes, basicOf, basicSettings, header } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import type { Answer, Ask, Checked, Outcome, Stop, Verdict } from '../protocol/preset.ts'
+import type { Answer, Ask, Checked, EventOutcome, Stop, Verdict } from '../protocol/preset.ts'
 import { readStatus } from '../protocol/status.ts'
 
 /**
@@ -78,7 +78,7 @@ function readBulk(answer: Answer, events: readonly Event[]): Verdict {
   const items = answerObject(answer)?.['items']
   if (!Array.isArray(items)) return { kind: 'retry', code: 'bad_body', said: 'the answer has no items' }
   const eventIds = new Map(events.map((event) => [idOf(event), event.id]))
-  const outcomes = new Map<string, Outcome>()
+  const outcomes = new Map<string, EventOutcome>()
   let stop: Stop | undefined
   for (const one of items.filter(isObject)) {
     const item = objectAt(one, 'create')
@@ -101,7 +101,7 @@ const stops: Readonly<Record<string, string>> = {
   invalid_index_name_exception: 'check index',
 }
 
-function readItem(item: JsonObject): Outcome | Stop {
+function readItem(item: JsonObject): EventOutcome | Stop {
   const status = numberAt(item, 'status')
   if (status >= 200 && status < 300) return 'delivered'
   if (status === 409) return 'duplicate'

@@ -11,7 +11,7 @@ import { below } from '../protocol/address.ts'
 import { checkByEmptyBatch } from '../protocol/check-address.ts'
 import { basicMistakes, basicOf, basicSettings, header } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import type { Answer, Outcome, Verdict } from '../protocol/preset.ts'
+import type { Answer, EventOutcome, Verdict } from '../protocol/preset.ts'
 import { readStatus } from '../protocol/status.ts'
 import { unixNano } from '../protocol/unix-nano.ts'
 
@@ -144,7 +144,7 @@ function readRefused(said: string, events: readonly Event[]): Verdict {
   const isNamed = ({ time = '' }: Event) => named.has(time.replace(/\.?0*Z$/, ''))
   const refused = events.filter(isNamed)
   if (ignored === 0 || refused.length !== ignored) return { kind: 'split', reason, said }
-  const outcomeOf = (event: Event): Outcome =>
+  const outcomeOf = (event: Event): EventOutcome =>
     isNamed(event) ? { refused: reason, answer: said } : 'delivered'
   return { kind: 'each', outcomes: new Map(events.map((event) => [event.id, outcomeOf(event)])) }
 }

@@ -6,7 +6,7 @@ import { answerObject, numberAt, textAt } from '../protocol/answer-json.ts'
 import { refusalOf } from '../protocol/check-address.ts'
 import { header, missing } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import type { Answer, Outcome, Verdict } from '../protocol/preset.ts'
+import type { Answer, EventOutcome, Verdict } from '../protocol/preset.ts'
 import { readStatus } from '../protocol/status.ts'
 
 const path = '/services/collector/event'
@@ -108,7 +108,7 @@ function readCollector(answer: Answer, events: readonly Event[]): Verdict {
 
 /** Splunk has indexed the events before the named one, and none after it. */
 function stoppedAt(number: number, events: readonly Event[], isRefused: boolean, answer: string): Verdict {
-  const outcomeOf = (index: number): Outcome => {
+  const outcomeOf = (index: number): EventOutcome => {
     if (index < number) return 'delivered'
     if (!isRefused) return { retry: answer }
     return index === number ? { refused: 'refused', answer } : 'unsent'

@@ -7,7 +7,7 @@ import { presets } from '../../../../src/sinks/http/presets/registry.ts'
 import { createHttpSink } from '../../../../src/sinks/http/sink.ts'
 import type { Reply } from '../../../contract/scripted-destination.ts'
 import { keepInternalEvents } from '../../internal-events.ts'
-import { failureOf, type Got, never, serve } from '../far-side.ts'
+import { failureOf, type Got, never, serve } from '../destination-server.ts'
 
 /** Answers by the end of the path, with the method before it where it matters. */
 type Answers = Readonly<Record<string, Reply>>

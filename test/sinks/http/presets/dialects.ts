@@ -1,5 +1,5 @@
 import type { Reply } from '../../../contract/scripted-destination.ts'
-import type { Got } from '../far-side.ts'
+import type { Got } from '../destination-server.ts'
 
 /** Ids of the events in a body, in their order: every protocol holds a native line, whole or as text in JSON. */
 export function idsIn({ text }: Got): string[] {

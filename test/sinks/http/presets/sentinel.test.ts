@@ -6,7 +6,7 @@ import type { AskedElsewhere } from '../../../../src/sinks/http/protocol/preset.
 import { presetContract } from '../../../contract/preset.contract.ts'
 import type { Reply } from '../../../contract/scripted-destination.ts'
 import { buildEvents } from '../../../formats/events.ts'
-import { failureOf } from '../far-side.ts'
+import { failureOf } from '../destination-server.ts'
 import { headerOf, idsIn, wholeBody } from './dialects.ts'
 import { presetWith, readWith } from './reading.ts'
 

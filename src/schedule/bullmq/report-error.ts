@@ -4,12 +4,12 @@ import type { Telemetry } from '../../ports/telemetry.ts'
 import { redisFailureIn } from '../../redis/redis-failure.ts'
 
 /** Reports an error of the queue or its Redis. Never throws. */
-export type Voice = (error: unknown) => void
+export type ReportError = (error: unknown) => void
 
 const silenceMs = 5_000
 
 /** Connections repeat an error several times a second: of each kind, one error in 5 s is reported. */
-export function createVoice({
+export function createErrorReport({
   clock,
   telemetry,
   server,
@@ -18,14 +18,14 @@ export function createVoice({
   readonly telemetry: Telemetry
   /** The name of the Redis, for people. */
   readonly server: string
-}): Voice {
-  const toldAtMs = new Map<string, number>()
+}): ReportError {
+  const reportedAtMs = new Map<string, number>()
   return (thrown) => {
     const error = redisFailureIn(thrown, server)
     const kind = isFailure(error) ? error.code : error instanceof Error ? error.message : 'thrown'
-    if (clock.monotonic() - (toldAtMs.get(kind) ?? -Infinity) < silenceMs) return
-    if (toldAtMs.size > 100) toldAtMs.clear()
-    toldAtMs.set(kind, clock.monotonic())
+    if (clock.monotonic() - (reportedAtMs.get(kind) ?? -Infinity) < silenceMs) return
+    if (reportedAtMs.size > 100) reportedAtMs.clear()
+    reportedAtMs.set(kind, clock.monotonic())
     telemetry.emit({ name: 'QueueFailed', error })
   }
 }

@@ -31,14 +31,14 @@ export interface Got {
 
 export type Respond = (got: Got, response: ServerResponse, index: number) => unknown
 
-export interface FarSide extends Listening {
+export interface DestinationServer extends Listening {
   readonly got: Got[]
   /** Ids of the events of all requests that were answered with 2xx. */
   taken(): string[]
 }
 
 /** A real server that reads each request whole, keeps it and then answers. */
-export async function farSide(respond: Respond, tls = false): Promise<FarSide> {
+export async function startDestination(respond: Respond, tls = false): Promise<DestinationServer> {
   const got: Got[] = []
   const taken: string[] = []
   const listening = await (tls ? listenTls : listen)((request, response) => {
@@ -136,8 +136,8 @@ afterEach(async () => {
 })
 
 /** A destination that is closed after the test. */
-export async function serve(respond: Respond, tls = false): Promise<FarSide> {
-  const server = await farSide(respond, tls)
+export async function serve(respond: Respond, tls = false): Promise<DestinationServer> {
+  const server = await startDestination(respond, tls)
   open.push(server)
   return server
 }
