@@ -1,5 +1,4 @@
-import { startNode, type TestProcess } from '../../setup/processes.ts'
-import { projectFolder } from '../../setup/project-folder.ts'
+import { startProgram, type TestProcess } from '../../setup/processes.ts'
 import type { TestRedis } from '../../setup/redis.ts'
 import { connected } from '../../redis/connected.ts'
 import type { FleetOptions } from './fleet-process.ts'
@@ -29,8 +28,8 @@ export function fleetAt({ url, keyPrefix }: TestRedis, behaviour: Partial<FleetO
   return {
     world: new FleetWorld(connected(url, 'patient'), keyPrefix),
     async start(changes = {}) {
-      const script = `${projectFolder}test/schedule/bullmq/fleet-process.ts`
-      const child = startNode([script, JSON.stringify({ ...options, ...changes })], { mustEnd: false })
+      const args = [JSON.stringify({ ...options, ...changes })]
+      const child = startProgram('fleetProcess', args, { mustEnd: false })
       await child.waitForLine(/^started$/)
       return child
     },

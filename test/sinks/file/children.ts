@@ -2,9 +2,9 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { CommittedPart } from '../../../src/domain/event/delivery.ts'
+import { programFile } from '../../setup/program/program-file.ts'
+import { programs } from '../../setup/program/programs.ts'
 import type { Command } from './sink-child.ts'
-
-const script = new URL('sink-child.ts', import.meta.url).pathname
 
 export interface Answer {
   readonly committed?: readonly CommittedPart[]
@@ -27,6 +27,8 @@ export async function startSinkChild(
   fileBlocks?: number,
   uid?: number,
 ): Promise<SinkChild> {
+  // Another user may not read the folder of the bundles.
+  const script = uid === undefined ? programFile('sinkChild') : programs.sinkChild
   const node = [process.execPath, script, ...args]
   const limited = ['bash', '-c', `ulimit -f ${fileBlocks}; exec "$@"`, 'bash', ...node]
   const [command, ...rest] = fileBlocks === undefined ? node : limited

@@ -2,13 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { unpackFingerprints } from '../../../src/domain/event/seen.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import { buildStream } from '../../contract/checkpoint-store/builders.ts'
-import { startNode, type TestProcess } from '../../setup/processes.ts'
-import { projectFolder } from '../../setup/project-folder.ts'
+import { startProgram, type TestProcess } from '../../setup/processes.ts'
 import { redisServerAvailable, startRedis } from '../../setup/redis.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { openAt, stateAt } from './opening.ts'
-
-const loop = `${projectFolder}test/state/redis/commit-loop.ts`
 
 /** Whole lines only: a killed process may leave half of one. */
 function acknowledged(child: TestProcess): number[] {
@@ -36,7 +33,7 @@ describe.skipIf(!redisServerAvailable())('processes on one store', async () => {
     const store = await openAt(state)
     let before = 0
     for (let kill = 0; kill < 3; kill++) {
-      const child = startNode([loop, server.url, state.keyPrefix, '1'])
+      const child = startProgram('commitsToRedis', [server.url, state.keyPrefix, '1'])
       await waitFor(() => acknowledged(child).length > 10 + kill * 7, { what: 'commits', everyMs: 1 })
       await child.kill('SIGKILL')
       const said = acknowledged(child).at(-1) ?? 0
@@ -51,9 +48,9 @@ describe.skipIf(!redisServerAvailable())('processes on one store', async () => {
 
   it('on one stream: the one that took it last continues, the others are refused', async () => {
     const state = stateAt(server.url)
-    const first = startNode([loop, server.url, state.keyPrefix, '1'])
+    const first = startProgram('commitsToRedis', [server.url, state.keyPrefix, '1'])
     await first.waitForLine(/^3 /)
-    const second = startNode([loop, server.url, state.keyPrefix, '1', '50'])
+    const second = startProgram('commitsToRedis', [server.url, state.keyPrefix, '1', '50'])
     expect(await first.exited).toEqual({ code: 0, signal: null })
     expect(await second.exited).toEqual({ code: 0, signal: null })
     const [lastOfFirst, firstOfSecond] = [acknowledged(first).at(-1)!, acknowledged(second)[0]!]

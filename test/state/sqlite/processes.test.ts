@@ -6,12 +6,10 @@ import { unpackFingerprints } from '../../../src/domain/event/seen.ts'
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import { buildStream } from '../../contract/checkpoint-store/builders.ts'
-import { startNode, type TestProcess } from '../../setup/processes.ts'
-import { projectFolder } from '../../setup/project-folder.ts'
+import { startProgram, type TestProcess } from '../../setup/processes.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 
-const loop = `${projectFolder}test/state/sqlite/commit-loop.ts`
 const openAt = (path: string) => openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1e9 })
 
 /** Whole lines only: a killed process may leave half of one. */
@@ -38,7 +36,7 @@ describe('processes on one store', () => {
     const path = join(temporaryFolder(), 'store.db')
     let before = 0
     for (let kill = 0; kill < 6; kill++) {
-      const child = startNode([loop, path, '1'])
+      const child = startProgram('commitsToSqlite', [path, '1'])
       await waitFor(() => acknowledged(child).length > kill * 7, { what: 'commits', everyMs: 1 })
       await child.kill('SIGKILL')
       const said = acknowledged(child).at(-1) ?? 0
@@ -58,7 +56,7 @@ describe('processes on one store', () => {
   it('commit in parallel, each to a different stream, while another one reads and writes too', async () => {
     const path = join(temporaryFolder(), 'store.db')
     const store = await openAt(path)
-    const children = [1, 2, 3].map((zone) => startNode([loop, path, String(zone), '150']))
+    const children = [1, 2, 3].map((zone) => startProgram('commitsToSqlite', [path, String(zone), '150']))
     let turns = 0
     while (children.some((child) => child.isRunning())) {
       await store.catalogue.rememberRoutes([
@@ -77,9 +75,9 @@ describe('processes on one store', () => {
 
   it('on one stream: the one that took it last continues, the others are refused', async () => {
     const path = join(temporaryFolder(), 'store.db')
-    const first = startNode([loop, path, '1'])
+    const first = startProgram('commitsToSqlite', [path, '1'])
     await first.waitForLine(/^3 /)
-    const second = startNode([loop, path, '1', '50'])
+    const second = startProgram('commitsToSqlite', [path, '1', '50'])
     expect(await first.exited).toEqual({ code: 0, signal: null })
     expect(await second.exited).toEqual({ code: 0, signal: null })
     const [lastOfFirst, firstOfSecond] = [acknowledged(first).at(-1)!, acknowledged(second)[0]!]
@@ -91,7 +89,7 @@ describe('processes on one store', () => {
 
   it('create one store when they start at once on an empty path', async () => {
     const path = join(temporaryFolder(), 'var', 'store.db')
-    const children = [1, 2, 3, 4].map((zone) => startNode([loop, path, String(zone), '3']))
+    const children = [1, 2, 3, 4].map((zone) => startProgram('commitsToSqlite', [path, String(zone), '3']))
     const exits = await Promise.all(children.map(({ exited }) => exited))
     expect(children.map((child) => child.stderr())).toEqual(['', '', '', ''])
     expect(exits.map(({ code }) => code)).toEqual([0, 0, 0, 0])
