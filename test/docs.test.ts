@@ -6,7 +6,7 @@ import { workplace } from './e2e/workplace.ts'
 import type { Fence } from './docs/fences.ts'
 import { shellBlocks } from './docs/pages.ts'
 import { startProcess } from './setup/processes.ts'
-import { programFile } from './setup/program/program-file.ts'
+import { compiledPrograms, programFile } from './setup/program/program-file.ts'
 import { projectFolder } from './setup/project-folder.ts'
 import { temporaryFolder } from './setup/temp.ts'
 
@@ -62,7 +62,12 @@ async function runIn(folder: string, text: string): Promise<void> {
   // `timeout` signals all of its group.
   const bash = startProcess('timeout', ['-k', '5', '200', 'bash', '-euo', 'pipefail', '-c', script], {
     cwd: folder,
-    env: { ...withoutSettings(), PATH: [...path, process.env['PATH']].join(delimiter), TMPDIR: folder },
+    env: {
+      ...withoutSettings(),
+      ...compiledPrograms(),
+      PATH: [...path, process.env['PATH']].join(delimiter),
+      TMPDIR: folder,
+    },
   })
   const { code } = await bash.exited
   expect(code, `${text}\n${bash.stdout()}\n${bash.stderr()}`).toBe(0)
@@ -83,6 +88,8 @@ async function shipping(): Promise<Shipping> {
         { name: 'siem', type: 'http', url: siem.url },
       ],
       server: { port: 0 },
+      // With shorter pauses some live stream is always due, and a backfill of the tour waits for it.
+      poll: { everySeconds: 5 },
     },
   )
   let refused: string | undefined

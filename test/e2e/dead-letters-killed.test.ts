@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { executeWith } from '../commands/workshop.ts'
 import { redisAvailable } from '../setup/redis.ts'
+import { isLong } from './crash-matrix.ts'
 import { poisoned, type Poisoned } from './poisoned.ts'
 import { linesBelow } from './shipped.ts'
 
@@ -38,7 +39,10 @@ describe('a replay into files that is killed', () => {
     await expectNoneLeft(stage)
   })
 
-  test.for(cases)(
+  // Of such a day only what was written and not committed is in question: the commits are the same.
+  const ofOldDay = ['before:commit:1', 'after:datasync:2']
+  const isTried = ([kind, moment]: (typeof cases)[number]) => kind === 'sqlite' && ofOldDay.includes(moment)
+  test.for(isLong ? cases : cases.filter(isTried))(
     'over %s at %s, of a day that can no longer be read, ships each dead letter once',
     async ([kind, moment]) => {
       const stage = await poisoned(kind, -5)

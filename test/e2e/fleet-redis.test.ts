@@ -24,7 +24,7 @@ import {
 /** Three processes in the midst of the first pages of all streams. */
 async function fleetUnderWay(options: FleetOptions = {}): Promise<Fleet> {
   const live = { ratePerSecond: 2 }
-  const all = await fleet({ simulator: { days: 400, pageSize: 20, latencyMs: 250, live }, ...options })
+  const all = await fleet({ simulator: { days: 250, pageSize: 20, latencyMs: 250, live }, ...options })
   all.start('all', 'one')
   all.start('worker', 'two')
   all.start('worker', 'three')

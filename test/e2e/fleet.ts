@@ -58,6 +58,8 @@ export async function fleet({ simulator, settings, env = keyOf }: FleetOptions =
       zones: fleetZones,
       state: { redis: { url, keyPrefix } },
       server: { port: 0 },
+      // More often only costs the machine: what is waited for does not come sooner.
+      poll: { everySeconds: 1 },
       ...settings,
     },
   )

@@ -3,10 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { clockArguments, createShiftedClock, todayAt } from '../entry/shifted-clock.ts'
 import { waitFor } from '../setup/wait-for.ts'
+import { isLong } from './crash-matrix.ts'
 import { compareFiles, exactly, keysOf, partsBelow } from './shipped.ts'
 import { endOf, readableDays, workplace, zones, type Workplace } from './workplace.ts'
 
-const kills = 20
+const kills = isLong ? 40 : 12
 
 /** Kills a `run --once` a little after so many more requests. Returns whether it was still under way. */
 async function killOnTheWay(place: Workplace, requests: number, delayMs: number): Promise<boolean> {

@@ -72,6 +72,8 @@ describe.skipIf(!redisServerAvailable())('a user of Redis with the rights of the
     siem.answer(({ text }) => ({ status: text.includes(refused) ? 400 : 200 }))
     place.configure({
       state: url,
+      // With shorter pauses some live stream is always due on a busy machine, and the backfill below waits for it.
+      poll: { everySeconds: 5 },
       server: { port: 0 },
       sinks: [
         { name: 'archive', type: 'file', path: place.events },

@@ -15,7 +15,7 @@ import { seed } from '../../setup/seed.ts'
  * run. Without the first it ends after half a minute, however many runs that was.
  */
 const wantedRuns = process.env['SHIELDLOG_TEST_MODEL_RUNS']
-const runs = Number(wantedRuns ?? 12)
+const runs = Number(wantedRuns ?? 8)
 const plugins = wantedRuns === undefined ? [fc.interruptAfterTimeLimit(30_000)] : []
 
 describe('the pump against a model of the API', () => {

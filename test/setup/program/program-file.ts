@@ -9,3 +9,11 @@ export function programFile(name: ProgramName): string {
   const folder = process.env[bundleVariable]
   return folder === undefined ? programs[name] : join(folder, `${name}.js`)
 }
+
+/** Variables of a program's environment: what one process of this run has compiled, the next ones take over. */
+export function compiledPrograms(): Readonly<Record<string, string>> {
+  const folder = process.env[bundleVariable]
+  return folder === undefined
+    ? { NODE_DISABLE_COMPILE_CACHE: '1' }
+    : { NODE_COMPILE_CACHE: join(folder, 'compiled') }
+}
