@@ -87,7 +87,7 @@ function readExport(answer: Answer, events: readonly Event[]): Verdict {
       return { kind: 'retry', code: 'bad_body', said: 'this is not an answer of OTLP' }
     const partial = objectAt(object, 'partialSuccess')
     const count = numberAt(partial, 'rejectedLogRecords')
-    if (count === 0) return { kind: 'delivered' }
+    if (count <= 0) return { kind: 'delivered' }
     const said = textAt(partial, 'errorMessage')
     // If all of them were rejected, it is known which.
     if (count >= events.length) return allRefused(events, said)

@@ -98,8 +98,8 @@ function readCollector(answer: Answer, events: readonly Event[]): Verdict {
   const remedy = remedies[code]
   if (remedy !== undefined)
     return { kind: 'stop', remedy, credentials: blamesCredentials.has(code), said: `code ${code}: ${said}` }
-  const number = answerObject(answer)?.['invalid-event-number']
-  if (typeof number === 'number' && number < events.length && (blamesEvent.has(code) || again.has(code)))
+  const number = events.findIndex((_, index) => index === answerObject(answer)?.['invalid-event-number'])
+  if (number >= 0 && (blamesEvent.has(code) || again.has(code)))
     return stoppedAt(number, events, blamesEvent.has(code), `code ${code}: ${said}`)
   if (blamesEvent.has(code)) return { kind: 'split', reason: 'refused', said: `code ${code}: ${said}` }
   if (again.has(code)) return { kind: 'retry', code: 'server_error', said: `code ${code}: ${said}` }

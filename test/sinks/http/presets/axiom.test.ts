@@ -45,6 +45,10 @@ it.each<[string, Reply, object]>([
   expect(read(reply)).toMatchObject(verdict)
 })
 
+it('an answer of Axiom with a negative count reports no lost events', () => {
+  expect(read(counted(3, -2))).toEqual({ kind: 'delivered' })
+})
+
 it('is sent to the dataset of Axiom, with the time as _time', () => {
   const preset = presetWith(given)
   expect(preset.url).toBe('https://us-east-1.aws.edge.axiom.co/v1/ingest/waf')

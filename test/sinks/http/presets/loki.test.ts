@@ -36,6 +36,10 @@ const rate = (bytes: number) =>
   `ingestion rate limit exceeded for user t1 (limit: 20971 bytes/sec) while attempting to ingest '40' lines totaling '${bytes}' bytes, reduce log volume`
 
 describe('an answer of Loki', () => {
+  it('that is long and repeats itself is read like any other', () => {
+    expect(read(said(429, 'limit: 1 bytes/sec)'.repeat(200_000)))).toMatchObject({ kind: 'retry' })
+  })
+
   it('names the entries that are too far behind: the others are stored', () => {
     const verdict = read(said(400, behind(1)))
     expect(verdict).toMatchObject({

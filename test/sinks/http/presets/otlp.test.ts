@@ -31,6 +31,10 @@ const events = buildEvents(3, 'e')
 const read = readWith({ preset: 'otlp', url: 'http://collector:4318' }, events)
 
 describe('an answer of a receiver of OTLP', () => {
+  it('with a negative count reports no lost records', () => {
+    expect(read(rejected('-2'))).toEqual({ kind: 'delivered' })
+  })
+
   it.each<[string, Reply, object]>([
     ['success, as the Collector says it', taken, { kind: 'delivered' }],
     ['success, as the protocol says it', { status: 200, body: {} }, { kind: 'delivered' }],

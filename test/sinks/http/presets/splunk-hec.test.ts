@@ -60,6 +60,10 @@ describe('an answer of Splunk', () => {
     expect(read(reply)).toMatchObject(verdict)
   })
 
+  it.each([-1, 0.5, 4, 1e300])('that names no event of the body, but %d, names none', (at) => {
+    expect(read(code(400, 12, 'Event field is required', at))).toMatchObject({ kind: 'split' })
+  })
+
   it('that names an event means that those before it are indexed, and none after it', () => {
     expect(read(code(400, 12, 'Event field is required', 1))).toEqual({
       kind: 'each',
