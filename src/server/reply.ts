@@ -5,7 +5,8 @@ import { inertJson } from '../domain/text/json-text.ts'
 export interface Reply {
   readonly status: number
   readonly type: string
-  readonly body: string
+  /** A long one in parts: joined it would be in memory twice. */
+  readonly body: string | readonly string[]
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -27,33 +28,42 @@ export async function longJsonReply(
   letTurn: () => Promise<void>,
 ): Promise<Reply> {
   if (!isObject(value)) return jsonReply(status, value)
-  const members: string[] = []
+  const body: string[] = []
   for (const [name, member] of Object.entries(value)) {
     if (member === undefined) continue
-    const text = Array.isArray(member) ? await arrayText(member, letTurn) : inertJson(JSON.stringify(member))
-    members.push(`${inertJson(JSON.stringify(name))}:${text}`)
+    body.push(`${body.length === 0 ? '{' : ','}${inertJson(JSON.stringify(name))}:`)
+    if (Array.isArray(member)) await writeArray(member, body, letTurn)
+    else body.push(inertJson(JSON.stringify(member)))
   }
-  return { status, type: jsonType, body: `{${members.join(',')}}\n` }
+  body.push(body.length === 0 ? '{}\n' : '}\n')
+  return { status, type: jsonType, body }
 }
 
-async function arrayText(values: readonly unknown[], letTurn: () => Promise<void>): Promise<string> {
-  const parts: string[] = []
+async function writeArray(
+  values: readonly unknown[],
+  body: string[],
+  letTurn: () => Promise<void>,
+): Promise<void> {
+  body.push('[')
   for (let from = 0; from < values.length; from += valuesAtOnce) {
-    parts.push(inertJson(JSON.stringify(values.slice(from, from + valuesAtOnce)).slice(1, -1)))
+    if (from > 0) body.push(',')
+    body.push(inertJson(JSON.stringify(values.slice(from, from + valuesAtOnce)).slice(1, -1)))
     await letTurn()
   }
-  return `[${parts.join(',')}]`
+  body.push(']')
 }
 
 /** Sends the reply; Node omits the body for HEAD. */
 export function send(response: ServerResponse, reply: Reply): void {
   if (response.headersSent || response.destroyed) return
+  const parts = typeof reply.body === 'string' ? [reply.body] : reply.body
   response.writeHead(reply.status, {
     'content-type': reply.type,
-    'content-length': Buffer.byteLength(reply.body),
+    'content-length': parts.reduce((bytes, part) => bytes + Buffer.byteLength(part), 0),
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
     ...reply.headers,
   })
-  response.end(reply.body)
+  for (const part of parts) response.write(part)
+  response.end()
 }

@@ -17,7 +17,7 @@ export interface ReadyState {
 }
 
 export interface RouteDeps {
-  readonly metrics: { text(): Promise<string>; readonly contentType: string }
+  readonly metrics: { text(): Promise<string | readonly string[]>; readonly contentType: string }
   readonly health: () => HealthState
   readonly readiness: () => Promise<ReadyState> | ReadyState
   readonly status: () => Promise<unknown>

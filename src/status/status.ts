@@ -38,7 +38,7 @@ export async function readStatus(
   const { byRoute, gaps, deadLetters } = reading
   const snapshot = await snapshotOf(reading, deps)
   await letTurn()
-  const { zones, policy } = reading.settings
+  const { zones, sinks, policy } = reading.settings
   const zoneOf = new Map(zones.map((zone) => [zone.id, zone]))
   const gapsOf = Map.groupBy(gaps, (gap) => routeKey(gap.zone, gap.sink))
   await letTurn()
@@ -76,8 +76,7 @@ export async function readStatus(
     })
     await letTurn()
   }
-  const configured = new Set(snapshot.routes.map(({ zone, sink }) => routeKey(zone, sink)))
-  const strange = known.filter(({ zone, sink }) => !configured.has(routeKey(zone, sink)))
+  const strange = known.filter(({ zone, sink }) => !zoneOf.has(zone) || !sinks.includes(sink))
   const checkpoints = strange.length === 0 ? [] : await deps.store.catalogue.checkpoints()
   const status: Status = {
     at: iso(deps.clock.now()),
@@ -104,35 +103,29 @@ async function recentBackfills(store: Store, nowMs: number): Promise<BackfillSta
   return backfillStatuses(recent, store)
 }
 
+/** A day that is no longer polled has the same status until it is planned anew: most days of a large fleet. */
+const kept = new WeakMap<PlannedStream, DayStatus>()
+
 function dayStatus(
   planned: PlannedStream,
   nowMs: number,
   policy: Parameters<typeof caughtUpOf>[1],
 ): DayStatus {
   const { checkpoint, state, stream } = planned
-  return {
+  const known = kept.get(planned)
+  if (known !== undefined) return known
+  const lagMs = Math.max(0, nowMs - caughtUpOf(planned, policy))
+  const status: DayStatus = {
     day: stream.day,
     state,
-    ...(state === 'open' && {
-      lagSeconds: Math.round(Math.max(0, nowMs - caughtUpOf(planned, policy)) / 1000),
-    }),
-    ...reachedOf(checkpoint),
+    ...(state === 'open' && { lagSeconds: Math.round(lagMs / 1000) }),
+    ...progressOf(checkpoint),
   }
+  if (state !== 'open') kept.set(planned, status)
+  return status
 }
 
-type Reached = Omit<DayStatus, 'day' | 'state' | 'lagSeconds'>
-
-/** What the latest commit of a stream says, once for each: most streams of a large fleet have no newer one. */
-const reached = new WeakMap<Checkpoint, Reached>()
-
-function reachedOf(checkpoint: Checkpoint | undefined): Reached {
-  if (checkpoint === undefined) return progressOf(undefined)
-  const known = reached.get(checkpoint) ?? progressOf(checkpoint)
-  reached.set(checkpoint, known)
-  return known
-}
-
-function progressOf(checkpoint: Checkpoint | undefined): Reached {
+function progressOf(checkpoint: Checkpoint | undefined): Omit<DayStatus, 'day' | 'state' | 'lagSeconds'> {
   const { pages, events, delivered, duplicates, late, deadLetters, dropped, filtered } =
     countersOf(checkpoint)
   const scan = checkpoint?.incremental ?? checkpoint?.full

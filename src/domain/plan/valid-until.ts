@@ -7,7 +7,7 @@ import { openUntil } from './stream-state.ts'
 
 /**
  * Until when a route is planned the same while its checkpoints, its requests and the configuration stay the same. What
- * is due, and what is decided anew with each moment, is valid for this moment only.
+ * is decided anew with each moment is valid for this moment only; what is merely due stays due.
  */
 export function validUntil(
   streams: readonly PlannedStream[],
@@ -18,11 +18,13 @@ export function validUntil(
   // Days end at midnight, and begin a little later.
   if (nowMs - dayStartMs <= dayBeginMs) return nowMs
   let untilMs = dayStartMs + dayMs
-  for (const { stream, checkpoint, priority, dueAtMs, wantedAtMs } of streams) {
-    if (priority === 'backfill' || dueAtMs <= nowMs || wantedAtMs <= nowMs) return nowMs
+  for (const { stream, checkpoint, priority, state, dueAtMs, wantedAtMs } of streams) {
+    // While a poll is due, a full scan may become due too, and take its place.
+    const isUndecided = state === 'open' && checkpoint?.lastFull !== undefined && wantedAtMs <= nowMs
+    if (priority === 'backfill' || isUndecided) return nowMs
     if (checkpoint !== undefined && isAhead(latestOf(checkpoint), nowMs)) return nowMs
-    const openMs = openUntil(stream.day, policy)
-    untilMs = Math.min(untilMs, dueAtMs, wantedAtMs, openMs > nowMs ? openMs : Infinity)
+    for (const changeMs of [dueAtMs, wantedAtMs, openUntil(stream.day, policy)])
+      if (changeMs > nowMs) untilMs = Math.min(untilMs, changeMs)
   }
   return untilMs
 }

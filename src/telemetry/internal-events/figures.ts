@@ -1,7 +1,7 @@
 import type { FiguresOf } from '../../domain/figures.ts'
 import { messageOf } from '../../domain/failure.ts'
 import type { Definitions, Voice } from '../definition.ts'
-import type { Labels } from '../metrics/label-sets.ts'
+import type { Labels } from '../metrics/metric-definition.ts'
 import { countPhrase } from '../phrases.ts'
 
 /** Whoever fails is tried again within ten minutes. */

@@ -1,98 +1,68 @@
-import type { Registry } from 'prom-client'
-import type { Labels } from './label-sets.ts'
+import { FamilyText } from './exposition.ts'
 
 /** One series: how many values each bucket got, without those of the buckets before it. The last has no upper bound. */
-interface Series {
-  readonly labels: Labels
+interface Buckets {
   readonly counts: Float64Array
   sum: number
 }
 
-/** One line of the exposition. */
-interface Sample {
-  readonly metricName: string
-  readonly labels: Record<string, string | number>
-  readonly value: number
+export interface HistogramHead {
+  readonly name: string
+  readonly help: string
+  /** Upper bounds, ascending. */
+  readonly bounds: readonly number[]
 }
 
 /**
- * A histogram that takes many values of one series at once: the library's own checks and hashes the labels of each value,
- * which took a twentieth of all CPU time of shipping.
+ * The series of a histogram by their labels as text. Takes many values of one series at once: the library checks and
+ * hashes the labels of each value, which took a twentieth of all CPU time of shipping.
  */
 export class Histogram {
-  readonly name: string
-  readonly help: string
-  readonly type = 'histogram'
-  readonly aggregator = 'sum'
-  readonly #bounds: readonly number[]
-  readonly #series = new Map<string, Series>()
+  readonly #head: HistogramHead
+  readonly #series = new Map<string, Buckets>()
 
-  constructor(name: string, help: string, bounds: readonly number[]) {
-    this.name = name
-    this.help = help
-    this.#bounds = bounds
+  constructor(head: HistogramHead) {
+    this.#head = head
   }
 
-  /** The registry needs no more of a metric than its name and `get`, although its type asks for one of its own. */
-  register(registry: Registry): this {
-    registry.registerMetric(this as unknown as Parameters<Registry['registerMetric']>[0])
-    return this
+  startAtZero(labels: string): void {
+    if (this.#series.has(labels)) return
+    this.#series.set(labels, { counts: new Float64Array(this.#head.bounds.length + 1), sum: 0 })
   }
 
-  /** Values are finite and not negative. */
-  observe(labels: Labels, values: readonly number[]): void {
-    const series = this.#seriesOf(labels)
+  /** Values are finite and not negative. Ignored for a series that was not started. */
+  add(labels: string, values: readonly number[]): void {
+    const series = this.#series.get(labels)
+    if (series === undefined) return
+    const { bounds } = this.#head
     for (const value of values) {
-      const bucket = this.#bounds.findIndex((bound) => value <= bound)
-      const index = bucket === -1 ? this.#bounds.length : bucket
+      const bucket = bounds.findIndex((bound) => value <= bound)
+      const index = bucket === -1 ? bounds.length : bucket
       series.counts[index] = series.counts[index]! + 1
       series.sum += value
     }
   }
 
-  startAtZero(labels: Labels): void {
-    this.#seriesOf(labels)
+  remove(labels: string): void {
+    this.#series.delete(labels)
   }
 
-  remove(labels: Labels): void {
-    this.#series.delete(keyOf(labels))
-  }
-
-  /** What the registry exposes. */
-  get(): { name: string; help: string; type: string; aggregator: string; values: Sample[] } {
-    const { name, help, type, aggregator } = this
-    return {
-      name,
-      help,
-      type,
-      aggregator,
-      values: [...this.#series.values()].flatMap((one) => this.#samples(one)),
+  /** As `FamilyText` gives it. */
+  async text(): Promise<readonly string[]> {
+    const family = new FamilyText({ ...this.#head, type: 'histogram' })
+    for (const [labels, { counts, sum }] of this.#series) {
+      let count = 0
+      for (const [index, bound] of [...this.#head.bounds, '+Inf'].entries()) {
+        count += counts[index]!
+        family.add(withBound(labels, bound), count, '_bucket')
+      }
+      family.add(labels, sum, '_sum')
+      family.add(labels, count, '_count')
     }
-  }
-
-  #seriesOf(labels: Labels): Series {
-    const key = keyOf(labels)
-    const known = this.#series.get(key)
-    if (known !== undefined) return known
-    const made = { labels, counts: new Float64Array(this.#bounds.length + 1), sum: 0 }
-    this.#series.set(key, made)
-    return made
-  }
-
-  #samples({ labels, counts, sum }: Series): Sample[] {
-    let count = 0
-    const buckets = [...this.#bounds, '+Inf'].map((le, index) => {
-      count += counts[index]!
-      return { metricName: `${this.name}_bucket`, labels: { le, ...labels }, value: count }
-    })
-    return [
-      ...buckets,
-      { metricName: `${this.name}_sum`, labels, value: sum },
-      { metricName: `${this.name}_count`, labels, value: count },
-    ]
+    return family.text()
   }
 }
 
-function keyOf(labels: Labels): string {
-  return JSON.stringify(Object.entries(labels).sort(([left], [right]) => (left < right ? -1 : 1)))
+function withBound(labels: string, bound: number | string): string {
+  return labels === '' ? `{le="${bound}"}` : `{le="${bound}",${labels.slice(1)}`
 }

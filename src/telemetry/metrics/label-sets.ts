@@ -1,5 +1,6 @@
 import type { Zone } from '../../domain/stream.ts'
-import type { LabelSet, MetricDefinition } from './metric-definition.ts'
+import { labelText } from './exposition.ts'
+import type { Labels, LabelSet, MetricDefinition } from './metric-definition.ts'
 
 /** The names in the configuration: the only values of the labels `zone`, `sink`, `account` and `app`. */
 export interface Known {
@@ -12,15 +13,16 @@ export interface Known {
   readonly apps?: readonly string[]
 }
 
-export type Labels = Readonly<Record<string, string>>
-
 export interface LabelSets {
   has(set: LabelSet, value: string): boolean
   zone(id: number): Zone | undefined
-  /** Every combination of label values that a metric may have. */
-  combinations(definition: MetricDefinition): readonly Labels[]
-  /** True when each label has a value of its set. Prevents series of names that left the configuration. */
-  allows(definition: MetricDefinition, labels: Labels): boolean
+  /** Every combination of label values that a metric may have, as `textOf` gives it. */
+  combinations(definition: MetricDefinition): ReadonlySet<string>
+  /**
+   * The labels as text, in the order of the definition. Undefined unless each has a value of its set, which prevents
+   * series of names that left the configuration.
+   */
+  textOf(definition: MetricDefinition, labels: Labels): string | undefined
 }
 
 export function createLabelSets(known: Known): LabelSets {
@@ -34,15 +36,15 @@ export function createLabelSets(known: Known): LabelSets {
     any: new Set<string>(),
   }
 
-  const combined = new Map<string, readonly Labels[]>()
+  const combined = new Map<string, ReadonlySet<string>>()
 
-  function combine(definition: MetricDefinition): readonly Labels[] {
+  function combine(definition: MetricDefinition): ReadonlySet<string> {
     let combinations: Labels[] = [{}]
     for (const [label, set] of Object.entries(definition.labels)) {
       const values = typeof set === 'string' ? [...sets[set]] : set
       combinations = combinations.flatMap((labels) => values.map((value) => ({ ...labels, [label]: value })))
     }
-    return combinations
+    return new Set(combinations.map(labelText))
   }
 
   function has(set: LabelSet, value: string): boolean {
@@ -60,12 +62,14 @@ export function createLabelSets(known: Known): LabelSets {
       combined.set(key, known)
       return known
     },
-    allows(definition, labels) {
+    textOf(definition, labels) {
+      const ordered: Record<string, string> = {}
       for (const [label, set] of Object.entries(definition.labels)) {
         const value = labels[label]
-        if (value === undefined || !has(set, value)) return false
+        if (value === undefined || !has(set, value)) return undefined
+        ordered[label] = value
       }
-      return true
+      return labelText(ordered)
     },
   }
 }

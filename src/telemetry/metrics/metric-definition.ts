@@ -4,6 +4,9 @@
  */
 export type LabelSet = 'zones' | 'sinks' | 'accounts' | 'scannedZones' | 'apps' | 'any' | readonly string[]
 
+/** Names and values. */
+export type Labels = Readonly<Record<string, string>>
+
 export interface MetricDefinition {
   /** Without the prefix. */
   readonly name: string

@@ -1,16 +1,17 @@
 import { setImmediate } from 'node:timers/promises'
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
+import { collectDefaultMetrics, Registry } from 'prom-client'
 import { createTurns } from '../../domain/let-loop-turn.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
 import type { Zone } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/clock.ts'
-import { registryTexts, WrittenTexts } from './exposition.ts'
+import { labelText } from './exposition.ts'
 import { Histogram } from './histogram.ts'
 import { createLabelSets } from './label-sets.ts'
-import type { Known, Labels, LabelSets } from './label-sets.ts'
+import type { Known } from './label-sets.ts'
 import { countedMetrics, measuredMetrics } from './metric-definitions.ts'
-import type { MetricDefinition } from './metric-definition.ts'
+import type { Labels, MetricDefinition } from './metric-definition.ts'
 import type { CountedMetric, MeasuredMetric } from './metric-definitions.ts'
+import { Series } from './series.ts'
 import { createStateGauges } from './state-gauges.ts'
 import type { StateGauges } from './state-gauges.ts'
 
@@ -38,31 +39,17 @@ export interface Metrics extends Counting {
   isKnown(set: 'sinks' | 'accounts', name: string): boolean
   /** Sets the source of the gauges of shared state: one route per configured zone and sink. Read at scrape time. */
   readState(read: () => Promise<StateSnapshot>): void
-  /** The metrics in the text format. Concurrent scrapes share one result. */
-  text(): Promise<string>
+  /** The metrics in the text format, in parts of whole lines. Concurrent scrapes share one result. */
+  text(): Promise<readonly string[]>
   readonly contentType: string
 }
 
 /** Gauges of the library with names that end like counters, which `promtool check metrics` refuses. */
 const misnamedMetrics = ['resources', 'handles', 'requests'].map((what) => `nodejs_active_${what}_total`)
 
-type Instrument = Counter | Histogram
-
-function createInstrument(definition: MetricDefinition, registry: Registry): Instrument {
-  const { help, labels, buckets = [] } = definition
-  const name = metricPrefix + definition.name
-  if (definition.type === 'histogram') return new Histogram(name, help, buckets).register(registry)
-  return new Counter({ name, help, labelNames: Object.keys(labels), registers: [registry] })
-}
-
-function startAtZero(instrument: Instrument, labels: Labels): void {
-  if (instrument instanceof Counter) instrument.inc(labels, 0)
-  else instrument.startAtZero(labels)
-}
-
-function add(instrument: Instrument, labels: Labels, values: readonly number[]): void {
-  if (instrument instanceof Histogram) instrument.observe(labels, values)
-  else for (const value of values) instrument.inc(labels, value)
+function createInstrument({ type, help, name, buckets = [] }: MetricDefinition): Series | Histogram {
+  const head = { name: metricPrefix + name, help }
+  return type === 'histogram' ? new Histogram({ ...head, bounds: buckets }) : new Series({ ...head, type })
 }
 
 /** An undeclared operation counts as `other`. */
@@ -74,76 +61,62 @@ function fallback(definition: MetricDefinition, labels: Labels): Labels {
 }
 
 export function createMetrics(options: { version: string; clock: Clock }): Metrics {
-  const registry = new Registry()
-  const instruments = new Map<CountedMetric, { definition: MetricDefinition; instrument: Instrument }>()
+  const counters = new Map<CountedMetric, { definition: MetricDefinition; instrument: Series | Histogram }>()
   for (const [key, definition] of Object.entries(countedMetrics))
-    instruments.set(key as CountedMetric, { definition, instrument: createInstrument(definition, registry) })
+    counters.set(key as CountedMetric, { definition, instrument: createInstrument(definition) })
 
-  const gauges = new Map<MeasuredMetric, Gauge>()
-  for (const [key, definition] of Object.entries(measuredMetrics)) {
-    const { name, help } = definition
-    const labelNames = Object.keys(definition.labels)
-    const gauge = new Gauge({ name: metricPrefix + name, help, labelNames, registers: [registry] })
-    gauges.set(key as MeasuredMetric, gauge)
-  }
-  gauges.get('buildInfo')!.set({ version: options.version }, 1)
+  const gauges = new Map<MeasuredMetric, Series>()
+  for (const [key, { name, help, type }] of Object.entries(measuredMetrics))
+    gauges.set(key as MeasuredMetric, new Series({ name: metricPrefix + name, help, type }))
+  gauges.get('buildInfo')!.set(labelText({ version: options.version }), 1)
+
+  /** Metrics of the process itself. */
+  const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   for (const name of misnamedMetrics) registry.removeSingleMetric(name)
 
   /** The series that each measured gauge has. */
-  const series = new Map<MeasuredMetric, Map<string, Labels>>(
+  const measured = new Map<MeasuredMetric, Map<string, Labels>>(
     [...gauges.keys()].map((metric) => [metric, new Map()]),
   )
 
-  const written = new WrittenTexts(
-    new Set(Object.values(countedMetrics).map(({ name }) => metricPrefix + name)),
-  )
   let sets = createLabelSets({ zones: [], sinks: [], accounts: [] })
   let state: StateGauges | undefined
-  let scrape: Promise<string> | undefined
+  let scrape: Promise<readonly string[]> | undefined
 
-  for (const { definition, instrument } of instruments.values())
-    for (const labels of sets.combinations(definition)) startAtZero(instrument, labels)
-
-  /** Starts new series at 0 and removes obsolete ones; the others keep their values. */
-  function refit(definition: MetricDefinition, instrument: Instrument, next: LabelSets): void {
-    written.changed(metricPrefix + definition.name)
-    for (const labels of sets.combinations(definition))
-      if (!next.allows(definition, labels)) instrument.remove(labels)
-    for (const labels of next.combinations(definition))
-      if (!sets.allows(definition, labels)) startAtZero(instrument, labels)
-  }
+  for (const { definition, instrument } of counters.values())
+    for (const labels of sets.combinations(definition)) instrument.startAtZero(labels)
 
   function measure(metric: MeasuredMetric, labels: Labels, value: number): void {
-    if (!Number.isFinite(value) || !sets.allows(measuredMetrics[metric], labels)) return
-    gauges.get(metric)!.set(labels, value)
-    series.get(metric)!.set(JSON.stringify(labels), labels)
+    const text = sets.textOf(measuredMetrics[metric], labels)
+    if (!Number.isFinite(value) || text === undefined) return
+    gauges.get(metric)!.set(text, value)
+    measured.get(metric)!.set(text, labels)
   }
 
   function removeSeries(metric: MeasuredMetric, isGone: (labels: Labels) => boolean): void {
-    for (const [key, labels] of series.get(metric)!)
+    for (const [text, labels] of measured.get(metric)!)
       if (isGone(labels)) {
-        gauges.get(metric)!.remove(labels)
-        series.get(metric)!.delete(key)
+        gauges.get(metric)!.remove(text)
+        measured.get(metric)!.delete(text)
       }
   }
 
   function countEach(metric: CountedMetric, given: Labels, values: readonly number[]): void {
-    const { definition, instrument } = instruments.get(metric)!
-    const labels = fallback(definition, given)
-    if (!sets.allows(definition, labels)) return
-    written.changed(metricPrefix + definition.name)
-    add(
-      instrument,
-      labels,
-      values.filter((value) => Number.isFinite(value)).map((value) => Math.max(0, value)),
-    )
+    const { definition, instrument } = counters.get(metric)!
+    const labels = sets.textOf(definition, fallback(definition, given))
+    if (labels === undefined) return
+    const valid = values.filter((value) => Number.isFinite(value)).map((value) => Math.max(0, value))
+    instrument.add(labels, valid)
   }
 
-  async function expose(): Promise<string> {
+  async function expose(): Promise<readonly string[]> {
     const letTurn = createTurns({ clock: options.clock, turn: setImmediate })
-    const texts = (await state?.texts(sets, letTurn)) ?? []
-    return `${[...(await registryTexts(registry, written, letTurn)), ...texts].join('\n\n')}\n`
+    const parts = (await state?.text(sets, letTurn)) ?? []
+    for (const { instrument } of counters.values()) parts.push(...(await instrument.text(letTurn)))
+    for (const gauge of gauges.values()) parts.push(...(await gauge.text(letTurn)))
+    parts.push(await registry.metrics())
+    return parts
   }
 
   return {
@@ -157,12 +130,17 @@ export function createMetrics(options: { version: string; clock: Clock }): Metri
     },
     prepare(known) {
       const next = createLabelSets(known)
-      for (const { definition, instrument } of instruments.values()) refit(definition, instrument, next)
-      for (const metric of series.keys())
-        removeSeries(metric, (labels) => !next.allows(measuredMetrics[metric], labels))
+      for (const { definition, instrument } of counters.values()) {
+        const labels = next.combinations(definition)
+        for (const old of sets.combinations(definition)) if (!labels.has(old)) instrument.remove(old)
+        for (const each of labels) instrument.startAtZero(each)
+      }
+      for (const metric of measured.keys())
+        removeSeries(metric, (labels) => next.textOf(measuredMetrics[metric], labels) === undefined)
       const zoneInfo = gauges.get('zoneInfo')!
-      zoneInfo.reset()
-      for (const { id, name, account } of known.zones) zoneInfo.set({ zone: String(id), name, account }, 1)
+      zoneInfo.clear()
+      for (const { id, name, account } of known.zones)
+        zoneInfo.set(labelText({ zone: String(id), name, account }), 1)
       sets = next
       state?.outdate()
     },

@@ -1,14 +1,14 @@
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { FamilyText, labelText } from './exposition.ts'
-import type { Labels, LabelSets } from './label-sets.ts'
+import type { LabelSets } from './label-sets.ts'
 import { stateMetrics } from './metric-definitions.ts'
-import type { MetricDefinition } from './metric-definition.ts'
+import type { Labels, MetricDefinition } from './metric-definition.ts'
 import { createStateReading, type Reading } from './state-reading.ts'
 
 export interface StateGauges {
-  /** Reads the store and writes the gauges, in bounded time even when the store hangs: a text for each metric. */
-  texts(sets: LabelSets, letTurn: () => Promise<void>): Promise<string[]>
+  /** Reads the store and writes the gauges, in bounded time even when the store hangs. As `FamilyText` gives it. */
+  text(sets: LabelSets, letTurn: () => Promise<void>): Promise<string[]>
   outdate(): void
 }
 
@@ -38,13 +38,13 @@ export function createStateGauges(
   }
 
   return {
-    async texts(sets, letTurn) {
+    async text(sets, letTurn) {
       const isUp = await reading.refresh()
       const families = familiesOf(prefix)
       families.stateUp.add('', isUp ? 1 : 0)
       const latest = reading.latest()
       if (latest !== undefined) await write(latest, isUp, { families, sets, letTurn })
-      return Object.values(families).map((family) => family.text())
+      return Object.values(families).flatMap((family) => family.text())
     },
     outdate: () => reading.outdate(),
   }
@@ -84,10 +84,9 @@ function writeRoute(
 /** Every series of the configured names, with 0 where nothing is known. */
 function writeTotals(snapshot: StateSnapshot, { families, sets }: Writing): void {
   const writeAll = (metric: 'deadLetters' | 'queueJobs' | 'streams', rows: readonly Row[]) => {
-    const values = new Map(rows.map(({ labels, value }) => [labelText(labels), value]))
     const definition: MetricDefinition = stateMetrics[metric]
-    for (const labels of sets.combinations(definition).map(labelText))
-      families[metric].add(labels, values.get(labels) ?? 0)
+    const values = new Map(rows.map(({ labels, value }) => [sets.textOf(definition, labels), value]))
+    for (const labels of sets.combinations(definition)) families[metric].add(labels, values.get(labels) ?? 0)
   }
   writeAll(
     'streams',

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { shiftDay } from '../../../src/domain/day.ts'
 import type { Route } from '../../../src/domain/route.ts'
-import { at, buildCheckpoint, buildRecord, today } from '../builders.ts'
+import { at, buildCheckpoint, buildRecord, buildScan, today } from '../builders.ts'
 
 export const zones = [1, 2, 3].map((id) => ({ id, name: `zone${id}`, account: id === 3 ? 'b' : 'a' }))
 export const sinks = ['archive', 'siem']
@@ -16,12 +16,20 @@ export const anyCheckpoint: fc.Arbitrary<Checkpoint> = fc
     revocations: fc.nat({ max: 2 }),
     began: fc.option(fc.nat({ max: 24 }), { nil: undefined }),
     retryHours: fc.option(fc.nat({ max: 24 }), { nil: undefined }),
+    polled: fc.option(fc.nat({ max: 24 }), { nil: undefined }),
+    pollPages: fc.nat({ max: 80 }),
+    needsFull: fc.boolean(),
+    isReading: fc.boolean(),
     ended: fc.option(fc.constantFrom('complete' as const, 'expired' as const), { nil: undefined }),
   })
-  .map(({ zone, daysAgo, sink, order, revocations, began, retryHours, ended }) =>
+  .map(({ zone, daysAgo, sink, order, revocations, began, polled, retryHours, ended, ...more }) =>
     buildCheckpoint({
       stream: { zone, day: shiftDay(today, -daysAgo), sink },
       ordering: { order, cursorProven: false, revocations },
+      needsFull: more.needsFull,
+      pollPagesSinceFull: more.pollPages,
+      ...(more.isReading && { full: buildScan() }),
+      ...(polled !== undefined && { lastIncremental: buildRecord({ beganAtMs: at(polled) }) }),
       ...(began !== undefined && { lastFull: buildRecord({ beganAtMs: at(began) }) }),
       ...(ended && { ended: { as: ended, atMs: 1 } }),
       ...(retryHours !== undefined && {

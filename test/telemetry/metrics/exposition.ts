@@ -70,7 +70,9 @@ function checkHistogram({ name, type, samples }: Family): void {
     if (inf === undefined || inf !== count) throw new Error(`${name}: +Inf and count differ`)
 }
 
-export function parseExposition(text: string): Map<string, Family> {
+/** `given`: as a server sends it, or in parts. */
+export function parseExposition(given: string | readonly string[]): Map<string, Family> {
+  const text = [given].flat().join('')
   if (!text.endsWith('\n')) throw new Error('no line break at the end')
   const families = new Map<string, Family>()
   const seen = new Set<string>()

@@ -53,7 +53,7 @@ describe('metrics', () => {
   it.skipIf(!promtoolAvailable())('passes `promtool check metrics`', async () => {
     const { metrics } = setUpMetrics()
     metrics.readState(() => Promise.resolve(snapshotOf([], [])))
-    await runCommand('promtool', ['check', 'metrics'], { input: await metrics.text() })
+    await runCommand('promtool', ['check', 'metrics'], { input: (await metrics.text()).join('') })
   })
 
   it('have name and account of each configured zone', async () => {
