@@ -120,8 +120,9 @@ async function reconcileOne(
   if (zone === undefined || sink === undefined || !('reconcile' in sink)) return true
   const isAhead = (checkpoint: Checkpoint | undefined) =>
     sink.hasUncommitted(stream, { storeId: store.id, committed: checkpoint?.committed ?? [] })
-  // A list may be older than the files, never newer: what looks committed is. The rest is compared with what is stored now.
-  if (listed !== undefined && !(await isAhead(listed))) return true
+  // A list may be older than the files, never newer: what looks committed is, and a stream that is not listed has
+  // nothing uncommitted while it has no files. The rest is compared with what is stored now.
+  if (!(await isAhead(listed))) return true
   if (!(await isAhead(await store.ledger.read(stream)))) return true
   if (isPumped()) return false
   try {
