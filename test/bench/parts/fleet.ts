@@ -231,7 +231,9 @@ function figuresOf({ name, everySeconds }: Deployment, seen: Observed): Figure[]
       unit: '',
       detail: `by process: ${seen.cpuShares.map((share) => share.toFixed(2)).join(' ')}`,
     },
-    { name: `${name}: CPU a request`, value: (cpu / seen.requestsPerSecond) * 1000, unit: 'ms' },
+    ...(seen.requestsPerSecond === 0
+      ? []
+      : [{ name: `${name}: CPU a request`, value: (cpu / seen.requestsPerSecond) * 1000, unit: 'ms' }]),
     {
       name: `${name}: peak RSS of a process`,
       ...ofRounds(seen.peakBytes.map((bytes) => bytes / 1e6)),
