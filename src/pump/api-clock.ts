@@ -10,6 +10,12 @@ export interface ApiClock {
   now(account: string): number
   learn(account: string, offsetMs: number): void
   /**
+   * An answer without a `Date` listed the day that is today by this host's clock. The second one confirms this host's
+   * clock, unless a `Date` was seen: otherwise an API or a proxy that sends none would leave the time unknown forever,
+   * and days that passed unread would be no gaps.
+   */
+  listedToday(account: string): void
+  /**
    * Sets a lower bound of the time: the store holds something that happened at this instant. Counts until the API's
    * time is known: without it, a host whose clock is behind would wait although polls are long due.
    */
@@ -29,6 +35,7 @@ export function createApiClock(clock: Clock): ApiClock {
   const assumed = new Map<string, number>()
   /** Offsets from one answer that no second answer has confirmed. */
   const doubted = new Map<string, number>()
+  const listed = new Set<string>()
   const offsetOf = (account: string) =>
     confirmed.get(account) ?? doubted.get(account) ?? assumed.get(account) ?? 0
   return {
@@ -41,6 +48,11 @@ export function createApiClock(clock: Clock): ApiClock {
       }
       doubted.delete(account)
       confirmed.set(account, Math.abs(offsetMs) < ignoredOffsetMs ? 0 : offsetMs)
+    },
+    listedToday(account) {
+      if (confirmed.has(account) || doubted.has(account)) return
+      if (listed.has(account)) confirmed.set(account, 0)
+      listed.add(account)
     },
     notBefore(account, instantMs) {
       const behindMs = instantMs - clock.now()

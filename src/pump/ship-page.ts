@@ -1,3 +1,4 @@
+import { todayOf } from '../domain/plan/stream-state.ts'
 import type { Delivery } from '../domain/event/delivery.ts'
 import type { Event } from '../domain/event/event.ts'
 import { factsOf } from '../domain/scan/page-facts.ts'
@@ -41,8 +42,9 @@ export async function shipPage(
   const { page } = fetched
   let next: PageAhead | undefined
   try {
-    if (page.clockOffsetMs !== undefined) deps.apiClock.learn(job.zone.account, page.clockOffsetMs)
-    const { stream, priority } = job
+    const { stream, priority, zone } = job
+    if (page.clockOffsetMs !== undefined) deps.apiClock.learn(zone.account, page.clockOffsetMs)
+    else if (stream.day === todayOf(deps.clock.now())) deps.apiClock.listedToday(zone.account)
     deps.telemetry.emit({
       name: 'PageFetched',
       stream,

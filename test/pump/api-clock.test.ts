@@ -81,4 +81,22 @@ describe('the clock of the API', () => {
     apiClock.notBefore('a', later)
     expect(apiClock.now('a')).toBe(clock.now())
   })
+
+  it('is the clock of this host once two answers without a Date have listed the day of today', () => {
+    const { clock, apiClock } = created()
+    apiClock.listedToday('a')
+    expect(apiClock.isConfirmed('a')).toBe(false)
+    apiClock.listedToday('a')
+    expect([apiClock.isConfirmed('a'), apiClock.now('a')]).toEqual([true, clock.now()])
+  })
+
+  it('stays that of a Date, confirmed or not, whatever answers have none', () => {
+    const { clock, apiClock } = created()
+    apiClock.learn('a', dayMs)
+    for (let answer = 0; answer < 3; answer++) apiClock.listedToday('a')
+    expect([apiClock.isConfirmed('a'), apiClock.now('a')]).toEqual([false, clock.now() + dayMs])
+    apiClock.learn('a', dayMs)
+    for (let answer = 0; answer < 3; answer++) apiClock.listedToday('a')
+    expect(apiClock.now('a')).toBe(clock.now() + dayMs)
+  })
 })
