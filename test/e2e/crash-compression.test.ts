@@ -1,11 +1,12 @@
 import { globSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { told } from '../commands/backfilling.ts'
 import { clockArguments, createShiftedClock, todayAt } from '../entry/shifted-clock.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { isLong } from './crash-matrix.ts'
 import { durableRedis, forgetHolders, stores } from './crash-world.ts'
 import { compare, compareFiles, exactly, keysOf, linesBelow } from './shipped.ts'
-import { endOf, readableDays, workplace } from './workplace.ts'
+import { readableDays, workplace } from './workplace.ts'
 
 const zone = 101
 const moments = [
@@ -70,7 +71,7 @@ test.for(stores.filter(({ isThere }) => isThere))(
     )
     expect(await last.kill('SIGTERM'), last.stderr()).toEqual({ code: 0, signal: null })
     expectEachOnce('all')
-    const audit = await endOf(place.start(['audit', '--zone', '101', '--day', days[1]]))
+    const audit = await told(place, 'audit', '--zone', '101', '--day', days[1])
     expect(audit.code, audit.stdout).toBe(0)
   },
 )

@@ -126,16 +126,12 @@ async function fillUp(client: RedisClient): Promise<() => Promise<void>> {
 
 // Each has a Redis of its own, and mostly waits.
 describe.skipIf(!redisServerAvailable())('a fleet whose Redis', { concurrent: true }, () => {
-  test('is killed, and back after 10 s, ships each event once', async () => {
+  test('is killed, is back after 10 s, loses its power, and is back at once a second older, ships each event once', async () => {
     const all = await fleetUnderWay()
     await all.redis.kill()
     await sleep(10_000)
     await all.redis.restart()
-    await expectWholeAgain(all)
-  })
-
-  test('loses its power, and is back at once a second older, ships each event once', async () => {
-    const all = await fleetUnderWay()
+    await untilResumed(all)
     await cutPower(all.redis, afterCommits)
     await all.redis.restart()
     await expectWholeAgain(all)

@@ -126,7 +126,7 @@ export async function untilFleet<T>(fleet: Fleet, what: () => string, condition:
   return await waitFor(condition, {
     what: () => `${what()}${said(fleet)}`,
     pace: async (sinceMs) => paceOf(fleet.place, await fleet.checkpoints(), sinceMs),
-    everyMs: 100,
+    everyMs: 250,
   })
 }
 

@@ -1,6 +1,7 @@
 import { appendFileSync, copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { told } from '../commands/backfilling.ts'
 import { clockArguments } from '../entry/shifted-clock.ts'
 import type { TestProcess } from '../setup/processes.ts'
 import { waitFor } from '../setup/wait-for.ts'
@@ -109,7 +110,7 @@ describe.concurrent('under a running process', () => {
     const old = simulator.entries(zone, today).slice(0, 40)
     expect(ids.filter((id) => old.some(({ logId }) => logId === id))).toHaveLength(left)
     // What is gone is not made good by itself, and not hidden either.
-    const audit = await place.ended(['audit', '--zone', String(zone), '--day', today])
+    const audit = await told(place, 'audit', '--zone', String(zone), '--day', today)
     if (left === 0)
       expect(logged(child.stderr() + once.stderr).map(({ event }) => event)).toContain('FileShort')
     expect(audit.code, audit.stdout).toBe(left === 0 ? 1 : 0)

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { told } from '../commands/backfilling.ts'
 import { clockArguments, createShiftedClock, todayAt } from '../entry/shifted-clock.ts'
 import { createRandom } from '../pump/model/random.ts'
 import { seed } from '../setup/seed.ts'
@@ -79,7 +80,7 @@ test(
     expect(compareFiles(events, simulator, zones, days), what).toEqual(exactly(all.length))
     expect(compare([...siem.taken], good), what).toEqual(exactly(good.length))
     expect(honestyOf(siem.got), what).toEqual(honest)
-    const listed = await place.ended(['dead-letters', 'list', '--json'])
+    const listed = await told(place, 'dead-letters', 'list', '--json')
     const { deadLetters } = JSON.parse(listed.stdout) as { readonly deadLetters: readonly DeadLetter[] }
     const poison = all.filter(isPoison).map((key) => key.split('/')[2]!)
     expect(poison.length).toBeGreaterThan(0)
@@ -103,9 +104,9 @@ test('a destination that refuses everything stops only its streams, with one log
   await waitFor(() => lines() > zones.length * 3 * 40 + 60, {
     what: () => `live lines: ${child.stderr()}`,
   })
-  const told = logged(child.stderr()).filter(({ level }) => level === 'warn' || level === 'error')
-  expect(told.map(({ event, sink }) => [event, sink])).toEqual([['StreamFailed', 'siem']])
-  expect(told[0]!['msg']).toMatch(/answered 401 \(who are you\)/)
+  const warned = logged(child.stderr()).filter(({ level }) => level === 'warn' || level === 'error')
+  expect(warned.map(({ event, sink }) => [event, sink])).toEqual([['StreamFailed', 'siem']])
+  expect(warned[0]!['msg']).toMatch(/answered 401 \(who are you\)/)
   expect(siem.taken.size).toBe(0)
   // Six streams, tried again slowly.
   expect(siem.got.length).toBeLessThan(30)

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { told } from '../commands/backfilling.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { caughtUp } from './caught-up.ts'
 import { receiver, type Receiver } from './receiver.ts'
@@ -100,7 +101,7 @@ test('an event that the receiver never accepts becomes a dead letter; the others
   expect(ended.code, ended.stderr).toBe(1)
   expect(ended.stderr).toMatch(/2 events were refused/)
   expect(compareTaken(siem, place)).toMatchObject({ missing: poison.length, strange: 0 })
-  const listed = await place.ended(['dead-letters', 'list', '--json'])
+  const listed = await told(place, 'dead-letters', 'list', '--json')
   const { deadLetters } = JSON.parse(listed.stdout) as { readonly deadLetters: readonly DeadLetter[] }
   expect(deadLetters.map(({ id }) => id).sort()).toEqual(poison.toSorted())
   for (const { answer } of deadLetters) expect(answer).toContain('no such field')

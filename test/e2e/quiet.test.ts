@@ -51,7 +51,7 @@ function shippedAll(place: Workplace, child: TestProcess): Promise<void> {
 }
 
 const shapes = (['oldest-first', 'newest-first'] as const).flatMap((order) =>
-  [2, 200].map((pages) => ({ order, pages })),
+  [2, 60].map((pages) => ({ order, pages })),
 )
 
 describe.concurrent('a quiet stream with a confirmed ordering', () => {

@@ -77,7 +77,7 @@ function isTemporary(name: string): boolean {
 
 /** What the live streams are told to be. */
 async function liveDays({ place }: World) {
-  const { code, stdout, stderr } = await place.ended(['status', '--json'])
+  const { code, stdout, stderr } = await told(place, 'status', '--json')
   expect([0, 1], stderr).toContain(code)
   const { routes } = JSON.parse(stdout) as Status
   return routes.flatMap(({ days }) => days.map((day) => ({ ...day, lagSeconds: undefined })))
@@ -115,7 +115,7 @@ describe.for(stores.filter(({ isThere }) => isThere))('a resend over $store', ({
     const [made] = await backfillsOf(place)
     expect(made).toMatchObject({ state: 'running', resend: true, queued: 1 })
 
-    const resumed = await place.ended(['backfill', 'resume', made!.id])
+    const resumed = await told(place, 'backfill', 'resume', made!.id)
     expect(resumed.code, resumed.stderr).toBe(0)
     expect(await backfillsOf(place)).toMatchObject([{ state: 'done', resend: true, done: 1 }])
     // The page that the kill came after was taken once more; what was committed before it was not.
