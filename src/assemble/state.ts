@@ -30,12 +30,11 @@ export function probeStore(config: Config, clock: Clock): Promise<void> {
 }
 
 function storeOptions(
-  { deadLetters, poll }: Config,
+  { deadLetters }: Config,
   clock: Clock,
   { create = true, telemetry = silent }: OpenOptions,
 ): OpenStoreOptions {
-  const { readableDays } = poll
-  return { clock, telemetry, deadLetterMaxBytes: deadLetters.maxBytes, readableDays, create }
+  return { clock, telemetry, deadLetterMaxBytes: deadLetters.maxBytes, create }
 }
 
 /** The Redis state that a fleet shares; undefined where one process does everything. */

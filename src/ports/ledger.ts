@@ -34,6 +34,12 @@ export interface Ledger {
   loadSeen(stream: Stream, minutes: readonly number[]): Promise<Map<number, Uint8Array>>
   /** Count and order-free hash of every minute; kept after the fingerprints are dropped. */
   minutes(stream: Stream): Promise<MinuteCount[]>
+  /**
+   * Whether fingerprints of the stream were dropped: reading its day again would ship these events again. Stays true as
+   * long as the store has the stream, whatever is committed afterwards. A stream with fingerprints to drop keeps all of
+   * them until `forgetFingerprints` is called.
+   */
+  isIndexDropped(stream: Stream): Promise<boolean>
 }
 
 /** The process that runs pumps: one value for its whole life. */

@@ -1,6 +1,6 @@
 import type { Failure } from '../domain/failure.ts'
 import { endAsExpired, endsUnasked } from './end-stream.ts'
-import { isIndexDropped, refuseScan } from './index-dropped.ts'
+import { refuseScan } from './index-dropped.ts'
 import { openSink } from './open-sink.ts'
 import { scanPages } from './scan-pages.ts'
 import { spanFacts, type PumpDeps, type PumpJob, type Session } from './session.ts'
@@ -25,12 +25,15 @@ export function pumpStream(job: PumpJob, deps: PumpDeps, signal: AbortSignal): P
 }
 
 async function shipStream(session: Session, signal: AbortSignal): Promise<Failure | undefined> {
+  const { deps, job } = session
   try {
     await using target = await openSink(session, signal)
-    if (await isIndexDropped(session)) return await refuseScan(session)
-    if (!endsUnasked(session)) return await scanPages(session, target, signal)
-    await endAsExpired(session)
-    return undefined
+    if (endsUnasked(session)) {
+      await endAsExpired(session)
+      return undefined
+    }
+    if (await deps.store.ledger.isIndexDropped(job.stream)) return await refuseScan(session)
+    return await scanPages(session, target, signal)
   } catch (error) {
     if (!canBeWrittenDown(error) || signal.aborted) throw error
     return await writeFailure(session, error)

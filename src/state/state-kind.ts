@@ -6,8 +6,6 @@ import type { Telemetry } from '../ports/telemetry.ts'
 export interface OpenStoreOptions {
   readonly clock: Clock
   readonly deadLetterMaxBytes: number
-  /** Days for which the API answers. */
-  readonly readableDays: number
   /** False refuses a place without a store instead of making one; `no_store` where only opening shows that. */
   readonly create: boolean
   /** Gets warnings about a server. */

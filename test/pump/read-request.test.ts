@@ -30,6 +30,32 @@ test('a day whose deduplication index was dropped is never delivered again', asy
   expect(ids(stage)).toEqual([])
 })
 
+test('a day whose deduplication index was dropped stays refused after a later commit into its first minute', async () => {
+  const stage = await dropped()
+  const identity = { id: 'left in a file', time: eventAt(0).time! }
+  const part = { writer: 'w', part: 'p', bytes: 50, lines: 1 }
+  stage.script.reconcile = async ({ lastCopies }) => {
+    if ((await stage.read())?.committed.length === 0) await lastCopies!.keep([identity], part)
+  }
+  expect(await stage.pump(request)).toMatchObject({ code: 'index_dropped' })
+  expect((await stage.read())?.committed).toEqual([part])
+  const again = { priority: 'backfill', readRequest: { id: 'r2' } } as const
+  expect(await stage.pump(again)).toMatchObject({ code: 'index_dropped' })
+  expect(ids(stage)).toEqual([])
+})
+
+test('a poll of such a day backs off, also if its stream has not ended', async () => {
+  const stage = await dropped()
+  const { fence, checkpoint } = await stage.store.ledger.take(stream, stage.deps.holder)
+  const { ended: _, ...open } = checkpoint!
+  const next = { ...open, commit: open.commit + 1, needsFull: true }
+  const nothing = { seen: new Map(), deadLetters: [], gaps: [] }
+  await stage.store.ledger.commit({ fence, basedOn: open.commit, next, ...nothing })
+  expect(await stage.pump()).toMatchObject({ code: 'index_dropped' })
+  expect((await stage.read())?.trouble).toMatchObject({ code: 'index_dropped', count: 1 })
+  expect(ids(stage)).toEqual([])
+})
+
 test('a failed read request does not change state, lag and readiness of the live stream', async () => {
   const stage = await createStage()
   stage.script.answer = listingOf(events, 2)

@@ -8,7 +8,7 @@ import type { AnySink } from '../../ports/sink.ts'
 import { ArchiveSource, pagesOf, type ArchivedPiece, type Unreadable } from './archive-source.ts'
 import { beginAnew } from '../begin-anew.ts'
 import { takeStream } from '../../pump/take-stream.ts'
-import { isIndexDropped, shippedUnknown } from '../../pump/index-dropped.ts'
+import { shippedUnknown } from '../../pump/index-dropped.ts'
 import { retryWhileHeld } from '../../domain/retry/retry-while-held.ts'
 import { pumpStream } from '../../pump/pump-stream.ts'
 import { createSeenWindow } from '../../pump/seen-window.ts'
@@ -105,10 +105,10 @@ function createTally() {
 
 /** From here on the stream's fingerprints are kept until its scan has ended. */
 async function begin(session: Session, request: string): Promise<'begun' | 'index dropped'> {
-  const { checkpoint, commit, now } = session
+  const { checkpoint, commit, deps, now } = session
   if (checkpoint().commit === 0) await beginAnew(session, { isOver: !(await isPolled(session)) })
   await commit(beginArchiveScan(checkpoint(), request, now()))
-  if (!(await isIndexDropped(session))) return 'begun'
+  if (!(await deps.store.ledger.isIndexDropped(session.job.stream))) return 'begun'
   await commit(endArchiveScan(checkpoint(), request))
   return 'index dropped'
 }

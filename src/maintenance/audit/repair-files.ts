@@ -58,8 +58,12 @@ async function correctStream(
   const isListed = ({ fingerprint }: Sighting, minute: number) =>
     listing.minutes.get(minute)?.fingerprints.has(fingerprint) === true
   const seen = createSeenWindow(deps.store.ledger, stream)
+  // Then it is unknown which events were delivered, and none may be delivered again.
+  const isIndexDropped = await deps.store.ledger.isIndexDropped(stream)
   const listed = (minutes: FilesLooked['absent']) =>
-    [...sightingsOf(minutes)].flatMap(([minute, each]) => (isListed(each, minute) ? [each] : []))
+    [...sightingsOf(isIndexDropped ? new Map() : minutes)].flatMap(([minute, each]) =>
+      isListed(each, minute) ? [each] : [],
+    )
   const lost = listed(looked.absent)
   const found = await seen.unseenOf(listed(looked.strange))
   const committed = committedLeft(before, looked)

@@ -11,7 +11,7 @@ import type { Store } from '../../ports/store.ts'
 import type { ApiClock } from '../../pump/api-clock.ts'
 import { createPageEstimate, type PageEstimate } from './page-estimate.ts'
 import { noLongerKept } from '../../pump/end-stream.ts'
-import { isForgotten, shippedUnknown } from '../../pump/index-dropped.ts'
+import { shippedUnknown } from '../../pump/index-dropped.ts'
 import { readDay } from '../read/read-day.ts'
 import { partlyTooOld, tooOldFor, type AgeLimits, type PartlyTooOld } from './too-old.ts'
 
@@ -153,10 +153,10 @@ async function queue(
   checkpoints: ReadonlyMap<string, Checkpoint>,
   { store }: BackfillPlanDeps,
 ): Promise<Backfilled> {
-  const isEnded = checkpoints.get(streamKey(stream))?.ended !== undefined
-  if (store === undefined || !isEnded || !(await isForgotten(stream, store.ledger)))
-    return { stream, state: 'queued' }
-  return { stream, state: 'left_out', reason: shippedUnknown }
+  const isKnown = checkpoints.has(streamKey(stream))
+  return isKnown && (await store?.ledger.isIndexDropped(stream)) === true
+    ? { stream, state: 'left_out', reason: shippedUnknown }
+    : { stream, state: 'queued' }
 }
 
 function byDayAndZone({ stream: left }: Backfilled, { stream: right }: Backfilled): number {

@@ -14,8 +14,6 @@ import { writeCheckpoint, type Instant } from './streams.ts'
 
 export interface CommitLimits {
   readonly deadLetterMaxBytes: number
-  /** Days for which the API answers. */
-  readonly readableDays: number
   /** Days for which the checkpoints of ended streams are kept. */
   readonly keepDays: number
 }
@@ -66,7 +64,6 @@ function argumentsOf(commit: Commit, limits: CommitLimits, now: string): Argumen
     next.ended?.atMs ?? '-',
     writeCheckpoint(next),
     now,
-    (limits.readableDays + marginDays) * dayMs,
     endedKeptMs(limits),
     limits.deadLetterMaxBytes,
     chunkBytes,

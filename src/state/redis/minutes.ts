@@ -22,8 +22,7 @@ const untimed = 'u'
 const fieldsAtOnce = 100
 const maxRounds = 5
 
-export interface Minutes {
-  readonly read: Ledger['minutes']
+export interface Minutes extends Pick<Ledger, 'minutes' | 'isIndexDropped'> {
   readonly forget: Upkeep['forgetFingerprints']
 }
 
@@ -67,7 +66,7 @@ export function createMinutes(link: Link, keys: Keys, keptMs: number): Minutes {
   }
 
   return {
-    async read(stream) {
+    async minutes(stream) {
       const { seen, ledger } = keys.of(stream)
       const counts: Counts = new Map()
       // A field may come twice while the hash grows.
@@ -81,6 +80,11 @@ export function createMinutes(link: Link, keys: Keys, keptMs: number): Minutes {
       for (const [hour, entries] of Object.entries(hours))
         for (const count of readHour(stream.day, hour, entries)) addCount(counts, count)
       return [...counts.values()].sort((a, b) => a.minute - b.minute)
+    },
+    // It is written by the script that deletes the first fingerprints, and expires with the stream.
+    isIndexDropped: async (stream) => {
+      const { ledger } = keys.of(stream)
+      return (await link.run((client) => client.exists(ledger))) === 1
     },
     async forget(stream) {
       for (let round = 0; round < maxRounds; round++) if (await forgetOnce(stream)) return

@@ -31,8 +31,6 @@ export interface RedisStoreOptions {
   readonly clock: Clock
   readonly deadLetterMaxBytes: number
   readonly telemetry: Telemetry
-  /** Days for which the API answers: fingerprints expire some time after them. Default 3. */
-  readonly readableDays?: number
   /** False refuses a prefix without a store instead of making one there. */
   readonly create?: boolean
   /** Replaces the clock of Redis, which decides when a holder is dead; ms since the epoch. For tests. */
@@ -56,14 +54,14 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
 }
 
 async function createStore(options: RedisStoreOptions, link: Link, create: boolean): Promise<Store> {
-  const { state, clock, deadLetterMaxBytes, readableDays = 3, redisNow } = options
+  const { state, clock, deadLetterMaxBytes, redisNow } = options
   const instant: Instant = () => (redisNow === undefined ? '' : String(redisNow()))
   const keys = createKeys(state.keyPrefix)
   const identity = createIdentity(link, keys, clock)
-  const minutes = createMinutes(link, keys, endedKeptMs(state))
+  const { forget, ...minutes } = createMinutes(link, keys, endedKeptMs(state))
   const gaps = createGaps(link, keys)
   const backfills = createBackfills(link, keys)
-  const limits = { deadLetterMaxBytes, readableDays, keepDays: state.keepDays }
+  const limits = { deadLetterMaxBytes, keepDays: state.keepDays }
   await identity.open(create)
   return {
     get id() {
@@ -73,7 +71,7 @@ async function createStore(options: RedisStoreOptions, link: Link, create: boole
       ...createStreams({ link, keys, clock, identity, instant }),
       commit: createCommits(limits, link, keys, instant),
       loadSeen: createLoadSeen(link, keys),
-      minutes: minutes.read,
+      ...minutes,
     },
     catalogue: {
       ...separateResends(createCheckpointList(link, keys)),
@@ -85,7 +83,7 @@ async function createStore(options: RedisStoreOptions, link: Link, create: boole
     deadLetters: createDeadLetters(link, keys),
     backfills,
     upkeep: {
-      forgetFingerprints: minutes.forget,
+      forgetFingerprints: forget,
       renameSink: createRenameSink(link, keys, clock, instant),
       ...createPruning({ link, keys, gaps, backfills, instant }),
     },

@@ -13,6 +13,7 @@ import { findStream, nextSeen } from './streams.ts'
 export interface Fingerprints {
   readonly loadSeen: Ledger['loadSeen']
   readonly minutes: Ledger['minutes']
+  readonly isIndexDropped: Ledger['isIndexDropped']
   /** Only marks them as dropped; `reclaim` deletes them later. */
   readonly forget: Upkeep['forgetFingerprints']
 }
@@ -38,12 +39,15 @@ export function createFingerprints(database: Database): Fingerprints {
           .all<MinuteRow>('SELECT minute, count, hash FROM minute WHERE stream = ? ORDER BY minute', id)
           .map(({ minute, count, hash }) => ({ minute, count, hash: unpackFingerprints(hash)[0] ?? 0n }))
       }),
+    isIndexDropped: (stream) => database.read(() => findStream(database, stream)?.is_index_dropped === 1),
     forget: (stream) =>
       database.write(() => {
         const row = findStream(database, stream)
         if (row === undefined) return
         database.run('INSERT INTO dropped (seen) VALUES (?)', row.seen)
-        database.run('UPDATE stream SET seen = ? WHERE id = ?', nextSeen(database), row.id)
+        const sql = `UPDATE stream SET seen = ?,
+          is_index_dropped = EXISTS (SELECT 1 FROM minute WHERE stream = stream.id) WHERE id = ?`
+        database.run(sql, nextSeen(database), row.id)
       }),
   }
 }

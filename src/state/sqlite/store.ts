@@ -44,15 +44,14 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 }
 
 function createStore(id: string, database: Database, clock: Clock, deadLetterMaxBytes: number): Store {
-  const { loadSeen, minutes, forget } = createFingerprints(database)
+  const { forget, ...fingerprints } = createFingerprints(database)
   const { prune, dropEndedResends, reclaim } = createPruning(database, clock)
   return {
     id,
     ledger: {
       ...createStreams(database, id, clock),
       commit: createCommits({ deadLetterMaxBytes }, database, clock),
-      loadSeen,
-      minutes,
+      ...fingerprints,
     },
     catalogue: {
       ...separateResends(createListing(database)),

@@ -12,6 +12,7 @@ export interface StreamRow {
   readonly commit_number: number
   readonly commit_hash: Uint8Array | null
   readonly seen: number
+  readonly is_index_dropped: number
 }
 
 /** What a row of the table names its stream by. */
@@ -22,7 +23,8 @@ export function streamOfRow({ zone, day, sink }: StreamColumns): Stream {
 }
 
 export function findStream(database: Database, stream: Stream): StreamRow | undefined {
-  const sql = `SELECT id, fence, holder, commit_number, commit_hash, seen FROM stream
+  const sql = `SELECT id, fence, holder, commit_number, commit_hash, seen, is_index_dropped
+    FROM stream
     WHERE zone = ? AND day = ? AND sink = ?`
   return database.one<StreamRow>(sql, stream.zone, stream.day, sinkKey(stream))
 }

@@ -111,7 +111,7 @@ export async function runAgainstModel(opened: OpenedStore, steps: readonly Step[
       case 'wait':
         return clock.advance(step.ms)
       case 'forget':
-        model.streams.get(streamKey(streams[step.stream]!))?.seen.clear()
+        model.forget(streams[step.stream]!)
         return store.upkeep.forgetFingerprints(streams[step.stream]!)
       case 'removeDeadLetters':
         return removeDeadLetters(step.deadLetters)

@@ -34,6 +34,7 @@ export function compareLists(listed: readonly Checkpoint[], model: ModelStore): 
 
 async function compareSeen(store: Store, model: ModelStore, stream: Stream): Promise<void> {
   const held = model.streams.get(streamKey(stream))
+  expect(await store.ledger.isIndexDropped(stream)).toBe(held?.isIndexDropped ?? false)
   const found = await store.ledger.loadSeen(stream, stepMinutes)
   for (const minute of stepMinutes) {
     const values = unpackFingerprints(found.get(minute) ?? new Uint8Array())

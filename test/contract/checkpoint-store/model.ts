@@ -13,6 +13,7 @@ interface Held {
   lastCommit: string | undefined
   seen: Map<number, bigint[]>
   counted: Map<number, bigint[]>
+  isIndexDropped: boolean
 }
 
 /** Dead letters of at most half the limit: so many fit, whatever a store counts beside their text. */
@@ -46,6 +47,7 @@ export class ModelStore {
       lastCommit: undefined,
       seen: new Map(),
       counted: new Map(),
+      isIndexDropped: false,
     }
     this.streams.set(key, held === undefined ? fresh : { ...held, fence, holder: by })
     return { fence, checkpoint: held?.checkpoint }
@@ -80,6 +82,13 @@ export class ModelStore {
     held.lastCommit = text
     if (held.holder !== undefined) this.heard.set(held.holder.id, nowMs)
     return 'done'
+  }
+
+  forget(stream: Stream): void {
+    const held = this.streams.get(streamKey(stream))
+    if (held === undefined) return
+    held.isIndexDropped ||= [...held.seen.values()].some((values) => values.length > 0)
+    held.seen.clear()
   }
 
   addGaps(gaps: readonly Gap[]): void {

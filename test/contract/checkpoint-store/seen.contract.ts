@@ -129,5 +129,36 @@ export function seenContract(opened: () => OpenedStore): void {
       expect(await store.ledger.minutes(stream)).toEqual([countMinute(7, packed(1, 301))])
       await store.upkeep.forgetFingerprints(buildStream({ zone: 9 }))
     })
+
+    it('remembers that fingerprints were dropped, whatever is committed afterwards', async () => {
+      const isDropped = () => store.ledger.isIndexDropped(stream)
+      expect(await isDropped()).toBe(false)
+      await commitSeen(new Map())
+      await store.upkeep.forgetFingerprints(stream)
+      // There was nothing to drop.
+      expect(await isDropped()).toBe(false)
+      await commitSeen(new Map([[7, packed(1, 300)]]))
+      expect(await isDropped()).toBe(false)
+      await store.upkeep.forgetFingerprints(stream)
+      expect(await isDropped()).toBe(true)
+      await commitSeen(new Map([[7, packed(301, 1)]]))
+      expect(await isDropped()).toBe(true)
+      expect(await store.ledger.isIndexDropped(buildStream({ zone: 9 }))).toBe(false)
+      const { fence } = await store.ledger.take(stream, one)
+      await store.ledger.release(stream, fence)
+      await store.upkeep.renameSink(stream.sink, 'renamed')
+      expect(await store.ledger.isIndexDropped({ ...stream, sink: 'renamed' })).toBe(true)
+      expect(await isDropped()).toBe(false)
+    })
+
+    it('does not count removed fingerprints as dropped ones', async () => {
+      await commitSeen(new Map([[7, packed(1, 300)]]))
+      const { fence, checkpoint } = await store.ledger.take(stream, one)
+      const unsee = new Map([[7, packed(1, 300)]])
+      await store.ledger.commit(buildCommit(stream, fence, checkpoint!.commit, { unsee }))
+      expect(await store.ledger.isIndexDropped(stream)).toBe(false)
+      await store.upkeep.forgetFingerprints(stream)
+      expect(await store.ledger.isIndexDropped(stream)).toBe(false)
+    })
   })
 }

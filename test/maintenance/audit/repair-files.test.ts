@@ -75,6 +75,17 @@ test('a complete day that lacks events is due again, and the next poll delivers 
   expect(ids(stage)).toEqual(['e2', 'e4'])
 })
 
+test('a day whose deduplication index was dropped is not corrected, since a scan would deliver all of it again', async () => {
+  const stage = await shipped()
+  await stage.complete()
+  await stage.store.upkeep.forgetFingerprints(stream)
+  const before = await stage.read()
+  expect(await repair(stage, await looked(stage, [1, 3]))).toEqual({ unseen: 0, kept: 0 })
+  expect(await stage.read()).toEqual(before)
+  await rescan(stage)
+  expect(ids(stage)).toEqual([])
+})
+
 test('two repairs after the same comparison write a line once', async () => {
   const stage = await shipped()
   const [one, other] = [await looked(stage, [1, 3]), await looked(stage, [1, 3])]

@@ -103,6 +103,7 @@ function storeOf(world: World): Store {
       read: unused,
       loadSeen: unused,
       minutes: (stream) => Promise.resolve(world.minutes.get(streamKey(stream)) ?? []),
+      isIndexDropped: unused,
     },
     catalogue: {
       // A list of its own, as real stores give: the planner compares it with the one before.

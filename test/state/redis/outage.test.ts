@@ -31,6 +31,7 @@ const calls: Record<string, (store: Store) => Promise<unknown>> = {
   'catalogue.checkpoints': (store) => store.catalogue.checkpoints(),
   'ledger.loadSeen': (store) => store.ledger.loadSeen(stream, [7]),
   'ledger.minutes': (store) => store.ledger.minutes(stream),
+  'ledger.isIndexDropped': (store) => store.ledger.isIndexDropped(stream),
   'upkeep.forgetFingerprints': (store) => store.upkeep.forgetFingerprints(stream),
   'catalogue.routes': (store) => store.catalogue.routes(),
   'catalogue.gaps': (store) => store.catalogue.gaps(),

@@ -42,6 +42,8 @@ CREATE TABLE stream (
   changed INTEGER NOT NULL DEFAULT 0,
   -- Names the stream's chunks. Forgetting them is one new number here; the old chunks are cleared away later.
   seen INTEGER NOT NULL,
+  -- 1 once fingerprints were forgotten.
+  is_index_dropped INTEGER NOT NULL DEFAULT 0,
   UNIQUE (zone, day, sink)
 );
 CREATE INDEX stream_ended ON stream (ended_at) WHERE ended_at IS NOT NULL;

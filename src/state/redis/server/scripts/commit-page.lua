@@ -23,16 +23,15 @@
     ARGV[6]  instant at which the stream ended, ms since the epoch, or "-"
     ARGV[7]  checkpoint
     ARGV[8]  instant, ms since the epoch; empty: by the clock of Redis
-    ARGV[9]  how long seen is kept from now on, ms
-    ARGV[10] how long an ended stream is kept from now on, ms
-    ARGV[11] bytes that all dead letters may take
-    ARGV[12] bytes of a full chunk of seen
-    ARGV[13] bytes of a full bucket of seen
-    ARGV[14] the live stream of the same zone, day and sink; this one, unless it is a temporary one
-    ARGV[15] id of that backfill; empty: no read request was answered
-    ARGV[16] value of the live stream in KEYS[12] from then on
-    ARGV[17] number of buckets that may hold a minute
-    ARGV[18] number of minutes; for each: minute, fingerprints, and for each bucket: bucket, minute of the bucket
+    ARGV[9]  how long an ended stream is kept from now on, ms
+    ARGV[10] bytes that all dead letters may take
+    ARGV[11] bytes of a full chunk of seen
+    ARGV[12] bytes of a full bucket of seen
+    ARGV[13] the live stream of the same zone, day and sink; this one, unless it is a temporary one
+    ARGV[14] id of that backfill; empty: no read request was answered
+    ARGV[15] value of the live stream in KEYS[12] from then on
+    ARGV[16] number of buckets that may hold a minute
+    ARGV[17] number of minutes; for each: minute, fingerprints, and for each bucket: bucket, minute of the bucket
              number of minutes to remove fingerprints from, and these, in the same form
              number of dead letters; for each: event, reason, bytes, deadLetter
              number of gaps; for each: gap, its value
@@ -46,7 +45,7 @@ local head = redis.call('HMGET', KEYS[6], 'fence', 'commit', 'hash', 'holder')
 if head[3] == ARGV[5] then return {'done'} end
 if head[1] ~= ARGV[2] or head[2] ~= ARGV[3] then return {'refused'} end
 
-local at = 18
+local at = 17
 local function each(width, work)
   local count = tonumber(ARGV[at])
   at = at + 1
@@ -57,7 +56,7 @@ local function each(width, work)
 end
 
 -- Everything that may be refused is checked first: a script cannot undo its writes.
-local width = 2 + 2 * tonumber(ARGV[17])
+local width = 2 + 2 * tonumber(ARGV[16])
 local seen_at = at
 each(width, function() end)
 local unseen_at = at
@@ -86,11 +85,11 @@ for event, index in pairs(added) do measure(event, tonumber(ARGV[index + 2])) en
 for event in pairs(removed) do measure(event, 0) end
 if growth > 0 then
   local after = tonumber(redis.call('HGET', KEYS[1], 'deadLetterBytes') or '0') + growth
-  if after > tonumber(ARGV[11]) then return {'full', after} end
+  if after > tonumber(ARGV[10]) then return {'full', after} end
 end
 
 local function count(reason, deadLetters, bytes)
-  count_dead_letters(KEYS[1], KEYS[4], reason .. '/' .. ARGV[14], deadLetters, bytes)
+  count_dead_letters(KEYS[1], KEYS[4], reason .. '/' .. ARGV[13], deadLetters, bytes)
 end
 for event, old in pairs(replaced) do
   count(old[2], -1, -old[1])
@@ -107,7 +106,7 @@ local buckets, changed = {}, {}
 local function put_into_bucket(name, offset, fingerprints)
   local bucket = buckets[name] or redis.call('HGET', KEYS[8], name) or ''
   buckets[name] = bucket
-  if #bucket + #fingerprints / 8 * 9 > tonumber(ARGV[13]) then return false end
+  if #bucket + #fingerprints / 8 * 9 > tonumber(ARGV[12]) then return false end
   local parts = {bucket}
   for from = 1, #fingerprints, 8 do parts[#parts + 1] = offset .. string.sub(fingerprints, from, from + 7) end
   buckets[name] = table.concat(parts)
@@ -115,7 +114,7 @@ local function put_into_bucket(name, offset, fingerprints)
   return true
 end
 
-local full = tonumber(ARGV[12])
+local full = tonumber(ARGV[11])
 local function append(minute, old, fingerprints)
   local chunks, open = 0, fingerprints
   if old then
@@ -184,21 +183,21 @@ for name in pairs(changed) do redis.call('HSET', KEYS[8], name, buckets[name]) e
 at = gaps_at
 each(2, function(index) redis.call('HSETNX', KEYS[5], ARGV[index], ARGV[index + 1]) end)
 
-if ARGV[15] ~= '' and redis.call('HGET', KEYS[12], ARGV[14]) == 'queued' then
-  redis.call('HSET', KEYS[12], ARGV[14], ARGV[16])
-  local known = redis.call('HGET', KEYS[11], ARGV[15])
+if ARGV[14] ~= '' and redis.call('HGET', KEYS[12], ARGV[13]) == 'queued' then
+  redis.call('HSET', KEYS[12], ARGV[13], ARGV[15])
+  local known = redis.call('HGET', KEYS[11], ARGV[14])
   if known then
     local state, queued, rest = string.match(known, '^%d+ (%S+) (%d+)(.*)$')
     local change = redis.call('HINCRBY', KEYS[1], 'changes', 1)
-    redis.call('HSET', KEYS[11], ARGV[15], change .. ' ' .. state .. ' ' .. whole(tonumber(queued) - 1) .. rest)
+    redis.call('HSET', KEYS[11], ARGV[14], change .. ' ' .. state .. ' ' .. whole(tonumber(queued) - 1) .. rest)
   end
 end
 
 redis.call('HSET', KEYS[6], 'commit', ARGV[4], 'hash', ARGV[5], 'ended', ARGV[6])
 redis.call('SET', KEYS[7], ARGV[7])
-redis.call('PEXPIRE', KEYS[8], ARGV[9])
-for _, key in ipairs({KEYS[6], KEYS[7], KEYS[9]}) do
-  if ARGV[6] == '-' then redis.call('PERSIST', key) else redis.call('PEXPIRE', key, ARGV[10]) end
+-- Seen expires last: while a stream exists it has its fingerprints, or the ledger of those that were dropped.
+for _, key in ipairs({KEYS[6], KEYS[7], KEYS[9], KEYS[8]}) do
+  if ARGV[6] == '-' then redis.call('PERSIST', key) else redis.call('PEXPIRE', key, ARGV[9]) end
 end
 note_change(KEYS[1], KEYS[2], ARGV[1])
 if head[4] and head[4] ~= '' then redis.call('HSET', KEYS[3], head[4], whole(instant(ARGV[8]))) end
