@@ -1,7 +1,7 @@
 import { createTurns, type TurnDeps } from '../domain/let-loop-turn.ts'
 import type { DeadLetterCount } from '../domain/event/dead-letter-count.ts'
 import type { Gap } from '../domain/gap.ts'
-import type { PlannedStream } from '../domain/plan/plan-route.ts'
+import { troubleOf, type PlannedStream } from '../domain/plan/plan-route.ts'
 import { routeKey } from '../domain/route.ts'
 import type { RouteState, StateSnapshot } from '../domain/plan/snapshot.ts'
 import { caughtUpOfRoute, timeToLossOf } from '../domain/plan/lag.ts'
@@ -123,7 +123,7 @@ function queuesOf(
   let delayed = 0
   for (const each of all) {
     if (each.priority !== priority) continue
-    const retryAtMs = each.checkpoint?.trouble?.retryAtMs
+    const retryAtMs = troubleOf(each, each.checkpoint)?.retryAtMs
     const nowMs = apiClock.now(each.zone.account)
     if (each.dueAtMs <= nowMs) due++
     if (retryAtMs !== undefined && retryAtMs > nowMs) delayed++

@@ -91,4 +91,15 @@ describe('the observation of the store', () => {
     expect(jobs).toMatchObject({ waiting: 1, active: 0, delayed: 1 })
     expect(snapshot.deadLetters).toEqual([{ sink: stream.sink, count: 0 }])
   })
+
+  it.each(['live', 'backfill'] as const)('counts what backs off at its own priority: %s', async (failing) => {
+    const { stage, look } = await observed()
+    const backfill = { id: 'b1', createdAtMs: 1, from: today, to: today, state: 'running' } as const
+    await stage.store.backfills.add({ ...backfill, streams: [{ stream, state: 'queued' }] })
+    stage.script.answer = () => new Failure('retry', 'network', 'no route')
+    await stage.pump(failing === 'live' ? {} : { priority: 'backfill', readRequest: { id: 'b1' } })
+    const { queues } = await look()
+    const delayed = queues.filter(({ state, jobs }) => state === 'delayed' && jobs > 0)
+    expect(delayed).toEqual([{ priority: failing, state: 'delayed', jobs: 1 }])
+  })
 })

@@ -1,3 +1,4 @@
+import type { Checkpoint, Trouble } from '../../domain/checkpoint.ts'
 import { isFailure } from '../../domain/failure.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { unknownOrdering } from '../../domain/scan/ordering.ts'
@@ -8,14 +9,16 @@ import type { PumpDeps } from '../../pump/session.ts'
 /** A process that holds a stream for longer retries it soon. */
 const patienceMs = 2_000
 
-/** Ends the back-off of streams that stopped because the store had no room for dead letters. */
+/** Ends the back-off of streams and read requests that stopped because the store had no room for dead letters. */
 export async function wakeFullStreams(
   deps: PumpDeps,
   zoneOf: (id: number) => Zone,
   signal: AbortSignal,
 ): Promise<void> {
-  for (const { stream, trouble } of await deps.store.catalogue.checkpoints()) {
-    if (trouble?.code !== 'dead_letters_full') continue
+  const { catalogue } = deps.store
+  for (const checkpoint of [...(await catalogue.checkpoints()), ...(await catalogue.resendCheckpoints())]) {
+    if (woken(checkpoint) === checkpoint) continue
+    const { stream } = checkpoint
     const job = {
       stream,
       zone: zoneOf(stream.zone),
@@ -34,6 +37,25 @@ export async function wakeFullStreams(
 async function wake(job: TakeJob, deps: PumpDeps): Promise<void> {
   await using session = await takeStream(job, deps)
   const before = session.checkpoint()
-  if (before.trouble?.code !== 'dead_letters_full') return
-  await session.commit({ ...before, trouble: { ...before.trouble, retryAtMs: before.trouble.atMs } })
+  const next = woken(before)
+  if (next !== before) await session.commit(next)
+}
+
+/** The same checkpoint where nothing waits for room. */
+function woken(checkpoint: Checkpoint): Checkpoint {
+  const { trouble, requestTrouble } = checkpoint
+  if (!isFull(trouble) && !isFull(requestTrouble)) return checkpoint
+  return {
+    ...checkpoint,
+    ...(isFull(trouble) && { trouble: retriedAtOnce(trouble) }),
+    ...(isFull(requestTrouble) && { requestTrouble: retriedAtOnce(requestTrouble) }),
+  }
+}
+
+function isFull<T extends Trouble>(trouble: T | undefined): trouble is T {
+  return trouble?.code === 'dead_letters_full'
+}
+
+function retriedAtOnce<T extends Trouble>(trouble: T): T {
+  return { ...trouble, retryAtMs: trouble.atMs }
 }

@@ -158,3 +158,22 @@ it('a drop counts what it drops, and a stream that was full continues at once', 
   expect(await stage.pump()).toBeUndefined()
   expect((await stage.read())?.counters).toMatchObject({ deadLetters: 1, dropped: 2 })
 })
+
+const request = { priority: 'backfill', readRequest: { id: 'b1' } } as const
+
+it.each([
+  ['a read request', { ...request }, stream],
+  ['a resend', { ...request, stream: { ...stream, resend: 'b1' } }, { ...stream, resend: 'b1' }],
+])('%s that was full continues at once too', async (_, job, own) => {
+  const stage = await refused(2, 'x'.repeat(45_000))
+  stage.script.answer = listingOf([eventAt(7)], 1)
+  const pump = () => stage.pump({ ...job, sink: stage.plainSink })
+  expect(await pump()).toMatchObject({ code: 'dead_letters_full' })
+  const retryAtMs = async () => (await stage.store.ledger.read(own))?.requestTrouble?.retryAtMs
+  expect(await retryAtMs()).toBeGreaterThan(stage.clock.now())
+  const keys = await stage.store.deadLetters.keys(stream)
+  await dropDeadLetters({ stream, zone, keys }, stage.deps, never)
+  await wakeFullStreams(stage.deps, () => zone, never)
+  expect(await retryAtMs()).toBeLessThanOrEqual(stage.clock.now())
+  expect(await pump()).toBeUndefined()
+})
