@@ -7,7 +7,6 @@ import type { Priority, Zone } from '../../domain/stream.ts'
 import type { Schedule } from '../../ports/schedule.ts'
 import { createHousekeeping } from '../../maintenance/housekeeping/housekeep.ts'
 import { observe } from '../../status/observe.ts'
-import { isOfSink } from '../../maintenance/housekeeping/reconcile-sinks.ts'
 import { planOne } from '../../plan/plan-one.ts'
 import { whileRequested } from '../../maintenance/backfill/while-requested.ts'
 import type { Status } from '../../domain/status/status.ts'
@@ -155,11 +154,8 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
     async drain(readRequestId, signal, progressed = () => undefined) {
       const readRequest = { id: readRequestId }
       await planner.remember()
-      await shipping.reconciler.reconcileAll(signal).catch((error: unknown) => {
-        // The pumps of these streams get the same error, and only they are given up.
-        if (signal.aborted || !isOfSink(error)) throw error
-        runtime.telemetry.emit({ name: 'UpkeepFailed', task: 'reconciliation', error })
-      })
+      // The pumps of streams that cannot be reconciled get the same error, and only they are given up.
+      await shipping.reconciler.reconcileAll(signal)
       const givenUp = await drain(
         {
           clock,

@@ -15,6 +15,7 @@ import { closeInOrder } from '../close-all.ts'
 import type { Runtime } from '../runtime.ts'
 import { createHolder } from '../quiet-runtime.ts'
 import { openStore } from '../state.ts'
+import { createReconcileTurns, type ReconcileTurns } from './reconcile-turns.ts'
 
 /**
  * Interval of ticks as a share of the poll interval: short enough for polls, and for backfills, which wait from when a
@@ -23,7 +24,6 @@ import { openStore } from '../state.ts'
 const tickShareMs = 1_000 / 30
 const shortestTickMs = 1_000
 const longestTickMs = 5_000
-const reconcileAllEveryMs = 600_000
 /** Time limit for a process that ends to remove its record. */
 const removeMs = 500
 
@@ -42,8 +42,8 @@ export async function openFleet(
   const record = new ProcessRecord({ keyPrefix, role, id: holder.id }, { client, clock })
   let trouble: string | undefined
   // After a reconnect Redis may hold an older state.
-  let reconcileAllAtMs = -Infinity
-  onConnected(client, () => (reconcileAllAtMs = -Infinity))
+  let turns: ReconcileTurns | undefined
+  onConnected(client, () => turns?.allAgain())
 
   /** Also publishes the API clocks that this process has confirmed. */
   async function beat(accounts: readonly string[]): Promise<void> {
@@ -76,6 +76,8 @@ export async function openFleet(
       const { streams, backfillStreams } = now.workers
       const accounts = now.accounts.map(({ name }) => name)
       const sinks = now.sinks.map(({ name }) => name)
+      const own = createReconcileTurns(reconciler, clock)
+      turns = own
       return new BullmqSchedule(
         { connection: state, keyPrefix, role, sinks, streams, backfillStreams, tickMs: tickMsOf(now) },
         {
@@ -90,11 +92,7 @@ export async function openFleet(
           heartbeat: () => beat(accounts),
           housekeep: deps.housekeep,
           removedSinks: async () => (await knownSinks(store)).filter((name) => !sinks.includes(name)),
-          async reconcile(signal) {
-            if (clock.monotonic() < reconcileAllAtMs) return await reconciler.reconcileFailed(signal)
-            reconcileAllAtMs = clock.monotonic() + reconcileAllEveryMs
-            await reconciler.reconcileAll(signal)
-          },
+          reconcile: own.turn,
           turned: deps.turned,
           tracing: { inject: ticks.inject, within: ticks.within },
         },

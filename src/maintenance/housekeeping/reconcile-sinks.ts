@@ -22,14 +22,17 @@ export interface ReconcilerDeps extends PumpDeps {
 export interface SinkReconciler {
   /** Call it around each pump: a stream whose pump ends in an error may hold uncommitted lines. */
   pumping<Result>(stream: Stream, pump: () => Promise<Result>): Promise<Result>
-  /** Both continue with the other streams when one fails, and throw the first failure at the end. */
+  /**
+   * Both continue with the other streams when one fails, and emit the first failure as `UpkeepFailed` at the end. Throw
+   * the Failures of the store.
+   */
   reconcileAll(signal: AbortSignal): Promise<void>
   /** Only streams whose pump failed in this process, or that could not be reconciled before. */
   reconcileFailed(signal: AbortSignal): Promise<void>
 }
 
 /** True for a failure of one stream of a sink, which does not concern the store or other streams. */
-export function isOfSink(error: unknown): error is Failure {
+function isOfSink(error: unknown): error is Failure {
   return isFailure(error) && !['store_unavailable', 'store_refuses', 'cancelled'].includes(error.code)
 }
 
@@ -59,7 +62,8 @@ export function createSinkReconciler(deps: ReconcilerDeps): SinkReconciler {
         if (!isDone) failed.set(key, stream)
       }
     }
-    if (first !== undefined) throw first
+    if (first !== undefined)
+      deps.telemetry.emit({ name: 'UpkeepFailed', task: 'reconciliation', error: first })
   }
 
   return {
