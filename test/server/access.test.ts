@@ -75,6 +75,17 @@ describe('the token', () => {
   )
 
   it.each([
+    ['0.0.0.0', undefined, 1],
+    ['0.0.0.0', token, 0],
+    ['127.0.0.1', undefined, 0],
+  ])('causes the warning when a server starts on %s', async (host, own, warnings) => {
+    const { emitted } = await serve({ host, ...(own && { token: own }) })
+    const warned = emitted.filter((each) => each.name === 'Warned')
+    expect(warned).toHaveLength(warnings)
+    for (const each of warned) expect(each).toMatchObject({ about: 'server', text: exposureOf(host, own) })
+  })
+
+  it.each([
     '',
     'Bearer',
     'Bearer ',
