@@ -1,4 +1,5 @@
 import { Failure, messageOf } from '../domain/failure.ts'
+import { withDeadline, type Waits } from '../domain/within.ts'
 
 /** Not by `import`, which would load Node's own undici too: the probe of a container runs every few seconds. */
 const { Agent, get } = process.getBuiltinModule('node:http')
@@ -14,8 +15,8 @@ export function healthUrl({ host, port }: { readonly host: string; readonly port
 }
 
 /** Asks a liveness probe, never through a proxy. Throws Failure unless it answers 200 in time. */
-export async function probeHealth(url: string, signal: AbortSignal): Promise<void> {
-  const status = await statusOf(url, AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]))
+export async function probeHealth(url: string, clock: Waits, signal: AbortSignal): Promise<void> {
+  const status = await withDeadline(patienceMs, signal, clock, (inTime) => statusOf(url, inTime))
   if (status !== 200) throw new Failure('retry', 'server_error', `${url} answered ${status}`)
 }
 

@@ -12,7 +12,7 @@ function globalsNamed(file: SourceFile, names: readonly string[]): Problem[] {
 const timeNames = [
   'Date.now', 'new Date()', 'Date()', 'new UTCDate()', 'new UTCDateMini()', 'Temporal.Now.',
   'performance.now', 'performance.timeOrigin', 'process.hrtime', 'process.hrtime.bigint', 'process.uptime',
-  'setTimeout', 'setInterval',
+  'setTimeout', 'setInterval', 'AbortSignal.timeout',
 ]
 // setImmediate waits for nothing: it gives other work a turn.
 const timerNames = ['setTimeout', 'setInterval', 'scheduler', 'default', '*']
@@ -57,6 +57,7 @@ export const language: readonly Rule[] = [
       { path: 'src/sinks/file/x.ts', text: 'const timer = setInterval(() => {}, 5)' },
       { path: 'src/server/x.ts', text: 'const { now } = performance' },
       { path: 'src/server/x.ts', text: `const at = performance['now']()` },
+      { path: 'src/server/x.ts', text: 'get(url, { signal: AbortSignal.timeout(5) })' },
       { path: 'src/server/x.ts', text: `import { setTimeout as sleep } from 'node:timers/promises'` },
       { path: 'src/server/x.ts', text: `import * as timers from 'node:timers'` },
       { path: 'src/server/x.ts', text: `import { performance } from 'node:perf_hooks'` },

@@ -1,3 +1,4 @@
+import { systemClock } from '../../clock.ts'
 import { loadServerAddress } from '../../config/load/server-address.ts'
 import { Failure } from '../../domain/failure.ts'
 import { healthUrl, probeHealth } from '../../server/probe.ts'
@@ -8,6 +9,6 @@ export async function askHealth(config: string | undefined, signal: AbortSignal)
   if (address.port === 0)
     throw new Failure('stop', 'rejected', 'server.port is 0, so the port of the running process is not known')
   const url = healthUrl(address)
-  await probeHealth(url, signal)
+  await probeHealth(url, systemClock, signal)
   return url
 }
