@@ -19,12 +19,12 @@ export function refuseImpossible({ next, basedOn, deadLetters }: Commit): void {
  */
 export function hashOf({ seen, unsee = new Map(), ...rest }: Commit): Buffer {
   const inOrder = (each: Commit['seen']) => [...each].sort(([a], [b]) => a - b)
-  const minutes = [...inOrder(seen), ...inOrder(unsee)]
+  const lists = [inOrder(seen), inOrder(unsee)]
   const { fence, basedOn, next, deadLetters, removedDeadLetters = [], gaps } = rest
-  const sizes = minutes.map(([minute, bytes]) => [minute, bytes.byteLength])
+  const sizes = lists.map((minutes) => minutes.map(([minute, bytes]) => [minute, bytes.byteLength]))
   const hash = createHash('sha256')
   hash.update(JSON.stringify([fence, basedOn, next, deadLetters, removedDeadLetters, gaps, sizes]))
-  for (const [, bytes] of minutes) hash.update(bytes)
+  for (const [, bytes] of lists.flat()) hash.update(bytes)
   return hash.digest()
 }
 

@@ -57,9 +57,14 @@ export function createSyslogSink(options: SyslogSinkOptions, deps: SyslogSinkDep
       throw new Failure('wait', failure.code, failure.message, { retryAt })
     }
     try {
-      connection = await connect(options, what, clock, signal)
+      const made = await connect(options, what, clock, signal)
       refused = undefined
-      return connection
+      if (isClosed) {
+        made.close()
+        throw cancelled()
+      }
+      connection = made
+      return made
     } catch (error) {
       if (!isFailure(error) || error.kind === 'cancelled') throw error
       const failure = asPersonMust(error)

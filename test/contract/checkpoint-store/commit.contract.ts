@@ -93,6 +93,14 @@ export function commitContract(opened: () => OpenedStore): void {
       expect(await store.ledger.commit(buildCommit(stream, fence, 1))).toBe('done')
     })
 
+    it('does not take a commit for a repeated one if that removes the fingerprints which this one adds', async () => {
+      const { fence } = await store.ledger.take(stream, one)
+      const fingerprints = new Map([[1, packed(5, 1)]])
+      await store.ledger.commit(buildCommit(stream, fence, 0, { seen: fingerprints }))
+      const other = buildCommit(stream, fence, 0, { unsee: fingerprints })
+      expect(await store.ledger.commit(other)).toBe('refused')
+    })
+
     it('answers done to a repeated commit also after another pump took the stream', async () => {
       const { fence } = await store.ledger.take(stream, one)
       const commit = buildCommit(stream, fence, 0)

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import { connect, createServer, type AddressInfo } from 'node:net'
-import { afterEach, describe, expect, it } from 'vitest'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { afterEach, describe, expect, it, test } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import type { Day } from '../../../src/domain/day.ts'
 import type { Failure } from '../../../src/domain/failure.ts'
@@ -66,6 +66,36 @@ async function closesAfterHandshake(port: number): Promise<number> {
   open.push({ close: async () => void (await once(server.close(), 'close')) })
   return (server.address() as AddressInfo).port
 }
+
+/** Passes on everything, but answers of the receiver only once they may come. */
+async function withheld(port: number, mayAnswer: Promise<unknown>) {
+  const sockets = new Set<Socket>()
+  const server = createServer((near) => {
+    sockets.add(near)
+    const far = connect(port, '127.0.0.1')
+    far.on('error', () => undefined)
+    near.on('error', () => undefined).pipe(far)
+    near.once('close', () => sockets.delete(near) && far.destroy())
+    void mayAnswer.then(() => far.pipe(near))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  open.push({ close: async () => void (await once(server.close(), 'close')) })
+  return { port: (server.address() as AddressInfo).port, sockets }
+}
+
+test('a sink that is closed while it connects leaves no connection open', async () => {
+  const server = await started({ tls: serverTls })
+  const answer = Promise.withResolvers<void>()
+  const { port, sockets } = await withheld(server.port, answer.promise)
+  const sink = sinkTo(port, { protocol: 'tls', host: 'localhost', tls: { ca: pem('ca.pem') } })
+  const failure = failureOf(deliver(sink))
+  await waitFor(() => sockets.size === 1, { what: 'a connection' })
+  await sink.close()
+  answer.resolve()
+  expect(await failure).toMatchObject({ kind: 'cancelled' })
+  await waitFor(() => sockets.size === 0, { what: 'its end' })
+})
 
 describe('a message', () => {
   it('has the time of the event, the severity and the host name, with octet counting', async () => {
