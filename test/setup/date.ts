@@ -2,7 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
-/** Suites ask for today when they begin, and some need minutes: none begins so shortly before midnight UTC. */
+/**
+ * Suites ask for today when they begin, and some need minutes: none begins so shortly before midnight UTC, since the
+ * real Redis and the processes in some of them cannot be told another date. At other times nothing waits here.
+ */
 const lastMinutesMs = 180_000
 const dayMs = 86_400_000
 
