@@ -81,7 +81,7 @@ function outcomeOf(verdict: Verdict, pieces: readonly Piece[]): RequestOutcome {
   const stop = verdict.kind === 'stop' ? verdict : verdict.stop
   if (stop !== undefined) return stop.credentials ? 'unauthorised' : 'rejected'
   if (verdict.kind === 'stop') return 'rejected'
-  const outcomes = pieces.map(({ event }) => verdict.outcomes.get(event.id))
+  const outcomes = pieces.map(({ event }) => verdict.outcomes.get(event))
   if (outcomes.some((outcome) => typeof outcome === 'object' && 'refused' in outcome)) return 'rejected'
   return outcomes.every(isTaken) ? 'ok' : 'server_error'
 }
@@ -93,6 +93,6 @@ export function isTaken(outcome: EventOutcome | undefined): boolean {
 function bytesTaken(verdict: Verdict, pieces: readonly Piece[], body: Body | undefined): number {
   if (verdict.kind === 'delivered') return body?.plainBytes ?? 0
   if (verdict.kind !== 'each') return 0
-  const taken = pieces.filter(({ event }) => isTaken(verdict.outcomes.get(event.id)))
+  const taken = pieces.filter(({ event }) => isTaken(verdict.outcomes.get(event)))
   return taken.reduce((sum, { bytes }) => sum + bytes, 0)
 }

@@ -1,3 +1,4 @@
+import type { Event } from '../../domain/event/event.ts'
 import { type Failure, isFailure } from '../../domain/failure.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { backoffMs } from '../../transport/backoff.ts'
@@ -34,7 +35,7 @@ export type Sent =
   | {
       readonly kind: 'each'
       readonly text: string
-      readonly outcomes: ReadonlyMap<string, EventOutcome>
+      readonly outcomes: ReadonlyMap<Event, EventOutcome>
       readonly stop?: Failure
     }
   /**
@@ -92,7 +93,9 @@ export function createSend(options: SendOptions, deps: SendDeps): Send {
     const text = textOf(verdict.kind === 'split' ? verdict : {}, answer, asked.forms)
     const said = text === '' ? `status ${answer.status}` : text
     if (verdict.kind === 'split') return { ...verdict, text: said }
-    const outcomes = [...verdict.outcomes].map(([id, outcome]) => [id, masked(outcome, asked.forms)] as const)
+    const outcomes = [...verdict.outcomes].map(
+      ([event, outcome]) => [event, masked(outcome, asked.forms)] as const,
+    )
     const stop = verdict.stop === undefined ? {} : { stop: stopOf(verdict.stop, answer, asked) }
     return { kind: 'each', text: said, outcomes: new Map(outcomes), ...stop }
   }

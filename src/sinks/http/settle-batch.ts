@@ -155,7 +155,7 @@ class UnsettledBatch {
   }
 
   async #sortOut(part: Part, sent: Sent & { kind: 'each' }, signal: AbortSignal): Promise<void> {
-    const outcomeOf = ({ event }: Piece) => sent.outcomes.get(event.id)
+    const outcomeOf = ({ event }: Piece) => sent.outcomes.get(event)
     this.#take(part.pieces.filter((piece) => isTaken(outcomeOf(piece))))
     const back = part.pieces.filter((piece) => isReturned(outcomeOf(piece)))
     const unsent = part.pieces.filter((piece) => outcomeOf(piece) === 'unsent')
@@ -171,7 +171,7 @@ class UnsettledBatch {
 
   async #sendAgain(part: Part, sent: Sent & { kind: 'each' }, signal: AbortSignal): Promise<void> {
     const { what, pause, clock } = this.#deps
-    const outcomes = part.pieces.map(({ event }) => sent.outcomes.get(event.id))
+    const outcomes = part.pieces.map(({ event }) => sent.outcomes.get(event))
     const retries = outcomes.filter((outcome) => typeof outcome === 'object' && 'retry' in outcome)
     const said = retries[0]?.retry ?? sent.text
     const message = `${what} did not accept ${part.pieces.length} events${excerptOf(said)}`

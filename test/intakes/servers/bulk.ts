@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { projectFolder } from '../../setup/project-folder.ts'
 import { askJson, type Intake } from '../intake.ts'
 
-/** What the `_bulk` servers share: ids by `_id`, counted with all documents so that a second one is seen. */
+/** What the `_bulk` servers share: ids of the events of all documents, so that a second one is seen. */
 export async function documentsOf(
   url: string,
   index: string,
@@ -22,10 +22,10 @@ export async function documentsOf(
         sort: [{ '@timestamp': 'asc' }, { 'event.id': { order: 'asc', unmapped_type: 'keyword' } }],
         ...(after !== undefined && { search_after: after }),
       },
-    })) as { hits: { hits: { _id: string; sort: unknown[] }[] } }
+    })) as { hits: { hits: { sort: [string, string] }[] } }
     const { hits } = page.hits
     if (hits.length === 0) return ids
-    ids.push(...hits.map(({ _id: id }) => id))
+    ids.push(...hits.map(({ sort: [, id] }) => id))
     after = hits.at(-1)!.sort
   }
 }

@@ -16,8 +16,10 @@ const pieces: readonly Piece[] = buildEvents(300).map((event) => ({ event, text:
 
 const base = { what: 'sink x', clock: systemClock, lost: () => undefined }
 
+const eventOf = new Map(pieces.map(({ event }) => [event.id, event]))
+
 function outcomesOf(ids: readonly string[], outcomeOf: (id: string) => EventOutcome) {
-  return new Map(ids.map((id) => [id, outcomeOf(id)]))
+  return new Map(ids.map((id) => [eventOf.get(id)!, outcomeOf(id)]))
 }
 
 interface Result {
@@ -41,7 +43,7 @@ async function settle(
     const ids = part.map(({ event }) => event.id)
     const sent = answer(ids, requests++)
     if (sent.kind === 'delivered') taken.push(...ids)
-    if (sent.kind === 'each') taken.push(...ids.filter((id) => isTaken(sent.outcomes.get(id))))
+    if (sent.kind === 'each') taken.push(...ids.filter((id) => isTaken(sent.outcomes.get(eventOf.get(id)!))))
     return Promise.resolve(sent)
   }
   const deps = { ...base, send, tally: createTally(), pause: () => Promise.resolve(void pauses++) }

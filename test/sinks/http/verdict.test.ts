@@ -29,7 +29,6 @@ const pieces = buildEvents(3).map((event) => {
   return { event, text, bytes: Buffer.byteLength(text) }
 })
 const size = pieces[0]!.bytes
-const ids = pieces.map(({ event }) => event.id)
 
 /** The parts below the sink, with a preset that reads every answer as it is told. */
 async function createParts(respond: Respond, verdict: Verdict, changed: Partial<Preset> = {}) {
@@ -59,10 +58,10 @@ async function createParts(respond: Respond, verdict: Verdict, changed: Partial<
   return { server, send, answered }
 }
 
-/** Outcomes of the first events, by id. */
+/** Outcomes of the first events. */
 const each = (...outcomes: EventOutcome[]): Verdict => ({
   kind: 'each',
-  outcomes: new Map(outcomes.map((outcome, index) => [ids[index]!, outcome])),
+  outcomes: new Map(outcomes.map((outcome, index) => [pieces[index]!.event, outcome])),
 })
 const refused: EventOutcome = { refused: 'refused', answer: 'no' }
 const retry: EventOutcome = { retry: 'busy' }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import * as z from 'zod'
 import { headerSecret, httpUrl, secretFile } from '../../../config/schema/fields.ts'
 import type { Event, JsonObject } from '../../../domain/event/event.ts'
@@ -12,8 +12,8 @@ import type { Answer, Ask, Checked, EventOutcome, Stop, Verdict } from '../proto
 import { readStatus } from '../protocol/status.ts'
 
 /**
- * Elasticsearch and OpenSearch by `_bulk`: `create` with the event's id as `_id`, so that a repeated event is a
- * conflict and not a second document. Items are matched by `_id`, since OpenSearch may answer in another order.
+ * Elasticsearch and OpenSearch by `_bulk`: `create` with an `_id` of zone, id and time, so that a repeated event, and no
+ * other one, is a conflict. Items are matched by `_id`, since OpenSearch may answer in another order.
  */
 export const elasticsearch = definePreset({
   name: 'elasticsearch',
@@ -60,9 +60,10 @@ export const elasticsearch = definePreset({
 })
 
 /** The server refuses a whole request for one `_id` over 512 bytes. */
-function idOf({ id }: Event): string {
-  const text = id.toWellFormed()
-  return Buffer.byteLength(text) <= 512 ? text : `sha256:${createHash('sha256').update(text).digest('hex')}`
+function idOf({ id, time = '', zone }: Event): string {
+  const text = `${zone.id}_${id}_${time}`
+  const fits = text.isWellFormed() && Buffer.byteLength(text) <= 512
+  return fits ? text : `sha256:${hash('sha256', JSON.stringify(text))}`
 }
 
 /** Data streams require `@timestamp`. */
@@ -72,21 +73,20 @@ function withTimestamp({ time }: Event, line: string, format: string): string {
 }
 
 function readBulk(answer: Answer, events: readonly Event[]): Verdict {
-  const { status } = answer
-  if (status === 429) return readOverload(answer, readStatus(status))
-  if (status !== 200) return readStatus(status)
+  if (answer.status === 429) return readOverload(answer, readStatus(answer.status))
+  if (answer.status !== 200) return readStatus(answer.status)
   const items = answerObject(answer)?.['items']
   if (!Array.isArray(items)) return { kind: 'retry', code: 'bad_body', said: 'the answer has no items' }
-  const eventIds = new Map(events.map((event) => [idOf(event), event.id]))
-  const outcomes = new Map<string, EventOutcome>()
+  const byId = new Map(events.map((event) => [idOf(event), event]))
+  const outcomes = new Map<Event, EventOutcome>()
   let stop: Stop | undefined
   for (const one of items.filter(isObject)) {
     const item = objectAt(one, 'create')
-    const id = eventIds.get(textAt(item, '_id'))
-    if (item === undefined || id === undefined) continue
+    const event = byId.get(textAt(item, '_id'))
+    if (item === undefined || event === undefined) continue
     const read = readItem(item)
-    if (typeof read !== 'object' || !('kind' in read)) outcomes.set(id, read)
-    else stop ??= read
+    if (typeof read === 'object' && 'kind' in read) stop ??= read
+    else outcomes.set(event, read)
   }
   return { kind: 'each', outcomes, ...(stop !== undefined && { stop }) }
 }

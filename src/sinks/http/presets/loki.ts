@@ -148,5 +148,5 @@ function readRefused(said: string, events: readonly Event[]): Verdict {
   if (ignored === 0 || refused.length !== ignored) return { kind: 'split', reason, said }
   const outcomeOf = (event: Event): EventOutcome =>
     isNamed(event) ? { refused: reason, answer: said } : 'delivered'
-  return { kind: 'each', outcomes: new Map(events.map((event) => [event.id, outcomeOf(event)])) }
+  return { kind: 'each', outcomes: new Map(events.map((event) => [event, outcomeOf(event)])) }
 }

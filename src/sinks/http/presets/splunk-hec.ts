@@ -113,7 +113,7 @@ function stoppedAt(number: number, events: readonly Event[], isRefused: boolean,
     if (!isRefused) return { retry: answer }
     return index === number ? { refused: 'refused', answer } : 'unsent'
   }
-  return { kind: 'each', outcomes: new Map(events.map(({ id }, index) => [id, outcomeOf(index)])) }
+  return { kind: 'each', outcomes: new Map(events.map((event, index) => [event, outcomeOf(index)])) }
 }
 
 function codeOf(answer: Answer): number | undefined {

@@ -50,8 +50,8 @@ export interface Retry {
 export type Verdict =
   /** All were accepted, except `lost.count` that the destination dropped without saying which. */
   | { readonly kind: 'delivered'; readonly lost?: { readonly count: number; readonly answer: string } }
-  /** By event id; an event without an outcome is sent again later. `stop` holds for the events to be sent again. */
-  | { readonly kind: 'each'; readonly outcomes: ReadonlyMap<string, EventOutcome>; readonly stop?: Stop }
+  /** An event without an outcome is sent again later. `stop` holds for the events to be sent again. */
+  | { readonly kind: 'each'; readonly outcomes: ReadonlyMap<Event, EventOutcome>; readonly stop?: Stop }
   /** The request was refused for its content or size: halve it; a single event is refused with the reason. */
   | { readonly kind: 'split'; readonly reason: RefusalReason; readonly said?: string }
   | Retry
@@ -60,7 +60,7 @@ export type Verdict =
 /** The verdict on a request of which the destination will never accept any event. */
 export function allRefused(events: readonly Event[], answer: string): Verdict {
   const outcome: EventOutcome = { refused: 'refused', answer }
-  return { kind: 'each', outcomes: new Map(events.map(({ id }) => [id, outcome])) }
+  return { kind: 'each', outcomes: new Map(events.map((event) => [event, outcome])) }
 }
 
 /** The texts around and between the events of a body. */

@@ -5,10 +5,13 @@ import { buildEvent, buildEvents } from '../../../formats/events.ts'
 import { headerOf } from './dialects.ts'
 import { presetWith, readWith } from './reading.ts'
 
-const created = (id: string) => ({ create: { _id: id, status: 201 } })
+/** The `_id` of each event that was sent, by the event's id. */
+const sentAs = new Map<string, string>()
+const documentId = (id: string) => sentAs.get(id) ?? `101_${id}_${buildEvent().time}`
+const created = (id: string) => ({ create: { _id: documentId(id), status: 201 } })
 const conflict = (id: string) => ({
   create: {
-    _id: id,
+    _id: documentId(id),
     status: 409,
     error: {
       type: 'version_conflict_engine_exception',
@@ -17,11 +20,14 @@ const conflict = (id: string) => ({
   },
 })
 const failed = (id: string, status: number, type: string, reason = 'x') => ({
-  create: { _id: id, status, error: { type, reason } },
+  create: { _id: documentId(id), status, error: { type, reason } },
 })
 const bulk = (...items: object[]): Reply => ({ status: 200, body: { errors: true, items } })
 const idsIn = (text: string) =>
-  [...text.matchAll(/^\{"create":\{"_id":"([^"]+)"\}\}$/gm)].map(([, id]) => id!)
+  [...text.matchAll(/^\{"create":\{"_id":"(101_([^"]+)_[^"_]+)"\}\}$/gm)].map(([, sent, id]) => {
+    sentAs.set(id!, sent!)
+    return id!
+  })
 
 presetContract('elasticsearch', {
   settings: (url, apiKey) => ({ url, apiKey }),
@@ -44,6 +50,7 @@ presetContract('elasticsearch', {
 })
 
 const events = buildEvents(3, 'e')
+const bulkPreset = presetWith({ preset: 'elasticsearch', url: 'http://es:9200' })
 const read = readWith({ preset: 'elasticsearch', url: 'http://es:9200' }, events)
 
 describe('an answer of Elasticsearch or OpenSearch', () => {
@@ -57,8 +64,24 @@ describe('an answer of Elasticsearch or OpenSearch', () => {
     })
   })
 
+  it('is read for each event alone, also where two have the same id', () => {
+    const [one, other] = [buildEvent({ id: 'x' }), buildEvent({ id: 'x', time: '2025-11-20T10:11:12.124Z' })]
+    const items = [one, other].map(({ time }, index) => ({
+      create: { _id: `101_x_${time}`, status: index === 0 ? 201 : 503, error: { type: 'busy', reason: 'x' } },
+    }))
+    const body = Buffer.from(JSON.stringify({ errors: true, items }))
+    const verdict = bulkPreset.read({ status: 200, headers: {}, body, whole: true }, [one, other])
+    expect(verdict).toEqual({
+      kind: 'each',
+      outcomes: new Map<object, unknown>([
+        [one, 'delivered'],
+        [other, { retry: 'busy: x' }],
+      ]),
+    })
+  })
+
   it.each<[string, object, unknown]>([
-    ['a document dropped by a pipeline', { create: { _id: 'e-0', status: 200 } }, 'delivered'],
+    ['a document dropped by a pipeline', { create: { _id: documentId('e-0'), status: 200 } }, 'delivered'],
     [
       'OpenSearch 2: no mapping',
       failed('e-0', 400, 'mapper_parsing_exception'),
@@ -173,8 +196,20 @@ describe('a body for Elasticsearch or OpenSearch', () => {
 
   it('has an action with the id, and a document with @timestamp', () => {
     const [action, document] = preset.piece(events[0]!, '{"v":1}').split('\n')
-    expect(JSON.parse(action!)).toEqual({ create: { _id: 'e-0' } })
+    expect(JSON.parse(action!)).toEqual({ create: { _id: `101_e-0_${events[0]!.time}` } })
     expect(JSON.parse(document!)).toEqual({ '@timestamp': events[0]!.time, v: 1 })
+  })
+
+  it.each([
+    ['at another time', { time: '2025-11-20T10:11:12.124Z' }],
+    ['without a time', { time: undefined }],
+    ['in another zone', { zone: { id: 102, name: 'blog' } }],
+    ['with an id that differs only in a broken character', { id: 'a\udfff' }],
+  ])('is another document for the same id %s, and the same one for the same event', (_name, parts) => {
+    const event = { id: 'a\ud800' }
+    const actionOf = (more: object) => preset.piece(buildEvent({ ...event, ...more }), '{}').split('\n')[0]
+    expect(actionOf(parts)).not.toBe(actionOf({}))
+    expect(actionOf(parts)).toBe(actionOf(parts))
   })
 
   it('has a hash for an id over 512 bytes, for which the server would refuse the whole body', () => {

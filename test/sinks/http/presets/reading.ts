@@ -2,7 +2,7 @@ import type { Event } from '../../../../src/domain/event/event.ts'
 import { formats } from '../../../../src/formats/registry.ts'
 import { HttpSinkConfig } from '../../../../src/sinks/http/config.ts'
 import { createPreset } from '../../../../src/sinks/http/presets/registry.ts'
-import type { Preset, Verdict } from '../../../../src/sinks/http/protocol/preset.ts'
+import type { EventOutcome, Preset, Verdict } from '../../../../src/sinks/http/protocol/preset.ts'
 import type { Reply } from '../../../contract/scripted-destination.ts'
 
 /** A preset with these settings, and the defaults of all others. */
@@ -11,11 +11,21 @@ export function presetWith(given: object): Preset {
   return createPreset(settings, formats[settings.format]())
 }
 
-/** How such a preset reads an answer to a request with these events. */
-export function readWith(given: object, events: readonly Event[]): (reply: Reply) => Verdict {
+interface Read {
+  readonly kind: Verdict['kind']
+  readonly outcomes?: ReadonlyMap<string, EventOutcome>
+}
+
+/** How such a preset reads an answer to a request with these events; outcomes are by id. */
+export function readWith(given: object, events: readonly Event[]): (reply: Reply) => Read {
   const preset = presetWith(given)
   return ({ status, body = '', headers = {} }) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body)
-    return preset.read({ status, headers, body: Buffer.from(text), whole: true }, events)
+    return byId(preset.read({ status, headers, body: Buffer.from(text), whole: true }, events))
   }
+}
+
+function byId(verdict: Verdict): Read {
+  if (verdict.kind !== 'each') return verdict
+  return { ...verdict, outcomes: new Map([...verdict.outcomes].map(([{ id }, outcome]) => [id, outcome])) }
 }
