@@ -99,7 +99,11 @@ function rowCells(route, days, openDay) {
 /** @param {MapRoute} route @param {string} day @param {CellView | undefined} cell @param {boolean} isOpen */
 function cellElement(route, day, cell, isOpen) {
   if (cell === undefined)
-    return element('td', { class: 'none' }, element('span', { class: 'unseen' }, 'not planned'))
+    return element(
+      'td',
+      { class: 'none', title: 'not planned' },
+      element('span', { class: 'unseen' }, 'not planned'),
+    )
   const label = `${routeText(route)}, ${day}: ${cellText(cell)}`
   const button = element(
     'button',
