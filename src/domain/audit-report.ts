@@ -123,3 +123,14 @@ export interface FileAudit {
   readonly restored?: number
   readonly kept?: number
 }
+
+/** What the latest audit of a stream found, as the store keeps it. Counts are events. */
+export interface AuditRecord extends Pick<
+  StreamAudit,
+  'isEqual' | 'listed' | 'ledger' | 'missing' | 'extra' | 'notYetDue' | 'isByCounts'
+> {
+  /** ms since the epoch. */
+  readonly atMs: number
+  /** Version of the program that compared. */
+  readonly version: string
+}

@@ -1,3 +1,4 @@
+import type { AuditRecord } from '../domain/audit-report.ts'
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { DeadLetter } from '../domain/event/delivery.ts'
 import type { Identity } from '../domain/event/event.ts'
@@ -40,6 +41,13 @@ export interface Ledger {
    * them until `forgetFingerprints` is called.
    */
   isIndexDropped(stream: Stream): Promise<boolean>
+  /**
+   * Keeps what an audit of the stream found, in place of the one before, as long as its checkpoint is kept. Needs no
+   * fence, since nothing is decided by it. Ignored for a stream that was never pumped.
+   */
+  noteAudit(stream: Stream, record: AuditRecord): Promise<void>
+  /** What the latest audit found; undefined without one. */
+  auditOf(stream: Stream): Promise<AuditRecord | undefined>
 }
 
 /** The process that runs pumps: one value for its whole life. */

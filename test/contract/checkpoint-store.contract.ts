@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { runAgainstModel } from './checkpoint-store/against-model.ts'
+import { auditsContract } from './checkpoint-store/audits.contract.ts'
 import { fenceContract } from './checkpoint-store/fence.contract.ts'
 import { commitContract } from './checkpoint-store/commit.contract.ts'
 import { seenContract } from './checkpoint-store/seen.contract.ts'
@@ -17,7 +18,7 @@ type Suite = (opened: () => OpenedStore) => void
 
 /** A suite for each port of a store. */
 const suites: Readonly<Record<string, readonly Suite[]>> = {
-  'its ledger': [fenceContract, commitContract, seenContract],
+  'its ledger': [fenceContract, commitContract, seenContract, auditsContract],
   'its catalogue': [catalogueContract],
   'its dead letters': [deadLettersContract],
   'its backfills': [backfillsContract],

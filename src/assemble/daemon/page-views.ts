@@ -61,6 +61,7 @@ export function createPageViews(engine: () => Engine | undefined, { clock, apiCl
       policy,
       nowOf: apiClock.now,
       minutes: (stream) => store.ledger.minutes(stream),
+      auditOf: (stream) => store.ledger.auditOf(stream),
       deadLetters: store.deadLetters,
       readEvent: deadLetterReader(of.config),
       tail,

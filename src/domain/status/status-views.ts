@@ -1,3 +1,4 @@
+import type { AuditRecord } from '../audit-report.ts'
 import type { GapReason } from '../gap.ts'
 import type { StateSnapshot } from '../plan/snapshot.ts'
 import type { ErrorStatus, RouteStatus, Status } from './status.ts'
@@ -180,6 +181,8 @@ export interface DayView {
     readonly bytes: number
   }[]
   readonly deadLetters: readonly { readonly reason: string; readonly count: number; readonly bytes: number }[]
+  /** What the latest audit of the day found, at that time. Counts are events. */
+  readonly audit?: Omit<AuditRecord, 'atMs'> & { readonly at: string }
   readonly lastError?: ErrorStatus
   readonly lastCommitAt?: string
   readonly caughtUpAt?: string

@@ -1,4 +1,5 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
+import type { AuditRecord } from '../../domain/audit-report.ts'
 import { Failure } from '../../domain/failure.ts'
 import { onlyStream, streamKey, type Stream } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -9,7 +10,10 @@ import type { Keys } from './keys.ts'
 import type { Link } from './server/link.ts'
 import type { Identity } from './store-identity.ts'
 
-export type Streams = Pick<Ledger, 'take' | 'heartbeat' | 'holds' | 'release' | 'read'>
+export type Streams = Pick<
+  Ledger,
+  'take' | 'heartbeat' | 'holds' | 'release' | 'read' | 'noteAudit' | 'auditOf'
+>
 
 export interface StreamsDeps {
   readonly link: Link
@@ -56,6 +60,13 @@ export function createStreams({ link, keys, clock, identity, instant }: StreamsD
     },
     async release(stream, fence) {
       await link.script('release-stream', [keys.of(stream).head], [fence])
+    },
+    async noteAudit(stream, record) {
+      await link.script('note-audit', [keys.of(stream).head], [JSON.stringify(record)])
+    },
+    async auditOf(stream) {
+      const text = await link.run((client) => client.hget(keys.of(stream).head, 'audit'))
+      return text === null ? undefined : (JSON.parse(text) as AuditRecord)
     },
     async read(stream) {
       const text = await link.run((client) => client.get(keys.of(stream).checkpoint))

@@ -1,4 +1,5 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
+import type { AuditRecord } from '../../domain/audit-report.ts'
 import { onlyStream, readSinkKey, sinkKey, type Stream } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Holder, Ledger, Taken } from '../../ports/ledger.ts'
@@ -62,7 +63,10 @@ function hear(database: Database, holder: Holder, nowMs: number): void {
   database.run(sql, holder.id, holder.schedule ? 1 : 0, nowMs)
 }
 
-export type Streams = Pick<Ledger, 'take' | 'heartbeat' | 'holds' | 'release' | 'read'>
+export type Streams = Pick<
+  Ledger,
+  'take' | 'heartbeat' | 'holds' | 'release' | 'read' | 'noteAudit' | 'auditOf'
+>
 
 export function createStreams(database: Database, storeId: string, clock: Clock): Streams {
   return {
@@ -87,6 +91,18 @@ export function createStreams(database: Database, storeId: string, clock: Clock)
       database.writeLoosely(() => {
         const sql = 'UPDATE stream SET holder = NULL WHERE zone = ? AND day = ? AND sink = ? AND fence = ?'
         database.run(sql, stream.zone, stream.day, sinkKey(stream), fence)
+      }),
+    noteAudit: (stream, record) =>
+      database.writeLoosely(() => {
+        const sql = 'UPDATE stream SET audit = ? WHERE zone = ? AND day = ? AND sink = ?'
+        database.run(sql, JSON.stringify(record), stream.zone, stream.day, sinkKey(stream))
+      }),
+    auditOf: (stream) =>
+      database.read(() => {
+        const sql = 'SELECT audit FROM stream WHERE zone = ? AND day = ? AND sink = ?'
+        const row = database.one<{ audit: string | null }>(sql, stream.zone, stream.day, sinkKey(stream))
+        const text = row?.audit ?? ''
+        return text === '' ? undefined : (JSON.parse(text) as AuditRecord)
       }),
     read: (stream) =>
       database.read(() => {

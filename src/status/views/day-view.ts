@@ -1,3 +1,4 @@
+import type { AuditRecord } from '../../domain/audit-report.ts'
 import { unreadableAt } from '../../domain/day.ts'
 import { caughtUpOf } from '../../domain/plan/lag.ts'
 import type { DayQuery, DayView, ScanView } from '../../domain/status/status-views.ts'
@@ -12,6 +13,7 @@ export interface DayParts {
   readonly version: string
   readonly time: CellTime
   readonly ledger: DayView['ledger']
+  readonly audit?: AuditRecord | undefined
 }
 
 /** Finds the cell, also of a day that the map does not show any more; undefined where nothing is known of it. */
@@ -29,7 +31,7 @@ export function dayView(
   fleet: Fleet,
   cell: Cell,
   { zone, sink, day }: DayQuery,
-  { version, time, ledger }: DayParts,
+  { version, time, ledger, audit }: DayParts,
 ): DayView {
   const { name, account } = fleet.status.routes.find((each) => each.zone === zone)!
   const { checkpoint, planned } = cell
@@ -69,6 +71,7 @@ export function dayView(
     deadLetters: fleet.deadLetters
       .filter(isHere)
       .map(({ reason, count, bytes }) => ({ reason, count, bytes })),
+    ...(audit !== undefined && { audit: auditView(audit) }),
     ...(checkpoint?.trouble !== undefined && { lastError: errorStatus(checkpoint.trouble) }),
     ...(checkpoint !== undefined && {
       lastCommitAt: iso(checkpoint.lastCommitAtMs),
@@ -78,6 +81,10 @@ export function dayView(
     ...(planned !== undefined && Number.isFinite(planned.dueAtMs) && { nextScanAt: iso(planned.dueAtMs) }),
     apiDeadlineAt: iso(unreadableAt(cell.day, time.policy.readableDays)),
   }
+}
+
+function auditView({ atMs, ...found }: AuditRecord): NonNullable<DayView['audit']> {
+  return { at: iso(atMs), ...found }
 }
 
 function scansOf({ checkpoint }: Cell): ScanView[] {

@@ -19,6 +19,7 @@ export interface ViewDeps {
   /** The API's clock for an account, ms since the epoch. */
   readonly nowOf: (account: string) => number
   readonly minutes: Ledger['minutes']
+  readonly auditOf: Ledger['auditOf']
   readonly deadLetters: Pick<DeadLetters, 'keys' | 'read'>
   readonly readEvent: ReadEvent
   readonly tail: LiveTail
@@ -38,8 +39,9 @@ export function createStatusViews(deps: ViewDeps): StatusViews {
     if (cell === undefined) return undefined
     const stream = { zone: query.zone, sink: query.sink, day: asked }
     const ledger = await ledgerOf(stream, cell.checkpoint?.commit ?? 0)
+    const audit = await deps.auditOf(stream)
     const time = { nowMs: deps.nowOf(route.account), policy: deps.policy() }
-    return dayView(fleet, cell, query, { version, time, ledger })
+    return dayView(fleet, cell, query, { version, time, ledger, audit })
   }
 
   return {

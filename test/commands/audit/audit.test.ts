@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { StreamAudit } from '../../../src/assemble/tasks/audit/audit.ts'
 import { dayOf, endOf, shiftDay, startOf } from '../../../src/domain/day.ts'
+import { systemClock } from '../../../src/clock.ts'
+import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
 import { readParts } from '../../sinks/file/read-parts.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { openWorkshopWithApi, type Ended, type Workshop } from '../workshop.ts'
@@ -26,6 +28,15 @@ async function idsInFiles({ folder }: Workshop, zone: number, day: string): Prom
   for await (const line of readParts(join(folder, 'events'), zone, day))
     ids.push((JSON.parse(line) as { id: string }).id)
   return ids.sort()
+}
+
+/** What the status page shows of the audit of yesterday. */
+async function keptAudit({ folder }: Workshop) {
+  const path = join(folder, 'var', 'shieldlog.db')
+  const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1_000 })
+  const record = await store.ledger.auditOf({ zone: 101, day: yesterday, sink: 'archive' })
+  await store.close()
+  return record
 }
 
 test('reports complete days as equal, by zone and sink', async () => {
@@ -56,6 +67,7 @@ test('reports missing events by minute and id, ships exactly these, and then fin
   const before = await workshop.execute(...audit)
   const report = reportOf(before)
   expect([before.code, report.missing, report.extra, report.notYetDue]).toEqual([1, 3, 0, 0])
+  expect(await keptAudit(workshop)).toMatchObject({ isEqual: false, missing: 3, listed: 53, ledger: 50 })
   const [stream] = report.streams
   expect(stream!.minutes.map(({ minute, missing }) => [minute, missing])).toEqual(
     late.map((_, index) => [new Date(noon + index * 60_000).toISOString(), 1]),
@@ -89,6 +101,7 @@ test('reports missing events by minute and id, ships exactly these, and then fin
       .sort(),
   )
   expect((await workshop.execute(...audit)).code).toBe(0)
+  expect(await keptAudit(workshop)).toMatchObject({ isEqual: true, missing: 0, listed: 53, ledger: 53 })
 })
 
 test('reports what an open stream has not read yet as not delivered yet, which is not a difference', async () => {

@@ -149,6 +149,8 @@ export class Faults {
         },
         loadSeen: (stream, minutes) => real().ledger.loadSeen(stream, minutes),
         holds: (stream, fence) => real().ledger.holds(stream, fence),
+        noteAudit: (stream, record) => real().ledger.noteAudit(stream, record),
+        auditOf: (stream) => real().ledger.auditOf(stream),
         release: (stream, fence) => real().ledger.release(stream, fence),
         commit: async (commit) => {
           await life.step('before commit')

@@ -102,7 +102,7 @@ describe.skipIf(!browserAvailable())('access to the page', { timeout: 120_000 },
     await page.evaluate('dispatchEvent(new Event("beforeprint"))')
     for (const hidden of ['#map', '#lag', '#verdict', '#day-close'])
       expect(await page.locator(hidden).isVisible()).toBe(false)
-    for (const visible of ['#day-title', '.minutes', '.hours', '.evidence'])
+    for (const visible of ['#day-title', '.minutes', '.hours', '.last-audit', '.evidence'])
       expect(await page.locator(visible).isVisible()).toBe(true)
   })
 

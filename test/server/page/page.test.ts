@@ -159,6 +159,7 @@ describe.skipIf(!browserAvailable())('the page', { timeout: 120_000 }, () => {
       '0001-k3v9.ndjson',
       'order-free hash',
       'shieldlog audit --zone 101 --sink archive --day 2026-11-20',
+      '2026-11-20 13:00:00 UTC, shieldlog 1.0.0: ok. The API listed 102,400 events, the ledger had 102,400. The ledger has 113,113 now.',
     ])
       expect(text).toContain(part)
     expect(await day.locator('.bars').getAttribute('d')).toMatch(/^M0 120V/)
@@ -166,6 +167,7 @@ describe.skipIf(!browserAvailable())('the page', { timeout: 120_000 }, () => {
     expect(await day.locator('.hours tbody tr').count()).toBe(24)
     await cell(page, { ...shop, day: '2026-11-14' }).click()
     await day.getByText('stopped listing it').waitFor()
+    await day.getByText('Not audited yet').waitFor()
     await cell(page, { zone: 107, sink: 'siem', day: '2026-11-17' }).click()
     await day.getByText('shieldlog dead-letters list --sink siem --zone 107 --day 2026-11-17').waitFor()
     await day.getByRole('button', { name: 'Show the events' }).click()

@@ -161,6 +161,17 @@ export function story(): World {
       { writer: 'k3v9', part: '0002-k3v9.ndjson', lines: 23_001, bytes: 15_640_680 },
     ],
   }))
+  world.audits.set(streamKey({ zone: 101, sink: 'archive', day: today }), {
+    atMs: at(13),
+    version: '1.0.0',
+    isEqual: true,
+    listed: 102_400,
+    ledger: 102_400,
+    missing: 0,
+    extra: 0,
+    notYetDue: 0,
+    isByCounts: false,
+  })
   world.checkpoints = world.checkpoints.filter(
     ({ stream }) => !(stream.zone === 110 && stream.sink === 'siem' && stream.day < shiftDay(today, -4)),
   )

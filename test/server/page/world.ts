@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { systemClock } from '../../../src/clock.ts'
+import type { AuditRecord } from '../../../src/domain/audit-report.ts'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import type { Day } from '../../../src/domain/day.ts'
 import type { DeadLetterCount } from '../../../src/domain/event/dead-letter-count.ts'
@@ -38,6 +39,7 @@ export interface World {
   pauses: MapView['pauses']
   /** By stream. */
   minutes: Map<string, MinuteCount[]>
+  audits: Map<string, AuditRecord>
   /** Events that the API lists from now on. */
   live: Event[]
   /** Throws where the store does not answer. */
@@ -66,6 +68,7 @@ export function emptyWorld(more: Partial<World> = {}): World {
     ],
     pauses: [],
     minutes: new Map(),
+    audits: new Map(),
     live: [],
     trouble: () => undefined,
     ...more,
@@ -102,6 +105,8 @@ function storeOf(world: World): Store {
       commit: unused,
       read: unused,
       loadSeen: unused,
+      noteAudit: unused,
+      auditOf: (stream) => Promise.resolve(world.audits.get(streamKey(stream))),
       minutes: (stream) => Promise.resolve(world.minutes.get(streamKey(stream)) ?? []),
       isIndexDropped: unused,
     },
@@ -170,6 +175,7 @@ export function viewsOf(
     policy: () => policy,
     nowOf: now,
     minutes: store.ledger.minutes,
+    auditOf: store.ledger.auditOf,
     deadLetters: {
       keys: ({ zone, sink, day }) =>
         Promise.resolve(

@@ -33,6 +33,7 @@ import { openExistingStore, stateName } from '../existing-store.ts'
 import { createQuietRuntime, createHolder, type QuietRuntime } from '../../quiet-runtime.ts'
 import { policyOf } from '../../policy.ts'
 import { createShipping, type Shipping } from '../../shipping.ts'
+import { version } from '../../version.ts'
 import { sharedGates } from '../../shared-gates.ts'
 import { workersOn } from '../../state.ts'
 
@@ -129,6 +130,11 @@ async function auditOver(
         request.progressed?.({ done: audited.size, all: targets.length, listed })
       },
     })
+    await noteAudits(audited.values(), store, runtime.clock.now()).catch((error: unknown) => {
+      if (!isFailure(error)) throw error
+      // The result itself is whole.
+      request.tell(`the status page does not show this audit: ${messageOf(error)}`)
+    })
     const parts = { store, runtime, shipping, workers, config }
     if (request.report) details = await auditedDays(targets, compared, parts)
   } finally {
@@ -136,6 +142,26 @@ async function auditOver(
     gates.close()
   }
   return { days, targets, audited: targets.flatMap((target) => audited.get(target) ?? []), gaps, details }
+}
+
+/** The status page shows the latest audit of a day. */
+async function noteAudits(audited: Iterable<TargetAudit>, store: Store, atMs: number): Promise<void> {
+  for (const { streams } of audited)
+    for (const {
+      zone,
+      day,
+      sink,
+      isEqual,
+      listed,
+      ledger,
+      missing,
+      extra,
+      notYetDue,
+      isByCounts,
+    } of streams) {
+      const counts = { listed, ledger, missing, extra, notYetDue }
+      await store.ledger.noteAudit({ zone, day, sink }, { atMs, version, isEqual, ...counts, isByCounts })
+    }
 }
 
 interface Parts {

@@ -13,8 +13,8 @@ import {
 import { element, put } from '../parts/elements.js'
 import { hourTable } from './minute-chart.js'
 import { minuteReader } from './minute-reader.js'
+import { lastAudit } from './last-audit.js'
 import { deadLetterTable } from './refused.js'
-import { printable } from '../parts/texts.js'
 
 /** @typedef {import('../../../domain/status/status-views.ts').DayView} DayView */
 
@@ -53,7 +53,8 @@ export function drawDay(section, view, actions) {
     scanTable(view),
     deadLetterTable(view, refused),
     partTable(view),
-    evidence(view, auditHint(view)),
+    lastAudit(view),
+    evidence(view),
   )
 }
 
@@ -64,18 +65,4 @@ function buttons({ close }) {
   const shut = element('button', { type: 'button', id: 'day-close' }, 'Close')
   shut.addEventListener('click', close)
   return element('div', { class: 'buttons' }, print, shut)
-}
-
-/** @param {DayView} view */
-function auditHint({ zone, sink, day }) {
-  return element(
-    'p',
-    { class: 'quiet' },
-    'Audit: this page did not read the day from the API again. The ledger has the events that the sink has accepted; whether the API lists others, an audit compares, and writes a report of it: ',
-    element(
-      'code',
-      {},
-      `shieldlog audit --zone ${zone} --sink ${printable(sink)} --day ${day} --report audit.html`,
-    ),
-  )
 }

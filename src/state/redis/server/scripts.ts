@@ -8,6 +8,7 @@ const names = [
   'drop-streams',
   'forget-seen',
   'hear-holder',
+  'note-audit',
   'open-store',
   'release-stream',
   'remember-routes',

@@ -44,6 +44,8 @@ CREATE TABLE stream (
   seen INTEGER NOT NULL,
   -- 1 once fingerprints were forgotten.
   is_index_dropped INTEGER NOT NULL DEFAULT 0,
+  -- What the latest audit found, JSON; no part of the checkpoint.
+  audit TEXT,
   UNIQUE (zone, day, sink)
 );
 CREATE INDEX stream_ended ON stream (ended_at) WHERE ended_at IS NOT NULL;

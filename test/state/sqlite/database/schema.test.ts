@@ -15,7 +15,7 @@ it.each([1, 99])('a store of schema %d is refused with both numbers, and not cha
   database.exec(`PRAGMA user_version = ${number}`)
   await expect(openAt(path)).rejects.toMatchObject({
     code: 'store_refuses',
-    message: expect.stringMatching(new RegExp(`schema ${number}, and this version supports only schema 6`)),
+    message: expect.stringMatching(new RegExp(`schema ${number}, and this version supports only schema 7`)),
   })
   expect(database.prepare('PRAGMA user_version').get()).toEqual({ user_version: number })
 })
