@@ -139,10 +139,8 @@ function readRefused(said: string, events: readonly Event[]): Verdict {
   const named = new Set(
     [...said.matchAll(/entry with timestamp (\S+) (\S+) \+0000/g)].map(([, day, at]) => `${day}T${at}`),
   )
-  const ignored = [...said.matchAll(/total ignored: (\d+) out of/g)].reduce(
-    (sum, [, count]) => sum + Number(count),
-    0,
-  )
+  const counts = [...said.matchAll(/total ignored: (\d+) out of/g)].map(([, count]) => Number(count))
+  const ignored = counts.reduce((sum, count) => sum + count, 0)
   const isNamed = ({ time = '' }: Event) => named.has(time.replace(/\.?0*Z$/, ''))
   const refused = events.filter(isNamed)
   if (ignored === 0 || refused.length !== ignored) return { kind: 'split', reason, said }
