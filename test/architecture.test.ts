@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { arrows } from './architecture/arrows.ts'
 import { files as fileRules } from './architecture/files.ts'
+import { functions } from './architecture/functions.ts'
 import { language } from './architecture/language.ts'
 import { packages } from './architecture/packages.ts'
 import { explain, type Rule, type Snippet } from './architecture/rule.ts'
@@ -9,7 +10,7 @@ import { readSourceFile, type SourceFile } from './architecture/source-file.ts'
 import { treeRules, type Tree } from './architecture/tree.ts'
 import { projectFolder } from './setup/project-folder.ts'
 
-const rules: readonly Rule[] = [...arrows, ...packages, ...language, ...fileRules]
+const rules: readonly Rule[] = [...arrows, ...packages, ...language, ...functions, ...fileRules]
 const tree = readTree()
 
 describe.each(rules)('$name', (rule) => {
@@ -50,10 +51,12 @@ test('looks at real files', () => {
 const soundTree: Tree = {
   topLevel: ['package.json', 'src', '.gitignore'],
   sinkFolders: ['file'],
+  stateFolders: ['sqlite'],
   dependencies: ['zod', '@date-fns/utc'],
   devDependencies: ['vitest'],
   files: [
     readSourceFile('src/sinks/registry.ts', `import { x } from './file/sink.ts'\nimport 'node:fs'`),
+    readSourceFile('src/state/registry.ts', `import { x } from './sqlite/kind.ts'`),
     readSourceFile('src/config/schema/schema.ts', `import { z } from 'zod'\nimport '@date-fns/utc/date'`),
     readSourceFile('src/cli.ts', ''),
     readSourceFile('test/x.test.ts', `import { test } from 'vitest'`),
@@ -69,6 +72,7 @@ function readTree(): Tree {
   return {
     topLevel: topLevelNames(),
     sinkFolders: foldersIn('src/sinks'),
+    stateFolders: foldersIn('src/state'),
     dependencies: Object.keys(manifest['dependencies'] ?? {}),
     devDependencies: Object.keys(manifest['devDependencies'] ?? {}),
     files: ['src', 'test'].flatMap(sourceFilesIn),

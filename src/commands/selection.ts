@@ -26,7 +26,7 @@ function zoneOf(name: string, zones: readonly Zone[]): Zone {
       `--zone ${printable(name)} is the name of ${named.map(shown).join(' and ')}; use the id`,
     )
   const known = zones.flatMap((zone) => [String(zone.id), zone.name])
-  throw unknown('--zone', name, 'is not configured', known, zones.map(shown))
+  throw unknownName({ option: '--zone', name, what: 'is not configured', known, listed: zones.map(shown) })
 }
 
 /** Finds sinks by name, without duplicates; all sinks where none is named. Throws UsageError. */
@@ -35,7 +35,7 @@ export function chooseSinks({ sinks }: Config, names: readonly string[] = []): S
   const known = sinks.map(({ name }) => name)
   return [...new Set(names)].map((name) => {
     const sink = sinks.find((each) => each.name === name)
-    if (sink === undefined) throw unknown('--sink', name, 'is not configured', known, known)
+    if (sink === undefined) throw unknownName({ option: '--sink', name, what: 'is not configured', known })
     return sink
   })
 }
@@ -48,18 +48,22 @@ export function chooseAccount({ accounts }: Config, name: string | undefined): A
     throw new UsageError(`there are several accounts; choose one with --account: ${list(known)}`)
   }
   const account = accounts.find((each) => each.name === name)
-  if (account === undefined) throw unknown('--account', name, 'is not configured', known, known)
+  if (account === undefined)
+    throw unknownName({ option: '--account', name, what: 'is not configured', known })
   return account
 }
 
+export interface UnknownName {
+  readonly option: string
+  readonly name: string
+  readonly what: string
+  readonly known: readonly string[]
+  /** The known names as they are shown, where that differs. */
+  readonly listed?: readonly string[]
+}
+
 /** An error that names the nearest known name and all known names. */
-export function unknown(
-  option: string,
-  name: string,
-  what: string,
-  known: readonly string[],
-  listed: readonly string[],
-): UsageError {
+export function unknownName({ option, name, what, known, listed = known }: UnknownName): UsageError {
   const near = nearest(name, known)
   const hint = near === undefined ? '' : `; did you mean ${printable(near)}?`
   const all = listed.length === 0 ? 'none is available' : `available: ${list(listed)}`

@@ -3,7 +3,7 @@ import { printable } from '../domain/text/printable.ts'
 import { renameSinkInStore } from '../assemble/tasks/rename-sink.ts'
 import { sinkNameArgument } from './arguments.ts'
 import { UsageError, type Registration } from './registration.ts'
-import { unknown } from './selection.ts'
+import { unknownName } from './selection.ts'
 import { counted } from './terminal/number.ts'
 import { example } from './program-name.ts'
 
@@ -23,7 +23,7 @@ export function registerState({ command: state, io, load }: Registration): void 
       const { config } = load(command, 'nothing')
       const renamed = await renameSinkInStore(config, from, to, io.signal)
       if (renamed.outcome === 'unknown')
-        throw unknown('sink', from, 'is not in the store', renamed.known, renamed.known)
+        throw unknownName({ option: 'sink', name: from, what: 'is not in the store', known: renamed.known })
       const { streams } = renamed
       io.stdout.write(`${counted(streams, 'stream')} moved from ${from} to ${to}\n`)
       const names = config.sinks.map(({ name }) => name)

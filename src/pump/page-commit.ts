@@ -51,9 +51,11 @@ export async function commitPage(session: Session, seen: SeenWindow, page: Shipp
     whole: (all) => ({
       next: afterPage(
         before,
-        step,
-        facts,
-        { ...countsOf(all), filtered: filtered.length, isTimeDoubtful },
+        {
+          step,
+          facts,
+          outcome: { ...countsOf(all), filtered: filtered.length, isTimeDoubtful },
+        },
         nowMs,
         policy,
       ),

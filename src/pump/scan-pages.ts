@@ -45,7 +45,11 @@ export async function scanPages(
 }
 
 function dueNow({ job, checkpoint, now, policy }: Session): Due {
-  return nextDue(job.stream, checkpoint(), now(), policy, job.readRequest)
+  return nextDue(
+    { stream: job.stream, checkpoint: checkpoint(), readRequest: job.readRequest },
+    now(),
+    policy,
+  )
 }
 
 function goesOn(session: Session, beganMs: number): boolean {
@@ -63,7 +67,8 @@ async function shipNextPage(
   signal: AbortSignal,
 ): Promise<{ failure: Failure | undefined } | undefined> {
   const { checkpoint, job, now, policy } = session
-  const scan = scanFor(checkpoint(), dueNow(session), now(), policy, job.readRequest)
+  const due = { checkpoint: checkpoint(), due: dueNow(session), readRequest: job.readRequest }
+  const scan = scanFor(due, now(), policy)
   const { ahead } = going
   going.ahead = undefined
   try {

@@ -11,7 +11,7 @@ type Command = (count: number, ...rest: readonly ScriptArgument[]) => Promise<un
 export function loadScript(client: RedisClient, location: URL): Script {
   const name = basename(location.pathname, '.lua')
   defineScript(client, name, readFileSync(location, 'utf8'))
-  return (keys, args) => callScript(client, name, keys, args)
+  return (keys, args) => callScript(client, name, { keys, args })
 }
 
 /** Makes the script a command of the client, which sends its text once per connection and then its hash. */
@@ -19,13 +19,17 @@ export function defineScript(client: RedisClient, name: string, lua: string): vo
   if (!(name in client)) client.defineCommand(name, { lua })
 }
 
-/** `bytes`: texts of the answer come as buffers. */
+export interface ScriptCall {
+  readonly keys: readonly string[]
+  readonly args: readonly ScriptArgument[]
+  /** `bytes`: texts of the answer come as buffers. */
+  readonly as?: 'text' | 'bytes'
+}
+
 export function callScript(
   client: RedisClient,
   name: string,
-  keys: readonly string[],
-  args: readonly ScriptArgument[],
-  as: 'text' | 'bytes' = 'text',
+  { keys, args, as = 'text' }: ScriptCall,
 ): Promise<unknown> {
   const commands = client as unknown as Readonly<Record<string, Command>>
   const command = commands[as === 'bytes' ? `${name}Buffer` : name]

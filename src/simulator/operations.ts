@@ -1,4 +1,4 @@
-import { createEventLogs, type EventLogs } from './api/event-logs.ts'
+import { EventLogs } from './api/event-logs.ts'
 import { createRateLimits, negotiated, type RateLimits } from './api/rate-limit.ts'
 import { createShieldZones } from './api/shield-zones.ts'
 import { createUploadScanning, type UploadScanning } from './api/upload-scanning.ts'
@@ -25,7 +25,7 @@ export interface Operations {
 }
 
 export function createOperations(settings: () => Settings, traffic: Traffic): Operations {
-  const eventLogs = createEventLogs(settings, traffic)
+  const eventLogs = new EventLogs(settings, traffic)
   const rateLimits = createRateLimits(settings().zones)
   const uploadScanning = createUploadScanning(settings)
   const volumes = createVolumes(settings)

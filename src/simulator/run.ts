@@ -21,13 +21,21 @@ export interface GrowingRun extends Run {
   grow(by: number): void
 }
 
-export function createGeneratedRun(
-  place: Place,
-  shape: EntryShape,
-  first: number,
-  timestampOf: (index: number) => number,
+export interface GeneratedRunOptions {
+  readonly place: Place
+  readonly shape: EntryShape
+  readonly first: number
+  readonly timestampOf: (index: number) => number
+  readonly size?: number
+}
+
+export function createGeneratedRun({
+  place,
+  shape,
+  first,
+  timestampOf,
   size = 0,
-): GrowingRun {
+}: GeneratedRunOptions): GrowingRun {
   let count = size
   const timestampMs = (seq: number): number => timestampOf(seq - first)
   return {

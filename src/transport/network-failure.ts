@@ -35,13 +35,13 @@ export function networkFailure(error: unknown, what: string, signal?: AbortSigna
   const from = origin === undefined ? '' : ` from ${origin}`
   const to = isProxyError(error) ? ' to the proxy' : origin === undefined ? '' : ` to ${origin}`
   if (isTimeout(aborted ? signal.reason : error))
-    return failure('timeout', what, `no answer in time${from}`, code, error)
+    return failure('timeout', `${what}: no answer in time${from}`, code, error)
   if (aborted || isAbort(error, code)) return cancelled(error)
   const proxyStatus = proxyStatusOf(error, code)
   if (proxyStatus !== undefined)
-    return failure('network', what, `the proxy answered ${proxyStatus}`, '', error)
+    return failure('network', `${what}: the proxy answered ${proxyStatus}`, '', error)
   if (tlsCodes.test(code))
-    return failure('tls', what, `cannot make a trusted connection${to}`, tlsReasonOf(error, code), error)
+    return failure('tls', `${what}: cannot make a trusted connection${to}`, tlsReasonOf(error, code), error)
   if (code === 'UND_ERR_ABORTED') return cancelled(error)
   if (code === 'UND_ERR_INVALID_ARG')
     return new Failure(
@@ -49,7 +49,7 @@ export function networkFailure(error: unknown, what: string, signal?: AbortSigna
       'rejected',
       `${what}: the request cannot be sent, a header or the address is invalid`,
     )
-  if (networkCodes.test(code)) return failure('network', what, whyOf(code, to), code, error)
+  if (networkCodes.test(code)) return failure('network', `${what}: ${whyOf(code, to)}`, code, error)
   throw error
 }
 
@@ -70,12 +70,11 @@ function whyOf(code: string, to: string): string {
 
 function failure(
   code: 'timeout' | 'tls' | 'network',
-  what: string,
-  why: string,
+  message: string,
   detail: string,
   cause: unknown,
 ): Failure {
-  return new Failure('retry', code, `${what}: ${why}${detail === '' ? '' : ` (${detail})`}`, { cause })
+  return new Failure('retry', code, `${message}${detail === '' ? '' : ` (${detail})`}`, { cause })
 }
 
 function isTimeout(error: unknown): boolean {

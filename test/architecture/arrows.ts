@@ -7,9 +7,9 @@ const httpAdapter = [...adapter, 'transport']
 // prettier-ignore
 const adapters = [
   'shield', 'formats', 'sinks', 'sinks/registry.ts', 'sinks/stdout', 'sinks/file', 'sinks/http', 'sinks/syslog',
-  'state', 'state/registry.ts', 'state/redis', 'state/*',
+  'state', 'state/registry.ts', 'state/redis', 'state/sqlite', 'state/*',
   'schedule', 'schedule/registry.ts', 'schedule/local', 'schedule/bullmq',
-  'server', 'telemetry', 'config', 'transport', 'redis',
+  'server', 'telemetry', 'config', 'transport', 'redis', 'sqlite',
 ]
 
 const mayImport: Readonly<Record<string, readonly string[]>> = {
@@ -21,11 +21,12 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   sinks: adapter,
   'sinks/registry.ts': [...httpAdapter, 'sinks', 'sinks/stdout', 'sinks/file', 'sinks/http', 'sinks/syslog'],
   'sinks/stdout': [...adapter, 'sinks'],
-  'sinks/file': [...adapter, 'sinks'],
+  'sinks/file': [...adapter, 'sinks', 'sqlite'],
   'sinks/http': [...httpAdapter, 'sinks'],
   'sinks/syslog': [...httpAdapter, 'sinks'],
   state: adapter,
-  'state/registry.ts': [...adapter, 'state', 'state/redis', 'state/*'],
+  'state/sqlite': [...adapter, 'state', 'sqlite'],
+  'state/registry.ts': [...adapter, 'state', 'state/redis', 'state/sqlite', 'state/*'],
   'state/redis': [...adapter, 'state', 'redis'],
   // Every other store.
   'state/*': [...adapter, 'state'],
@@ -38,6 +39,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   config: adapter,
   transport: adapter,
   redis: adapter,
+  sqlite: adapter,
   // The live way knows nothing of maintenance, planning or status.
   pump: adapter,
   plan: [...adapter, 'pump'],
@@ -93,7 +95,7 @@ export const arrows: readonly Rule[] = [
     name: 'imports go down only, and adapters do not know each other',
     remedy:
       'take what you need as an argument through a port and let assemble/ bring the two together; ' +
-      'what is pure belongs into domain/, what speaks HTTP to the outside into transport/, what speaks to Redis into redis/',
+      'what is pure belongs into domain/, what speaks HTTP to the outside into transport/, what speaks to Redis into redis/, to a SQLite file into sqlite/',
     covers: inSource,
     problemsOf({ path, imports }) {
       const from = partOf(path)
@@ -124,6 +126,7 @@ export const arrows: readonly Rule[] = [
       { path: 'src/sinks/slots.ts', text: `import { x } from './file/sink.ts'` },
       { path: 'src/state/sqlite/x.ts', text: `const x = await import('../redis/store.ts')` },
       { path: 'src/state/sqlite/x.ts', text: `import { x } from '../../redis/connection.ts'` },
+      { path: 'src/sinks/http/x.ts', text: `import { x } from '../../sqlite/exclusive-lock.ts'` },
       { path: 'src/redis/x.ts', text: `import { x } from '../state/redis/store.ts'` },
       { path: 'src/config/load/load.ts', text: `import { x } from '../../sinks/file/config.ts'` },
       { path: 'src/config/schema/schema.ts', text: `import { x } from '../../sinks/file/sink.ts'` },
@@ -139,6 +142,7 @@ export const arrows: readonly Rule[] = [
       { path: 'src/sinks/http/sink.ts', text: `import { x } from './presets/splunk.ts'` },
       { path: 'src/sinks/http/presets/x.ts', text: `import { x } from '../../../config/schema/fields.ts'` },
       { path: 'src/sinks/file/sink.ts', text: `import { x } from '../slots.ts'` },
+      { path: 'src/sinks/file/identity.ts', text: `import { x } from '../../sqlite/exclusive-lock.ts'` },
       { path: 'src/state/redis/store.ts', text: `import { x } from '../../redis/connection.ts'` },
       { path: 'src/schedule/bullmq/queues.ts', text: `import { x } from '../../redis/connection.ts'` },
       { path: 'src/sinks/file/config.ts', text: `import { x } from '../../config/schema/fields.ts'` },

@@ -46,8 +46,9 @@ const homes: readonly { readonly package: string; readonly home: RegExp; readonl
   { package: 'yaml', home: /^src\/config\//, remedy: 'configuration text is read in config/ only' },
   {
     package: 'node:sqlite',
-    home: /^src\/(?:state\/sqlite|sinks\/file)\//,
-    remedy: 'take the Store port; SQLite is known to state/sqlite/ and to the writer locks of sinks/file/',
+    home: /^src\/(?:sqlite|state\/sqlite|sinks\/file)\//,
+    remedy:
+      'take the Store port; SQLite is known to sqlite/, state/sqlite/ and to the writer locks of sinks/file/',
   },
   {
     package: 'node:http',

@@ -1,5 +1,7 @@
 import { posix } from 'node:path'
 import { parseAst } from 'vitest/node'
+import { functionsIn, type FunctionShape } from './function-shape.ts'
+import { lineCounter, nameOf, namesIn, nodeIn, nodesIn, visit, type Node } from './syntax.ts'
 
 /** What one TypeScript file imports, exports and asks of the globals, each with its line. */
 export interface SourceFile {
@@ -13,6 +15,7 @@ export interface SourceFile {
    */
   readonly globals: readonly Mention[]
   readonly defaultExports: readonly Mention[]
+  readonly functions: readonly FunctionShape[]
   /** Text outside of string, template and regular expression literals, comments included, line by line. */
   readonly linesWithoutLiterals: readonly string[]
 }
@@ -32,13 +35,6 @@ export interface Import {
   /** Gone at run time. */
   readonly isType: boolean
   readonly line: number
-}
-
-interface Node {
-  readonly type: string
-  readonly start: number
-  readonly end: number
-  readonly [key: string]: unknown
 }
 
 export function readSourceFile(path: string, text: string): SourceFile {
@@ -77,39 +73,9 @@ export function readSourceFile(path: string, text: string): SourceFile {
     imports,
     globals,
     defaultExports,
+    functions: functionsIn(program, lineOf),
     linesWithoutLiterals: blank(text, literals).split('\n'),
   }
-}
-
-type Visitor = (node: Node, parent: Node | undefined) => void
-
-function visit(node: Node, visitor: Visitor, parent?: Node): void {
-  visitor(node, parent)
-  for (const value of Object.values(node)) {
-    for (const child of Array.isArray(value) ? (value as unknown[]) : [value]) {
-      if (isNode(child)) visit(child, visitor, node)
-    }
-  }
-}
-
-function isNode(value: unknown): value is Node {
-  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string'
-}
-
-function nodeIn(node: Node, key: string): Node | undefined {
-  const value = node[key]
-  return isNode(value) ? value : undefined
-}
-
-function nodesIn(node: Node, key: string): readonly Node[] {
-  const value = node[key]
-  return Array.isArray(value) ? value.filter(isNode) : []
-}
-
-function nameOf(node: Node | undefined): string | undefined {
-  if (node?.type === 'Identifier' && typeof node['name'] === 'string') return node['name']
-  if (node?.type === 'Literal' && typeof node['value'] === 'string') return node['value']
-  return undefined
 }
 
 function specifierOf(node: Node): string | undefined {
@@ -159,26 +125,6 @@ function namesDeclaredBy(node: Node): string[] {
   }
 }
 
-function namesIn(pattern: Node | undefined): string[] {
-  if (pattern === undefined) return []
-  switch (pattern.type) {
-    case 'Identifier':
-      return [nameOf(pattern) ?? '']
-    case 'ObjectPattern':
-      return nodesIn(pattern, 'properties').flatMap((each) =>
-        namesIn(nodeIn(each, each.type === 'RestElement' ? 'argument' : 'value')),
-      )
-    case 'ArrayPattern':
-      return nodesIn(pattern, 'elements').flatMap(namesIn)
-    case 'AssignmentPattern':
-      return namesIn(nodeIn(pattern, 'left'))
-    case 'RestElement':
-      return namesIn(nodeIn(pattern, 'argument'))
-    default:
-      return []
-  }
-}
-
 function globalsOf(node: Node, parent: Node | undefined): string[] {
   if (node.type === 'NewExpression' || node.type === 'CallExpression') {
     const callee = dottedName(nodeIn(node, 'callee'))
@@ -221,12 +167,6 @@ function dottedName(node: Node | undefined): string | undefined {
 
 function withoutGlobalThis(name: string): string {
   return name.replace(/^(?:globalThis|global)\./, '')
-}
-
-function lineCounter(text: string): (offset: number) => number {
-  const starts = [0]
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
-  return (offset) => starts.filter((start) => start <= offset).length
 }
 
 function blank(text: string, nodes: readonly Node[]): string {

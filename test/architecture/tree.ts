@@ -6,8 +6,9 @@ import { readSourceFile, type SourceFile } from './source-file.ts'
 export interface Tree {
   /** Names in the project folder, without what .gitignore leaves out. */
   readonly topLevel: readonly string[]
-  /** Names of the folders in src/sinks/. */
+  /** Names of the folders in src/sinks/ and src/state/. */
   readonly sinkFolders: readonly string[]
+  readonly stateFolders: readonly string[]
   readonly dependencies: readonly string[]
   readonly devDependencies: readonly string[]
   readonly files: readonly SourceFile[]
@@ -106,17 +107,23 @@ export const treeRules: readonly TreeRule[] = [
     refuses: [(sound) => ({ ...sound, devDependencies: [] })],
   },
   {
-    name: 'every sink folder is in the registry',
-    remedy: 'add its line to src/sinks/registry.ts, or remove the folder',
-    problemsOf({ sinkFolders, files }) {
-      const registry = files.find(({ path }) => path === 'src/sinks/registry.ts')
-      if (registry === undefined) return []
-      return sinkFolders
-        .filter(
-          (name) => !registry.imports.some(({ target = '' }) => target.startsWith(`src/sinks/${name}/`)),
-        )
-        .map((name) => ({ what: `src/sinks/${name}/ is not imported by src/sinks/registry.ts` }))
-    },
-    refuses: [(sound) => ({ ...sound, sinkFolders: [...sound.sinkFolders, 'pigeon'] })],
+    name: 'every folder of sinks and stores is in its registry',
+    remedy: 'add its line to src/sinks/registry.ts or src/state/registry.ts, or remove the folder',
+    problemsOf: ({ sinkFolders, stateFolders, files }) => [
+      ...unregistered('src/sinks', sinkFolders, files),
+      ...unregistered('src/state', stateFolders, files),
+    ],
+    refuses: [
+      (sound) => ({ ...sound, sinkFolders: [...sound.sinkFolders, 'pigeon'] }),
+      (sound) => ({ ...sound, stateFolders: [...sound.stateFolders, 'paper'] }),
+    ],
   },
 ]
+
+function unregistered(part: string, folders: readonly string[], files: readonly SourceFile[]): Problem[] {
+  const registry = files.find(({ path }) => path === `${part}/registry.ts`)
+  const imported = registry?.imports.map(({ target = '' }) => target) ?? []
+  return folders
+    .filter((name) => !imported.some((target) => target.startsWith(`${part}/${name}/`)))
+    .map((name) => ({ what: `${part}/${name}/ is not imported by ${part}/registry.ts` }))
+}

@@ -32,14 +32,14 @@ export function runTimeline(options: TimelineOptions): { pages: TimelinePage[]; 
   const pages: TimelinePage[] = []
   const left: Partial<Record<ScanKind, number>> = {}
   while (nowMs < options.untilMs) {
-    const due = nextDue(checkpoint.stream, checkpoint, nowMs, policy)
+    const due = nextDue({ stream: checkpoint.stream, checkpoint }, nowMs, policy)
     const atMs = dueAt(due, checkpoint.trouble, nowMs)
     if (atMs > nowMs) {
       // What is due may change with time alone, so it is asked again after a while.
       nowMs = Math.min(atMs, nowMs + 60_000)
       continue
     }
-    const scan = scanFor(checkpoint, due, nowMs, policy)
+    const scan = scanFor({ checkpoint, due }, nowMs, policy)
     if (scan.pages === 0) left[scan.kind] = options.pagesOf(scan.kind, nowMs)
     const remaining = (left[scan.kind] ?? 1) - 1
     left[scan.kind] = remaining
@@ -60,7 +60,7 @@ export function runTimeline(options: TimelineOptions): { pages: TimelinePage[]; 
       committed: [],
       isTimeDoubtful: false,
     }
-    const next = afterPage(checkpoint, step, facts, outcome, nowMs, policy)
+    const next = afterPage(checkpoint, { step, facts, outcome }, nowMs, policy)
     checkpoint = { ...next, commit: checkpoint.commit + 1, lastCommitAtMs: nowMs }
     pages.push({ kind: scan.kind, atMs: nowMs, last: remaining <= 0 })
   }

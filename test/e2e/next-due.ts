@@ -24,7 +24,9 @@ export function paceOf(
   )
   // What a scan that began since has not found, waiting for another one would not bring.
   const reread = behind.filter(({ lastFull }) => (lastFull?.beganAtMs ?? 0) >= sinceMs).length
-  const dues = behind.map((each) => dueAt(nextDue(each.stream, each, nowMs, policy), each.trouble, nowMs))
+  const dues = behind.map((each) =>
+    dueAt(nextDue({ stream: each.stream, checkpoint: each }, nowMs, policy), each.trouble, nowMs),
+  )
   return {
     done: `${delivered} delivered, ${reread} of ${behind.length} that lack events read again`,
     dueAtMs: Math.max(nowMs, ...dues.filter(Number.isFinite)),

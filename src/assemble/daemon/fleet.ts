@@ -3,6 +3,7 @@ import type { RedisStateConfig } from '../../config/schema/state.ts'
 import { messageOf } from '../../domain/failure.ts'
 import { within } from '../../domain/within.ts'
 import { knownSinks } from '../../maintenance/housekeeping/rename-sink.ts'
+import type { ApiClock } from '../../pump/api-clock.ts'
 import { connectRedis, onConnected } from '../../redis/connection.ts'
 import { createSharedAccountGate } from '../../redis/account-gate.ts'
 import { livingProcesses, oldestScheduler, ProcessRecord } from '../../redis/process-record.ts'
@@ -40,29 +41,15 @@ export async function openFleet(
   const holder = createHolder(false)
   const { keyPrefix } = state
   const record = new ProcessRecord({ keyPrefix, role, id: holder.id }, { client, clock })
-  let trouble: string | undefined
+  const heartbeat = new Heartbeat(record, apiClock, nameOf(state))
   // After a reconnect Redis may hold an older state.
   let turns: ReconcileTurns | undefined
   onConnected(client, () => turns?.allAgain())
 
-  /** Also publishes the API clocks that this process has confirmed. */
-  async function beat(accounts: readonly string[]): Promise<void> {
-    const known = accounts.filter((name) => apiClock.isConfirmed(name))
-    const told = () => new Map(known.map((name) => [name, apiClock.now(name)]))
-    try {
-      await record.tell({ told, learn: apiClock.learn })
-      trouble = undefined
-    } catch (error) {
-      const failure = redisFailure(error, nameOf(state))
-      trouble = messageOf(failure)
-      throw failure
-    }
-  }
-
   return {
     store,
     holder,
-    storeTrouble: () => trouble,
+    storeTrouble: () => heartbeat.trouble,
     readsFigures: async () =>
       role !== 'worker' && (await oldestScheduler(keyPrefix, { client, clock })) === holder.id,
     schedules: role !== 'worker',
@@ -89,7 +76,7 @@ export async function openFleet(
           fail,
           gateOf,
           now: deps.now,
-          heartbeat: () => beat(accounts),
+          heartbeat: () => heartbeat.beat(accounts),
           housekeep: deps.housekeep,
           removedSinks: async () => (await knownSinks(store)).filter((name) => !sinks.includes(name)),
           reconcile: own.turn,
@@ -110,4 +97,38 @@ export async function openFleet(
 
 function tickMsOf({ poll }: Config): number {
   return Math.min(longestTickMs, Math.max(shortestTickMs, Math.round(poll.everySeconds * tickShareMs)))
+}
+
+/** Says that this process is alive, and publishes the API clocks that it has confirmed. */
+class Heartbeat {
+  readonly #record: ProcessRecord
+  readonly #apiClock: ApiClock
+  readonly #server: string
+  #trouble: string | undefined
+
+  constructor(record: ProcessRecord, apiClock: ApiClock, server: string) {
+    this.#record = record
+    this.#apiClock = apiClock
+    this.#server = server
+  }
+
+  /** Why the last one failed. */
+  get trouble(): string | undefined {
+    return this.#trouble
+  }
+
+  /** Throws the Failure of Redis. */
+  async beat(accounts: readonly string[]): Promise<void> {
+    const { isConfirmed, now, learn } = this.#apiClock
+    const known = accounts.filter((name) => isConfirmed(name))
+    const told = () => new Map(known.map((name) => [name, now(name)]))
+    try {
+      await this.#record.tell({ told, learn })
+      this.#trouble = undefined
+    } catch (error) {
+      const failure = redisFailure(error, this.#server)
+      this.#trouble = messageOf(failure)
+      throw failure
+    }
+  }
 }

@@ -92,7 +92,7 @@ async function shipToSink(sink: SinkConfig, work: Work, signal: AbortSignal): Pr
         stream,
         zone,
         sink: shipping.sinks.get(sink.name)!,
-        read: () => piecesOf(request.source, sink.format, stream, zone, redactor),
+        read: () => piecesOf({ source: request.source, target: sink.format, zone, day }, redactor),
         progressed: (shipped: number, present: number) => told.progressed(stream, shipped, present),
       }
       const tooOld = tooOldFor(stream, systemClock.now(), { maxAgeHoursOf: maxAgeHoursIn(config) })
@@ -133,12 +133,16 @@ async function wasEmpty(store: Store, source: ArchiveConfig, stream: Stream): Pr
 /** Formats whose lines keep enough of an event. */
 const kept: readonly FormatName[] = ['native', 'raw']
 
+export interface ArchivedDay {
+  readonly source: ArchiveConfig
+  readonly target: FormatName
+  readonly zone: Zone
+  readonly day: Day
+}
+
 /** The lines of a zone's day in a file sink's parts, as events that serve a sink of the target format. */
 export async function* piecesOf(
-  source: ArchiveConfig,
-  target: FormatName,
-  stream: Pick<Stream, 'zone' | 'day'>,
-  zone: Zone,
+  { source, target, zone, day }: ArchivedDay,
   redactor: Redactor,
 ): AsyncGenerator<ArchivedPiece> {
   // Parts may hold lines of a format that the sink had before.
@@ -155,7 +159,7 @@ export async function* piecesOf(
     }
     return undefined
   }
-  for await (const piece of readArchive(source.path, stream)) {
+  for await (const piece of readArchive(source.path, { zone: zone.id, day })) {
     if (!('lines' in piece)) yield piece
     else {
       const { part, from, lines } = piece

@@ -20,6 +20,12 @@ import type { DeadLetterTasks, DeadLetterGroup, ReasonCounts, SinkReplay } from 
 
 const notConfigured = 'it is not configured; add it to the configuration, or drop them'
 
+interface ReplayOfSink {
+  readonly sink: string
+  readonly groups: readonly DeadLetterGroup[]
+  readonly progressed: (done: number) => void
+}
+
 /** Replays and drops the dead letters of a store that is open. */
 export class StoreTasks implements DeadLetterTasks {
   readonly #config: Config
@@ -64,8 +70,8 @@ export class StoreTasks implements DeadLetterTasks {
     return this.#withShipping(signal, async (shipping) => {
       const results: SinkReplay[] = []
       for (const [sink, own] of Map.groupBy(groups, ({ stream }) => stream.sink)) {
-        const told = (done: number) => progressed(sink, done)
-        results.push({ sink, ...(await this.#replaySink(sink, own, shipping, told, signal)) })
+        const replay = { sink, groups: own, progressed: (done: number) => progressed(sink, done) }
+        results.push({ sink, ...(await this.#replaySink(replay, shipping, signal)) })
       }
       return results
     })
@@ -119,10 +125,8 @@ export class StoreTasks implements DeadLetterTasks {
   }
 
   async #replaySink(
-    name: string,
-    groups: readonly DeadLetterGroup[],
+    { sink: name, groups, progressed }: ReplayOfSink,
     { deps, sinks }: Shipping,
-    told: (done: number) => void,
     signal: AbortSignal,
   ): Promise<Omit<SinkReplay, 'sink'>> {
     let [delivered, gone, left] = [0, 0, 0]
@@ -135,7 +139,7 @@ export class StoreTasks implements DeadLetterTasks {
       delivered += page.delivered
       gone += page.tried - page.delivered - page.kept.length
       for (const { reason } of page.kept) refused.set(reason, (refused.get(reason) ?? 0) + 1)
-      told(page.tried)
+      progressed(page.tried)
     }
     try {
       for (const { stream, keys } of groups) {

@@ -78,7 +78,7 @@ async function* pagesOfParts(
   const target = servedBy(source)[0]!
   const redactor = createRedactor(config.redact)
   for (const { zone, day } of places) {
-    const pieces = piecesOf(source, target, { zone: zone.id, day }, zone, redactor)
+    const pieces = piecesOf({ source, target, zone, day }, redactor)
     for await (const events of pagesOf(pieces, unreadable)) {
       if (signal.aborted) return
       yield events

@@ -15,7 +15,7 @@ import type { Stream } from '../../domain/stream.ts'
 import { exitCodes, type Io } from '../io.ts'
 import { counted } from '../terminal/number.ts'
 import { UsageError } from '../registration.ts'
-import { chooseSinks, unknown } from '../selection.ts'
+import { chooseSinks, unknownName } from '../selection.ts'
 import { paintFor } from '../terminal/terminal.ts'
 
 const tellEveryMs = 5_000
@@ -55,7 +55,7 @@ export function sourceOf({ sinks }: Config, name: string): ArchiveConfig {
     const other = sinks.find((sink) => sink.name === name)
     const what =
       other === undefined ? 'is not configured' : `is of type ${other.type}, and only file sinks have files`
-    throw unknown('--source', name, what, known, known)
+    throw unknownName({ option: '--source', name, what, known })
   }
   if (servedBy(source).length === 0)
     throw new UsageError(

@@ -8,7 +8,7 @@ import { withTasks } from './with-tasks.ts'
 import { exitCodes } from '../io.ts'
 import { jsonResult } from '../terminal/json-result.ts'
 import type { Registration } from '../registration.ts'
-import { unknown } from '../selection.ts'
+import { unknownName } from '../selection.ts'
 import { paintFor } from '../terminal/terminal.ts'
 import { example } from '../program-name.ts'
 
@@ -74,5 +74,5 @@ async function find(tasks: BackfillTasks, id: string): Promise<Backfill> {
   const found = all.find((each) => each.id === id)
   if (found !== undefined) return found
   const known = all.map((each) => each.id)
-  throw unknown('backfill', id, 'is not known', known, known)
+  throw unknownName({ option: 'backfill', name: id, what: 'is not known', known })
 }

@@ -12,7 +12,7 @@ import { refusalReasons, type DeadLetter, type RefusalReason } from '../../domai
 import { atLeastOne, collectNames, dayArgument } from '../arguments.ts'
 import type { Io } from '../io.ts'
 import type { Registration } from '../registration.ts'
-import { unknown } from '../selection.ts'
+import { unknownName } from '../selection.ts'
 
 /** Selects the dead letters of a command; all of them without options. */
 export interface DeadLetterChoice {
@@ -101,14 +101,15 @@ export function chosenOf<DeadLetters extends Selectable>(
   const zones = config.accounts.flatMap((account) => account.zones)
   const sinks = new Set([...config.sinks.map(({ name }) => name), ...all.map((each) => each.sink)])
   for (const name of sink ?? [])
-    if (!sinks.has(name)) throw unknown('--sink', name, 'is not known', [...sinks], [...sinks])
+    if (!sinks.has(name))
+      throw unknownName({ option: '--sink', name, what: 'is not known', known: [...sinks] })
   const ids = zone?.flatMap((name) => {
     const known = zones.filter((each) => each.name === name || String(each.id) === name).map(({ id }) => id)
     const kept = all.filter((each) => String(each.zone) === name).map((each) => each.zone)
     const found = [...known, ...kept]
     if (found.length > 0) return found
     const names = [...zones.map(({ id }) => String(id)), ...all.map((each) => String(each.zone))]
-    throw unknown('--zone', name, 'is not known', [...new Set(names)], [...new Set(names)])
+    throw unknownName({ option: '--zone', name, what: 'is not known', known: [...new Set(names)] })
   })
   const chosen = all.filter(
     (each) =>

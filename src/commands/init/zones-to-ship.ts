@@ -2,7 +2,7 @@ import type { ListedZone } from '../../assemble/tasks/zones.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { nameList } from '../arguments.ts'
 import { UsageError } from '../registration.ts'
-import { unknown } from '../selection.ts'
+import { unknownName } from '../selection.ts'
 import type { Access } from './access.ts'
 import type { InitContext } from './context.ts'
 import { askZones } from './questions.ts'
@@ -38,7 +38,7 @@ function find(name: string, listed: readonly ListedZone[]): ListedZone {
   const found = listed.find(({ id }) => String(id) === name) ?? listed.find((zone) => zone.name === name)
   if (found !== undefined) return found
   const known = listed.flatMap((zone) => [String(zone.id), ...(zone.name === '' ? [] : [zone.name])])
-  throw unknown('--zones', name, 'is not a zone of this account', known, known)
+  throw unknownName({ option: '--zones', name, what: 'is not a zone of this account', known })
 }
 
 /** With its name, where the configuration takes it: unique, and not the id of another zone. */

@@ -24,14 +24,15 @@ function isWrongForm({ code, path }: Issue): boolean {
   return path.length === 0 && (code === 'invalid_type' || code === 'invalid_value')
 }
 
+export interface FoundIssue {
+  readonly issue: Issue
+  readonly path: Path
+  /** The text before its references were replaced, where it has any. */
+  readonly template: string | undefined
+}
+
 /** Converts an issue of the schema to shieldlog's own words. */
-export function complaint(
-  issue: Issue,
-  path: Path,
-  shape: Shape,
-  root: unknown,
-  template?: string,
-): Complaint {
+export function complaint({ issue, path, template }: FoundIssue, shape: Shape, root: unknown): Complaint {
   const field = shapeAt(shape, path, root)
   const value = valueAt(root, path)
   const visible = shown(value, field, template)

@@ -116,8 +116,10 @@ function parseSettings(
     })
   const parsed = ConfigFile.safeParse(written)
   if (parsed.success) return parsed.data
-  for (const { issue, path } of flatten(parsed.error.issues, []))
-    report(path, complaint(issue, path, shape, written, templates.get(pathText(path))))
+  for (const { issue, path } of flatten(parsed.error.issues, [])) {
+    const template = templates.get(pathText(path))
+    report(path, complaint({ issue, path, template }, shape, written))
+  }
   return undefined
 }
 

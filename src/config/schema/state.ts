@@ -114,12 +114,15 @@ export function resolveState(
   if (redis !== undefined) return redisStore(redis, keepDays, report)
   const text = url ?? defaultStateUrl
   const at = isShort ? ['state'] : ['state', 'url']
-  if (text.startsWith('sqlite:')) return sqliteStore(text, keepDays, at, cwd, report)
+  if (text.startsWith('sqlite:')) {
+    const path = sqlitePath(text, at, report)
+    return path && { kind: 'sqlite', path: resolve(cwd, path), keepDays }
+  }
   const server = redisServer(text, at, report)
   return server && { kind: 'redis', topology: 'single', keyPrefix: 'shieldlog', keepDays, ...server }
 }
 
-function sqliteStore(url: string, keepDays: number, at: Path, cwd: string, report: Report) {
+function sqlitePath(url: string, at: Path, report: Report): string | undefined {
   const text = url.slice('sqlite:'.length)
   const path = text.startsWith('///') ? text.slice(2) : text
   const remedy = 'write sqlite:./var/shieldlog.db or sqlite:/absolute/path.db'
@@ -127,7 +130,7 @@ function sqliteStore(url: string, keepDays: number, at: Path, cwd: string, repor
     return report(at, { problem: 'has no database file', remedy })
   if (path === ':memory:')
     return report(at, { problem: 'is a database in memory, which would lose all progress', remedy })
-  return { kind: 'sqlite', path: resolve(cwd, path), keepDays } satisfies SqliteStateConfig
+  return path
 }
 
 type RedisServer = Pick<RedisStateConfig, 'nodes' | 'db' | 'username' | 'password' | 'tls'>

@@ -16,6 +16,13 @@ export interface Due {
   readonly atMs: number
 }
 
+/** What decides about the next scan of a stream, besides time and policy. */
+export interface StreamFacts {
+  readonly stream: Stream
+  readonly checkpoint: Checkpoint | undefined
+  readonly readRequest?: ReadRequest | undefined
+}
+
 /** A full scan of a listing with at most this many pages costs as much as an incremental scan of it. */
 const fewPages = 3
 
@@ -24,11 +31,9 @@ const clockSlackMs = 60_000
 
 /** The next scan of a stream, without back-off. Pure: it depends on the arguments only. */
 export function nextDue(
-  stream: Stream,
-  checkpoint: Checkpoint | undefined,
+  { stream, checkpoint, readRequest }: StreamFacts,
   nowMs: number,
   policy: Policy,
-  readRequest?: ReadRequest,
 ): Due {
   if (readRequest !== undefined) return readRequestDue(stream, checkpoint, readRequest)
   if (checkpoint?.ended !== undefined) return { kind: 'full', atMs: Infinity }
@@ -59,7 +64,7 @@ function urgentFull(stream: Stream, checkpoint: Checkpoint | undefined, nowMs: n
 /** A full scan yields to a due poll after each page; if polls are always due, it gets one page after each poll. */
 function openDue(checkpoint: Checkpoint, last: ScanRecord, nowMs: number, policy: Policy): Due {
   const incremental = incrementalDue(checkpoint, last, nowMs, policy)
-  const full = fullDue(checkpoint, last, nowMs, policy, incremental === undefined)
+  const full = fullDue({ checkpoint, last, isPoll: incremental === undefined }, nowMs, policy)
   if (incremental === undefined) return full
   // At equal times the poll comes first: only a poll that reads before the full scan can prove a stored cursor.
   if (incremental.atMs > nowMs) return incremental.atMs <= full.atMs ? incremental : full
@@ -68,11 +73,9 @@ function openDue(checkpoint: Checkpoint, last: ScanRecord, nowMs: number, policy
 }
 
 function fullDue(
-  checkpoint: Checkpoint,
-  last: ScanRecord,
+  { checkpoint, last, isPoll }: { checkpoint: Checkpoint; last: ScanRecord; isPoll: boolean },
   nowMs: number,
   policy: Policy,
-  isPoll: boolean,
 ): Due {
   if (goesOn(checkpoint.full)) return { kind: 'full', atMs: since(checkpoint.lastCommitAtMs, nowMs) }
   const beganAtMs = since(last.beganAtMs, nowMs)

@@ -53,13 +53,15 @@ export function planRoute(input: RouteInput): PlannedStream[] {
     const stream: Stream = { zone: zone.id, day, sink }
     if (requests.awaits(stream) && isBeyondAsking(day, nowMs, policy)) continue
     const asked = { stream, zone, priority: 'live', ...(readRequest && { readRequest }) } as const
-    planned.push(planStream(asked, heldOn.get(day), ordering, nowMs, policy))
+    planned.push(planStream(asked, { checkpoint: heldOn.get(day), ordering }, nowMs, policy))
   }
-  for (const { stream, readRequest: own } of requests.of(routeKey(zone.id, sink))) {
-    const asked = { stream, zone, priority: 'backfill', readRequest: own } as const
+  for (const { stream, readRequest: request } of requests.of(routeKey(zone.id, sink))) {
+    const asked = { stream, zone, priority: 'backfill', readRequest: request } as const
     const isResend = stream.resend !== undefined
-    const checkpoint = isResend ? requests.resendOf(stream) : heldOn.get(stream.day)
-    planned.push(planStream(asked, checkpoint, isResend ? unknownOrdering : ordering, nowMs, policy))
+    const own = isResend
+      ? { checkpoint: requests.resendOf(stream), ordering: unknownOrdering }
+      : { checkpoint: heldOn.get(stream.day), ordering }
+    planned.push(planStream(asked, own, nowMs, policy))
   }
   return planned
 }
@@ -107,8 +109,7 @@ const atOnce: Due = { kind: 'full', atMs: 0 }
 
 function planStream(
   asked: Pick<PlannedStream, 'stream' | 'zone' | 'priority' | 'readRequest'>,
-  checkpoint: Checkpoint | undefined,
-  ordering: Ordering,
+  { checkpoint, ordering }: Pick<PlannedStream, 'checkpoint' | 'ordering'>,
   nowMs: number,
   policy: Policy,
 ): PlannedStream {
@@ -116,7 +117,8 @@ function planStream(
   const expired = priority === 'live' && checkpoint?.ended?.as === 'expired'
   const beyond =
     priority === 'live' && checkpoint?.ended === undefined && isBeyondAsking(stream.day, nowMs, policy)
-  const due = beyond ? atOnce : nextDue(stream, checkpoint, nowMs, policy, expired ? undefined : readRequest)
+  const facts = { stream, checkpoint, readRequest: expired ? undefined : readRequest }
+  const due = beyond ? atOnce : nextDue(facts, nowMs, policy)
   return {
     ...asked,
     checkpoint,

@@ -35,14 +35,15 @@ export function newCheckpoint(stream: Stream, nowMs: number, ordering: Ordering)
   }
 }
 
+/** What is due of a stream, and the request that it answers. */
+export interface DueScan {
+  readonly checkpoint: Checkpoint
+  readonly due: Due
+  readonly readRequest?: ReadRequest | undefined
+}
+
 /** The scan to continue: the unfinished one that is due, or a new one that begins now. */
-export function scanFor(
-  checkpoint: Checkpoint,
-  due: Due,
-  nowMs: number,
-  policy: Policy,
-  readRequest?: ReadRequest,
-): Scan {
+export function scanFor({ checkpoint, due, readRequest }: DueScan, nowMs: number, policy: Policy): Scan {
   const { kind } = due
   if (kind === 'archive') return archiveScan(checkpoint, readRequest?.id ?? '', nowMs)
   const unfinished = kind === 'full' ? checkpoint.full : checkpoint.incremental
@@ -71,6 +72,13 @@ export interface PageOutcome {
   readonly isTimeDoubtful: boolean
 }
 
+/** A page whose events are all delivered or need no delivery. */
+export interface ReadPage {
+  readonly step: ScanStep
+  readonly facts: PageFacts
+  readonly outcome: PageOutcome
+}
+
 /** The scan after a page; computed before the events of the page are delivered. */
 export function stepOf(before: Checkpoint, scan: Scan, facts: PageFacts, policy: Policy): ScanStep {
   return advanceScan(scan, facts, { order: before.ordering.order, polled: polledSpan(before, policy) })
@@ -79,9 +87,7 @@ export function stepOf(before: Checkpoint, scan: Scan, facts: PageFacts, policy:
 /** The checkpoint after one page of a scan. */
 export function afterPage(
   before: Checkpoint,
-  step: ScanStep,
-  facts: PageFacts,
-  outcome: PageOutcome,
+  { step, facts, outcome }: ReadPage,
   nowMs: number,
   policy: Policy,
 ): Checkpoint {

@@ -72,7 +72,7 @@ export async function auditDay(job: AuditJob, deps: AuditDeps, signal: AbortSign
   const listedAtMs = deps.apiClock.now(zone.account)
   const reports: StreamAudit[] = []
   for (const subject of subjects)
-    reports.push(await judge(job, subject, { listing, listedAtMs }, deps, signal))
+    reports.push(await judge(subject, { zone, listing, listedAtMs }, deps, signal))
   return { streams: reports, listing }
 }
 
@@ -99,9 +99,8 @@ async function listDay(
 
 /** Compares again while a running process is about to ship events that have only just appeared. */
 async function judge(
-  { zone }: AuditJob,
   subject: Subject,
-  listed: { readonly listing: DayListing; readonly listedAtMs: number },
+  { zone, ...listed }: { readonly zone: Zone; readonly listing: DayListing; readonly listedAtMs: number },
   deps: AuditDeps,
   signal: AbortSignal,
 ): Promise<StreamAudit> {

@@ -70,7 +70,7 @@ export async function planBackfill(
   const streams: Backfilled[] = []
   async function planNext(): Promise<void> {
     for (let zone = waiting.shift(); zone !== undefined; zone = waiting.shift())
-      streams.push(...(await planZone(zone, request, byKey, deps, signal)))
+      streams.push(...(await planZone(zone, { ...request, checkpoints: byKey }, deps, signal)))
   }
   await Promise.all(Array.from({ length: askedAtOnce }, planNext))
   return {
@@ -94,8 +94,13 @@ function deliveredBy(
 
 async function planZone(
   zone: Zone,
-  { from, to, sinks, resend = false }: BackfillRequest,
-  checkpoints: ReadonlyMap<string, Checkpoint>,
+  {
+    from,
+    to,
+    sinks,
+    resend = false,
+    checkpoints,
+  }: BackfillRequest & { readonly checkpoints: ReadonlyMap<string, Checkpoint> },
   deps: BackfillPlanDeps,
   signal: AbortSignal,
 ): Promise<Backfilled[]> {

@@ -30,8 +30,7 @@ const mostBytes = 1_048_576
 export async function replayPage(
   session: Session,
   target: SinkTarget,
-  keys: readonly Identity[],
-  redo: (event: Event) => Event,
+  { keys, redo }: { readonly keys: readonly Identity[]; readonly redo: (event: Event) => Event },
   signal: AbortSignal,
 ): Promise<ReplayedPage> {
   const { deadLetters, tried } = await loadDeadLetters(session, keys)

@@ -51,7 +51,7 @@ export async function replayStream(job: ReplayJob, deps: PumpDeps, signal: Abort
         await beginAnew(session, { isOver: !isReadable(stream.day, session.now(), session.policy) })
         // An event that is refused once more stays a dead letter, whatever the sink has taken before.
         await using target = await openSink(session, signal, { hasTaken: () => Promise.resolve(true) })
-        return await replayPage(session, target, rest, redo, signal)
+        return await replayPage(session, target, { keys: rest, redo }, signal)
       },
       deps,
       signal,

@@ -8,83 +8,104 @@ import type { Route } from '../route.ts'
 import type { Traffic } from '../entries/traffic.ts'
 import type { WireError } from '../wire.ts'
 
-export interface EventLogs {
-  answer(route: Route): Answer
-  /** A new token for the page that the request opens: another text for the same place. */
-  tokenAgain(route: Route): string
-  /** Refuses all tokens that were issued so far. */
-  expireTokens(): void
-}
+const wrongToken = 'The value of continuationToken is not valid.'
 
-export function createEventLogs(settings: () => Settings, traffic: Traffic): EventLogs {
-  let generation = 0
-  let nonce = 0
-  const now = (): number => settings().clock.now() + settings().clockSkewMs
-  const seal = tokenSeal(settings())
+export class EventLogs {
+  readonly #settings: () => Settings
+  readonly #traffic: Traffic
+  readonly #seal: number
+  #generation = 0
+  #nonce = 0
 
-  const issue = (place: Omit<Place, 'issuedAtMs' | 'generation' | 'nonce'>, tokenNonce = 0): string => {
-    const issuedAtMs = settings().tokenLifetimeMs === null ? undefined : now()
-    return encodeToken({ ...place, issuedAtMs, generation, nonce: tokenNonce }, settings().tokenStyle, seal)
+  constructor(settings: () => Settings, traffic: Traffic) {
+    this.#settings = settings
+    this.#traffic = traffic
+    this.#seal = tokenSeal(settings())
   }
 
-  const isExpired = (place: Place): boolean => {
-    const lifetimeMs = settings().tokenLifetimeMs
-    if (place.generation !== generation) return true
-    return lifetimeMs !== null && (place.issuedAtMs ?? Number.NEGATIVE_INFINITY) + lifetimeMs < now()
+  answer(route: Route): Answer {
+    const { zone, day } = route
+    if (zone === undefined || day === undefined) return problem(400, route.malformed ?? '', route)
+    const { zones, readableDays, windowErrorStatus } = this.#settings()
+    if (!zones.includes(zone)) {
+      return failedPage(202, 'not_found_or_unauthorised_access.shieldzone', 'Shield zone was not found.')
+    }
+    const today = dayOf(this.#now())
+    if (day > today || day < firstReadable(today, readableDays)) {
+      const reach = `the past ${readableDays} days (${readableDays * 24} hours)`
+      const message = `Event logs can only be read for ${reach}.`
+      return failedPage(windowErrorStatus, 'invalid_datetime_window.event_logs', message)
+    }
+    const place = this.#placeOf(route, zone, day)
+    if (typeof place === 'string') return problem(400, place, route)
+    return this.#page(route, place)
+  }
+
+  /** A new token for the page that the request opens: another text for the same place. */
+  tokenAgain(route: Route): string {
+    const { zone, day } = route
+    if (zone === undefined || day === undefined) return ''
+    const place = this.#placeOf(route, zone, day)
+    return typeof place === 'string' ? '' : this.#issue(place, ++this.#nonce)
+  }
+
+  /** Refuses all tokens that were issued so far. */
+  expireTokens(): void {
+    this.#generation++
+  }
+
+  #now(): number {
+    const { clock, clockSkewMs } = this.#settings()
+    return clock.now() + clockSkewMs
+  }
+
+  #issue(place: Omit<Place, 'issuedAtMs' | 'generation' | 'nonce'>, nonce = 0): string {
+    const { tokenLifetimeMs, tokenStyle } = this.#settings()
+    const issuedAtMs = tokenLifetimeMs === null ? undefined : this.#now()
+    return encodeToken({ ...place, issuedAtMs, generation: this.#generation, nonce }, tokenStyle, this.#seal)
+  }
+
+  #isExpired(place: Place): boolean {
+    const { tokenLifetimeMs } = this.#settings()
+    if (place.generation !== this.#generation) return true
+    if (tokenLifetimeMs === null) return false
+    return (place.issuedAtMs ?? Number.NEGATIVE_INFINITY) + tokenLifetimeMs < this.#now()
   }
 
   /** The place where the page begins, or the error message. */
-  const placeOf = (route: Route, zone: number, day: Day): Place | string => {
-    const form = formOf(route, settings().firstPage)
-    if (form === 'wrong') return 'The value of continuationToken is not valid.'
+  #placeOf(route: Route, zone: number, day: Day): Place | string {
+    const { firstPage, tokens } = this.#settings()
+    const form = formOf(route, firstPage)
+    if (form === 'wrong') return wrongToken
     if (form === 'first') {
-      const held = settings().tokens === 'snapshot' ? traffic.listing(zone, day).count : 0
-      const at = settings().tokens === 'anchor' ? -1 : 0
-      return { zone, day, kind: settings().tokens, at, held, issuedAtMs: undefined, generation, nonce: 0 }
+      const held = tokens === 'snapshot' ? this.#traffic.listing(zone, day).count : 0
+      const at = tokens === 'anchor' ? -1 : 0
+      const generation = this.#generation
+      return { zone, day, kind: tokens, at, held, issuedAtMs: undefined, generation, nonce: 0 }
     }
-    const place = decodeToken(route.segment ?? '', seal)
-    if (place === undefined || place.zone !== zone || place.day !== day) {
-      return 'The value of continuationToken is not valid.'
-    }
+    const place = decodeToken(route.segment ?? '', this.#seal)
+    if (place === undefined || place.zone !== zone || place.day !== day) return wrongToken
     // A simulator restarted with the same seed may hold fewer entries than the one that issued the token.
-    if (place.kind === 'anchor' && place.at >= traffic.listing(zone, day).count) {
-      return 'The value of continuationToken is not valid.'
-    }
-    return isExpired(place) ? 'The continuation token has expired.' : place
+    if (place.kind === 'anchor' && place.at >= this.#traffic.listing(zone, day).count) return wrongToken
+    return this.#isExpired(place) ? 'The continuation token has expired.' : place
   }
 
-  const answer = (route: Route): Answer => {
-    const { zone, day } = route
-    if (zone === undefined || day === undefined) return problem(400, route.malformed ?? '', route)
-    if (!settings().zones.includes(zone)) {
-      return failedPage(202, 'not_found_or_unauthorised_access.shieldzone', 'Shield zone was not found.')
-    }
-    const today = dayOf(now())
-    if (day > today || day < firstReadable(today, settings().readableDays)) {
-      const reach = `the past ${settings().readableDays} days (${settings().readableDays * 24} hours)`
-      const message = `Event logs can only be read for ${reach}.`
-      return failedPage(settings().windowErrorStatus, 'invalid_datetime_window.event_logs', message)
-    }
-    const place = placeOf(route, zone, day)
-    if (typeof place === 'string') return problem(400, place, route)
-    return page(route, place)
-  }
-
-  const page = (route: Route, place: Place): Answer => {
-    const listing = traffic.listing(place.zone, place.day)
-    const order = listing.inOrder(settings().order, place.kind === 'snapshot' ? place.held : undefined)
+  #page(route: Route, place: Place): Answer {
+    const settings = this.#settings()
+    const listing = this.#traffic.listing(place.zone, place.day)
+    const order = listing.inOrder(settings.order, place.kind === 'snapshot' ? place.held : undefined)
     const begin = beginOf(place, order)
-    const end = Math.min(begin + settings().pageSize, order.length)
+    const end = Math.min(begin + settings.pageSize, order.length)
     const more = end < order.length
     const last = place.kind === 'anchor' && end > begin ? order.seqAt(end - 1) : place.at
-    const next = issue({ ...place, at: place.kind === 'anchor' ? last : end })
+    const next = this.#issue({ ...place, at: place.kind === 'anchor' ? last : end })
     const tail = {
       hasMoreData: more,
-      continuationToken: more ? next : lastTokenOf(settings(), route, next),
-      startToken: issue(place),
-      ...goodError(settings().emptyError),
+      continuationToken: more ? next : lastTokenOf(settings, route, next),
+      startToken: this.#issue(place),
+      ...goodError(settings.emptyError),
     }
-    const body = createBodyWriter((end - begin) * settings().entry.bytes * 1.2)
+    const body = createBodyWriter((end - begin) * settings.entry.bytes * 1.2)
     body.write('{"logs":[')
     for (let position = begin; position < end; position++) {
       if (position > begin) body.write(',')
@@ -92,19 +113,6 @@ export function createEventLogs(settings: () => Settings, traffic: Traffic): Eve
     }
     body.write(`],${JSON.stringify(tail).slice(1)}`)
     return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body: body.end() }
-  }
-
-  return {
-    answer,
-    tokenAgain: (route) => {
-      const { zone, day } = route
-      if (zone === undefined || day === undefined) return ''
-      const place = placeOf(route, zone, day)
-      return typeof place === 'string' ? '' : issue(place, ++nonce)
-    },
-    expireTokens: () => {
-      generation++
-    },
   }
 }
 

@@ -62,7 +62,8 @@ export function createListing(zone: number, day: Day): Listing {
     if (added <= 0) return
     settled.set(era, had + added)
     if (growing?.era !== era) {
-      const run = createGeneratedRun(place, era.shape, count, (index) => startMs + (had + index) * stepMs)
+      const timestampOf = (index: number) => startMs + (had + index) * stepMs
+      const run = createGeneratedRun({ place, shape: era.shape, first: count, timestampOf })
       runs.push(run)
       growing = { era, run }
     }
@@ -90,7 +91,7 @@ export function createListing(zone: number, day: Day): Listing {
       return order === 'newest-first' ? reversed(held) : held
     },
     addGenerated: (size, shape, timestampOf) => {
-      add(createGeneratedRun(place, shape, count, timestampOf, size))
+      add(createGeneratedRun({ place, shape, first: count, timestampOf, size }))
     },
     addGiven: (entries, timestampOf) => {
       add(createGivenRun(entries, count, timestampOf))

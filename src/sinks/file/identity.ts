@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { Failure } from '../../domain/failure.ts'
+import { lockExclusively, resultCodeOf } from '../../sqlite/exclusive-lock.ts'
 import { hasCode } from './file-failure.ts'
 
 /** The store and sink that a writer's parts belong to. */
@@ -94,23 +95,20 @@ async function makeIdentity(folder: string, mode: number): Promise<string | unde
   return id
 }
 
-/**
- * Locks an identity by an exclusive transaction that stays open: the kernel releases it when the process ends in any
- * way. Undefined while another process holds it. Writes the owner into a new file.
- */
+/** Undefined while another process holds it. Writes the owner into a new file. */
 function hold(folder: string, id: string, owner?: Owner): HeldIdentity | undefined {
-  let database: DatabaseSync | undefined
+  const url = pathToFileURL(join(folder, id + suffix))
+  // With the default mode SQLite would create a deleted file again, empty.
+  url.searchParams.set('mode', 'rw')
   try {
-    const url = pathToFileURL(join(folder, id + suffix))
-    // With the default mode SQLite would create a deleted file again, empty.
-    url.searchParams.set('mode', 'rw')
-    database = new DatabaseSync(url)
-    // The row is written once, before any part exists, so no journal file is needed for recovery.
-    database.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = FULL; BEGIN EXCLUSIVE')
-    if (owner !== undefined) writeOwner(database, owner)
-    return heldBy(database, id)
+    const lock = lockExclusively(url, {
+      // The row is written once, before any part exists, so no journal file is needed for recovery.
+      pragmas: 'PRAGMA journal_mode = MEMORY; PRAGMA synchronous = FULL',
+      // Where another process takes the lock in between, it keeps this identity and the caller creates another.
+      ...(owner !== undefined && { write: (database: DatabaseSync) => writeOwner(database, owner) }),
+    })
+    return { id, release: () => lock.release() }
   } catch (error) {
-    database?.close()
     if (isTaken(error)) return undefined
     throw error
   }
@@ -119,25 +117,10 @@ function hold(folder: string, id: string, owner?: Owner): HeldIdentity | undefin
 function writeOwner(database: DatabaseSync, owner: Owner): void {
   database.exec('CREATE TABLE writer (store TEXT NOT NULL, sink TEXT NOT NULL)')
   database.prepare('INSERT INTO writer (store, sink) VALUES (?, ?)').run(owner.store, owner.sink)
-  // Another process may take the lock in between; it then keeps this identity and the caller creates another.
-  database.exec('COMMIT; BEGIN EXCLUSIVE')
 }
 
-function heldBy(database: DatabaseSync, id: string): HeldIdentity {
-  let released = false
-  return {
-    id,
-    release() {
-      if (released) return
-      released = true
-      database.close()
-    },
-  }
-}
-
-/** Locked by another process or (SQLite's primary result code, the low byte) gone or damaged: unusable. */
+/** Locked by another process, or gone or damaged: unusable. */
 function isTaken(error: unknown): boolean {
-  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return false
   const [busy, corrupt, cannotOpen, notADatabase] = [5, 11, 14, 26]
-  return [busy, corrupt, cannotOpen, notADatabase].includes(error.errcode & 0xff)
+  return [busy, corrupt, cannotOpen, notADatabase].includes(resultCodeOf(error) ?? 0)
 }

@@ -5,14 +5,12 @@ import { DatabaseSync } from 'node:sqlite'
 import { processName } from '../../domain/plan/process-name.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { ScheduleLock } from '../../ports/schedule.ts'
+import { lockExclusively, type ExclusiveLock } from '../../sqlite/exclusive-lock.ts'
 import { isBusy, storeFailure } from './database/sqlite-failure.ts'
 import { prepareStateFile, unwritable } from './database/state-file.ts'
 
 /** A process that only reads the holder locks the file for less than this. */
 const busyTimeoutMs = 50
-
-/** Connections that hold a lock: garbage collection of one would release its lock. */
-const held = new Set<DatabaseSync>()
 
 export interface ScheduleLockOptions {
   /** The store's own path; the lock is beside it as `<path>.lock`. */
@@ -21,31 +19,29 @@ export interface ScheduleLockOptions {
 }
 
 /**
- * An open exclusive transaction on an empty database. The operating system releases it when the process ends, however
- * it ends, and no process id is compared, which another container may use too. `acquire` does not wait. It does not
- * guard two hosts that share a file system without working locks.
+ * An exclusive lock on an empty database. `acquire` does not wait. It does not guard two hosts that share a file system
+ * without working locks.
  */
 export function createScheduleLock(options: ScheduleLockOptions): ScheduleLock {
   const inMemory = options.path === ':memory:'
   const path = inMemory ? options.path : `${realPath(resolve(options.path))}.lock`
   const textPath = `${path}.holder`
-  let own: { readonly handle: DatabaseSync; readonly text: string } | undefined
+  let own: { readonly held: ExclusiveLock; readonly text: string } | undefined
 
   const acquire = (): { ok: true } | { ok: false; holder: string } => {
     if (own !== undefined) return { ok: true }
     if (!inMemory) prepareStateFile(path, true)
-    const handle = lock(path)
-    if (handle === undefined) return { ok: false, holder: readText(textPath) }
+    const held = lock(path)
+    if (held === undefined) return { ok: false, holder: readText(textPath) }
     const startedAt = new Date(options.clock.now()).toISOString()
     const text = processName({ pid: process.pid, host: hostname(), startedAt })
     try {
       if (!inMemory) writeText(textPath, text)
     } catch (error) {
-      handle.close()
+      held.release()
       throw unwritable(textPath, error)
     }
-    held.add(handle)
-    own = { handle, text }
+    own = { held, text }
     return { ok: true }
   }
 
@@ -53,8 +49,7 @@ export function createScheduleLock(options: ScheduleLockOptions): ScheduleLock {
     if (own === undefined) return
     // Before the lock is released: afterwards the text may be the next holder's.
     if (!inMemory) rmSync(textPath, { force: true })
-    held.delete(own.handle)
-    own.handle.close()
+    own.held.release()
     own = undefined
   }
 
@@ -71,14 +66,10 @@ function realPath(path: string): string {
 }
 
 /** Undefined when another connection has the lock. */
-function lock(path: string): DatabaseSync | undefined {
-  let handle: DatabaseSync | undefined
+function lock(path: string): ExclusiveLock | undefined {
   try {
-    handle = new DatabaseSync(path, { timeout: busyTimeoutMs })
-    handle.exec('BEGIN EXCLUSIVE')
-    return handle
+    return lockExclusively(path, { timeoutMs: busyTimeoutMs })
   } catch (error) {
-    handle?.close()
     if (isBusy(error)) return undefined
     throw storeFailure(error, path)
   }

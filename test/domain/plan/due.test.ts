@@ -15,9 +15,12 @@ function read(more: Partial<Checkpoint> = {}): Checkpoint {
 
 describe('an open stream', () => {
   it('gets a full scan at once if it was never read, or if a scan ended incomplete', () => {
-    expect(nextDue(stream, undefined, at(5), policy)).toEqual({ kind: 'full', atMs: at(0) })
+    expect(nextDue({ stream, checkpoint: undefined }, at(5), policy)).toEqual({ kind: 'full', atMs: at(0) })
     const broken = read({ needsFull: true, ordering: newestFirst })
-    expect(nextDue(stream, broken, at(5), policy)).toEqual({ kind: 'full', atMs: broken.lastCommitAtMs })
+    expect(nextDue({ stream, checkpoint: broken }, at(5), policy)).toEqual({
+      kind: 'full',
+      atMs: broken.lastCommitAtMs,
+    })
   })
 
   it.each([
@@ -25,7 +28,7 @@ describe('an open stream', () => {
     ['not sooner than five times what the last one took', 40_000, 200_000],
   ])('without ordering gets full scans, %s', (_, tookMs, afterMs) => {
     const checkpoint = read({ lastFull: buildRecord({ tookMs }) })
-    expect(nextDue(stream, checkpoint, at(5), policy)).toEqual({ kind: 'full', atMs: at(1) + afterMs })
+    expect(nextDue({ stream, checkpoint }, at(5), policy)).toEqual({ kind: 'full', atMs: at(1) + afterMs })
   })
 
   it('with ordering is polled where new events are expected, and gets a full scan after an hour', () => {
@@ -34,12 +37,12 @@ describe('an open stream', () => {
       pollPagesSinceFull: 40,
       lastIncremental: buildRecord({ beganAtMs: at(1.5) }),
     })
-    expect(nextDue(stream, polled, at(1.5), policy)).toEqual({
+    expect(nextDue({ stream, checkpoint: polled }, at(1.5), policy)).toEqual({
       kind: 'incremental',
       atMs: at(1.5) + policy.everyMs,
     })
     const lately = { ...polled, lastIncremental: buildRecord({ beganAtMs: at(2.1) - 1 }) }
-    expect(nextDue(stream, lately, at(2.1), policy)).toEqual({ kind: 'full', atMs: at(2) })
+    expect(nextDue({ stream, checkpoint: lately }, at(2.1), policy)).toEqual({ kind: 'full', atMs: at(2) })
   })
 
   it('gets no further full scan before polls have made four times as many requests', () => {
@@ -48,14 +51,17 @@ describe('an open stream', () => {
       pollPagesSinceFull: 39,
       lastIncremental: buildRecord({ beganAtMs: at(9) }),
     })
-    expect(nextDue(stream, polled, at(9), policy).kind).toBe('incremental')
+    expect(nextDue({ stream, checkpoint: polled }, at(9), policy).kind).toBe('incremental')
   })
 
   it('without a usable cursor gets full scans, at the pace of a stream without ordering', () => {
     const checkpoint = read({ ordering: oldestFirst, lastFull: buildRecord({ tookMs: 60_000 }) })
-    expect(nextDue(stream, checkpoint, at(9), policy)).toEqual({ kind: 'full', atMs: at(1) + 300_000 })
+    expect(nextDue({ stream, checkpoint }, at(9), policy)).toEqual({ kind: 'full', atMs: at(1) + 300_000 })
     const short = { ...checkpoint, lastFull: buildRecord({ tookMs: 60_000, pages: 3 }) }
-    expect(nextDue(stream, short, at(9), policy)).toEqual({ kind: 'full', atMs: at(1) + policy.everyMs })
+    expect(nextDue({ stream, checkpoint: short }, at(9), policy)).toEqual({
+      kind: 'full',
+      atMs: at(1) + policy.everyMs,
+    })
   })
 
   it('keeps the pace of a stream without ordering until a stored cursor has worked', () => {
@@ -66,7 +72,10 @@ describe('an open stream', () => {
       lastIncremental: buildRecord({ beganAtMs: at(1.5) - 1, newestAtBeginMs: at(1) }),
       lastPage: 'incremental',
     })
-    expect(nextDue(stream, unproven, at(1.5), policy)).toEqual({ kind: 'full', atMs: at(1) + policy.everyMs })
+    expect(nextDue({ stream, checkpoint: unproven }, at(1.5), policy)).toEqual({
+      kind: 'full',
+      atMs: at(1) + policy.everyMs,
+    })
   })
 })
 
@@ -156,7 +165,7 @@ describe('a stream whose day has ended', () => {
     [67.9, 68],
   ])('that had a full scan at %d h is due at %d h', (beganAt, dueAtHours) => {
     const checkpoint = read({ lastFull: buildRecord({ beganAtMs: at(beganAt) }) })
-    expect(nextDue(stream, checkpoint, at(69), policy)).toEqual({ kind: 'full', atMs: at(dueAtHours) })
+    expect(nextDue({ stream, checkpoint }, at(69), policy)).toEqual({ kind: 'full', atMs: at(dueAtHours) })
   })
 
   it('is read once for several passed settle times', () => {
@@ -188,7 +197,7 @@ describe('a stream whose day has ended', () => {
         expect(pages).toHaveLength(quiet === -1 ? 4 : quiet + 1)
         expect(pages.slice(1).every((page, index) => page.atMs - pages[index]!.atMs >= 600_000)).toBe(true)
         expect(checkpoint.ended).toMatchObject({ as: 'complete' })
-        expect(nextDue(stream, checkpoint, at(80), policy).atMs).toBe(Infinity)
+        expect(nextDue({ stream, checkpoint }, at(80), policy).atMs).toBe(Infinity)
       }),
     )
   })
@@ -215,11 +224,16 @@ describe('a read request', () => {
 
   it('is due at once, and is served by a full scan that began for it', () => {
     const checkpoint = read({ ended: { as: 'complete', atMs: at(69) } })
-    expect(nextDue(stream, checkpoint, at(70), policy)).toMatchObject({ atMs: Infinity })
-    expect(nextDue(stream, checkpoint, at(70), policy, readRequest)).toEqual({ kind: 'full', atMs: at(0) })
+    expect(nextDue({ stream, checkpoint }, at(70), policy)).toMatchObject({ atMs: Infinity })
+    expect(nextDue({ stream, checkpoint, readRequest }, at(70), policy)).toEqual({
+      kind: 'full',
+      atMs: at(0),
+    })
     const served = { ...checkpoint, lastRequest: { id: 'w', outcome: 'done' } } as const
-    expect(nextDue(stream, served, at(70), policy, readRequest).atMs).toBe(Infinity)
-    expect(nextDue(stream, served, at(70), policy, { id: 'other' }).atMs).toBe(at(0))
+    expect(nextDue({ stream, checkpoint: served, readRequest }, at(70), policy).atMs).toBe(Infinity)
+    expect(nextDue({ stream, checkpoint: served, readRequest: { id: 'other' } }, at(70), policy).atMs).toBe(
+      at(0),
+    )
   })
 })
 
@@ -235,7 +249,7 @@ describe('a checkpoint written with a clock that was ahead', () => {
       { ordering: newestFirst, full: buildScan({ beganAtMs: ahead, pages: 1 }), lastCommitAtMs: ahead },
     ],
   ])('does not prevent reading the stream: %s', (_, more) => {
-    expect(nextDue(stream, read(more), at(5), policy).atMs).toBeLessThanOrEqual(at(5))
+    expect(nextDue({ stream, checkpoint: read(more) }, at(5), policy).atMs).toBeLessThanOrEqual(at(5))
   })
 
   it('does not keep a back-off alive', () => {
@@ -244,9 +258,9 @@ describe('a checkpoint written with a clock that was ahead', () => {
       trouble: { ...trouble, atMs: ahead, retryAtMs: ahead + 60_000 },
       lastCommitAtMs: at(5),
     })
-    const due = nextDue(stream, failed, at(5), policy)
+    const due = nextDue({ stream, checkpoint: failed }, at(5), policy)
     expect(dueAt(due, failed.trouble, at(5))).toBe(due.atMs)
     const now = read({ trouble: { ...trouble, atMs: at(5), retryAtMs: at(6) }, lastCommitAtMs: at(5) })
-    expect(dueAt(nextDue(stream, now, at(5), policy), now.trouble, at(5))).toBe(at(6))
+    expect(dueAt(nextDue({ stream, checkpoint: now }, at(5), policy), now.trouble, at(5))).toBe(at(6))
   })
 })

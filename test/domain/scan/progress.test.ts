@@ -30,7 +30,12 @@ const newestFirst: Ordering = { order: 'newest-first', cursorProven: false, revo
 
 function commit(before: Checkpoint, scan: Scan, facts: Partial<PageFacts>, nowMs = at(3)): Checkpoint {
   const page = buildFacts({ cursor: scan.cursor, ...facts })
-  return afterPage(before, stepOf(before, scan, page, policy), page, nothing, nowMs, policy)
+  return afterPage(
+    before,
+    { step: stepOf(before, scan, page, policy), facts: page, outcome: nothing },
+    nowMs,
+    policy,
+  )
 }
 
 const last = { more: false, next: null }
@@ -73,10 +78,18 @@ describe('a stored cursor', () => {
       lastFull: buildRecord({ newestAtBeginMs: at(2) }),
     })
     const due = { kind: 'incremental', atMs: 0 } as const
-    expect(scanFor(before, due, at(3), policy)).toMatchObject({ cursor: 'tail', fromStoredCursor: true })
+    expect(scanFor({ checkpoint: before, due }, at(3), policy)).toMatchObject({
+      cursor: 'tail',
+      fromStoredCursor: true,
+    })
     const other = { ...before, ordering: newestFirst }
-    expect(scanFor(other, due, at(3), policy)).toMatchObject({ cursor: null, fromStoredCursor: false })
-    expect(scanFor(before, { kind: 'full', atMs: 0 }, at(3), policy)).toMatchObject({ cursor: null })
+    expect(scanFor({ checkpoint: other, due }, at(3), policy)).toMatchObject({
+      cursor: null,
+      fromStoredCursor: false,
+    })
+    expect(scanFor({ checkpoint: before, due: { kind: 'full', atMs: 0 } }, at(3), policy)).toMatchObject({
+      cursor: null,
+    })
   })
 })
 
@@ -156,9 +169,16 @@ describe('a full scan', () => {
   it('makes no day complete by an unconfirmed time', () => {
     const facts = buildFacts(last)
     const step = stepOf(read(), buildScan({ beganAtMs: at(70) }), facts, policy)
-    const doubtful = afterPage(read(), step, facts, { ...nothing, isTimeDoubtful: true }, at(71), policy)
+    const doubtful = afterPage(
+      read(),
+      { step, facts, outcome: { ...nothing, isTimeDoubtful: true } },
+      at(71),
+      policy,
+    )
     expect(doubtful.ended).toBeUndefined()
-    expect(afterPage(read(), step, facts, nothing, at(71), policy).ended).toMatchObject({ as: 'complete' })
+    expect(afterPage(read(), { step, facts, outcome: nothing }, at(71), policy).ended).toMatchObject({
+      as: 'complete',
+    })
   })
 
   it('by a read request leaves a complete day complete', () => {
@@ -179,7 +199,9 @@ describe('an unfinished scan', () => {
     const before = read({ ordering: newestFirst, full: buildScan({ cursor: cursorAt(3), pages: 3 }) })
     const stored = JSON.parse(JSON.stringify(before)) as Checkpoint
     expect(stored).toEqual(before)
-    expect(scanFor(stored, { kind: 'full', atMs: 0 }, at(9), policy)).toEqual(before.full)
+    expect(scanFor({ checkpoint: stored, due: { kind: 'full', atMs: 0 } }, at(9), policy)).toEqual(
+      before.full,
+    )
   })
 
   it('ends a temporary failure with its next page, and a failure of the listing only when it is complete', () => {

@@ -102,10 +102,7 @@ export function createLink(servers: RedisServers, keyPrefix: string, clock: Cloc
     name,
     run: (work) => send(work, false),
     script: (script, keys, args, once = false) =>
-      send(
-        async (client) => (await callScript(client, script, keys, args.map(argumentOf), 'bytes')) as Answer,
-        once,
-      ),
+      send((client) => runScript(client, script, keys, args), once),
     close() {
       closing.abort()
       wake()
@@ -116,6 +113,15 @@ export function createLink(servers: RedisServers, keyPrefix: string, clock: Cloc
 
 function isAboutDatabase(error: Error & { readonly command?: { readonly name?: string } }): boolean {
   return error.command?.name === 'select'
+}
+
+async function runScript(
+  client: RedisClient,
+  script: ScriptName,
+  keys: readonly string[],
+  args: readonly Argument[],
+): Promise<Answer> {
+  return (await callScript(client, script, { keys, args: args.map(argumentOf), as: 'bytes' })) as Answer
 }
 
 function argumentOf(value: Argument): string | number | Buffer {

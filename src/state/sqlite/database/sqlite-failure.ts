@@ -1,6 +1,7 @@
 import { Failure, messageOf, type FailureKind } from '../../../domain/failure.ts'
+import { resultCodeOf } from '../../../sqlite/exclusive-lock.ts'
 
-/** Primary result codes of SQLite; the extended ones carry them in their low byte. */
+/** Primary result codes of SQLite. */
 const codes = {
   3: { name: 'PERM', kind: 'stop', remedy: 'allow this process to write it' },
   5: { name: 'BUSY', kind: 'retry', remedy: 'another process kept it locked' },
@@ -30,15 +31,9 @@ const codes = {
   26: { name: 'NOTADB', kind: 'stop', remedy: 'set `state` to another path, or move this file away' },
 } as const satisfies Record<number, { name: string; kind: FailureKind; remedy: string }>
 
-function primaryCode(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number')
-    return undefined
-  return error.errcode & 0xff
-}
-
 /** True when another connection holds a lock that this one needs. */
 export function isBusy(error: unknown): boolean {
-  const code = primaryCode(error)
+  const code = resultCodeOf(error)
   return code === 5 || code === 6 || code === 15
 }
 
@@ -46,7 +41,7 @@ export function isBusy(error: unknown): boolean {
 export function storeFailure(error: unknown, path: string): unknown {
   if (error instanceof Error && 'code' in error && error.code === 'ERR_INVALID_STATE')
     return new Failure('retry', 'store_unavailable', `the store ${path} is closed`, { cause: error })
-  const code = primaryCode(error)
+  const code = resultCodeOf(error)
   if (code === undefined || !(code in codes)) return error
   const { name, kind, remedy } = codes[code as keyof typeof codes]
   const text = `the store ${path} failed with ${name} (${messageOf(error)}): ${remedy}`
