@@ -10,7 +10,7 @@ import { exposureOf } from './exposure.ts'
 import { authority, listenFailure } from './listen-failure.ts'
 import { jsonReply, send } from './reply.ts'
 import type { Reply } from './reply.ts'
-import { createRoutes } from './routes.ts'
+import { createRoutes, type Route } from './routes.ts'
 import { showsEvents } from './status-query.ts'
 import type { RouteDeps } from './routes.ts'
 
@@ -59,31 +59,13 @@ export function createServer(options: ServerOptions): Server {
   /** Number of requests whose answers are not fully sent. */
   let underWay = 0
 
-  async function replyTo(request: IncomingMessage): Promise<Reply> {
-    const [path = '', query = ''] = (request.url ?? '').split('?', 2)
-    const route = routes.get(path)
-    const trusted = token === undefined || hasToken(request.headers.authorization, token)
-    if (route?.open !== true && !trusted)
-      return jsonReply(401, { error: 'a bearer token is required' }, { 'www-authenticate': 'Bearer' })
-    if (route === undefined) return jsonReply(404, { error: 'not found', paths: [...routes.keys()] })
-    if (request.method !== 'GET' && request.method !== 'HEAD')
-      return jsonReply(405, { error: 'only GET and HEAD are allowed' }, { allow: 'GET, HEAD' })
-    const parameters = new URLSearchParams(query)
-    if (token === undefined && showsEvents(parameters) && !isAskedByAddress(request.headers.host))
-      return jsonReply(403, {
-        error:
-          'without server.token, events are shown only when the URL has the IP address of this host or localhost',
-      })
-    return route.answer(trusted, parameters)
-  }
-
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     // A connection that breaks during an answer is not an error of this process.
     response.on('error', () => undefined)
     underWay++
     response.once('close', () => underWay--)
     try {
-      send(response, await replyTo(request))
+      send(response, await replyTo(request, routes, token))
     } catch (error) {
       telemetry.emit({ name: 'Warned', about: 'server', text: `no answer: ${messageOf(error)}` })
       send(response, jsonReply(500, { error: 'internal error; see the log' }))
@@ -134,4 +116,26 @@ export function createServer(options: ServerOptions): Server {
       return stopping
     },
   }
+}
+
+async function replyTo(
+  request: IncomingMessage,
+  routes: ReadonlyMap<string, Route>,
+  token: Secret | undefined,
+): Promise<Reply> {
+  const [path = '', query = ''] = (request.url ?? '').split('?', 2)
+  const route = routes.get(path)
+  const trusted = token === undefined || hasToken(request.headers.authorization, token)
+  if (route?.open !== true && !trusted)
+    return jsonReply(401, { error: 'a bearer token is required' }, { 'www-authenticate': 'Bearer' })
+  if (route === undefined) return jsonReply(404, { error: 'not found', paths: [...routes.keys()] })
+  if (request.method !== 'GET' && request.method !== 'HEAD')
+    return jsonReply(405, { error: 'only GET and HEAD are allowed' }, { allow: 'GET, HEAD' })
+  const parameters = new URLSearchParams(query)
+  if (token === undefined && showsEvents(parameters) && !isAskedByAddress(request.headers.host))
+    return jsonReply(403, {
+      error:
+        'without server.token, events are shown only when the URL has the IP address of this host or localhost',
+    })
+  return route.answer(trusted, parameters)
 }

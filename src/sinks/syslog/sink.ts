@@ -1,14 +1,14 @@
 import type { Delivery, Refusal } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
-import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
+import { cancelled } from '../../domain/failure.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Format } from '../../ports/format.ts'
 import type { OpenStream, Sink } from '../../ports/sink.ts'
-import { backoffMs } from '../../transport/backoff.ts'
 import { mapEvent } from '../mapped.ts'
 import { createSlots } from '../slots.ts'
 import { connect, type Connection, type Receiver } from './connection.ts'
 import { framed, messageOf } from './message.ts'
+import { asPersonMust, Reconnection } from './reconnection.ts'
 
 export interface SyslogSinkOptions extends Receiver {
   readonly name: string
@@ -25,7 +25,6 @@ export interface SyslogSinkDeps {
 
 /** Small compared with the memory of a page; large enough that a page needs only a few writes. */
 const chunkBytes = 262_144
-const reconnectLimits = { baseMs: 1_000, maxMs: 60_000 }
 
 /**
  * Writes syslog messages (RFC 5424) with octet counting (RFC 6587) to one connection. The protocol has no
@@ -39,48 +38,15 @@ export function createSyslogSink(options: SyslogSinkOptions, deps: SyslogSinkDep
   const address = `${protocol}://${host.includes(':') ? `[${host}]` : host}:${port}`
   const what = `sink ${name} (${address})`
   const turns = createSlots(1)
-  let connection: Connection | undefined
-  /** `untilMs`: by the monotonic clock, since the host's may be set back. */
-  let refused: { readonly failures: number; readonly untilMs: number; readonly failure: Failure } | undefined
+  const connection = new Reconnection((signal) => connect(options, what, clock, signal), { clock, random })
   let isClosed = false
-
-  /** The open connection, or a new one. After a failure there is no new try before a back-off has passed. */
-  async function connected(signal: AbortSignal): Promise<Connection> {
-    if (connection !== undefined && connection.broken() === undefined) return connection
-    connection?.close()
-    connection = undefined
-    const leftMs = refused === undefined ? 0 : refused.untilMs - clock.monotonic()
-    if (refused !== undefined && leftMs > 0) {
-      const { failure } = refused
-      if (failure.kind === 'stop') throw failure
-      const retryAt = Math.ceil(clock.now() + leftMs)
-      throw new Failure('wait', failure.code, failure.message, { retryAt })
-    }
-    try {
-      const made = await connect(options, what, clock, signal)
-      refused = undefined
-      if (isClosed) {
-        made.close()
-        throw cancelled()
-      }
-      connection = made
-      return made
-    } catch (error) {
-      if (!isFailure(error) || error.kind === 'cancelled') throw error
-      const failure = asPersonMust(error)
-      const failures = (refused?.failures ?? 0) + 1
-      const untilMs = clock.monotonic() + backoffMs(failures - 1, reconnectLimits, random)
-      refused = { failures, untilMs, failure }
-      throw failure
-    }
-  }
 
   async function send(events: readonly Event[], refusals: Refusal[], signal: AbortSignal): Promise<number> {
     let [sent, waiting]: [number, Buffer[]] = [0, []]
     let to: Connection | undefined
     const flush = async () => {
       if (waiting.length === 0) return
-      to ??= await connected(signal)
+      to ??= await connection.open(signal)
       const bytes = Buffer.concat(waiting)
       waiting = []
       await to.write(bytes, signal)
@@ -132,7 +98,7 @@ export function createSyslogSink(options: SyslogSinkOptions, deps: SyslogSinkDep
     open: () => Promise.resolve(stream),
     async check(signal) {
       const tried = await connect(options, what, clock, signal).catch((error: unknown) => {
-        throw isFailure(error) ? asPersonMust(error) : error
+        throw asPersonMust(error)
       })
       const { found } = tried
       tried.close()
@@ -140,14 +106,7 @@ export function createSyslogSink(options: SyslogSinkOptions, deps: SyslogSinkDep
     },
     async close() {
       isClosed = true
-      connection?.close()
+      connection.close()
     },
   }
-}
-
-/** An untrusted certificate, or a port without TLS, is a lasting error. */
-function asPersonMust(failure: Failure): Failure {
-  if (failure.code !== 'tls') return failure
-  const message = `${failure.message}: check host, port, protocol and tls`
-  return new Failure('stop', 'tls', message, { cause: failure })
 }
