@@ -1,5 +1,5 @@
 import type { Config } from '../config/schema/schema.ts'
-import type { Policy } from '../domain/plan/policy.ts'
+import type { Policy } from '../domain/policy.ts'
 
 export function policyOf({ poll }: Config): Policy {
   return {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { askHealth } from '../assemble/tasks/health.ts'
-import { ConfigErrors } from '../config/load/config-errors.ts'
+import { ConfigErrors } from '../config/schema/config-errors.ts'
 import { Failure } from '../domain/failure.ts'
 import { example } from './program-name.ts'
 import type { Registration } from './registration.ts'

@@ -1,4 +1,5 @@
-import type { Event, JsonObject } from '../domain/event/event.ts'
+import type { Event } from '../domain/event/event.ts'
+import type { JsonObject } from '../domain/text/json.ts'
 import { jsonLine } from './line.ts'
 
 /** Which large parts of an event a line contains in addition to its fields. */

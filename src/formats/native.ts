@@ -1,4 +1,5 @@
-import type { Event, Identity, JsonObject } from '../domain/event/event.ts'
+import type { Event, Identity } from '../domain/event/event.ts'
+import type { JsonObject } from '../domain/text/json.ts'
 import { isObject } from '../domain/text/is-object.ts'
 import type { KeptEvent } from '../domain/event/kept-event.ts'
 import type { Format } from '../ports/format.ts'

@@ -1,4 +1,5 @@
-import type { Event, Identity, Json } from '../domain/event/event.ts'
+import type { Event, Identity } from '../domain/event/event.ts'
+import type { Json } from '../domain/text/json.ts'
 import { isObject } from '../domain/text/is-object.ts'
 import { jsonText } from '../domain/text/json-text.ts'
 import type { Format } from '../ports/format.ts'

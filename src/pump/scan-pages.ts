@@ -3,7 +3,7 @@ import { dueAt, nextDue, type Due } from '../domain/plan/due.ts'
 import { Failure, isFailure } from '../domain/failure.ts'
 import { troubleOf } from '../domain/plan/plan-route.ts'
 import { answerRequest } from '../domain/answer-request.ts'
-import { sliceOf } from '../domain/plan/policy.ts'
+import { sliceOf } from '../domain/policy.ts'
 import { dropStoredCursors, dropScans, scanFor } from '../domain/scan/progress.ts'
 import type { Scan, ScanStep } from '../domain/scan/scan.ts'
 import type { PageAhead } from './page-ahead.ts'
@@ -67,7 +67,7 @@ async function shipNextPage(
   signal: AbortSignal,
 ): Promise<{ failure: Failure | undefined } | undefined> {
   const { checkpoint, job, now, policy } = session
-  const due = { checkpoint: checkpoint(), due: dueNow(session), readRequest: job.readRequest }
+  const due = { checkpoint: checkpoint(), kind: dueNow(session).kind, readRequest: job.readRequest }
   const scan = scanFor(due, now(), policy)
   const { ahead } = going
   going.ahead = undefined

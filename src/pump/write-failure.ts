@@ -1,7 +1,7 @@
 import type { Checkpoint, Trouble } from '../domain/checkpoint.ts'
 import { isFailure, type Failure } from '../domain/failure.ts'
 import { troubleOf } from '../domain/plan/plan-route.ts'
-import { isListingTrouble, troubleAfter } from '../domain/plan/trouble.ts'
+import { isListingTrouble, troubleAfter } from '../domain/retry/trouble.ts'
 import { dropFullScan, dropScans } from '../domain/scan/progress.ts'
 import type { PumpDeps, Session } from './session.ts'
 import { takeStream, type TakeJob } from './take-stream.ts'

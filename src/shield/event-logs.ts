@@ -1,5 +1,5 @@
 import type { Day } from '../domain/day.ts'
-import type { Json } from '../domain/event/event.ts'
+import type { Json } from '../domain/text/json.ts'
 import { Failure } from '../domain/failure.ts'
 import type { Cursor, Page } from '../domain/event/page.ts'
 import { streamKey } from '../domain/stream.ts'

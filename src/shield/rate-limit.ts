@@ -1,4 +1,4 @@
-import type { JsonObject } from '../domain/event/event.ts'
+import type { JsonObject } from '../domain/text/json.ts'
 import { Failure, isFailure } from '../domain/failure.ts'
 import { isObject } from '../domain/text/is-object.ts'
 import { isUnsent } from '../transport/network-failure.ts'

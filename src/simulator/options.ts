@@ -2,7 +2,7 @@ import { hashOf } from './entries/hash.ts'
 import { parseDay } from '../domain/day.ts'
 import { systemClock } from '../clock.ts'
 import type { EntryShape, LogAs, TimestampUnit } from './entries/entry.ts'
-import type { ListingOrder } from './api/listing.ts'
+import type { ListingOrder } from './entries/listing.ts'
 import type { Clock } from '../ports/clock.ts'
 
 export interface SimulatorOptions {

@@ -56,10 +56,10 @@ const splitParts = ['sinks', 'state', 'schedule']
 // Single files that may do what their part may not.
 const exceptions: readonly { from: RegExp; to: RegExp }[] = [
   { from: /^src\/config\/schema\/schema\.ts$/, to: /^src\/sinks\/[^/]+\/config\.ts$/ },
-  // The settings of a sink are made of the same pieces as all others; pieces only, never the whole schema or its loading.
+  // The settings of a sink are made of the same fields as all others; never the whole schema or its loading.
   {
     from: /^src\/sinks\/(?:[^/]+\/config|http\/(?:presets|protocol)\/[^/]+)\.ts$/,
-    to: /^src\/config\/schema\/(?!schema)[^/]+\.ts$/,
+    to: /^src\/config\/fields\/[^/]+\.ts$/,
   },
 ]
 
@@ -121,7 +121,7 @@ export const arrows: readonly Rule[] = [
       { path: 'src/sinks/file/x.ts', text: `import { x } from '../../transport/dispatcher.ts'` },
       { path: 'src/sinks/file/x.ts', text: `import { x } from '../registry.ts'` },
       { path: 'src/sinks/file/config.ts', text: `import { x } from '../../config/load/load.ts'` },
-      { path: 'src/sinks/file/sink.ts', text: `import { x } from '../../config/schema/fields.ts'` },
+      { path: 'src/sinks/file/sink.ts', text: `import { x } from '../../config/fields/fields.ts'` },
       { path: 'src/sinks/http/presets/x.ts', text: `import { x } from '../../../config/schema/schema.ts'` },
       { path: 'src/sinks/slots.ts', text: `import { x } from './file/sink.ts'` },
       { path: 'src/state/sqlite/x.ts', text: `const x = await import('../redis/store.ts')` },
@@ -140,12 +140,12 @@ export const arrows: readonly Rule[] = [
       { path: 'src/sinks/registry.ts', text: `import { x } from './file/sink.ts'` },
       { path: 'src/sinks/http/sink.ts', text: `import { x } from '../../transport/dispatcher.ts'` },
       { path: 'src/sinks/http/sink.ts', text: `import { x } from './presets/splunk.ts'` },
-      { path: 'src/sinks/http/presets/x.ts', text: `import { x } from '../../../config/schema/fields.ts'` },
+      { path: 'src/sinks/http/presets/x.ts', text: `import { x } from '../../../config/fields/fields.ts'` },
       { path: 'src/sinks/file/sink.ts', text: `import { x } from '../slots.ts'` },
       { path: 'src/sinks/file/identity.ts', text: `import { x } from '../../sqlite/exclusive-lock.ts'` },
       { path: 'src/state/redis/store.ts', text: `import { x } from '../../redis/connection.ts'` },
       { path: 'src/schedule/bullmq/queues.ts', text: `import { x } from '../../redis/connection.ts'` },
-      { path: 'src/sinks/file/config.ts', text: `import { x } from '../../config/schema/fields.ts'` },
+      { path: 'src/sinks/file/config.ts', text: `import { x } from '../../config/fields/fields.ts'` },
       { path: 'src/config/schema/schema.ts', text: `import { x } from '../../sinks/file/config.ts'` },
       { path: 'src/pump/x.ts', text: `import type { X } from '../ports/clock.ts'; import 'bullmq'` },
       { path: 'src/cli.ts', text: `import { x } from './commands/run.ts'` },

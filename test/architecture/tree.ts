@@ -1,5 +1,5 @@
 import type { Problem } from './rule.ts'
-import { circlesIn } from './circles.ts'
+import { circlesOfFiles, circlesOfFolders } from './circles.ts'
 import { readSourceFile, type SourceFile } from './source-file.ts'
 
 /** What the rules about the whole checkout look at. */
@@ -56,7 +56,8 @@ export const treeRules: readonly TreeRule[] = [
     name: 'no file of src/ imports in a circle, types included',
     remedy:
       'give what both need a file of its own below them, or take it as an argument: one of the imports points up',
-    problemsOf: ({ files }) => circlesIn(files.filter(inSrc)).map((path) => ({ what: path.join(' → ') })),
+    problemsOf: ({ files }) =>
+      circlesOfFiles(files.filter(inSrc)).map((path) => ({ what: path.join(' → ') })),
     refuses: [
       (sound) => ({
         ...sound,
@@ -65,6 +66,22 @@ export const treeRules: readonly TreeRule[] = [
           readSourceFile('src/domain/a.ts', `import type { B } from './b.ts'`),
           readSourceFile('src/domain/b.ts', `import type { C } from './c.ts'`),
           readSourceFile('src/domain/c.ts', `export type { A } from './a.ts'`),
+        ],
+      }),
+    ],
+  },
+  {
+    name: 'no folders of src/ import in a circle, types included',
+    remedy: 'move what both need into a folder below them: one of the imports points up',
+    problemsOf: ({ files }) =>
+      circlesOfFolders(files.filter(inSrc)).map((path) => ({ what: path.join(' → ') })),
+    refuses: [
+      (sound) => ({
+        ...sound,
+        files: [
+          ...sound.files,
+          readSourceFile('src/domain/a/one.ts', `import type { B } from '../b/two.ts'`),
+          readSourceFile('src/domain/b/other.ts', `import type { A } from '../a/other.ts'`),
         ],
       }),
     ],

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { ConfigErrors, type ConfigError } from '../../src/config/load/config-errors.ts'
+import { ConfigErrors, type ConfigError } from '../../src/config/schema/config-errors.ts'
 import { type LoadOptions, type Loaded, loadConfig } from '../../src/config/load/load.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 

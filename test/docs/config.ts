@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Path, pathText } from '../../src/config/load/path.ts'
+import { type Path, pathText } from '../../src/config/schema/path.ts'
 import { ConfigFile } from '../../src/config/schema/schema.ts'
 import { environmentName, settingsOf } from '../../src/config/schema/settings.ts'
 import { type Shape, forms, isScalar, shapeOf } from '../../src/config/schema/shape.ts'

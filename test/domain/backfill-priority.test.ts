@@ -3,7 +3,7 @@ import type { Backfill } from '../../src/domain/plan/backfill.ts'
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import { dayMs, shiftDay, type Day } from '../../src/domain/day.ts'
 import { plan, type PlanInput } from '../../src/domain/plan/plan.ts'
-import type { Policy } from '../../src/domain/plan/policy.ts'
+import type { Policy } from '../../src/domain/policy.ts'
 import {
   checkpointOf,
   nowMs,

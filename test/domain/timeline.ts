@@ -1,7 +1,7 @@
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import { dueAt, nextDue } from '../../src/domain/plan/due.ts'
 import type { PageFacts } from '../../src/domain/scan/page-facts.ts'
-import type { Policy } from '../../src/domain/plan/policy.ts'
+import type { Policy } from '../../src/domain/policy.ts'
 import { afterPage, stepOf, scanFor } from '../../src/domain/scan/progress.ts'
 import type { Scan, ScanKind } from '../../src/domain/scan/scan.ts'
 import { buildFacts, cursorAt } from './builders.ts'
@@ -39,7 +39,7 @@ export function runTimeline(options: TimelineOptions): { pages: TimelinePage[]; 
       nowMs = Math.min(atMs, nowMs + 60_000)
       continue
     }
-    const scan = scanFor({ checkpoint, due }, nowMs, policy)
+    const scan = scanFor({ checkpoint, kind: due.kind }, nowMs, policy)
     if (scan.pages === 0) left[scan.kind] = options.pagesOf(scan.kind, nowMs)
     const remaining = (left[scan.kind] ?? 1) - 1
     left[scan.kind] = remaining

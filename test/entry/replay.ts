@@ -3,7 +3,7 @@
 import { parseArgs } from 'node:util'
 import { systemClock } from '../../src/clock.ts'
 import { StoreTasks } from '../../src/assemble/tasks/store-tasks.ts'
-import { openExistingStore } from '../../src/assemble/tasks/existing-store.ts'
+import { openExistingStore } from '../../src/assemble/existing-store.ts'
 import { loadConfig } from '../../src/config/load/load.ts'
 import { killAt, parseDeadline } from './steps.ts'
 import { wrapStore, wrapSystem } from './wrapping.ts'

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { fingerprintOf } from '../../src/domain/event/fingerprint.ts'
-import type { Event, JsonObject } from '../../src/domain/event/event.ts'
+import type { Event } from '../../src/domain/event/event.ts'
+import type { JsonObject } from '../../src/domain/text/json.ts'
 
 export interface EventParts extends Omit<Partial<Event>, 'raw' | 'fingerprint'> {
   readonly raw?: JsonObject

@@ -1,4 +1,5 @@
-import type { Event, Json, JsonObject } from '../../src/domain/event/event.ts'
+import type { Event } from '../../src/domain/event/event.ts'
+import type { Json, JsonObject } from '../../src/domain/text/json.ts'
 import { toEvent } from '../../src/shield/entries/to-event.ts'
 import { createRedactor } from '../../src/shield/redaction/redact.ts'
 import { defaults, entry, log, zone } from '../shield/samples.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Json } from '../../src/domain/event/event.ts'
+import type { Json } from '../../src/domain/text/json.ts'
 import { formats, type FormatName } from '../../src/formats/registry.ts'
 import { eventsOf } from '../../src/shield/entries/entry-event.ts'
 import { createRedactor } from '../../src/shield/redaction/redact.ts'

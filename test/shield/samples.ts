@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../src/domain/event/event.ts'
+import type { Json, JsonObject } from '../../src/domain/text/json.ts'
 import type { RedactionSettings } from '../../src/shield/redaction/redact.ts'
 
 export const zone = { id: 101, name: 'shop' }

@@ -1,5 +1,5 @@
 import { compareConfigs, type Comparison } from '../../config/show/compare.ts'
-import { ConfigErrors, errorLine } from '../../config/load/config-errors.ts'
+import { ConfigErrors, errorLine } from '../../config/schema/config-errors.ts'
 import type { Loaded } from '../../config/load/load.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { messageOf } from '../../domain/failure.ts'

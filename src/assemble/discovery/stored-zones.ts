@@ -3,7 +3,7 @@ import type { Config } from '../../config/schema/schema.ts'
 import type { ZoneList } from '../../domain/zone-list.ts'
 import type { Store } from '../../ports/store.ts'
 import { systemClock } from '../../clock.ts'
-import { openExistingStore } from '../tasks/existing-store.ts'
+import { openExistingStore } from '../existing-store.ts'
 import { discoveringIn, withZones } from './with-zones.ts'
 
 /** What was loaded, with its configuration. */

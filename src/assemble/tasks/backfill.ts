@@ -12,7 +12,7 @@ import {
 import { readProgress, type StreamProgress } from '../../maintenance/backfill/backfill-progress.ts'
 import { backfillStatuses } from '../../status/backfill-status.ts'
 import { runInPlace, type InPlace } from './backfill-in-place.ts'
-import { openExistingStore } from './existing-store.ts'
+import { openExistingStore } from '../existing-store.ts'
 import type { RuntimeOptions } from '../runtime.ts'
 import { createQuietRuntime } from '../quiet-runtime.ts'
 import { createReading } from '../reading.ts'

@@ -8,7 +8,7 @@ import { eventAgain } from '../../shield/entries/event-again.ts'
 import { createRedactor } from '../../shield/redaction/redact.ts'
 import { zonesOf } from '../quiet-runtime.ts'
 import type { DeadLetterTasks } from './dead-letter-tasks.ts'
-import { withStoreToLook } from './existing-store.ts'
+import { withStoreToLook } from '../existing-store.ts'
 import { StoreTasks } from './store-tasks.ts'
 
 /** The event, or why it cannot be read. */

@@ -1,7 +1,7 @@
 import type { Config, SinkConfig } from '../../config/schema/schema.ts'
 import { Failure } from '../../domain/failure.ts'
 import { knownSinks, renameSink } from '../../maintenance/housekeeping/rename-sink.ts'
-import { openExistingStore, stateName } from './existing-store.ts'
+import { openExistingStore, stateName } from '../existing-store.ts'
 import { createRuntime } from '../runtime.ts'
 import { createHolder } from '../quiet-runtime.ts'
 import { createLock } from '../state.ts'

@@ -7,7 +7,7 @@ import {
   type RateLimitOutcome,
   type RateLimitRequest,
 } from '../../assemble/tasks/operations.ts'
-import { maskUrl } from '../../config/show/shown.ts'
+import { maskUrl } from '../../config/schema/shown.ts'
 import { isFailure, messageOf } from '../../domain/failure.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { wholeNumber } from '../arguments.ts'

@@ -1,5 +1,5 @@
 import type { ConnectStep, SinkTried, Tried } from '../../assemble/check/check.ts'
-import { stateName } from '../../assemble/tasks/existing-store.ts'
+import { stateName } from '../../assemble/existing-store.ts'
 import type { Loaded } from '../../config/load/load.ts'
 import type { Config, SinkConfig } from '../../config/schema/schema.ts'
 import type { WorkerStatus } from '../../domain/status/status.ts'

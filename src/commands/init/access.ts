@@ -1,6 +1,6 @@
 import { resolve, dirname } from 'node:path'
 import { listZones, type ListedZone } from '../../assemble/tasks/zones.ts'
-import { ConfigErrors } from '../../config/load/config-errors.ts'
+import { ConfigErrors } from '../../config/schema/config-errors.ts'
 import { loadConfig } from '../../config/load/load.ts'
 import { messageOf, type Failure } from '../../domain/failure.ts'
 import { printable } from '../../domain/text/printable.ts'

@@ -1,4 +1,4 @@
-import type { ConfigError, ConfigErrors } from '../../config/load/config-errors.ts'
+import type { ConfigError, ConfigErrors } from '../../config/schema/config-errors.ts'
 import { isOurName } from '../../config/schema/settings.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { UsageError } from '../registration.ts'

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path'
-import { ConfigErrors } from '../../config/load/config-errors.ts'
+import { ConfigErrors } from '../../config/schema/config-errors.ts'
 import { loadConfig } from '../../config/load/load.ts'
 import { nearest } from '../../domain/text/nearest.ts'
 import { property } from '../../config/schema/shape.ts'

@@ -2,8 +2,8 @@ import { realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Zone } from '../../domain/stream.ts'
 import { Secret } from '../../domain/text/secret.ts'
-import type { Report } from './config-errors.ts'
-import { type Path, pathText } from './path.ts'
+import type { Report } from '../schema/config-errors.ts'
+import { type Path, pathText } from '../schema/path.ts'
 import type { AccountConfig, ConfigFile, PollConfig, SinkConfig } from '../schema/schema.ts'
 
 /**

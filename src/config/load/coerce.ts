@@ -1,4 +1,4 @@
-import type { ConfigError } from './config-errors.ts'
+import type { ConfigError } from '../schema/config-errors.ts'
 import { type Shape, acceptsNull, forms, objectForm, scalarForm } from '../schema/shape.ts'
 import { parseYaml } from './yaml-text.ts'
 

@@ -1,10 +1,10 @@
 import type * as z from 'zod'
-import type { Complaint } from './config-errors.ts'
+import type { Complaint } from '../schema/config-errors.ts'
 import { nearest } from '../../domain/text/nearest.ts'
-import { type Path, valueAt } from './path.ts'
+import { type Path, valueAt } from '../schema/path.ts'
 import { environmentName } from '../schema/settings.ts'
 import { type Shape, formFor, forms, objectForm, property } from '../schema/shape.ts'
-import { shown } from '../show/shown.ts'
+import { shown } from '../schema/shown.ts'
 import { typeText } from '../schema/type-text.ts'
 
 export type Issue = z.core.$ZodIssue

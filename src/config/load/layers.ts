@@ -1,8 +1,8 @@
 import { coerce } from './coerce.ts'
 import type { Environment } from './expand.ts'
-import type { ConfigError } from './config-errors.ts'
+import type { ConfigError } from '../schema/config-errors.ts'
 import { nearest } from '../../domain/text/nearest.ts'
-import { type Path, pathText, valueAt } from './path.ts'
+import { type Path, pathText, valueAt } from '../schema/path.ts'
 import { type Setting, isForeignName, isOurName } from '../schema/settings.ts'
 import { type Shape, forms, isPlainObject, objectForm, property } from '../schema/shape.ts'
 

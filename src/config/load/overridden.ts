@@ -1,5 +1,5 @@
 import type { Layer } from './layers.ts'
-import { pathText, valueAt, type Path } from './path.ts'
+import { pathText, valueAt, type Path } from '../schema/path.ts'
 import { isPlainObject } from '../schema/shape.ts'
 
 /** A setting of the file that the environment replaces, and the name that does. */

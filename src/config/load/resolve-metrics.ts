@@ -1,8 +1,8 @@
 import type { App } from '../../domain/figures.ts'
 import { nearest } from '../../domain/text/nearest.ts'
 import type { ConfigFile, MetricsConfig } from '../schema/schema.ts'
-import type { Report } from './config-errors.ts'
-import type { Path } from './path.ts'
+import type { Report } from '../schema/config-errors.ts'
+import type { Path } from '../schema/path.ts'
 
 /** The name of the account that api.accessKey and zones stand for. */
 const shortForm = 'default'

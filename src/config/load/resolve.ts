@@ -1,5 +1,5 @@
 import { type Needs, checkSinks, resolveAccounts, resolvePoll } from './checks.ts'
-import type { Report } from './config-errors.ts'
+import type { Report } from '../schema/config-errors.ts'
 import { resolveMetrics } from './resolve-metrics.ts'
 import type { Config, ConfigFile, SinkConfig } from '../schema/schema.ts'
 import { resolveState } from '../schema/state.ts'

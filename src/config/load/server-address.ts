@@ -1,6 +1,6 @@
 import { type Environment, expand, ExpandError, type Sources } from './expand.ts'
 import { environmentLayer, overlay } from './layers.ts'
-import { type Path, pathText, valueAt } from './path.ts'
+import { type Path, pathText, valueAt } from '../schema/path.ts'
 import { readSourceFile } from './source-file.ts'
 import { ServerSetting } from '../schema/schema.ts'
 import { settingsOf } from '../schema/settings.ts'

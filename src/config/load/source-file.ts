@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
-import { ConfigErrors } from './config-errors.ts'
+import { ConfigErrors } from '../schema/config-errors.ts'
 import { type Parsed, parseYaml } from './yaml-text.ts'
-import { systemCode, systemErrorText } from '../schema/system-error.ts'
+import { systemCode, systemErrorText } from '../fields/system-error.ts'
 
 export interface SourceFile {
   /** Absolute; absent for text that stands in no file. */

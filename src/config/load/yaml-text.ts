@@ -8,8 +8,8 @@ import {
   isSeq,
   parseDocument,
 } from 'yaml'
-import type { ConfigError } from './config-errors.ts'
-import { type Path, pathText } from './path.ts'
+import type { ConfigError } from '../schema/config-errors.ts'
+import { type Path, pathText } from '../schema/path.ts'
 
 export interface Parsed {
   readonly value: unknown

@@ -1,4 +1,4 @@
-import type { Path } from '../load/path.ts'
+import type { Path } from './path.ts'
 import { isPlainObject } from './shape.ts'
 
 /** Paths of all scalars, and of lists of scalars. */

@@ -1,4 +1,4 @@
-import type { Path } from '../load/path.ts'
+import type { Path } from './path.ts'
 import { type Shape, forms, isScalar, objectForm } from './shape.ts'
 
 /** A setting that the environment can set: a scalar, a list, or a union with a scalar form. */

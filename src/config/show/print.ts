@@ -2,7 +2,7 @@ import { Document, type Node, isCollection, isMap, isScalar, isSeq, stringify } 
 import type { Origin } from '../load/layers.ts'
 import { isScalarList } from '../schema/leaves.ts'
 import type { Loaded } from '../load/load.ts'
-import { type Path, pathText } from '../load/path.ts'
+import { type Path, pathText } from '../schema/path.ts'
 
 /** The settings in force as YAML, each with its origin as a comment. Secrets are masked. */
 export function effectiveYaml({ effective, origins, file }: Loaded): string {

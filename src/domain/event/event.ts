@@ -1,6 +1,4 @@
-/** JSON values as received. Keys such as `__proto__` are plain data in them. */
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
-export type JsonObject = { readonly [key: string]: Json }
+import type { JsonObject } from '../text/json.ts'
 
 /**
  * One normalised log entry, already redacted. A missing value is an absent member, never an empty string or null; only

@@ -1,4 +1,5 @@
-import type { Identity, JsonObject } from './event.ts'
+import type { Identity } from './event.ts'
+import type { JsonObject } from '../text/json.ts'
 
 /** What a line in a file holds of its event: enough to rebuild the event. */
 export interface KeptEvent extends Identity {

@@ -1,4 +1,5 @@
-import type { Event, JsonObject } from './event.ts'
+import type { Event } from './event.ts'
+import type { JsonObject } from '../text/json.ts'
 import { isObject } from '../text/is-object.ts'
 import { jsonText } from '../text/json-text.ts'
 

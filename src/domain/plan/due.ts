@@ -1,7 +1,7 @@
 import type { Checkpoint, Trouble } from '../checkpoint.ts'
 import { endOf, startOf } from '../day.ts'
 import { overlapStart } from '../scan/overlap.ts'
-import { settleRepeatMs, scanShare, type Policy } from './policy.ts'
+import { settleRepeatMs, scanShare, type Policy } from '../policy.ts'
 import { isAnswered } from '../answer-request.ts'
 import type { ReadRequest } from '../read-request.ts'
 import { cursorBefore } from '../scan/stored-cursors.ts'

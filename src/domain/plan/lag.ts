@@ -1,6 +1,6 @@
 import { endOf, startOf } from '../day.ts'
 import type { PlannedStream } from './plan-route.ts'
-import { scanShare, type Policy } from './policy.ts'
+import { scanShare, type Policy } from '../policy.ts'
 
 /** A settling scan counts as overdue only after this long, so that lag does not jump while the scan runs. */
 const scanGraceMs = 300_000

@@ -1,7 +1,7 @@
 import type { Checkpoint } from '../checkpoint.ts'
 import { daysFrom, firstReadable, shiftDay, unreadableAt, type Day } from '../day.ts'
 import { dueAt, nextDue, type Due } from './due.ts'
-import type { Policy } from './policy.ts'
+import type { Policy } from '../policy.ts'
 import { requestTroubleOf } from '../answer-request.ts'
 import type { ReadRequest } from '../read-request.ts'
 import { routeKey } from '../route.ts'

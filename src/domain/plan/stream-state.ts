@@ -1,6 +1,6 @@
 import type { Checkpoint } from '../checkpoint.ts'
 import { dayOf, endOf, firstReadable, type Day } from '../day.ts'
-import { dayBeginMs, type Policy } from './policy.ts'
+import { dayBeginMs, type Policy } from '../policy.ts'
 
 /**
  * - `open`: from the start of its day until the first settling scan is due; polled.

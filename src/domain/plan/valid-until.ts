@@ -2,7 +2,7 @@ import type { Checkpoint } from '../checkpoint.ts'
 import { dayMs } from '../day.ts'
 import { isAhead } from './due.ts'
 import type { PlannedStream } from './plan-route.ts'
-import { dayBeginMs, type Policy } from './policy.ts'
+import { dayBeginMs, type Policy } from '../policy.ts'
 import { openUntil } from './stream-state.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { Checkpoint } from '../checkpoint.ts'
 import { endOf, startOf } from '../day.ts'
-import { maxSettleRepeats, type Policy } from '../plan/policy.ts'
+import { maxSettleRepeats, type Policy } from '../policy.ts'
 import type { Scan, ScanRecord } from './scan.ts'
 import { confirmOrdering, incrementalsCount, testOrdering } from './ordering.ts'
 

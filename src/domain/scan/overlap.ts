@@ -1,5 +1,5 @@
 import type { Checkpoint } from '../checkpoint.ts'
-import type { Policy } from '../plan/policy.ts'
+import type { Policy } from '../policy.ts'
 import type { PolledSpan, ScanRecord } from './scan.ts'
 
 /** The complete scan, full or incremental, that began last. */

@@ -1,6 +1,6 @@
 import type { Event } from '../event/event.ts'
 import type { Cursor, Page } from '../event/page.ts'
-import { markSize } from '../plan/policy.ts'
+import { markSize } from '../policy.ts'
 
 /** What a scan needs to know of a page; the delivery takes the events themselves. */
 export interface PageFacts {

@@ -2,17 +2,16 @@ import { afterArchivePage, archiveScan, keepArchiveScan } from './archive-scan.t
 import { filteredAfter, type Checkpoint } from '../checkpoint.ts'
 import { completeScan } from './complete-scan.ts'
 import type { CommittedPart } from '../event/delivery.ts'
-import type { Due } from '../plan/due.ts'
 import type { PageFacts } from './page-facts.ts'
 import { overlapStart, polledSpan } from './overlap.ts'
-import type { Policy } from '../plan/policy.ts'
+import type { Policy } from '../policy.ts'
 import { answerRequest } from '../answer-request.ts'
 import type { ReadRequest } from '../read-request.ts'
 import { mergeCommitted } from '../event/committed-parts.ts'
 import { cursorBefore, rememberCursor } from './stored-cursors.ts'
 import type { Stream } from '../stream.ts'
-import { advanceScan, beginScan, findPart, type Scan, type ScanStep } from './scan.ts'
-import { troubleAfterPage } from '../plan/trouble.ts'
+import { advanceScan, beginScan, findPart, type Scan, type ScanKind, type ScanStep } from './scan.ts'
+import { troubleAfterPage } from '../retry/trouble.ts'
 import type { Ordering } from './ordering.ts'
 
 /** The checkpoint of a stream that was never pumped. */
@@ -38,13 +37,12 @@ export function newCheckpoint(stream: Stream, nowMs: number, ordering: Ordering)
 /** What is due of a stream, and the request that it answers. */
 export interface DueScan {
   readonly checkpoint: Checkpoint
-  readonly due: Due
+  readonly kind: ScanKind
   readonly readRequest?: ReadRequest | undefined
 }
 
 /** The scan to continue: the unfinished one that is due, or a new one that begins now. */
-export function scanFor({ checkpoint, due, readRequest }: DueScan, nowMs: number, policy: Policy): Scan {
-  const { kind } = due
+export function scanFor({ checkpoint, kind, readRequest }: DueScan, nowMs: number, policy: Policy): Scan {
   if (kind === 'archive') return archiveScan(checkpoint, readRequest?.id ?? '', nowMs)
   const unfinished = kind === 'full' ? checkpoint.full : checkpoint.incremental
   if (unfinished !== undefined) return unfinished

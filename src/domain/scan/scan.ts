@@ -1,7 +1,7 @@
 import type { Guard } from '../internal-event.ts'
 import type { Cursor } from '../event/page.ts'
 import { liesBefore, type PageFacts } from './page-facts.ts'
-import { maxEmptyPages, maxPagesPerScan } from '../plan/policy.ts'
+import { maxEmptyPages, maxPagesPerScan } from '../policy.ts'
 import type { ListingOrder } from './listing-order.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { StoredCursor } from '../checkpoint.ts'
 import type { Cursor } from '../event/page.ts'
-import { maxStoredCursors } from '../plan/policy.ts'
+import { maxStoredCursors } from '../policy.ts'
 
 /**
  * Remembers the cursor that opened a page, thinned to one per minute of event time (wider for a long overlap, which the

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../event/event.ts'
+import type { JsonObject } from './json.ts'
 
 /** True for a JSON object. A value parsed from JSON text holds JSON values only. */
 export function isObject(value: unknown): value is JsonObject {

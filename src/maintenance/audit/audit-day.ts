@@ -1,7 +1,7 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
 import { endOf, startOf, type Day } from '../../domain/day.ts'
 import { isFailure } from '../../domain/failure.ts'
-import type { Policy } from '../../domain/plan/policy.ts'
+import type { Policy } from '../../domain/policy.ts'
 import type { MinuteCount } from '../../domain/event/seen.ts'
 import { stateOf } from '../../domain/plan/stream-state.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'

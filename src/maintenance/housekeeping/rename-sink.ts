@@ -1,6 +1,6 @@
 import { Failure } from '../../domain/failure.ts'
 import { isReadable } from '../../domain/plan/stream-state.ts'
-import type { Policy } from '../../domain/plan/policy.ts'
+import type { Policy } from '../../domain/policy.ts'
 import type { Stream } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Holder } from '../../ports/ledger.ts'

@@ -1,4 +1,5 @@
-import type { Event, Json } from '../../domain/event/event.ts'
+import type { Event } from '../../domain/event/event.ts'
+import type { Json } from '../../domain/text/json.ts'
 import { jsonText } from '../../domain/text/json-text.ts'
 import type { Redactor } from '../redaction/redact.ts'
 import { toEvent } from './to-event.ts'

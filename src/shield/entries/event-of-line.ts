@@ -1,4 +1,5 @@
-import type { Event, Json, JsonObject } from '../../domain/event/event.ts'
+import type { Event } from '../../domain/event/event.ts'
+import type { Json, JsonObject } from '../../domain/text/json.ts'
 import { fingerprintOf } from '../../domain/event/fingerprint.ts'
 import type { KeptEvent } from '../../domain/event/kept-event.ts'
 import { type EntryIdentity, identityOf } from './entry-identity.ts'

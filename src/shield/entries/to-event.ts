@@ -1,5 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net'
-import type { Event, Json, JsonObject } from '../../domain/event/event.ts'
+import type { Event } from '../../domain/event/event.ts'
+import type { Json, JsonObject } from '../../domain/text/json.ts'
 import { isObject } from '../../domain/text/is-object.ts'
 import { jsonText } from '../../domain/text/json-text.ts'
 import { type EntryIdentity, identityOf } from './entry-identity.ts'

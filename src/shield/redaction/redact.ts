@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../domain/event/event.ts'
+import type { Json, JsonObject } from '../../domain/text/json.ts'
 import { isObject } from '../../domain/text/is-object.ts'
 import { jsonText } from '../../domain/text/json-text.ts'
 import { maskAddress, replaceAddresses } from './mask-address.ts'

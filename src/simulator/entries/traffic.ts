@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { createListing, type Era, type Listing } from '../api/listing.ts'
+import { createListing, type Era, type Listing } from './listing.ts'
 import { endOf, firstReadable, dayOf, daysFrom, startOf, type Day } from '../../domain/day.ts'
 import type { Settings } from '../options.ts'
 import type { WireEntry } from '../wire.ts'

@@ -2,7 +2,7 @@ import type { Checkpoint } from '../../domain/checkpoint.ts'
 import { endOf, type Day } from '../../domain/day.ts'
 import { caughtUpOf } from '../../domain/plan/lag.ts'
 import type { PlannedStream } from '../../domain/plan/plan-route.ts'
-import type { Policy } from '../../domain/plan/policy.ts'
+import type { Policy } from '../../domain/policy.ts'
 import type { CellState } from '../../domain/status/status-views.ts'
 import { stateOf, type StreamState } from '../../domain/plan/stream-state.ts'
 

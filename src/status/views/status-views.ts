@@ -9,7 +9,7 @@ import { createLedgerReader } from './ledger-reader.ts'
 import type { LiveTail } from './live-tail.ts'
 import type { LagHistory } from './lag-history.ts'
 import { mapView } from './map-view.ts'
-import type { Policy } from '../../domain/plan/policy.ts'
+import type { Policy } from '../../domain/policy.ts'
 
 export interface ViewDeps {
   readonly version: string

@@ -1,6 +1,7 @@
 import { systemClock } from '../../../src/clock.ts'
 import { dayOf, daysFrom, shiftDay, startOf } from '../../../src/domain/day.ts'
-import type { Event, Json } from '../../../src/domain/event/event.ts'
+import type { Event } from '../../../src/domain/event/event.ts'
+import type { Json } from '../../../src/domain/text/json.ts'
 import type { Sink } from '../../../src/ports/sink.ts'
 import type { Source } from '../../../src/ports/source.ts'
 import type { Store } from '../../../src/ports/store.ts'

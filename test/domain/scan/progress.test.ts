@@ -78,16 +78,16 @@ describe('a stored cursor', () => {
       lastFull: buildRecord({ newestAtBeginMs: at(2) }),
     })
     const due = { kind: 'incremental', atMs: 0 } as const
-    expect(scanFor({ checkpoint: before, due }, at(3), policy)).toMatchObject({
+    expect(scanFor({ checkpoint: before, kind: due.kind }, at(3), policy)).toMatchObject({
       cursor: 'tail',
       fromStoredCursor: true,
     })
     const other = { ...before, ordering: newestFirst }
-    expect(scanFor({ checkpoint: other, due }, at(3), policy)).toMatchObject({
+    expect(scanFor({ checkpoint: other, kind: due.kind }, at(3), policy)).toMatchObject({
       cursor: null,
       fromStoredCursor: false,
     })
-    expect(scanFor({ checkpoint: before, due: { kind: 'full', atMs: 0 } }, at(3), policy)).toMatchObject({
+    expect(scanFor({ checkpoint: before, kind: 'full' }, at(3), policy)).toMatchObject({
       cursor: null,
     })
   })
@@ -199,9 +199,7 @@ describe('an unfinished scan', () => {
     const before = read({ ordering: newestFirst, full: buildScan({ cursor: cursorAt(3), pages: 3 }) })
     const stored = JSON.parse(JSON.stringify(before)) as Checkpoint
     expect(stored).toEqual(before)
-    expect(scanFor({ checkpoint: stored, due: { kind: 'full', atMs: 0 } }, at(9), policy)).toEqual(
-      before.full,
-    )
+    expect(scanFor({ checkpoint: stored, kind: 'full' }, at(9), policy)).toEqual(before.full)
   })
 
   it('ends a temporary failure with its next page, and a failure of the listing only when it is complete', () => {

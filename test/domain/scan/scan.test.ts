@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Cursor } from '../../../src/domain/event/page.ts'
-import { maxEmptyPages } from '../../../src/domain/plan/policy.ts'
+import { maxEmptyPages } from '../../../src/domain/policy.ts'
 import { advanceScan, type ScanStep } from '../../../src/domain/scan/scan.ts'
 import { at, buildFacts, buildScan, cursorAt, minuteMs } from '../builders.ts'
 

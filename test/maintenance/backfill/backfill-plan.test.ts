@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { shiftDay, type Day } from '../../../src/domain/day.ts'
 import { Failure } from '../../../src/domain/failure.ts'
-import type { Policy } from '../../../src/domain/plan/policy.ts'
+import type { Policy } from '../../../src/domain/policy.ts'
 import type { Page } from '../../../src/domain/event/page.ts'
 import type { PageRequest } from '../../../src/ports/source.ts'
 import type { Store } from '../../../src/ports/store.ts'

@@ -1,5 +1,5 @@
 import { shiftDay, startOf, type Day } from '../../../src/domain/day.ts'
-import type { Policy } from '../../../src/domain/plan/policy.ts'
+import type { Policy } from '../../../src/domain/policy.ts'
 import type { Zone } from '../../../src/domain/stream.ts'
 import type { Clock } from '../../../src/ports/clock.ts'
 import { Faults, type FaultShares } from './faults.ts'

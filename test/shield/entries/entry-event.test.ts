@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Event, Json } from '../../../src/domain/event/event.ts'
+import type { Event } from '../../../src/domain/event/event.ts'
+import type { Json } from '../../../src/domain/text/json.ts'
 import { restoreEvent, storeEvent } from '../../../src/domain/event/stored-event.ts'
 import { formats } from '../../../src/formats/registry.ts'
 import { eventsOf } from '../../../src/shield/entries/entry-event.ts'

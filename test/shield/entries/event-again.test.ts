@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Json } from '../../../src/domain/event/event.ts'
+import type { Json } from '../../../src/domain/text/json.ts'
 import { restoreEvent, storeEvent } from '../../../src/domain/event/stored-event.ts'
 import { createNativeFormat } from '../../../src/formats/native.ts'
 import { createRawFormat } from '../../../src/formats/raw.ts'

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Json } from '../../../src/domain/event/event.ts'
+import type { Json } from '../../../src/domain/text/json.ts'
 import { fingerprintOf } from '../../../src/domain/event/fingerprint.ts'
 import { jsonText } from '../../../src/domain/text/json-text.ts'
 import { createRedactor } from '../../../src/shield/redaction/redact.ts'

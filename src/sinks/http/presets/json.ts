@@ -1,4 +1,4 @@
-import { jsonFormatNames } from '../../../config/schema/fields.ts'
+import { jsonFormatNames } from '../../../config/fields/fields.ts'
 import { definePreset } from '../protocol/define-preset.ts'
 import { plainEndpoint, plainLimits, plainSettings } from '../protocol/plain.ts'
 

@@ -5,7 +5,7 @@ import {
   httpUrl,
   jsonFormatNames,
   secretFile,
-} from '../../../config/schema/fields.ts'
+} from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import { below } from '../protocol/address.ts'
 import { checkByEmptyBatch } from '../protocol/check-address.ts'

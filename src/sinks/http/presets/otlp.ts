@@ -1,4 +1,4 @@
-import { headerSecret, httpUrl, secretFile } from '../../../config/schema/fields.ts'
+import { headerSecret, httpUrl, secretFile } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import { below } from '../protocol/address.ts'
 import { answerObject, numberAt, objectAt, textAt } from '../protocol/answer-json.ts'

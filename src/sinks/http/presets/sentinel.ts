@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { httpUrl, jsonFormatNames, secret, secretFile } from '../../../config/schema/fields.ts'
+import { httpUrl, jsonFormatNames, secret, secretFile } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import { below } from '../protocol/address.ts'
 import { checkByEmptyBatch } from '../protocol/check-address.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { httpUrl, jsonFormatNames } from '../../../config/schema/fields.ts'
+import { httpUrl, jsonFormatNames } from '../../../config/fields/fields.ts'
 import { checkByEmptyBatch } from '../protocol/check-address.ts'
 import { definePreset } from '../protocol/define-preset.ts'
 import { readStatus } from '../protocol/status.ts'

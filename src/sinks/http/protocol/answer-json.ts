@@ -1,5 +1,5 @@
 import { isObject } from '../../../domain/text/is-object.ts'
-import type { JsonObject } from '../../../domain/event/event.ts'
+import type { JsonObject } from '../../../domain/text/json.ts'
 import type { Answer } from './preset.ts'
 
 /** The JSON object of an answer; undefined for anything else, and for an answer that was not read whole. */

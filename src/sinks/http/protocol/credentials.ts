@@ -1,4 +1,4 @@
-import { headerSecret, secretFile } from '../../../config/schema/fields.ts'
+import { headerSecret, secretFile } from '../../../config/fields/fields.ts'
 import type { Secret } from '../../../domain/text/secret.ts'
 import * as z from 'zod'
 import type { SettingMistake } from './define-preset.ts'

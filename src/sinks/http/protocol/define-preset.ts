@@ -8,8 +8,8 @@ import {
   headerSecret,
   name,
   onAnySink,
-} from '../../../config/schema/fields.ts'
-import { TlsConfig } from '../../../config/schema/tls.ts'
+} from '../../../config/fields/fields.ts'
+import { TlsConfig } from '../../../config/fields/tls.ts'
 import type { SettingError } from '../../../domain/text/http-rules.ts'
 import type { Format } from '../../../ports/format.ts'
 import type { BatchLimits } from '../batches.ts'

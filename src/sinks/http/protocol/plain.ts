@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { httpUrl, secret, secretFile } from '../../../config/schema/fields.ts'
+import { httpUrl, secret, secretFile } from '../../../config/fields/fields.ts'
 import { insteadOfCredentials } from '../rules.ts'
 import { checkAddress } from './check-address.ts'
 import type { Limits } from './define-preset.ts'

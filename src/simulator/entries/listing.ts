@@ -1,8 +1,8 @@
-import { hashOf } from '../entries/hash.ts'
-import { createOrder, reversed, type GrowingOrder, type Order } from '../entries/order.ts'
+import { hashOf } from './hash.ts'
+import { createOrder, reversed, type GrowingOrder, type Order } from './order.ts'
 import { createGeneratedRun, createGivenRun, type GrowingRun, type Run } from '../run.ts'
 import { dayMs, endOf, startOf, type Day } from '../../domain/day.ts'
-import type { EntryShape } from '../entries/entry.ts'
+import type { EntryShape } from './entry.ts'
 import type { WireEntry } from '../wire.ts'
 
 export type ListingOrder = 'oldest-first' | 'newest-first' | 'unordered'

@@ -1,9 +1,9 @@
-import type { Config } from '../../config/schema/schema.ts'
-import { isFailure } from '../../domain/failure.ts'
-import type { Clock } from '../../ports/clock.ts'
-import type { Store } from '../../ports/store.ts'
-import { stateKind } from '../../state/registry.ts'
-import { openStore } from '../state.ts'
+import type { Config } from '../config/schema/schema.ts'
+import { isFailure } from '../domain/failure.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Store } from '../ports/store.ts'
+import { stateKind } from '../state/registry.ts'
+import { openStore } from './state.ts'
 
 /** For people: where the state is kept, without secrets. */
 export function stateName({ state }: Config): string {

@@ -1,6 +1,6 @@
 import { Secret } from '../../domain/text/secret.ts'
-import { type Path, pathText } from '../load/path.ts'
-import { type Shape, formFor, forms, isPlainObject, scalarForm } from '../schema/shape.ts'
+import { type Path, pathText } from './path.ts'
+import { type Shape, formFor, forms, isPlainObject, scalarForm } from './shape.ts'
 import { maskUrl } from './shown.ts'
 
 export interface Effective {

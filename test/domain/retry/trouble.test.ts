@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Trouble } from '../../../src/domain/checkpoint.ts'
 import { Failure, type FailureKind } from '../../../src/domain/failure.ts'
-import { troubleAfter, troubleAfterPage } from '../../../src/domain/plan/trouble.ts'
+import { troubleAfter, troubleAfterPage } from '../../../src/domain/retry/trouble.ts'
 import { at } from '../builders.ts'
 
 const kinds = fc.constantFrom<FailureKind>('retry', 'wait', 'refuse', 'stop')

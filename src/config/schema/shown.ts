@@ -1,5 +1,5 @@
-import type { Shape } from '../schema/shape.ts'
-import { forms, isScalar, scalarForm } from '../schema/shape.ts'
+import type { Shape } from './shape.ts'
+import { forms, isScalar, scalarForm } from './shape.ts'
 
 const limit = 120
 
