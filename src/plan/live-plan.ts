@@ -8,7 +8,7 @@ import type { Zone } from '../domain/stream.ts'
 import { HeldCheckpoints } from './held-checkpoints.ts'
 
 /** A route as it was planned last. */
-interface Entry {
+interface PlannedRoute {
   readonly key: string
   readonly zone: Zone
   readonly sink: string
@@ -30,7 +30,7 @@ const mostMerged = 0.25
  */
 export class LivePlan {
   readonly #held = new HeldCheckpoints()
-  #entries = new Map<string, Entry>()
+  #routes = new Map<string, PlannedRoute>()
   #sorted: readonly PlannedStream[] = []
   #before: Pick<LivePlanInput, 'zones' | 'sinks' | 'policy' | 'routes'> | undefined
   #requested: ReadonlySet<string> = new Set()
@@ -46,14 +46,14 @@ export class LivePlan {
     const nowOf = timesOf(input)
     const gone = new Set<PlannedStream>()
     const come: PlannedStream[] = []
-    for (const entry of this.#entries.values()) {
-      const nowMs = nowOf(entry.zone.account)
-      const isSame = nowMs >= entry.atMs && nowMs < entry.untilMs
-      const isAsked = requests.routes.has(entry.key) || this.#requested.has(entry.key)
-      if (isSame && !isAsked && !stale.has(entry.key)) continue
-      for (const each of entry.streams) gone.add(each)
-      this.#plan(entry, nowMs, input, requests)
-      come.push(...entry.streams)
+    for (const route of this.#routes.values()) {
+      const nowMs = nowOf(route.zone.account)
+      const isSame = nowMs >= route.atMs && nowMs < route.untilMs
+      const isAsked = requests.routes.has(route.key) || this.#requested.has(route.key)
+      if (isSame && !isAsked && !stale.has(route.key)) continue
+      for (const each of route.streams) gone.add(each)
+      this.#plan(route, nowMs, input, requests)
+      come.push(...route.streams)
       await letTurn()
     }
     this.#requested = requests.routes
@@ -61,15 +61,15 @@ export class LivePlan {
     return this.#sorted
   }
 
-  #plan(entry: Entry, nowMs: number, { policy }: LivePlanInput, requests: Requests): void {
-    const { key, zone, sink, firstDay } = entry
+  #plan(route: PlannedRoute, nowMs: number, { policy }: LivePlanInput, requests: Requests): void {
+    const { key, zone, sink, firstDay } = route
     const held = this.#held.of(key)
-    entry.streams = planRoute({ zone, sink, nowMs, policy, firstDay, held, requests })
-    entry.atMs = nowMs
-    entry.untilMs = validUntil(entry.streams, nowMs, policy)
+    route.streams = planRoute({ zone, sink, nowMs, policy, firstDay, held, requests })
+    route.atMs = nowMs
+    route.untilMs = validUntil(route.streams, nowMs, policy)
   }
 
-  /** Makes an entry for each configured route; all of them when the configuration or the known routes changed. */
+  /** Makes one of each configured route; all of them when the configuration or the known routes changed. */
   #fit({ zones, sinks, policy, routes }: LivePlanInput): void {
     const before = this.#before
     if (
@@ -81,18 +81,18 @@ export class LivePlan {
       return
     this.#before = { zones, sinks, policy, routes }
     const firstDays = new Map(routes.map(({ zone, sink, firstDay }) => [routeKey(zone, sink), firstDay]))
-    this.#entries = new Map(
+    this.#routes = new Map(
       zones.flatMap((zone) =>
         sinks.map((sink) => {
           const key = routeKey(zone.id, sink)
           const firstDay = firstDays.get(key)
-          const known = this.#entries.get(key)
+          const known = this.#routes.get(key)
           const isSame = before?.policy === policy && known?.zone === zone && known.firstDay === firstDay
           return [key, isSame ? known : { key, zone, sink, firstDay, streams: [], atMs: 0, untilMs: 0 }]
         }),
       ),
     )
-    const kept = new Set([...this.#entries.values()].flatMap(({ streams }) => streams))
+    const kept = new Set([...this.#routes.values()].flatMap(({ streams }) => streams))
     this.#sorted = this.#sorted.filter((each) => kept.has(each))
   }
 
