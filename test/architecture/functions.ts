@@ -3,6 +3,9 @@ import { inSource, type Rule } from './rule.ts'
 const mostArguments = 4
 const mostLinesAroundState = 80
 
+/** To be divided. Nothing may be added. */
+const stillLong = ['src/telemetry/metrics/metrics.ts']
+
 const longClosure = (variable: string, lines: number): string =>
   `export function createX() {\n  ${variable}\n  return { add() { return ++count } }\n${'\n'.repeat(lines)}}`
 
@@ -25,7 +28,7 @@ export const functions: readonly Rule[] = [
   {
     name: `no function of more than ${mostLinesAroundState} lines has variables that its inner functions share`,
     remedy: 'make it a small class with private fields, or divide it into modules',
-    covers: inSource,
+    covers: (path) => inSource(path) && !stillLong.includes(path),
     problemsOf: ({ functions: all }) =>
       all
         .filter((each) => each.lines > mostLinesAroundState && each.sharedVariables.length > 0)

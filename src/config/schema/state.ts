@@ -116,7 +116,7 @@ export function resolveState(
   const at = isShort ? ['state'] : ['state', 'url']
   if (text.startsWith('sqlite:')) {
     const path = sqlitePath(text, at, report)
-    return path && { kind: 'sqlite', path: resolve(cwd, path), keepDays }
+    return path === undefined ? undefined : { kind: 'sqlite', path: resolve(cwd, path), keepDays }
   }
   const server = redisServer(text, at, report)
   return server && { kind: 'redis', topology: 'single', keyPrefix: 'shieldlog', keepDays, ...server }
