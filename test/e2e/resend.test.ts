@@ -56,7 +56,12 @@ async function overSqlite(): Promise<World> {
       database.close()
     }
   }
-  return { place, siem, temporary, bury: async () => undefined }
+  const bury = async () => {
+    const database = new DatabaseSync(place.database)
+    database.exec('DELETE FROM holder')
+    database.close()
+  }
+  return { place, siem, temporary, bury }
 }
 
 async function overRedis(): Promise<World> {
