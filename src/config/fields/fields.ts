@@ -1,3 +1,4 @@
+import './without-jit.ts'
 import * as z from 'zod'
 import { headerValueError, urlError, type SettingError } from '../../domain/text/http-rules.ts'
 import { Secret } from '../../domain/text/secret.ts'

@@ -23,7 +23,7 @@ export interface ExchangeDeps {
 
 export interface ExchangeRequest {
   readonly url: URL
-  readonly method: string
+  readonly method: Dispatcher.HttpMethod
   readonly headers: Readonly<Record<string, string>>
   readonly body?: Body
   /** The events in the body; none in a check. */

@@ -1,4 +1,4 @@
-import { type Dispatcher, request } from 'undici'
+import type { Dispatcher } from 'undici'
 import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
 import { withDeadline } from '../../domain/within.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -8,7 +8,7 @@ import type { Answer } from './protocol/preset.ts'
 
 export interface Request {
   readonly url: URL
-  readonly method: string
+  readonly method: Dispatcher.HttpMethod
   readonly headers: Readonly<Record<string, string>>
   readonly body?: Buffer | undefined
 }
@@ -34,8 +34,10 @@ export async function post(sent: Request, deps: PostDeps, signal: AbortSignal): 
   if (signal.aborted) throw cancelled(signal.reason)
   return withDeadline(deps.timeoutMs, signal, deps.clock, async (limited) => {
     try {
-      const { statusCode, headers, body } = await request(sent.url, {
-        dispatcher: deps.dispatcher,
+      const { origin, pathname, search } = sent.url
+      const { statusCode, headers, body } = await deps.dispatcher.request({
+        origin,
+        path: pathname + search,
         method: sent.method,
         headers: sent.headers,
         body: sent.body ?? null,

@@ -108,7 +108,7 @@ export function createSend(options: SendOptions, deps: SendDeps): Send {
       'idempotency-key': body.key,
     }
     const events = pieces.map(({ event }) => event)
-    const request = { method: 'POST', url: prepared.url, headers, body, pieces }
+    const request = { method: 'POST' as const, url: prepared.url, headers, body, pieces }
     return deps.exchange({ ...request, read: (answer) => preset.read(answer, events) }, signal)
   }
 

@@ -139,11 +139,8 @@ async function checkIndex(ask: Ask, base: string, index: string): Promise<Checke
     mediaType: 'application/json',
   })
   const has = rights.status === 200 ? answerObject(rights)?.['has_all_requested'] : undefined
-  if (has === false)
-    return {
-      verdict: { kind: 'stop', remedy: `grant create_doc on ${index}`, credentials: true },
-      answer: rights,
-    }
+  const mayNot = { kind: 'stop', remedy: `grant create_doc on ${index}`, credentials: true } as const
+  if (has === false) return { verdict: mayNot, answer: rights }
   const { status } = await ask({ method: 'HEAD', url: below(base, `/${encodeURIComponent(index)}`) })
   const exists = status === 200 ? `, ${index} exists` : status === 404 ? `, ${index} does not exist yet` : ''
   const found = `accepted the credentials${exists}`
