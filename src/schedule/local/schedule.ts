@@ -43,6 +43,8 @@ class LocalSchedule implements Schedule {
   readonly #rests: Rests
   /** Streams that this process has pumped before. For others it ignores the back-off from before its start once. */
   readonly #tried = new Set<string>()
+  /** Streams whose pumps ended since the plan was begun: it may show them as they were before. */
+  readonly #outdated = new Set<string>()
   #startedAtMs = 0
   #hasEnded = false
   #loops: Promise<unknown> | undefined
@@ -72,15 +74,16 @@ class LocalSchedule implements Schedule {
     await this.#backfill.drained()
   }
 
-  /** Starts what is due. Ends after a second: the plan is outdated then, and `/healthz` must see the loop turn. */
+  /** Starts what is due, for a second: the plan is outdated then, and `/healthz` must see the loop turn. */
   async #turn(): Promise<void> {
     const { clock, plan, turned } = this.#deps
     turned()
     const beganMs = clock.monotonic()
-    const leftMs = (wholeMs: number) => beganMs + wholeMs - clock.monotonic()
     this.#hasEnded = false
+    this.#outdated.clear()
     const planned = await plan()
-    const planMs = clock.monotonic() - beganMs
+    const plannedMs = clock.monotonic()
+    const leftMs = (wholeMs: number) => plannedMs + wholeMs - clock.monotonic()
     this.#forgetUnplanned(planned)
     await this.#expectLive(planned)
     const live = planned.filter(({ priority }) => priority === 'live')
@@ -88,7 +91,7 @@ class LocalSchedule implements Schedule {
     await this.#startBackfills(planned.filter(({ priority }) => priority === 'backfill'))
     if (!isDone) return
     // Planning takes about a fifth of the time at most, however many streams there are.
-    const restedMs = Math.min(planMs * 4, longestTurnMs)
+    const restedMs = Math.min((plannedMs - beganMs) * 4, longestTurnMs)
     await clock.sleep(Math.max(leftMs(shortestTurnMs), restedMs), this.#abort.signal)
     const leastMs = Math.min(leftMs(turnMs), this.#untilNextMs(live))
     if (leastMs > 0 && !this.#hasEnded) await this.#live.next(clock, leastMs, this.#abort.signal)
@@ -144,6 +147,7 @@ class LocalSchedule implements Schedule {
       const isKnown = isFailure(error) && (error.kind === 'cancelled' || error.code === 'held')
       if (!isKnown) telemetry.emit({ name: 'PumpFailed', stream: planned.stream, error })
     } finally {
+      this.#outdated.add(streamKey(planned.stream))
       if (planned.priority === 'live') await this.#ended(planned)
     }
   }
@@ -164,7 +168,8 @@ class LocalSchedule implements Schedule {
     // Never due before it is wanted: most streams are left at that.
     if (planned.wantedAtMs > nowMs || this.#dueAt(planned) > nowMs) return false
     const key = streamKey(planned.stream)
-    return !this.#live.has(key) && !this.#backfill.has(key) && !this.#rests.has(planned)
+    const isPumped = this.#live.has(key) || this.#backfill.has(key)
+    return !isPumped && !this.#outdated.has(key) && !this.#rests.has(planned)
   }
 
   /** Time until the next live stream is due. */

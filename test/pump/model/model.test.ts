@@ -12,11 +12,11 @@ import { seed } from '../../setup/seed.ts'
  * it should.
  *
  * SHIELDLOG_TEST_MODEL_RUNS=1000 runs it for longer (`npm run test:long`); SHIELDLOG_TEST_SEED repeats a
- * run. Without the first it ends after half a minute, however many runs that was.
+ * run. Without the first it ends after 20 seconds, however many runs that was.
  */
 const wantedRuns = process.env['SHIELDLOG_TEST_MODEL_RUNS']
 const runs = Number(wantedRuns ?? 8)
-const plugins = wantedRuns === undefined ? [fc.interruptAfterTimeLimit(30_000)] : []
+const plugins = wantedRuns === undefined ? [fc.interruptAfterTimeLimit(20_000)] : []
 
 describe('the pump against a model of the API', () => {
   it(

@@ -51,6 +51,17 @@ async function passTime({ clock }: Workshop, ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 250) await clock.advance(250)
 }
 
+function slowPlan(ms: number): Workshop {
+  const workshop = createWorkshop()
+  const { plan } = workshop
+  workshop.plan = async () => {
+    const planned = await plan()
+    await workshop.clock.sleep(ms, new AbortController().signal)
+    return planned
+  }
+  return workshop
+}
+
 describe('the timers of the local schedule', () => {
   it('never run two pumps of one stream, nor more pumps than allowed', async () => {
     const pump = fc.record({
@@ -88,6 +99,36 @@ describe('the timers of the local schedule', () => {
       ),
       { numRuns: 25 },
     )
+  })
+
+  it('do not pump a stream again by a plan that was begun before its last pump ended', async () => {
+    const workshop = slowPlan(400)
+    workshop.due([1, 2], 0)
+    workshop.work = async ({ stream }, signal) => {
+      // From the end of the first plan to the middle of the second one.
+      await workshop.clock.sleep(1_800, signal)
+      workshop.due([stream.zone], Infinity)
+      return undefined
+    }
+    const { schedule } = createWatched(workshop)
+    await schedule.start()
+    await passTime(workshop, 20_000)
+    expect(workshop.begun).toEqual(['1', '2'])
+    const stopped = schedule.stop()
+    await passTime(workshop, 2_000)
+    await stopped
+  })
+
+  it('start what is due although a plan takes longer than it counts', async () => {
+    const workshop = slowPlan(2_000)
+    workshop.due([1, 2], 0)
+    const { schedule } = createWatched(workshop)
+    await schedule.start()
+    await passTime(workshop, 20_000)
+    expect(workshop.begun).toEqual(['1', '2'])
+    const stopped = schedule.stop()
+    await passTime(workshop, 2_000)
+    await stopped
   })
 
   it('keep ticking and sending heartbeats while every pump hangs', async () => {
