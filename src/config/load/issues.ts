@@ -27,7 +27,7 @@ function isWrongForm({ code, path }: Issue): boolean {
 export interface FoundIssue {
   readonly issue: Issue
   readonly path: Path
-  /** The text before its references were replaced, where it has any. */
+  /** The text before its references were replaced; undefined for a text without references. */
   readonly template: string | undefined
 }
 
