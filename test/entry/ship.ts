@@ -7,6 +7,7 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { parseArgs } from 'node:util'
+import { awaitBackend } from '../../src/assemble/await-backend.ts'
 import { runInPlace } from '../../src/assemble/tasks/backfill-in-place.ts'
 import { Daemon } from '../../src/assemble/daemon/daemon.ts'
 import { createEngine, type Engine } from '../../src/assemble/daemon/engine.ts'
@@ -72,7 +73,9 @@ function ship(): Promise<number> {
 
 async function shipRounds({ config }: Loaded, runtime: Runtime): Promise<number> {
   const { signal } = stop
-  const backend = await openBackend(config, 'all', runtime)
+  // On a fast clock the time for a connection is short, and on a busy machine the first try may miss it.
+  const open = () => openBackend(config, 'all', runtime)
+  const backend = await awaitBackend(open, async () => undefined, runtime, signal)
   wrapStore(backend.store, pass)
   const options = {
     runtime,
