@@ -38,8 +38,10 @@ export async function packBody(
   compression: Compression,
 ): Promise<Body> {
   const plain = joinPieces(pieces, layout)
-  const bytes = await compressors[compression](plain)
-  return { key: hash('sha256', plain, 'hex'), bytes, plainBytes: plain.length }
+  // Begun first: the thread pool compresses while this thread hashes.
+  const compressing = compressors[compression](plain)
+  const key = hash('sha256', plain, 'hex')
+  return { key, bytes: await compressing, plainBytes: plain.length }
 }
 
 /** The body before compression; groups in the order of their first events. */
