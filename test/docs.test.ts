@@ -1,4 +1,4 @@
-import { chmodSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { receiver } from './e2e/receiver.ts'
@@ -104,11 +104,16 @@ async function shipping(): Promise<Shipping> {
   return { folder, stop: () => run.kill('SIGTERM') }
 }
 
-/** A folder that looks like the checkout, in which files may be written. */
+/**
+ * A folder that looks like the checkout, in which files may be written. Its scripts start the bundle of this run; that
+ * they start the sources is shown in test/packaging.test.ts and test/e2e/npm.test.ts.
+ */
 function checkout(): string {
   const folder = temporaryFolder()
-  for (const name of ['package.json', 'src', 'config', 'node_modules'])
+  for (const name of ['src', 'config', 'node_modules'])
     symlinkSync(join(projectFolder, name), join(folder, name))
+  const manifest = readFileSync(join(projectFolder, 'package.json'), 'utf8')
+  writeFileSync(join(folder, 'package.json'), manifest.replaceAll('src/cli.ts', programFile('cli')))
   return folder
 }
 

@@ -126,7 +126,8 @@ export async function untilFleet<T>(fleet: Fleet, what: () => string, condition:
   return await waitFor(condition, {
     what: () => `${what()}${said(fleet)}`,
     pace: async (sinceMs) => paceOf(fleet.place, await fleet.checkpoints(), sinceMs),
-    everyMs: 250,
+    // Each look reads the whole store, or all files.
+    everyMs: 1_000,
   })
 }
 
@@ -187,7 +188,7 @@ export async function expectWhole(fleet: Fleet): Promise<void> {
       const read = JSON.parse(stdout) as StatusShape
       return read.workers.length === 0 && read
     },
-    { what: 'a status without workers', everyMs: 500 },
+    { what: 'a status without workers', everyMs: 1_000 },
   )
   let delivered = 0
   for (const route of status.routes) for (const day of route.days) delivered += day.delivered

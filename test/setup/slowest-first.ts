@@ -56,6 +56,9 @@ export class SlowestFirst extends BaseSequencer {
       const at = slowest.findIndex((file) => moduleId.endsWith(file))
       return at === -1 ? slowest.length : at
     }
-    return (await super.sort(files)).sort((left, right) => rankOf(left) - rankOf(right))
+    // Suites share worker processes only with those of their project that come right after them.
+    return (await super.sort(files)).sort(
+      (left, right) => left.project.name.localeCompare(right.project.name) || rankOf(left) - rankOf(right),
+    )
   }
 }

@@ -99,8 +99,8 @@ export const counterexamples: readonly { readonly why: string; readonly options:
       },
       ...calm,
       days: 1,
-      perDay: 100,
-      everyMs: 60_000,
+      perDay: 80,
+      everyMs: 180_000,
       overlapMs: 600_000,
       faults: {
         crash: 0,
