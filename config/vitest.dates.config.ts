@@ -28,6 +28,8 @@ export default defineConfig({
   ...base,
   test: {
     ...rest,
+    // These suites do not wait: further worker processes would only load the same modules again, at each date.
+    maxWorkers: 2,
     projects: dates.map(({ name, at, zone }) => ({
       extends: true,
       test: { name, include, env: { SHIELDLOG_TEST_DATE: at, TZ: zone }, isolate: false },

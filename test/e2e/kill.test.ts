@@ -7,7 +7,7 @@ import { isLong } from './crash-matrix.ts'
 import { compareFiles, exactly, keysOf, partsBelow } from './shipped.ts'
 import { endOf, readableDays, workplace, zones, type Workplace } from './workplace.ts'
 
-const kills = isLong ? 40 : 12
+const kills = isLong ? 40 : 8
 
 /** Kills a `run --once` a little after so many more requests. Returns whether it was still under way. */
 async function killOnTheWay(place: Workplace, requests: number, delayMs: number): Promise<boolean> {
@@ -62,7 +62,7 @@ test('kills of a daemon that rotates and compresses: each event once', async () 
     sinks: [{ name: 'archive', type: 'file', path: events, rotate, compress: 'gzip' }],
   })
   const compressed = () => partsBelow(events).filter((part) => part.endsWith('.gz')).length
-  for (let index = 0; index < 5; index++) {
+  for (let index = 0; index < (isLong ? 5 : 3); index++) {
     const child = place.entry(clockArguments(fast))
     const before = compressed()
     await waitFor(() => compressed() > before + randomInt(0, 3), {
