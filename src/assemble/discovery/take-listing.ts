@@ -19,44 +19,48 @@ interface TakeDeps {
   readonly runtime: QuietRuntime
   /** The zones of the account so far. */
   readonly before: readonly FoundZone[]
+  /** Whether this configuration ships a zone in this account. */
+  readonly isShipped: (zone: Pick<FoundZone, 'id'>) => boolean
   /** Zones that other accounts name or list. */
   readonly elsewhere: ReadonlySet<number>
 }
 
 /**
- * Stores what a listing says of an account. The gaps of zones that are retired are stored first: a process that is
- * killed in between retires them again, and the same gaps count once.
+ * Stores what a listing says of an account: all of its zones. What the configuration leaves out is left out when the list
+ * is used, so a configuration that is refused after the listing changes nothing. The gaps of zones that are retired are
+ * stored first: a process that is killed in between retires them again, and the same gaps count once.
  */
 export async function takeListing(listing: Listing, config: Config, deps: TakeDeps): Promise<void> {
   const { account } = listing
-  const { store, runtime, elsewhere } = deps
+  const { store, runtime, before, elsewhere, isShipped } = deps
   const { telemetry, clock, apiClock } = runtime
-  const exclude = config.accounts.find(({ name }) => name === account)?.discovery?.exclude ?? []
-  const isIncluded = ({ id }: Pick<FoundZone, 'id'>) => !exclude.includes(id)
-  const before = deps.before.filter(isIncluded)
   const checkpoints = before.some(({ leftAtMs }) => leftAtMs !== undefined)
     ? Map.groupBy(await store.catalogue.checkpoints(), ({ stream }) => stream.zone)
     : new Map<number, Checkpoint[]>()
   const heldOf = (zone: FoundZone) => checkpoints.get(zone.id) ?? []
   const nowMs = apiClock.now(account)
   const { readableDays } = config.poll
-  const { zones, added, left, retired } = relist(before, listing.zones.filter(isIncluded), {
+  const listed = relist(before, listing.zones, {
     nowMs,
     elsewhere,
     isOver: (zone) =>
-      isGone(heldOf(zone)) ||
+      // Not by its old streams while it is left out: they would become gaps.
+      (isShipped(zone) && isGone(heldOf(zone))) ||
       // A clock that is days ahead must not retire a zone for which the API answers.
       (apiClock.isConfirmed(account) && isReadToItsEnd(zone, heldOf(zone), { nowMs, readableDays })),
   })
+  const added = listed.added.filter(isShipped)
+  const left = listed.left.filter(isShipped)
+  const retired = listed.retired.filter(isShipped)
   const gone = retired.filter((zone) => isGone(heldOf(zone)))
   const gaps = gone.length === 0 ? [] : await unreadGaps(gone, config, { ...deps, nowMs, account })
   await store.catalogue.addGaps(gaps)
   for (const gap of gaps) telemetry.emit({ name: 'GapFound', gap })
-  await store.catalogue.storeZoneList({ account, listedAtMs: clock.now(), zones })
+  await store.catalogue.storeZoneList({ account, listedAtMs: clock.now(), zones: listed.zones })
   if (added.length > 0) telemetry.emit({ name: 'ZonesFound', account, zones: added })
   if (left.length > 0) telemetry.emit({ name: 'ZonesLeft', account, zones: left })
   if (retired.length > 0) telemetry.emit({ name: 'ZonesRetired', account, zones: retired, gaps: gaps.length })
-  if (zones.length === 0)
+  if (!listed.zones.some(isShipped))
     telemetry.emit({ name: 'Warned', about: 'zones', text: `the API lists no zones for account ${account}` })
 }
 

@@ -1,6 +1,7 @@
 import type { Config } from '../../config/schema/schema.ts'
 import { Failure } from '../../domain/failure.ts'
 import { isGone } from '../../domain/plan/gone-zone.ts'
+import type { Zone } from '../../domain/stream.ts'
 import type { FoundZone, ZoneList } from '../../domain/zone-list.ts'
 import type { Backend } from '../backend.ts'
 import type { QuietRuntime } from '../quiet-runtime.ts'
@@ -90,11 +91,13 @@ export class ZoneDirectory {
     if (!this.#backend.schedules || due.length === 0) return
     const { gateOf } = this.#backend
     const listed = await listAccounts(config, { runtime: this.#runtime, accounts: due, gateOf }, signal)
-    for (const each of disjoint(listed, namedZones(config))) await this.#take(each, listed, config)
+    // Another process may have listed meanwhile: what it found is kept.
+    await this.read()
+    for (const each of listed) await this.#take(each, listed, config)
     await this.read()
     for (const { account } of listed) {
       if (this.#failures.has(account)) continue
-      const zones = this.#lists.get(account)?.zones.length ?? 0
+      const zones = this.#shipped(config, account).length
       this.#runtime.telemetry.emit({ name: 'ZonesListed', account, zones })
     }
   }
@@ -102,10 +105,10 @@ export class ZoneDirectory {
   async #take(listed: AccountZones, all: readonly AccountZones[], config: Config): Promise<void> {
     const { account } = listed
     const list = this.#lists.get(account)
-    const failure = 'failure' in listed ? listed.failure : await this.#disbelief(all, list, account)
+    const failure = 'failure' in listed ? listed.failure : await this.#disbelief(all, config, account)
     if ('failure' in listed || failure !== undefined) {
       this.#failures.set(account, failure!)
-      const known = list?.zones.length
+      const known = list && this.#shipped(config, account).length
       this.#runtime.telemetry.emit({ name: 'ZoneListingFailed', account, failure: failure!, known })
       return
     }
@@ -113,18 +116,31 @@ export class ZoneDirectory {
     const elsewhere = new Set(
       [...namedZones(config), ...this.#listedByOthers(account, all, config)].map(({ id }) => id),
     )
+    const before = list?.zones ?? []
+    const found = this.#foundBy(all).set(account, { zones: [...listed.zones, ...before] })
+    const shipped = new Set(zonesIn(withZones(config, found), account).map(({ id }) => id))
+    const isShipped = ({ id }: Pick<FoundZone, 'id'>) => shipped.has(id)
     const { store } = this.#backend
-    await takeListing(listed, config, { store, runtime: this.#runtime, before: list?.zones ?? [], elsewhere })
+    await takeListing(listed, config, { store, runtime: this.#runtime, before, elsewhere, isShipped })
   }
 
-  /** By this listing, else by the latest one of each account. */
+  /** By account: this listing, else the latest one. */
+  #foundBy(all: readonly AccountZones[]): Map<string, { readonly zones: readonly FoundZone[] }> {
+    const now = all.flatMap((each) => ('zones' in each ? [[each.account, each] as const] : []))
+    return new Map<string, { readonly zones: readonly FoundZone[] }>([...this.#lists, ...now])
+  }
+
+  /** What of the last list this configuration ships. */
+  #shipped(config: Config, account: string): readonly Zone[] {
+    return zonesIn(withZones(config, this.#lists), account)
+  }
+
   #listedByOthers(account: string, all: readonly AccountZones[], config: Config): Pick<FoundZone, 'id'>[] {
-    const now = new Map(all.flatMap((each) => ('zones' in each ? [[each.account, each.zones] as const] : [])))
-    return discoveringIn(config).flatMap(({ name }): readonly Pick<FoundZone, 'id'>[] => {
-      if (name === account) return []
-      const known = this.#lists.get(name)?.zones ?? []
-      return now.get(name) ?? known.filter(({ leftAtMs }) => leftAtMs === undefined)
-    })
+    const found = this.#foundBy(all)
+    const others = discoveringIn(config).filter(({ name }) => name !== account)
+    return others.flatMap(({ name }) =>
+      (found.get(name)?.zones ?? []).filter(({ leftAtMs }) => leftAtMs === undefined),
+    )
   }
 
   /**
@@ -163,11 +179,13 @@ export class ZoneDirectory {
    */
   async #disbelief(
     all: readonly AccountZones[],
-    list: ZoneList | undefined,
+    config: Config,
     account: string,
   ): Promise<Failure | undefined> {
     const isEmpty = all.some((each) => each.account === account && 'zones' in each && each.zones.length === 0)
-    const listed = (list?.zones ?? []).filter(({ leftAtMs }) => leftAtMs === undefined)
+    const known = this.#lists.get(account)?.zones ?? []
+    const left = new Set(known.flatMap(({ id, leftAtMs }) => (leftAtMs === undefined ? [] : [id])))
+    const listed = this.#shipped(config, account).filter(({ id }) => !left.has(id))
     if (!isEmpty || listed.length === 0) return undefined
     const checkpoints = await this.#backend.store.catalogue.checkpoints()
     const byZone = Map.groupBy(checkpoints, ({ stream }) => stream.zone)
@@ -178,13 +196,6 @@ export class ZoneDirectory {
   }
 }
 
-/** A zone belongs to one account: to the one that names it, else to the first that lists it. */
-function disjoint(all: readonly AccountZones[], named: readonly Pick<FoundZone, 'id'>[]): AccountZones[] {
-  const taken = new Set(named.map(({ id }) => id))
-  return all.map((each) => {
-    if ('failure' in each) return each
-    const zones = each.zones.filter(({ id }) => !taken.has(id))
-    for (const { id } of zones) taken.add(id)
-    return { ...each, zones }
-  })
+function zonesIn({ accounts }: Config, account: string): readonly Zone[] {
+  return accounts.find(({ name }) => name === account)?.zones ?? []
 }

@@ -167,6 +167,63 @@ describe('a process that schedules', () => {
     expect([ids(), (await store.catalogue.gaps()).length]).toEqual([[], 6])
   })
 
+  test('keeps in the list what a configuration leaves out, so that a refused one changes nothing', async () => {
+    const { config, store, directory, list, ids, told } = await world()
+    const one = directory()
+    await list(one)
+    told()
+    const [account] = config.accounts
+    const discovery = { ...account!.discovery!, exclude: [102] }
+    const excluding = { ...config, accounts: [{ ...account!, discovery }] }
+    const two = {
+      name: 'two',
+      accessKey: account!.accessKey,
+      zones: [{ id: 101, name: '101', account: 'two' }],
+    }
+    const naming = { ...config, accounts: [account!, two] }
+    for (const refused of [excluding, naming]) {
+      await one.refresh(refused, never, true)
+      expect(ids(one)).toEqual([101, 102])
+    }
+    expect(zonesOf(one.fill(excluding)).map(({ id }) => id)).toEqual([101])
+    expect(told().map(([name]) => name)).toEqual(['ZonesListed', 'ZonesListed'])
+    expect(await store.catalogue.gaps()).toEqual([])
+  })
+
+  test('keeps a zone that another process finds during the listing', async () => {
+    const { store, list, ids, directory, runtime } = await world()
+    await list()
+    const { zoneLists } = store.catalogue
+    store.catalogue.zoneLists = async () => {
+      store.catalogue.zoneLists = zoneLists
+      const lists = await zoneLists()
+      const zones = found(101, 102, 104)
+      await store.catalogue.storeZoneList({ account: 'default', listedAtMs: runtime.clock.now(), zones })
+      return lists
+    }
+    const one = directory()
+    await list(one)
+    expect(ids(one)).toEqual([101, 102, 104])
+  })
+
+  test('retires an excluded zone without a message or a gap', async () => {
+    const { simulator, store, runtime, list, ids, pass, told } = await world({
+      zones: { all: true, exclude: [102] },
+    })
+    await list()
+    await refuse(store, 102)
+    told()
+    simulator.set({ zones: [101] })
+    for (let listing = 0; listing < 2; listing++) await list()
+    pass(4 * dayMs)
+    for (let answer = 0; answer < 2; answer++) runtime.apiClock.learn('default', 0)
+    await list()
+    expect(ids()).toEqual([101])
+    expect(told().every(([name]) => name === 'ZonesListed')).toBe(true)
+    const [stored] = await store.catalogue.zoneLists()
+    expect([stored!.zones.map(({ id }) => id), await store.catalogue.gaps()]).toEqual([[101], []])
+  })
+
   test('discovers 5,000 zones', async () => {
     const zones = Array.from({ length: 5_000 }, (_, index) => index + 1)
     const { list, ids, directory } = await world({ options: { zones } })
