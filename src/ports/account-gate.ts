@@ -2,13 +2,14 @@ import type { Priority } from '../domain/stream.ts'
 
 /**
  * What all requests of one account share: a rate, pauses that the API asked for, and the order: live before backfill.
- * Once a live stream of the account is due, at most the one backfill request that has entered already precedes it.
+ * Once a live stream of the account is due, at most one backfill request precedes it: the one that has entered already,
+ * or the turn of a backfill that was held for 5 s (20 places of a rate, if that is longer).
  */
 export interface AccountGate {
   /**
    * Resolves when a request may be sent. Waits at most about two seconds; instead of a longer wait, which would hold
    * the stream, throws Failure `throttled` (wait) with its end, or `gave_way` (cancelled) for a backfill that waits for
-   * live streams to begin. A backfill reserves no place of the rate in advance. A request of a live stream
+   * live streams to begin. A backfill reserves no place of the rate in advance, except in its turn. A request of a live stream
    * (`streamKey`) marks it as begun. Throws `cancelled` as soon as the signal aborts.
    */
   enter(signal: AbortSignal, priority: Priority, stream?: string): Promise<void>

@@ -1,3 +1,4 @@
+import { backfillTurnMs } from '../domain/backfill-turn.ts'
 import { cancelled, Failure, gaveWay } from '../domain/failure.ts'
 import type { Priority } from '../domain/stream.ts'
 import { within } from '../domain/within.ts'
@@ -31,6 +32,8 @@ const expectedForMs = 15_000
 /** Every process sees a pause within this time. */
 const freshMs = 100
 const patienceMs = 250
+/** How long backfills may not ask and still count as held. */
+const heldForMs = 600_000
 const expectPatienceMs = 3_000
 /** While Redis is away a backfill waits: what it read could not be committed either. */
 const unknown: Answer = ['behind', 0]
@@ -51,7 +54,7 @@ class SharedAccountGate implements AccountGate {
   readonly #account: string
   readonly #deps: SharedGateDeps
   readonly #everyMs: number
-  readonly #keys: { readonly pause: string; readonly rate: string; readonly live: string }
+  readonly #keys: Readonly<Record<'pause' | 'rate' | 'live' | 'held' | 'preceded', string>>
   readonly #scripts: Readonly<Record<'enter' | 'expect' | 'pause', Script>>
   #awayUntilMs = -Infinity
   #fresh: { readonly answer: Promise<Answer | undefined>; readonly untilMs: number } | undefined
@@ -61,7 +64,13 @@ class SharedAccountGate implements AccountGate {
     this.#deps = deps
     this.#everyMs = maxRequestsPerSecond === null ? 0 : 1000 / maxRequestsPerSecond
     const key = (name: string) => `{${keyPrefix}}:account:${encodeURIComponent(account)}:${name}`
-    this.#keys = { pause: key('pause'), rate: key('rate'), live: key('live') }
+    this.#keys = {
+      pause: key('pause'),
+      rate: key('rate'),
+      live: key('live'),
+      held: key('held'),
+      preceded: key('preceded'),
+    }
     const script = (name: string) => loadScript(deps.client, new URL(`./${name}.lua`, import.meta.url))
     this.#scripts = {
       enter: script('gate-enter'),
@@ -84,8 +93,12 @@ class SharedAccountGate implements AccountGate {
   async enter(signal: AbortSignal, priority: Priority, stream?: string): Promise<void> {
     await this.#enter(signal, priority)
     // The request does not wait for this.
-    if (priority === 'live' && stream !== undefined)
-      void this.#run(() => this.#deps.client.zrem(this.#keys.live, stream))
+    if (priority === 'live' && stream !== undefined) void this.#run(() => this.#began(stream))
+  }
+
+  async #began(stream: string): Promise<void> {
+    const { client } = this.#deps
+    await Promise.all([client.zrem(this.#keys.live, stream), client.srem(this.#keys.preceded, stream)])
   }
 
   async #enter(signal: AbortSignal, priority: Priority): Promise<void> {
@@ -118,12 +131,15 @@ class SharedAccountGate implements AccountGate {
   }
 
   async liveWaits(): Promise<boolean> {
-    const answer = await this.#askToEnter('backfill', 0, longestWaitMs)
+    const answer = await this.#askToEnter('look', 0, longestWaitMs)
     return (answer ?? unknown)[0] === 'behind'
   }
 
   async #expect(which: 'these' | 'also', streams: readonly (string | number)[]): Promise<void> {
-    const told = this.#scripts.expect([this.#keys.live], [expectedForMs, which, ...streams])
+    const told = this.#scripts.expect(
+      [this.#keys.live, this.#keys.preceded],
+      [expectedForMs, which, ...streams],
+    )
     // No request waits for this. If it is lost, the next plan sends it again.
     await within(expectPatienceMs, told, this.#deps.clock).catch(() => undefined)
   }
@@ -158,11 +174,16 @@ class SharedAccountGate implements AccountGate {
     return this.#fresh.answer
   }
 
-  async #askToEnter(priority: Priority, everyMs: number, longestMs: number): Promise<Answer | undefined> {
+  async #askToEnter(
+    priority: Priority | 'look',
+    everyMs: number,
+    longestMs: number,
+  ): Promise<Answer | undefined> {
     const { clock, local } = this.#deps
-    const { pause, rate, live } = this.#keys
-    const args = [everyMs, longestMs, longestLineMs, priority]
-    const answer = await this.#run(() => this.#scripts.enter([pause, rate, live], args))
+    const { pause, rate, live, held, preceded } = this.#keys
+    const turnMs = backfillTurnMs(this.#everyMs)
+    const args = [everyMs, longestMs, longestLineMs, priority, turnMs, Math.max(heldForMs, turnMs * 2)]
+    const answer = await this.#run(() => this.#scripts.enter([pause, rate, live, held, preceded], args))
     if (!Array.isArray(answer)) return undefined
     const what = answers.find((known) => known === answer[0])
     const ms = Number(answer[1])

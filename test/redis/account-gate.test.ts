@@ -172,6 +172,35 @@ describe.skipIf(!redisAvailable())('live before backfill, whichever process work
     expect(await worker.liveWaits()).toBe(false)
   })
 
+  it('gives a backfill that was held for 5 s one request, at most one before each live stream that waits', async () => {
+    const redis = await useRedis()
+    const [scheduler, worker] = [gateAt(redis), gateAt(redis)]
+    const key = (name: string) => `{${redis.keyPrefix}}:account:main:${name}`
+    const client = connected(redis.url)
+    const long = async () => void (await client.set(key('held'), Date.now() - 60_000))
+    const streams = ['101/2026-11-20/archive', '102/2026-11-20/archive']
+    await scheduler.expectLive(new Map(streams.map((stream) => [stream, 0])))
+    expect(await worker.liveWaits()).toBe(true)
+    expect(Number(await client.get(key('held')))).toBeGreaterThan(0)
+    await long()
+    expect(await worker.liveWaits(), 'a look takes no turn').toBe(false)
+    await worker.enter(never, 'backfill')
+    expect(await worker.liveWaits()).toBe(true)
+    for (const stream of streams) {
+      await long()
+      expect(await worker.liveWaits()).toBe(true)
+      await worker.enter(never, 'live', stream)
+      await scheduler.expectAgain(stream)
+    }
+    await waitFor(async () => (await client.scard(key('preceded'))) === 0, { what: 'both to have begun' })
+    expect(await worker.liveWaits()).toBe(false)
+    await worker.enter(never, 'backfill')
+    await long()
+    expect(await worker.liveWaits()).toBe(true)
+    await scheduler.expectLive(new Map([['103/2026-11-20/archive', 0]]))
+    expect(await worker.liveWaits(), 'the streams that were preceded wait no more').toBe(false)
+  })
+
   it('ignores what a dead scheduler announced', async () => {
     const redis = await useRedis()
     await gateAt(redis).expectLive(new Map([['101/2026-11-20/archive', 0]]))

@@ -1,3 +1,4 @@
+import { backfillTurnMs } from '../../domain/backfill-turn.ts'
 import { cancelled, Failure, gaveWay } from '../../domain/failure.ts'
 import type { Priority } from '../../domain/stream.ts'
 import type { AccountGate } from '../../ports/account-gate.ts'
@@ -23,14 +24,16 @@ class LocalAccountGate implements AccountGate {
   readonly #account: string
   readonly #clock: Clock
   readonly #rate: RequestRate
-  readonly #live = new ExpectedLive()
+  readonly #live: ExpectedLive
   /** By the monotonic clock: a pause must not grow when the host's clock is set back. */
   #pausedUntilMs = -Infinity
 
   constructor({ account, maxRequestsPerSecond }: AccountGateOptions, clock: Clock) {
     this.#account = account
     this.#clock = clock
-    this.#rate = new RequestRate(maxRequestsPerSecond === null ? 0 : 1000 / maxRequestsPerSecond)
+    const everyMs = maxRequestsPerSecond === null ? 0 : 1000 / maxRequestsPerSecond
+    this.#rate = new RequestRate(everyMs)
+    this.#live = new ExpectedLive(backfillTurnMs(everyMs))
   }
 
   get throttledUntilMs(): number | undefined {
@@ -45,11 +48,12 @@ class LocalAccountGate implements AccountGate {
   async enter(signal: AbortSignal, priority: Priority, stream?: string): Promise<void> {
     if (signal.aborted) throw cancelled(signal.reason)
     const deadlineMs = this.#clock.monotonic() + longestWaitMs
-    if (priority === 'backfill') await this.#letLiveBegin(deadlineMs, signal)
+    const isTurn = priority === 'backfill' && (await this.#letLiveBegin(deadlineMs, signal))
     await this.#waitWhilePaused(deadlineMs, signal)
-    if (await this.#waitForPlace(priority, deadlineMs, signal))
+    if (await this.#waitForPlace(isTurn ? 'live' : priority, deadlineMs, signal))
       await this.#waitWhilePaused(deadlineMs, signal)
-    if (priority === 'live' && stream !== undefined) this.#live.began(stream)
+    if (priority === 'backfill') this.#live.backfillPassed(this.#clock.monotonic())
+    else if (stream !== undefined) this.#live.began(stream)
   }
 
   async pauseUntil(atMs: number): Promise<void> {
@@ -66,14 +70,18 @@ class LocalAccountGate implements AccountGate {
   }
 
   async liveWaits(): Promise<boolean> {
-    return this.#live.waits(this.#clock.monotonic())
+    return this.#live.holds(this.#clock.monotonic())
   }
 
-  async #letLiveBegin(deadlineMs: number, signal: AbortSignal): Promise<void> {
-    while (this.#live.waits(this.#clock.monotonic())) {
+  /** Returns true when the backfill was held for so long that it has a turn, which it has taken then. */
+  async #letLiveBegin(deadlineMs: number, signal: AbortSignal): Promise<boolean> {
+    while (this.#live.holds(this.#clock.monotonic())) {
       if (this.#clock.monotonic() >= deadlineMs) throw gaveWay(this.#account)
       await this.#clock.sleep(lookAgainMs, signal)
     }
+    const isTurn = this.#live.isTurn(this.#clock.monotonic())
+    if (isTurn) this.#live.backfillPassed(this.#clock.monotonic())
+    return isTurn
   }
 
   async #waitWhilePaused(deadlineMs: number, signal: AbortSignal): Promise<void> {
@@ -93,6 +101,7 @@ class LocalAccountGate implements AccountGate {
     for (let hasWaited = false; ; hasWaited = true) {
       const nowMs = this.#clock.monotonic()
       const [answer, ms] = this.#rate.take(priority, nowMs, Math.max(0, deadlineMs - nowMs))
+      if (priority === 'backfill' && answer !== 'pass') this.#live.hold(nowMs)
       if (answer === 'full')
         throw this.#throttled('its limit of requests per second is reached', this.#clock.now() + ms)
       if (ms > 0) await this.#clock.sleep(ms, signal)

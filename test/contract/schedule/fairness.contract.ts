@@ -88,8 +88,8 @@ export function fairnessContract(started: Start): void {
     })
     expect(slow('live')).toBe(2)
     expect(new Set(of.ended).size).toBe(6)
-    // Live streams first: those that wait for a place keep backfills of their account back.
-    expect(slow('backfill')).toBe(0)
+    // Live streams first: those that wait for a place keep backfills of their account back, but for a turn.
+    expect(slow('backfill')).toBeLessThanOrEqual(1)
     answered.abort()
     await waitFor(() => slow('live') === 8 && slow('backfill') === 3, { what: 'the sink that hung' })
   })
@@ -172,8 +172,9 @@ export function fairnessContract(started: Start): void {
     await waitFor(() => pages.length > before + 3, { what: 'more of the backfill' })
   })
 
-  it('continues backfills of one account while live streams of another one wait', async () => {
+  it('continues backfills of one account while live streams of another one wait, whose backfills have turns', async () => {
     const of = world()
+    const startedAtMs = Date.now()
     of.accountOf = (zone) => (zone > 100 ? 'busy' : 'main')
     of.add('live', [101, 102, 103, 104, 105, 106])
     of.add('backfill', [111, 11])
@@ -192,7 +193,7 @@ export function fairnessContract(started: Start): void {
       return undefined
     }
     await started(of, 2, 2)
-    await waitFor(() => of.ended.length > 8 && pages.main > 20, { what: 'both' })
-    expect(pages.busy).toBe(0)
+    await waitFor(() => of.ended.length > 8 && pages.main > 20 && pages.busy > 1, { what: 'all' })
+    expect(pages.busy).toBeLessThanOrEqual((Date.now() - startedAtMs) / 5_000)
   })
 }

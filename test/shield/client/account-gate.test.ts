@@ -167,6 +167,63 @@ describe('live before backfill', () => {
     expect(await gate.liveWaits()).toBe(false)
   })
 
+  it('gives a backfill that was held for 5 s one request, at most one before each live stream that waits', async () => {
+    const { clock, gate } = gated()
+    const passed: number[] = []
+    let isOver = false
+    const backfill = async () => {
+      while (!isOver)
+        await gate.enter(never, 'backfill').then(
+          () => passed.push(clock.now() - start),
+          () => undefined,
+        )
+    }
+    const start = clock.now()
+    await gate.expectLive(due({ one: 0, two: 0 }))
+    const backfilling = [backfill(), backfill()]
+    const renew = async (ms: number, streams: Readonly<Record<string, number>>) => {
+      for (let leftMs = ms; leftMs > 0; leftMs -= 1_000) {
+        await gate.expectLive(due(streams))
+        await clock.advance(1_000)
+      }
+    }
+    await renew(20_000, { one: 0, two: 0 })
+    expect(passed).toEqual([5_000])
+    await gate.enter(never, 'live', 'one')
+    await gate.expectAgain('one')
+    await renew(20_000, { one: 0, two: 0 })
+    expect(passed, 'since the other still waits').toHaveLength(1)
+    await gate.enter(never, 'live', 'two')
+    await gate.expectAgain('two')
+    await renew(1_000, { one: 0, two: 0 })
+    expect(passed).toHaveLength(2)
+    isOver = true
+    await clock.advance(2_000)
+    await Promise.all(backfilling)
+    expect(passed).toHaveLength(2)
+  })
+
+  it('gives a backfill a place now and then where live requests use the whole rate', async () => {
+    const { clock, gate } = gated(10)
+    const passed = { live: 0, backfill: 0 }
+    let isOver = false
+    const enter = async (priority: 'live' | 'backfill') => {
+      while (!isOver)
+        await gate.enter(never, priority).then(
+          () => void passed[priority]++,
+          () => clock.sleep(100, never),
+        )
+    }
+    const entering = [enter('live'), enter('live'), enter('live'), enter('backfill'), enter('backfill')]
+    for (let step = 0; step < 600; step++) await clock.advance(50)
+    isOver = true
+    await clock.advance(3_000)
+    await Promise.all(entering)
+    expect(passed.backfill).toBeGreaterThanOrEqual(4)
+    expect(passed.backfill).toBeLessThanOrEqual(8)
+    expect(passed.live).toBeGreaterThan(280)
+  })
+
   it('gives the places of a rate to live requests first', async () => {
     const { clock, gate } = gated(2)
     const start = clock.now()
