@@ -2,8 +2,11 @@ import type { Stream } from '../domain/stream.ts'
 
 /** Prunes a store, and renames a sink in it. */
 export interface Upkeep {
-  /** Drops the fingerprints of an ended stream; its counts and hashes stay. */
-  forgetFingerprints(stream: Stream): Promise<void>
+  /**
+   * Drops the fingerprints of an ended stream; its counts and hashes stay. False, and none is dropped, while a live
+   * holder has the stream: its pump would ship again what it no longer finds.
+   */
+  forgetFingerprints(stream: Stream): Promise<boolean>
   /** Moves checkpoints, gaps and dead letters to another sink name. Throws Failure when the new name is taken. */
   renameSink(from: string, to: string): Promise<number>
   /**

@@ -187,6 +187,7 @@ export async function createStage(overrides: Partial<Policy> = {}) {
       const next = { ...checkpoint!, commit: commit + 1, ended: { as: 'complete', atMs: 1 } } as const
       const nothing = { seen: new Map(), deadLetters: [], gaps: [] }
       await store.ledger.commit({ fence, basedOn: commit, next, ...nothing })
+      await store.ledger.release(stream, fence)
     },
     pump: (
       more: Partial<PumpJob> = {},

@@ -58,10 +58,7 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
       // One day longer than the API keeps it: a clock that is a little behind may still request the day.
       const isAwaited = archives !== undefined || awaited.has(key)
       if (isAwaited || isReadable(stream.day, nowMs - dayMs, policy)) forgotten.delete(key)
-      else if (!forgotten.has(key)) {
-        await store.upkeep.forgetFingerprints(stream)
-        forgotten.add(key)
-      }
+      else if (!forgotten.has(key) && (await store.upkeep.forgetFingerprints(stream))) forgotten.add(key)
     }
     const kept = new Set(checkpoints.map(({ stream }) => streamKey(stream)))
     for (const key of forgotten) if (!kept.has(key)) forgotten.delete(key)

@@ -10,10 +10,12 @@ import { Failure } from '../../domain/failure.ts'
 import { streamKey, type Stream } from '../../domain/stream.ts'
 import type { Ledger } from '../../ports/ledger.ts'
 import type { Upkeep } from '../../ports/upkeep.ts'
+import { heardWithinMs } from '../held.ts'
 import { numberOf } from './server/answer.ts'
 import type { Keys } from './keys.ts'
 import type { Argument, Link } from './server/link.ts'
 import { readField } from './seen-fields.ts'
+import type { Instant } from './streams.ts'
 
 /** Minute of the hour, count, hash. */
 const entryBytes = 13
@@ -28,11 +30,19 @@ export interface Minutes extends Pick<Ledger, 'minutes' | 'isIndexDropped'> {
 
 type Counts = Map<number, MinuteCount>
 
+interface MinutesDeps {
+  readonly link: Link
+  readonly keys: Keys
+  readonly instant: Instant
+  /** How long the ledger is kept at least once it is written. */
+  readonly keptMs: number
+}
+
 /**
  * While a stream has its fingerprints its ledger is counted from them: stored beside them, it would take more memory
- * than they do where events are few. It is written when they are dropped. `keptMs`: how long it is kept then, at least.
+ * than they do where events are few. It is written when they are dropped.
  */
-export function createMinutes(link: Link, keys: Keys, keptMs: number): Minutes {
+export function createMinutes({ link, keys, instant, keptMs }: MinutesDeps): Minutes {
   async function* scan(key: string): AsyncGenerator<ReadonlyMap<string, Buffer>> {
     let cursor = '0'
     do {
@@ -46,11 +56,11 @@ export function createMinutes(link: Link, keys: Keys, keptMs: number): Minutes {
     } while (cursor !== '0')
   }
 
-  /** False when some fields changed meanwhile. */
-  async function forgetOnce(stream: Stream): Promise<boolean> {
+  /** `changed`: some fields changed meanwhile. */
+  async function forgetOnce(stream: Stream): Promise<'done' | 'changed' | 'held'> {
     const { day } = stream
-    const { seen, ledger } = keys.of(stream)
-    let whole = true
+    const { seen, ledger, head } = keys.of(stream)
+    let outcome: 'done' | 'changed' = 'done'
     for await (const fields of scan(seen)) {
       const all = [...fields]
       for (let from = 0; from < all.length; from += fieldsAtOnce) {
@@ -58,11 +68,14 @@ export function createMinutes(link: Link, keys: Keys, keptMs: number): Minutes {
         const counts: Counts = new Map()
         for (const [field, value] of some) addField(counts, day, field, value)
         const lengths = some.flatMap(([field, value]) => [field, value.byteLength])
-        const args: Argument[] = [keptMs, some.length, ...lengths, ...hoursOf(counts, day)]
-        if (numberOf(await link.script('forget-seen', [seen, ledger], args)) === 0) whole = false
+        const limits = [keptMs, instant(), heardWithinMs]
+        const args: Argument[] = [...limits, some.length, ...lengths, ...hoursOf(counts, day)]
+        const answer = numberOf(await link.script('forget-seen', [seen, ledger, head, keys.holders], args))
+        if (answer === -1) return 'held'
+        if (answer === 0) outcome = 'changed'
       }
     }
-    return whole
+    return outcome
   }
 
   return {
@@ -87,7 +100,10 @@ export function createMinutes(link: Link, keys: Keys, keptMs: number): Minutes {
       return (await link.run((client) => client.exists(ledger))) === 1
     },
     async forget(stream) {
-      for (let round = 0; round < maxRounds; round++) if (await forgetOnce(stream)) return
+      for (let round = 0; round < maxRounds; round++) {
+        const outcome = await forgetOnce(stream)
+        if (outcome !== 'changed') return outcome === 'done'
+      }
       const text = `the stream ${streamKey(stream)} is being written, so its fingerprints cannot be dropped now`
       throw new Failure('retry', 'store_unavailable', text)
     },

@@ -58,7 +58,7 @@ async function createStore(options: RedisStoreOptions, link: Link, create: boole
   const instant: Instant = () => (redisNow === undefined ? '' : String(redisNow()))
   const keys = createKeys(state.keyPrefix)
   const identity = createIdentity(link, keys, clock)
-  const { forget, ...minutes } = createMinutes(link, keys, endedKeptMs(state))
+  const { forget, ...minutes } = createMinutes({ link, keys, instant, keptMs: endedKeptMs(state) })
   const gaps = createGaps(link, keys)
   const backfills = createBackfills(link, keys)
   const limits = { deadLetterMaxBytes, keepDays: state.keepDays }

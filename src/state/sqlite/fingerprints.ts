@@ -4,11 +4,12 @@ import {
   unpackFingerprints,
   type MinuteCount,
 } from '../../domain/event/seen.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { Ledger } from '../../ports/ledger.ts'
 import type { Upkeep } from '../../ports/upkeep.ts'
 import type { Database } from './database/database.ts'
 import { addChunks, loadMinute, refuseDamaged } from './database/chunks.ts'
-import { findStream, nextSeen } from './streams.ts'
+import { findStream, keptUntil, nextSeen } from './streams.ts'
 
 export interface Fingerprints {
   readonly loadSeen: Ledger['loadSeen']
@@ -18,7 +19,7 @@ export interface Fingerprints {
   readonly forget: Upkeep['forgetFingerprints']
 }
 
-export function createFingerprints(database: Database): Fingerprints {
+export function createFingerprints(database: Database, clock: Clock): Fingerprints {
   return {
     loadSeen: (stream, minutes) =>
       database.read(() => {
@@ -43,11 +44,13 @@ export function createFingerprints(database: Database): Fingerprints {
     forget: (stream) =>
       database.write(() => {
         const row = findStream(database, stream)
-        if (row === undefined) return
+        if (row === undefined) return true
+        if (row.holder !== null && keptUntil(database, row.holder, clock.now()) !== undefined) return false
         database.run('INSERT INTO dropped (seen) VALUES (?)', row.seen)
         const sql = `UPDATE stream SET seen = ?,
           is_index_dropped = EXISTS (SELECT 1 FROM minute WHERE stream = stream.id) WHERE id = ?`
         database.run(sql, nextSeen(database), row.id)
+        return true
       }),
   }
 }

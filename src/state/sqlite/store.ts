@@ -44,7 +44,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 }
 
 function createStore(id: string, database: Database, clock: Clock, deadLetterMaxBytes: number): Store {
-  const { forget, ...fingerprints } = createFingerprints(database)
+  const { forget, ...fingerprints } = createFingerprints(database, clock)
   const { prune, dropEndedResends, reclaim } = createPruning(database, clock)
   return {
     id,
@@ -65,8 +65,9 @@ function createStore(id: string, database: Database, clock: Clock, deadLetterMax
     backfills: createBackfills(database),
     upkeep: {
       async forgetFingerprints(stream) {
-        await forget(stream)
+        const isForgotten = await forget(stream)
         await reclaim()
+        return isForgotten
       },
       renameSink: createRenameSink(database, clock),
       prune,

@@ -111,8 +111,9 @@ export async function runAgainstModel(opened: OpenedStore, steps: readonly Step[
       case 'wait':
         return clock.advance(step.ms)
       case 'forget':
-        model.forget(streams[step.stream]!)
-        return store.upkeep.forgetFingerprints(streams[step.stream]!)
+        model.forget(streams[step.stream]!, clock.now())
+        await store.upkeep.forgetFingerprints(streams[step.stream]!)
+        return
       case 'removeDeadLetters':
         return removeDeadLetters(step.deadLetters)
       case 'addGaps':

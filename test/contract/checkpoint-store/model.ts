@@ -84,9 +84,9 @@ export class ModelStore {
     return 'done'
   }
 
-  forget(stream: Stream): void {
+  forget(stream: Stream, nowMs: number): void {
     const held = this.streams.get(streamKey(stream))
-    if (held === undefined) return
+    if (held === undefined || (held.holder !== undefined && this.isLive(held.holder, nowMs))) return
     held.isIndexDropped ||= [...held.seen.values()].some((values) => values.length > 0)
     held.seen.clear()
   }

@@ -18,6 +18,7 @@ export function seenContract(opened: () => OpenedStore): void {
       const { fence, checkpoint } = await store.ledger.take(stream, one)
       const commit = buildCommit(stream, fence, checkpoint?.commit ?? 0, { seen })
       expect(await store.ledger.commit(commit)).toBe('done')
+      await store.ledger.release(stream, fence)
     }
     /** Order within a minute is nobody's promise. */
     const sorted = (bytes: Uint8Array | undefined): bigint[] => {
@@ -151,12 +152,24 @@ export function seenContract(opened: () => OpenedStore): void {
       expect(await isDropped()).toBe(false)
     })
 
+    it('drops no fingerprints while a live holder has the stream', async () => {
+      await commitSeen(new Map([[7, packed(1, 300)]]))
+      const { fence } = await store.ledger.take(stream, one)
+      expect(await store.upkeep.forgetFingerprints(stream)).toBe(false)
+      expect(await store.ledger.isIndexDropped(stream)).toBe(false)
+      expect((await store.ledger.loadSeen(stream, [7])).size).toBe(1)
+      await store.ledger.release(stream, fence)
+      expect(await store.upkeep.forgetFingerprints(stream)).toBe(true)
+      expect(await store.ledger.isIndexDropped(stream)).toBe(true)
+    })
+
     it('does not count removed fingerprints as dropped ones', async () => {
       await commitSeen(new Map([[7, packed(1, 300)]]))
       const { fence, checkpoint } = await store.ledger.take(stream, one)
       const unsee = new Map([[7, packed(1, 300)]])
       await store.ledger.commit(buildCommit(stream, fence, checkpoint!.commit, { unsee }))
       expect(await store.ledger.isIndexDropped(stream)).toBe(false)
+      await store.ledger.release(stream, fence)
       await store.upkeep.forgetFingerprints(stream)
       expect(await store.ledger.isIndexDropped(stream)).toBe(false)
     })

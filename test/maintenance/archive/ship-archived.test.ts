@@ -49,6 +49,7 @@ it('ships nothing twice if the index was dropped meanwhile', async () => {
     } as const
     const commit = { fence, basedOn: checkpoint!.commit, next, seen: new Map(), deadLetters: [], gaps: [] }
     expect(await stage.store.ledger.commit(commit)).toBe('done')
+    await stage.store.ledger.release(stream, fence)
     await stage.store.upkeep.forgetFingerprints(stream)
   })
   expect(shipped.leftOut).toContain('reading it again would ship it twice')

@@ -121,6 +121,7 @@ test('leaves out days for which it is no longer known what was shipped', async (
     const next = checkpointOf(stream, { ended: { as: 'complete', atMs: nowMs } })
     const seen = new Map([[29_400_000, new Uint8Array(16).fill(7)]])
     await store.ledger.commit({ fence, basedOn: 0, next, seen, deadLetters: [], gaps: [] })
+    await store.ledger.release(stream, fence)
   }
   await store.upkeep.forgetFingerprints(streamOf(2, before(4)))
   const { outcome } = await planned(before(4), before(4), { store })

@@ -55,6 +55,18 @@ async function createHouse(accounts: readonly string[]) {
 }
 
 describe('housekeeping', () => {
+  it('deletes the fingerprints of a stream that a pump holds once the pump has ended', async () => {
+    const house = await createHouse(['a'])
+    const stream = await house.add(6)
+    house.apiClock.learn('a', 0)
+    const { fence } = await house.store.ledger.take(stream, holder)
+    await house.keep(never)
+    expect(await house.store.ledger.isIndexDropped(stream)).toBe(false)
+    await house.store.ledger.release(stream, fence)
+    await house.keep(never)
+    expect(await house.store.ledger.isIndexDropped(stream)).toBe(true)
+  })
+
   it('deletes fingerprints of ended days once, a day after they became unreadable, and keeps their counts', async () => {
     const house = await createHouse(['a'])
     const [readable, late, gone, open, copied] = [

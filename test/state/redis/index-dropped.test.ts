@@ -21,6 +21,7 @@ describe.skipIf(!redisAvailable())('a deduplication index in Redis', async () =>
       [first + 600, packed(1_000, 300)],
     ])
     await store.ledger.commit(buildCommit(stream, fence, 0, { seen }))
+    await store.ledger.release(stream, fence)
     const fields = await client.hgetallBuffer(seenKey)
     await store.upkeep.forgetFingerprints(stream)
     // As a process leaves it that ends after the first of several scripts.

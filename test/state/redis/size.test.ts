@@ -240,6 +240,7 @@ describe.skipIf(!redisServerAvailable())('the memory of a stream', async () => {
     const next = buildCheckpoint(stream, 2, { ended: { as: 'complete', atMs: 5 } })
     await store.ledger.commit(buildCommit(stream, fence, 1, { next }))
     expect(await daysLeft('seen')).toBeCloseTo(16, 1)
+    await store.ledger.release(stream, fence)
     await store.upkeep.forgetFingerprints(stream)
     expect(await daysLeft('checkpoint')).toBeCloseTo(16, 1)
     expect(await daysLeft('ledger')).toBeCloseTo(16, 1)

@@ -1,15 +1,21 @@
 --[[
-  Replaces some fingerprints by their counts and hashes, unless others were added meanwhile.
+  Replaces some fingerprints by their counts and hashes, unless others were added meanwhile. Changes nothing
+  while a live holder has the stream.
 
   Input:
     KEYS[1]  seen
     KEYS[2]  ledger: hour -> entries of 13 bytes: minute of the hour (1), count (4), hash (8)
+    KEYS[3]  head of the stream: fence, holder, schedule, commit, hash, ended
+    KEYS[4]  holders: id -> instant of its latest heartbeat
     ARGV[1]  how long the ledger is kept at least, ms
-    ARGV[2]  number of fields of seen; for each: field, length of its value
+    ARGV[2]  instant, ms since the epoch; empty: by the clock of Redis
+    ARGV[3]  how long a holder keeps its streams after a heartbeat, ms
+    ARGV[4]  number of fields of seen; for each: field, length of its value
     ARGV[n]  number of hours; for each: hour, entries to add
   Output:
     1   done
     0   seen has changed; nothing was changed
+    -1  a live holder has the stream; nothing was changed
 ]]
 local function sum(high, low, more_high, more_low)
   local lower = low + more_low
@@ -41,8 +47,10 @@ local function merge(known, added)
   return table.concat(entries)
 end
 
-local at = 3
-local hours_at = at + 2 * tonumber(ARGV[2])
+local holder = redis.call('HGET', KEYS[3], 'holder') or ''
+if holder ~= '' and kept_for(KEYS[4], holder, instant(ARGV[2]), ARGV[3]) > 0 then return -1 end
+local at = 5
+local hours_at = at + 2 * tonumber(ARGV[4])
 for index = at, hours_at - 1, 2 do
   if redis.call('HSTRLEN', KEYS[1], ARGV[index]) ~= tonumber(ARGV[index + 1]) then return 0 end
 end
