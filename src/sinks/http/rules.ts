@@ -31,3 +31,20 @@ export function headerNameError(header: string, before: ReadonlySet<string>): Se
     return { problem: 'is given twice, in different spellings', remedy: 'keep one of them' }
   return undefined
 }
+
+/** Headers of every request whose value a signature would replace, or whose place is a proxy. */
+const notForSignatures = new Set(['user-agent', 'proxy-authorization', 'proxy-connection'])
+
+/** The error of a header for signatures, beside the configured headers. */
+export function signatureHeaderError(
+  header: string,
+  configured: readonly string[],
+): SettingError | undefined {
+  const name = header.toLowerCase()
+  const remedy = 'choose another one, such as X-Signature'
+  if (ownHeaders.has(name) || notForSignatures.has(name))
+    return { problem: 'is a header that the sink sets or that is for a proxy', remedy }
+  if (configured.some((each) => each.toLowerCase() === name))
+    return { problem: 'is also one of headers', remedy: 'remove it there, or choose another one here' }
+  return undefined
+}

@@ -1,6 +1,6 @@
 import { jsonFormatNames } from '../../../config/fields/fields.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import { plainEndpoint, plainLimits, plainSettings } from '../protocol/plain.ts'
+import { plainEndpoint, plainLimits, plainSettings, signatureMistakes } from '../protocol/plain.ts'
 
 /** One array of all events. A success status means that all were accepted. */
 export const json = definePreset({
@@ -11,6 +11,7 @@ export const json = definePreset({
   compressions: ['gzip', 'zstd', 'none'],
   limits: plainLimits,
   settings: plainSettings,
+  mistakes: signatureMistakes,
   create: (settings) => ({
     ...plainEndpoint(settings),
     mediaType: 'application/json',

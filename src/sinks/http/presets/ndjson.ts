@@ -1,6 +1,6 @@
 import { formatNames } from '../../../config/fields/fields.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import { plainEndpoint, plainLimits, plainSettings } from '../protocol/plain.ts'
+import { plainEndpoint, plainLimits, plainSettings, signatureMistakes } from '../protocol/plain.ts'
 
 /** One line per event, each with a line break. A success status means that all were accepted. */
 export const ndjson = definePreset({
@@ -11,6 +11,7 @@ export const ndjson = definePreset({
   compressions: ['gzip', 'zstd', 'none'],
   limits: plainLimits,
   settings: plainSettings,
+  mistakes: signatureMistakes,
   create: (settings, format) => ({
     ...plainEndpoint(settings),
     mediaType: format.mediaType,

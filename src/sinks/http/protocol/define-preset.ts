@@ -51,13 +51,17 @@ export interface PresetDefinition<Name extends string, Own extends z.core.$ZodSh
   readonly limits: Limits
   readonly settings: Own
   /** Errors between settings that are valid one by one. */
-  mistakes?(settings: z.output<z.ZodObject<Own>>): readonly SettingMistake[]
+  mistakes?(settings: OwnAndHeaders<Own>): readonly SettingMistake[]
   create(settings: z.output<z.ZodObject<Own>> & CommonSettings, format: Format): Preset
 }
 
 export interface SettingMistake extends SettingError {
-  readonly at: string
+  /** The setting, or its path within the sink. */
+  readonly at: string | string[]
 }
+
+type OwnAndHeaders<Own extends z.core.$ZodShape> = z.output<z.ZodObject<Own>> &
+  Pick<CommonSettings, 'headers'>
 
 type CommonShape = ReturnType<typeof commonSettings>
 export type CommonSettings = z.output<z.ZodObject<CommonShape>>
@@ -96,8 +100,8 @@ export function definePreset<const Name extends string, Own extends z.core.$ZodS
     })
     .meta({ title, description })
     .superRefine((given, context) => {
-      const found = mistakes?.(given as z.output<z.ZodObject<Own>>) ?? []
-      for (const { at, ...mistake } of found) addIssue(context, mistake, [at])
+      const found = mistakes?.(given as OwnAndHeaders<Own>) ?? []
+      for (const { at, ...mistake } of found) addIssue(context, mistake, [at].flat())
     })
   return { ...definition, schema: schema as AllSettings<Name, Own> }
 }

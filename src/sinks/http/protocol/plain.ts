@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { httpUrl, secret, secretFile } from '../../../config/fields/fields.ts'
-import { insteadOfCredentials } from '../rules.ts'
+import { insteadOfCredentials, signatureHeaderError } from '../rules.ts'
 import { checkAddress } from './check-address.ts'
-import type { Limits } from './define-preset.ts'
+import type { Limits, SettingMistake } from './define-preset.ts'
 import type { Preset } from './preset.ts'
 import { createSignature } from './signature.ts'
 import { readStatus } from './status.ts'
@@ -49,6 +49,18 @@ export const plainLimits: Limits = {
 }
 
 type PlainSettings = z.output<z.ZodObject<typeof plainSettings>>
+
+/** The signature must not replace a header that frames the request, nor one that is configured. */
+export function signatureMistakes({
+  signature,
+  headers,
+}: Pick<PlainSettings, 'signature'> & {
+  readonly headers: Readonly<Record<string, unknown>>
+}): SettingMistake[] {
+  if (signature === undefined) return []
+  const error = signatureHeaderError(signature.header, Object.keys(headers))
+  return error === undefined ? [] : [{ at: ['signature', 'header'], ...error }]
+}
 
 /** Address, signature, verdict and check of such an endpoint. */
 export function plainEndpoint({

@@ -22,3 +22,26 @@ it.each(presets)('%s needs a key for a signature', (preset) => {
   expect(() => readWith({ ...settings, signature: {} }, [])).toThrow('is missing')
   expect(() => readWith({ ...settings, signature: { secret: new Secret('k') } }, [])).not.toThrow()
 })
+
+it.each(presets)('%s refuses a signature in a header that the sink sets or that is configured', (preset) => {
+  const read = (header: string) =>
+    readWith(
+      {
+        preset,
+        url: 'https://siem.example',
+        headers: { 'X-Own': new Secret('v') },
+        signature: { header, secret: new Secret('k') },
+      },
+      [],
+    )
+  for (const header of [
+    'Content-Type',
+    'content-length',
+    'Transfer-Encoding',
+    'Idempotency-Key',
+    'User-Agent',
+  ])
+    expect(() => read(header), header).toThrow('is a header that the sink sets')
+  expect(() => read('x-own')).toThrow('is also one of headers')
+  expect(() => read('X-Hub-Signature')).not.toThrow()
+})
