@@ -70,7 +70,10 @@ export async function run(load: () => Loaded, options: RunOptions, io: Io): Prom
   const sinkGone = (failure: Failure) => fatal.abort(failure)
   const daemon = new Daemon(loaded, { runtime, serve, role, sinkGone })
   const stop = AbortSignal.any([io.signal, fatal.signal])
-  const stopFollowing = io.onHangup(() => void daemon.reload(load))
+  const stopFollowing = io.onHangup(() => {
+    if (options.once) say('SIGHUP is ignored: run --once keeps the configuration that it began with')
+    else void daemon.reload(load)
+  })
   const shown = new AbortController()
   let following: Promise<void> | undefined
   try {

@@ -1,4 +1,5 @@
 import { overriddenText } from '../../config/load/overridden.ts'
+import { unknownZoneWarnings } from '../../config/load/warnings.ts'
 import type { Loaded } from '../../config/load/load.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { cancelled, messageOf, type Failure } from '../../domain/failure.ts'
@@ -36,10 +37,10 @@ export class Daemon {
   #phase: 'starting' | 'running' | 'stopping' = 'starting'
   /** Why nothing is shipped although the process is neither starting nor stopping. */
   #trouble: string | undefined
-  /** False for a run that ends by itself: it does not reload its configuration. */
-  #isScheduled = false
   readonly #turns = new Map<string, number>()
-  #reloading = Promise.resolve()
+  readonly #started = Promise.withResolvers<void>()
+  /** A reload during the start is applied after it. */
+  #reloading = this.#started.promise
   #zones: ZoneDirectory | undefined
   #watching = Promise.resolve()
   readonly #stopped = new AbortController()
@@ -73,7 +74,7 @@ export class Daemon {
     this.#engine = this.#makeEngine(this.#config)
     if (this.#backend.schedules) metrics.readState(() => this.engine().snapshot())
     if (serve) await this.#listen()
-    for (const text of this.#warnings) telemetry.emit({ name: 'Warned', about: 'configuration', text })
+    this.#warnOf(this.#warnings)
     const known = knownOf(zones.fill(this.#config))
     const state = stateName(this.#config)
     telemetry.emit({ name: 'Started', version, zones: known.zones.length, sinks: known.sinks, state })
@@ -82,9 +83,9 @@ export class Daemon {
   /** Starts shipping. */
   async start(): Promise<void> {
     this.#phase = 'running'
-    this.#isScheduled = true
     await this.engine().start()
     this.#watching = this.#zones!.watch(() => this.#config, this.#stopped.signal)
+    this.#started.resolve()
   }
 
   /** An account whose zones are not known; undefined where those of all are. */
@@ -109,6 +110,7 @@ export class Daemon {
   async stop(): Promise<void> {
     this.#phase = 'stopping'
     this.#stopped.abort(cancelled())
+    this.#started.resolve()
     await Promise.all([this.#reloading, this.#watching])
     try {
       await closeInOrder(
@@ -149,7 +151,8 @@ export class Daemon {
   }
 
   async #reload(load: () => Loaded): Promise<void> {
-    if (this.#phase !== 'running' || !this.#isScheduled) return
+    if (this.#phase !== 'running') return
+    const before = this.#config
     const loaded = await this.#loadWithZones(load).catch((error: unknown) => ({ error }))
     await reloadEngine(this.engine(), {
       load() {
@@ -161,6 +164,7 @@ export class Daemon {
       halted: (error) => this.#halted(error),
       telemetry: this.#runtime.telemetry,
     })
+    if (!('error' in loaded) && this.#config !== before) this.#warnOf(loaded.warnings)
   }
 
   /** A configuration whose zones cannot be found out is refused, as one with errors is. */
@@ -214,6 +218,13 @@ export class Daemon {
     if (missing === undefined) return undefined
     const why = missing.failure === undefined ? '' : ` (${missing.failure.code})`
     return `the zones of account ${missing.account} have not been listed yet${why}`
+  }
+
+  /** With the warnings of `warnings` those that only the zones of the API show. */
+  #warnOf(warnings: readonly string[]): void {
+    const isListed = discoveringIn(this.#config).length > 0 && this.missingZones() === undefined
+    const late = isListed ? unknownZoneWarnings(this.#zones!.fill(this.#config)) : []
+    for (const text of [...warnings, ...late]) this.#warn('configuration', text)
   }
 
   #warn(about: string, text: string): void {

@@ -1,4 +1,6 @@
 import type { AccountZones, ApiTried, ZoneProblem, ZoneRead } from '../../assemble/check/check.ts'
+import { discoveringIn } from '../../assemble/discovery/with-zones.ts'
+import { unknownZoneWarnings } from '../../config/load/warnings.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import type { FailureCode } from '../../domain/failure.ts'
 import type { Zone } from '../../domain/stream.ts'
@@ -33,6 +35,13 @@ export function apiFindings({
     ...stepFindings(steps),
     ...clockFindings(clockOffsets),
   ]
+}
+
+/** Zones in the settings of sinks that no account lists, where the API decides which zones are shipped. */
+export function listedZoneFindings({ config, listed }: ApiTried): Finding[] {
+  const isListed = discoveringIn(config).length > 0 && listed.every((each) => 'zones' in each)
+  const warnings = isListed ? unknownZoneWarnings(config) : []
+  return warnings.map((text) => ({ step: '', mark: 'note', text: printable(text) }))
 }
 
 function accountFindings({ api, accounts }: Config, name: string, read: readonly ZoneRead[]): Finding[] {

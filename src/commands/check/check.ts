@@ -6,7 +6,7 @@ import { example } from '../program-name.ts'
 import type { Registration } from '../registration.ts'
 import { jsonResult } from '../terminal/json-result.ts'
 import { paintFor } from '../terminal/terminal.ts'
-import { apiFindings, zoneStep } from './api-findings.ts'
+import { apiFindings, listedZoneFindings, zoneStep } from './api-findings.ts'
 import { problemsIn, type Finding } from './finding.ts'
 import { configurationFindings, portFindings, sinkFindings, sinkStep, stateFindings } from './findings.ts'
 import { findingLines, stepWidth, summaryLine } from './text.ts'
@@ -60,7 +60,9 @@ export async function check(
 
 /** In the order of the steps, each as soon as it and those before it have ended. */
 async function showAll(checks: Checks, { config }: Loaded, show: (found: Finding[]) => void): Promise<void> {
-  show(apiFindings(await checks.api))
+  const api = await checks.api
+  show(apiFindings(api))
+  show(listedZoneFindings(api))
   const worker = await checks.worker
   show(stateFindings(config, await checks.state, worker))
   show(portFindings(config, await checks.port, worker))

@@ -14,7 +14,7 @@ import { settingsOf } from '../schema/settings.ts'
 import { fileShape as shape } from '../schema/file-shape.ts'
 import { isPlainObject } from '../schema/shape.ts'
 import { defaultStateUrl } from '../schema/state.ts'
-import { plainHttpWarnings } from './warnings.ts'
+import { plainHttpWarnings, unknownZoneWarnings } from './warnings.ts'
 import { type SourceFile, parseSource, readSourceFile } from './source-file.ts'
 
 export interface LoadOptions {
@@ -98,9 +98,21 @@ export function loadConfig({
     origins: new Map(origins),
     effective: value,
     overridden: overriddenBy(file?.value, environmentLayer(env, settings)),
-    warnings: [...unknownNames(env, settings, asked), ...plainHttpWarnings(config)],
+    warnings: [
+      ...unknownNames(env, settings, asked),
+      ...plainHttpWarnings(config),
+      ...(hasAllZones(config) ? unknownZoneWarnings(config) : []),
+    ],
     ...(file?.path === undefined ? {} : { file: file.path }),
   }
+}
+
+/** False where the API lists the zones of an account, and for a command that needs none. */
+function hasAllZones({ accounts }: Config): boolean {
+  return (
+    accounts.some(({ zones }) => zones.length > 0) &&
+    accounts.every(({ discovery }) => discovery === undefined)
+  )
 }
 
 /** Parses the settings by the schema; undefined after a report. */

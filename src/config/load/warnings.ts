@@ -1,4 +1,5 @@
 import { isLoopback } from '../../domain/text/loopback.ts'
+import { nearest } from '../../domain/text/nearest.ts'
 import { Secret } from '../../domain/text/secret.ts'
 import type { Config, SinkConfig } from '../schema/schema.ts'
 
@@ -6,6 +7,26 @@ import type { Config, SinkConfig } from '../schema/schema.ts'
 export function plainHttpWarnings({ api, accounts, sinks }: Config): string[] {
   const ofApi = accounts.length > 0 ? warningOf('api.baseUrl', api.baseUrl, 'the access key') : []
   return [...ofApi, ...sinks.flatMap(ofSink)]
+}
+
+/** Warns of zones in `where` that are not shipped, for a configuration whose zones are all known. */
+export function unknownZoneWarnings({ accounts, sinks }: Config): string[] {
+  const zones = accounts.flatMap((account) => account.zones)
+  const names = [...new Set(zones.flatMap(({ id, name }) => [String(id), name]))]
+  const known = new Set(names.map((name) => name.toLowerCase()))
+  return sinks.flatMap(({ where }, index) => {
+    const given = where?.zones ?? []
+    const [list, path] = 'not' in given ? [given.not, 'where.zones.not'] : [given, 'where.zones']
+    return list.flatMap((zone, at) => {
+      const text = String(zone).trim()
+      if (known.has(text.toLowerCase())) return []
+      const close = nearest(text, names)
+      const remedy = close === undefined ? 'write the id or the name of one' : `did you mean ${close}?`
+      return [
+        `sinks[${index}].${path}[${at}] ${JSON.stringify(zone)} is not a zone that is shipped, so it has no effect; ${remedy}`,
+      ]
+    })
+  })
 }
 
 function ofSink(sink: SinkConfig, index: number): string[] {

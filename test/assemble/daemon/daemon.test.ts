@@ -54,6 +54,32 @@ test('after a failed reload the old configuration is in force, and the next relo
   await daemon.stop()
 })
 
+test('a reload during the start is applied after it, and one before a stop is dropped', async () => {
+  const { daemon, loaded, names } = daemonIn(temporaryFolder())
+  await daemon.open(never)
+  const reloading = daemon.reload(() => loaded)
+  await daemon.start()
+  await reloading
+  expect(names()).toContain('ConfigReloaded')
+  await daemon.stop()
+  const other = daemonIn(temporaryFolder())
+  const dropped = other.daemon.reload(() => other.loaded)
+  await other.daemon.stop()
+  await dropped
+  expect(other.names()).not.toContain('ConfigReloaded')
+})
+
+test('a reload warns as a start does', async () => {
+  const folder = temporaryFolder()
+  const { daemon, loaded, names } = daemonIn(folder)
+  await daemon.open(never)
+  await daemon.start()
+  expect(names()).not.toContain('Warned')
+  await daemon.reload(() => ({ ...loaded, config: { ...loaded.config }, warnings: ['a typing error'] }))
+  expect(names()).toContain('Warned')
+  await daemon.stop()
+})
+
 test('a stop closes everything, also if one part fails to close', async () => {
   const folder = temporaryFolder()
   const { daemon, names } = daemonIn(folder)
