@@ -93,7 +93,7 @@ async function runAudit(
     writeReportFile(reportFile, auditReport(reportOf(audited, reading, deep)))
     io.stderr.write(`report: ${printable(reportFile)}\n`)
   } else if (report) io.stderr.write('no report was written, since nothing could be compared\n')
-  return code
+  return code === exitCodes.done && audited.detailsFailed !== undefined ? exitCodes.failed : code
 }
 
 /** A line that is redrawn on a terminal; elsewhere only slow steps are reported. */

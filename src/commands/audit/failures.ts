@@ -1,11 +1,11 @@
 import type { Audit } from '../../assemble/tasks/audit/audit.ts'
 import { printable } from '../../domain/text/printable.ts'
-import { countText } from '../terminal/number.ts'
+import { countOf, countText } from '../terminal/number.ts'
 
 const mostReasons = 20
 
 /** What could not be compared or repaired, a line for each reason. */
-export function failureLines({ audited, targets, blind }: Audit): string[] {
+export function failureLines({ audited, targets, blind, details, detailsFailed }: Audit): string[] {
   if (blind !== undefined) return [printable(blind)]
   const failed = audited.filter(({ failure }) => failure !== undefined)
   const reasons = [...Map.groupBy(failed, ({ failure }) => failure!.message)]
@@ -29,5 +29,10 @@ export function failureLines({ audited, targets, blind }: Audit): string[] {
     ...(notReached > 0
       ? [`stopped: ${countText(notReached)} of ${countText(targets.length)} zone days were not compared`]
       : []),
+    ...(detailsFailed === undefined
+      ? []
+      : [
+          `the report shows ${countOf(details.length, 'day')} in detail, and lacks the others: ${printable(detailsFailed)}; audit again with another --report`,
+        ]),
   ]
 }

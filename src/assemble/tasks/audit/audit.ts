@@ -27,7 +27,7 @@ import type { FileAudit, StreamAudit } from '../../../domain/audit-report.ts'
 import { withHeartbeat } from '../../../pump/heartbeat.ts'
 import { serveRequest } from '../../../maintenance/serve-request.ts'
 import { repairFiles, type FilesRepair } from '../../../maintenance/audit/repair-files.ts'
-import { auditedDays, ComparedDays, type AuditedDay } from './audited-days.ts'
+import { auditedDays, ComparedDays, detailsOf, type AuditedDay, type Details } from './audited-days.ts'
 import { auditedSink, isReadable } from './audited-sinks.ts'
 import { openExistingStore, stateName } from '../../existing-store.ts'
 import { createQuietRuntime, createHolder, type QuietRuntime } from '../../quiet-runtime.ts'
@@ -62,15 +62,13 @@ export interface AuditProgress {
   readonly listed: number
 }
 
-export interface Audit {
+export interface Audit extends Details {
   readonly days: readonly Day[]
   /** What there was to compare, by zone, then day; the order of the configuration. */
   readonly targets: readonly AuditTarget[]
   /** In the same order; a target that was not reached before a stop is missing. */
   readonly audited: readonly TargetAudit[]
   readonly gaps: readonly Gap[]
-  /** For a report: days in detail. */
-  readonly details: readonly AuditedDay[]
   /** Why nothing could be compared at all. */
   readonly blind?: string
 }
@@ -118,7 +116,7 @@ async function auditOver(
   const audited = new Map<AuditTarget, TargetAudit>()
   const budget = new DetailBudget()
   let listed = 0
-  let details: AuditedDay[] = []
+  let details: Details = { details: [] }
   try {
     await auditDays(targets, {
       atOnce: deep ? atOnce.deep : atOnce.usual,
@@ -136,12 +134,12 @@ async function auditOver(
       request.tell(`the status page does not show this audit: ${messageOf(error)}`)
     })
     const parts = { store, runtime, shipping, workers, config }
-    if (request.report) details = await auditedDays(targets, compared, parts)
+    if (request.report) details = await detailsOf(auditedDays(targets, compared, parts))
   } finally {
     await shipping.close()
     gates.close()
   }
-  return { days, targets, audited: targets.flatMap((target) => audited.get(target) ?? []), gaps, details }
+  return { days, targets, audited: targets.flatMap((target) => audited.get(target) ?? []), gaps, ...details }
 }
 
 /** The status page shows the latest audit of a day. */

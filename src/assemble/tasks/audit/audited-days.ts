@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Config } from '../../../config/schema/schema.ts'
+import { isFailure, messageOf } from '../../../domain/failure.ts'
 import type { DayView } from '../../../domain/status/status-views.ts'
 import { streamKey, type Stream } from '../../../domain/stream.ts'
 import type { ComparedSides } from '../../../maintenance/audit/audit-day.ts'
@@ -68,11 +69,11 @@ interface Parts {
 }
 
 /** The days that a report shows in detail, those that differ first. Throws the Failures of a store. */
-export async function auditedDays(
+export async function* auditedDays(
   targets: readonly AuditTarget[],
   compared: ComparedDays,
   { store, runtime, shipping, workers, config }: Parts,
-): Promise<AuditedDay[]> {
+): AsyncGenerator<AuditedDay> {
   const { clock, apiClock } = runtime
   const { planner, settings } = shipping
   const fleet = await readFleet({
@@ -96,16 +97,35 @@ export async function auditedDays(
     const sides = compared.of(stream)
     return sides === undefined ? 2 : Number(!sides.differs)
   }
-  const days: AuditedDay[] = []
+  let days = 0
   for (const { stream, account } of all.toSorted((one, other) => rankOf(one) - rankOf(other))) {
-    if (days.length >= mostDays) break
+    if (days >= mostDays) break
     const cell = cellOf(fleet, stream)
     if (cell === undefined) continue
     const sides = compared.of(stream)
     const ledger = sides?.ledger ?? ledgerView(await store.ledger.minutes(stream), stream.day)
     const time = { nowMs: apiClock.now(account), policy: settings().policy }
     const view = dayView(fleet, cell, stream, { version, time, ledger })
-    days.push({ view, ...(sides !== undefined && { listed: sides.listed }) })
+    yield { view, ...(sides !== undefined && { listed: sides.listed }) }
+    days++
   }
-  return days
+}
+
+/** For a report: days in detail. */
+export interface Details {
+  readonly details: readonly AuditedDay[]
+  /** Why some are missing. */
+  readonly detailsFailed?: string
+}
+
+/** What the audit found does not depend on the details of a report: a failure of the store ends only these. */
+export async function detailsOf(days: AsyncIterable<AuditedDay>): Promise<Details> {
+  const details: AuditedDay[] = []
+  try {
+    for await (const day of days) details.push(day)
+    return { details }
+  } catch (error) {
+    if (!isFailure(error)) throw error
+    return { details, detailsFailed: messageOf(error) }
+  }
 }
