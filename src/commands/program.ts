@@ -30,6 +30,7 @@ export async function createProgram(
     .configureOutput({
       writeOut: (text) => void io.stdout.write(text),
       writeErr: (text) => void io.stderr.write(wrapped(text, io.stderr)),
+      outputError: (text, write) => write(`${text}${remedyOf(text, program)}`),
     })
     .addHelpText('before', whatItIs)
     .addHelpText('after', `\nTry it without an account:\n  ${programName()} demo\n`)
@@ -46,10 +47,24 @@ export async function createProgram(
     complete({ program, command: program.command(name).description(description), io, exit, load })
   }
   for (const command of everyCommand(program)) {
+    command.configureOutput({ outputError: (text, write) => write(`${text}${remedyOf(text, command)}`) })
     if (!command.options.some(({ long }) => long === '--config'))
       command.option('-c, --config <file>', 'configuration file')
   }
   return program
+}
+
+/** For errors of the parser that do not say themselves what to do. */
+function remedyOf(error: string, command: Command): string {
+  if (!/^error: (too many arguments|missing required|unknown|option .* argument missing)/.test(error))
+    return ''
+  if (error.includes('Did you mean')) return ''
+  return `for help: ${pathOf(command)} --help\n`
+}
+
+/** `shieldlog dead-letters show`. */
+function pathOf(command: Command): string {
+  return command.parent === null ? programName() : `${pathOf(command.parent)} ${command.name()}`
 }
 
 /** The name and the arguments of a command; all have options. */

@@ -69,6 +69,18 @@ test('reports wrong usage in its first line', async () => {
   }
 })
 
+test('names the help of the command where the parser cannot say what is right', async () => {
+  const workshop = openWorkshop()
+  const secondLines = async (...args: readonly string[]) => {
+    const { stderr } = await workshop.execute(...args)
+    return stderr.split('\n').slice(1).join('\n')
+  }
+  expect(await secondLines('dead-letters', 'show', 'x')).toMatch(/^for help: .* dead-letters show --help\n$/)
+  expect(await secondLines('backfill', 'pause')).toMatch(/^for help: .* backfill pause --help\n$/)
+  expect(await secondLines('frobnicate')).toMatch(/^for help: .* --help\n$/)
+  expect(await secondLines('run', '--role', 'boss')).toBe('')
+})
+
 test('gives its exit code to the shell', async () => {
   const workshop = openWorkshop()
   const rows = [table[0]!, table[7]!, table[11]!, gone]
