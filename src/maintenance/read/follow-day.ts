@@ -1,10 +1,10 @@
 import type { Day } from '../../domain/day.ts'
 import type { Event } from '../../domain/event/event.ts'
 import type { Cursor, Page } from '../../domain/event/page.ts'
-import { FingerprintSet } from '../../domain/event/seen.ts'
 import { isFailure } from '../../domain/failure.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { readDay, type ReadDeps } from './read-day.ts'
+import { ShownEvents } from './shown-events.ts'
 
 /** Where a listing shows its new events, as its first page with several times suggests. */
 type Order = 'unknown' | 'oldest-first' | 'newest-first' | 'unordered'
@@ -18,7 +18,7 @@ export class DayFollower {
   readonly #place: { readonly zone: Zone; readonly day: Day }
   readonly #deps: ReadDeps
   readonly #found: (event: Event) => void
-  readonly #shown = new FingerprintSet()
+  readonly #shown = new ShownEvents()
   #order: Order = 'unknown'
   /** Opens the last page that was read. */
   #last: Cursor | null = null
@@ -50,7 +50,7 @@ export class DayFollower {
     const from = this.#order === 'oldest-first' ? this.#last : null
     let opened = from
     for await (const page of readDay({ ...this.#place, from }, this.#deps, signal)) {
-      const unseen = page.events.filter(({ fingerprint }) => this.#shown.add(fingerprint))
+      const unseen = page.events.filter((event) => this.#shown.add(event))
       for (const event of unseen) this.#found(event)
       if (this.#order === 'unknown') this.#order = orderOf(page)
       this.#last = opened
