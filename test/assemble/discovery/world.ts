@@ -43,7 +43,7 @@ export async function world({ options = {}, zones = 'all', accounts }: Given = {
     directory,
     pass: (ms: number) => void (shiftMs += ms),
     list: (which = first) => which.refresh(config, never, true),
-    ids: (which = first) => zonesOf(which.fill(config)).map(({ id }) => id),
+    ids: (which = first, given = config) => zonesOf(which.fill(given)).map(({ id }) => id),
     missing: (which = first) => which.missing(config),
     /** Since the last call: what was told of zones. */
     told: () =>

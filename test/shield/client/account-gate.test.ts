@@ -170,9 +170,9 @@ describe('live before backfill', () => {
   it('gives a backfill that was held for 5 s one request, at most one before each live stream that waits', async () => {
     const { clock, gate } = gated()
     const passed: number[] = []
-    let isOver = false
+    const over = new AbortController()
     const backfill = async () => {
-      while (!isOver)
+      while (!over.signal.aborted)
         await gate.enter(never, 'backfill').then(
           () => passed.push(clock.now() - start),
           () => undefined,
@@ -197,7 +197,7 @@ describe('live before backfill', () => {
     await gate.expectAgain('two')
     await renew(1_000, { one: 0, two: 0 })
     expect(passed).toHaveLength(2)
-    isOver = true
+    over.abort()
     await clock.advance(2_000)
     await Promise.all(backfilling)
     expect(passed).toHaveLength(2)
@@ -206,9 +206,9 @@ describe('live before backfill', () => {
   it('gives a backfill a place now and then where live requests use the whole rate', async () => {
     const { clock, gate } = gated(10)
     const passed = { live: 0, backfill: 0 }
-    let isOver = false
+    const over = new AbortController()
     const enter = async (priority: 'live' | 'backfill') => {
-      while (!isOver)
+      while (!over.signal.aborted)
         await gate.enter(never, priority).then(
           () => void passed[priority]++,
           () => clock.sleep(100, never),
@@ -216,7 +216,7 @@ describe('live before backfill', () => {
     }
     const entering = [enter('live'), enter('live'), enter('live'), enter('backfill'), enter('backfill')]
     for (let step = 0; step < 600; step++) await clock.advance(50)
-    isOver = true
+    over.abort()
     await clock.advance(3_000)
     await Promise.all(entering)
     expect(passed.backfill).toBeGreaterThanOrEqual(4)
