@@ -11,7 +11,8 @@ if (major < 24) {
   const argv = process.argv.slice(2)
   // What prints one text and ends needs little memory; bounding it takes a tenth of its time.
   const isShort = argv.length === 1 && ['--version', '--help', '-h'].includes(argv[0]!)
-  if (major === 24 && !isShort) {
+  const isBounded = major === 24 && !isShort
+  if (isBounded) {
     const { boundHeap } = await import('./commands/process/bound-heap.ts')
     boundHeap()
   }
@@ -23,6 +24,10 @@ if (major < 24) {
   for (const name of ['SIGINT', 'SIGTERM']) process.on(name, () => isLoading && process.exit(0))
   const { main } = await import('./commands/main.ts')
   isLoading = false
+  if (isBounded) {
+    const { giveRoomUnderLoad } = await import('./commands/process/give-room.ts')
+    giveRoomUnderLoad()
+  }
   process.exitCode = await main(argv, (code) => process.exit(code))
   // A handle that a library left open must not keep a finished command alive. By now stdout is flushed, or its reader
   // is gone.

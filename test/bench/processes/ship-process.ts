@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { boundHeap } from '../../../src/commands/process/bound-heap.ts'
+import { giveRoomUnderLoad } from '../../../src/commands/process/give-room.ts'
 import { keepCompiled } from '../../../src/commands/process/keep-compiled.ts'
 import { createShiftedClock } from '../../entry/shifted-clock.ts'
 import { answer, taskOf } from './child.ts'
@@ -25,6 +26,7 @@ export interface ShipTask {
 // As the program itself does, before the rest of it is loaded.
 boundHeap()
 keepCompiled()
+giveRoomUnderLoad()
 const { Daemon } = await import('../../../src/assemble/daemon/daemon.ts')
 const { createRuntime } = await import('../../../src/assemble/runtime.ts')
 const { loadConfig } = await import('../../../src/config/load/load.ts')
