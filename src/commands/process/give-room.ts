@@ -3,8 +3,8 @@ import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 
 /** Size of both halves of the young generation under load. They begin with 2 MiB at most. */
 const roomBytes = 16 * 1_048_576
-/** More collections than this within the window are a load: a start takes about 20, an idle zone one in the window. */
-const mostCollections = 60
+/** More collections than this within the window are a load: a start takes about 20, an idle zone one. */
+const mostCollections = 40
 const windowMs = 10_000
 const objectsOfOneRound = 20_000
 const mostRounds = 50
