@@ -60,6 +60,8 @@ function secureOptions({ ca, cert, key }: TlsOptions): { ca?: string; cert?: str
     ...(cert === undefined ? {} : { cert }),
     ...(key === undefined ? {} : { key }),
   }
+  // A context without certificates of its own would only parse those of Node.
+  if (Object.keys(options).length === 0) return options
   try {
     createSecureContext(options)
   } catch (cause) {

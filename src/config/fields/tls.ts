@@ -71,6 +71,8 @@ function tryOut(
     const text = pem[part]
     return text === undefined ? [] : [[part, text] as const]
   })
+  // A context without certificates of its own would only parse those of Node.
+  if (parts.length === 0) return
   try {
     createSecureContext(Object.fromEntries(parts))
   } catch (error) {

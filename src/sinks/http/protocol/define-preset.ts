@@ -81,7 +81,7 @@ const Headers = z
     }
   })
   .default({})
-  .describe('Headers of every request; their values are secrets')
+  .register(z.globalRegistry, { description: 'Headers of every request; their values are secrets' })
 
 /** A preset with the schema of all of its settings. */
 export function definePreset<const Name extends string, Own extends z.core.$ZodShape>(
@@ -91,7 +91,7 @@ export function definePreset<const Name extends string, Own extends z.core.$ZodS
   const { name: ownName, format, ...common } = commonSettings(definition)
   const schema: unknown = z
     .strictObject({
-      type: z.literal('http').describe('Kind of sink'),
+      type: z.literal('http').register(z.globalRegistry, { description: 'Kind of sink' }),
       preset: presetField(presetName),
       name: ownName,
       format,
@@ -116,16 +116,26 @@ function presetField<const Name extends string>(presetName: Name): z.ZodLiteral<
   return withDefault as z.ZodLiteral<Name>
 }
 
+const sinkName = name('Name of the sink; a new name begins with new checkpoints').default('http')
+const timeoutSeconds = duration('Longest time to wait for an answer', { above: 0, max: 3600 }).default(30)
+const tls = TlsConfig.prefault({}).register(z.globalRegistry, { description: 'Certificates for this sink' })
+
 function commonSettings({ formats, compressions, limits }: CommonDefinition) {
   return {
-    name: name('Name of the sink; a new name begins with new checkpoints').default('http'),
-    format: z.enum(formats).default(formats[0]).describe('Format of each event'),
+    name: sinkName,
+    format: z
+      .enum(formats)
+      .default(formats[0])
+      .register(z.globalRegistry, { description: 'Format of each event' }),
     ...onAnySink,
     headers: Headers,
-    compression: z.enum(compressions).default(compressions[0]).describe('How bodies are compressed'),
-    timeoutSeconds: duration('Longest time to wait for an answer', { above: 0, max: 3600 }).default(30),
+    compression: z
+      .enum(compressions)
+      .default(compressions[0])
+      .register(z.globalRegistry, { description: 'How bodies are compressed' }),
+    timeoutSeconds,
     batch: batchOf(limits),
-    tls: TlsConfig.prefault({}).describe('Certificates for this sink'),
+    tls,
   }
 }
 
@@ -144,7 +154,10 @@ function batchOf({ maxEvents, maxBytes, maxEventBytes, maxAgeHours }: Limits): z
       above: 0,
       max: mostOf(maxAgeHours),
     }).default(maxAgeHours.default)
-  const schema: unknown = z.strictObject(shape).prefault({}).describe('Limits of one request')
+  const schema: unknown = z
+    .strictObject(shape)
+    .prefault({})
+    .register(z.globalRegistry, { description: 'Limits of one request' })
   return schema as z.ZodType<BatchLimits>
 }
 
