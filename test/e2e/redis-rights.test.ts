@@ -33,7 +33,7 @@ async function guardedRedis() {
 
 /** Every command that programs send, and the hashes of the scripts that they run. */
 async function watch(admin: Redis) {
-  const monitor = await admin.duplicate().monitor()
+  const monitor = await admin.monitor()
   own({ what: 'a monitor', isLeft: () => true, remove: async () => monitor.disconnect(), isFault: false })
   const commands = new Set<string>()
   const hashes = new Set<string>()
