@@ -70,13 +70,12 @@ export interface Reconciliation extends CommittedLengths {
 }
 
 /**
- * Decides about whole uncommitted lines of a day that can no longer be read. A part whose lines are all shipped is cut
- * as on any other day; of every other part all whole lines are kept. The sink calls both methods with bounded batches
- * of lines.
+ * Decides about whole uncommitted lines of a day that can no longer be read: a line is kept if no other part has its
+ * event, and cut otherwise. The sink calls both methods with bounded batches of lines.
  */
 export interface LastCopies {
-  /** Whether each of these events is seen, so that another part holds its line. A dead letter has no line. */
-  areShipped(identities: readonly Identity[]): Promise<boolean>
+  /** Those of these events that no part has, each once: not seen, or dead letters. */
+  unshippedOf(identities: readonly Identity[]): Promise<Identity[]>
   /** Commits a batch of a part's lines: marks their events as seen and extends the part's committed length. */
   keep(identities: readonly Identity[], part: CommittedPart): Promise<void>
 }

@@ -16,10 +16,14 @@ export function createLastCopies(session: Session, seen: SeenWindow): LastCopies
   const deadLettersOf = () => (loaded ??= loadDeadLetters(session))
 
   return {
-    async areShipped(identities) {
+    async unshippedOf(identities) {
       const deadLetters = await deadLettersOf()
-      if (identities.some((identity) => deadLetters.has(fingerprintOf(identity)))) return false
-      return (await seen.unseenOf(identities.map(seenAs))).length === 0
+      const isDeadLetter = ({ fingerprint }: Sighting) => deadLetters.has(fingerprint)
+      const events = identities.map((identity) => ({ ...seenAs(identity), identity }))
+      const unseen = new Set(await seen.unseenOf(events.filter((event) => !isDeadLetter(event))))
+      return events
+        .filter((event) => isDeadLetter(event) || unseen.has(event))
+        .map(({ identity }) => identity)
     },
     async keep(identities, part) {
       const deadLetters = await deadLettersOf()

@@ -1,4 +1,4 @@
-import { backfillTurnMs } from '../../domain/backfill-turn.ts'
+import { backfillTurnMs } from '../../domain/plan/backfill-turn.ts'
 import { cancelled, Failure, gaveWay } from '../../domain/failure.ts'
 import type { Priority } from '../../domain/stream.ts'
 import type { AccountGate } from '../../ports/account-gate.ts'

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
 import { unlink, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { CommittedPart } from '../../domain/event/delivery.ts'
 import { Failure } from '../../domain/failure.ts'
 import { lookAt, syncFolder } from './directory.ts'
 import { hasCode } from './file-failure.ts'
@@ -22,6 +23,10 @@ export interface OpenPart {
 }
 
 const maxTries = 100
+
+export function committedOf({ parsed, bytes, lines }: OpenPart): CommittedPart {
+  return { writer: parsed.writer, part: parsed.name, bytes, lines }
+}
 
 /** Creates the next part of a stream and syncs its name. `number` is the first that may be free. */
 export async function createPart(writer: Writer, folder: string, number: number): Promise<OpenPart> {

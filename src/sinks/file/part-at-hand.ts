@@ -9,6 +9,8 @@ export interface FilesAtHand {
   readonly writer: Writer
   readonly place: Place
   readonly known: Reconciliation
+  /** A part number that was never used. */
+  takeNumber(): number
   readonly signal: AbortSignal
 }
 

@@ -1,12 +1,12 @@
 import { Failure, cancelled } from '../../domain/failure.ts'
-import type { Delivery, CommittedPart, Refusal } from '../../domain/event/delivery.ts'
+import type { Delivery, Refusal } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { makeFolders } from './directory.ts'
 import { createEncoder, type Encoder } from './encode.ts'
 import { fileFailure } from './file-failure.ts'
 import { throwIfAborted } from './keyed-mutex.ts'
 import { writeAll } from './copy.ts'
-import { continuePart, createPart, cutBack, whyChanged, type OpenPart } from './open-part.ts'
+import { committedOf, continuePart, createPart, cutBack, whyChanged, type OpenPart } from './open-part.ts'
 import type { PartName, Place } from './part.ts'
 import { isFull } from './settings.ts'
 import type { Writer } from './writer.ts'
@@ -146,8 +146,4 @@ export class StreamWriter {
 
 function pathOf(place: Place, part: PartName): string {
   return `${place.relative}/${part.name}`
-}
-
-function committedOf(part: OpenPart): CommittedPart {
-  return { writer: part.parsed.writer, part: part.parsed.name, bytes: part.bytes, lines: part.lines }
 }

@@ -13,6 +13,45 @@ const calm = {
 /** Runs that once broke a promise, each with what was wrong. */
 export const counterexamples: readonly { readonly why: string; readonly options: RunOptions }[] = [
   {
+    why: 'all lines of a frozen writer were kept when the day ended, although others had shipped one of their events',
+    options: {
+      seed: 858851567,
+      world: {
+        order: 'oldest-first',
+        cursors: 'offset',
+        pageSize: 20,
+        pageOverlap: 1,
+        readableDays: 3,
+        cursorLifeMs: 153_354,
+        skewMs: -229_141_555,
+        dates: 'sometimes wrong',
+        latencyMs: 12,
+        failureShare: 0.01,
+        emptyShare: 0,
+      },
+      ...calm,
+      zones: 2,
+      sinks: 2,
+      days: 2,
+      perDay: 61,
+      oddShare: 0.05,
+      everyMs: 900_000,
+      overlapMs: 1_200_000,
+      faults: {
+        crash: 0,
+        freeze: 0.01,
+        lostAnswer: 0,
+        lostCommit: 0,
+        doubledCommit: 0,
+        stop: 0,
+        sinkFailure: 0,
+      },
+      troubles: { count: 2, longestMs: 14_400_000 },
+      setBackShare: 0.01,
+      fleet: true,
+    },
+  },
+  {
     why: 'a pump that slept between its fence and its cuts cut what another one had committed since',
     options: {
       seed: 80,

@@ -55,7 +55,7 @@ export class ModelFiles {
     life: Life,
   ): Promise<CommittedPart[]> {
     const committed = new Map(before.map((committedPart) => [committedPart.part, committedPart]))
-    for (const [name, part] of parts) {
+    for (const [name, part] of new Map(parts)) {
       const known = committed.get(name)
       if (part.lines.length === known?.lines) continue
       const isOther = part.writer !== writer
@@ -65,10 +65,20 @@ export class ModelFiles {
       try {
         await confirm()
         const from = known?.lines ?? 0
-        const isKept =
-          lastCopies !== undefined && !(await lastCopies.areShipped(part.lines.slice(from).map(identityIn)))
-        if (isKept) committed.set(name, await keep(part, name, { from, lastCopies, life }))
-        else if (known === undefined) parts.delete(name)
+        const last = lastCopies === undefined ? [] : await lastOf(part.lines.slice(from), lastCopies)
+        if (last.length > 0 && last.length === part.lines.length - from) {
+          committed.set(name, await keep(part, name, { from, lastCopies: lastCopies!, life }))
+          continue
+        }
+        if (last.length > 0) {
+          const newName = unusedName(parts, writer, committed)
+          const moved = { writer, lines: last }
+          parts.set(newName, moved)
+          await life.step('amid keeping')
+          committed.set(newName, await keep(moved, newName, { from: 0, lastCopies: lastCopies!, life }))
+          await life.step('amid keeping')
+        }
+        if (known === undefined) parts.delete(name)
         else part.lines.length = Math.min(part.lines.length, known.lines)
       } finally {
         if (isOther) this.#alive.delete(part.writer)
@@ -123,6 +133,24 @@ function freeName(parts: Map<string, Part>, writer: string, committed: readonly 
     const known = committed.findLast((committedPart) => committedPart.part === name)?.lines ?? 0
     if ((parts.get(name)?.lines.length ?? 0) === known) return name
   }
+}
+
+function unusedName(
+  parts: ReadonlyMap<string, Part>,
+  writer: string,
+  committed: ReadonlyMap<string, CommittedPart>,
+): string {
+  for (let number = 1; ; number++) {
+    const name = `${number}-${writer}.ndjson`
+    if (!parts.has(name) && !committed.has(name)) return name
+  }
+}
+
+/** The lines whose events no other part has. */
+async function lastOf(lines: readonly string[], lastCopies: LastCopies): Promise<string[]> {
+  const identities = lines.map(identityIn)
+  const last = new Set(await lastCopies.unshippedOf(identities))
+  return lines.filter((_, index) => last.has(identities[index]!))
 }
 
 /** In batches so small that a process often dies between two of them. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { TransactionalSink } from '../../../src/ports/sink.ts'
 import { compareParts } from '../../../src/sinks/file/reconcile/compare-parts.ts'
-import { buildEvents, never, streamOf, StreamLedger } from './samples.ts'
+import { buildEvents, contractFormat, never, streamOf, StreamLedger } from './samples.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
 
 let bench: Workbench
@@ -19,15 +19,6 @@ afterEach(() => bench.dispose())
 
 function part(): string {
   return join(bench.folder(), [...ledger.committed.keys()][0]!)
-}
-
-/** What a backup of the store would have held at this moment. */
-function backup(): () => void {
-  const copy = new Map(ledger.committed)
-  return () => {
-    ledger.committed.clear()
-    ledger.commit([...copy.values()])
-  }
 }
 
 async function reopen(readable = true): Promise<void> {
@@ -60,21 +51,48 @@ it('keeps a whole part without committed length on such a day', async () => {
   expect(await bench.ids()).toEqual(['a-0', 'a-1'])
 })
 
-it('cuts lines of such a day if other parts have all of their events, and keeps all if one is missing', async () => {
+it('keeps of such a day only the lines whose events no other part has, in a new part', async () => {
   await ledger.ship(sink, buildEvents(1, 'a'))
-  const restore = backup()
   const opened = await ledger.open(sink)
   await opened.deliver(buildEvents(3, 'b'), never())
   await opened.close()
-  ledger.shipped.add('b-0').add('b-1')
-  await reopen(false)
-  expect(ledger.kept).toEqual([['b-0', 'b-1', 'b-2']])
-
-  restore()
+  await appendFile(part(), 'no line of this format\n{"id":"torn')
+  ledger.shipped.add('b-0').add('b-2')
+  const late = await ledger.open(sink, false)
+  expect(ledger.kept).toEqual([['b-1']])
+  expect(await linesByPart()).toEqual([['a-0'], ['b-1', 'no line of this format']])
+  expect([...ledger.committed.values()]).toMatchObject([{ lines: 1 }, { lines: 2 }])
+  expect(bench.named('FileCut')).toMatchObject([{ keptAside: true }])
+  ledger.commit((await late.deliver(buildEvents(1, 'c'), never())).committed)
+  await late.close()
+  expect(await linesByPart()).toEqual([['a-0'], ['b-1', 'no line of this format', 'c-0']])
   await reopen(false)
   expect(ledger.kept).toHaveLength(1)
+  expect(await compareParts(bench.path, ledger.stream, ledger.known())).toEqual([])
+})
+
+it('cuts lines of such a day if other parts have all of their events', async () => {
+  await ledger.ship(sink, buildEvents(1, 'a'))
+  const opened = await ledger.open(sink)
+  await opened.deliver(buildEvents(3, 'b'), never())
+  await opened.close()
+  for (const { id } of buildEvents(3, 'b')) ledger.shipped.add(id)
+  await reopen(false)
+  expect(ledger.kept).toEqual([])
   expect(await bench.ids()).toEqual(['a-0'])
 })
+
+/** What each part holds: ids, or lines that the format cannot read back. */
+async function linesByPart(): Promise<string[][]> {
+  const names = await bench.files()
+  const texts = await Promise.all(names.map((name) => readFile(join(bench.folder(), name), 'utf8')))
+  return texts.map((text) =>
+    text
+      .trimEnd()
+      .split('\n')
+      .map((line) => contractFormat.identify(line)?.id ?? line),
+  )
+}
 
 /** Lines of about a megabyte that were never committed. */
 async function leaveMany(): Promise<string[]> {
@@ -94,28 +112,29 @@ it('checks and keeps lines of such a day in bounded batches', async () => {
   for (const id of ids.slice(0, 9000)) ledger.shipped.add(id)
   await reopen(false)
   expect(ledger.asked.length).toBeGreaterThan(2)
-  expect(ledger.asked.flat()).toEqual(ids.slice(0, ledger.asked.flat().length))
-  expect(ledger.kept.flat()).toEqual(ids)
+  expect(ledger.kept.flat()).toEqual(ids.slice(9000))
+  expect(await bench.ids()).toEqual(ids.slice(9000))
   for (const batch of [...ledger.asked, ...ledger.kept]) expect(batch.length).toBeLessThan(most)
 })
 
-it('stops checking at a line that no other part has', async () => {
-  await leaveMany()
-  await reopen(false)
-  expect(ledger.asked).toHaveLength(1)
-})
-
-it('continues after the last committed batch if the process was killed', async () => {
-  const ids = await leaveMany()
-  let left = 2
-  ledger.beforeAdoption = () => (left-- > 0 ? Promise.resolve() : Promise.reject(new Error('died')))
-  await expect(ledger.open(sink, false)).rejects.toThrow('died')
-  expect(ledger.kept).toHaveLength(2)
-  ledger.beforeAdoption = () => Promise.resolve()
-  await sink.close()
-  sink = bench.sink()
-  await reopen(false)
-  expect(ledger.kept.flat()).toEqual(ids)
-  expect(await bench.ids()).toEqual(ids)
-  expect(await compareParts(bench.path, ledger.stream, ledger.known())).toEqual([])
-})
+it.each([
+  ['all of them are the last copies', 0, 2],
+  ['some of them are', 5000, 1],
+])(
+  'continues after the last committed batch if the process was killed and %s',
+  async (_, shipped, batches) => {
+    const ids = await leaveMany()
+    for (const id of ids.slice(0, shipped)) ledger.shipped.add(id)
+    let left = batches
+    ledger.beforeAdoption = () => (left-- > 0 ? Promise.resolve() : Promise.reject(new Error('died')))
+    await expect(ledger.open(sink, false)).rejects.toThrow('died')
+    expect(ledger.kept).toHaveLength(batches)
+    ledger.beforeAdoption = () => Promise.resolve()
+    await sink.close()
+    sink = bench.sink()
+    await reopen(false)
+    expect(ledger.kept.flat()).toEqual(ids.slice(shipped))
+    expect(await bench.ids()).toEqual(ids.slice(shipped))
+    expect(await compareParts(bench.path, ledger.stream, ledger.known())).toEqual([])
+  },
+)

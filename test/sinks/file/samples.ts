@@ -70,9 +70,9 @@ export class StreamLedger {
 
   known(readable = true): Reconciliation {
     const lastCopies: LastCopies = {
-      areShipped: async (identities) => {
+      unshippedOf: async (identities) => {
         this.asked.push(identities.map(({ id }) => id))
-        return identities.every(({ id }) => this.shipped.has(id))
+        return identities.filter(({ id }) => !this.shipped.has(id))
       },
       keep: async (identities, part) => {
         await this.beforeAdoption()

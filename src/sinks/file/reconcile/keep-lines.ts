@@ -2,24 +2,28 @@ import { dirname } from 'node:path'
 import type { CommittedPart } from '../../../domain/event/delivery.ts'
 import type { Identity } from '../../../domain/event/event.ts'
 import type { LastCopies } from '../../../ports/sink.ts'
-import { syncFile } from './cut.ts'
+import { writeAll } from '../copy.ts'
 import { syncFolder } from '../directory.ts'
 import { throwIfAborted } from '../keyed-mutex.ts'
-import { readLines, type LineBatch } from '../read/lines.ts'
+import { committedOf, createPart, type OpenPart } from '../open-part.ts'
 import type { PartAtHand } from '../part-at-hand.ts'
+import { readLines, type LineBatch } from '../read/lines.ts'
+import { syncFile } from './cut.ts'
 
 /**
- * True when all whole lines beyond the committed length of a plain part can be cut although the day is no longer
- * readable: a frozen process left them, and other writers shipped their events since. A line that the format cannot
- * read back makes it false.
+ * How many of a plain part's uncommitted lines may be the last copies of their events. A line that the format cannot
+ * read back always may.
  */
-export async function standElsewhere(at: PartAtHand, lastCopies: LastCopies): Promise<boolean> {
-  for await (const { lines } of readLines(at.part.path, at.committed?.bytes ?? 0)) {
+export async function lastCopiesIn(at: PartAtHand, lastCopies: LastCopies): Promise<'none' | 'some' | 'all'> {
+  let lines = 0
+  let last = 0
+  for await (const batch of readLines(at.part.path, at.committed?.bytes ?? 0)) {
     throwIfAborted(at.signal)
-    const identities = identitiesOf(at, lines)
-    if (identities.length < lines.length || !(await lastCopies.areShipped(identities))) return false
+    lines += batch.lines.length
+    last += (await lastOf(at, batch.lines, lastCopies)).lines.length
   }
-  return true
+  if (last === 0) return 'none'
+  return last < lines ? 'some' : 'all'
 }
 
 /**
@@ -42,6 +46,44 @@ export async function keepLines(
     await lastCopies.keep(identitiesOf(at, batch.lines), committed)
   }
   return committed
+}
+
+/**
+ * Writes the last copies among a plain part's uncommitted lines to a new part and commits them there, in bounded
+ * batches; all lines can be cut then. After a crash in between the same is done again for the lines that are left.
+ */
+export async function moveLines(at: PartAtHand, lastCopies: LastCopies): Promise<CommittedPart> {
+  const part = await createPart(at.writer, dirname(at.part.path), at.takeNumber())
+  try {
+    for await (const batch of readLines(at.part.path, at.committed?.bytes ?? 0)) {
+      throwIfAborted(at.signal)
+      const { lines, identities } = await lastOf(at, batch.lines, lastCopies)
+      if (lines.length === 0) continue
+      await append(part, lines)
+      await lastCopies.keep(identities, committedOf(part))
+    }
+    return committedOf(part)
+  } finally {
+    await part.handle.close()
+  }
+}
+
+async function append(part: OpenPart, lines: readonly string[]): Promise<void> {
+  const bytes = Buffer.from(`${lines.join('\n')}\n`)
+  await writeAll(part.handle, bytes, part.path)
+  await part.handle.datasync()
+  part.bytes += bytes.length
+  part.lines += lines.length
+}
+
+/** The lines whose events no other part has, or that the format cannot read back, and the identities of the former. */
+async function lastOf({ writer }: PartAtHand, lines: readonly string[], lastCopies: LastCopies) {
+  const identified = lines.map((line) => ({ line, identity: writer.format.identify(line) }))
+  const known = identified.map(({ identity }) => identity).filter((identity) => identity !== undefined)
+  const identities = await lastCopies.unshippedOf(known)
+  const last = new Set(identities)
+  const isLast = (identity: Identity | undefined) => identity === undefined || last.has(identity)
+  return { lines: identified.filter(({ identity }) => isLast(identity)).map(({ line }) => line), identities }
 }
 
 function moved(

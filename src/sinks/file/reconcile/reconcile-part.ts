@@ -1,26 +1,38 @@
 import { unlink } from 'node:fs/promises'
 import type { CommittedPart } from '../../../domain/event/delivery.ts'
-import { keepLines, standElsewhere } from './keep-lines.ts'
+import type { LastCopies } from '../../../ports/sink.ts'
+import { keepLines, lastCopiesIn, moveLines } from './keep-lines.ts'
 import { compressedLength, isLengthOf } from '../compress/compressed-length.ts'
 import { cutFile, endOfWholeLines, endsLine } from './cut.ts'
 import { fileFailure } from '../file-failure.ts'
 import { keepAside } from './keep-aside.ts'
 import { nameOf, type PartAtHand } from '../part-at-hand.ts'
+import type { PartOnDisk } from '../read/listing.ts'
 
-/** Brings one part back to its committed length and returns that. The caller holds the writer's lock. */
-export async function reconcilePart(at: PartAtHand): Promise<CommittedPart | undefined> {
-  const { writer, part, committed } = at
+type Lengths = (CommittedPart | undefined)[]
+
+/**
+ * Brings one part back to its committed length. Returns that length, and the one of the part that lines were moved to.
+ * The caller holds the writer's lock.
+ */
+export async function reconcilePart(at: PartAtHand): Promise<CommittedPart[]> {
+  const { writer, part } = at
   try {
     writer.compressor.revoke(part.path)
     for (const path of part.unfinished) await unlink(path)
-    if (part.compressed !== undefined) return await reconcileCompressed(at, part.compressed.path)
-    return part.plain === undefined ? committed : await reconcilePlain(at, part.plain.size)
+    const lengths = await lengthsOf(at, part)
+    return lengths.filter((length) => length !== undefined)
   } catch (error) {
     throw await fileFailure(error, part.path)
   }
 }
 
-async function reconcilePlain(at: PartAtHand, size: number): Promise<CommittedPart | undefined> {
+async function lengthsOf(at: PartAtHand, { compressed, plain }: PartOnDisk): Promise<Lengths> {
+  if (compressed !== undefined) return [await reconcileCompressed(at, compressed.path)]
+  return plain === undefined ? [at.committed] : await reconcilePlain(at, plain.size)
+}
+
+async function reconcilePlain(at: PartAtHand, size: number): Promise<Lengths> {
   const { part, committed, known } = at
   const bytes = committed?.bytes ?? 0
   if (size < bytes) {
@@ -29,13 +41,21 @@ async function reconcilePlain(at: PartAtHand, size: number): Promise<CommittedPa
     await cutTornLine(at, size)
   } else if (bytes > 0 && !(await endsLine(part.path, bytes)))
     sayReplaced(at, 'its content is not what shieldlog wrote')
-  else if (known.lastCopies === undefined || (await standElsewhere(at, known.lastCopies)))
-    await takeBack(at, size)
-  else {
+  else if (known.lastCopies === undefined) await takeBack(at, size)
+  else return await reconcileUnreadable(at, size, known.lastCopies)
+  return [committed]
+}
+
+/** Each uncommitted line is kept unless another part has its event. */
+async function reconcileUnreadable(at: PartAtHand, size: number, lastCopies: LastCopies): Promise<Lengths> {
+  const found = await lastCopiesIn(at, lastCopies)
+  if (found === 'all') {
     await cutTornLine(at, size)
-    return await keepLines(at, part.path, known.lastCopies)
+    return [await keepLines(at, at.part.path, lastCopies)]
   }
-  return committed
+  const moved = found === 'some' ? await moveLines(at, lastCopies) : undefined
+  await takeBack(at, size)
+  return [at.committed, moved]
 }
 
 /** Cuts to the committed length, or removes a part that has none. */

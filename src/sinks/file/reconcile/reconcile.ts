@@ -18,11 +18,14 @@ interface CleanPart {
 }
 
 /** Brings a stream's parts back to their committed lengths. At most one call per stream at a time. */
-export async function reconcile(files: FilesAtHand): Promise<Continuation> {
-  const { writer, place, known, signal } = files
+export async function reconcile(stream: Omit<FilesAtHand, 'takeNumber'>): Promise<Continuation> {
+  const { writer, place, known, signal } = stream
   const committed = new Map(known.committed.map((committedPart) => [committedPart.part, committedPart]))
   const folder = await findFolder(writer.root, place.folders)
   const parts = folder === undefined ? [] : await listParts(folder)
+  const onDisk = new Set(parts.map((part) => part.name))
+  let nextNumber = 1 + Math.max(0, ...[...onDisk, ...committed.keys()].map(numberOf))
+  const files: FilesAtHand = { ...stream, takeNumber: () => nextNumber++ }
   const clean: CleanPart[] = []
   const foreign: string[] = []
   for (const part of parts) {
@@ -37,7 +40,6 @@ export async function reconcile(files: FilesAtHand): Promise<Continuation> {
     }
   }
   sayForeign(files, foreign)
-  const onDisk = new Set(parts.map((part) => part.name))
   for (const committedPart of known.committed) {
     if (onDisk.has(committedPart.part)) continue
     // A listing may miss a part that another process was compressing.
@@ -46,9 +48,12 @@ export async function reconcile(files: FilesAtHand): Promise<Continuation> {
   }
   for (const { parsed, bytes } of clean) writer.compressor.add({ place, parsed, bytes })
 
-  const numbers = [...onDisk, ...committed.keys()].map((name) => parsePartName(name)?.number ?? 0)
   const part = continued(files, clean)
-  return { nextNumber: Math.max(0, ...numbers) + 1, ...(part === undefined ? {} : { part }) }
+  return { nextNumber, ...(part === undefined ? {} : { part }) }
+}
+
+function numberOf(name: string): number {
+  return parsePartName(name)?.number ?? 0
 }
 
 /** Checks without the lock first: normally nothing is to be done. A change requires the writer's lock. */
@@ -64,9 +69,13 @@ async function reconcileOne(at: PartAtHand, folder: string): Promise<CleanPart[]
     await at.known.confirm()
     const held = await lookAtPart(folder, part.name)
     if (held === undefined) return []
-    const now = await reconcilePart({ ...at, part: held })
-    const after = await lookAtPart(folder, part.name)
-    return after !== undefined && (await isClean({ ...at, part: after }, now)) ? cleanPart(after, now) : []
+    const clean: CleanPart[] = []
+    for (const now of await reconcilePart({ ...at, part: held })) {
+      const after = await lookAtPart(folder, now.part)
+      if (after !== undefined && (await isClean({ ...at, part: after }, now)))
+        clean.push(...cleanPart(after, now))
+    }
+    return clean
   } finally {
     lock.release()
   }

@@ -1,4 +1,4 @@
 #!/usr/bin/env bash
-# nginx is taken from the system: the tests start it, as any user.
+# Installs the nginx package of the system. The tests start nginx themselves; it needs no root.
 source "$(dirname "$0")/../common.sh"
 need nginx nginx-light

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# rsyslog is taken from the system: the tests start it, as any user.
+# Installs the rsyslog packages of the system. The tests start rsyslogd themselves; it needs no root.
 source "$(dirname "$0")/../common.sh"
 need rsyslogd rsyslog rsyslog-gnutls
 compgen -G '/usr/lib/*/rsyslog/lmnsd_gtls.so' >/dev/null || {
