@@ -60,7 +60,8 @@ export type InternalEvent =
       deadLettered: number
       /** Delivery instant minus event time, in seconds, one value per event with a time. */
       delaysSeconds: readonly number[]
-      commitSeconds: number
+      /** Absent for a page with nothing new whose commit waits for the next one. */
+      commitSeconds?: number
     }
   | { name: 'EventDeadLettered'; stream: Stream; id: string; reason: RefusalReason; answer: string }
   | { name: 'SinkAnswered'; sink: string; outcome: RequestOutcome; seconds: number; bytes: number }

@@ -1,3 +1,4 @@
+import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Delivery } from '../domain/event/delivery.ts'
 import type { Event } from '../domain/event/event.ts'
 import { lateBefore } from '../domain/scan/overlap.ts'
@@ -26,6 +27,7 @@ export interface ShippedPage {
  * that are done as seen, leaves the scan's cursor, and throws the failure.
  */
 export async function commitPage(session: Session, seen: SeenWindow, page: ShippedPage): Promise<void> {
+  if (isOnlyRead(session.checkpoint(), page)) return commitRead(session, page)
   const { deps, job, policy } = session
   const { scan, step, facts, unseen, wanted, delivery } = page
   const filtered = filteredOf(unseen, wanted)
@@ -85,6 +87,33 @@ export async function commitPage(session: Session, seen: SeenWindow, page: Shipp
     commitSeconds: (deps.clock.monotonic() - beganMs) / 1000,
   })
   if (failure !== undefined) throw failure
+}
+
+/** True for a page without anything new in the middle of a scan: it changes how far the scan is, and counters. */
+function isOnlyRead({ trouble, requestTrouble }: Checkpoint, { unseen, step }: ShippedPage): boolean {
+  if (trouble !== undefined || requestTrouble !== undefined) return false
+  return unseen.length === 0 && step.end === 'none'
+}
+
+async function commitRead(session: Session, { step, facts }: ShippedPage): Promise<void> {
+  const { deps, job, policy } = session
+  const isTimeDoubtful = deps.apiClock.isDoubtful(job.zone.account)
+  const outcome = { delivered: 0, deadLetters: 0, late: 0, filtered: 0, committed: [], isTimeDoubtful }
+  const beganMs = deps.clock.monotonic()
+  const next = afterPage(session.checkpoint(), { step, facts, outcome }, session.now(), policy)
+  const isCommitted = await session.commitReading(next)
+  deps.telemetry.emit({
+    name: 'PageCommitted',
+    stream: job.stream,
+    priority: job.priority,
+    delivered: 0,
+    duplicates: facts.events,
+    filtered: 0,
+    late: 0,
+    deadLettered: 0,
+    delaysSeconds: [],
+    ...(isCommitted && { commitSeconds: (deps.clock.monotonic() - beganMs) / 1000 }),
+  })
 }
 
 function filteredOf(unseen: readonly Event[], wanted: readonly Event[]): readonly Event[] {

@@ -38,6 +38,7 @@ export async function scanPages(
       const ended = await shipNextPage(session, target, going, signal)
       if (ended !== undefined) return ended.failure
     } while (!signal.aborted && goesOn(session, beganMs))
+    await session.flush()
     return undefined
   } finally {
     await going.ahead?.discard()

@@ -59,6 +59,14 @@ export interface Session<Job = PumpJob> {
   confirm(): Promise<void>
   /** Commits the next checkpoint with its extras. Throws `fence_lost` when refused, and the Failures of a store. */
   commit(next: Checkpoint, extras?: CommitExtras): Promise<void>
+  /**
+   * Commits a checkpoint that differs from the one before only in what was read; most pages of a re-read have nothing
+   * new. It goes to the store at most once a second: a crash costs the pages of that second, which are read again.
+   * Returns false if it waits for the next commit.
+   */
+  commitReading(next: Checkpoint): Promise<boolean>
+  /** Commits what `commitReading` has put off. */
+  flush(): Promise<void>
 }
 
 export interface CommitExtras {
@@ -69,14 +77,39 @@ export interface CommitExtras {
   readonly gaps?: readonly Gap[]
 }
 
+const putOffMs = 1_000
+
 export function createSession<Job extends Omit<PumpJob, 'sink'>>(
   job: Job,
   deps: PumpDeps,
   taken: { fence: number; storeId: string; checkpoint: Checkpoint },
 ): Session<Job> {
   let held = taken.checkpoint
+  let isPutOff = false
+  let committedAtMs = deps.clock.monotonic()
   const facts = spanFacts(job)
   const now = () => deps.apiClock.now(job.zone.account)
+
+  async function commit(next: Checkpoint, extras: CommitExtras = {}): Promise<void> {
+    const numbered: Checkpoint = { ...next, commit: held.commit + 1, lastCommitAtMs: now() }
+    await deps.tracer.span('commit', facts, async () => {
+      const answer = await deps.store.ledger.commit({
+        fence: taken.fence,
+        basedOn: held.commit,
+        next: numbered,
+        seen: extras.seen ?? new Map(),
+        unsee: extras.unsee ?? new Map(),
+        deadLetters: extras.deadLetters ?? [],
+        removedDeadLetters: extras.removedDeadLetters ?? [],
+        gaps: extras.gaps ?? [],
+      })
+      if (answer === 'refused') throw fenceLost()
+    })
+    held = numbered
+    isPutOff = false
+    committedAtMs = deps.clock.monotonic()
+  }
+
   return {
     job,
     deps,
@@ -88,22 +121,18 @@ export function createSession<Job extends Omit<PumpJob, 'sink'>>(
     async confirm() {
       if (!(await deps.store.ledger.holds(job.stream, taken.fence))) throw fenceLost()
     },
-    async commit(next, extras = {}) {
-      const numbered: Checkpoint = { ...next, commit: held.commit + 1, lastCommitAtMs: now() }
-      await deps.tracer.span('commit', facts, async () => {
-        const answer = await deps.store.ledger.commit({
-          fence: taken.fence,
-          basedOn: held.commit,
-          next: numbered,
-          seen: extras.seen ?? new Map(),
-          unsee: extras.unsee ?? new Map(),
-          deadLetters: extras.deadLetters ?? [],
-          removedDeadLetters: extras.removedDeadLetters ?? [],
-          gaps: extras.gaps ?? [],
-        })
-        if (answer === 'refused') throw fenceLost()
-      })
-      held = numbered
+    commit,
+    async commitReading(next) {
+      if (deps.clock.monotonic() - committedAtMs >= putOffMs) {
+        await commit(next)
+        return true
+      }
+      held = next
+      isPutOff = true
+      return false
+    },
+    async flush() {
+      if (isPutOff) await commit(held)
     },
   }
 }

@@ -37,7 +37,8 @@ export const pumpInternalEvents: Definitions<
       metrics.count('eventsDuplicate', route, internalEvent.duplicates)
       metrics.count('eventsFiltered', route, internalEvent.filtered)
       metrics.count('eventsLate', route, internalEvent.late)
-      metrics.count('commitDuration', {}, internalEvent.commitSeconds)
+      if (internalEvent.commitSeconds !== undefined)
+        metrics.count('commitDuration', {}, internalEvent.commitSeconds)
       metrics.countEach('eventDelay', { sink, priority }, internalEvent.delaysSeconds)
     },
     tell({ stream, priority, delivered, duplicates, late, filtered, deadLettered, commitSeconds }, voice) {
