@@ -40,6 +40,10 @@ export async function scanPages(
     } while (!signal.aborted && goesOn(session, beganMs))
     await session.flush()
     return undefined
+  } catch (error) {
+    // A backfill may read a single page before it gives way again: without this it would read that page each time.
+    if (isFailure(error, 'gave_way')) await session.flush()
+    throw error
   } finally {
     await going.ahead?.discard()
   }

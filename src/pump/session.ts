@@ -44,13 +44,14 @@ export interface PumpJob {
   readonly mayGoOn: () => boolean
 }
 
-/** One pump's hold on a stream: the fence, and the checkpoint as the store has it. */
+/** One pump's hold on a stream: the fence, and the checkpoint. */
 export interface Session<Job = PumpJob> {
   readonly job: Job
   readonly deps: PumpDeps
   readonly policy: Policy
   /** Source of the pages; each fetch has a span. */
   readonly source: Source
+  /** As the store has it, except for what `commitReading` has put off. */
   readonly checkpoint: () => Checkpoint
   readonly storeId: string
   /** The API's clock for the stream's account. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Failure } from '../../src/domain/failure.ts'
+import { Failure, gaveWay } from '../../src/domain/failure.ts'
 import { createStage, eventAt, listingOf, type Stage } from './stage.ts'
 
 const events = Array.from({ length: 40 }, (_, index) => eventAt(index))
@@ -63,6 +63,19 @@ describe('pages on which nothing is new', () => {
       request.cursor === '6' ? new Failure('retry', 'network', 'no route') : listing(request, number)
     expect(await stage.pump()).toMatchObject({ code: 'network' })
     expect(await stage.read()).toMatchObject({ full: { pages: 3, cursor: '6' }, trouble: { count: 1 } })
+  })
+
+  it('are committed before a backfill gives way, which may read a single page before it does so again', async () => {
+    const stage = await shipped()
+    stage.script.latencyMs = 1
+    const listing = listingOf(events, 2)
+    stage.script.answer = (request, number) =>
+      number % 2 === 0 ? gaveWay('default') : listing(request, number)
+    const backfill = { priority: 'backfill', readRequest: { id: 'r1' } } as const
+    for (const pages of [1, 2, 3]) {
+      await expect(stage.pump(backfill)).rejects.toMatchObject({ code: 'gave_way' })
+      expect(await stage.read()).toMatchObject({ full: { pages } })
+    }
   })
 
   it('are committed one by one while the stream recovers', async () => {
