@@ -1,4 +1,4 @@
-import { appendFile, readFile } from 'node:fs/promises'
+import { appendFile, mkdir, open, readFile, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { TransactionalSink } from '../../../src/ports/sink.ts'
@@ -93,6 +93,59 @@ async function linesByPart(): Promise<string[][]> {
       .map((line) => contractFormat.identify(line)?.id ?? line),
   )
 }
+
+/** A part with one committed line and two others: another part has the event of one of them. */
+async function leaveTwo(shipped: string): Promise<void> {
+  await ledger.ship(sink, buildEvents(1, 'a'))
+  const opened = await ledger.open(sink)
+  await opened.deliver(buildEvents(2, 'b'), never())
+  await opened.close()
+  ledger.shipped.add(shipped)
+  await sink.close()
+}
+
+it('leaves no part behind at each try on a full disk', async () => {
+  await leaveTwo('b-0')
+  let isFull = true
+  sink = bench.sink(
+    {},
+    {
+      openFile: async (...args) => {
+        const handle = await open(...args)
+        const write = handle.write.bind(handle)
+        const writeFull = async (bytes: Buffer, offset: number, length: number) => {
+          if (!isFull) return await write(bytes, offset, length)
+          await write(bytes, offset, 5)
+          throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+        }
+        return Object.assign(handle, { write: writeFull })
+      },
+    },
+  )
+  for (let tries = 0; tries < 3; tries++)
+    await expect(ledger.open(sink, false)).rejects.toMatchObject({ code: 'disk_full' })
+  expect(await bench.files()).toHaveLength(1)
+  isFull = false
+  await reopen(false)
+  expect(await linesByPart()).toEqual([['a-0'], ['b-1']])
+})
+
+it('moves no line before it has a copy of what it cuts then', async () => {
+  await leaveTwo('b-0')
+  await appendFile(part(), 'no line of this format\n')
+  const [known] = [...ledger.committed.values()]
+  const { zone, day } = ledger.stream
+  const copy = `zone=${zone}.day=${day}.${known!.part}.from-${known!.bytes}`
+  const inTheWay = join(bench.path, '.shieldlog', 'aside', `${copy}.unfinished`)
+  await mkdir(inTheWay, { recursive: true })
+  sink = bench.sink()
+  for (let tries = 0; tries < 3; tries++)
+    await expect(ledger.open(sink, false)).rejects.toMatchObject({ code: 'unwritable' })
+  expect(await bench.files()).toHaveLength(1)
+  await rmdir(inTheWay)
+  await reopen(false)
+  expect(await linesByPart()).toEqual([['a-0'], ['b-1', 'no line of this format']])
+})
 
 /** Lines of about a megabyte that were never committed. */
 async function leaveMany(): Promise<string[]> {

@@ -1,3 +1,4 @@
+import { unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { CommittedPart } from '../../../domain/event/delivery.ts'
 import type { Identity } from '../../../domain/event/event.ts'
@@ -63,11 +64,16 @@ export async function moveLines(at: PartAtHand, lastCopies: LastCopies): Promise
       await lastCopies.keep(identities, committedOf(part))
     }
     return committedOf(part)
+  } catch (error) {
+    // Nothing of it is committed: on a full disk each try would leave such a part.
+    if (part.bytes === 0) await unlink(part.path).catch(() => undefined)
+    throw error
   } finally {
     await part.handle.close()
   }
 }
 
+/** The part counts only what is synced. */
 async function append(part: OpenPart, lines: readonly string[]): Promise<void> {
   const bytes = Buffer.from(`${lines.join('\n')}\n`)
   await writeAll(part.handle, bytes, part.path)

@@ -53,7 +53,13 @@ async function reconcileUnreadable(at: PartAtHand, size: number, lastCopies: Las
     await cutTornLine(at, size)
     return [await keepLines(at, at.part.path, lastCopies)]
   }
-  const moved = found === 'some' ? await moveLines(at, lastCopies) : undefined
+  if (found === 'none') {
+    await takeBack(at, size)
+    return [at.committed]
+  }
+  // First, since it may fail each time: a line that the format cannot read back would be moved again at each try.
+  await keepAside(at, at.committed?.bytes ?? 0)
+  const moved = await moveLines(at, lastCopies)
   await takeBack(at, size)
   return [at.committed, moved]
 }
