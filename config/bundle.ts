@@ -21,8 +21,14 @@ export { default as collectDefaultMetrics } from 'prom-client/lib/defaultMetrics
 }
 const partOf = 'part-of:'
 
-/** A second parser of HTTP, as WebAssembly in text, that undici uses only where an environment variable asks for it. */
-const unusedParser = '/node_modules/undici/lib/dispatcher/parser-h1.js'
+/**
+ * Modules of undici that are never used: a second parser of HTTP, as WebAssembly in text, which an environment variable
+ * asks for, and HTTP/2, which no dispatcher allows and which loads Node's own HTTP/2 at every start.
+ */
+const unused: Readonly<Record<string, string>> = {
+  '/node_modules/undici/lib/dispatcher/parser-h1.js': 'module.exports = { getMiloEnabled: () => false }',
+  '/node_modules/undici/lib/dispatcher/client-h2.js': 'module.exports = undefined',
+}
 
 export interface Bundle {
   /** Files to start, by the names of their bundles. */
@@ -57,7 +63,7 @@ export async function bundle({ input, folder, addressOf, banner = () => '' }: Bu
         resolveId: (id) => (Object.hasOwn(parts, id) ? { id: `${partOf}${id}` } : undefined),
         load(id) {
           if (id.startsWith(partOf)) return parts[id.slice(partOf.length)]
-          return id.endsWith(unusedParser) ? 'module.exports = { getMiloEnabled: () => false }' : undefined
+          return Object.entries(unused).find(([path]) => id.endsWith(path))?.[1]
         },
       },
       {

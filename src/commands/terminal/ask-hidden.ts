@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 
 /**
@@ -6,6 +5,8 @@ import { Writable } from 'node:stream'
  * as an empty answer.
  */
 export async function askHidden(question: string, signal: AbortSignal): Promise<string> {
+  // Loaded only here, since hardly any command asks.
+  const { createInterface } = await import('node:readline/promises')
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
   const lines = createInterface({ input: process.stdin, output: nowhere, terminal: true, historySize: 0 })
   // Only now: what is typed before the interface is there would be shown.
