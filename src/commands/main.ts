@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { flushCompileCache } from 'node:module'
 import { addAbortSignal } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { CommanderError } from 'commander'
@@ -29,6 +30,8 @@ export async function main(argv: readonly string[], exit: (code: number) => neve
   // Loaded before the command runs: the files of a process that runs for weeks may be replaced meanwhile.
   const code = await execute(argv, io, async () => {
     ;({ flushSpans } = await import('../assemble/flush-spans.ts'))
+    // Not only at the end, where a process that is killed writes nothing.
+    flushCompileCache()
   })
   await flushSpans?.(io.signal.aborted ? flushAfterStopMs : flushMs)
   const lost = await output.lost(io.signal)
