@@ -7,8 +7,9 @@ const yaml = (zones: string, where: string) =>
   `api: { accessKey: k }\nzones: ${zones}\nsinks: [{ type: stdout, where: { zones: ${where} } }]`
 
 test('a zone in where that is not shipped is warned of, with the nearest name', () => {
-  const warnings = (where: string) => load({ yaml: yaml('[101, { id: 102, name: shop }]', where) }).warnings
-  expect(warnings('[101, " SHOP "]')).toEqual([])
+  const warnings = (where: string) =>
+    load({ yaml: yaml('[101, { id: 102, name: shop }, { id: 103, name: " Blog " }]', where) }).warnings
+  expect(warnings('[101, " SHOP ", blog]')).toEqual([])
   expect(warnings('[shpo]')).toEqual([
     'sinks[0].where.zones[0] "shpo" is not a zone that is shipped, so it has no effect; did you mean shop?',
   ])

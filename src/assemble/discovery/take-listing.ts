@@ -26,9 +26,9 @@ interface TakeDeps {
 }
 
 /**
- * Stores what a listing says of an account: all of its zones. What the configuration leaves out is left out when the list
- * is used, so a configuration that is refused after the listing changes nothing. The gaps of zones that are retired are
- * stored first: a process that is killed in between retires them again, and the same gaps count once.
+ * Stores what a listing says of an account: all of its zones. What the configuration leaves out is left out when the
+ * list is used, so a configuration that is refused after the listing changes nothing. The gaps of zones that are retired
+ * are stored first: a process that is killed in between retires them again, and the same gaps count once.
  */
 export async function takeListing(listing: Listing, config: Config, deps: TakeDeps): Promise<void> {
   const { account } = listing
@@ -61,7 +61,13 @@ export async function takeListing(listing: Listing, config: Config, deps: TakeDe
   if (left.length > 0) telemetry.emit({ name: 'ZonesLeft', account, zones: left })
   if (retired.length > 0) telemetry.emit({ name: 'ZonesRetired', account, zones: retired, gaps: gaps.length })
   if (!listed.zones.some(isShipped))
-    telemetry.emit({ name: 'Warned', about: 'zones', text: `the API lists no zones for account ${account}` })
+    telemetry.emit({ name: 'Warned', about: 'zones', text: nothingShipped(account, listing.zones.length) })
+}
+
+function nothingShipped(account: string, zones: number): string {
+  return zones === 0
+    ? `the API lists no zones for account ${account}`
+    : `no zone that the API lists for account ${account} is shipped: all are excluded or belong to another account`
 }
 
 /** What of the days of these zones was not read, into every sink. */

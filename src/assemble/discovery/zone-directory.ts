@@ -125,9 +125,10 @@ export class ZoneDirectory {
   }
 
   /** By account: this listing, else the latest one. */
-  #foundBy(all: readonly AccountZones[]): Map<string, { readonly zones: readonly FoundZone[] }> {
-    const now = all.flatMap((each) => ('zones' in each ? [[each.account, each] as const] : []))
-    return new Map<string, { readonly zones: readonly FoundZone[] }>([...this.#lists, ...now])
+  #foundBy(all: readonly AccountZones[]) {
+    const found = new Map<string, { readonly zones: readonly FoundZone[] }>(this.#lists)
+    for (const each of all) if ('zones' in each) found.set(each.account, each)
+    return found
   }
 
   /** What of the last list this configuration ships. */

@@ -13,7 +13,7 @@ export function plainHttpWarnings({ api, accounts, sinks }: Config): string[] {
 export function unknownZoneWarnings({ accounts, sinks }: Config): string[] {
   const zones = accounts.flatMap((account) => account.zones)
   const names = [...new Set(zones.flatMap(({ id, name }) => [String(id), name]))]
-  const known = new Set(names.map((name) => name.toLowerCase()))
+  const known = new Set(names.map((name) => name.trim().toLowerCase()))
   return sinks.flatMap(({ where }, index) => {
     const given = where?.zones ?? []
     const [list, path] = 'not' in given ? [given.not, 'where.zones.not'] : [given, 'where.zones']

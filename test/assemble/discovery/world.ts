@@ -45,6 +45,8 @@ export async function world({ options = {}, zones = 'all', accounts }: Given = {
     list: (which = first) => which.refresh(config, never, true),
     ids: (which = first, given = config) => zonesOf(which.fill(given)).map(({ id }) => id),
     missing: (which = first) => which.missing(config),
+    /** Since the last call of `told`. */
+    warnings: () => told.flatMap((each) => (each.name === 'Warned' ? [each.text] : [])),
     /** Since the last call: what was told of zones. */
     told: () =>
       told

@@ -24,6 +24,17 @@ describe('a process that schedules', () => {
     ])
   })
 
+  test('warns where it ships no zone of an account, and says why', async () => {
+    const empty = await world({ options: { zones: [] } })
+    await empty.list()
+    expect(empty.warnings()).toEqual(['the API lists no zones for account default'])
+    const excluding = await world({ zones: { all: true, exclude: [101, 102] } })
+    await excluding.list()
+    expect(excluding.warnings()).toEqual([
+      'no zone that the API lists for account default is shipped: all are excluded or belong to another account',
+    ])
+  })
+
   test('lists no sooner than everyMinutes after the last listing, also if another process made it', async () => {
     const { simulator, directory, config, pass } = await world({ zones: { all: true, everyMinutes: 15 } })
     await directory().refresh(config, never)
