@@ -7,7 +7,10 @@ export interface FoundZone {
   readonly leftAtMs?: number
 }
 
-/** What is shipped of an account whose zones are discovered: the zones listed last, and those that are still read. */
+/**
+ * The zones of an account whose zones are discovered: those listed last, and those that are still read. A configuration
+ * may leave some of them out.
+ */
 export interface ZoneList {
   readonly account: string
   /** Of the latest listing, by the clock of the host that asked for it. */

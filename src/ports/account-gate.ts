@@ -9,8 +9,8 @@ export interface AccountGate {
   /**
    * Resolves when a request may be sent. Waits at most about two seconds; instead of a longer wait, which would hold
    * the stream, throws Failure `throttled` (wait) with its end, or `gave_way` (cancelled) for a backfill that waits for
-   * live streams to begin. A backfill reserves no place of the rate in advance, except in its turn. A request of a live stream
-   * (`streamKey`) marks it as begun. Throws `cancelled` as soon as the signal aborts.
+   * live streams to begin. A backfill reserves no place of the rate in advance, except in its turn. A request of a live
+   * stream (`streamKey`) marks it as begun. Throws `cancelled` as soon as the signal aborts.
    */
   enter(signal: AbortSignal, priority: Priority, stream?: string): Promise<void>
   /**

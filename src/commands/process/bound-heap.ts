@@ -20,7 +20,7 @@ const growthPercent = 60
 export function boundHeap(): void {
   for (const name of loadedBefore) process.getBuiltinModule(name)
   setFlagsFromString(`--heap-growing-percent=${growthPercent}`)
-  // A start fills it with what stays. An idle process needs no more, and one under load gets it: see `giveRoomUnderLoad`.
+  // The young generation keeps its first size, which is enough for an idle process; `giveRoomUnderLoad` lets it grow.
   setFlagsFromString('--semi-space-growth-factor=1')
   setFlagsFromString('--no-wasm-tier-up')
   setFlagsFromString('--no-wasm-dynamic-tiering')

@@ -10,9 +10,9 @@ const objectsOfOneRound = 20_000
 const mostRounds = 50
 
 /**
- * Lets the young generation grow to 16 MiB, and no further, once the process is collected often: a third of the CPU time
- * of a load. An idle process never takes that memory. V8 makes the young generation small again when little is
- * allocated, and by the flag of `boundHeap` it would then stay small for good.
+ * Lets the young generation grow to 16 MiB, and no further, whenever V8 collects it often: that saves a third of the CPU
+ * time of a load, and an idle process never takes the memory. It is watched for good, since V8 makes it small again when
+ * little is allocated, and the flag of `boundHeap` keeps it so.
  */
 export function giveRoomUnderLoad(): void {
   let windowBegan = 0

@@ -1,5 +1,5 @@
 import type { Event } from '../../domain/event/event.ts'
-import { FingerprintSet, untimedMinute } from '../../domain/event/seen.ts'
+import { FingerprintSet, minuteOf } from '../../domain/event/seen.ts'
 
 /** At most 32 bytes each. */
 const mostRemembered = 200_000
@@ -20,7 +20,7 @@ export class ShownEvents {
 
   /** Returns false for an event that counts as shown. */
   add({ timeMs, fingerprint }: Pick<Event, 'timeMs' | 'fingerprint'>): boolean {
-    const minute = timeMs === undefined ? untimedMinute : Math.floor(timeMs / 60_000)
+    const minute = minuteOf(timeMs)
     if (minute < this.#firstMinute) return false
     const shown = this.#minutes.get(minute) ?? new FingerprintSet()
     this.#minutes.set(minute, shown)

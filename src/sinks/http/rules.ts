@@ -32,10 +32,10 @@ export function headerNameError(header: string, before: ReadonlySet<string>): Se
   return undefined
 }
 
-/** Headers of every request whose value a signature would replace, or whose place is a proxy. */
+/** Other headers that a signature would replace: one of every request, and those that proxies read and remove. */
 const notForSignatures = new Set(['user-agent', 'proxy-authorization', 'proxy-connection'])
 
-/** The error of a header for signatures, beside the configured headers. */
+/** The error of a header that is to hold the signature; undefined for a valid one. `configured` names the others. */
 export function signatureHeaderError(
   header: string,
   configured: readonly string[],
@@ -43,7 +43,7 @@ export function signatureHeaderError(
   const name = header.toLowerCase()
   const remedy = 'choose another one, such as X-Signature'
   if (ownHeaders.has(name) || notForSignatures.has(name))
-    return { problem: 'is a header that the sink sets or that is for a proxy', remedy }
+    return { problem: 'is a header that the sink sets or that proxies read', remedy }
   if (configured.some((each) => each.toLowerCase() === name))
     return { problem: 'is also one of headers', remedy: 'remove it there, or choose another one here' }
   return undefined

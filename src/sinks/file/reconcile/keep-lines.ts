@@ -43,7 +43,7 @@ export async function keepLines(
   for await (const batch of readLines(path, committed?.bytes ?? 0)) {
     throwIfAborted(at.signal)
     if (batch.lines.length === 0) continue
-    committed = moved(at, committed, batch)
+    committed = extended(at, committed, batch)
     await lastCopies.keep(identitiesOf(at, batch.lines), committed)
   }
   return committed
@@ -92,7 +92,7 @@ async function lastOf({ writer }: PartAtHand, lines: readonly string[], lastCopi
   return { lines: identified.filter(({ identity }) => isLast(identity)).map(({ line }) => line), identities }
 }
 
-function moved(
+function extended(
   { part }: PartAtHand,
   committed: CommittedPart | undefined,
   { lines, end }: LineBatch,
