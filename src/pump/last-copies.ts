@@ -14,13 +14,16 @@ import type { Session } from './session.ts'
 export function createLastCopies(session: Session, seen: SeenWindow): LastCopies {
   let loaded: Promise<Map<bigint, Identity>> | undefined
   const deadLettersOf = () => (loaded ??= loadDeadLetters(session))
+  let checked: Promise<boolean> | undefined
+  const isAllShipped = () => (checked ??= isShippedWhole(session))
 
   return {
     async unshippedOf(identities) {
       const deadLetters = await deadLettersOf()
       const isDeadLetter = ({ fingerprint }: Sighting) => deadLetters.has(fingerprint)
       const events = identities.map((identity) => ({ ...seenAs(identity), identity }))
-      const unseen = new Set(await seen.unseenOf(events.filter((event) => !isDeadLetter(event))))
+      const others = (await isAllShipped()) ? [] : events.filter((event) => !isDeadLetter(event))
+      const unseen = new Set(await seen.unseenOf(others))
       return events
         .filter((event) => isDeadLetter(event) || unseen.has(event))
         .map(({ identity }) => identity)
@@ -37,6 +40,14 @@ export function createLastCopies(session: Session, seen: SeenWindow): LastCopies
       for (const key of keys) deadLetters.delete(key)
     },
   }
+}
+
+/**
+ * True for a complete day whose deduplication index was dropped: its last full scan shipped all that the API listed, and
+ * thus the events of any line that is left, for example on the disk of a host that was off for days.
+ */
+async function isShippedWhole({ checkpoint, deps, job }: Session): Promise<boolean> {
+  return checkpoint().ended?.as === 'complete' && (await deps.store.ledger.isIndexDropped(job.stream))
 }
 
 async function loadDeadLetters({ deps, job }: Session): Promise<Map<bigint, Identity>> {

@@ -22,13 +22,13 @@ describe('lines that were never committed', () => {
   const part = { writer: 'w', part: 'p', bytes: 50, lines: 5 }
 
   /** A stage with one event delivered, whose day ended. */
-  async function late() {
+  async function late(as: 'complete' | 'expired' = 'complete') {
     const stage = await staged()
     stage.script.answer = listingOf([events[0]!], 1)
     await stage.pump()
     const { fence, checkpoint } = await stage.store.ledger.take(stream, stage.deps.holder)
     const commit = checkpoint!.commit + 1
-    const next = { ...checkpoint!, commit, ended: { as: 'complete', atMs: at(1) } } as const
+    const next = { ...checkpoint!, commit, ended: { as, atMs: at(1) } } as const
     await stage.store.ledger.commit({
       fence,
       basedOn: commit - 1,
@@ -37,6 +37,7 @@ describe('lines that were never committed', () => {
       deadLetters: [],
       gaps: [],
     })
+    await stage.store.ledger.release(stream, fence)
     return stage
   }
   const ledgerOf = async ({ store }: Awaited<ReturnType<typeof late>>) =>
@@ -82,6 +83,31 @@ describe('lines that were never committed', () => {
     }
     await stage.pump()
     expect((await stage.read())?.committed).toEqual([part])
+  })
+
+  it.each([
+    ['are all cut where a day is complete', 'complete', []],
+    ['may all be last copies where a day expired', 'expired', ['e0', 'e1']],
+  ] as const)('%s and its deduplication index was dropped', async (_, as, last) => {
+    const stage = await late(as)
+    await stage.store.upkeep.forgetFingerprints(stream)
+    const [e0, , e1] = identities
+    stage.script.reconcile = async ({ lastCopies }) => {
+      expect((await lastCopies!.unshippedOf([e0!, e1!])).map(({ id }) => id)).toEqual(last)
+    }
+    await stage.pump()
+    expect(stage.log).toContain('close')
+  })
+
+  it('stay where they are dead letters, also if the index of a complete day was dropped', async () => {
+    const stage = await late()
+    await stage.store.upkeep.forgetFingerprints(stream)
+    const [e0, , e1] = identities
+    stage.store.deadLetters.keys = async () => [e1!]
+    stage.script.reconcile = async ({ lastCopies }) => {
+      expect(await lastCopies!.unshippedOf([e0!, e1!])).toEqual([e1])
+    }
+    await stage.pump()
   })
 
   it.each([
