@@ -1,5 +1,5 @@
 import type { Day } from '../domain/day.ts'
-import { planRoute, type PlannedStream } from '../domain/plan/plan-route.ts'
+import { planRoute, type PlannedRoute, type PlannedStream } from '../domain/plan/plan-route.ts'
 import { byUrgency, type PlanInput } from '../domain/plan/plan.ts'
 import { requestsOf, type Requests } from '../domain/plan/requests.ts'
 import { validUntil } from '../domain/plan/valid-until.ts'
@@ -8,12 +8,13 @@ import type { Zone } from '../domain/stream.ts'
 import { HeldCheckpoints } from './held-checkpoints.ts'
 
 /** A route as it was planned last. */
-interface PlannedRoute {
+interface KeptRoute {
   readonly key: string
   readonly zone: Zone
   readonly sink: string
   firstDay: Day | undefined
   streams: readonly PlannedStream[]
+  live: readonly PlannedStream[]
   /** The plan is the same from the one instant until before the other, by the clock of the account. */
   atMs: number
   untilMs: number
@@ -30,7 +31,7 @@ const mostMerged = 0.25
  */
 export class LivePlan {
   readonly #held = new HeldCheckpoints()
-  #routes = new Map<string, PlannedRoute>()
+  #routes = new Map<string, KeptRoute>()
   #sorted: readonly PlannedStream[] = []
   #before: Pick<LivePlanInput, 'zones' | 'sinks' | 'policy' | 'routes'> | undefined
   #requested: ReadonlySet<string> = new Set()
@@ -61,10 +62,18 @@ export class LivePlan {
     return this.#sorted
   }
 
-  #plan(route: PlannedRoute, nowMs: number, { policy }: LivePlanInput, requests: Requests): void {
+  /** The routes in the order of zones and sinks, as of the last update. */
+  routes(): PlannedRoute[] {
+    return Array.from(this.#routes.values(), ({ key, zone, sink, streams, live }) => {
+      return { zone, sink, streams, live, checkpoints: this.#held.of(key) }
+    })
+  }
+
+  #plan(route: KeptRoute, nowMs: number, { policy }: LivePlanInput, requests: Requests): void {
     const { key, zone, sink, firstDay } = route
     const held = this.#held.of(key)
     route.streams = planRoute({ zone, sink, nowMs, policy, firstDay, held, requests })
+    route.live = route.streams.filter(({ priority }) => priority === 'live')
     route.atMs = nowMs
     route.untilMs = validUntil(route.streams, nowMs, policy)
   }
@@ -88,7 +97,8 @@ export class LivePlan {
           const firstDay = firstDays.get(key)
           const known = this.#routes.get(key)
           const isSame = before?.policy === policy && known?.zone === zone && known.firstDay === firstDay
-          return [key, isSame ? known : { key, zone, sink, firstDay, streams: [], atMs: 0, untilMs: 0 }]
+          const unplanned = { key, zone, sink, firstDay, streams: [], live: [], atMs: 0, untilMs: 0 }
+          return [key, isSame ? known : unplanned]
         }),
       ),
     )

@@ -5,7 +5,7 @@ import type { Gap, GapReason } from '../domain/gap.ts'
 import { routeKey, type Route } from '../domain/route.ts'
 import { createInTurn } from '../domain/in-turn.ts'
 import { createTurns, type TurnDeps } from '../domain/let-loop-turn.ts'
-import { firstPlannedDay, type PlannedStream } from '../domain/plan/plan-route.ts'
+import { firstPlannedDay, type PlannedRoute, type PlannedStream } from '../domain/plan/plan-route.ts'
 import { missedDays, plan } from '../domain/plan/plan.ts'
 import type { Backfill } from '../domain/plan/backfill.ts'
 import type { Policy } from '../domain/policy.ts'
@@ -15,7 +15,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Store } from '../ports/store.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
 import type { ApiClock } from '../pump/api-clock.ts'
-import { LivePlan } from './live-plan.ts'
+import { LivePlan, type LivePlanInput } from './live-plan.ts'
 
 /** The part of the configuration that decides which streams there are; read again at each plan. */
 export interface PlanSettings {
@@ -58,6 +58,21 @@ export class Planner {
    * except for a read request.
    */
   async plan(readRequest?: ReadRequest): Promise<readonly PlannedStream[]> {
+    const input = await this.#input()
+    if (readRequest !== undefined) return plan({ ...input, readRequest })
+    return this.#inTurn(() => this.#live.update(input, createTurns(this.#deps)))
+  }
+
+  /** The same by route, in the order of zones and sinks. */
+  async routes(): Promise<readonly PlannedRoute[]> {
+    const input = await this.#input()
+    return this.#inTurn(async () => {
+      await this.#live.update(input, createTurns(this.#deps))
+      return this.#live.routes()
+    })
+  }
+
+  async #input(): Promise<LivePlanInput> {
     const { store, apiClock } = this.#deps
     const now = this.#deps.settings()
     const [checkpoints, routes, backfills] = await Promise.all([
@@ -67,9 +82,7 @@ export class Planner {
     ])
     this.#setClocks(checkpoints, now.zones)
     const resendCheckpoints = await resendsOf(store, backfills)
-    const input = { nowOf: apiClock.now, ...now, checkpoints, resendCheckpoints, routes, backfills }
-    if (readRequest !== undefined) return plan({ ...input, readRequest })
-    return this.#inTurn(() => this.#live.update(input, createTurns(this.#deps)))
+    return { nowOf: apiClock.now, ...now, checkpoints, resendCheckpoints, routes, backfills }
   }
 
   /** The first day of a known route never changes: routes are read again only for those that others have added. */
@@ -162,10 +175,12 @@ export class Planner {
     const unsure = zones.filter(({ account }) => !apiClock.isConfirmed(account))
     if (unsure.length === 0) return
     const accounts = new Map(unsure.map(({ id, account }) => [id, account]))
+    const latest = new Map<string, number>()
     for (const { stream, lastCommitAtMs } of checkpoints) {
       const account = accounts.get(stream.zone)
-      if (account !== undefined) apiClock.notBefore(account, lastCommitAtMs)
+      if (account !== undefined) latest.set(account, Math.max(lastCommitAtMs, latest.get(account) ?? 0))
     }
+    for (const [account, atMs] of latest) apiClock.notBefore(account, atMs)
   }
 }
 

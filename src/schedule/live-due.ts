@@ -27,12 +27,13 @@ export function liveDue(
   const now = atOneInstant(nowOf)
   const accounts = new Set(planned.map(({ zone }) => zone.account))
   const due = new Map([...accounts].map((account) => [account, new Map<string, number>()]))
-  const silentMs = silenceOfSinks(planned, now)
+  let silentMs: Map<string, number> | undefined
   for (const each of planned) {
     // Never due before it is wanted: most streams are left at that.
     if (each.priority !== 'live' || each.wantedAtMs - now(each) > horizonMs) continue
     const inMs = dueAt(each) - now(each)
     if (inMs > horizonMs || !isToBegin(each)) continue
+    silentMs ??= silenceOfSinks(planned, now)
     const waitedMs = Math.min(-inMs, plannedForMs, silentMs.get(each.stream.sink) ?? Infinity)
     if (waitedMs < hangsAfterMs) due.get(each.zone.account)?.set(streamKey(each.stream), inMs)
   }

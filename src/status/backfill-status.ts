@@ -8,7 +8,8 @@ import {
   type StreamProgress,
 } from '../maintenance/backfill/backfill-progress.ts'
 import type { Store } from '../ports/store.ts'
-import { errorStatus, iso } from './error-status.ts'
+import { iso } from '../domain/text/iso.ts'
+import { errorStatus } from './error-status.ts'
 
 /** What `status` and `backfill list` show of backfills. */
 export async function backfillStatuses(

@@ -1,11 +1,8 @@
 import type { Trouble } from '../domain/checkpoint.ts'
 import type { ErrorStatus } from '../domain/status/status.ts'
+import { iso } from '../domain/text/iso.ts'
 
 /** Why a stream makes no progress, as `status` shows it. */
 export function errorStatus({ code, message, count, sinceMs, retryAtMs }: Trouble): ErrorStatus {
   return { code, message, failures: count, since: iso(sinceMs), retryAt: iso(retryAtMs) }
-}
-
-export function iso(atMs: number): string {
-  return new Date(atMs).toISOString()
 }

@@ -1,7 +1,7 @@
 import { createTurns, type TurnDeps } from '../domain/let-loop-turn.ts'
 import type { DeadLetterCount } from '../domain/event/dead-letter-count.ts'
 import type { Gap } from '../domain/gap.ts'
-import { troubleOf, type PlannedStream } from '../domain/plan/plan-route.ts'
+import type { PlannedRoute, PlannedStream } from '../domain/plan/plan-route.ts'
 import { routeKey } from '../domain/route.ts'
 import type { RouteState, StateSnapshot } from '../domain/plan/snapshot.ts'
 import { caughtUpOfRoute, timeToLossOf } from '../domain/plan/lag.ts'
@@ -9,6 +9,7 @@ import type { Store } from '../ports/store.ts'
 import type { Priority } from '../domain/stream.ts'
 import type { ApiClock } from '../pump/api-clock.ts'
 import type { PlanSettings, Planner } from '../plan/planner.ts'
+import { StreamCounts } from './stream-counts.ts'
 
 export interface ObserveDeps extends TurnDeps {
   readonly store: Store
@@ -19,15 +20,11 @@ export interface ObserveDeps extends TurnDeps {
   readonly active: (priority: Priority) => number
 }
 
-const priorities: readonly Priority[] = ['live', 'backfill']
-
 /** What one look at the store gives: everything that metrics, readiness and status are made of. */
 export interface StateReading {
   /** Of the instant of the look: zones may change while it is worked on. */
   readonly settings: PlanSettings
-  readonly planned: readonly PlannedStream[]
-  /** Those of the live priority by route, `zone/sink`. */
-  readonly byRoute: ReadonlyMap<string, readonly PlannedStream[]>
+  readonly routes: readonly PlannedRoute[]
   readonly gaps: readonly Gap[]
   readonly deadLetters: readonly DeadLetterCount[]
 }
@@ -38,14 +35,12 @@ export async function readState({
   settings: settingsOf,
 }: ObserveDeps): Promise<StateReading> {
   const settings = settingsOf()
-  const [planned, gaps, deadLetters] = await Promise.all([
-    planner.plan(),
+  const [routes, gaps, deadLetters] = await Promise.all([
+    planner.routes(),
     store.catalogue.gaps(),
     store.deadLetters.counts(),
   ])
-  const live = planned.filter(({ priority }) => priority === 'live')
-  const byRoute = Map.groupBy(live, ({ stream }) => routeKey(stream.zone, stream.sink))
-  return { settings, planned, byRoute, gaps, deadLetters }
+  return { settings, routes, gaps, deadLetters }
 }
 
 /** What the store holds, for metrics and readiness. Lag is never absent for a configured zone and sink. */
@@ -53,30 +48,29 @@ export async function observe(deps: ObserveDeps): Promise<StateSnapshot> {
   return await snapshotOf(await readState(deps), deps)
 }
 
+/** The routes of the snapshot are in the order of the reading. */
 export async function snapshotOf(
-  { settings, planned, byRoute, gaps, deadLetters: counts }: StateReading,
+  { settings, routes: planned, gaps, deadLetters }: StateReading,
   deps: ObserveDeps,
 ): Promise<StateSnapshot> {
-  const { zones, sinks, policy } = settings
   const letTurn = createTurns(deps)
   const gapsOf = Map.groupBy(gaps, (gap) => routeKey(gap.zone, gap.sink))
   await letTurn()
+  const counts = new StreamCounts()
   const routes: RouteState[] = []
-  for (const zone of zones) {
+  for (const { zone, sink, streams, live } of planned) {
     const nowMs = deps.apiClock.now(zone.account)
-    for (const sink of sinks) {
-      const key = routeKey(zone.id, sink)
-      const gapsOfRoute = gapsOf.get(key)?.length ?? 0
-      const streams = byRoute.get(key) ?? []
-      routes.push({ zone: zone.id, sink, gaps: gapsOfRoute, ...routeState(streams, nowMs, policy) })
-    }
+    for (const each of streams) counts.add(each, nowMs)
+    const gaps = gapsOf.get(routeKey(zone.id, sink))?.length ?? 0
+    routes.push({ zone: zone.id, sink, gaps, ...routeState(live, nowMs, settings.policy) })
     await letTurn()
   }
   return {
     routes,
-    streams: countStates(planned),
-    deadLetters: sinks.map((sink) => ({ sink, count: countOf(counts, sink) })),
-    queues: priorities.flatMap((priority) => queuesOf(priority, planned, deps)),
+    streams: counts.states,
+    refusedAccounts: [...counts.refusedAccounts],
+    deadLetters: settings.sinks.map((sink) => ({ sink, count: countOf(deadLetters, sink) })),
+    queues: counts.queues(deps.active),
   }
 }
 
@@ -102,35 +96,8 @@ function newestOf(streams: readonly PlannedStream[]): number | undefined {
   return newestMs
 }
 
-function countStates(planned: readonly PlannedStream[]): StateSnapshot['streams'] {
-  const counts = { open: 0, settling: 0, complete: 0, expired: 0 }
-  for (const { state, priority } of planned) if (priority === 'live') counts[state]++
-  return counts
-}
-
 function countOf(counts: readonly { sink: string; count: number }[], sink: string): number {
   let total = 0
   for (const entry of counts) if (entry.sink === sink) total += entry.count
   return total
-}
-
-function queuesOf(
-  priority: Priority,
-  all: readonly PlannedStream[],
-  { apiClock, active }: ObserveDeps,
-): StateSnapshot['queues'] {
-  let due = 0
-  let delayed = 0
-  for (const each of all) {
-    if (each.priority !== priority) continue
-    const retryAtMs = troubleOf(each, each.checkpoint)?.retryAtMs
-    const nowMs = apiClock.now(each.zone.account)
-    if (each.dueAtMs <= nowMs) due++
-    if (retryAtMs !== undefined && retryAtMs > nowMs) delayed++
-  }
-  return [
-    { priority, state: 'waiting', jobs: Math.max(0, due - active(priority)) },
-    { priority, state: 'active', jobs: active(priority) },
-    { priority, state: 'delayed', jobs: delayed },
-  ]
 }

@@ -34,6 +34,7 @@ export function snapshotOf(zones: readonly Zone[], sinks: readonly string[], lag
   return {
     routes,
     streams: { open: 4, settling: 3, complete: 2, expired: 1 },
+    refusedAccounts: [],
     deadLetters: [{ sink: 'siem', count: 7 }],
     queues: [{ priority: 'live', state: 'waiting', jobs: 9 }],
   }

@@ -64,12 +64,5 @@ async function readiness(daemon: DaemonState): Promise<Readiness> {
   const reason = daemon.notShipping()
   if (reason !== undefined || engine === undefined)
     return { ready: false, reasons: [reason ?? 'the process is starting'] }
-  return readinessOf(
-    async () => {
-      const [snapshot, planned] = await Promise.all([engine.snapshot(), engine.plan()])
-      return { snapshot, planned }
-    },
-    daemon.config().server.readyLagSeconds,
-    daemon.storeTrouble(),
-  )
+  return readinessOf(() => engine.snapshot(), daemon.config().server.readyLagSeconds, daemon.storeTrouble())
 }

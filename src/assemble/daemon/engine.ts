@@ -32,7 +32,6 @@ export interface Engine {
   start(): Promise<void>
   /** Pumps every planned stream to its end once. Returns the streams given up. */
   drain(readRequestId: string, signal: AbortSignal, progressed?: () => void): Promise<GivenUp[]>
-  plan(): Promise<readonly PlannedStream[]>
   snapshot(): Promise<StateSnapshot>
   status(): Promise<Status>
   fleet(): Promise<Fleet>
@@ -174,7 +173,6 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
       await planner.remember()
       return givenUp
     },
-    plan: () => planner.plan(),
     snapshot,
     status: () => statusOf(observed),
     fleet: () => readFleet({ ...observed, keepDays, queues: queuesOf, pauses: pausesOf }),

@@ -1,4 +1,3 @@
-import type { PlannedStream } from '../../domain/plan/plan-route.ts'
 import { messageOf } from '../../domain/failure.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
 
@@ -9,26 +8,23 @@ export interface Readiness {
 
 /** Why a process is not ready, in texts that contain nothing from the wire. */
 export async function readinessOf(
-  read: () => Promise<{ snapshot: StateSnapshot; planned: readonly PlannedStream[] }>,
+  read: () => Promise<StateSnapshot>,
   readyLagSeconds: number,
   storeTrouble: string | undefined,
 ): Promise<Readiness> {
   // A store that is full can still be read.
   if (storeTrouble !== undefined)
     return { ready: false, reasons: [`the store refuses writes: ${storeTrouble}`] }
-  let state: Awaited<ReturnType<typeof read>>
+  let state: StateSnapshot
   try {
     state = await read()
   } catch (error) {
     return { ready: false, reasons: [`the store cannot be read: ${messageOf(error)}`] }
   }
-  const reasons: string[] = []
-  const refused = new Set<string>()
-  for (const { checkpoint, zone } of state.planned) {
-    if (checkpoint?.trouble?.code === 'unauthorised') refused.add(zone.account)
-  }
-  for (const account of refused) reasons.push(`the API refuses the access key of account ${account}`)
-  const lagging = state.snapshot.routes.filter(({ lagSeconds }) => lagSeconds > readyLagSeconds)
+  const reasons = state.refusedAccounts.map(
+    (account) => `the API refuses the access key of account ${account}`,
+  )
+  const lagging = state.routes.filter(({ lagSeconds }) => lagSeconds > readyLagSeconds)
   const worst = lagging.toSorted((left, right) => right.lagSeconds - left.lagSeconds)[0]
   if (worst !== undefined) {
     const lag = `zone ${worst.zone} → ${worst.sink} has a lag of ${Math.round(worst.lagSeconds)} s`

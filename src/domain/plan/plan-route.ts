@@ -27,6 +27,18 @@ export interface PlannedStream {
   readonly ordering: Ordering
 }
 
+/** A configured route with its streams, and the checkpoints that decided about them. */
+export interface PlannedRoute {
+  readonly zone: Zone
+  readonly sink: string
+  /** Live ones in the order of their days, then those of backfills. */
+  readonly streams: readonly PlannedStream[]
+  /** The live ones. */
+  readonly live: readonly PlannedStream[]
+  /** Of its live streams; also of days that are no longer planned. */
+  readonly checkpoints: readonly Checkpoint[]
+}
+
 /** All that decides which streams of a route there are and when they are due. */
 export interface RouteInput {
   readonly zone: Zone

@@ -24,6 +24,8 @@ export interface RouteState {
 export interface StateSnapshot {
   readonly routes: readonly RouteState[]
   readonly streams: Readonly<Record<StreamState, number>>
+  /** Accounts whose access key the API refuses. */
+  readonly refusedAccounts: readonly string[]
   readonly deadLetters: readonly { readonly sink: string; readonly count: number }[]
   readonly queues: readonly {
     readonly priority: 'live' | 'backfill'

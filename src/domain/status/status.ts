@@ -4,7 +4,7 @@ import type { RouteStanding } from '../plan/route-state.ts'
 export interface DayStatus {
   readonly day: string
   readonly state: string
-  readonly lagSeconds?: number
+  readonly lagSeconds?: number | undefined
   readonly events: number
   readonly delivered: number
   readonly pages: number
@@ -12,14 +12,14 @@ export interface DayStatus {
   readonly late: number
   readonly deadLetters: number
   /** Dropped dead letters; absent if there are none. */
-  readonly dropped?: number
+  readonly dropped?: number | undefined
   /** Events that the sink filters out; absent if there are none. */
-  readonly filtered?: number
+  readonly filtered?: number | undefined
   readonly order: string
-  readonly lastFullScanAt?: string
+  readonly lastFullScanAt?: string | undefined
   /** Pages of the scan that is under way. */
-  readonly scanningPages?: number
-  readonly lastError?: ErrorStatus
+  readonly scanningPages?: number | undefined
+  readonly lastError?: ErrorStatus | undefined
 }
 
 export interface ErrorStatus {
@@ -38,11 +38,11 @@ export interface RouteStatus {
   readonly state: RouteStanding
   readonly lagSeconds: number
   readonly caughtUpAt: string
-  readonly newestEventAt?: string
-  readonly timeToLossSeconds?: number
+  readonly newestEventAt?: string | undefined
+  readonly timeToLossSeconds?: number | undefined
   /** The oldest day that was not read to its end, and when the API stops to list it. Absent where there is none. */
-  readonly unread?: { readonly day: string; readonly apiDeadlineAt: string }
-  readonly lastError?: ErrorStatus
+  readonly unread?: { readonly day: string; readonly apiDeadlineAt: string } | undefined
+  readonly lastError?: ErrorStatus | undefined
   readonly days: readonly DayStatus[]
   readonly gaps: readonly {
     readonly day: string

@@ -5,7 +5,8 @@ import type { DayQuery, DayView, ScanView } from '../../domain/status/status-vie
 import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import type { Scan, ScanRecord } from '../../domain/scan/scan.ts'
 import { countersOf } from '../counters.ts'
-import { errorStatus, iso } from '../error-status.ts'
+import { iso } from '../../domain/text/iso.ts'
+import { errorStatus } from '../error-status.ts'
 import { cellStateOf, streamStateOf, type Cell, type CellTime } from './cell.ts'
 import { oldCell, type Fleet } from './fleet.ts'
 

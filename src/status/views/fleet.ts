@@ -1,8 +1,7 @@
-import type { Checkpoint } from '../../domain/checkpoint.ts'
 import { daysFrom, shiftDay, type Day } from '../../domain/day.ts'
 import type { DeadLetterCount } from '../../domain/event/dead-letter-count.ts'
 import type { Gap } from '../../domain/gap.ts'
-import type { PlannedStream } from '../../domain/plan/plan-route.ts'
+import type { PlannedRoute } from '../../domain/plan/plan-route.ts'
 import { routeKey } from '../../domain/route.ts'
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
 import { cellStates, type CellState, type DayQuery, type MapView } from '../../domain/status/status-views.ts'
@@ -20,11 +19,13 @@ export interface FleetDeps extends StatusDeps {
   readonly pauses: () => Promise<MapView['pauses']>
 }
 
-/** A route with all its days that the map shows. */
+/** A route with the days that the map shows. */
 export interface FleetRoute {
   readonly status: RouteStatus
-  /** In the order of the days; without a state where nothing is known of a day. */
-  readonly cells: readonly { readonly cell: Cell; readonly state: CellState | undefined }[]
+  /** Delivered events of the last day. */
+  readonly eventsToday: number
+  /** In the order of the days; none for a day of which nothing is known. */
+  readonly cells: readonly { readonly cell: Cell; readonly state: CellState }[]
   /** The place of the most urgent state among all days in the list of states; current days count like complete ones. */
   readonly urgency: number
 }
@@ -45,29 +46,27 @@ const mostDays = 31
 
 export async function readFleet(deps: FleetDeps): Promise<Fleet> {
   const letTurn = createTurns(deps)
-  const [{ status, reading, snapshot }, checkpoints] = await Promise.all([
-    readStatus(deps),
-    deps.store.catalogue.checkpoints(),
-  ])
-  const { planned, gaps, deadLetters } = reading
+  const { status, reading, snapshot } = await readStatus(deps)
+  const { gaps, deadLetters } = reading
   const [queues, pauses] = await Promise.all([deps.queues(snapshot), deps.pauses()])
   const days = mapDays(deps)
-  const live = planned.filter(({ priority }) => priority === 'live')
-  const known: Known = {
-    planned: await byRoute(live, ({ stream }) => stream, letTurn),
-    checkpoints: await byRoute(checkpoints, ({ stream }) => stream, letTurn),
-    gaps: await byRoute(gaps, (gap) => gap, letTurn),
-    deadLetters: await byRoute(deadLetters, (count) => count, letTurn),
-  }
+  const shown = new Set(days)
+  const gapsOf = Map.groupBy(gaps, (gap) => routeKey(gap.zone, gap.sink))
+  const deadLettersOf = Map.groupBy(deadLetters, (count) => routeKey(count.zone, count.sink))
   const routes: FleetRoute[] = []
-  for (const route of status.routes) {
-    const time = { nowMs: deps.apiClock.now(route.account), policy: deps.settings().policy }
-    const cellOf = cellsOfRoute(known, routeKey(route.zone, route.sink))
-    const cells = days.map((day) => {
-      const cell = cellOf(day)
-      return { cell, state: cellStateOf(cell, time) }
-    })
-    routes.push({ status: route, cells, urgency: urgencyOf(cells) })
+  for (const [index, route] of reading.routes.entries()) {
+    const key = routeKey(route.zone.id, route.sink)
+    const time = { nowMs: deps.apiClock.now(route.zone.account), policy: deps.settings().policy }
+    const known = cellsOf(route, gapsOf.get(key) ?? [], deadLettersOf.get(key) ?? [])
+    const cells = known
+      .filter(({ day }) => shown.has(day))
+      .flatMap((cell) => {
+        const state = cellStateOf(cell, time)
+        return state === undefined ? [] : [{ cell, state }]
+      })
+    const last = cells.at(-1)?.cell
+    const eventsToday = last?.day === days.at(-1) ? (last?.checkpoint?.counters.delivered ?? 0) : 0
+    routes.push({ status: status.routes[index]!, eventsToday, cells, urgency: urgencyOf(cells) })
     await letTurn()
   }
   return { status, days, routes, gaps, deadLetters, queues, pauses }
@@ -78,7 +77,7 @@ const leastUrgent = placeOf.get('open')!
 
 function urgencyOf(cells: FleetRoute['cells']): number {
   let first = leastUrgent
-  for (const { state } of cells) if (state !== undefined) first = Math.min(first, placeOf.get(state)!)
+  for (const { state } of cells) first = Math.min(first, placeOf.get(state)!)
   return first
 }
 
@@ -94,54 +93,32 @@ function mapDays({ settings, keepDays, apiClock, clock }: FleetDeps): Day[] {
   return daysFrom(shiftDay(today, 1 - count), today)
 }
 
-type ByRoute<Value> = ReadonlyMap<string, ReadonlyMap<string, Value[]>>
-
-/** By route, then by day. */
-interface Known {
-  readonly planned: ByRoute<PlannedStream>
-  readonly checkpoints: ByRoute<Checkpoint>
-  readonly gaps: ByRoute<Gap>
-  readonly deadLetters: ByRoute<DeadLetterCount>
+/** What is known of the days of a route, in their order. */
+function cellsOf(
+  { live, checkpoints }: PlannedRoute,
+  gaps: readonly Gap[],
+  deadLetters: readonly DeadLetterCount[],
+): Cell[] {
+  const cells = new Map<string, Cell>()
+  for (const checkpoint of checkpoints) {
+    const { day } = checkpoint.stream
+    cells.set(day, { day, planned: undefined, checkpoint, gaps: 0, deadLetters: 0 })
+  }
+  for (const planned of live) {
+    const { stream, checkpoint } = planned
+    cells.set(stream.day, { day: stream.day, planned, checkpoint, gaps: 0, deadLetters: 0 })
+  }
+  const change = (day: Day, more: (cell: Cell) => Partial<Cell>) => {
+    const cell = cells.get(day) ?? nothingOf(day)
+    cells.set(day, { ...cell, ...more(cell) })
+  }
+  for (const gap of gaps) change(gap.day, (cell) => ({ gaps: cell.gaps + 1 }))
+  for (const { day, count } of deadLetters) change(day, (cell) => ({ deadLetters: cell.deadLetters + count }))
+  return [...cells.values()].sort((left, right) => (left.day < right.day ? -1 : 1))
 }
 
-async function byRoute<Value>(
-  values: readonly Value[],
-  streamOf: (value: Value) => { readonly zone: number; readonly sink: string; readonly day: string },
-  letTurn: () => Promise<void>,
-): Promise<ByRoute<Value>> {
-  const routes = new Map<string, Map<string, Value[]>>()
-  for (const [index, value] of values.entries()) {
-    const { zone, sink, day } = streamOf(value)
-    const key = routeKey(zone, sink)
-    let days = routes.get(key)
-    if (days === undefined) {
-      days = new Map<string, Value[]>()
-      routes.set(key, days)
-    }
-    const own = days.get(day)
-    if (own === undefined) days.set(day, [value])
-    else own.push(value)
-    if (index % 256 === 255) await letTurn()
-  }
-  return routes
-}
-
-/** Finds what is known of a day of a route. */
-function cellsOfRoute(known: Known, route: string): (day: Day) => Cell {
-  const planned = known.planned.get(route)
-  const checkpoints = known.checkpoints.get(route)
-  const gaps = known.gaps.get(route)
-  const deadLetters = known.deadLetters.get(route)
-  return (day) => {
-    const plan = planned?.get(day)?.[0]
-    return {
-      day,
-      planned: plan,
-      checkpoint: plan?.checkpoint ?? checkpoints?.get(day)?.[0],
-      gaps: gaps?.get(day)?.length ?? 0,
-      deadLetters: sumOf(deadLetters?.get(day) ?? []),
-    }
-  }
+function nothingOf(day: Day): Cell {
+  return { day, planned: undefined, checkpoint: undefined, gaps: 0, deadLetters: 0 }
 }
 
 function sumOf(counts: readonly DeadLetterCount[]): number {
@@ -152,9 +129,7 @@ function sumOf(counts: readonly DeadLetterCount[]): number {
 export function oldCell({ gaps, deadLetters }: Fleet, { zone, sink, day }: DayQuery): Cell {
   const isHere = (each: DayQuery) => each.zone === zone && each.sink === sink && each.day === day
   return {
-    day: day as Day,
-    planned: undefined,
-    checkpoint: undefined,
+    ...nothingOf(day as Day),
     gaps: gaps.filter(isHere).length,
     deadLetters: sumOf(deadLetters.filter(isHere)),
   }

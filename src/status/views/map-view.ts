@@ -21,7 +21,7 @@ const mostProblems = 12
 /** One page of the map. Totals and problems are of the whole fleet, whatever is chosen. */
 export function mapView(fleet: Fleet, query: MapQuery, parts: MapParts): MapView {
   const { status, days, routes } = fleet
-  const chosen = routes.filter((route) => isChosen(route, query)).toSorted(orderOf(query))
+  const chosen = routes.filter(choiceOf(query)).sort(orderOf(query))
   const pages = Math.max(1, Math.ceil(chosen.length / query.size))
   const page = Math.min(query.page, pages)
   const problems = problemsOf(fleet)
@@ -50,7 +50,7 @@ export function mapView(fleet: Fleet, query: MapQuery, parts: MapParts): MapView
   }
 }
 
-function mapRoute({ status, cells }: FleetRoute, history: LagHistory, nowMs: number): MapRoute {
+function mapRoute({ status, eventsToday, cells }: FleetRoute, history: LagHistory, nowMs: number): MapRoute {
   const { zone, name, account, sink, state, lagSeconds, caughtUpAt, newestEventAt, unread, lastError } =
     status
   return {
@@ -64,29 +64,28 @@ function mapRoute({ status, cells }: FleetRoute, history: LagHistory, nowMs: num
     ...(newestEventAt !== undefined && { newestEventAt }),
     ...(unread !== undefined && { unread }),
     ...(lastError !== undefined && { lastError }),
-    eventsToday: todayEvents(cells),
-    cells: cells.flatMap(cellView),
+    eventsToday,
+    cells: cells.map(cellView),
     history: history.of(zone, sink, nowMs),
   }
 }
 
-function cellView({ cell, state }: FleetRoute['cells'][number]): CellView[] {
-  if (state === undefined) return []
+function cellView({ cell, state }: FleetRoute['cells'][number]): CellView {
   const { day, checkpoint, gaps, deadLetters } = cell
   const events = checkpoint?.counters.delivered ?? 0
-  return [{ day, state, events, ...(deadLetters > 0 && { deadLetters }), ...(gaps > 0 && { gaps }) }]
+  return { day, state, events, ...(deadLetters > 0 && { deadLetters }), ...(gaps > 0 && { gaps }) }
 }
 
-function totalsOf({ status, routes, gaps, deadLetters }: Fleet): MapView['totals'] {
+function totalsOf({ status, days, routes, gaps, deadLetters }: Fleet): MapView['totals'] {
   const states = { up_to_date: 0, behind: 0, failing: 0, not_read: 0 }
   const cells = Object.fromEntries(cellStates.map((state) => [state, 0])) as Record<CellState, number>
+  const today = days.at(-1)
   let unreadDays = 0
   for (const route of routes) {
     states[route.status.state]++
-    const today = route.cells.at(-1)
-    for (const cell of route.cells) {
-      if (cell.state !== undefined) cells[cell.state]++
-      if (cell.state === 'unread' && cell !== today) unreadDays++
+    for (const { cell, state } of route.cells) {
+      cells[state]++
+      if (state === 'unread' && cell.day !== today) unreadDays++
     }
   }
   let refused = 0
@@ -103,15 +102,18 @@ function totalsOf({ status, routes, gaps, deadLetters }: Fleet): MapView['totals
   }
 }
 
-function isChosen({ status, cells }: FleetRoute, { filter, sink, state }: MapQuery): boolean {
-  if (sink !== undefined && status.sink !== sink) return false
-  if (state !== undefined && cells.every((cell) => cell.state !== state)) return false
+function choiceOf({ filter, sink, state }: MapQuery): (route: FleetRoute) => boolean {
   const words = filter
     .toLowerCase()
     .split(/\s+/)
     .filter((word) => word !== '')
-  const text = `${status.zone} ${status.name} → ${status.sink}`.toLowerCase()
-  return words.every((word) => text.includes(word))
+  return ({ status, cells }) => {
+    if (sink !== undefined && status.sink !== sink) return false
+    if (state !== undefined && cells.every((cell) => cell.state !== state)) return false
+    if (words.length === 0) return true
+    const text = `${status.zone} ${status.name} → ${status.sink}`.toLowerCase()
+    return words.every((word) => text.includes(word))
+  }
 }
 
 type Compare = (left: FleetRoute, right: FleetRoute) => number
@@ -124,15 +126,11 @@ const orders: Readonly<Record<MapQuery['sort'], Compare>> = {
   zone: byZone,
   sink: (left, right) => compareText(left.status.sink, right.status.sink),
   lag: (left, right) => right.status.lagSeconds - left.status.lagSeconds,
-  events: (left, right) => todayEvents(right.cells) - todayEvents(left.cells),
+  events: (left, right) => right.eventsToday - left.eventsToday,
 }
 
 function orderOf({ sort }: MapQuery): Compare {
   return (left, right) => orders[sort](left, right) || byZone(left, right)
-}
-
-function todayEvents(cells: FleetRoute['cells']): number {
-  return cells.at(-1)?.cell.checkpoint?.counters.delivered ?? 0
 }
 
 function compareText(left: string, right: string): number {
