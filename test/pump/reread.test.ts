@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Failure, gaveWay } from '../../src/domain/failure.ts'
+import { at } from '../domain/builders.ts'
 import { createStage, eventAt, listingOf, type Stage } from './stage.ts'
 
 const events = Array.from({ length: 40 }, (_, index) => eventAt(index))
@@ -63,6 +64,21 @@ describe('pages on which nothing is new', () => {
       request.cursor === '6' ? new Failure('retry', 'network', 'no route') : listing(request, number)
     expect(await stage.pump()).toMatchObject({ code: 'network' })
     expect(await stage.read()).toMatchObject({ full: { pages: 3, cursor: '6' }, trouble: { count: 1 } })
+  })
+
+  it('are committed with the end of their day', async () => {
+    const stage = await shipped()
+    await stage.clock.advance(at(72) + 1_000 - stage.clock.now())
+    stage.script.latencyMs = 1
+    const listing = listingOf(events, 2)
+    const serverDate = stage.clock.now()
+    stage.script.answer = (request, number) =>
+      request.cursor === '6'
+        ? new Failure('refuse', 'window_closed', 'the day is over', { serverDate })
+        : listing(request, number)
+    await stage.pump()
+    expect(commitsOf(stage)).toBe(1)
+    expect(await stage.read()).toMatchObject({ ended: { as: 'expired' }, counters: { pages: 23 } })
   })
 
   it('are committed before a backfill gives way, which may read a single page before it does so again', async () => {
