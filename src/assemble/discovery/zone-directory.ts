@@ -136,11 +136,14 @@ export class ZoneDirectory {
     return zonesIn(withZones(config, this.#lists), account)
   }
 
+  /** Without those that the other account leaves out: nobody would read them to their end. */
   #listedByOthers(account: string, all: readonly AccountZones[], config: Config): Pick<FoundZone, 'id'>[] {
     const found = this.#foundBy(all)
     const others = discoveringIn(config).filter(({ name }) => name !== account)
-    return others.flatMap(({ name }) =>
-      (found.get(name)?.zones ?? []).filter(({ leftAtMs }) => leftAtMs === undefined),
+    return others.flatMap(({ name, discovery }) =>
+      (found.get(name)?.zones ?? []).filter(
+        ({ id, leftAtMs }) => leftAtMs === undefined && !discovery.exclude.includes(id),
+      ),
     )
   }
 

@@ -43,4 +43,16 @@ describe('several accounts', () => {
     expect(told()).toContainEqual(['ZonesLeft', found(104)])
     expect(await store.catalogue.gaps()).toEqual([])
   })
+
+  test('a zone that only an account lists which leaves it out is read to its end where it was', async () => {
+    const excluding = [{ ...accounts[0], zones: { all: true, exclude: [104] } }, accounts[1]]
+    const options = { accessKey: 'key-two' }
+    const { store, list, ids, runtime, told } = await world({ accounts: excluding, options })
+    const listedAtMs = runtime.clock.now()
+    for (const account of ['one', 'two'])
+      await store.catalogue.storeZoneList({ account, listedAtMs, zones: found(104) })
+    await list()
+    expect(told()).toContainEqual(['ZonesLeft', found(104)])
+    expect(ids()).toContain(104)
+  })
 })
