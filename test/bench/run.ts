@@ -35,7 +35,7 @@ const parts: Readonly<Record<string, () => Promise<Figure[]>>> = {
         : { events: 1_000_000, eventsPerStream: 200, tell },
     ),
   poll: () => measureQuietPoll({ rounds: 200, tell }),
-  rest: () => measureRest({ zones, sinks: options.sinks, rounds: 3, profileFolder, tell }),
+  rest: () => measureRest({ zones, sinks: options.sinks, rounds: 9, profileFolder, tell }),
   fleet: () =>
     measureFleet({
       zones,
