@@ -86,13 +86,6 @@ export async function bundle({ input, folder, addressOf, banner = () => '' }: Bu
   await bundled.write({
     dir: folder,
     format: 'esm',
-    // Two files instead of twenty small ones, whose modules import no others: what also the help uses, and the rest.
-    codeSplitting: {
-      groups: [
-        { name: 'text', test: /\/src\/domain\/(?:text|failure)/, priority: 1 },
-        { name: 'domain', test: /\/src\/domain\// },
-      ],
-    },
     // Pure comments of packages are a tenth of the code that a start reads.
     comments: { legal: true, annotation: false, jsdoc: false },
     banner: ({ isEntry, name }) => (isEntry ? banner(name) : ''),
