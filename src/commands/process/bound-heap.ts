@@ -1,10 +1,5 @@
 import { setFlagsFromString } from 'node:v8'
 
-/**
- * What nearly every command uses of Node. V8 takes Node's own compiled code of a module only until the first flag is
- * set: 30 ms of a start. With more modules than these the young generation would grow before its size is fixed.
- */
-const loadedBefore = ['net', 'http', 'crypto', 'tls', 'assert']
 /** By how much the old generation may outgrow its live objects. */
 const growthPercent = 60
 
@@ -18,9 +13,8 @@ const growthPercent = 60
  * Call it before any import, and only on the V8 version that it was tested on: other versions warn about unknown flags.
  */
 export function boundHeap(): void {
-  for (const name of loadedBefore) process.getBuiltinModule(name)
   setFlagsFromString(`--heap-growing-percent=${growthPercent}`)
-  // The young generation keeps its first size, which is enough for an idle process; `giveRoomUnderLoad` lets it grow.
+  // A start fills it with what stays. An idle process needs no more, and one under load gets it: see `giveRoomUnderLoad`.
   setFlagsFromString('--semi-space-growth-factor=1')
   setFlagsFromString('--no-wasm-tier-up')
   setFlagsFromString('--no-wasm-dynamic-tiering')
