@@ -12,7 +12,6 @@ import { allDone, backfillsOf, told } from './backfilling.ts'
 const server = { port: 0 }
 const today = dayOf(Date.now())
 const yesterday = shiftDay(today, -1)
-const noon = startOf(yesterday) + 43_200_000
 
 async function daemon(place: Workplace): Promise<TestProcess> {
   const child = place.start(['run'])
@@ -25,13 +24,14 @@ test('is taken over by a running process, which ships the missing events alongsi
   const { simulator, events } = place
   await using running = await daemon(place)
   await caughtUp(place, running, { days: readableDays().slice(0, 2) })
-  // The run has read past days, and looks at them again in hours.
+  // Two days ago: the run has read this day whole. It polls yesterday until an hour after its end.
+  const past = shiftDay(today, -2)
   for (const zone of zones)
-    simulator.append(zone, yesterday, 30, { timestampMs: (index) => noon + index * 1000 })
-  const handed = await told(place, 'backfill', '--from', yesterday, '--to', yesterday, '--zone', '101')
+    simulator.append(zone, past, 30, { timestampMs: (index) => startOf(past) + index * 1000 })
+  const handed = await told(place, 'backfill', '--from', past, '--to', past, '--zone', '101')
   expect([handed.code, handed.stdout]).toEqual([0, expect.stringMatching(/^[0-9a-f]{10}\n$/)])
   expect(handed.stderr).toContain(`process ${running.pid} on host `)
-  const watched = await told(place, 'backfill', '--from', yesterday, '--to', 'yesterday', '--watch')
+  const watched = await told(place, 'backfill', '--from', past, '--to', past, '--watch')
   expect(watched.code, watched.stderr).toBe(0)
   expect(watched.stderr).toMatch(/ done: 2 streams read, 10 pages, 30 events shipped, in /)
   await allDone(place, running.stderr)

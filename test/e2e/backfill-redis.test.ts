@@ -39,14 +39,15 @@ describe.skipIf(!redisServerAvailable())('backfills over Redis', () => {
     const simulator = { days: { ...daysWith(4_000) }, pageSize: 20, latencyMs: 40 }
     const all = await fleet({ simulator, settings: { poll } })
     const { place, days } = all
-    const [first, yesterday] = days
+    // Yesterday is polled until an hour after its end, once it was read.
+    const [past, yesterday] = days
     all.start('scheduler', 'scheduler')
     const stopped = all.start('worker', 'stopped')
     await stopped.waitForLine(/"event":"Started"/)
-    const { code, stdout, stderr } = await told(place, 'backfill', '--from', yesterday, '--to', yesterday)
+    const { code, stdout, stderr } = await told(place, 'backfill', '--from', past, '--to', past)
     expect([code, stderr]).toEqual([0, expect.stringContaining(' works on it')])
     const id = stdout.trim()
-    await waitFor(() => pagesOf(all, yesterday) > 30, {
+    await waitFor(() => pagesOf(all, past) > 30, {
       what: () => `pages${said(all)}`,
     })
 
@@ -54,39 +55,37 @@ describe.skipIf(!redisServerAvailable())('backfills over Redis', () => {
     // Not at the end of a slice, which lasts ten seconds: what was under way ends, and nothing more is asked for.
     const pausedAtMs = Date.now()
     const rest = async () => {
-      const [before, polled] = [pagesOf(all, yesterday), pagesOf(all, days[2])]
+      const [before, polled] = [pagesOf(all, past), pagesOf(all, days[2])]
       await waitFor(() => pagesOf(all, days[2]) >= polled + 8, {
         what: () => `polls${said(all)}`,
       })
-      return pagesOf(all, yesterday) === before
+      return pagesOf(all, past) === before
     }
     await waitFor(rest, { what: 'rest' })
-    const latest = place.simulator.requests.findLast(({ day }) => day === yesterday)!
+    const latest = place.simulator.requests.findLast(({ day }) => day === past)!
     expect(latest.at - pausedAtMs).toBeLessThan(8_000)
 
     expect((await told(place, 'backfill', 'resume', id)).code).toBe(0)
-    const rested = pagesOf(all, yesterday)
-    await waitFor(() => pagesOf(all, yesterday) > rested + 20, {
+    const rested = pagesOf(all, past)
+    await waitFor(() => pagesOf(all, past) > rested + 20, {
       what: () => `pages${said(all)}`,
     })
     await stopped.kill('SIGTERM')
     all.start('worker', 'other')
     place.simulator.set({ latencyMs: 0, pageSize: 500 })
     await allDone(place, () => said(all))
-    expect(compareFiles(place.events, place.simulator, fleetZones, [yesterday])).toEqual(exactly(4 * 4_000))
+    expect(compareFiles(place.events, place.simulator, fleetZones, [past])).toEqual(exactly(4 * 4_000))
     // What was read before the pause and the stop was not read again.
-    const begun = place.simulator.requests.filter(
-      ({ day, token }) => day === yesterday && token === undefined,
-    )
+    const begun = place.simulator.requests.filter(({ day, token }) => day === past && token === undefined)
     expect(begun).toHaveLength(4)
 
     place.simulator.set({ latencyMs: 40, pageSize: 20 })
-    const third = (await told(place, 'backfill', '--from', first, '--to', first)).stdout.trim()
-    await waitFor(() => pagesOf(all, first) > 10, { what: () => `pages${said(all)}` })
+    const third = (await told(place, 'backfill', '--from', yesterday, '--to', yesterday)).stdout.trim()
+    await waitFor(() => pagesOf(all, yesterday) > 10, { what: () => `pages${said(all)}` })
     expect((await told(place, 'backfill', 'cancel', third)).code).toBe(0)
     await stopAll(all)
     expect((await backfillsOf(place)).at(-1)).toMatchObject({ state: 'cancelled' })
-    const both = compareFiles(place.events, place.simulator, fleetZones, [first, yesterday])
+    const both = compareFiles(place.events, place.simulator, fleetZones, [past, yesterday])
     expect(both).toMatchObject({ repeated: 0, strange: 0 })
   })
 
