@@ -21,7 +21,7 @@ export function jsonReply(status: number, value: unknown, headers?: Reply['heade
 /** How many values of an array are written before the event loop may turn. */
 const valuesAtOnce = 50
 
-/** The same for an object with long arrays, whose text would hold the event loop for long. */
+/** The same for an object with long lists, whose text would hold the event loop for long. Any iterable is a list. */
 export async function longJsonReply(
   status: number,
   value: unknown,
@@ -32,24 +32,37 @@ export async function longJsonReply(
   for (const [name, member] of Object.entries(value)) {
     if (member === undefined) continue
     body.push(`${body.length === 0 ? '{' : ','}${inertJson(JSON.stringify(name))}:`)
-    if (Array.isArray(member)) await writeArray(member, body, letTurn)
+    if (isList(member)) await writeList(member, body, letTurn)
     else body.push(inertJson(JSON.stringify(member)))
   }
   body.push(body.length === 0 ? '{}\n' : '}\n')
   return { status, type: jsonType, body }
 }
 
-async function writeArray(
-  values: readonly unknown[],
+function isList(member: unknown): member is Iterable<unknown> {
+  return typeof member === 'object' && member !== null && Symbol.iterator in member
+}
+
+async function writeList(
+  values: Iterable<unknown>,
   body: string[],
   letTurn: () => Promise<void>,
 ): Promise<void> {
+  let comma = ''
+  let some: unknown[] = []
+  const write = () => {
+    if (some.length === 0) return
+    body.push(comma + inertJson(JSON.stringify(some).slice(1, -1)))
+    comma = ','
+    some = []
+  }
   body.push('[')
-  for (let from = 0; from < values.length; from += valuesAtOnce) {
-    if (from > 0) body.push(',')
-    body.push(inertJson(JSON.stringify(values.slice(from, from + valuesAtOnce)).slice(1, -1)))
+  for (const value of values) {
+    if (some.push(value) < valuesAtOnce) continue
+    write()
     await letTurn()
   }
+  write()
   body.push(']')
 }
 

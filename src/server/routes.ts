@@ -77,7 +77,9 @@ function notFoundText(view: StatusQuery['view']): string {
 export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
   const { metrics, health, clock } = deps
   const readiness = shared(clock, readinessPatienceMs, deps.readiness)
-  const status = shared(clock, patienceMs, deps.status)
+  const status = shared(clock, patienceMs, async () =>
+    longJsonReply(200, await deps.status(), createTurns({ clock, turn: setImmediate })),
+  )
 
   /** The reasons name zones, sinks and accounts: only clients with the token get them. */
   async function readinessReply(trusted: boolean): Promise<Reply> {
@@ -91,8 +93,7 @@ export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
   async function statusReply(parameters: URLSearchParams): Promise<Reply> {
     try {
       const asked = readStatusQuery(parameters)
-      if (asked.view === 'all')
-        return await longJsonReply(200, await status(), createTurns({ clock, turn: setImmediate }))
+      if (asked.view === 'all') return await status()
       const views = deps.views()
       if (views === undefined) return jsonReply(503, { error: 'the process is starting' })
       const work = viewOf(views, asked)

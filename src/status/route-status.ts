@@ -1,53 +1,45 @@
 import type { Gap } from '../domain/gap.ts'
-import { caughtUpOf, oldestUnread } from '../domain/plan/lag.ts'
-import type { PlannedRoute, PlannedStream } from '../domain/plan/plan-route.ts'
-import { standingOf } from '../domain/plan/route-state.ts'
-import type { RouteState } from '../domain/plan/snapshot.ts'
-import type { Policy } from '../domain/policy.ts'
-import type { DayStatus, RouteStatus } from '../domain/status/status.ts'
+import { caughtUpOf } from '../domain/plan/lag.ts'
+import type { PlannedStream } from '../domain/plan/plan-route.ts'
+import type { DayStatus, RouteStatus, RouteSummary } from '../domain/status/status.ts'
 import { iso } from '../domain/text/iso.ts'
 import { countersOf } from './counters.ts'
 import { errorStatus } from './error-status.ts'
-
-export interface StatusTime {
-  /** By the API's clock for the route's account. */
-  readonly nowMs: number
-  readonly policy: Policy
-}
+import type { ObservedRoute, RouteTime } from './observed-route.ts'
 
 /** Called for each route of a fleet: literals with `undefined` take a tenth of the time of conditional spreads. */
-export function routeStatus(
-  { zone, sink, live }: PlannedRoute,
-  route: RouteState,
-  gaps: readonly Gap[],
-  { nowMs, policy }: StatusTime,
-): RouteStatus {
-  const days = live.map((planned) => dayStatus(planned, nowMs, policy))
-  const lastError = days.findLast((day) => day.lastError !== undefined)?.lastError
-  const unread = oldestUnread(live, policy)
-  const lagSeconds = Math.round(route.lagSeconds)
-  const { newestMs, timeToLossSeconds } = route
+export function routeStatus(route: ObservedRoute, gaps: readonly Gap[], time: RouteTime): RouteStatus {
   return {
-    zone: zone.id,
-    name: zone.name,
-    account: zone.account,
-    sink,
-    state: standingOf({ lagSeconds, days, lastError }),
-    lagSeconds,
-    caughtUpAt: iso(route.caughtUpAtMs),
-    newestEventAt: newestMs === undefined ? undefined : iso(newestMs),
-    timeToLossSeconds: Number.isFinite(timeToLossSeconds) ? Math.round(timeToLossSeconds) : undefined,
-    unread:
-      unread === undefined
-        ? undefined
-        : { day: unread.stream.day, apiDeadlineAt: iso(unread.unreadableAtMs) },
-    lastError,
-    days,
+    ...routeSummary(route),
+    days: route.planned.live.map((planned) => dayStatus(planned, time)),
     gaps: gaps.map(({ day, from, to, reason }) => ({ day, from: iso(from), to: iso(to), reason })),
   }
 }
 
-function dayStatus(planned: PlannedStream, nowMs: number, policy: Policy): DayStatus {
+/** What is said of a route without its days. */
+export function routeSummary({ planned, figures, standing, unread, trouble }: ObservedRoute): RouteSummary {
+  const { newestMs, timeToLossSeconds } = figures
+  const { id, name, account } = planned.zone
+  return {
+    zone: id,
+    name,
+    account,
+    sink: planned.sink,
+    state: standing,
+    lagSeconds: Math.round(figures.lagSeconds),
+    caughtUpAt: iso(figures.caughtUpAtMs),
+    newestEventAt: newestMs === undefined ? undefined : iso(newestMs),
+    timeToLossSeconds: Number.isFinite(timeToLossSeconds) ? Math.round(timeToLossSeconds) : undefined,
+    unread: unread === undefined ? undefined : unreadDay(unread),
+    lastError: trouble === undefined ? undefined : errorStatus(trouble),
+  }
+}
+
+export function unreadDay({ stream, unreadableAtMs }: PlannedStream): NonNullable<RouteStatus['unread']> {
+  return { day: stream.day, apiDeadlineAt: iso(unreadableAtMs) }
+}
+
+function dayStatus(planned: PlannedStream, { nowMs, policy }: RouteTime): DayStatus {
   const { checkpoint, state, stream } = planned
   const { pages, events, delivered, duplicates, late, deadLetters, dropped, filtered } =
     countersOf(checkpoint)

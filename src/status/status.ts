@@ -1,13 +1,13 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import { bySink } from '../domain/event/dead-letter-count.ts'
 import { routeKey } from '../domain/route.ts'
-import type { BackfillStatus, RouteStatus, Status, WorkerStatus } from '../domain/status/status.ts'
-import type { StateSnapshot } from '../domain/plan/snapshot.ts'
+import type { BackfillStatus, FleetStatus, RouteStatus, WorkerStatus } from '../domain/status/status.ts'
 import type { Store } from '../ports/store.ts'
 import { iso } from '../domain/text/iso.ts'
-import { createTurns } from '../domain/let-loop-turn.ts'
 import { backfillStatuses } from './backfill-status.ts'
-import { readState, snapshotOf, type ObserveDeps, type StateReading } from './observe.ts'
+import type { ApiClock } from '../pump/api-clock.ts'
+import { readState, type ObserveDeps, type StateReading } from './observe.ts'
+import { observeRoute } from './observed-route.ts'
 import { routeStatus } from './route-status.ts'
 
 export interface StatusDeps extends ObserveDeps {
@@ -17,37 +17,45 @@ export interface StatusDeps extends ObserveDeps {
   readonly isRetired: (zone: number) => boolean
 }
 
-/** Everything about every zone and sink, from the store alone: the same from any machine with the same configuration. */
-export async function statusOf(deps: StatusDeps): Promise<Status> {
-  return (await readStatus(deps)).status
+/** A status whose routes are made while they are read: the days of a large fleet all at once are costly to keep. */
+export interface StatusInSteps extends FleetStatus {
+  readonly routes: Iterable<RouteStatus>
 }
 
-/** The status together with what it was made of. */
+/** Everything about every zone and sink, from the store alone: the same from any machine with the same configuration. */
+export async function statusOf(deps: StatusDeps): Promise<StatusInSteps> {
+  const { fleet, reading } = await readStatus(deps)
+  const { at, ...others } = fleet
+  return { at, routes: { [Symbol.iterator]: () => routeStatuses(reading, deps.apiClock) }, ...others }
+}
+
+function* routeStatuses(
+  { routes, gaps, settings }: StateReading,
+  apiClock: ApiClock,
+): Generator<RouteStatus> {
+  const gapsOf = Map.groupBy(gaps, (gap) => routeKey(gap.zone, gap.sink))
+  for (const planned of routes) {
+    const { zone, sink } = planned
+    const time = { nowMs: apiClock.now(zone.account), policy: settings.policy }
+    yield routeStatus(observeRoute(planned, time), gapsOf.get(routeKey(zone.id, sink)) ?? [], time)
+  }
+}
+
+/** The status of the fleet together with what the store says of its routes. */
 export async function readStatus(
   deps: StatusDeps,
-): Promise<{ readonly status: Status; readonly reading: StateReading; readonly snapshot: StateSnapshot }> {
+): Promise<{ readonly fleet: FleetStatus; readonly reading: StateReading }> {
   const [reading, known, workers] = await Promise.all([
     readState(deps),
     deps.store.catalogue.routes(),
     deps.workers(),
   ])
-  const snapshot = await snapshotOf(reading, deps)
-  const { zones, sinks, policy } = reading.settings
-  const letTurn = createTurns(deps)
-  const gapsOf = Map.groupBy(reading.gaps, (gap) => routeKey(gap.zone, gap.sink))
-  const routes: RouteStatus[] = []
-  for (const [index, route] of reading.routes.entries()) {
-    const gaps = gapsOf.get(routeKey(route.zone.id, route.sink)) ?? []
-    const time = { nowMs: deps.apiClock.now(route.zone.account), policy }
-    routes.push(routeStatus(route, snapshot.routes[index]!, gaps, time))
-    await letTurn()
-  }
+  const { zones, sinks } = reading.settings
   const configured = new Set(zones.map(({ id }) => id))
   const strange = known.filter(({ zone, sink }) => !configured.has(zone) || !sinks.includes(sink))
   const checkpoints = strange.length === 0 ? [] : await deps.store.catalogue.checkpoints()
-  const status: Status = {
+  const fleet: FleetStatus = {
     at: iso(deps.clock.now()),
-    routes,
     deadLetters: bySink(reading.deadLetters),
     unconfigured: strange.map(({ zone, sink }) => ({
       zone,
@@ -58,7 +66,7 @@ export async function readStatus(
     workers,
     backfills: await recentBackfills(deps.store, deps.clock.now()),
   }
-  return { status, reading, snapshot }
+  return { fleet, reading }
 }
 
 const recentMs = 86_400_000

@@ -27,7 +27,9 @@ export function snapshotOf(zones: readonly Zone[], sinks: readonly string[], lag
       sink,
       lagSeconds,
       caughtUpAtMs: 1_800_000_000_500,
+      newestMs: undefined,
       timeToLossSeconds: 90_000,
+      delivered: 30,
       gaps: 2,
     })),
   )

@@ -9,8 +9,7 @@ import { createHousekeeping } from '../../maintenance/housekeeping/housekeep.ts'
 import { observe } from '../../status/observe.ts'
 import { planOne } from '../../plan/plan-one.ts'
 import { whileRequested } from '../../maintenance/backfill/while-requested.ts'
-import type { Status } from '../../domain/status/status.ts'
-import { statusOf } from '../../status/status.ts'
+import { statusOf, type StatusInSteps } from '../../status/status.ts'
 import { readFleet, type Fleet } from '../../status/views/fleet.ts'
 import { drain, type GivenUp } from '../../schedule/local/drain.ts'
 import { createTickTracing } from '../../telemetry/tracing.ts'
@@ -33,7 +32,7 @@ export interface Engine {
   /** Pumps every planned stream to its end once. Returns the streams given up. */
   drain(readRequestId: string, signal: AbortSignal, progressed?: () => void): Promise<GivenUp[]>
   snapshot(): Promise<StateSnapshot>
-  status(): Promise<Status>
+  status(): Promise<StatusInSteps>
   fleet(): Promise<Fleet>
   /** Stops the schedule, then closes sinks and clients. Idempotent. */
   close(): Promise<void>
@@ -108,12 +107,10 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
     turn: setImmediate,
   }
 
-  async function queuesOf(seen: StateSnapshot): Promise<StateSnapshot['queues']> {
+  async function queuesOf(seen: StateSnapshot['queues']): Promise<StateSnapshot['queues']> {
     const queues = await schedule.queues?.()
     // A stream that backs off is in no queue: its checkpoint says when it is due.
-    return queues === undefined
-      ? seen.queues
-      : [...queues, ...seen.queues.filter(({ state }) => state === 'delayed')]
+    return queues === undefined ? seen : [...queues, ...seen.filter(({ state }) => state === 'delayed')]
   }
 
   async function pausesOf(): Promise<Fleet['pauses']> {
@@ -139,7 +136,7 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
 
   async function snapshot(): Promise<StateSnapshot> {
     const seen = await observe(observed)
-    return { ...seen, queues: await queuesOf(seen) }
+    return { ...seen, queues: await queuesOf(seen.queues) }
   }
 
   return {

@@ -37,12 +37,18 @@ export function createPageViews(engine: () => Engine | undefined, { clock, apiCl
 
   async function readNow(of: Engine): Promise<Fleet> {
     const fleet = await of.fleet()
-    history.add(clock.now(), fleet.status.routes)
+    const samples = fleet.routes.map(({ planned: { zone, sink }, figures }) => ({
+      zone: zone.id,
+      sink,
+      lagSeconds: figures.lagSeconds,
+      delivered: figures.delivered,
+    }))
+    history.add(clock.now(), samples)
     return fleet
   }
 
   async function takeSample(of: Engine): Promise<void> {
-    const { routes } = await of.status()
+    const { routes } = await of.snapshot()
     history.add(clock.now(), routes)
   }
 

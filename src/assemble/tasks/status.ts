@@ -56,6 +56,7 @@ export function createStatusReader({ config }: Loaded): () => Promise<StatusRead
         isRetired: (zone: number) => isRetired(config, zone),
         turn: setImmediate,
       }
-      return { status: await statusOf(deps), state: stateName(config), hasStore }
+      const status = await statusOf(deps)
+      return { status: { ...status, routes: [...status.routes] }, state: stateName(config), hasStore }
     })
 }

@@ -14,10 +14,12 @@ export interface RouteState {
   readonly lagSeconds: number
   /** The instant up to which everything readable has been delivered. */
   readonly caughtUpAtMs: number
-  /** Newest event time delivered; absent until there is one. */
-  readonly newestMs?: number
+  /** Newest event time delivered; undefined until there is one. */
+  readonly newestMs: number | undefined
   /** Until the oldest unfinished day becomes unreadable; Infinity where no day is unfinished. */
   readonly timeToLossSeconds: number
+  /** Delivered events of its live days. */
+  readonly delivered: number
   readonly gaps: number
 }
 

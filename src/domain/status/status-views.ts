@@ -1,7 +1,7 @@
 import type { AuditRecord } from '../audit-report.ts'
 import type { GapReason } from '../gap.ts'
 import type { StateSnapshot } from '../plan/snapshot.ts'
-import type { ErrorStatus, RouteStatus, Status } from './status.ts'
+import type { ErrorStatus, FleetStatus, RouteStatus, RouteSummary } from './status.ts'
 
 /**
  * What the status page shows of one day of a route, the most urgent first:
@@ -47,23 +47,11 @@ export interface CellView {
   readonly state: CellState
   /** Delivered events. */
   readonly events: number
-  readonly deadLetters?: number
-  readonly gaps?: number
+  readonly deadLetters?: number | undefined
+  readonly gaps?: number | undefined
 }
 
-export interface MapRoute extends Pick<
-  RouteStatus,
-  | 'zone'
-  | 'name'
-  | 'account'
-  | 'sink'
-  | 'state'
-  | 'lagSeconds'
-  | 'caughtUpAt'
-  | 'newestEventAt'
-  | 'unread'
-  | 'lastError'
-> {
+export interface MapRoute extends Omit<RouteSummary, 'timeToLossSeconds'> {
   /** Delivered today. */
   readonly eventsToday: number
   readonly cells: readonly CellView[]
@@ -93,8 +81,7 @@ export interface MapProblem {
 }
 
 /** The whole fleet, with the routes of one page of the map. */
-export interface MapView extends Pick<Status, 'deadLetters' | 'unconfigured' | 'workers' | 'backfills'> {
-  readonly at: string
+export interface MapView extends FleetStatus {
   readonly version: string
   readonly readableDays: number
   /** Days of the map, the oldest first. */

@@ -30,7 +30,8 @@ export interface ErrorStatus {
   readonly retryAt: string
 }
 
-export interface RouteStatus {
+/** What is said of a route without its days. */
+export interface RouteSummary {
   readonly zone: number
   readonly name: string
   readonly account: string
@@ -43,6 +44,9 @@ export interface RouteStatus {
   /** The oldest day that was not read to its end, and when the API stops to list it. Absent where there is none. */
   readonly unread?: { readonly day: string; readonly apiDeadlineAt: string } | undefined
   readonly lastError?: ErrorStatus | undefined
+}
+
+export interface RouteStatus extends RouteSummary {
   readonly days: readonly DayStatus[]
   readonly gaps: readonly {
     readonly day: string
@@ -103,9 +107,13 @@ export interface BackfillDayStatus {
   readonly events: number
 }
 
-export interface Status {
-  readonly at: string
+export interface Status extends FleetStatus {
   readonly routes: readonly RouteStatus[]
+}
+
+/** What is said of a fleet without its routes. */
+export interface FleetStatus {
+  readonly at: string
   readonly deadLetters: readonly {
     readonly sink: string
     readonly reason: string

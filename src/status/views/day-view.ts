@@ -1,31 +1,36 @@
 import type { AuditRecord } from '../../domain/audit-report.ts'
-import { unreadableAt } from '../../domain/day.ts'
+import { parseDay, unreadableAt } from '../../domain/day.ts'
 import { caughtUpOf } from '../../domain/plan/lag.ts'
+import type { PlannedRoute } from '../../domain/plan/plan-route.ts'
 import type { DayQuery, DayView, ScanView } from '../../domain/status/status-views.ts'
 import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import type { Scan, ScanRecord } from '../../domain/scan/scan.ts'
 import { countersOf } from '../counters.ts'
 import { iso } from '../../domain/text/iso.ts'
 import { errorStatus } from '../error-status.ts'
-import { cellStateOf, streamStateOf, type Cell, type CellTime } from './cell.ts'
-import { oldCell, type Fleet } from './fleet.ts'
+import type { RouteTime } from '../observed-route.ts'
+import { cellOn, cellStateOf, streamStateOf, type Cell } from './cell.ts'
+import type { Fleet } from './fleet.ts'
 
 export interface DayParts {
   readonly version: string
-  readonly time: CellTime
+  readonly time: RouteTime
   readonly ledger: DayView['ledger']
   readonly audit?: AuditRecord | undefined
 }
 
-/** Finds the cell, also of a day that the map does not show any more; undefined where nothing is known of it. */
+export function routeOf({ routes }: Fleet, { zone, sink }: DayQuery): PlannedRoute | undefined {
+  return routes.find(({ planned }) => planned.zone.id === zone && planned.sink === sink)?.planned
+}
+
+/** Also of a day that the map does not show any more. Undefined where nothing is known of it. */
 export function cellOf(fleet: Fleet, query: DayQuery): Cell | undefined {
-  const { zone, sink, day } = query
-  const route = fleet.routes.find(({ status }) => status.zone === zone && status.sink === sink)
-  const shown = route?.cells.find(({ cell }) => cell.day === day)?.cell
-  const cell = shown ?? oldCell(fleet, query)
-  const { planned, checkpoint } = cell
-  const isKnown = planned !== undefined || checkpoint !== undefined || cell.gaps > 0 || cell.deadLetters > 0
-  return isKnown ? cell : undefined
+  const route = routeOf(fleet, query)
+  const day = parseDay(query.day)
+  if (route === undefined || day === undefined) return undefined
+  const isHere = ({ zone, sink }: DayQuery) => zone === query.zone && sink === query.sink
+  const { gaps, deadLetters } = fleet
+  return cellOn(day, { ...route, gaps: gaps.filter(isHere), deadLetters: deadLetters.filter(isHere) })
 }
 
 export function dayView(
@@ -34,7 +39,7 @@ export function dayView(
   { zone, sink, day }: DayQuery,
   { version, time, ledger, audit }: DayParts,
 ): DayView {
-  const { name, account } = fleet.status.routes.find((each) => each.zone === zone)!
+  const { name, account } = routeOf(fleet, { zone, sink, day })!.zone
   const { checkpoint, planned } = cell
   const { order, cursorProven, revocations } = checkpoint?.ordering ?? planned?.ordering ?? unknownOrdering
   const {

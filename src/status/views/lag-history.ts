@@ -1,13 +1,12 @@
 import type { MapRoute } from '../../domain/status/status-views.ts'
-import type { RouteStatus } from '../../domain/status/status.ts'
+import type { RouteState } from '../../domain/plan/snapshot.ts'
 import { routeKey } from '../../domain/route.ts'
 
-type Sampled = Pick<RouteStatus, 'zone' | 'sink' | 'lagSeconds' | 'days'>
+type Sampled = Pick<RouteState, 'zone' | 'sink' | 'lagSeconds' | 'delivered'>
 
 /** A slot for each minute; NaN where nothing was measured. */
 interface Samples {
   readonly lags: Float32Array
-  /** Delivered events of all days of the status. */
   readonly delivered: Float64Array
 }
 
@@ -38,9 +37,7 @@ export class LagHistory {
       }
       const before = isNew ? 0 : own.lags[slot]!
       own.lags[slot] = Math.max(Number.isNaN(before) ? 0 : before, route.lagSeconds)
-      let delivered = 0
-      for (const day of route.days) delivered += day.delivered
-      own.delivered[slot] = delivered
+      own.delivered[slot] = route.delivered
       kept.set(key, own)
     }
     this.#routes = kept

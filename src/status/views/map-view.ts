@@ -1,12 +1,12 @@
 import {
   cellStates,
   type CellState,
-  type CellView,
   type MapQuery,
   type MapRoute,
   type MapView,
 } from '../../domain/status/status-views.ts'
-import { oldestDeadline, problemsOf } from './problems.ts'
+import { routeSummary, unreadDay } from '../route-status.ts'
+import { oldestUnreadOf, problemsOf } from './problems.ts'
 import type { Fleet, FleetRoute } from './fleet.ts'
 import type { LagHistory } from './lag-history.ts'
 
@@ -25,72 +25,48 @@ export function mapView(fleet: Fleet, query: MapQuery, parts: MapParts): MapView
   const pages = Math.max(1, Math.ceil(chosen.length / query.size))
   const page = Math.min(query.page, pages)
   const problems = problemsOf(fleet)
-  const unread = oldestDeadline(status.routes)
+  const unread = oldestUnreadOf(routes)
   const nowMs = Date.parse(status.at)
   return {
-    at: status.at,
+    ...status,
     version: parts.version,
     readableDays: parts.readableDays,
     days,
-    sinks: [...new Set(status.routes.map(({ sink }) => sink))].sort(),
+    sinks: [...new Set(routes.map(({ planned }) => planned.sink))].sort(),
     totals: totalsOf(fleet),
-    ...(unread !== undefined && { unread }),
+    ...(unread !== undefined && { unread: unreadDay(unread) }),
     problems: problems.slice(0, mostProblems),
     problemsLeftOut: Math.max(0, problems.length - mostProblems),
     chosen: { routes: chosen.length, page, pages, size: query.size },
     routes: chosen
       .slice((page - 1) * query.size, page * query.size)
       .map((route) => mapRoute(route, parts.history, nowMs)),
-    deadLetters: status.deadLetters,
-    unconfigured: status.unconfigured,
-    workers: status.workers,
-    backfills: status.backfills,
     queues: fleet.queues,
     pauses: fleet.pauses,
   }
 }
 
-function mapRoute({ status, eventsToday, cells }: FleetRoute, history: LagHistory, nowMs: number): MapRoute {
-  const { zone, name, account, sink, state, lagSeconds, caughtUpAt, newestEventAt, unread, lastError } =
-    status
-  return {
-    zone,
-    name,
-    account,
-    sink,
-    state,
-    lagSeconds,
-    caughtUpAt,
-    ...(newestEventAt !== undefined && { newestEventAt }),
-    ...(unread !== undefined && { unread }),
-    ...(lastError !== undefined && { lastError }),
-    eventsToday,
-    cells: cells.map(cellView),
-    history: history.of(zone, sink, nowMs),
-  }
+function mapRoute(route: FleetRoute, history: LagHistory, nowMs: number): MapRoute {
+  const { eventsToday, cells } = route
+  const { timeToLossSeconds: _, ...summary } = routeSummary(route)
+  return { ...summary, eventsToday, cells, history: history.of(summary.zone, summary.sink, nowMs) }
 }
 
-function cellView({ cell, state }: FleetRoute['cells'][number]): CellView {
-  const { day, checkpoint, gaps, deadLetters } = cell
-  const events = checkpoint?.counters.delivered ?? 0
-  return { day, state, events, ...(deadLetters > 0 && { deadLetters }), ...(gaps > 0 && { gaps }) }
-}
-
-function totalsOf({ status, days, routes, gaps, deadLetters }: Fleet): MapView['totals'] {
+function totalsOf({ days, routes, gaps, deadLetters }: Fleet): MapView['totals'] {
   const states = { up_to_date: 0, behind: 0, failing: 0, not_read: 0 }
   const cells = Object.fromEntries(cellStates.map((state) => [state, 0])) as Record<CellState, number>
   const today = days.at(-1)
   let unreadDays = 0
   for (const route of routes) {
-    states[route.status.state]++
-    for (const { cell, state } of route.cells) {
+    states[route.standing]++
+    for (const { day, state } of route.cells) {
       cells[state]++
-      if (state === 'unread' && cell.day !== today) unreadDays++
+      if (state === 'unread' && day !== today) unreadDays++
     }
   }
   let refused = 0
   for (const { count } of deadLetters) refused += count
-  const zones = new Set(status.routes.map(({ zone }) => zone)).size
+  const zones = new Set(routes.map(({ planned }) => planned.zone.id)).size
   return {
     zones,
     routes: routes.length,
@@ -107,11 +83,11 @@ function choiceOf({ filter, sink, state }: MapQuery): (route: FleetRoute) => boo
     .toLowerCase()
     .split(/\s+/)
     .filter((word) => word !== '')
-  return ({ status, cells }) => {
-    if (sink !== undefined && status.sink !== sink) return false
+  return ({ planned, cells }) => {
+    if (sink !== undefined && planned.sink !== sink) return false
     if (state !== undefined && cells.every((cell) => cell.state !== state)) return false
     if (words.length === 0) return true
-    const text = `${status.zone} ${status.name} → ${status.sink}`.toLowerCase()
+    const text = `${planned.zone.id} ${planned.zone.name} → ${planned.sink}`.toLowerCase()
     return words.every((word) => text.includes(word))
   }
 }
@@ -119,13 +95,14 @@ function choiceOf({ filter, sink, state }: MapQuery): (route: FleetRoute) => boo
 type Compare = (left: FleetRoute, right: FleetRoute) => number
 
 const byZone: Compare = (left, right) =>
-  left.status.zone - right.status.zone || compareText(left.status.sink, right.status.sink)
+  left.planned.zone.id - right.planned.zone.id || compareText(left.planned.sink, right.planned.sink)
 
 const orders: Readonly<Record<MapQuery['sort'], Compare>> = {
   state: (left, right) => left.urgency - right.urgency,
   zone: byZone,
-  sink: (left, right) => compareText(left.status.sink, right.status.sink),
-  lag: (left, right) => right.status.lagSeconds - left.status.lagSeconds,
+  sink: (left, right) => compareText(left.planned.sink, right.planned.sink),
+  // As it is shown: routes with the same lag keep their order.
+  lag: (left, right) => Math.round(right.figures.lagSeconds) - Math.round(left.figures.lagSeconds),
   events: (left, right) => right.eventsToday - left.eventsToday,
 }
 

@@ -1,8 +1,7 @@
-import { parseDay } from '../../domain/day.ts'
 import type { DayView, StatusViews } from '../../domain/status/status-views.ts'
 import type { DeadLetters } from '../../ports/dead-letters.ts'
 import type { Ledger } from '../../ports/ledger.ts'
-import { cellOf, dayView } from './day-view.ts'
+import { cellOf, dayView, routeOf } from './day-view.ts'
 import { deadLettersView, type ReadEvent } from './dead-letters-view.ts'
 import type { Fleet } from './fleet.ts'
 import { createLedgerReader } from './ledger-reader.ts'
@@ -32,15 +31,12 @@ export function createStatusViews(deps: ViewDeps): StatusViews {
 
   async function day(query: Parameters<StatusViews['day']>[0]): Promise<DayView | undefined> {
     const fleet = await deps.fleet()
-    const route = fleet.status.routes.find(({ zone, sink }) => zone === query.zone && sink === query.sink)
-    const asked = parseDay(query.day)
-    if (route === undefined || asked === undefined) return undefined
-    const cell = cellOf(fleet, query)
-    if (cell === undefined) return undefined
-    const stream = { zone: query.zone, sink: query.sink, day: asked }
+    const [route, cell] = [routeOf(fleet, query), cellOf(fleet, query)]
+    if (route === undefined || cell === undefined) return undefined
+    const stream = { zone: query.zone, sink: query.sink, day: cell.day }
     const ledger = await ledgerOf(stream, cell.checkpoint?.commit ?? 0)
     const audit = await deps.auditOf(stream)
-    const time = { nowMs: deps.nowOf(route.account), policy: deps.policy() }
+    const time = { nowMs: deps.nowOf(route.zone.account), policy: deps.policy() }
     return dayView(fleet, cell, query, { version, time, ledger, audit })
   }
 

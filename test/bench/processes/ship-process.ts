@@ -63,7 +63,7 @@ async function drain(): Promise<void> {
 /** Events that were shipped, or recognised. */
 async function counted(): Promise<number> {
   const { routes } = await daemon.engine().status()
-  return routes
+  return [...routes]
     .flatMap(({ days: of }) => of)
     .reduce((sum, { delivered, duplicates }) => sum + (again ? duplicates : delivered), 0)
 }

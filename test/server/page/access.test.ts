@@ -49,6 +49,8 @@ describe.skipIf(!browserAvailable())('access to the page', { timeout: 120_000 },
     await page.locator('#day').getByText('Evidence').waitFor()
     expect(await accessibilityFaults(page)).toEqual([])
     await page.emulateMedia({ colorScheme: 'dark' })
+    // It is polled once a frame: the page has been drawn in these colours.
+    await page.waitForFunction("matchMedia('(prefers-color-scheme: dark)').matches")
     expect(await accessibilityFaults(page, ['color-contrast'])).toEqual([])
   })
 

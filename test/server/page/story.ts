@@ -219,7 +219,7 @@ export function fillHistory(history: LagHistory, world: World): void {
           const perMinute = id === 101 ? 3_060 : id === 107 ? 900 : 70
           const minutes = ((isDown ? failsSinceMs : atMs) - world.nowMs) / minuteMs + 120
           const delivered = Math.round(perMinute * (minutes + 0.7 * Math.sin(minutes / 3 + id)))
-          return { zone: id, sink, lagSeconds, days: [{ delivered } as never] }
+          return { zone: id, sink, lagSeconds, delivered }
         }),
       ),
     )

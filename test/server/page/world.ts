@@ -165,7 +165,7 @@ export function viewsOf(
       workers: () => Promise.resolve(world.workers),
       isRetired: () => false,
       keepDays: 14,
-      queues: ({ queues }) => Promise.resolve(queues),
+      queues: (seen) => Promise.resolve(seen),
       pauses: () => Promise.resolve(world.pauses),
     })
   const views = createStatusViews({

@@ -87,7 +87,7 @@ export async function* auditedDays(
     isRetired: (zone) => isRetired(config, zone),
     active: () => 0,
     turn: setImmediate,
-    queues: ({ queues }) => Promise.resolve(queues),
+    queues: (seen) => Promise.resolve(seen),
     pauses: () => Promise.resolve([]),
   })
   const all = targets.flatMap(({ zone, day, sinks }) =>

@@ -1,0 +1,63 @@
+import type { Trouble } from '../domain/checkpoint.ts'
+import { caughtUpOfRoute, oldestUnread, timeToLossOf } from '../domain/plan/lag.ts'
+import type { PlannedRoute, PlannedStream } from '../domain/plan/plan-route.ts'
+import { standingOf, type RouteStanding } from '../domain/plan/route-state.ts'
+import type { RouteState } from '../domain/plan/snapshot.ts'
+import type { Policy } from '../domain/policy.ts'
+import { countersOf } from './counters.ts'
+
+export interface RouteTime {
+  /** By the API's clock for the route's account. */
+  readonly nowMs: number
+  readonly policy: Policy
+}
+
+export type RouteFigures = Omit<RouteState, 'zone' | 'sink' | 'gaps'>
+
+/** What the views say of a route, not yet as text: a fleet has thousands, and a view shows some. */
+export interface ObservedRoute {
+  readonly planned: PlannedRoute
+  readonly figures: RouteFigures
+  readonly standing: RouteStanding
+  /** The oldest day that was not read to its end. */
+  readonly unread: PlannedStream | undefined
+  /** Of the latest day that fails. */
+  readonly trouble: Trouble | undefined
+}
+
+export function observeRoute(planned: PlannedRoute, time: RouteTime): ObservedRoute {
+  const { live } = planned
+  const figures = routeFigures(live, time)
+  const trouble = live.findLast(({ checkpoint }) => checkpoint?.trouble !== undefined)?.checkpoint?.trouble
+  const standing = standingOf({
+    lastError: trouble,
+    lagSeconds: Math.round(figures.lagSeconds),
+    days: live.map(({ checkpoint }) => countersOf(checkpoint)),
+  })
+  return { planned, figures, standing, unread: oldestUnread(live, time.policy), trouble }
+}
+
+/** `live`: the live streams of the route. */
+export function routeFigures(live: readonly PlannedStream[], { nowMs, policy }: RouteTime): RouteFigures {
+  const caughtUpAtMs = caughtUpOfRoute(live, nowMs, policy)
+  return {
+    lagSeconds: Math.max(0, nowMs - caughtUpAtMs) / 1000,
+    caughtUpAtMs,
+    newestMs: newestOf(live),
+    timeToLossSeconds: (timeToLossOf(live, nowMs) ?? Infinity) / 1000,
+    delivered: deliveredOf(live),
+  }
+}
+
+function newestOf(streams: readonly PlannedStream[]): number | undefined {
+  let newestMs: number | undefined
+  for (const { checkpoint } of streams)
+    if (checkpoint?.newestMs !== undefined) newestMs = Math.max(newestMs ?? 0, checkpoint.newestMs)
+  return newestMs
+}
+
+function deliveredOf(streams: readonly PlannedStream[]): number {
+  let delivered = 0
+  for (const { checkpoint } of streams) delivered += countersOf(checkpoint).delivered
+  return delivered
+}
