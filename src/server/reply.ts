@@ -1,12 +1,13 @@
 import type { ServerResponse } from 'node:http'
+import { pipeline } from 'node:stream/promises'
 import { isObject } from '../domain/text/is-object.ts'
 import { inertJson } from '../domain/text/json-text.ts'
 
 export interface Reply {
   readonly status: number
   readonly type: string
-  /** A long one in parts: joined it would be in memory twice. */
-  readonly body: string | readonly string[]
+  /** Parts of a long one are sent as they are made, no faster than the client reads them. */
+  readonly body: string | Iterable<string> | AsyncIterable<string>
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -18,65 +19,77 @@ export function jsonReply(status: number, value: unknown, headers?: Reply['heade
   return headers === undefined ? { status, type, body } : { status, type, body, headers }
 }
 
-/** How many values of an array are written before the event loop may turn. */
+/** How many values of a list are written before the event loop may turn. */
 const valuesAtOnce = 50
 
 /** The same for an object with long lists, whose text would hold the event loop for long. Any iterable is a list. */
-export async function longJsonReply(
-  status: number,
-  value: unknown,
+export function longJsonReply(status: number, value: unknown, letTurn: () => Promise<void>): Reply {
+  return isObject(value)
+    ? { status, type: jsonType, body: jsonParts(value, letTurn) }
+    : jsonReply(status, value)
+}
+
+async function* jsonParts(
+  value: Readonly<Record<string, unknown>>,
   letTurn: () => Promise<void>,
-): Promise<Reply> {
-  if (!isObject(value)) return jsonReply(status, value)
-  const body: string[] = []
+): AsyncGenerator<string> {
+  let before = '{'
   for (const [name, member] of Object.entries(value)) {
     if (member === undefined) continue
-    body.push(`${body.length === 0 ? '{' : ','}${inertJson(JSON.stringify(name))}:`)
-    if (isList(member)) await writeList(member, body, letTurn)
-    else body.push(inertJson(JSON.stringify(member)))
+    yield `${before}${inertJson(JSON.stringify(name))}:`
+    before = ','
+    if (isList(member)) yield* listParts(member, letTurn)
+    else yield inertJson(JSON.stringify(member))
   }
-  body.push(body.length === 0 ? '{}\n' : '}\n')
-  return { status, type: jsonType, body }
+  yield before === '{' ? '{}\n' : '}\n'
 }
 
 function isList(member: unknown): member is Iterable<unknown> {
   return typeof member === 'object' && member !== null && Symbol.iterator in member
 }
 
-async function writeList(
-  values: Iterable<unknown>,
-  body: string[],
-  letTurn: () => Promise<void>,
-): Promise<void> {
-  let comma = ''
+async function* listParts(values: Iterable<unknown>, letTurn: () => Promise<void>): AsyncGenerator<string> {
+  let before = '['
   let some: unknown[] = []
-  const write = () => {
-    if (some.length === 0) return
-    body.push(comma + inertJson(JSON.stringify(some).slice(1, -1)))
-    comma = ','
-    some = []
-  }
-  body.push('[')
   for (const value of values) {
     if (some.push(value) < valuesAtOnce) continue
-    write()
+    yield before + membersJson(some)
+    before = ','
+    some = []
     await letTurn()
   }
-  write()
-  body.push(']')
+  if (some.length > 0) yield `${before}${membersJson(some)}]`
+  else yield before === '[' ? '[]' : ']'
 }
 
-/** Sends the reply; Node omits the body for HEAD. */
-export function send(response: ServerResponse, reply: Reply): void {
+function membersJson(values: readonly unknown[]): string {
+  return inertJson(JSON.stringify(values).slice(1, -1))
+}
+
+/** Sends the reply; Node omits the body for HEAD. Rejects when a part cannot be made: the client gets no end. */
+export async function send(response: ServerResponse, { status, type, body, headers }: Reply): Promise<void> {
   if (response.headersSent || response.destroyed) return
-  const parts = typeof reply.body === 'string' ? [reply.body] : reply.body
-  response.writeHead(reply.status, {
-    'content-type': reply.type,
-    'content-length': parts.reduce((bytes, part) => bytes + Buffer.byteLength(part), 0),
+  const length = typeof body === 'string' ? { 'content-length': Buffer.byteLength(body) } : {}
+  response.writeHead(status, {
+    'content-type': type,
+    ...length,
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
-    ...reply.headers,
+    ...headers,
   })
-  for (const part of parts) response.write(part)
-  response.end()
+  if (typeof body === 'string') response.end(body)
+  else if (response.req.method === 'HEAD') response.end()
+  else await sendParts(response, body)
+}
+
+async function sendParts(
+  response: ServerResponse,
+  parts: Iterable<string> | AsyncIterable<string>,
+): Promise<void> {
+  try {
+    await pipeline(parts, response)
+  } catch (error) {
+    // The client has left.
+    if (!isObject(error) || error['code'] !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
+  }
 }

@@ -77,9 +77,7 @@ function notFoundText(view: StatusQuery['view']): string {
 export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
   const { metrics, health, clock } = deps
   const readiness = shared(clock, readinessPatienceMs, deps.readiness)
-  const status = shared(clock, patienceMs, async () =>
-    longJsonReply(200, await deps.status(), createTurns({ clock, turn: setImmediate })),
-  )
+  const status = shared(clock, patienceMs, deps.status)
 
   /** The reasons name zones, sinks and accounts: only clients with the token get them. */
   async function readinessReply(trusted: boolean): Promise<Reply> {
@@ -93,7 +91,8 @@ export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
   async function statusReply(parameters: URLSearchParams): Promise<Reply> {
     try {
       const asked = readStatusQuery(parameters)
-      if (asked.view === 'all') return await status()
+      if (asked.view === 'all')
+        return longJsonReply(200, await status(), createTurns({ clock, turn: setImmediate }))
       const views = deps.views()
       if (views === undefined) return jsonReply(503, { error: 'the process is starting' })
       const work = viewOf(views, asked)

@@ -65,10 +65,10 @@ export function createServer(options: ServerOptions): Server {
     underWay++
     response.once('close', () => underWay--)
     try {
-      send(response, await replyTo(request, routes, token))
+      await send(response, await replyTo(request, routes, token))
     } catch (error) {
       telemetry.emit({ name: 'Warned', about: 'server', text: `no answer: ${messageOf(error)}` })
-      send(response, jsonReply(500, { error: 'internal error; see the log' }))
+      await send(response, jsonReply(500, { error: 'internal error; see the log' }))
     }
   }
 

@@ -3,10 +3,13 @@ import { request as httpRequest } from 'node:http'
 import type { IncomingHttpHeaders, RequestOptions } from 'node:http'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { afterEach } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import type { Clock } from '../../src/ports/clock.ts'
+import type { Reply } from '../../src/server/reply.ts'
 import { createServer } from '../../src/server/server.ts'
 import type { Server, ServerOptions } from '../../src/server/server.ts'
 import { createMetrics } from '../../src/telemetry/metrics/metrics.ts'
@@ -65,6 +68,11 @@ export function ask(options: RequestOptions): Promise<Answer> {
     request.on('error', reject)
     request.end()
   })
+}
+
+/** The whole text of a reply. */
+export function textOf({ body }: Reply): Promise<string> {
+  return text(Readable.from(body))
 }
 
 export async function dial(port: number): Promise<Socket> {

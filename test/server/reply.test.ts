@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { jsonReply, longJsonReply } from '../../src/server/reply.ts'
+import { textOf } from './client.ts'
 
 it.each([
   [{}],
@@ -19,6 +20,6 @@ it.each([
   ['text'],
 ])('a reply that is written in steps is the same one: %j', async (value) => {
   let turns = 0
-  const reply = await longJsonReply(200, value, async () => void turns++)
-  expect({ ...reply, body: [reply.body].flat().join('') }).toEqual(jsonReply(200, value))
+  const reply = longJsonReply(200, value, async () => void turns++)
+  expect({ ...reply, body: await textOf(reply) }).toEqual(jsonReply(200, value))
 })

@@ -1,8 +1,9 @@
 import { describe, expect, it, vi } from 'vitest'
 import { createRoutes } from '../../src/server/routes.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
+import { waitFor } from '../setup/wait-for.ts'
 import { parseExposition, valueOf } from '../telemetry/metrics/exposition.ts'
-import { serve } from './client.ts'
+import { dial, serve, textOf } from './client.ts'
 import { story } from './page/story.ts'
 import { viewsOf } from './page/world.ts'
 
@@ -198,16 +199,50 @@ describe('the server', () => {
     await clock.untilSleeping()
     expect(status).toHaveBeenCalledTimes(1)
     reply({ n: 1 })
-    expect((await Promise.all(first)).map(({ body }) => [body].flat().join(''))).toEqual([
-      '{"n":1}\n',
-      '{"n":1}\n',
-      '{"n":1}\n',
-    ])
+    for (const answer of first) expect(await textOf(await answer)).toBe('{"n":1}\n')
     const second = routes.get('/status')!.answer(true, new URLSearchParams())
     await clock.untilSleeping()
     expect(status).toHaveBeenCalledTimes(2)
     reply(undefined)
-    expect([(await second).body].flat().join('')).toBe('null\n')
+    expect(await textOf(await second)).toBe('null\n')
     expect(clock.sleeping()).toBe(0)
+  })
+
+  it('makes a long status no faster than the client reads it, and no more of it for a client that left', async () => {
+    let [made, ended] = [0, false]
+    function* routes() {
+      try {
+        for (;;) yield { route: ++made, text: 'x'.repeat(10_000) }
+      } finally {
+        ended = true
+      }
+    }
+    const { port } = await serve({ status: () => Promise.resolve({ routes: routes() }) })
+    const slow = await dial(port)
+    slow.pause()
+    slow.write('GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    let before = -1
+    await waitFor(
+      async () => {
+        const isStill = made > 0 && made === before
+        before = made
+        return isStill
+      },
+      { what: () => `an end of the making after ${made} routes`, everyMs: 200 },
+    )
+    expect(ended).toBe(false)
+    slow.destroy()
+    await waitFor(() => ended, { what: 'the end of the status' })
+  })
+
+  it('ends the connection of a long status that fails on its way, and warns', async () => {
+    function* routes() {
+      for (let zone = 0; zone < 200; zone++) yield { zone }
+      throw new Error('no more routes')
+    }
+    const { get, emitted } = await serve({ status: () => Promise.resolve({ routes: routes() }) })
+    await expect(get('/status')).rejects.toMatchObject({ code: 'ECONNRESET' })
+    expect(emitted).toContainEqual({ name: 'Warned', about: 'server', text: 'no answer: no more routes' })
+    expect(await get('/healthz')).toMatchObject({ status: 200 })
   })
 })
