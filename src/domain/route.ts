@@ -1,6 +1,6 @@
 import type { Day } from './day.ts'
 
-/** A zone and sink that the store knows, with the first day that was ever planned for it; kept for good. */
+/** A zone and sink that the store knows, with the first day that is planned for it; kept for good. */
 export interface Route {
   readonly zone: number
   readonly sink: string

@@ -36,6 +36,8 @@ interface PlannerDeps extends TurnDeps {
 const rememberEveryMs = 60_000
 /** Routes that are stored in one step, since other work waits for it. */
 const rememberedAtOnce = 500
+/** More than the clocks of processes that share a store differ by. */
+const clocksDifferMs = 60_000
 /** A route that was planned this recently counts as planned without a break. */
 const leftAloneMs = 600_000
 
@@ -85,7 +87,7 @@ export class Planner {
     return { nowOf: apiClock.now, ...now, checkpoints, resendCheckpoints, routes, backfills }
   }
 
-  /** The first day of a known route never changes: routes are read again only for those that others have added. */
+  /** The first day of a known route hardly changes: routes are read again only for what others have stored. */
   async #knownRoutes(zones: readonly Zone[]): Promise<readonly Route[]> {
     const nowMs = this.#deps.clock.monotonic()
     const held = this.#routes
@@ -101,8 +103,7 @@ export class Planner {
    * Stores which routes are planned, and records the days that passed unread as gaps. Only the process that runs the
    * schedule calls it, before each plan.
    *
-   * Only routes of accounts with a confirmed API time: the first planned day is never changed, so a wrong clock would
-   * hide days forever.
+   * Only routes of accounts with a confirmed API time: the first planned day stays, so a wrong clock would hide days.
    */
   async remember(): Promise<void> {
     const { store, clock, apiClock } = this.#deps
@@ -122,7 +123,7 @@ export class Planner {
       for (const sink of sinks) {
         const route = byKey.get(routeKey(id, sink))
         if (route === undefined) this.#tellSkippedDays(id, sink, nowMs, policy)
-        const firstDay = route?.firstDay ?? firstPlannedDay(nowMs, policy)
+        const firstDay = firstDayOf(route, nowMs, policy)
         next.push({ zone: id, sink, firstDay, plannedAtMs: nowMs })
       }
     }
@@ -182,6 +183,17 @@ export class Planner {
     }
     for (const [account, atMs] of latest) apiClock.notBefore(account, atMs)
   }
+}
+
+/**
+ * The first day stays, with one exception: the API's clock was ahead when it was stored, in more than one answer. That
+ * would hide a day which is still readable.
+ */
+function firstDayOf(route: Route | undefined, nowMs: number, policy: Policy): Day {
+  const first = firstPlannedDay(nowMs, policy)
+  if (route === undefined) return first
+  const wasAhead = route.plannedAtMs > nowMs + clocksDifferMs
+  return wasAhead && first < route.firstDay ? first : route.firstDay
 }
 
 function isSameRoutes(left: readonly Route[], right: readonly Route[]): boolean {

@@ -88,6 +88,27 @@ describe('the planner', () => {
     expect(new Set(days)).toEqual(new Set([0, -1, -2].map((by) => shiftDay(today, by))))
   })
 
+  it('plans from the right first day after some answers whose time was hours ahead, and reports a day missed since', async () => {
+    const office = await createOffice()
+    const { apiClock, planner } = office.started()
+    const first = shiftDay(today, -2)
+    const tell = (offsetMs: number) => {
+      for (const account of ['a', 'a', 'b', 'b']) apiClock.learn(account, offsetMs)
+    }
+    tell(24 * hourMs)
+    await planner.remember()
+    expect((await planner.plan()).map(({ stream }) => stream.day)).not.toContain(first)
+    tell(0)
+    await office.clock.advance(90_000)
+    await planner.remember()
+    expect((await planner.plan()).map(({ stream }) => stream.day)).toContain(first)
+    expect(await office.store.catalogue.routes()).toMatchObject([{ firstDay: first }, { firstDay: first }])
+    // Nobody runs until the API does not list that day any more.
+    await office.clock.advance(24 * hourMs)
+    await office.run(0.1)
+    expect(await daysOfGaps(office)).toEqual([[first, 'not_running']])
+  })
+
   it('reports once, at the first run, which readable days a smaller firstRunDays skips', async () => {
     const office = await createOffice()
     office.configure({ policy: { ...policy, firstRunDays: 1 } })

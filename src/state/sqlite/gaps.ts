@@ -48,7 +48,7 @@ export function readRoutes(database: Database): Route[] {
 /** Inside of a write. */
 export function insertRoutes(database: Database, routes: readonly Route[]): void {
   const sql = `INSERT INTO route (zone, sink, first_day, planned_at) VALUES (?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET planned_at = max(planned_at, excluded.planned_at)`
+    ON CONFLICT DO UPDATE SET first_day = min(first_day, excluded.first_day), planned_at = excluded.planned_at`
   for (const { zone, sink, firstDay, plannedAtMs } of routes)
     database.run(sql, zone, sink, firstDay, plannedAtMs)
 }

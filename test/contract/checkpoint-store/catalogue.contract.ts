@@ -31,10 +31,14 @@ export function catalogueContract(opened: () => OpenedStore): void {
       expect(found).toEqual(expect.arrayContaining(gaps))
     })
 
-    it('keep the first day of a route, and the time when it was last planned', async () => {
+    it('keep the earliest first day of a route, and the time when it was last planned', async () => {
       const route = { zone: 101, sink: 'archive', firstDay: dayAt('2026-11-18'), plannedAtMs: 10 }
-      await store.catalogue.rememberRoutes([route, { ...route, sink: 'siem' }])
-      await store.catalogue.rememberRoutes([{ ...route, firstDay: dayAt('2026-11-20'), plannedAtMs: 20 }])
+      const later = { ...route, firstDay: dayAt('2026-11-20') }
+      await store.catalogue.rememberRoutes([route, { ...later, sink: 'siem', plannedAtMs: 30 }])
+      await store.catalogue.rememberRoutes([
+        { ...later, plannedAtMs: 20 },
+        { ...route, sink: 'siem' },
+      ])
       const found = await store.catalogue.routes()
       expect(found).toHaveLength(2)
       expect(found).toEqual(
