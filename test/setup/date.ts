@@ -1,4 +1,5 @@
 // Loaded before every test file, and by the Node programs that tests start: which date it is.
+import { ServerResponse, type OutgoingHttpHeaders } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
@@ -39,4 +40,14 @@ function shiftBy(shiftMs: number): void {
     get: (target, name, receiver): unknown => (name === 'now' ? now : Reflect.get(target, name, receiver)),
     has: (target, name) => name === mark || Reflect.has(target, name),
   })
+  sendDates()
+}
+
+/** Node's HTTP servers send this host's date. */
+function sendDates(): void {
+  const { writeHead } = ServerResponse.prototype
+  ServerResponse.prototype.writeHead = function (...given: unknown[]) {
+    if (this.sendDate && !this.hasHeader('date')) this.setHeader('Date', new Date().toUTCString())
+    return writeHead.apply(this, given as [number, OutgoingHttpHeaders])
+  }
 }
