@@ -38,6 +38,8 @@ const rememberEveryMs = 60_000
 const rememberedAtOnce = 500
 /** More than the clocks of processes that share a store differ by. */
 const clocksDifferMs = 60_000
+/** A clock that goes back further may be the wrong one: days that never were would be gaps. */
+const mostAheadMs = 86_400_000
 /** A route that was planned this recently counts as planned without a break. */
 const leftAloneMs = 600_000
 
@@ -123,8 +125,7 @@ export class Planner {
       for (const sink of sinks) {
         const route = byKey.get(routeKey(id, sink))
         if (route === undefined) this.#tellSkippedDays(id, sink, nowMs, policy)
-        const firstDay = firstDayOf(route, nowMs, policy)
-        next.push({ zone: id, sink, firstDay, plannedAtMs: nowMs })
+        next.push({ zone: id, sink, ...plannedOf(route, nowMs, policy) })
       }
     }
     // Before the routes are stored: missed days count from the instant at which a route was planned last.
@@ -186,14 +187,22 @@ export class Planner {
 }
 
 /**
- * The first day stays, with one exception: the API's clock was ahead when it was stored, in more than one answer. That
- * would hide a day which is still readable.
+ * The first day and the latest instant stay, with one exception: the first day was stored while the API's clock was hours
+ * ahead in more than one answer. That would hide a day which is still readable.
  */
-function firstDayOf(route: Route | undefined, nowMs: number, policy: Policy): Day {
+function plannedOf(
+  route: Route | undefined,
+  nowMs: number,
+  policy: Policy,
+): Pick<Route, 'firstDay' | 'plannedAtMs'> {
   const first = firstPlannedDay(nowMs, policy)
-  if (route === undefined) return first
-  const wasAhead = route.plannedAtMs > nowMs + clocksDifferMs
-  return wasAhead && first < route.firstDay ? first : route.firstDay
+  if (route === undefined) return { firstDay: first, plannedAtMs: nowMs }
+  const { firstDay, plannedAtMs } = route
+  const aheadMs = plannedAtMs - nowMs
+  const wasAhead = first < firstDay && aheadMs > clocksDifferMs && aheadMs <= mostAheadMs
+  return wasAhead
+    ? { firstDay: first, plannedAtMs: nowMs }
+    : { firstDay, plannedAtMs: Math.max(plannedAtMs, nowMs) }
 }
 
 function isSameRoutes(left: readonly Route[], right: readonly Route[]): boolean {

@@ -13,7 +13,7 @@ export interface Catalogue {
   /** Checkpoints of all temporary streams; unchanged ones are not read again either. */
   resendCheckpoints(): Promise<Checkpoint[]>
   routes(): Promise<Route[]>
-  /** Stores routes as planned at their instants. Of two first days of a route the earlier is kept. */
+  /** Stores routes as planned. Of two first days of a route the earlier is kept; the instant is replaced. */
   rememberRoutes(routes: readonly Route[]): Promise<void>
   gaps(): Promise<Gap[]>
   /** Adds gaps outside a commit (days missed while nothing ran). A gap that exists already is not added twice. */

@@ -109,6 +109,21 @@ describe('the planner', () => {
     expect(await daysOfGaps(office)).toEqual([[first, 'not_running']])
   })
 
+  it('keeps first days, and reports no missed day, after answers whose time was decades behind', async () => {
+    const office = await createOffice()
+    await office.run(0.1)
+    const before = await office.store.catalogue.routes()
+    const { apiClock, planner } = office.started()
+    for (const offsetMs of [-50 * 365 * 24 * hourMs, 0]) {
+      for (const account of ['a', 'a', 'b', 'b']) apiClock.learn(account, offsetMs)
+      await office.clock.advance(90_000)
+      await planner.remember()
+    }
+    const after = await office.store.catalogue.routes()
+    expect(after.map(({ firstDay }) => firstDay)).toEqual(before.map(({ firstDay }) => firstDay))
+    expect(await daysOfGaps(office)).toEqual([])
+  })
+
   it('reports once, at the first run, which readable days a smaller firstRunDays skips', async () => {
     const office = await createOffice()
     office.configure({ policy: { ...policy, firstRunDays: 1 } })
