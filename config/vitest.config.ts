@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config'
 import { ClosingReporter } from '../test/setup/reporter.ts'
 import { SlowestFirst } from '../test/setup/slowest-first.ts'
 import { patienceMs } from '../test/setup/wait-for.ts'
+import { rareDates } from './rare-dates.ts'
 
 /** Suites that end test workers, or need much memory. */
 const apart = ['test/setup/*.test.ts', 'test/server/page/*.test.ts']
@@ -26,6 +27,12 @@ const together = [
   'test/sinks/http/**/*.test.ts',
 ]
 
+/** In CI these run at another rare date each day; elsewhere, today. */
+const rareDate =
+  (process.env['CI'] ?? '') === ''
+    ? undefined
+    : rareDates[Math.floor(Date.now() / 86_400_000) % rareDates.length]
+
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
@@ -42,7 +49,15 @@ export default defineConfig({
           globalSetup: ['test/setup/announce.ts', 'test/setup/program/set-up.ts'],
         },
       },
-      { extends: true, test: { name: 'together', include: together, isolate: false } },
+      {
+        extends: true,
+        test: {
+          name: rareDate === undefined ? 'together' : `together, ${rareDate.name}`,
+          include: together,
+          isolate: false,
+          ...(rareDate && { env: { SHIELDLOG_TEST_DATE: rareDate.at, TZ: rareDate.zone } }),
+        },
+      },
     ],
     setupFiles: ['test/setup/date.ts', 'test/setup/clean-up.ts', 'test/setup/seed.ts'],
     reporters: ['default', new ClosingReporter()],

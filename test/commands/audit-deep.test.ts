@@ -63,10 +63,10 @@ describe('what was done to a file by hand', () => {
     },
     {
       name: 'a line that stands in the place of another',
-      harm: (path) => edit(path, (lines) => sameSize(lines, shortest(lines, 20), 20)),
+      harm: (path) => edit(path, repeatedAtEnd),
       missing: 1,
       problems: { doubled: 1 },
-      lines: [21],
+      lines: [40],
       stays: true,
     },
     {
@@ -169,19 +169,13 @@ describe('what was done to a file by hand', () => {
   })
 })
 
-/** The shortest of the first so many lines. */
-function shortest(lines: readonly string[], count: number): number {
-  const lengths = lines.slice(0, count).map(({ length }) => length)
-  return lengths.indexOf(Math.min(...lengths))
-}
-
-/** Line `from` stands in place of line `to` too; blanks, which JSON does not mind, make up for its length. */
-function sameSize(lines: string[], from: number, to: number): string[] {
-  const whole = lines.join('\n').length
-  const doubled = lines.with(to, lines[from]!)
-  const missing = whole - doubled.join('\n').length
-  if (missing >= 0) return doubled.with(to, `${lines[from]!.slice(0, -1)}${' '.repeat(missing)}}`)
-  throw new Error('the line to be repeated must be the shorter one')
+/** The shortest line stands at the end instead of the longest; blanks, which JSON does not mind, make up for its length. */
+function repeatedAtEnd(lines: readonly string[]): string[] {
+  const byLength = lines.toSorted((one, other) => one.length - other.length)
+  const [shortest, longest] = [byLength[0]!, byLength.at(-1)!]
+  const others = lines.filter((line) => line !== longest)
+  const blanks = ' '.repeat(longest.length - shortest.length)
+  return [...others, `${shortest.slice(0, -1)}${blanks}}`]
 }
 
 describe('compressed parts', () => {
