@@ -71,7 +71,7 @@ export class ModelFiles {
           continue
         }
         if (last.length > 0) {
-          const newName = unusedName(parts, writer, committed)
+          const newName = nameFor(writer, (each) => !parts.has(each) && !committed.has(each))
           const moved = { writer, lines: last }
           parts.set(newName, moved)
           await life.step('amid keeping')
@@ -93,8 +93,10 @@ export class ModelFiles {
     committed: readonly CommittedPart[],
     life: Life,
   ): OpenStream {
-    const name = freeName(parts, writer, committed)
-    let expected = committed.findLast((committedPart) => committedPart.part === name)?.lines ?? 0
+    const committedLines = (name: string) => committed.findLast(({ part }) => part === name)?.lines ?? 0
+    // The latest part where it is as long as its committed length; another part is left for good.
+    const name = nameFor(writer, (each) => (parts.get(each)?.lines.length ?? 0) === committedLines(each))
+    let expected = committedLines(name)
     return {
       deliver: async (events: readonly Event[]): Promise<Delivery> => {
         await life.step('before append')
@@ -126,23 +128,11 @@ export class ModelFiles {
   }
 }
 
-/** The writer's latest part where it is as long as its committed length; another part is left for good. */
-function freeName(parts: Map<string, Part>, writer: string, committed: readonly CommittedPart[]): string {
+/** The first free name of a part of this writer. */
+function nameFor(writer: string, isFree: (name: string) => boolean): string {
   for (let number = 1; ; number++) {
     const name = `${number}-${writer}.ndjson`
-    const known = committed.findLast((committedPart) => committedPart.part === name)?.lines ?? 0
-    if ((parts.get(name)?.lines.length ?? 0) === known) return name
-  }
-}
-
-function unusedName(
-  parts: ReadonlyMap<string, Part>,
-  writer: string,
-  committed: ReadonlyMap<string, CommittedPart>,
-): string {
-  for (let number = 1; ; number++) {
-    const name = `${number}-${writer}.ndjson`
-    if (!parts.has(name) && !committed.has(name)) return name
+    if (isFree(name)) return name
   }
 }
 
