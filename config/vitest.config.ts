@@ -63,7 +63,7 @@ export default defineConfig({
     reporters: ['default', new ClosingReporter()],
     pool: 'forks',
     // Suites mostly wait, for child processes and for locks to expire, and use little CPU time.
-    maxWorkers: Math.min(8, availableParallelism() + 3),
+    maxWorkers: Math.min(8, availableParallelism() + 4),
     sequence: { sequencer: SlowestFirst },
     // Limits against a hang, not expectations: the machine may be busy with other runs. Longer than the limit of one wait
     // in a test (patienceMs), whose message names the condition.
