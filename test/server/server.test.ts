@@ -217,7 +217,7 @@ describe('the server', () => {
         ended = true
       }
     }
-    const { port } = await serve({ status: () => Promise.resolve({ routes: routes() }) })
+    const { port, emitted, get } = await serve({ status: () => Promise.resolve({ routes: routes() }) })
     const slow = await dial(port)
     slow.pause()
     slow.write('GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n')
@@ -233,6 +233,8 @@ describe('the server', () => {
     expect(ended).toBe(false)
     slow.destroy()
     await waitFor(() => ended, { what: 'the end of the status' })
+    expect(await get('/healthz')).toMatchObject({ status: 200 })
+    expect(emitted.filter(({ name }) => name === 'Warned')).toEqual([])
   })
 
   it('ends the connection of a long status that fails on its way, and warns', async () => {

@@ -73,9 +73,10 @@ function cellViews(days: readonly Day[], facts: RouteFacts, time: RouteTime): Ce
   const views: CellView[] = []
   for (const day of days) {
     const cell = cellOn(day, facts)
-    const state = cell && cellStateOf(cell, time)
+    if (cell === undefined) continue
+    const state = cellStateOf(cell, time)
     if (state === undefined) continue
-    const { checkpoint, gaps, deadLetters } = cell!
+    const { checkpoint, gaps, deadLetters } = cell
     const events = countersOf(checkpoint).delivered
     views.push({
       day,
