@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { arrows } from './architecture/arrows.ts'
 import { files as fileRules } from './architecture/files.ts'
-import { functions } from './architecture/functions.ts'
 import { language } from './architecture/language.ts'
 import { packages } from './architecture/packages.ts'
 import { explain, type Rule, type Snippet } from './architecture/rule.ts'
@@ -10,7 +9,7 @@ import { readSourceFile, type SourceFile } from './architecture/source-file.ts'
 import { treeRules, type Tree } from './architecture/tree.ts'
 import { projectFolder } from './setup/project-folder.ts'
 
-const rules: readonly Rule[] = [...arrows, ...packages, ...language, ...functions, ...fileRules]
+const rules: readonly Rule[] = [...arrows, ...packages, ...language, ...fileRules]
 const tree = readTree()
 
 describe.each(rules)('$name', (rule) => {

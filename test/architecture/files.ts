@@ -8,8 +8,6 @@ const bannedNames = [
 // Also as a part of a name: `http-utils` is as empty a name as `utils`.
 const bannedWords = ['utils', 'util', 'helpers', 'helper', 'common', 'misc', 'manager']
 
-const maxLines = 300
-
 function stemsOf(path: string): string[] {
   return path.split('/').map((each) => each.split('.')[0] ?? '')
 }
@@ -57,14 +55,6 @@ export const files: readonly Rule[] = [
       { path: 'test/contract/sink.contract.ts', text: '' },
       { path: 'test/architecture.test.ts', text: '' },
     ],
-  },
-  {
-    name: `no file has more than ${maxLines} lines`,
-    remedy: 'split it by what it does; a file is one thing',
-    covers: inSourceOrTest,
-    problemsOf: ({ lineCount }) => (lineCount > maxLines ? [{ what: `has ${lineCount} lines` }] : []),
-    refuses: [{ path: 'src/domain/x.ts', text: '\n'.repeat(maxLines + 1) }],
-    accepts: [{ path: 'src/domain/x.ts', text: '\n'.repeat(maxLines) }],
   },
   {
     name: 'a test is where its subject is',

@@ -1,13 +1,11 @@
 import { posix } from 'node:path'
 import { parseAst } from 'vitest/node'
-import { functionsIn, type FunctionShape } from './function-shape.ts'
 import { lineCounter, nameOf, namesIn, nodeIn, nodesIn, visit, type Node } from './syntax.ts'
 
 /** What one TypeScript file imports, exports and asks of the globals, each with its line. */
 export interface SourceFile {
   /** From the project folder, with slashes. */
   readonly path: string
-  readonly lineCount: number
   readonly imports: readonly Import[]
   /**
    * Globals by dotted name (`Date.now`, `process.env`, `fetch`), `new X()` and `X()` where called without arguments.
@@ -15,7 +13,6 @@ export interface SourceFile {
    */
   readonly globals: readonly Mention[]
   readonly defaultExports: readonly Mention[]
-  readonly functions: readonly FunctionShape[]
   /** Text outside of string, template and regular expression literals, comments included, line by line. */
   readonly linesWithoutLiterals: readonly string[]
 }
@@ -66,14 +63,11 @@ export function readSourceFile(path: string, text: string): SourceFile {
       if (!declared.has(root) || name.startsWith('new ')) globals.push({ name, line: lineOf(node.start) })
     }
   })
-  const lines = text.split('\n')
   return {
     path,
-    lineCount: text.endsWith('\n') ? lines.length - 1 : lines.length,
     imports,
     globals,
     defaultExports,
-    functions: functionsIn(program, lineOf),
     linesWithoutLiterals: blank(text, literals).split('\n'),
   }
 }
