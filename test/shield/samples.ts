@@ -1,21 +1,16 @@
+import { RedactConfig } from '../../src/config/schema/schema.ts'
 import type { Json, JsonObject } from '../../src/domain/text/json.ts'
 import type { RedactionSettings } from '../../src/shield/redaction/redact.ts'
 
 export const zone = { id: 101, name: 'shop' }
 
-export const defaults: RedactionSettings = {
-  headers: [
-    'cookie',
-    'set-cookie',
-    'authorization',
-    'proxy-authorization',
-    'signature',
-    'credential',
-    'accesskey',
-  ],
-  query: [],
-  body: 'drop',
-  addresses: 'keep',
+/** What the configuration has without `redact`. */
+export const defaults: RedactionSettings = defaultSettings()
+
+function defaultSettings(): RedactionSettings {
+  const settings = RedactConfig.parse(undefined)
+  if (settings === 'off') throw new Error('redaction is off by default')
+  return settings
 }
 
 export const log: JsonObject = {

@@ -105,17 +105,46 @@ export const PollConfig = z
   .prefault({})
   .describe('When streams are read')
 
-export const redactDefaults = {
+/** Names under which clients usually send keys, tokens and passwords, in any case. */
+const redactDefaults = {
   headers: [
     'cookie',
     'set-cookie',
     'authorization',
     'proxy-authorization',
+    'x-forwarded-authorization',
     'signature',
     'credential',
     'accesskey',
+    'x-api-key',
+    'api-key',
+    'x-goog-api-key',
+    'x-auth-token',
+    'x-access-token',
+    'x-csrf-token',
+    'x-vault-token',
+    'private-token',
+    'x-amz-security-token',
+    'cf-access-jwt-assertion',
   ],
-} as const
+  query: [
+    'token',
+    'access_token',
+    'refresh_token',
+    'id_token',
+    'password',
+    'passwd',
+    'api_key',
+    'apikey',
+    'key',
+    'secret',
+    'client_secret',
+    'signature',
+    'sig',
+    'session',
+    'code',
+  ],
+}
 
 export const RedactConfig = z
   .union([
@@ -123,9 +152,12 @@ export const RedactConfig = z
     z.strictObject({
       headers: z
         .array(z.string().min(1))
-        .default([...redactDefaults.headers])
+        .default(redactDefaults.headers)
         .describe('Request headers whose value is masked'),
-      query: z.array(z.string().min(1)).default([]).describe('Query parameters whose value is masked'),
+      query: z
+        .array(z.string().min(1))
+        .default(redactDefaults.query)
+        .describe('Query parameters whose value is masked'),
       body: z.enum(['drop', 'keep']).default('drop').describe('Request bodies'),
       addresses: z
         .enum(['keep', 'mask', 'drop'])

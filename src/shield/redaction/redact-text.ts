@@ -39,14 +39,18 @@ function plainName(name: string): string {
 
 /**
  * Matches `<name>: value` and similar forms (`name=value`, truncated JSON, a list of `Name` and `Value`) in
- * unstructured text. A quoted value ends at its quote, any other at the end of its line. Undefined without names.
+ * unstructured text. A name may follow an escaped line break, as in a text inside JSON that was cut. A quoted value ends
+ * at its quote, any other at the end of its line. Undefined without names.
  */
 export function linePattern(names: Iterable<string>): RegExp | undefined {
   const alternatives = [...names].map((name) => name.trim().replace(/[^\w-]/g, String.raw`\$&`)).join('|')
   if (alternatives === '') return undefined
   const quote = String.raw`\\*["']?`
   const between = String.raw`${quote}\s*(?:[:=]|,\s*${quote}value${quote}\s*:)\s*`
-  return new RegExp(String.raw`(?<![\w-])((?:${alternatives})${between})("(?:[^"\\]|\\.)*"?|[^\r\n]*)`, 'gis')
+  return new RegExp(
+    String.raw`(?:(?<![\w-])|(?<=\\[nrt]))((?:${alternatives})${between})("(?:[^"\\]|\\.)*"?|[^\r\n]*)`,
+    'gis',
+  )
 }
 
 export function redactLines(text: string, pattern: RegExp | undefined, found: Found): string {

@@ -23,26 +23,77 @@ function shown(received: Json, redaction: Redaction = defaults, changes: Record<
   return written(eventOf(received, redaction, changes))
 }
 
+/** Headers and query parameters that carry keys, tokens and passwords by convention, or by the documents of their vendor. */
+const secretHeaders = [
+  'cookie',
+  'set-cookie',
+  'authorization',
+  'proxy-authorization',
+  'x-forwarded-authorization',
+  'signature',
+  'credential',
+  'accesskey',
+  'x-api-key',
+  'api-key',
+  'x-goog-api-key',
+  'x-auth-token',
+  'x-access-token',
+  'x-csrf-token',
+  'x-vault-token',
+  'private-token',
+  'x-amz-security-token',
+  'cf-access-jwt-assertion',
+]
+const secretParameters = [
+  'token',
+  'access_token',
+  'refresh_token',
+  'id_token',
+  'password',
+  'passwd',
+  'api_key',
+  'apikey',
+  'key',
+  'secret',
+  'client_secret',
+  'signature',
+  'sig',
+  'session',
+  'code',
+]
+
+function casesOf(name: string): string[] {
+  const capitals = name.replaceAll(/(?<![a-z])[a-z]/g, (letter) => letter.toUpperCase())
+  return [name, name.toUpperCase(), capitals]
+}
+
+it('hides no other names by default', () => {
+  expect(defaults).toEqual({
+    headers: secretHeaders,
+    query: secretParameters,
+    body: 'drop',
+    addresses: 'keep',
+  })
+})
+
 describe('headers', () => {
-  it.each(['Cookie', 'COOKIE', 'set-cookie', 'Authorization', ' Authorization ', 'AccessKey'])(
-    'masks %j',
-    (Name) => {
-      for (const received of [
-        { Headers: [{ Name, Value: 'hunter2' }] },
-        { Headers: [{ name: Name, value: 'hunter2' }] },
-        { Headers: { [Name]: 'hunter2' } },
-        { [Name]: 'hunter2' },
-        { Deep: { er: [{ [Name]: ['hunter2', { a: 'hunter2' }] }] } },
-        { Unknown: [{ Name, Value: { nested: 'hunter2' } }] },
-      ]) {
-        for (const form of [received, JSON.stringify(received)]) {
-          const text = shown(form)
-          expect(text).not.toContain('hunter2')
-          expect(text).toContain('[redacted]')
-        }
+  it.each([...secretHeaders.flatMap(casesOf), 'AccessKey', ' Authorization '])('masks %j', (Name) => {
+    for (const received of [
+      `GET / HTTP/1.1\r\n${Name.trim()}: hunter2\r\nHost: h`,
+      { Headers: [{ Name, Value: 'hunter2' }] },
+      { Headers: [{ name: Name, value: 'hunter2' }] },
+      { Headers: { [Name]: 'hunter2' } },
+      { [Name]: 'hunter2' },
+      { Deep: { er: [{ [Name]: ['hunter2', { a: 'hunter2' }] }] } },
+      { Unknown: [{ Name, Value: { nested: 'hunter2' } }] },
+    ]) {
+      for (const form of [received, JSON.stringify(received)]) {
+        const text = shown(form)
+        expect(text).not.toContain('hunter2')
+        expect(text).toContain('[redacted]')
       }
-    },
-  )
+    }
+  })
 
   it('keeps the form of the log', () => {
     const received = { Headers: [{ Name: 'Cookie', Value: 'hunter2' }], Message: 'm' }
@@ -126,7 +177,7 @@ describe('a value that was masked in one place', () => {
 
 describe('bodies', () => {
   it('are dropped unless configured otherwise', () => {
-    const received = { UrlEncodedBody: 'password=hunter2' }
+    const received = { UrlEncodedBody: 'user=hunter2' }
     expect(eventOf(received).log).toEqual({ UrlEncodedBody: '[redacted]' })
     expect(eventOf(received, settings({ body: 'keep' })).log).toBe(received)
     expect(eventOf({ UrlEncodedBody: null }).log).toEqual({ UrlEncodedBody: null })
@@ -145,6 +196,16 @@ describe('query parameters', () => {
     ['https://h/?x=?token=hunter2', 'https://h/?x=?token=[redacted]'],
     ['https://h/?mytoken=kept&token=&%=1', 'https://h/?mytoken=kept&token=&%=1'],
   ])('%s', (Url, expected) => expect(eventOf({ Url }, query).request?.url).toBe(expected))
+
+  it.each(secretParameters.flatMap(casesOf))('mask the value of %s by default', (name) => {
+    const received = {
+      Url: `https://h/?a=1&${name}=hunter2&b=2`,
+      Headers: [{ Name: 'Referer', Value: `https://h/?${name}=hunter2` }],
+    }
+    expect(eventOf(received).request?.url).toBe(`https://h/?a=1&${name}=[redacted]&b=2`)
+    for (const form of [received, JSON.stringify(received), `GET /?${name}=hunter2 HTTP/1.1`])
+      expect(shown(form)).not.toContain('hunter2')
+  })
 
   it('are masked in every text, and their values everywhere', () => {
     const received = {
