@@ -82,6 +82,7 @@ test('there is an alert for each condition that needs an operator', () => {
         'LossIsNear',
         'Gap',
         'DeadLetters',
+        'EventsLost',
         'SinkFails',
         'KeyRefused',
         'StateDown',

@@ -57,8 +57,10 @@ export async function run(load: () => Loaded, options: RunOptions, io: Io): Prom
   }
   const progress = progressFor(loaded, options, io)
   const say = progress?.say ?? ((line: string) => void io.stderr.write(`${line}\n`))
+  let lost = 0
   const runtime = createRuntime(loaded.config, {
     watch(internalEvent) {
+      if (internalEvent.name === 'EventsLost') lost += internalEvent.count
       progress?.watch(internalEvent)
       options.watch?.(internalEvent, say)
     },
@@ -79,7 +81,9 @@ export async function run(load: () => Loaded, options: RunOptions, io: Io): Prom
   try {
     await daemon.open(stop)
     following = progress?.follow(daemon, AbortSignal.any([stop, shown.signal]))
-    const code = options.once ? await shipOnce(daemon, say, stop) : await shipOn(daemon, stop)
+    const code = options.once
+      ? await shipOnce(daemon, { say, lost: () => lost }, stop)
+      : await shipOn(daemon, stop)
     if (!fatal.signal.aborted) return code
     say(printable(messageOf(fatal.signal.reason)))
     return exitCodes.failed
@@ -106,7 +110,11 @@ async function shipOn(daemon: Daemon, stop: AbortSignal): Promise<number> {
   return exitCodes.done
 }
 
-async function shipOnce(daemon: Daemon, say: (line: string) => void, stop: AbortSignal): Promise<number> {
+async function shipOnce(
+  daemon: Daemon,
+  { say, lost }: { readonly say: (line: string) => void; readonly lost: () => number },
+  stop: AbortSignal,
+): Promise<number> {
   const deadLetters = async () => (await daemon.engine().status()).deadLetters
   const before = totalOf(await deadLetters())
   const givenUp = await daemon
@@ -123,7 +131,11 @@ async function shipOnce(daemon: Daemon, say: (line: string) => void, stop: Abort
   for (const line of complaints(givenUp)) say(line)
   if (undelivered > 0)
     say(`${undelivered} events were refused by a sink; \`dead-letters list\` shows the reasons`)
-  const isWhole = missing === undefined && givenUp.length === 0 && undelivered === 0
+  if (lost() > 0)
+    say(
+      `${lost()} events were dropped by their destination, which acknowledged them and did not say which; the log has its answers`,
+    )
+  const isWhole = missing === undefined && givenUp.length === 0 && undelivered + lost() === 0
   return isWhole ? exitCodes.done : exitCodes.failed
 }
 

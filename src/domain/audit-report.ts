@@ -48,6 +48,8 @@ export interface StreamAudit {
   readonly dropped: number
   /** Of the ledger's events, those that `where` and `sample` of the sink leave out. */
   readonly filtered: number
+  /** Of the events that were delivered, those that the destination says it dropped, without saying which. */
+  readonly lost: number
   /** The fingerprints were dropped, so that only counts and hashes were compared. */
   readonly isByCounts: boolean
   /** Minutes that differ. */

@@ -48,11 +48,17 @@ export interface Counters {
   readonly dropped?: number
   /** Events that `where` and `sample` of the sink leave out; absent if there are none. */
   readonly filtered?: number
+  /** Of the delivered events, those that the destination says it dropped, without saying which; absent if none. */
+  readonly lost?: number
 }
 
 /** Absent while there are none, so that checkpoints of sinks that get everything stay as they are. */
 export function filteredAfter({ filtered = 0 }: Counters, more: number): Pick<Counters, 'filtered'> {
   return filtered + more > 0 ? { filtered: filtered + more } : {}
+}
+
+export function lostAfter({ lost = 0 }: Counters, more = 0): Pick<Counters, 'lost'> {
+  return lost + more > 0 ? { lost: lost + more } : {}
 }
 
 /**

@@ -58,6 +58,8 @@ export type InternalEvent =
       filtered: number
       late: number
       deadLettered: number
+      /** Of those delivered, events that the destination says it dropped; absent if none. */
+      lost?: number
       /** Delivery instant minus event time, in seconds, one value per event with a time. */
       delaysSeconds: readonly number[]
       /** Absent for a page with nothing new whose commit waits for the next one. */

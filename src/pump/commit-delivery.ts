@@ -32,6 +32,8 @@ export async function deliver(
 export interface DeliveryOutcome {
   readonly taken: readonly Event[]
   readonly refusals: readonly Refusal[]
+  /** Of the events in `taken`, those that the destination says it dropped, without saying which. */
+  readonly lost: number
 }
 
 /** What an outcome changes in the store. */
@@ -59,15 +61,15 @@ export async function commitDelivery(
   session: Session,
   { events, delivery, whole, part }: DeliveryCommit,
 ): Promise<DeliveryOutcome & { readonly failure?: Failure }> {
-  const outcome: DeliveryOutcome = { taken: takenOf(events, delivery), refusals: delivery.refusals }
-  const { partial } = delivery
+  const { partial, refusals, lost = 0 } = delivery
+  const outcome: DeliveryOutcome = { taken: takenOf(events, delivery), refusals, lost }
   const write = ({ next, extras }: Change) => session.commit(next, extras)
   try {
     await write(partial === undefined ? whole(outcome) : part(outcome))
     return partial === undefined ? outcome : { ...outcome, failure: partial.failure }
   } catch (failure) {
     if (!isFailure(failure, 'dead_letters_full')) throw failure
-    const certain: DeliveryOutcome = { taken: outcome.taken, refusals: [] }
+    const certain: DeliveryOutcome = { ...outcome, refusals: [] }
     if (certain.taken.length > 0) await write(part(certain))
     return { ...certain, failure }
   }

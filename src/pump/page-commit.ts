@@ -40,6 +40,7 @@ export async function commitPage(session: Session, seen: SeenWindow, page: Shipp
     delivered: outcome.taken.length,
     deadLetters: outcome.refusals.length,
     late: lateIn(outcome),
+    lost: outcome.lost,
     committed: delivery.committed,
   })
   const extrasOf = (outcome: DeliveryOutcome, others: readonly Event[]) => ({
@@ -83,6 +84,7 @@ export async function commitPage(session: Session, seen: SeenWindow, page: Shipp
     filtered: failure === undefined ? filtered.length : 0,
     late: lateIn(outcome),
     deadLettered: outcome.refusals.length,
+    ...(outcome.lost > 0 && { lost: outcome.lost }),
     delaysSeconds: timesOf(outcome.taken).map((timeMs) => Math.max(0, nowMs - timeMs) / 1000),
     commitSeconds: (deps.clock.monotonic() - beganMs) / 1000,
   })

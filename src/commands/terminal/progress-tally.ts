@@ -11,6 +11,8 @@ export interface RouteTally {
   readonly sink: string
   readonly pages: number
   readonly delivered: number
+  /** Of those delivered, events that the destination says it dropped. */
+  readonly lost: number
   /** Absent until the store was read. */
   readonly lagSeconds?: number
 }
@@ -30,7 +32,7 @@ export function createTally(config: Config): Tally {
     for (const { id, name } of zones) {
       const title = zoneText(id, name)
       for (const { name: sink } of config.sinks)
-        routes.set(keyOf({ zone: id, sink }), { zone: id, title, sink, pages: 0, delivered: 0 })
+        routes.set(keyOf({ zone: id, sink }), { zone: id, title, sink, pages: 0, delivered: 0, lost: 0 })
     }
   }
   return {
@@ -39,8 +41,12 @@ export function createTally(config: Config): Tally {
       // A reload may add zones that the table does not show.
       const route = routes.get(keyOf(internalEvent.stream))
       if (route === undefined) return
-      if (internalEvent.name === 'PageFetched') route.pages++
-      else route.delivered += internalEvent.delivered
+      if (internalEvent.name === 'PageFetched') {
+        route.pages++
+        return
+      }
+      route.delivered += internalEvent.delivered
+      route.lost += internalEvent.lost ?? 0
     },
     learnLags(snapshot) {
       for (const state of snapshot.routes) {

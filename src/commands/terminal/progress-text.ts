@@ -39,9 +39,11 @@ export function plainLines(routes: readonly RouteTally[]): string[] {
 
 /** Summary of the whole run. */
 export function summaryLine(routes: readonly RouteTally[], seconds: number): string {
-  const shipped = [...Map.groupBy(routes, ({ sink }) => sink)].map(
-    ([sink, own]) => `${counted(sumOf(own, 'delivered'), 'event')} to ${sink}`,
-  )
+  const shipped = [...Map.groupBy(routes, ({ sink }) => sink)].map(([sink, own]) => {
+    const lost = sumOf(own, 'lost')
+    const dropped = lost === 0 ? '' : ` (${lost} dropped by the destination)`
+    return `${counted(sumOf(own, 'delivered'), 'event')} to ${sink}${dropped}`
+  })
   const zones = new Set(routes.map(({ zone }) => zone)).size
   const from = `${counted(sumOf(routes, 'pages'), 'page')} of ${counted(zones, 'zone')}`
   return `shipped ${shipped.length === 0 ? 'nothing' : shipped.join(' and ')}; read ${from} in ${seconds.toFixed(1)} s`
@@ -65,7 +67,7 @@ function rowsOf(routes: readonly RouteTally[]): Row[] {
   return [...rows.slice(0, mostRows - 1), others]
 }
 
-function sumOf(routes: readonly RouteTally[], field: 'pages' | 'delivered'): number {
+function sumOf(routes: readonly RouteTally[], field: 'pages' | 'delivered' | 'lost'): number {
   let sum = 0
   for (const route of routes) sum += route[field]
   return sum

@@ -34,6 +34,8 @@ export interface Delivery {
   readonly committed: readonly CommittedPart[]
   /** Bytes handed over, before compression. */
   readonly bytes: number
+  /** Of the events that are not refused: those that the destination says it dropped, without saying which. */
+  readonly lost?: number
   /**
    * Present when the delivery failed after the sink had taken or refused some events. The others must be sent again.
    */

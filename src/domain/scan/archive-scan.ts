@@ -1,4 +1,4 @@
-import { filteredAfter, type Checkpoint } from '../checkpoint.ts'
+import { filteredAfter, lostAfter, type Checkpoint } from '../checkpoint.ts'
 import type { CommittedPart } from '../event/delivery.ts'
 import type { PageFacts } from './page-facts.ts'
 import { answerRequest } from '../answer-request.ts'
@@ -33,6 +33,7 @@ export function afterArchivePage(
     readonly delivered: number
     readonly deadLetters: number
     readonly filtered: number
+    readonly lost?: number
     readonly committed: readonly CommittedPart[]
   },
 ): Checkpoint {
@@ -47,6 +48,7 @@ export function afterArchivePage(
       delivered: counters.delivered + outcome.delivered,
       deadLetters: counters.deadLetters + outcome.deadLetters,
       ...filteredAfter(counters, outcome.filtered),
+      ...lostAfter(counters, outcome.lost),
     },
   }
   if (end === 'none') return keepArchiveScan(moved, scan)

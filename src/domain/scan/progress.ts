@@ -1,5 +1,5 @@
 import { afterArchivePage, archiveScan, keepArchiveScan } from './archive-scan.ts'
-import { filteredAfter, type Checkpoint } from '../checkpoint.ts'
+import { filteredAfter, lostAfter, type Checkpoint } from '../checkpoint.ts'
 import { completeScan } from './complete-scan.ts'
 import type { CommittedPart } from '../event/delivery.ts'
 import type { PageFacts } from './page-facts.ts'
@@ -65,6 +65,8 @@ export interface PageOutcome {
   readonly late: number
   /** Events that the sink filters out. */
   readonly filtered: number
+  /** Of those delivered, events that the destination says it dropped. */
+  readonly lost?: number
   readonly committed: readonly CommittedPart[]
   /** The API's time is not confirmed yet: the day does not become complete by it. */
   readonly isTimeDoubtful: boolean
@@ -103,14 +105,15 @@ export function afterPage(
     newSinceFull: before.newSinceFull + (before.lastFull === undefined ? 0 : facts.unseen),
     pollPagesSinceFull: before.pollPagesSinceFull + (scan.kind === 'incremental' ? 1 : 0),
     counters: {
+      ...before.counters,
       pages: before.counters.pages + 1,
       events: before.counters.events + facts.events,
       delivered: before.counters.delivered + outcome.delivered,
       duplicates: before.counters.duplicates + facts.events - facts.unseen,
       late: before.counters.late + outcome.late,
       deadLetters: before.counters.deadLetters + outcome.deadLetters,
-      ...(before.counters.dropped !== undefined && { dropped: before.counters.dropped }),
       ...filteredAfter(before.counters, outcome.filtered),
+      ...lostAfter(before.counters, outcome.lost),
     },
     committed: mergeCommitted(before.committed, outcome.committed),
   }
@@ -145,6 +148,7 @@ export function afterPart(before: Checkpoint, scan: Scan, part: PartOfPage, poli
       delivered: counters.delivered + delivered,
       late: counters.late + late,
       deadLetters: counters.deadLetters + deadLetters,
+      ...lostAfter(counters, part.lost),
     },
     committed: mergeCommitted(before.committed, part.committed),
   }
@@ -159,7 +163,7 @@ export function countRepair(checkpoint: Checkpoint): Checkpoint {
 /** Counts dead letters as delivered by a replay, or as dropped by a person. Both stay in the ledger. */
 export function settleDeadLetters(
   checkpoint: Checkpoint,
-  settled: { readonly delivered?: number; readonly dropped?: number },
+  settled: { readonly delivered?: number; readonly dropped?: number; readonly lost?: number },
 ): Checkpoint {
   const { counters } = checkpoint
   const { delivered = 0, dropped = 0 } = settled
@@ -171,6 +175,7 @@ export function settleDeadLetters(
       delivered: counters.delivered + delivered,
       deadLetters: Math.max(0, counters.deadLetters - delivered - dropped),
       ...(droppedInAll > 0 && { dropped: droppedInAll }),
+      ...lostAfter(counters, settled.lost),
     },
   }
 }

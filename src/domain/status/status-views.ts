@@ -147,6 +147,8 @@ export interface DayView {
     readonly dropped: number
     /** Events that the sink filters out. */
     readonly filtered: number
+    /** Of the delivered events, those that the destination says it dropped. */
+    readonly lost: number
   }
   /** By the ledger: which events the sink took responsibility for. */
   readonly ledger: {

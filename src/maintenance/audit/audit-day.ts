@@ -142,6 +142,7 @@ async function judge(
       deadLetters: checkpoint?.counters.deadLetters ?? 0,
       dropped: checkpoint?.counters.dropped ?? 0,
       filtered: checkpoint?.counters.filtered ?? 0,
+      lost: checkpoint?.counters.lost ?? 0,
       isByCounts: differences.some(({ missingFingerprints }) => missingFingerprints === undefined),
       minutes: missing.minutes,
       missingEvents: missing.events,

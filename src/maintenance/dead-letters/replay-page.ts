@@ -49,11 +49,11 @@ export async function replayPage(
       ...deadLetter,
       at,
     }))
-  const change = ({ taken }: DeliveryOutcome, deadLetters: readonly DeadLetter[]): Change => {
+  const change = ({ taken, lost }: DeliveryOutcome, deadLetters: readonly DeadLetter[]): Change => {
     const before = session.checkpoint()
     const committed = mergeCommitted(before.committed, delivery.committed)
     return {
-      next: settleDeadLetters({ ...before, committed }, { delivered: taken.length }),
+      next: settleDeadLetters({ ...before, committed }, { delivered: taken.length, lost }),
       extras: { removedDeadLetters: taken.map((event) => keyOf(events.get(event)!)), deadLetters },
     }
   }

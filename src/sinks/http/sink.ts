@@ -57,8 +57,6 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
   const tally = createTally()
   const pause = (again: number, signal: AbortSignal) =>
     clock.sleep(backoffMs(again, pauseLimits, random), signal)
-  const lost = (count: number, answer: string) =>
-    telemetry.emit({ name: 'EventsLost', sink: name, count, answer })
   let closing: Promise<void> | undefined
 
   async function deliver(
@@ -70,10 +68,16 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
     const delivering = createDeliveryTally(tally, hasTaken)
     const unsendable: Refusal[] = []
     const settled: Settled = { taken: [], refusals: [], bytes: 0 }
+    let dropped = 0
+    const lost = (count: number, answer: string) => {
+      dropped += count
+      telemetry.emit({ name: 'EventsLost', sink: name, count, answer })
+    }
     const delivery = () => ({
       refusals: [...unsendable, ...settled.refusals],
       committed: [],
       bytes: settled.bytes,
+      ...(dropped > 0 && { lost: dropped }),
     })
     try {
       const cutting = { format, preset, limits: batch, nowMs: clock.now() }

@@ -51,6 +51,7 @@ export function dayView(
     deadLetters,
     dropped = 0,
     filtered = 0,
+    lost = 0,
   } = countersOf(checkpoint)
   const isHere = (each: DayQuery) => each.zone === zone && each.sink === sink && each.day === day
   return {
@@ -63,7 +64,7 @@ export function dayView(
     day,
     state: cellStateOf(cell, time) ?? 'unread',
     streamState: streamStateOf(cell, time),
-    counters: { pages, events, delivered, duplicates, late, deadLetters, dropped, filtered },
+    counters: { pages, events, delivered, duplicates, late, deadLetters, dropped, filtered, lost },
     ledger,
     ordering: { order, cursorProven, revocations },
     scans: scansOf(cell),

@@ -73,6 +73,7 @@ test('says that nothing is missing where a repair failed and another process shi
     deadLetters: 0,
     dropped: 0,
     filtered: 0,
+    lost: 0,
     isByCounts: false,
     minutes: [],
     missingEvents: [],

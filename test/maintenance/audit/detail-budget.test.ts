@@ -17,6 +17,7 @@ function differing(count: number): StreamAudit {
     deadLetters: 0,
     dropped: 0,
     filtered: 0,
+    lost: 0,
     isByCounts: false,
     minutes: Array.from({ length: count }, () => ({ minute: null, ...counts })),
     missingEvents: Array.from({ length: count }, (_, index) => ({ id: String(index) })),

@@ -50,13 +50,14 @@ export function lastError({ lastError, at }) {
  * @param {DayView} view
  */
 export function facts({ counters, ledger, deadLetters: waiting }) {
-  const { delivered, duplicates, late, filtered, deadLetters, dropped, pages, events } = counters
+  const { delivered, duplicates, late, filtered, deadLetters, dropped, lost, pages, events } = counters
   const refused = waiting.reduce((sum, { count }) => sum + count, 0)
   /** @type {[string, number, string][]} */
   const list = [
     ['read from the API', events, 'shieldlog_events_fetched_total'],
     ['duplicates left out', duplicates, 'shieldlog_events_duplicate_total'],
     ['delivered', delivered, 'shieldlog_events_delivered_total'],
+    ['dropped by the destination', lost, 'shieldlog_events_lost_total'],
     ['filtered by where, sample', filtered, 'shieldlog_events_filtered_total'],
     ['dead letters', refused, 'shieldlog_dead_letters'],
     ['dropped by a person', dropped, ''],

@@ -63,7 +63,7 @@ function proof({ isDeep, api, beganAt, endedAt }) {
         : 'Of file sinks only the lengths of their parts were compared, not their lines: audit --deep compares these too.',
     ]),
     list('What it does not show', [
-      'That a destination still has what it acknowledged. The archive of a file sink is compared by audit --deep; ask another destination for its count of each day.',
+      'That a destination still has what it acknowledged; where it said that it dropped events of a body, the day below has their number. The archive of a file sink is compared by audit --deep; ask another destination for its count of each day.',
       'That the API lists every request which the firewall saw.',
       'What happened on days that the API no longer lists, beyond the counts and hashes of the ledger.',
       'That the text of an event is unchanged: id and time are compared.',

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { serve } from '../sinks/http/destination-server.ts'
+import { openWorkshopWithApi } from './workshop.ts'
+
+test('events that a destination says it dropped are named by run --once, which ends with 1, and by audit', async () => {
+  const server = await serve((got, response) => {
+    const rejected = got.text.includes('timeUnixNano') ? 3 : 0
+    const partialSuccess = { rejectedLogRecords: String(rejected), errorMessage: 'too many attributes' }
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ partialSuccess }))
+  })
+  const workshop = await openWorkshopWithApi(
+    { zones: [101], days: 20 },
+    { zones: [101], sinks: [{ name: 'otlp', type: 'http', preset: 'otlp', url: server.url }] },
+  )
+  const bodies = () => server.got.filter((got) => got.text.includes('timeUnixNano')).length
+  const shipped = await workshop.execute('run', '--once')
+  const lost = bodies() * 3
+  expect(lost).toBeGreaterThan(0)
+  expect(shipped.code).toBe(1)
+  expect(shipped.stderr).toContain(`${lost} events were dropped by their destination`)
+  expect(shipped.stderr).toMatch(
+    new RegExp(`shipped \\d+ events to otlp \\(${lost} dropped by the destination\\);`),
+  )
+  const audited = await workshop.execute('audit')
+  expect(audited.stdout.replaceAll(/\s+/g, ' ')).toContain(
+    `0 missing, 0 extra; ${lost} dropped by the destination.`,
+  )
+})
