@@ -29,6 +29,8 @@ export interface RouteDeps {
 export interface Route {
   /** Answers without a token, for probes and the files of the page. */
   readonly open: boolean
+  /** Answers with text from events and from destinations, such as a refusal that quotes a field. */
+  readonly quotes?: true
   /** `trusted`: the client sent the token, or none is configured. */
   answer(trusted: boolean, parameters: URLSearchParams): Promise<Reply> | Reply
 }
@@ -125,6 +127,6 @@ export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
       },
     ],
     ['/readyz', { open: true, answer: readinessReply }],
-    ['/status', { open: false, answer: (_, parameters) => statusReply(parameters) }],
+    ['/status', { open: false, quotes: true, answer: (_, parameters) => statusReply(parameters) }],
   ])
 }

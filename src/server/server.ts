@@ -11,7 +11,6 @@ import { authority, listenFailure } from './listen-failure.ts'
 import { jsonReply, send } from './reply.ts'
 import type { Reply } from './reply.ts'
 import { createRoutes, type Route } from './routes.ts'
-import { showsEvents } from './status-query.ts'
 import type { RouteDeps } from './routes.ts'
 
 /**
@@ -131,11 +130,9 @@ async function replyTo(
   if (route === undefined) return jsonReply(404, { error: 'not found', paths: [...routes.keys()] })
   if (request.method !== 'GET' && request.method !== 'HEAD')
     return jsonReply(405, { error: 'only GET and HEAD are allowed' }, { allow: 'GET, HEAD' })
-  const parameters = new URLSearchParams(query)
-  if (token === undefined && showsEvents(parameters) && !isAskedByAddress(request.headers.host))
+  if (token === undefined && route.quotes === true && !isAskedByAddress(request.headers.host))
     return jsonReply(403, {
-      error:
-        'without server.token, events are shown only when the URL has the IP address of this host or localhost',
+      error: `without server.token, ${path} answers only when the URL has the IP address of this host or localhost; set server.tokenFile to use a host name`,
     })
-  return route.answer(trusted, parameters)
+  return route.answer(trusted, new URLSearchParams(query))
 }

@@ -35,11 +35,6 @@ export function readStatusQuery(parameters: URLSearchParams): StatusQuery {
   )
 }
 
-/** Whether the answer contains events, and not only figures. */
-export function showsEvents(parameters: URLSearchParams): boolean {
-  return ['dead-letters', 'tail'].includes(parameters.get('view') ?? '')
-}
-
 function mapQuery(parameters: URLSearchParams): MapQuery {
   const sink = parameters.get('sink') ?? ''
   const state = oneOf(parameters, 'state', cellStates)

@@ -48,6 +48,15 @@ test.each(['000', '022', '077', '277'])(
     // While it runs: what stands beside the database is there too.
     const modes = modesBelow(made)
     expect((await child.kill('SIGTERM'))?.code, child.stderr()).toBe(0)
+    const report = ['audit', '--report', join(made, 'report.html'), '-c', place.configFile]
+    const audit = startProcess(
+      'sh',
+      ['-c', `umask ${umask}; exec "$0" "$@"`, process.execPath, `${projectFolder}src/cli.ts`, ...report],
+      { cwd: place.folder },
+    )
+    expect((await audit.exited).code, audit.stderr()).toBe(0)
+    for (const [path, mode] of modesBelow(made)) modes.set(path, mode)
+    expect(modes.get('report.html')).toBe('-600')
     for (const kind of [/state\.db$/, /-wal$/, /\.lock$/, /\.lock\.holder$/, /\.writer$/])
       expect(
         [...modes.keys()].filter((path) => kind.test(path)),

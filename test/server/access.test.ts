@@ -35,18 +35,37 @@ describe('the token', () => {
     expect((await get('/nothing', { headers: { authorization: 'Bearer s3cret-Token' } })).status).toBe(404)
   })
 
-  it('or an address instead of a host name is required for events, which another site could request', async () => {
-    const path = '/status?view=dead-letters&zone=107&sink=siem&day=2026-11-17'
-    const { views } = viewsOf(story())
-    const open = await serve({ views: () => views })
-    const closed = await serve({ views: () => views, token })
-    const asked = async (host: string) => (await open.get(path, { headers: { host } })).status
-    for (const host of ['127.0.0.1:9871', 'localhost:1', '[::1]:9871'])
-      expect([host, await asked(host)]).toEqual([host, 200])
-    for (const host of ['evil.example:9871', '127.0.0.1.evil.example', 'localhost.evil.example'])
-      expect([host, await asked(host)]).toEqual([host, 403])
-    const headers = { host: 'waf.example', authorization: 'Bearer s3cret-Token' }
-    expect((await closed.get(path, { headers })).status).toBe(200)
+  it.each([
+    '/status',
+    '/status?verbose=1',
+    '/status?view=map',
+    '/status?view=day&zone=107&sink=siem&day=2026-11-17',
+    '/status?view=dead-letters&zone=107&sink=siem&day=2026-11-17',
+    '/status?view=tail&zone=107',
+  ])(
+    'or an address instead of a host name is required for texts of events and destinations, which another site could read: %s',
+    async (path) => {
+      const { views } = viewsOf(story())
+      // What a destination answered, with a value of the event that it refused.
+      const status = () => Promise.resolve({ routes: [{ lastError: { text: 'field value: 198.18.47.1' } }] })
+      const open = await serve({ status, views: () => views })
+      const closed = await serve({ status, views: () => views, token })
+      const asked = async (host: string) => (await open.get(path, { headers: { host } })).status
+      for (const host of ['127.0.0.1:9871', 'localhost:1', '[::1]:9871'])
+        expect([host, await asked(host)]).toEqual([host, 200])
+      for (const host of ['evil.example:9871', '127.0.0.1.evil.example', 'localhost.evil.example']) {
+        const { status: code, body } = await open.get(path, { headers: { host } })
+        expect([host, code]).toEqual([host, 403])
+        expect(body).toMatch(/^\{"error":"without server.token, \/status answers only /)
+      }
+      const headers = { host: 'waf.example', authorization: 'Bearer s3cret-Token' }
+      expect((await closed.get(path, { headers })).status).toBe(200)
+    },
+  )
+
+  it.each(['/metrics', '/healthz', '/readyz', '/'])('nor an address is required for %s', async (path) => {
+    const { get } = await serve()
+    expect((await get(path, { headers: { host: 'waf.example' } })).status).toBe(200)
   })
 
   it('is required for the reasons of /readyz, which name zones, sinks and errors', async () => {

@@ -1,8 +1,10 @@
-import { accessSync, constants, existsSync, writeFileSync } from 'node:fs'
+import { accessSync, closeSync, constants, existsSync, fchmodSync, openSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Failure } from '../../domain/failure.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { UsageError } from '../registration.ts'
+
+const mode = 0o600
 
 /** Throws UsageError where a report could not be written: an audit may take long before it is. */
 export function checkReportFile(path: string): void {
@@ -17,10 +19,16 @@ export function checkReportFile(path: string): void {
   }
 }
 
-/** Throws Failure, also where the file was made meanwhile. */
+/** Readable by its owner only, whatever the umask. Throws Failure, also where the file was made meanwhile. */
 export function writeReportFile(path: string, html: string): void {
   try {
-    writeFileSync(path, html, { flag: 'wx' })
+    const file = openSync(path, 'wx', mode)
+    try {
+      fchmodSync(file, mode)
+      writeFileSync(file, html)
+    } finally {
+      closeSync(file)
+    }
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause)
     const why = `the report cannot be written to ${printable(path)}: ${code}. Audit again with another --report.`

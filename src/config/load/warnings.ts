@@ -30,8 +30,13 @@ export function unknownZoneWarnings({ accounts, sinks }: Config): string[] {
 }
 
 function ofSink(sink: SinkConfig, index: number): string[] {
-  if (!('url' in sink) || sink.url === undefined || !holdsSecret(sink)) return []
-  return warningOf(`sinks[${index}].url`, sink.url, `the credentials of sink ${sink.name}`)
+  if (!holdsSecret(sink)) return []
+  const ofSetting = (name: string, url: string | undefined, what: string) =>
+    url === undefined ? [] : warningOf(`sinks[${index}].${name}`, url, `${what} of sink ${sink.name}`)
+  return [
+    ...ofSetting('url', 'url' in sink ? sink.url : undefined, 'the credentials'),
+    ...ofSetting('loginUrl', 'loginUrl' in sink ? sink.loginUrl : undefined, 'the client secret'),
+  ]
 }
 
 function warningOf(path: string, url: string, what: string): string[] {
