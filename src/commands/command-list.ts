@@ -51,6 +51,10 @@ export const listedCommands: Readonly<Record<string, ListedCommand>> = {
     description: 'list, show, export, replay or drop the events that a sink refused',
     register: async () => (await import('./dead-letters/dead-letters.ts')).registerDeadLetters,
   },
+  gaps: {
+    description: 'list or acknowledge the days of which events were lost',
+    register: async () => (await import('./gaps.ts')).registerGaps,
+  },
   zones: {
     description: 'list the shield zones of the account',
     register: async () => (await import('./api/zones.ts')).registerZones,

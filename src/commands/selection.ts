@@ -40,6 +40,41 @@ export function chooseSinks({ sinks }: Config, names: readonly string[] = []): S
   })
 }
 
+/** Options that select what the store keeps of days of routes. */
+export interface StoredChoice {
+  readonly sink?: readonly string[] | undefined
+  readonly zone?: readonly string[] | undefined
+  readonly day?: string | undefined
+}
+
+/**
+ * Applies the options to what the store keeps. A sink or zone that left the configuration may still have some of it.
+ * Throws UsageError for a name that is neither configured nor in the store.
+ */
+export function storedChoice<
+  Kept extends { readonly zone: number; readonly sink: string; readonly day: string },
+>(config: Config, all: readonly Kept[], { sink, zone, day }: StoredChoice): Kept[] {
+  const zones = config.accounts.flatMap((account) => account.zones)
+  const sinks = new Set([...config.sinks.map(({ name }) => name), ...all.map((each) => each.sink)])
+  for (const name of sink ?? [])
+    if (!sinks.has(name))
+      throw unknownName({ option: '--sink', name, what: 'is not known', known: [...sinks] })
+  const ids = zone?.flatMap((name) => {
+    const known = zones.filter((each) => each.name === name || String(each.id) === name).map(({ id }) => id)
+    const kept = all.filter((each) => String(each.zone) === name).map((each) => each.zone)
+    const found = [...known, ...kept]
+    if (found.length > 0) return found
+    const names = [...zones.map(({ id }) => String(id)), ...all.map((each) => String(each.zone))]
+    throw unknownName({ option: '--zone', name, what: 'is not known', known: [...new Set(names)] })
+  })
+  return all.filter(
+    (each) =>
+      (sink === undefined || sink.includes(each.sink)) &&
+      (ids === undefined || ids.includes(each.zone)) &&
+      (day === undefined || day === each.day),
+  )
+}
+
 /** Finds the account by name, or the only one. Throws UsageError. */
 export function chooseAccount({ accounts }: Config, name: string | undefined): AccountConfig {
   const known = accounts.map((account) => account.name)

@@ -18,6 +18,8 @@ export interface Catalogue {
   gaps(): Promise<Gap[]>
   /** Adds gaps outside a commit (days missed while nothing ran). A gap that exists already is not added twice. */
   addGaps(gaps: readonly Gap[]): Promise<void>
+  /** Marks those of these gaps that are in the store and not acknowledged yet; returns how many these were. */
+  acknowledgeGaps(gaps: readonly Gap[], atMs: number): Promise<number>
   /** The lists of accounts whose zones are discovered, by account. Every process that ships reads its zones here. */
   zoneLists(): Promise<ZoneList[]>
   /** Replaces the list of its account. */

@@ -1,6 +1,6 @@
 import { createTurns, type TurnDeps } from '../domain/let-loop-turn.ts'
 import type { DeadLetterCount } from '../domain/event/dead-letter-count.ts'
-import type { Gap } from '../domain/gap.ts'
+import { isOpenGap, type Gap } from '../domain/gap.ts'
 import type { PlannedRoute } from '../domain/plan/plan-route.ts'
 import { routeKey } from '../domain/route.ts'
 import type { RouteState, StateSnapshot } from '../domain/plan/snapshot.ts'
@@ -47,19 +47,23 @@ export async function readState({
 export async function observe(deps: ObserveDeps): Promise<StateSnapshot> {
   const { settings, routes: planned, gaps, deadLetters } = await readState(deps)
   const letTurn = createTurns(deps)
-  const gapsOf = Map.groupBy(gaps, (gap) => routeKey(gap.zone, gap.sink))
+  const gapsOf = Map.groupBy(gaps.filter(isOpenGap), (gap) => routeKey(gap.zone, gap.sink))
+  const left = new Map(gapsOf)
   await letTurn()
   const counts = new StreamCounts()
   const routes: RouteState[] = []
   for (const { zone, sink, streams, live } of planned) {
     const nowMs = deps.apiClock.now(zone.account)
     for (const each of streams) counts.add(each, nowMs)
-    const gaps = gapsOf.get(routeKey(zone.id, sink))?.length ?? 0
+    const key = routeKey(zone.id, sink)
+    const gaps = gapsOf.get(key)?.length ?? 0
+    left.delete(key)
     routes.push({ zone: zone.id, sink, gaps, ...routeFigures(live, { nowMs, policy: settings.policy }) })
     await letTurn()
   }
   return {
     routes,
+    leftGaps: [...left.values()].map((own) => ({ zone: own[0]!.zone, sink: own[0]!.sink, gaps: own.length })),
     streams: counts.states,
     refusedAccounts: [...counts.refusedAccounts],
     deadLetters: settings.sinks.map((sink) => ({ sink, count: countOf(deadLetters, sink) })),

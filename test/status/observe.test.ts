@@ -82,9 +82,18 @@ describe('the observation of the store', () => {
     stage.script.answer = () => new Failure('retry', 'network', 'no route')
     await stage.pump()
     const gap = { zone: zone.id, sink: stream.sink, day: shiftDay(today, -5), reason: 'not_running' } as const
-    await stage.store.catalogue.addGaps([{ ...gap, from: 1, to: 2, recordedAt: 3 }])
+    const times = { from: 1, to: 2, recordedAt: 3 }
+    const known = { ...gap, ...times, from: 0 }
+    await stage.store.catalogue.addGaps([
+      { ...gap, ...times },
+      known,
+      { ...gap, ...times, zone: 999 },
+      { ...gap, ...times, zone: 999, from: 0 },
+    ])
+    await stage.store.catalogue.acknowledgeGaps([known], 4)
     const snapshot = await look(0)
     expect(snapshot.routes.map(({ gaps }) => gaps)).toEqual([1, 0])
+    expect(snapshot.leftGaps).toEqual([{ zone: 999, sink: stream.sink, gaps: 2 }])
     expect(snapshot.streams).toEqual({ open: 2, settling: 0, complete: 0, expired: 0 })
     const live = snapshot.queues.filter(({ priority }) => priority === 'live')
     const jobs = Object.fromEntries(live.map(({ state, jobs }) => [state, jobs]))

@@ -35,6 +35,7 @@ export function snapshotOf(zones: readonly Zone[], sinks: readonly string[], lag
   )
   return {
     routes,
+    leftGaps: [],
     streams: { open: 4, settling: 3, complete: 2, expired: 1 },
     refusedAccounts: [],
     deadLetters: [{ sink: 'siem', count: 7 }],

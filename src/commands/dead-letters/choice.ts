@@ -12,7 +12,7 @@ import { refusalReasons, type DeadLetter, type RefusalReason } from '../../domai
 import { atLeastOne, collectNames, dayArgument } from '../arguments.ts'
 import type { Io } from '../io.ts'
 import type { Registration } from '../registration.ts'
-import { unknownName } from '../selection.ts'
+import { storedChoice } from '../selection.ts'
 
 /** Selects the dead letters of a command; all of them without options. */
 export interface DeadLetterChoice {
@@ -89,33 +89,14 @@ interface Selectable {
   readonly id?: string
 }
 
-/**
- * Applies the selection. A sink or zone that left the configuration may still have dead letters. Throws UsageError for
- * a name that is not configured and has no dead letters.
- */
+/** Applies the selection. Throws UsageError for a name that is not configured and has no dead letters. */
 export function chosenOf<DeadLetters extends Selectable>(
   config: Config,
   all: readonly DeadLetters[],
   { sink, zone, day, id, reason, limit }: DeadLetterChoice,
 ): DeadLetters[] {
-  const zones = config.accounts.flatMap((account) => account.zones)
-  const sinks = new Set([...config.sinks.map(({ name }) => name), ...all.map((each) => each.sink)])
-  for (const name of sink ?? [])
-    if (!sinks.has(name))
-      throw unknownName({ option: '--sink', name, what: 'is not known', known: [...sinks] })
-  const ids = zone?.flatMap((name) => {
-    const known = zones.filter((each) => each.name === name || String(each.id) === name).map(({ id }) => id)
-    const kept = all.filter((each) => String(each.zone) === name).map((each) => each.zone)
-    const found = [...known, ...kept]
-    if (found.length > 0) return found
-    const names = [...zones.map(({ id }) => String(id)), ...all.map((each) => String(each.zone))]
-    throw unknownName({ option: '--zone', name, what: 'is not known', known: [...new Set(names)] })
-  })
-  const chosen = all.filter(
+  const chosen = storedChoice(config, all, { sink, zone, day }).filter(
     (each) =>
-      (sink === undefined || sink.includes(each.sink)) &&
-      (ids === undefined || ids.includes(each.zone)) &&
-      (day === undefined || day === each.day) &&
       (id === undefined || (each.id !== undefined && id.includes(each.id))) &&
       (reason === undefined || reason === each.reason),
   )

@@ -20,11 +20,14 @@ export interface RouteState {
   readonly timeToLossSeconds: number
   /** Delivered events of its live days. */
   readonly delivered: number
+  /** Not acknowledged. */
   readonly gaps: number
 }
 
 export interface StateSnapshot {
   readonly routes: readonly RouteState[]
+  /** Gaps that are not acknowledged of routes that left the configuration. */
+  readonly leftGaps: readonly { readonly zone: number; readonly sink: string; readonly gaps: number }[]
   readonly streams: Readonly<Record<StreamState, number>>
   /** Accounts whose access key the API refuses. */
   readonly refusedAccounts: readonly string[]

@@ -3,6 +3,7 @@ import type { Gap, GapReason } from '../../domain/gap.ts'
 import type { Route } from '../../domain/route.ts'
 import type { Catalogue } from '../../ports/catalogue.ts'
 import type { Keys } from './keys.ts'
+import { numberOf } from './server/answer.ts'
 import type { Link } from './server/link.ts'
 
 /** The sink comes last, so that it can be renamed without parsing the rest. */
@@ -12,7 +13,7 @@ export function gapArguments({ zone, day, from, reason, sink, to, recordedAt }: 
 
 function readGap(field: string, value: string): Gap {
   const [zone, day, from, reason, sink = ''] = field.split('/')
-  const [to, recordedAt] = value.split(' ')
+  const [to, recordedAt, acknowledgedAt] = value.split(' ')
   return {
     zone: Number(zone),
     sink,
@@ -21,6 +22,7 @@ function readGap(field: string, value: string): Gap {
     to: Number(to),
     reason: reason as GapReason,
     recordedAt: Number(recordedAt),
+    ...(acknowledgedAt !== undefined && { acknowledgedAt: Number(acknowledgedAt) }),
   }
 }
 
@@ -29,6 +31,7 @@ const gapsAtOnce = 1_000
 export interface Gaps {
   readonly list: Catalogue['gaps']
   readonly add: Catalogue['addGaps']
+  readonly acknowledge: Catalogue['acknowledgeGaps']
   prune(recordedBefore: number): Promise<void>
 }
 
@@ -47,6 +50,14 @@ export function createGaps(link: Link, keys: Keys): Gaps {
         const [field, value] = gapArguments(gap)
         await link.run((client) => client.hsetnx(keys.gaps, field, value))
       }
+    },
+    async acknowledge(gaps, atMs) {
+      let marked = 0
+      for (let from = 0; from < gaps.length; from += gapsAtOnce) {
+        const fields = gaps.slice(from, from + gapsAtOnce).map((gap) => gapArguments(gap)[0])
+        marked += numberOf(await link.script('acknowledge-gaps', [keys.gaps], [atMs, ...fields]))
+      }
+      return marked
     },
     async prune(recordedBefore) {
       const old = Object.entries(await all())

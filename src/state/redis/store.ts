@@ -78,6 +78,7 @@ async function createStore(options: RedisStoreOptions, link: Link, create: boole
       ...createRoutes(link, keys),
       gaps: gaps.list,
       addGaps: gaps.add,
+      acknowledgeGaps: gaps.acknowledge,
       ...createZoneLists(link, keys),
     },
     deadLetters: createDeadLetters(link, keys),

@@ -11,15 +11,33 @@ interface GapRow {
   to_at: number
   reason: GapReason
   recorded_at: number
+  acknowledged_at: number | null
 }
 
 export function readGaps(database: Database): Gap[] {
-  const columns = 'zone, sink, day, from_at, to_at, reason, recorded_at'
+  const columns = 'zone, sink, day, from_at, to_at, reason, recorded_at, acknowledged_at'
   return database
     .all<GapRow>(`SELECT ${columns} FROM gap ORDER BY zone, sink, day, from_at, reason`)
-    .map(({ zone, sink, day, from_at, to_at, reason, recorded_at }) => {
-      return { zone, sink, day, from: from_at, to: to_at, reason, recordedAt: recorded_at }
-    })
+    .map(({ zone, sink, day, from_at, to_at, reason, recorded_at, acknowledged_at }) => ({
+      zone,
+      sink,
+      day,
+      from: from_at,
+      to: to_at,
+      reason,
+      recordedAt: recorded_at,
+      ...(acknowledged_at !== null && { acknowledgedAt: acknowledged_at }),
+    }))
+}
+
+/** Inside of a write. */
+export function markGaps(database: Database, gaps: readonly Gap[], atMs: number): number {
+  const sql = `UPDATE gap SET acknowledged_at = ?
+    WHERE zone = ? AND sink = ? AND day = ? AND from_at = ? AND reason = ? AND acknowledged_at IS NULL`
+  let marked = 0
+  for (const { zone, sink, day, from, reason } of gaps)
+    marked += database.run(sql, atMs, zone, sink, day, from, reason)
+  return marked
 }
 
 /** Leaves an existing gap of the same zone, sink, day, start and reason as it is. Inside of a write. */

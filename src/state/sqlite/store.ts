@@ -8,7 +8,7 @@ import { openDatabase, type Database } from './database/database.ts'
 import { createDeadLetters } from './dead-letters.ts'
 import { createFingerprints } from './fingerprints.ts'
 import { createListing } from './listing.ts'
-import { insertGaps, insertRoutes, readGaps, readRoutes } from './gaps.ts'
+import { insertGaps, insertRoutes, markGaps, readGaps, readRoutes } from './gaps.ts'
 import { createPruning } from './prune.ts'
 import { createRenameSink } from './rename-sink.ts'
 import { checkSchema, ensureSchema } from './database/schema.ts'
@@ -59,6 +59,7 @@ function createStore(id: string, database: Database, clock: Clock, deadLetterMax
       rememberRoutes: (routes) => database.write(() => insertRoutes(database, routes)),
       gaps: () => database.read(() => readGaps(database)),
       addGaps: (gaps) => database.write(() => insertGaps(database, gaps)),
+      acknowledgeGaps: (gaps, atMs) => database.write(() => markGaps(database, gaps, atMs)),
       ...createZoneLists(database),
     },
     deadLetters: createDeadLetters(database),

@@ -81,7 +81,7 @@ export const pumpInternalEvents: Definitions<
   GapFound: {
     level: 'error',
     meaning:
-      'The API no longer answers for events of this zone: this sink has lost them. `status --verbose` lists every gap.',
+      'The API no longer answers for events of this zone: this sink has lost them. `gaps list` shows every gap, and `gaps acknowledge` ends the alarm.',
     count({ gap }, metrics) {
       metrics.count('gapsRecorded', { zone: String(gap.zone), sink: gap.sink, reason: gap.reason })
     },
@@ -92,7 +92,7 @@ export const pumpInternalEvents: Definitions<
         level: 'error',
         zone,
         sink,
-        message: `${voice.stream(gap)}: lost events of ${day}, which the API no longer answers for (${reason}); \`status --verbose\` lists all gaps`,
+        message: `${voice.stream(gap)}: lost events of ${day}, which the API no longer answers for (${reason}); \`gaps list\` shows all gaps`,
         about: `sink ${sink}: gaps (${reason})`,
         fields: { sink, reason },
         details: { zone, day, from: instantPhrase(gap.from), to: instantPhrase(gap.to) },

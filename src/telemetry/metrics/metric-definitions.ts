@@ -255,7 +255,7 @@ export const stateMetrics = {
     name: 'gaps',
     type: 'gauge',
     labels: route,
-    help: 'Gaps in the store: events that the API no longer lists.',
+    help: 'Gaps that nobody has acknowledged: events that the API no longer lists. Also of routes that left the configuration. `gaps acknowledge` sets it to 0.',
   },
   deadLetters: {
     name: 'dead_letters',

@@ -34,7 +34,10 @@ export function createStateGauges(
       if (!to.sets.has('zones', zone) || !to.sets.has('sinks', sink)) continue
       writeRoute(route, labelText({ zone, sink }), { ...to, isUp, ageSeconds })
     }
-    if (isUp) writeTotals(snapshot, to)
+    if (!isUp) return
+    for (const { zone, sink, gaps } of snapshot.leftGaps)
+      to.families.gaps.add(labelText({ zone: String(zone), sink }), gaps)
+    writeTotals(snapshot, to)
   }
 
   return {

@@ -116,6 +116,11 @@ export async function runAgainstModel(opened: OpenedStore, steps: readonly Step[
         return
       case 'removeDeadLetters':
         return removeDeadLetters(step.deadLetters)
+      case 'acknowledgeGaps': {
+        const chosen = step.gaps.map((id) => gapOf('siem', id))
+        const marked = model.acknowledgeGaps(chosen, step.atMs)
+        return expect(await store.catalogue.acknowledgeGaps(chosen, step.atMs)).toBe(marked)
+      }
       case 'addGaps':
         model.addGaps(step.gaps.map((id) => gapOf('siem', id)))
         return store.catalogue.addGaps(step.gaps.map((id) => gapOf('siem', id)))

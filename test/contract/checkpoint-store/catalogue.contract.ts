@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it, test } from 'vitest'
+import type { Gap } from '../../../src/domain/gap.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import { buildCommit, buildGap, buildHolder, buildStream, dayAt } from './builders.ts'
 import type { OpenedStore } from './opened-store.ts'
@@ -29,6 +30,23 @@ export function catalogueContract(opened: () => OpenedStore): void {
       const found = await store.catalogue.gaps()
       expect(found).toHaveLength(gaps.length)
       expect(found).toEqual(expect.arrayContaining(gaps))
+    })
+
+    it('acknowledge exactly the named gaps, once, and keep that when they are recorded again', async () => {
+      const gaps = [buildGap(), buildGap({ sink: 'siem' }), buildGap({ from: 5 })]
+      await store.catalogue.addGaps(gaps)
+      const [first, other, last] = gaps as [Gap, Gap, Gap]
+      expect(await store.catalogue.acknowledgeGaps([first, other], 700)).toBe(2)
+      const unknown = buildGap({ zone: 999 })
+      expect(await store.catalogue.acknowledgeGaps([other, unknown], 800)).toBe(0)
+      await store.catalogue.addGaps([first])
+      expect(await store.catalogue.gaps()).toEqual(
+        expect.arrayContaining([{ ...first, acknowledgedAt: 700 }, { ...other, acknowledgedAt: 700 }, last]),
+      )
+      expect(await store.catalogue.gaps()).toHaveLength(3)
+      const again = await opened().reopen()
+      expect(await again.catalogue.acknowledgeGaps([first, last], 900)).toBe(1)
+      await again.close()
     })
 
     it('keep the earliest first day of a route, and the time when it was last planned', async () => {

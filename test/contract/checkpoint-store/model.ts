@@ -93,9 +93,20 @@ export class ModelStore {
 
   addGaps(gaps: readonly Gap[]): void {
     for (const gap of gaps) {
-      const key = JSON.stringify([gap.zone, gap.sink, gap.day, gap.from, gap.reason])
+      const key = gapKey(gap)
       if (!this.gaps.has(key)) this.gaps.set(key, gap)
     }
+  }
+
+  acknowledgeGaps(gaps: readonly Gap[], atMs: number): number {
+    let marked = 0
+    for (const key of new Set(gaps.map(gapKey))) {
+      const known = this.gaps.get(key)
+      if (known === undefined || known.acknowledgedAt !== undefined) continue
+      this.gaps.set(key, { ...known, acknowledgedAt: atMs })
+      marked++
+    }
+    return marked
   }
 
   renameSink(from: string, to: string, nowMs: number): 'taken' | 'held' | number {
@@ -135,6 +146,10 @@ export class ModelStore {
 
 function textOf({ seen, ...rest }: Commit): string {
   return JSON.stringify([rest, [...seen].map(([minute, bytes]) => [minute, [...bytes]])])
+}
+
+function gapKey({ zone, sink, day, from, reason }: Gap): string {
+  return JSON.stringify([zone, sink, day, from, reason])
 }
 
 export function deadLetterKey({

@@ -21,6 +21,7 @@ export type Step =
   | { readonly do: 'forget'; readonly stream: number }
   | { readonly do: 'removeDeadLetters'; readonly deadLetters: readonly number[] }
   | { readonly do: 'addGaps'; readonly gaps: readonly number[] }
+  | { readonly do: 'acknowledgeGaps'; readonly gaps: readonly number[]; readonly atMs: number }
   | { readonly do: 'rename'; readonly from: number; readonly to: number }
   | { readonly do: 'prune'; readonly before: number }
   | { readonly do: 'reopen' }
@@ -77,6 +78,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('addGaps' as const), gaps: fc.array(few) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('acknowledgeGaps' as const),
+      gaps: fc.array(few),
+      atMs: fc.constantFrom(7, 700),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('rename' as const), from: few, to: few }) },
   {
     weight: 1,

@@ -98,6 +98,7 @@ function planStore(real: () => Store): Store {
       rememberRoutes: (routes) => real().catalogue.rememberRoutes(routes),
       gaps: () => real().catalogue.gaps(),
       addGaps: (gaps) => real().catalogue.addGaps(gaps),
+      acknowledgeGaps: (gaps, atMs) => real().catalogue.acknowledgeGaps(gaps, atMs),
       zoneLists: () => real().catalogue.zoneLists(),
       storeZoneList: (list) => real().catalogue.storeZoneList(list),
     },

@@ -118,6 +118,7 @@ function storeOf(world: World): Store {
       rememberRoutes: unused,
       gaps: read(() => world.gaps),
       addGaps: unused,
+      acknowledgeGaps: unused,
       zoneLists: unused,
       storeZoneList: unused,
     },

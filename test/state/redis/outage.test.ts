@@ -35,6 +35,7 @@ const calls: Record<string, (store: Store) => Promise<unknown>> = {
   'upkeep.forgetFingerprints': (store) => store.upkeep.forgetFingerprints(stream),
   'catalogue.routes': (store) => store.catalogue.routes(),
   'catalogue.gaps': (store) => store.catalogue.gaps(),
+  'catalogue.acknowledgeGaps': (store) => store.catalogue.acknowledgeGaps([buildGap()], 1),
   'catalogue.addGaps': (store) => store.catalogue.addGaps([buildGap()]),
   'catalogue.zoneLists': (store) => store.catalogue.zoneLists(),
   'catalogue.storeZoneList': (store) =>

@@ -15,7 +15,8 @@ describe('the gauges of shared state', () => {
     const routes = snapshot.routes.map((one) =>
       one.zone === 102 ? { ...one, newestMs: 1_800_000_000_250, timeToLossSeconds: Infinity } : one,
     )
-    metrics.readState(() => Promise.resolve({ ...snapshot, routes }))
+    const leftGaps = [{ zone: 77, sink: 'retired', gaps: 3 }]
+    metrics.readState(() => Promise.resolve({ ...snapshot, routes, leftGaps }))
     const families = parseExposition(await metrics.text())
     const value = (name: string, labels: Record<string, string>) =>
       valueOf(families, `shieldlog_${name}`, labels)
@@ -25,6 +26,7 @@ describe('the gauges of shared state', () => {
     expect(value('zone_newest_event_timestamp_seconds', { ...route, zone: '102' })).toBe(1_800_000_000.25)
     expect(value('time_to_loss_seconds', { ...route, zone: '102' })).toBe(Infinity)
     expect(value('gaps', route)).toBe(2)
+    expect(value('gaps', { zone: '77', sink: 'retired' })).toBe(3)
     expect(value('streams', { state: 'settling' })).toBe(3)
     expect(value('dead_letters', { sink: 'siem' })).toBe(7)
     expect(value('dead_letters', { sink: 'archive' })).toBe(0)

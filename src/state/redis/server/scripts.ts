@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 
 const names = [
+  'acknowledge-gaps',
   'add-backfill',
   'changed-streams',
   'commit-page',

@@ -108,6 +108,7 @@ CREATE TABLE gap (
   to_at INTEGER NOT NULL,
   reason TEXT NOT NULL,
   recorded_at INTEGER NOT NULL,
+  acknowledged_at INTEGER,
   PRIMARY KEY (zone, sink, day, from_at, reason)
 ) WITHOUT ROWID;
 CREATE TABLE route (

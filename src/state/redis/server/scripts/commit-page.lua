@@ -6,7 +6,7 @@
     KEYS[2]  streams: stream -> number of its latest change
     KEYS[3]  holders: id -> instant of its latest heartbeat
     KEYS[4]  totals of the dead letters: "reason/stream" -> "count bytes"
-    KEYS[5]  gaps: "zone/day/from/reason/sink" -> "to, instant at which it was recorded"
+    KEYS[5]  gaps: "zone/day/from/reason/sink" -> "to, instant at which it was recorded, and once acknowledged that instant"
     KEYS[6]  head of the stream: fence, holder, schedule, commit, hash, ended
     KEYS[7]  checkpoint
     KEYS[8]  seen: bucket -> entries of 9 bytes: minute of the bucket (1), fingerprint (8);

@@ -1,0 +1,158 @@
+import type { Command } from 'commander'
+import { withStoredZones } from '../assemble/discovery/stored-zones.ts'
+import { withGapTasks } from '../assemble/tasks/gaps.ts'
+import type { Config } from '../config/schema/schema.ts'
+import { gapReasonTexts, isOpenGap, type Gap } from '../domain/gap.ts'
+import { iso } from '../domain/text/iso.ts'
+import { printable } from '../domain/text/printable.ts'
+import { wrapPlain } from '../domain/text/wrap.ts'
+import { collectNames, dayArgument } from './arguments.ts'
+import { exitCodes, type Io } from './io.ts'
+import { commandLine, example, programName } from './program-name.ts'
+import { UsageError, type Registration } from './registration.ts'
+import { storedChoice, type StoredChoice } from './selection.ts'
+import { jsonResult } from './terminal/json-result.ts'
+import { countOf } from './terminal/number.ts'
+import { tableLines } from './terminal/table.ts'
+import { paintFor } from './terminal/terminal.ts'
+
+interface Options extends StoredChoice {
+  readonly json?: boolean
+  readonly yes?: boolean
+}
+
+export function registerGaps({ command: gaps, io, exit, load }: Registration): void {
+  gaps.addHelpText('after', example('gaps list', 'gaps acknowledge --zone shop'))
+  withChoice(gaps.command('list'))
+    .description('list lost days: zone, sink, day, time span, reason, when recorded, acknowledged or not')
+    .addHelpText('after', example('gaps list --sink siem'))
+    .action(async (options: Options, command: Command) => {
+      const { config } = await withStoredZones(load(command, 'state'))
+      const chosen = await withGapTasks(config, async ({ list }) =>
+        storedChoice(config, await list(), options),
+      )
+      const { width } = paintFor(io.stdout)
+      io.stdout.write(options.json === true ? gapsJson(chosen, config) : listText(chosen, config, width))
+    })
+  withChoice(gaps.command('acknowledge'))
+    .description('end the alarm about lost days that a person knows of')
+    .option('--yes', 'do not ask')
+    .addHelpText('after', acknowledgeHelp())
+    .action(async (options: Options, command: Command) => {
+      const { config } = await withStoredZones(load(command, 'state'))
+      exit(await acknowledge(config, options, io))
+    })
+}
+
+function withChoice(command: Command): Command {
+  return command
+    .option('--zone <zone>', 'only this zone: id or name; repeatable, takes comma lists', collectNames)
+    .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)
+    .option('--day <day>', 'only this day: YYYY-MM-DD in UTC, today or yesterday', dayArgument)
+    .option('--json', 'as JSON')
+}
+
+function acknowledgeHelp(): string {
+  return `
+Asks for confirmation; without a terminal, --yes is required. An acknowledged gap stays in the list, in
+audit and on the status page. It no longer makes status exit with 1, and no longer counts in the metric
+shieldlog_gaps, which ends the alert.
+
+Example:
+  ${programName()} gaps acknowledge --zone shop --day 2026-11-20
+`
+}
+
+async function acknowledge(config: Config, options: Options, io: Io): Promise<number> {
+  return withGapTasks(config, async (tasks) => {
+    const chosen = storedChoice(config, await tasks.list(), options).filter(isOpenGap)
+    if (chosen.length > 0 && !(await isAgreed(chosen, options, io))) {
+      io.stderr.write('nothing was acknowledged\n')
+      return exitCodes.failed
+    }
+    const acknowledged = chosen.length === 0 ? 0 : await tasks.acknowledge(chosen)
+    const text =
+      chosen.length === 0 ? 'no gaps to acknowledge' : `acknowledged ${countOf(acknowledged, 'gap')}`
+    io.stdout.write(options.json === true ? jsonResult({ acknowledged }) : `${text}\n`)
+    return exitCodes.done
+  })
+}
+
+const mostNamed = 5
+
+/** Throws UsageError where there is no terminal to ask on. */
+async function isAgreed(gaps: readonly Gap[], { yes = false }: Options, { ask }: Io): Promise<boolean> {
+  if (yes) return true
+  const named = gaps.slice(0, mostNamed).map(({ zone, sink, day }) => `${zone} → ${printable(sink)} ${day}`)
+  const more = gaps.length > mostNamed ? ` and ${gaps.length - mostNamed} more` : ''
+  const what = `${countOf(gaps.length, 'gap')} (${named.join(', ')}${more})`
+  if (ask === undefined)
+    throw new UsageError(`this would acknowledge ${what}; without a terminal to ask on, confirm with --yes`)
+  const answer = await ask(`acknowledge ${what}? They no longer raise an alarm. [y/N] `)
+  return /^y(?:es)?$/i.test(answer.trim())
+}
+
+function gapsJson(gaps: readonly Gap[], config: Config): string {
+  const nameOf = namesOf(config)
+  return jsonResult({
+    gaps: gaps.map(({ zone, sink, day, from, to, reason, recordedAt, acknowledgedAt }) => ({
+      zone,
+      name: nameOf(zone),
+      sink,
+      day,
+      from: iso(from),
+      to: iso(to),
+      reason,
+      recordedAt: iso(recordedAt),
+      ...(acknowledgedAt !== undefined && { acknowledgedAt: iso(acknowledgedAt) }),
+    })),
+  })
+}
+
+/** On a narrower terminal the names of zones and the times of day are left out. */
+const wideFrom = 110
+
+function listText(gaps: readonly Gap[], config: Config, width: number): string {
+  if (gaps.length === 0) return 'no gaps: no events were lost\n'
+  const nameOf = namesOf(config)
+  const isWide = width >= wideFrom
+  const atText = (atMs: number) => (isWide ? minuteOf(atMs) : iso(atMs).slice(0, 10))
+  const rows = gaps.map(({ zone, sink, day, from, to, reason, recordedAt, acknowledgedAt }) => [
+    isWide && nameOf(zone) !== '' ? `${zone} ${printable(nameOf(zone), 24)}` : String(zone),
+    printable(sink),
+    day,
+    `${timeOn(day, from)}-${timeOn(day, to)}`,
+    reason,
+    atText(recordedAt),
+    acknowledgedAt === undefined ? 'no' : atText(acknowledgedAt),
+  ])
+  const header = ['zone', 'sink', 'day', 'lost, UTC', 'reason', 'recorded', 'acknowledged']
+  const reasons = [...new Set(gaps.map(({ reason }) => reason))].map(
+    (reason) => `${reason}: ${gapReasonTexts[reason]}.`,
+  )
+  const open = gaps.filter(isOpenGap).length
+  const next = [
+    'The API no longer lists these events. If a file sink has them, another sink can get them from its files:',
+    commandLine('backfill --source'),
+    ...(open === 0
+      ? []
+      : [`To end the alarm about ${countOf(open, 'gap')}: ${commandLine('gaps acknowledge')}`]),
+  ]
+  const below = [...reasons, '', ...next].flatMap((line) => (line === '' ? [''] : wrapPlain(line, width)))
+  return `${[...tableLines(header, rows, { width }), '', ...below].join('\n')}\n`
+}
+
+/** `13:02` of an instant of the day, `24:00` for its end. */
+function timeOn(day: string, atMs: number): string {
+  const text = iso(atMs)
+  return text.slice(0, 10) === day ? text.slice(11, 16) : '24:00'
+}
+
+function minuteOf(atMs: number): string {
+  return iso(atMs).slice(0, 16).replace('T', ' ')
+}
+
+function namesOf({ accounts }: Config): (zone: number) => string {
+  const names = new Map(accounts.flatMap(({ zones }) => zones.map(({ id, name }) => [id, name])))
+  return (zone) => names.get(zone) ?? ''
+}
