@@ -9,8 +9,10 @@ import { withDeadLetterTasks } from '../../assemble/tasks/dead-letters.ts'
 import type { DeadLetterCount } from '../../domain/event/dead-letter-count.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { refusalReasons, type DeadLetter, type RefusalReason } from '../../domain/event/delivery.ts'
+import { printable } from '../../domain/text/printable.ts'
 import { atLeastOne, collectNames, dayArgument } from '../arguments.ts'
-import type { Io } from '../io.ts'
+import { exitCodes, type Io } from '../io.ts'
+import { commandLine } from '../program-name.ts'
 import type { Registration } from '../registration.ts'
 import { storedChoice } from '../selection.ts'
 
@@ -46,7 +48,10 @@ export function workOnDeadLetters<Options extends DeadLetterChoice>(
       const { config } = await withStoredZones(load(parsed, 'nothing'))
       const code = await withDeadLetterTasks(config, async (tasks) => {
         const chosen = await groupsChosen(config, tasks, options)
-        return work({ config, tasks, chosen, options, io })
+        const found = chosen.flatMap(({ keys }) => keys)
+        const areFound = areIdsFound(found, options, io)
+        const code = await work({ config, tasks, chosen, options, io })
+        return areFound || code !== exitCodes.done ? code : exitCodes.failed
       })
       exit(code)
     })
@@ -62,6 +67,21 @@ async function groupsChosen(
   if (id === undefined && reason === undefined && limit === undefined)
     return tasks.groups(chosenOf(config, await tasks.counts(), options))
   return groupsOf(chosenOf(config, await tasks.list(), options))
+}
+
+/** Whether each id of `--id` has a dead letter; names the others on stderr. */
+export function areIdsFound(
+  found: readonly { readonly id: string }[],
+  { id: asked = [], limit = Infinity }: DeadLetterChoice,
+  { stderr }: Pick<Io, 'stderr'>,
+): boolean {
+  // A limit that is reached may have left them out.
+  const unknown = found.length < limit ? asked.filter((id) => !found.some((each) => each.id === id)) : []
+  for (const id of unknown)
+    stderr.write(
+      `no dead letter of event ${printable(id, 200)} matches; to see them: ${commandLine('dead-letters list')}\n`,
+    )
+  return unknown.length === 0
 }
 
 /** Adds the options that select dead letters. */

@@ -3,12 +3,13 @@ import { withStoredZones } from '../../assemble/discovery/stored-zones.ts'
 import { listDeadLetters } from '../../assemble/tasks/dead-letters.ts'
 import { printable } from '../../domain/text/printable.ts'
 import type { DeadLetter } from '../../domain/event/delivery.ts'
-import { chosenOf, countLines, countsOf, withDeadLetterChoice, type DeadLetterChoice } from './choice.ts'
+import { areIdsFound, chosenOf, countLines, countsOf, withDeadLetterChoice, type DeadLetterChoice } from './choice.ts'
 import { registerDrop } from './drop.ts'
 import { registerExport, registerShow } from './show.ts'
 import { registerReplay } from './replay.ts'
 import { secondText } from '../terminal/duration.ts'
 import { jsonResult } from '../terminal/json-result.ts'
+import { exitCodes } from '../io.ts'
 import type { Registration } from '../registration.ts'
 import { tableLines } from '../terminal/table.ts'
 import { paintFor } from '../terminal/terminal.ts'
@@ -16,7 +17,7 @@ import { cut } from '../../domain/text/text-width.ts'
 import { example } from '../program-name.ts'
 
 export function registerDeadLetters(registration: Registration): void {
-  const { command: deadLetters, io, load } = registration
+  const { command: deadLetters, io, exit, load } = registration
   deadLetters.addHelpText('after', example('dead-letters list'))
   withDeadLetterChoice(deadLetters.command('list'))
     .option('--json', 'as JSON')
@@ -25,6 +26,7 @@ export function registerDeadLetters(registration: Registration): void {
     .action(async (options: DeadLetterChoice, command: Command) => {
       const { config } = await withStoredZones(load(command, 'state'))
       const deadLetters = chosenOf(config, await listDeadLetters(config), options)
+      if (!areIdsFound(deadLetters, options, io)) exit(exitCodes.failed)
       io.stdout.write(
         options.json === true ? listJson(deadLetters) : listText(deadLetters, paintFor(io.stdout).width),
       )

@@ -4,7 +4,8 @@ import { deadLetterReader, listDeadLetters } from '../../assemble/tasks/dead-let
 import type { DeadLetter } from '../../domain/event/delivery.ts'
 import { inertJson } from '../../domain/text/json-text.ts'
 import { printable } from '../../domain/text/printable.ts'
-import { chosenOf, withDeadLetterChoice, type DeadLetterChoice } from './choice.ts'
+import { areIdsFound, chosenOf, withDeadLetterChoice, type DeadLetterChoice } from './choice.ts'
+import { exitCodes } from '../io.ts'
 import { example } from '../program-name.ts'
 import type { Registration } from '../registration.ts'
 import { secondText } from '../terminal/duration.ts'
@@ -46,11 +47,13 @@ export function registerExport(parent: Command, registration: Registration): voi
 async function readChosen(
   options: DeadLetterChoice,
   command: Command,
-  { load }: Registration,
+  { io, exit, load }: Registration,
 ): Promise<Shown[]> {
   const { config } = await withStoredZones(load(command, 'state'))
   const read = deadLetterReader(config)
-  return chosenOf(config, await listDeadLetters(config), options).map((deadLetter) => {
+  const chosen = chosenOf(config, await listDeadLetters(config), options)
+  if (!areIdsFound(chosen, options, io)) exit(exitCodes.failed)
+  return chosen.map((deadLetter) => {
     const { at, ...rest } = deadLetter
     return { ...rest, at: new Date(at).toISOString(), event: null, ...read(deadLetter) }
   })

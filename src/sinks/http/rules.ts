@@ -33,7 +33,14 @@ export function headerNameError(header: string, before: ReadonlySet<string>): Se
 }
 
 /** Other headers that a signature would replace: one of every request, and those that proxies read and remove. */
-const notForSignatures = new Set(['user-agent', 'proxy-authorization', 'proxy-connection'])
+const notForSignatures = new Set([
+  'user-agent',
+  'forwarded',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'via',
+])
 
 /** The error of a header that is to hold the signature; undefined for a valid one. `configured` names the others. */
 export function signatureHeaderError(

@@ -96,7 +96,6 @@ test('all of them select by id, reason and number', async () => {
   expect(await ids('--reason', 'too_large')).toEqual(['b'])
   expect(await ids('--limit', '2')).toEqual(['a,1', 'b'])
   expect(await ids('--id', 'nope')).toEqual([])
-  expect((await execute('dead-letters', 'show', '--id', 'nope')).stdout).toBe('no dead letters\n')
   const refused = await execute('dead-letters', 'list', '--reason', 'size')
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('Allowed choices are refused')])
   const dropped = await execute('dead-letters', 'drop', '--id', 'b', '--yes')
@@ -114,4 +113,22 @@ test('drop asks also with --sink, and requires --yes without a terminal', async 
   expect(stderr).toMatch(
     /^error: this would drop 3 dead letters .*; without a terminal to ask on, confirm with --yes/,
   )
+})
+
+test.each([
+  ['list'],
+  ['show'],
+  ['export'],
+  ['replay'],
+  ['drop', '--yes'],
+])('%s names an id without a dead letter, and exits with 1', async (...verb) => {
+  const { execute } = await filled()
+  const nope = await execute('dead-letters', ...verb, '--id', 'nope')
+  expect([nope.code, nope.stderr]).toEqual([
+    1,
+    expect.stringMatching(/^no dead letter of event nope matches; to see them: shieldlog dead-letters list/),
+  ])
+  const one = await execute('dead-letters', ...verb, '--id', 'b', '--id', 'nope', '--limit', '2')
+  expect([one.code, one.stderr]).toEqual([1, expect.stringContaining('event nope matches')])
+  expect(one.stderr).not.toContain('event b matches')
 })

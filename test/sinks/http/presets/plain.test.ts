@@ -40,6 +40,11 @@ it.each(presets)('%s refuses a signature in a header that the sink sets or that 
     'Transfer-Encoding',
     'Idempotency-Key',
     'User-Agent',
+    'Host',
+    'TE',
+    'Via',
+    'Forwarded',
+    'Proxy-Authenticate',
   ])
     expect(() => read(header), header).toThrow('is a header that the sink sets')
   expect(() => read('x-own')).toThrow('is also one of headers')
