@@ -4,7 +4,7 @@ import type { Zone } from '../../domain/stream.ts'
 import { Secret } from '../../domain/text/secret.ts'
 import type { Report } from '../schema/config-errors.ts'
 import { type Path, pathText } from '../schema/path.ts'
-import type { AccountConfig, ConfigFile, PollConfig, SinkConfig } from '../schema/schema.ts'
+import type { AccountConfig, ConfigFile, PollConfig } from '../schema/schema.ts'
 
 /**
  * What a command requires: zones with their keys, a key alone, or nothing of the API. `routes` and `state` are for
@@ -166,28 +166,36 @@ export function resolvePoll(poll: ConfigFile['poll'], report: Report): PollConfi
   return { ...poll, firstRunDays, settleAfterHours: [...new Set(hours)].sort((a, b) => a - b) }
 }
 
+/** What is known of a sink whose settings may be wrong. */
+interface SinkSettings {
+  readonly name?: unknown
+  readonly type?: unknown
+  readonly path?: unknown
+}
+
 /** Checks that no two sinks share a name or a folder. */
-export function checkSinks(sinks: readonly SinkConfig[], report: Report): void {
-  const names = new Set<string>()
+export function checkSinks(sinks: readonly SinkSettings[], report: Report): void {
+  const names = new Set<unknown>()
   const folders = new Map<string, string>()
-  sinks.forEach((sink, index) => {
-    if (names.has(sink.name))
+  sinks.forEach(({ name, type, path }, index) => {
+    if (typeof name !== 'string') return
+    if (names.has(name))
       report(['sinks', index, 'name'], {
-        value: JSON.stringify(sink.name),
+        value: JSON.stringify(name),
         problem: 'is also the name of another sink',
         remedy: 'give each sink a different name',
       })
-    names.add(sink.name)
-    if (sink.type !== 'file') return
-    const folder = realFolder(sink.path)
+    names.add(name)
+    if (type !== 'file' || typeof path !== 'string') return
+    const folder = realFolder(path)
     const other = folders.get(folder)
     if (other !== undefined)
       report(['sinks', index, 'path'], {
-        value: JSON.stringify(sink.path),
+        value: JSON.stringify(path),
         problem: `is also the path of sink ${other}`,
         remedy: 'give each file sink a different path',
       })
-    folders.set(folder, sink.name)
+    folders.set(folder, name)
   })
 }
 

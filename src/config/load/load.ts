@@ -1,4 +1,4 @@
-import { type Needs, usesSecrets } from './checks.ts'
+import { checkSinks, type Needs, usesSecrets } from './checks.ts'
 import { effective } from '../schema/effective.ts'
 import type { Environment } from './expand.ts'
 import { ConfigErrors, type ConfigError, type Report } from '../schema/config-errors.ts'
@@ -6,8 +6,8 @@ import { complaint, flatten } from './issues.ts'
 import { type Origin, environmentLayer, flagLayer, overlay, unknownNames } from './layers.ts'
 import { overriddenBy, type Overridden } from './overridden.ts'
 import { leavesOf } from '../schema/leaves.ts'
-import { type Path, pathText } from '../schema/path.ts'
-import { prepare } from './prepare.ts'
+import { type Path, pathText, valueAt } from '../schema/path.ts'
+import { prepare, type Preparation } from './prepare.ts'
 import { defaultSink, resolveConfig } from './resolve.ts'
 import { type Config, ConfigFile } from '../schema/schema.ts'
 import { settingsOf } from '../schema/settings.ts'
@@ -15,6 +15,7 @@ import { fileShape as shape } from '../schema/file-shape.ts'
 import { isPlainObject } from '../schema/shape.ts'
 import { defaultStateUrl } from '../schema/state.ts'
 import { plainHttpWarnings, unknownZoneWarnings } from './warnings.ts'
+import { withStandIns } from './stand-ins.ts'
 import { type SourceFile, parseSource, readSourceFile } from './source-file.ts'
 
 export interface LoadOptions {
@@ -49,7 +50,8 @@ const settings = settingsOf(shape)
 
 /**
  * Flags override the environment, the environment the file, the file the defaults. Throws ConfigErrors: first with all
- * errors of single settings, and once there are none with all conflicts between settings.
+ * errors of single settings and all sinks with the same name or folder, and once there are none with the other
+ * conflicts between settings.
  */
 export function loadConfig({
   argv = {},
@@ -74,15 +76,19 @@ export function loadConfig({
 
   const asked = new Set<string>()
   const templates = new Map<string, string>()
-  const written = prepare(laid.value, shape, [], {
-    sources: { env, cwd, asked: (name) => void asked.add(name) },
+  const preparation = {
+    sources: { env, cwd, asked: (name: string) => void asked.add(name) },
     originOf,
     report,
-    usesSecretsOf: (section) => section === 'state' || usesSecrets(needs),
+    usesSecretsOf: (section: string) => section === 'state' || usesSecrets(needs),
     templates,
-  })
+  }
+  const written = prepare(laid.value, shape, [], preparation)
   const parsed = parseSettings(written, templates, report)
-  if (parsed === undefined || errors.length > 0) throw new ConfigErrors(errors)
+  if (parsed === undefined || errors.length > 0) {
+    checkBesideErrors(laid.value, written, preparation)
+    throw new ConfigErrors(errors)
+  }
   const server = isPlainObject(written) ? written['server'] : undefined
   const serverConfigured = isPlainObject(server) && Object.keys(server).length > 0
   const config = resolveConfig(parsed, { cwd, needs, serverConfigured, report })
@@ -115,11 +121,23 @@ function hasAllZones({ accounts }: Config): boolean {
   )
 }
 
-/** Parses the settings by the schema; undefined after a report. */
+/** Reports what else is wrong with sinks, where a setting is refused: in a sink of an unknown kind, and among sinks. */
+function checkBesideErrors(laid: unknown, written: unknown, on: Preparation): void {
+  const standing = withStandIns(laid, shape)
+  if (standing !== undefined)
+    parseSettings(prepare(standing.value, shape, [], on), on.templates, on.report, standing.guessed)
+  const sinks = valueAt(written, ['sinks'])
+  if (!Array.isArray(sinks)) return
+  const known = sinks.map((sink: unknown) => (isPlainObject(sink) ? { name: sink['type'], ...sink } : {}))
+  checkSinks(known, on.report)
+}
+
+/** Parses the settings by the schema; undefined after a report. Of `partly` known objects, it reports nothing missing. */
 function parseSettings(
   written: unknown,
   templates: ReadonlyMap<string, string>,
   report: Report,
+  partly: ReadonlySet<string> = new Set(),
 ): ConfigFile | undefined {
   if (!isPlainObject(written))
     return report([], {
@@ -129,6 +147,8 @@ function parseSettings(
   const parsed = ConfigFile.safeParse(written)
   if (parsed.success) return parsed.data
   for (const { issue, path } of flatten(parsed.error.issues, [])) {
+    const isMissing = valueAt(written, path) === undefined
+    if (isMissing && [...partly].some((place) => isWithin(pathText(path), place))) continue
     const template = templates.get(pathText(path))
     report(path, complaint({ issue, path, template }, shape, written))
   }
