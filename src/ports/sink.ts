@@ -25,6 +25,8 @@ export interface SinkCheck {
   readonly found?: string
   /** What could not be tested without an event. */
   readonly untested?: string
+  /** What will soon be a problem. */
+  readonly note?: string
 }
 
 export interface OpenOptions {

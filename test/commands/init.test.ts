@@ -221,7 +221,10 @@ describe('init from options', () => {
     const { init, folder } = await newcomer()
     const file = join(folder, 'none', 'shieldlog.yaml')
     const { code, stderr } = await init('--file', file, '--zones', '101', '--destination', 'file')
-    expect([code, stderr]).toEqual([1, expect.stringContaining(`${file} cannot be written: ENOENT`)])
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining(`${file} cannot be written: no such file or directory (ENOENT)`),
+    ])
   })
 })
 
@@ -264,7 +267,10 @@ test('init does not write through a symbolic link', async () => {
   const target = join(folder, 'target')
   symlinkSync(target, file)
   const { code, stderr } = await init('--zones', '101', '--destination', 'file')
-  expect([code, stderr]).toEqual([1, expect.stringContaining(`${file} cannot be written: EEXIST`)])
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringContaining(`${file} cannot be written: file already exists (EEXIST)`),
+  ])
   expect(existsSync(target)).toBe(false)
 })
 

@@ -28,7 +28,9 @@ test.each([
   {
     wrong: 'preset: elastic, url: "127.0.0.1:99", apiKey: k, pipelin: x',
     said: [
-      expect.stringMatching(/^sinks\[1\]\.preset = "elastic" .*: is not an allowed value; write elasticsearch/),
+      expect.stringMatching(
+        /^sinks\[1\]\.preset = "elastic" .*: is not an allowed value; write elasticsearch/,
+      ),
       expect.stringMatching(/^sinks\[1\]\.pipelin .*: is not a setting; did you mean pipeline\?/),
       expect.stringMatching(/^sinks\[1\]\.url = .*: is not an http or https URL/),
     ],
@@ -54,5 +56,5 @@ test('an unknown type is said together with what else is wrong in its sink', () 
     'sinks[0].type = "fil" (shieldlog.yaml:4): is not an allowed value; did you mean file?',
     'sinks[0].where.acton (shieldlog.yaml:4): is not a setting; did you mean actions?',
     expect.stringMatching(/^sinks\[0\]\.path .*: is a number/),
-    ])
+  ])
 })

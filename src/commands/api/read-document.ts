@@ -1,7 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { parseYaml } from '../../config/load/yaml-text.ts'
 import { systemErrorText } from '../../config/fields/system-error.ts'
-import { messageOf } from '../../domain/failure.ts'
 import { printable } from '../../domain/text/printable.ts'
 import type { Io } from '../io.ts'
 import { UsageError } from '../registration.ts'
@@ -22,8 +21,7 @@ export async function readDocument(file: string, io: Io): Promise<Document> {
   const name = file === '-' ? 'standard input' : printable(file, 1000)
   const text = await readText(file, io).catch((error: unknown) => {
     if (io.signal.aborted) throw error
-    const why = error instanceof Error && 'code' in error ? systemErrorText(error) : messageOf(error)
-    throw new UsageError(`--file ${name} cannot be read: ${printable(why)}`)
+    throw new UsageError(`--file ${name} cannot be read: ${printable(systemErrorText(error))}`)
   })
   const { value, lines, errors } = parseYaml(text, name)
   const [first] = errors

@@ -2,6 +2,7 @@ import { accessSync, closeSync, constants, existsSync, fchmodSync, openSync, wri
 import { dirname } from 'node:path'
 import { Failure } from '../../domain/failure.ts'
 import { printable } from '../../domain/text/printable.ts'
+import { systemErrorText } from '../../config/fields/system-error.ts'
 import { UsageError } from '../registration.ts'
 
 const mode = 0o600
@@ -30,8 +31,7 @@ export function writeReportFile(path: string, html: string): void {
       closeSync(file)
     }
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause)
-    const why = `the report cannot be written to ${printable(path)}: ${code}. Audit again with another --report.`
+    const why = `the report cannot be written to ${printable(path)}: ${systemErrorText(cause)}. Audit again with another --report.`
     throw new Failure('stop', 'unwritable', why, { cause })
   }
 }

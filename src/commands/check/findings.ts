@@ -58,15 +58,18 @@ export function sinkFindings(sink: SinkConfig, { address, check, steps = [], sen
       ...stepFindings(steps),
     ]
   const found = check.found === undefined ? '' : `, ${check.found}`
-  const well: Finding = { step, mark: 'ok', text: `${printable(address)}${found}` }
+  const well: Finding[] = [
+    { step, mark: 'ok', text: `${printable(address)}${found}` },
+    ...(check.note === undefined ? [] : [{ step: '', mark: 'note', text: check.note } as const]),
+  ]
   if (sent !== undefined)
     return [
-      well,
+      ...well,
       { step: 'test event', mark: sent.isWell ? 'ok' : 'fail', text: printable(sent.text), isPart: true },
     ]
-  if (check.untested === undefined) return [well]
+  if (check.untested === undefined) return well
   const text = `${check.untested}; to test them with one event: ${commandLine('check --send-test')}`
-  return [well, { step: '', mark: 'note', text }]
+  return [...well, { step: '', mark: 'note', text }]
 }
 
 export function sinkStep({ name }: Pick<SinkConfig, 'name'>): string {

@@ -3,7 +3,14 @@ import { withStoredZones } from '../../assemble/discovery/stored-zones.ts'
 import { listDeadLetters } from '../../assemble/tasks/dead-letters.ts'
 import { printable } from '../../domain/text/printable.ts'
 import type { DeadLetter } from '../../domain/event/delivery.ts'
-import { areIdsFound, chosenOf, countLines, countsOf, withDeadLetterChoice, type DeadLetterChoice } from './choice.ts'
+import {
+  areIdsFound,
+  chosenOf,
+  countLines,
+  countsOf,
+  withDeadLetterChoice,
+  type DeadLetterChoice,
+} from './choice.ts'
 import { registerDrop } from './drop.ts'
 import { registerExport, registerShow } from './show.ts'
 import { registerReplay } from './replay.ts'

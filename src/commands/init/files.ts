@@ -1,5 +1,6 @@
 import { closeSync, existsSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
 import { Failure } from '../../domain/failure.ts'
+import { systemErrorText } from '../../config/fields/system-error.ts'
 import { printable } from '../../domain/text/printable.ts'
 
 export interface NewFile {
@@ -36,8 +37,7 @@ export function writeNewFiles(files: readonly NewFile[]): void {
     }
   } catch (cause) {
     for (const path of written) rmSync(path, { force: true })
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause)
-    const why = `${printable(current)} cannot be written: ${code}. Name another place with --file.`
+    const why = `${printable(current)} cannot be written: ${systemErrorText(cause)}. Name another place with --file.`
     throw new Failure('stop', 'unwritable', why, { cause })
   }
 }

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { Failure, messageOf, type FailureCode } from '../../domain/failure.ts'
+import { systemErrorText, systemRemedy } from '../../config/fields/system-error.ts'
+import { Failure, type FailureCode } from '../../domain/failure.ts'
 
 export function hasCode(error: unknown, ...codes: string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code))
@@ -28,7 +29,8 @@ export async function fileFailure(error: unknown, path: string): Promise<Failure
       'unwritable',
       `cannot use ${path}: a part of that path is a file; replace it with a directory`,
     )
-  return new Failure('retry', 'unwritable', `cannot use ${path}: ${messageOf(error)}`, { cause: error })
+  const why = `cannot use ${path}: ${systemErrorText(error)}; ${systemRemedy(error)}`
+  return new Failure('retry', 'unwritable', why, { cause: error })
 }
 
 async function refusalOf(path: string): Promise<string> {

@@ -11,6 +11,8 @@ import type { FileSinkSettings } from './settings.ts'
 const probeBytes = 4096
 /** Less free space than this does not hold one page. */
 const leastFreeBytes = 1_048_576
+/** Less than this is told: a part of the default size and its compressed copy take a third of it. */
+const lowFreeBytes = 1e9
 
 /** Writes a test file and removes it again, with all folders created for it. Throws Failure. */
 export async function probe(settings: FileSinkSettings): Promise<SinkCheck> {
@@ -18,7 +20,7 @@ export async function probe(settings: FileSinkSettings): Promise<SinkCheck> {
     const { root, made } = await makeRoot(settings.path, settings.dirMode)
     try {
       await probeFile(root, settings.mode)
-      return { found: await probeSpace(root) }
+      return await probeSpace(root)
     } finally {
       // A folder that another process started to use meanwhile is not empty and stays.
       for (const folder of made.reverse()) await rmdir(folder).catch(() => undefined)
@@ -42,11 +44,17 @@ async function probeFile(root: string, mode: number): Promise<void> {
 }
 
 /** The free space, for people. */
-async function probeSpace(root: string): Promise<string> {
+async function probeSpace(root: string): Promise<SinkCheck> {
   const { bavail, blocks, bsize } = await statfs(root)
   // Some file systems report no free space at all.
-  if (blocks === 0) return 'writable'
-  if (bavail * bsize >= leastFreeBytes) return `${sizeText(bavail * bsize)} free`
+  if (blocks === 0) return { found: 'writable' }
+  const found = `${sizeText(bavail * bsize)} free`
+  if (bavail * bsize >= lowFreeBytes) return { found }
+  if (bavail * bsize >= leastFreeBytes)
+    return {
+      found,
+      note: 'less than 1 GB is free, and a full disk stops this sink; free space, or give it a larger disk',
+    }
   throw new Failure(
     'stop',
     'disk_full',

@@ -1,7 +1,8 @@
 import type { Writable } from 'node:stream'
 import type { Delivery, Refusal } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
-import { cancelled, Failure, messageOf } from '../../domain/failure.ts'
+import { cancelled, Failure } from '../../domain/failure.ts'
+import { systemErrorText } from '../../config/fields/system-error.ts'
 import { inertJson } from '../../domain/text/json-text.ts'
 import { orAborted, within } from '../../domain/within.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -115,6 +116,6 @@ function sinkGone(sink: string, cause: unknown): Failure {
     return new Failure('stop', 'disk_full', `sink ${sink}: the disk that stdout is written to is full`, {
       cause,
     })
-  const why = code === 'EPIPE' ? 'its reader closed the pipe (EPIPE)' : messageOf(cause)
+  const why = code === 'EPIPE' ? 'its reader closed the pipe (EPIPE)' : systemErrorText(cause)
   return new Failure('stop', 'sink_gone', `sink ${sink}: stdout cannot be written: ${why}`, { cause })
 }

@@ -115,20 +115,19 @@ test('drop asks also with --sink, and requires --yes without a terminal', async 
   )
 })
 
-test.each([
-  ['list'],
-  ['show'],
-  ['export'],
-  ['replay'],
-  ['drop', '--yes'],
-])('%s names an id without a dead letter, and exits with 1', async (...verb) => {
-  const { execute } = await filled()
-  const nope = await execute('dead-letters', ...verb, '--id', 'nope')
-  expect([nope.code, nope.stderr]).toEqual([
-    1,
-    expect.stringMatching(/^no dead letter of event nope matches; to see them: shieldlog dead-letters list/),
-  ])
-  const one = await execute('dead-letters', ...verb, '--id', 'b', '--id', 'nope', '--limit', '2')
-  expect([one.code, one.stderr]).toEqual([1, expect.stringContaining('event nope matches')])
-  expect(one.stderr).not.toContain('event b matches')
-})
+test.each([['list'], ['show'], ['export'], ['replay'], ['drop', '--yes']])(
+  '%s names an id without a dead letter, and exits with 1',
+  async (...verb) => {
+    const { execute } = await filled()
+    const nope = await execute('dead-letters', ...verb, '--id', 'nope')
+    expect([nope.code, nope.stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /^no dead letter of event nope matches; to see them: shieldlog dead-letters list/,
+      ),
+    ])
+    const one = await execute('dead-letters', ...verb, '--id', 'b', '--id', 'nope', '--limit', '2')
+    expect([one.code, one.stderr]).toEqual([1, expect.stringContaining('event nope matches')])
+    expect(one.stderr).not.toContain('event b matches')
+  },
+)

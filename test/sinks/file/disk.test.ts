@@ -19,12 +19,12 @@ async function workbench(parent?: string): Promise<Workbench> {
   return bench
 }
 
-/** A disk of a megabyte; undefined where this user may not mount one. */
-async function smallDisk(): Promise<string | undefined> {
+/** A disk of so many megabytes; undefined where this user may not mount one. */
+async function smallDisk(megabytes = 1): Promise<string | undefined> {
   const folder = await mkdtemp(join(tmpdir(), 'shieldlog-disk-'))
   cleanups.push(() => rm(folder, { recursive: true, force: true }))
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder], { stdio: 'ignore' })
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder], { stdio: 'ignore' })
   } catch {
     return undefined
   }
@@ -183,6 +183,27 @@ it('reports a path that is a file, or has a file in it', async () => {
   await expect(bench.sink().check(never())).rejects.toMatchObject({ kind: 'stop', code: 'unwritable' })
   const below = bench.sink({ path: join(bench.path, 'below') })
   await expect(below.check(never())).rejects.toMatchObject({ kind: 'stop', code: 'unwritable' })
+})
+
+it('says in plain words why a path cannot be used, and what to do', async () => {
+  // No folder can be made there, whoever asks.
+  await expect((await workbench()).sink({ path: '/proc/ev' }).check(never())).rejects.toMatchObject({
+    code: 'unwritable',
+    message:
+      'cannot use /proc/ev: no such file or directory (ENOENT); choose another path, on a disk that takes files and folders',
+  })
+})
+
+it('warns of a disk that is nearly full', async ({ skip }) => {
+  const disk = await smallDisk(20)
+  if (disk === undefined) {
+    skip('mounting a small tmpfs needs root')
+    return
+  }
+  expect(await (await workbench(disk)).sink().check(never())).toEqual({
+    found: expect.stringMatching(/^(?:19|20) MB free$/),
+    note: expect.stringMatching(/^less than 1 GB is free, .* free space/),
+  })
 })
 
 it('closes while a write hangs, and keeps its identity until that write has ended', async () => {

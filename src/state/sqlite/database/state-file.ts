@@ -11,7 +11,8 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { Failure, messageOf } from '../../../domain/failure.ts'
+import { Failure } from '../../../domain/failure.ts'
+import { systemCode, systemErrorText } from '../../../config/fields/system-error.ts'
 
 /**
  * Makes the file and its folders where they are missing, readable by this user only, and checks that SQLite can write
@@ -45,7 +46,7 @@ function createFile(path: string): void {
       closeSync(fd)
     }
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error
+    if (systemCode(error) !== 'EEXIST') throw error
   }
 }
 
@@ -57,16 +58,16 @@ function makeFolder(path: string): void {
     mkdirSync(path, { mode: 0o700 })
     chmodSync(path, 0o700)
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error
+    if (systemCode(error) !== 'EEXIST') throw error
   }
 }
 
 /** One line with the path, its owner and mode, the user of this process, and the remedy. */
 export function unwritable(path: string, error: unknown): Failure {
-  const code = codeOf(error)
+  const code = systemCode(error)
   const at = nearest(pathOf(error) ?? path)
   const uid = process.getuid?.() ?? -1
-  const text = `cannot write the state at ${path} (${code ?? messageOf(error)}): ${describe(at)}`
+  const text = `cannot write the state at ${path}: ${systemErrorText(error)}: ${describe(at)}`
   const who = `this process runs as uid ${uid}`
   return new Failure('stop', 'store_refuses', `${text}, ${who}; ${remedyOf(code, at, uid)}`, { cause: error })
 }
@@ -103,10 +104,6 @@ function nearest(path: string): string {
 
 function codedError(code: string, path: string): Error {
   return Object.assign(new Error(code), { code, path })
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
 
 function pathOf(error: unknown): string | undefined {
