@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { parseYaml } from '../../config/load/yaml-text.ts'
-import { systemErrorText } from '../../config/fields/system-error.ts'
+import { systemErrorText } from '../../domain/text/system-error.ts'
 import { printable } from '../../domain/text/printable.ts'
 import type { Io } from '../io.ts'
 import { UsageError } from '../registration.ts'

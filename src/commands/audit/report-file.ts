@@ -2,7 +2,7 @@ import { accessSync, closeSync, constants, existsSync, fchmodSync, openSync, wri
 import { dirname } from 'node:path'
 import { Failure } from '../../domain/failure.ts'
 import { printable } from '../../domain/text/printable.ts'
-import { systemErrorText } from '../../config/fields/system-error.ts'
+import { systemErrorText } from '../../domain/text/system-error.ts'
 import { UsageError } from '../registration.ts'
 
 const mode = 0o600

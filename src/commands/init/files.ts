@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
 import { Failure } from '../../domain/failure.ts'
-import { systemErrorText } from '../../config/fields/system-error.ts'
+import { systemErrorText } from '../../domain/text/system-error.ts'
 import { printable } from '../../domain/text/printable.ts'
 
 export interface NewFile {

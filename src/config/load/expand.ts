@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { systemErrorText } from '../fields/system-error.ts'
+import { systemErrorText } from '../../domain/text/system-error.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { ConfigErrors } from '../schema/config-errors.ts'
 import { type Parsed, parseYaml } from './yaml-text.ts'
-import { systemCode, systemErrorText } from '../fields/system-error.ts'
+import { systemCode, systemErrorText } from '../../domain/text/system-error.ts'
 
 export interface SourceFile {
   /** Absolute; absent for text that stands in no file. */

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { systemErrorText, systemRemedy } from '../../config/fields/system-error.ts'
+import { systemErrorText, systemRemedy } from '../../domain/text/system-error.ts'
 import { Failure, type FailureCode } from '../../domain/failure.ts'
 
 export function hasCode(error: unknown, ...codes: string[]): boolean {
