@@ -50,6 +50,8 @@ export interface StreamAudit {
   readonly filtered: number
   /** Of the events that were delivered, those that the destination says it dropped, without saying which. */
   readonly lost: number
+  /** Of the ledger's events, those that the destination takes no more, since they are too old. */
+  readonly skipped: number
   /** The fingerprints were dropped, so that only counts and hashes were compared. */
   readonly isByCounts: boolean
   /** Minutes that differ. */

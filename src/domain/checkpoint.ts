@@ -50,11 +50,19 @@ export interface Counters {
   readonly filtered?: number
   /** Of the delivered events, those that the destination says it dropped, without saying which; absent if none. */
   readonly lost?: number
+  /** Events that the destination takes no more, since they are too old; absent if there are none. */
+  readonly skipped?: number
 }
 
 /** Absent while there are none, so that checkpoints of sinks that get everything stay as they are. */
-export function filteredAfter({ filtered = 0 }: Counters, more: number): Pick<Counters, 'filtered'> {
-  return filtered + more > 0 ? { filtered: filtered + more } : {}
+export function leftOutAfter(
+  { filtered = 0, skipped = 0 }: Counters,
+  more: { readonly filtered: number; readonly skipped: number },
+): Pick<Counters, 'filtered' | 'skipped'> {
+  return {
+    ...(filtered + more.filtered > 0 && { filtered: filtered + more.filtered }),
+    ...(skipped + more.skipped > 0 && { skipped: skipped + more.skipped }),
+  }
 }
 
 export function lostAfter({ lost = 0 }: Counters, more = 0): Pick<Counters, 'lost'> {

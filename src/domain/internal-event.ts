@@ -1,5 +1,5 @@
 import type { Day } from './day.ts'
-import type { RefusalReason } from './event/delivery.ts'
+import type { RefusalReason, SkipReason } from './event/delivery.ts'
 import type { Failure } from './failure.ts'
 import type { FiguresOf, UploadFigures, VolumeFigures } from './figures.ts'
 import type { Gap } from './gap.ts'
@@ -66,6 +66,7 @@ export type InternalEvent =
       commitSeconds?: number
     }
   | { name: 'EventDeadLettered'; stream: Stream; id: string; reason: RefusalReason; answer: string }
+  | { name: 'EventsSkipped'; stream: Stream; reason: SkipReason; count: number; answer: string }
   | { name: 'SinkAnswered'; sink: string; outcome: RequestOutcome; seconds: number; bytes: number }
   /** A destination acknowledged a request, but for this many events of it. */
   | { name: 'EventsLost'; sink: string; count: number; answer: string }

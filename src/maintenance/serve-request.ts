@@ -22,6 +22,7 @@ export interface Served extends RequestAnswer {
   readonly delivered: number
   readonly deadLetters: number
   readonly filtered: number
+  readonly skipped: number
 }
 
 /** Pause between two pages, so that a running process can take the stream. */
@@ -60,8 +61,13 @@ export async function serveRequest(
 function gainOf(
   before: Checkpoint | undefined,
   after: Checkpoint | undefined,
-): Pick<Served, 'delivered' | 'deadLetters' | 'filtered'> {
-  const gain = (name: 'delivered' | 'deadLetters' | 'filtered') =>
+): Omit<Served, keyof RequestAnswer> {
+  const gain = (name: 'delivered' | 'deadLetters' | 'filtered' | 'skipped') =>
     (after?.counters[name] ?? 0) - (before?.counters[name] ?? 0)
-  return { delivered: gain('delivered'), deadLetters: gain('deadLetters'), filtered: gain('filtered') }
+  return {
+    delivered: gain('delivered'),
+    deadLetters: gain('deadLetters'),
+    filtered: gain('filtered'),
+    skipped: gain('skipped'),
+  }
 }

@@ -1,5 +1,5 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
-import { takenOf, type DeadLetter, type Delivery, type Refusal } from '../domain/event/delivery.ts'
+import { takenOf, type DeadLetter, type Delivery, type Refusal, type Skip } from '../domain/event/delivery.ts'
 import type { Event } from '../domain/event/event.ts'
 import { isFailure, type Failure } from '../domain/failure.ts'
 import { storeEvent } from '../domain/event/stored-event.ts'
@@ -28,12 +28,13 @@ export async function deliver(
   }
 }
 
-/** What became of the events of a delivery. Events in neither list must be delivered again. */
+/** What became of the events of a delivery. Events in none of the lists must be delivered again. */
 export interface DeliveryOutcome {
   readonly taken: readonly Event[]
   readonly refusals: readonly Refusal[]
   /** Of the events in `taken`, those that the destination says it dropped, without saying which. */
   readonly lost: number
+  readonly skipped: readonly Skip[]
 }
 
 /** What an outcome changes in the store. */
@@ -53,7 +54,7 @@ export interface DeliveryCommit {
 }
 
 /**
- * The only path from a delivery to the store: commits in one step what the sink has taken and what it has refused. When
+ * The only path from a delivery to the store: commits in one step what the sink has taken, refused and skipped. When
  * the delivery failed part way, or the store has no room for its dead letters, commits what is certain, so that no
  * retry delivers it again, and returns the failure for the caller to throw.
  */
@@ -61,8 +62,8 @@ export async function commitDelivery(
   session: Session,
   { events, delivery, whole, part }: DeliveryCommit,
 ): Promise<DeliveryOutcome & { readonly failure?: Failure }> {
-  const { partial, refusals, lost = 0 } = delivery
-  const outcome: DeliveryOutcome = { taken: takenOf(events, delivery), refusals, lost }
+  const { partial, refusals, skipped = [], lost = 0 } = delivery
+  const outcome: DeliveryOutcome = { taken: takenOf(events, delivery), refusals, skipped, lost }
   const write = ({ next, extras }: Change) => session.commit(next, extras)
   try {
     await write(partial === undefined ? whole(outcome) : part(outcome))
@@ -70,7 +71,7 @@ export async function commitDelivery(
   } catch (failure) {
     if (!isFailure(failure, 'dead_letters_full')) throw failure
     const certain: DeliveryOutcome = { ...outcome, refusals: [] }
-    if (certain.taken.length > 0) await write(part(certain))
+    if (certain.taken.length + skipped.length > 0) await write(part(certain))
     return { ...certain, failure }
   }
 }

@@ -39,6 +39,7 @@ export async function commitPage(session: Session, seen: SeenWindow, page: Shipp
   const countsOf = (outcome: DeliveryOutcome) => ({
     delivered: outcome.taken.length,
     deadLetters: outcome.refusals.length,
+    skipped: outcome.skipped.length,
     late: lateIn(outcome),
     lost: outcome.lost,
     committed: delivery.committed,
@@ -73,6 +74,14 @@ export async function commitPage(session: Session, seen: SeenWindow, page: Shipp
   if (failure !== undefined && known.length === 0) throw failure
   seen.add(known)
   if (failure === undefined) tellChanges(deps.telemetry, before, session.checkpoint(), step)
+  for (const [reason, some] of Map.groupBy(outcome.skipped, ({ reason }) => reason))
+    deps.telemetry.emit({
+      name: 'EventsSkipped',
+      stream: job.stream,
+      reason,
+      count: some.length,
+      answer: some[0]!.answer,
+    })
   for (const { event, reason, answer } of outcome.refusals)
     deps.telemetry.emit({ name: 'EventDeadLettered', stream: job.stream, id: event.id, reason, answer })
   deps.telemetry.emit({
@@ -100,7 +109,15 @@ function isOnlyRead({ trouble, requestTrouble }: Checkpoint, { unseen, step }: S
 async function commitRead(session: Session, { step, facts }: ShippedPage): Promise<void> {
   const { deps, job, policy } = session
   const isTimeDoubtful = deps.apiClock.isDoubtful(job.zone.account)
-  const outcome = { delivered: 0, deadLetters: 0, late: 0, filtered: 0, committed: [], isTimeDoubtful }
+  const outcome = {
+    delivered: 0,
+    deadLetters: 0,
+    late: 0,
+    filtered: 0,
+    skipped: 0,
+    committed: [],
+    isTimeDoubtful,
+  }
   const beganMs = deps.clock.monotonic()
   const next = afterPage(session.checkpoint(), { step, facts, outcome }, session.now(), policy)
   const isCommitted = await session.commitReading(next)
@@ -124,8 +141,9 @@ function filteredOf(unseen: readonly Event[], wanted: readonly Event[]): readonl
   return unseen.filter((event) => !kept.has(event))
 }
 
-function eventsOf({ taken, refusals }: DeliveryOutcome): readonly Event[] {
-  return refusals.length === 0 ? taken : [...taken, ...refusals.map(({ event }) => event)]
+function eventsOf({ taken, refusals, skipped }: DeliveryOutcome): readonly Event[] {
+  if (refusals.length + skipped.length === 0) return taken
+  return [...taken, ...[...refusals, ...skipped].map(({ event }) => event)]
 }
 
 function countBefore(instantMs: number | null, events: readonly Event[]): number {

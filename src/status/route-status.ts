@@ -41,7 +41,7 @@ export function unreadDay({ stream, unreadableAtMs }: PlannedStream): NonNullabl
 
 function dayStatus(planned: PlannedStream, { nowMs, policy }: RouteTime): DayStatus {
   const { checkpoint, state, stream } = planned
-  const { pages, events, delivered, duplicates, late, deadLetters, dropped, filtered } =
+  const { pages, events, delivered, duplicates, late, deadLetters, dropped, filtered, skipped } =
     countersOf(checkpoint)
   const lagMs = Math.max(0, nowMs - caughtUpOf(planned, policy))
   return {
@@ -56,6 +56,7 @@ function dayStatus(planned: PlannedStream, { nowMs, policy }: RouteTime): DaySta
     deadLetters,
     dropped,
     filtered,
+    skipped,
     order: checkpoint?.ordering.order ?? 'unknown',
     lastFullScanAt: checkpoint?.lastFull === undefined ? undefined : iso(checkpoint.lastFull.endedAtMs),
     scanningPages: (checkpoint?.incremental ?? checkpoint?.full)?.pages,

@@ -57,6 +57,7 @@ export function runTimeline(options: TimelineOptions): { pages: TimelinePage[]; 
       deadLetters: 0,
       late: 0,
       filtered: 0,
+      skipped: 0,
       committed: [],
       isTimeDoubtful: false,
     }

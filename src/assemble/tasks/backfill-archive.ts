@@ -97,7 +97,7 @@ async function shipToSink(sink: SinkConfig, work: Work, signal: AbortSignal): Pr
       }
       const tooOld = tooOldFor(stream, systemClock.now(), { maxAgeHoursOf: maxAgeHoursIn(config) })
       if (tooOld !== undefined) {
-        const nothing = { shipped: 0, present: 0, filtered: 0, refused: 0 }
+        const nothing = { shipped: 0, present: 0, filtered: 0, skipped: 0, refused: 0 }
         told.settled(stream, { as: 'read', ...nothing, ...noLines, leftOut: tooOld })
         continue
       }
@@ -126,8 +126,8 @@ async function isArchived(source: ArchiveConfig, stream: Stream): Promise<boolea
 async function wasEmpty(store: Store, source: ArchiveConfig, stream: Stream): Promise<boolean> {
   const own = await store.ledger.read({ ...stream, sink: source.name })
   if (own?.lastFull === undefined) return false
-  const { delivered, deadLetters, dropped = 0, filtered = 0 } = own.counters
-  return delivered + deadLetters + dropped + filtered === 0
+  const { delivered, deadLetters, dropped = 0, filtered = 0, skipped = 0 } = own.counters
+  return delivered + deadLetters + dropped + filtered + skipped === 0
 }
 
 /** Formats whose lines keep enough of an event. */

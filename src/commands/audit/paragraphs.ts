@@ -51,14 +51,15 @@ export function streamParagraph(
   ]
 }
 
-function countsText({ listed, ledger, deadLetters, dropped, filtered, lost }: StreamAudit): string {
+function countsText({ listed, ledger, deadLetters, dropped, filtered, skipped, lost }: StreamAudit): string {
   const others = [
     ...(deadLetters > 0 ? [`${countText(deadLetters)} wait as dead letters`] : []),
     ...(dropped > 0 ? [`${countText(dropped)} were dropped by dead-letters drop`] : []),
     ...(filtered > 0 ? [`${countText(filtered)} were filtered by the sink’s where and sample`] : []),
+    ...(skipped > 0 ? [`${countText(skipped)} were skipped, too old for the destination`] : []),
   ]
   const ofThem = lost > 0 ? ` (${countText(lost)} of them dropped by the destination)` : ''
-  const delivered = `${countText(ledger - deadLetters - dropped - filtered)} were delivered${ofThem}`
+  const delivered = `${countText(ledger - deadLetters - dropped - filtered - skipped)} were delivered${ofThem}`
   return `the API lists ${countOf(listed, 'event')}, ${[delivered, ...others].join(', ')}.`
 }
 

@@ -59,13 +59,24 @@ function paragraphsOf(
 
 function summaryLines({ audited, days }: Audit, { zones, sinks }: AuditMap, paint: Paint): string[] {
   const sum = { listed: 0, missing: 0, extra: 0, notYetDue: 0, lines: 0, compared: 0, differing: 0 }
-  const aside = { deadLetters: 0, dropped: 0, filtered: 0, lost: 0 }
+  const aside = { deadLetters: 0, dropped: 0, filtered: 0, skipped: 0, lost: 0 }
   for (const { streams, files } of audited) {
     sum.listed += streams[0]?.listed ?? 0
-    for (const { missing, extra, notYetDue, isEqual, deadLetters, dropped, filtered, lost } of streams) {
+    for (const {
+      missing,
+      extra,
+      notYetDue,
+      isEqual,
+      deadLetters,
+      dropped,
+      filtered,
+      skipped,
+      lost,
+    } of streams) {
       aside.deadLetters += deadLetters
       aside.dropped += dropped
       aside.filtered += filtered
+      aside.skipped += skipped
       aside.lost += lost
       sum.missing += missing
       sum.extra += extra
@@ -88,6 +99,7 @@ function summaryLines({ audited, days }: Audit, { zones, sinks }: AuditMap, pain
     ...(aside.dropped > 0 ? [`${countText(aside.dropped)} dropped`] : []),
     ...(aside.filtered > 0 ? [`${countText(aside.filtered)} filtered`] : []),
     ...(aside.lost > 0 ? [`${countText(aside.lost)} dropped by the destination`] : []),
+    ...(aside.skipped > 0 ? [`${countText(aside.skipped)} skipped as too old`] : []),
   ]
   const late =
     sum.notYetDue === 0

@@ -139,7 +139,7 @@ function add(
     const rest = outcome.as === 'failed' ? '; this sink gets nothing more in this run: run it again' : ''
     return { lines: [`${who}: ${why}${rest}`], isWhole: false }
   }
-  const { shipped, present, filtered, refused, lines, damagedParts, where, leftOut } = outcome
+  const { shipped, present, filtered, skipped, refused, lines, damagedParts, where, leftOut } = outcome
   sums.shipped += shipped
   sums.present += present
   sums.refused += refused
@@ -153,6 +153,7 @@ function add(
           `${counted(shipped, 'event')} shipped`,
           `${present} already there`,
           ...(filtered > 0 ? [`${filtered} filtered`] : []),
+          ...(skipped > 0 ? [`${skipped} skipped, too old for ${printable(stream.sink)}`] : []),
           ...(refused > 0 ? [`${counted(refused, 'event')} refused (dead letters)`] : []),
           ...(lines > 0 ? [`${counted(lines, 'line')} unreadable`] : []),
           ...(damagedParts > 0 ? [counted(damagedParts, 'damaged part')] : []),

@@ -54,7 +54,7 @@ function partlyTooOldLines(
   const time = new Date(beforeMs).toISOString().slice(11, 16)
   const limit = `the destination takes none older than ${hours} h (batch.maxAgeHours)`
   return wrap(
-    `${day}  → ${printable(sink)}: events before ${time} UTC become dead letters (too_old): ${limit}`,
+    `${day}  → ${printable(sink)}: events before ${time} UTC are skipped (too_old): ${limit}`,
     '  ',
     width,
   )

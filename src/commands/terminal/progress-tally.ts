@@ -13,6 +13,8 @@ export interface RouteTally {
   readonly delivered: number
   /** Of those delivered, events that the destination says it dropped. */
   readonly lost: number
+  /** Too old for the destination. */
+  readonly skipped: number
   /** Absent until the store was read. */
   readonly lagSeconds?: number
 }
@@ -32,15 +34,28 @@ export function createTally(config: Config): Tally {
     for (const { id, name } of zones) {
       const title = zoneText(id, name)
       for (const { name: sink } of config.sinks)
-        routes.set(keyOf({ zone: id, sink }), { zone: id, title, sink, pages: 0, delivered: 0, lost: 0 })
+        routes.set(keyOf({ zone: id, sink }), {
+          zone: id,
+          title,
+          sink,
+          pages: 0,
+          delivered: 0,
+          skipped: 0,
+          lost: 0,
+        })
     }
   }
   return {
     count(internalEvent) {
-      if (internalEvent.name !== 'PageFetched' && internalEvent.name !== 'PageCommitted') return
+      const { name } = internalEvent
+      if (name !== 'PageFetched' && name !== 'PageCommitted' && name !== 'EventsSkipped') return
       // A reload may add zones that the table does not show.
       const route = routes.get(keyOf(internalEvent.stream))
       if (route === undefined) return
+      if (internalEvent.name === 'EventsSkipped') {
+        route.skipped += internalEvent.count
+        return
+      }
       if (internalEvent.name === 'PageFetched') {
         route.pages++
         return

@@ -42,7 +42,7 @@ export function summaryLine(routes: readonly RouteTally[], seconds: number): str
   const shipped = [...Map.groupBy(routes, ({ sink }) => sink)].map(([sink, own]) => {
     const lost = sumOf(own, 'lost')
     const dropped = lost === 0 ? '' : ` (${lost} dropped by the destination)`
-    return `${counted(sumOf(own, 'delivered'), 'event')} to ${sink}${dropped}`
+    return `${counted(sumOf(own, 'delivered'), 'event')} to ${sink}${dropped}${skippedText(own)}`
   })
   const zones = new Set(routes.map(({ zone }) => zone)).size
   const from = `${counted(sumOf(routes, 'pages'), 'page')} of ${counted(zones, 'zone')}`
@@ -67,7 +67,12 @@ function rowsOf(routes: readonly RouteTally[]): Row[] {
   return [...rows.slice(0, mostRows - 1), others]
 }
 
-function sumOf(routes: readonly RouteTally[], field: 'pages' | 'delivered' | 'lost'): number {
+function skippedText(own: readonly RouteTally[]): string {
+  const skipped = sumOf(own, 'skipped')
+  return skipped === 0 ? '' : ` (${skipped} skipped, too old for it)`
+}
+
+function sumOf(routes: readonly RouteTally[], field: 'pages' | 'delivered' | 'skipped' | 'lost'): number {
   let sum = 0
   for (const route of routes) sum += route[field]
   return sum

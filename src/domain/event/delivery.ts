@@ -13,7 +13,7 @@ export interface CommittedPart {
   readonly lines: number
 }
 
-export const refusalReasons = ['refused', 'too_large', 'too_old', 'unmappable'] as const
+export const refusalReasons = ['refused', 'too_large', 'unmappable'] as const
 export type RefusalReason = (typeof refusalReasons)[number]
 
 /** An event that the sink will never take. */
@@ -24,12 +24,25 @@ export interface Refusal {
   readonly answer: string
 }
 
+export const skipReasons = ['too_old'] as const
+export type SkipReason = (typeof skipReasons)[number]
+
+/** An event that the destination takes from nobody any more: it is counted, and kept nowhere, since no replay helps. */
+export interface Skip {
+  readonly event: Event
+  readonly reason: SkipReason
+  /** Why, for people. */
+  readonly answer: string
+}
+
 /**
- * A sink's answer to a delivery. The sink is responsible for every event that is not among the refusals; with
+ * A sink's answer to a delivery. The sink is responsible for every event that is neither refused nor skipped; with
  * `partial`, only for the events in `partial.taken`.
  */
 export interface Delivery {
   readonly refusals: readonly Refusal[]
+  /** Absent where none was skipped. */
+  readonly skipped?: readonly Skip[]
   /** Parts whose committed length changes with this delivery; empty where the sink is not transactional. */
   readonly committed: readonly CommittedPart[]
   /** Bytes handed over, before compression. */
@@ -37,17 +50,21 @@ export interface Delivery {
   /** Of the events that are not refused: those that the destination says it dropped, without saying which. */
   readonly lost?: number
   /**
-   * Present when the delivery failed after the sink had taken or refused some events. The others must be sent again.
+   * Present when the delivery failed after the sink had taken, refused or skipped some events. The others must be sent
+   * again.
    */
   readonly partial?: { readonly taken: readonly Event[]; readonly failure: Failure }
 }
 
 /** The events of a delivery that the sink is responsible for. */
-export function takenOf(events: readonly Event[], { refusals, partial }: Delivery): readonly Event[] {
+export function takenOf(
+  events: readonly Event[],
+  { refusals, skipped = [], partial }: Delivery,
+): readonly Event[] {
   if (partial !== undefined) return partial.taken
-  if (refusals.length === 0) return events
-  const refused = new Set(refusals.map(({ event }) => event))
-  return events.filter((event) => !refused.has(event))
+  if (refusals.length + skipped.length === 0) return events
+  const others = new Set([...refusals, ...skipped].map(({ event }) => event))
+  return events.filter((event) => !others.has(event))
 }
 
 /** An event that a sink will never take, as it is kept in the store until it is replayed or dropped. */

@@ -1,4 +1,4 @@
-import { filteredAfter, lostAfter, type Checkpoint } from '../checkpoint.ts'
+import { leftOutAfter, lostAfter, type Checkpoint } from '../checkpoint.ts'
 import type { CommittedPart } from '../event/delivery.ts'
 import type { PageFacts } from './page-facts.ts'
 import { answerRequest } from '../answer-request.ts'
@@ -34,6 +34,7 @@ export function afterArchivePage(
     readonly deadLetters: number
     readonly filtered: number
     readonly lost?: number
+    readonly skipped: number
     readonly committed: readonly CommittedPart[]
   },
 ): Checkpoint {
@@ -47,7 +48,7 @@ export function afterArchivePage(
       ...counters,
       delivered: counters.delivered + outcome.delivered,
       deadLetters: counters.deadLetters + outcome.deadLetters,
-      ...filteredAfter(counters, outcome.filtered),
+      ...leftOutAfter(counters, outcome),
       ...lostAfter(counters, outcome.lost),
     },
   }

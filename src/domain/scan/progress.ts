@@ -1,5 +1,5 @@
 import { afterArchivePage, archiveScan, keepArchiveScan } from './archive-scan.ts'
-import { filteredAfter, lostAfter, type Checkpoint } from '../checkpoint.ts'
+import { leftOutAfter, lostAfter, type Checkpoint } from '../checkpoint.ts'
 import { completeScan } from './complete-scan.ts'
 import type { CommittedPart } from '../event/delivery.ts'
 import type { PageFacts } from './page-facts.ts'
@@ -67,6 +67,8 @@ export interface PageOutcome {
   readonly filtered: number
   /** Of those delivered, events that the destination says it dropped. */
   readonly lost?: number
+  /** Events that the destination takes no more. */
+  readonly skipped: number
   readonly committed: readonly CommittedPart[]
   /** The API's time is not confirmed yet: the day does not become complete by it. */
   readonly isTimeDoubtful: boolean
@@ -112,7 +114,7 @@ export function afterPage(
       duplicates: before.counters.duplicates + facts.events - facts.unseen,
       late: before.counters.late + outcome.late,
       deadLetters: before.counters.deadLetters + outcome.deadLetters,
-      ...filteredAfter(before.counters, outcome.filtered),
+      ...leftOutAfter(before.counters, outcome),
       ...lostAfter(before.counters, outcome.lost),
     },
     committed: mergeCommitted(before.committed, outcome.committed),
@@ -126,7 +128,7 @@ export function afterPage(
     : answerRequest(complete, { id: scan.readRequest, outcome: 'done', found: scan.found })
 }
 
-/** Unseen events of a page that are delivered or dead letters now, although the rest of the page is not. */
+/** Unseen events of a page that are delivered, dead letters or skipped now, although the rest of the page is not. */
 export interface PartOfPage extends Omit<PageOutcome, 'isTimeDoubtful' | 'filtered'> {
   /** Their event times, where they have one. */
   readonly timesMs: readonly number[]
@@ -134,9 +136,9 @@ export interface PartOfPage extends Omit<PageOutcome, 'isTimeDoubtful' | 'filter
 
 /** The scan keeps its cursor, so that it reads the page again, and counts these events as found. */
 export function afterPart(before: Checkpoint, scan: Scan, part: PartOfPage, policy: Policy): Checkpoint {
-  const { delivered, deadLetters, late } = part
+  const { delivered, deadLetters, skipped, late } = part
   const { counters } = before
-  const known = delivered + deadLetters
+  const known = delivered + deadLetters + skipped
   const found = findPart(scan, { events: known, timesMs: part.timesMs }, polledSpan(before, policy))
   const kept: Checkpoint = {
     ...before,
@@ -149,6 +151,7 @@ export function afterPart(before: Checkpoint, scan: Scan, part: PartOfPage, poli
       late: counters.late + late,
       deadLetters: counters.deadLetters + deadLetters,
       ...lostAfter(counters, part.lost),
+      ...leftOutAfter(counters, { filtered: 0, skipped }),
     },
     committed: mergeCommitted(before.committed, part.committed),
   }

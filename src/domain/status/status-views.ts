@@ -149,6 +149,8 @@ export interface DayView {
     readonly filtered: number
     /** Of the delivered events, those that the destination says it dropped. */
     readonly lost: number
+    /** Events that the destination takes no more, since they are too old. */
+    readonly skipped: number
   }
   /** By the ledger: which events the sink took responsibility for. */
   readonly ledger: {

@@ -15,6 +15,8 @@ export interface DayStatus {
   readonly dropped?: number | undefined
   /** Events that the sink filters out; absent if there are none. */
   readonly filtered?: number | undefined
+  /** Events that the destination takes no more, since they are too old; absent if there are none. */
+  readonly skipped?: number | undefined
   readonly order: string
   readonly lastFullScanAt?: string | undefined
   /** Pages of the scan that is under way. */

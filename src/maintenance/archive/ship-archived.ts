@@ -34,6 +34,8 @@ export interface Archived extends Readonly<Unreadable> {
   readonly present: number
   /** Not wanted by the sink. */
   readonly filtered: number
+  /** Too old for the destination. */
+  readonly skipped: number
   /** Of those shipped: refused by the sink, and dead letters now. */
   readonly refused: number
   /** Why nothing was shipped; absent where events were. */
@@ -81,11 +83,12 @@ export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: Abo
       { store, clock, pump, now: () => clock.now() },
       signal,
     )
-    const { deadLetters: refused, filtered, outcome, reason } = served
+    const { deadLetters: refused, filtered, skipped, outcome, reason } = served
     const found = tally.shipped()
-    const shipped = found - filtered
+    const shipped = found - filtered - skipped
     const leftOut = outcome === 'left_out' ? { leftOut: reason ?? shippedUnknown } : {}
-    return { shipped, present: source.events - found, filtered, refused, ...source.unreadable, ...leftOut }
+    const present = source.events - found
+    return { shipped, present, filtered, skipped, refused, ...source.unreadable, ...leftOut }
   } finally {
     await source.close()
   }
@@ -140,6 +143,6 @@ async function compareCounts(job: ArchivedJob, { store }: PumpDeps): Promise<Arc
     const own = ledger.get(minute)
     return own?.count === count && own.hash === hash
   })
-  const nothing = { shipped: 0, filtered: 0, refused: 0, ...unreadable }
+  const nothing = { shipped: 0, filtered: 0, skipped: 0, refused: 0, ...unreadable }
   return isThere ? { ...nothing, present } : { ...nothing, present: 0, leftOut: shippedUnknown }
 }

@@ -143,6 +143,7 @@ async function judge(
       dropped: checkpoint?.counters.dropped ?? 0,
       filtered: checkpoint?.counters.filtered ?? 0,
       lost: checkpoint?.counters.lost ?? 0,
+      skipped: checkpoint?.counters.skipped ?? 0,
       isByCounts: differences.some(({ missingFingerprints }) => missingFingerprints === undefined),
       minutes: missing.minutes,
       missingEvents: missing.events,

@@ -1,4 +1,4 @@
-import type { DeadLetter, Refusal } from '../../domain/event/delivery.ts'
+import type { DeadLetter, Refusal, Skip } from '../../domain/event/delivery.ts'
 import type { Event, Identity } from '../../domain/event/event.ts'
 import { isFailure, messageOf, type Failure } from '../../domain/failure.ts'
 import { settleDeadLetters } from '../../domain/scan/progress.ts'
@@ -44,11 +44,14 @@ export async function replayPage(
   }
   const delivery = await deliver(session, target.open, [...events.keys()], signal)
   const at = session.now()
-  const keptOf = (refusals: readonly Refusal[]) =>
-    [...damaged, ...refusals.map((refusal) => refusedAgain(refusal, events))].map((deadLetter) => ({
-      ...deadLetter,
-      at,
-    }))
+  // A person decides about an event that has become too old meanwhile: it stays, with its reason and the new answer.
+  const keptOf = (refusals: readonly Refusal[], skipped: readonly Skip[]) =>
+    [...damaged, ...[...refusals, ...skipped].map((each) => refusedAgain(each, events))].map(
+      (deadLetter) => ({
+        ...deadLetter,
+        at,
+      }),
+    )
   const change = ({ taken, lost }: DeliveryOutcome, deadLetters: readonly DeadLetter[]): Change => {
     const before = session.checkpoint()
     const committed = mergeCommitted(before.committed, delivery.committed)
@@ -60,10 +63,11 @@ export async function replayPage(
   const { failure, ...outcome } = await commitDelivery(session, {
     events: [...events.keys()],
     delivery,
-    whole: (all) => change(all, keptOf(all.refusals)),
-    part: (some) => change(some, some.refusals.length === 0 ? [] : keptOf(some.refusals)),
+    whole: (all) => change(all, keptOf(all.refusals, all.skipped)),
+    part: (some) => change(some, some.refusals.length === 0 ? [] : keptOf(some.refusals, some.skipped)),
   })
-  const page = { tried, delivered: outcome.taken.length, kept: keptOf(delivery.refusals) }
+  const kept = keptOf(delivery.refusals, delivery.skipped ?? [])
+  const page = { tried, delivered: outcome.taken.length, kept }
   // A new answer that exceeds the limit does not end the replay: the older dead letter stays.
   return failure === undefined || isFailure(failure, 'dead_letters_full') ? page : { ...page, failure }
 }
@@ -95,12 +99,12 @@ function eventOf({ event }: DeadLetter, redo: (event: Event) => Event): Event | 
 }
 
 function refusedAgain(
-  { event, reason, answer }: Refusal,
+  { event, reason, answer }: Refusal | Skip,
   deadLetters: ReadonlyMap<Event, DeadLetter>,
 ): DeadLetter {
   const deadLetter = deadLetters.get(event)
   if (deadLetter === undefined) throw new Error('a sink refused an event that it was not given')
-  return { ...deadLetter, reason, answer }
+  return { ...deadLetter, ...(reason !== 'too_old' && { reason }), answer }
 }
 
 export function keyOf({ id, time }: Identity): Identity {

@@ -1,4 +1,4 @@
-import type { Refusal } from '../../domain/event/delivery.ts'
+import type { Refusal, Skip } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import type { Format } from '../../ports/format.ts'
 import { mapEvent } from '../mapped.ts'
@@ -24,12 +24,12 @@ export interface Cutting {
 
 /**
  * Cuts events into batches, in order and deterministically; no batch holds an id twice. Maps one batch at a time, so
- * memory does not grow with the delivery. Events that can never be sent go to `refusals`.
+ * memory does not grow with the delivery. Events that can never be sent go to `unsendable`.
  */
 export function* cutBatches(
   events: readonly Event[],
   cutting: Cutting,
-  refusals: Refusal[],
+  unsendable: (Refusal | Skip)[],
 ): Generator<readonly Piece[]> {
   const { layout } = cutting.preset
   const { maxEvents, maxBytes } = cutting.limits
@@ -39,7 +39,7 @@ export function* cutBatches(
   for (const event of events) {
     const piece = sendable(event, cutting)
     if ('reason' in piece) {
-      refusals.push(piece)
+      unsendable.push(piece)
       continue
     }
     const isFull = batch.length >= maxEvents || size.with(piece) > maxBytes || ids.has(event.id)
@@ -56,7 +56,7 @@ export function* cutBatches(
   if (batch.length > 0) yield batch
 }
 
-function sendable(event: Event, { format, preset, limits, nowMs }: Cutting): Piece | Refusal {
+function sendable(event: Event, { format, preset, limits, nowMs }: Cutting): Piece | Refusal | Skip {
   const { maxEventBytes = Infinity, maxAgeHours = Infinity } = limits
   if (event.timeMs !== undefined && nowMs - event.timeMs > maxAgeHours * 3_600_000)
     return { event, reason: 'too_old', answer: `not sent: older than batch.maxAgeHours (${maxAgeHours})` }

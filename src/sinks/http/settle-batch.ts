@@ -1,4 +1,4 @@
-import type { Refusal, RefusalReason } from '../../domain/event/delivery.ts'
+import type { Refusal, RefusalReason, Skip, SkipReason } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { Failure } from '../../domain/failure.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -13,7 +13,7 @@ import type { Tally } from './tally.ts'
 /** Results of a delivery so far. They remain valid when the rest of the delivery fails. */
 export interface Settled {
   readonly taken: Event[]
-  readonly refusals: Refusal[]
+  readonly refusals: (Refusal | Skip)[]
   /** Bytes of the accepted events. */
   bytes: number
 }
@@ -124,11 +124,10 @@ class UnsettledBatch {
     }
   }
 
-  async #refuse({ event }: Piece, reason: RefusalReason, answer: string): Promise<void> {
-    const refusal = { event, reason, answer }
-    this.#settled.refusals.push(refusal)
+  async #refuse({ event }: Piece, reason: RefusalReason | SkipReason, answer: string): Promise<void> {
+    this.#settled.refusals.push({ event, reason, answer })
     // The age is a property of the event, and no evidence about the sink.
-    if (reason === 'too_old' || !(await this.#deps.tally.refusedOne(refusal))) return
+    if (reason === 'too_old' || !(await this.#deps.tally.refusedOne({ event, reason, answer }))) return
     if (this.#doubted !== undefined) return
     this.#doubted = answer
     this.#open.sample()

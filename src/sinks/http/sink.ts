@@ -1,4 +1,4 @@
-import type { Delivery, Refusal } from '../../domain/event/delivery.ts'
+import type { Delivery, Refusal, Skip } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -66,7 +66,7 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
   ): Promise<Delivery> {
     if (closing !== undefined || signal.aborted) throw cancelled(signal.reason)
     const delivering = createDeliveryTally(tally, hasTaken)
-    const unsendable: Refusal[] = []
+    const unsendable: (Refusal | Skip)[] = []
     const settled: Settled = { taken: [], refusals: [], bytes: 0 }
     let dropped = 0
     const lost = (count: number, answer: string) => {
@@ -74,7 +74,7 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
       telemetry.emit({ name: 'EventsLost', sink: name, count, answer })
     }
     const delivery = () => ({
-      refusals: [...unsendable, ...settled.refusals],
+      ...sorted([...unsendable, ...settled.refusals]),
       committed: [],
       bytes: settled.bytes,
       ...(dropped > 0 && { lost: dropped }),
@@ -107,12 +107,20 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
   }
 }
 
+/** What can never be sent, by what becomes of it: a dead letter, or a count. */
+function sorted(all: readonly (Refusal | Skip)[]): Pick<Delivery, 'refusals' | 'skipped'> {
+  const isSkip = (each: Refusal | Skip): each is Skip => each.reason === 'too_old'
+  const skipped = all.filter(isSkip)
+  if (skipped.length === 0) return { refusals: all as readonly Refusal[] }
+  return { refusals: all.filter((each): each is Refusal => !isSkip(each)), skipped }
+}
+
 /**
  * Throws when a delivery had only refusals and the sink has never accepted an event: they are too few to show an error
  * of the sink, and nothing shows an error of the events, so nothing becomes a dead letter. The next accepted event, of
  * any stream, decides. Refusals by size or age need no such proof.
  */
-function assertDecided(what: string, refusals: readonly Refusal[]): void {
+function assertDecided(what: string, refusals: readonly (Refusal | Skip)[]): void {
   const open = refusals.find(({ reason }) => reason !== 'too_large' && reason !== 'too_old')
   if (open === undefined) return
   const count = refusals.length === 1 ? 'the only event' : `all ${refusals.length} events`

@@ -52,6 +52,7 @@ export function dayView(
     dropped = 0,
     filtered = 0,
     lost = 0,
+    skipped = 0,
   } = countersOf(checkpoint)
   const isHere = (each: DayQuery) => each.zone === zone && each.sink === sink && each.day === day
   return {
@@ -64,7 +65,7 @@ export function dayView(
     day,
     state: cellStateOf(cell, time) ?? 'unread',
     streamState: streamStateOf(cell, time),
-    counters: { pages, events, delivered, duplicates, late, deadLetters, dropped, filtered, lost },
+    counters: { pages, events, delivered, duplicates, late, deadLetters, dropped, filtered, skipped, lost },
     ledger,
     ordering: { order, cursorProven, revocations },
     scans: scansOf(cell),

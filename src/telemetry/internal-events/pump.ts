@@ -6,6 +6,7 @@ export const pumpInternalEvents: Definitions<
   | 'PageFetched'
   | 'PageCommitted'
   | 'EventDeadLettered'
+  | 'EventsSkipped'
   | 'StreamEnded'
   | 'GapFound'
   | 'DaysSkipped'
@@ -65,6 +66,26 @@ export const pumpInternalEvents: Definitions<
         about: `sink ${stream.sink}: dead letters (${reason})`,
         fields: { sink: stream.sink, reason },
         details: { zone: stream.zone, day: stream.day, id },
+      })
+    },
+  },
+  EventsSkipped: {
+    level: 'warn',
+    meaning:
+      'The destination takes no events of that age. They are counted as skipped (`status --json`, `audit`), and are no dead letters, since a replay would not help. With a first start, `poll.firstRunDays` says how many days are read.',
+    count({ stream, reason, count }, metrics) {
+      metrics.count('eventsSkipped', { zone: String(stream.zone), sink: stream.sink, reason }, count)
+    },
+    tell({ stream, reason, count, answer }, voice) {
+      voice.report({
+        group: `${stream.sink} ${reason}`,
+        level: 'warn',
+        zone: stream.zone,
+        sink: stream.sink,
+        message: `${voice.stream(stream)}: skipped ${countPhrase(count, 'event')} of ${stream.day} (${reason}): ${answer.slice(0, 300)}`,
+        about: `sink ${stream.sink}: events skipped (${reason})`,
+        fields: { sink: stream.sink, reason },
+        details: { zone: stream.zone, day: stream.day, count },
       })
     },
   },

@@ -1,4 +1,4 @@
-import { refusalReasons } from '../../domain/event/delivery.ts'
+import { refusalReasons, skipReasons } from '../../domain/event/delivery.ts'
 import { failureCodes } from '../../domain/failure.ts'
 import { gapReasons } from '../../domain/gap.ts'
 import { guards, operations, requestOutcomes } from '../../domain/internal-event.ts'
@@ -52,6 +52,12 @@ export const countedMetrics = {
     type: 'counter',
     labels: { ...sink, reason: refusalReasons },
     help: 'Events that the sink will never accept, kept as dead letters.',
+  },
+  eventsSkipped: {
+    name: 'events_skipped_total',
+    type: 'counter',
+    labels: { ...route, reason: skipReasons },
+    help: 'Events that the destination takes no more, since they are too old. The ledger records them; they are no dead letters.',
   },
   eventsLost: {
     name: 'events_lost_total',

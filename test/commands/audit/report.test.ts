@@ -74,6 +74,7 @@ test('says that nothing is missing where a repair failed and another process shi
     dropped: 0,
     filtered: 0,
     lost: 0,
+    skipped: 0,
     isByCounts: false,
     minutes: [],
     missingEvents: [],

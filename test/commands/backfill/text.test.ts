@@ -19,7 +19,7 @@ test('a plan shows the time before which events of a day become dead letters', (
   const pipe = { write: () => undefined, isTTY: false, hasColors: () => false }
   const lines = planLines(plan, paintFor(pipe))
   expect(lines.join('\n').replaceAll(/\n +/g, ' ')).toContain(
-    `${day}  → datadog: events before 18:07 UTC become dead letters (too_old): ` +
+    `${day}  → datadog: events before 18:07 UTC are skipped (too_old): ` +
       'the destination takes none older than 18 h (batch.maxAgeHours)',
   )
 })

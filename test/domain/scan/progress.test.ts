@@ -24,7 +24,15 @@ import {
   policy,
 } from '../builders.ts'
 
-const nothing = { delivered: 0, deadLetters: 0, late: 0, filtered: 0, committed: [], isTimeDoubtful: false }
+const nothing = {
+  delivered: 0,
+  deadLetters: 0,
+  late: 0,
+  filtered: 0,
+  skipped: 0,
+  committed: [],
+  isTimeDoubtful: false,
+}
 const oldestFirst: Ordering = { order: 'oldest-first', cursorProven: false, revocations: 0 }
 const newestFirst: Ordering = { order: 'newest-first', cursorProven: false, revocations: 0 }
 

@@ -18,6 +18,7 @@ function differing(count: number): StreamAudit {
     dropped: 0,
     filtered: 0,
     lost: 0,
+    skipped: 0,
     isByCounts: false,
     minutes: Array.from({ length: count }, () => ({ minute: null, ...counts })),
     missingEvents: Array.from({ length: count }, (_, index) => ({ id: String(index) })),

@@ -65,6 +65,22 @@ describe('a replay', () => {
     expect(ledger.reduce((sum, { count }) => sum + count, 0)).toBe(250)
   })
 
+  it('keeps an event that has become too old for the destination, with its reason and the new answer', async () => {
+    const stage = await refused(2)
+    const answer = 'not sent: older than batch.maxAgeHours (18)'
+    stage.script.deliver = async ([old]) => ({
+      refusals: [],
+      skipped: [{ event: old!, reason: 'too_old', answer }],
+      committed: [],
+      bytes: 1,
+    })
+    const [page] = await replay(stage)
+    expect(page).toMatchObject({ delivered: 1, kept: [{ id: 'e0', reason: 'refused', answer }] })
+    expect(await stage.store.deadLetters.list()).toMatchObject([{ id: 'e0', reason: 'refused', answer }])
+    expect((await stage.read())?.counters).toMatchObject({ delivered: 1, deadLetters: 1 })
+    expect((await stage.read())?.counters.skipped).toBeUndefined()
+  })
+
   it('uses small pages for large events', async () => {
     const stage = await createStage()
     const text = 'x'.repeat(300_000)

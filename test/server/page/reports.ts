@@ -45,6 +45,7 @@ export async function reportView(world: World, routes: readonly Route[]): Promis
         dropped: 0,
         filtered: 0,
         lost: 0,
+        skipped: 0,
         isByCounts: false,
         minutes: missing === 0 ? [] : [minute('13:02', { missing: 2 }), minute('17:40', { extra: 1 })],
         missingEvents:

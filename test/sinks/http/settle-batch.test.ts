@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Failure } from '../../../src/domain/failure.ts'
-import type { Refusal } from '../../../src/domain/event/delivery.ts'
+import type { Refusal, Skip } from '../../../src/domain/event/delivery.ts'
 import { systemClock } from '../../../src/clock.ts'
 import type { Piece } from '../../../src/sinks/http/pieces.ts'
 import { isTaken } from '../../../src/sinks/http/exchange.ts'
@@ -25,7 +25,7 @@ function outcomesOf(ids: readonly string[], outcomeOf: (id: string) => EventOutc
 interface Result {
   readonly taken: string[]
   readonly kept: string[]
-  readonly refusals: Refusal[]
+  readonly refusals: (Refusal | Skip)[]
   readonly requests: number
   readonly pauses: number
   readonly failure?: unknown

@@ -50,7 +50,8 @@ export function lastError({ lastError, at }) {
  * @param {DayView} view
  */
 export function facts({ counters, ledger, deadLetters: waiting }) {
-  const { delivered, duplicates, late, filtered, deadLetters, dropped, lost, pages, events } = counters
+  const { delivered, duplicates, late, filtered, skipped, deadLetters, dropped, lost, pages, events } =
+    counters
   const refused = waiting.reduce((sum, { count }) => sum + count, 0)
   /** @type {[string, number, string][]} */
   const list = [
@@ -59,13 +60,14 @@ export function facts({ counters, ledger, deadLetters: waiting }) {
     ['delivered', delivered, 'shieldlog_events_delivered_total'],
     ['dropped by the destination', lost, 'shieldlog_events_lost_total'],
     ['filtered by where, sample', filtered, 'shieldlog_events_filtered_total'],
+    ['skipped as too old', skipped, 'shieldlog_events_skipped_total'],
     ['dead letters', refused, 'shieldlog_dead_letters'],
     ['dropped by a person', dropped, ''],
     ['in the ledger', ledger.events, ''],
     ['late', late, 'shieldlog_events_late_total'],
     ['pages read', pages, 'shieldlog_pages_fetched_total'],
   ]
-  const shown = list.filter(([name, value]) => value > 0 || !/^(?:filtered|dropped)/.test(name))
+  const shown = list.filter(([name, value]) => value > 0 || !/^(?:filtered|skipped|dropped)/.test(name))
   return element(
     'div',
     {},
@@ -82,19 +84,24 @@ export function facts({ counters, ledger, deadLetters: waiting }) {
         ),
       ),
     ),
-    element('p', { class: 'sum' }, sumText({ delivered, filtered, deadLetters, dropped }, ledger.events)),
+    element(
+      'p',
+      { class: 'sum' },
+      sumText({ delivered, filtered, skipped, deadLetters, dropped }, ledger.events),
+    ),
   )
 }
 
-/** @param {{ delivered: number, filtered: number, deadLetters: number, dropped: number }} counters @param {number} held */
-function sumText({ delivered, filtered, deadLetters, dropped }, held) {
+/** @param {{ delivered: number, filtered: number, skipped: number, deadLetters: number, dropped: number }} counters @param {number} held */
+function sumText({ delivered, filtered, skipped, deadLetters, dropped }, held) {
   const kinds = [
     `${countText(delivered)} delivered`,
     filtered > 0 ? `${countText(filtered)} filtered` : '',
+    skipped > 0 ? `${countText(skipped)} skipped` : '',
     deadLetters > 0 ? counted(deadLetters, 'dead letter') : '',
     dropped > 0 ? `${countText(dropped)} dropped` : '',
   ].filter((text) => text !== '')
-  const total = delivered + filtered + deadLetters + dropped
+  const total = delivered + filtered + skipped + deadLetters + dropped
   return total === held
     ? `${kinds.join(' + ')} = ${countText(held)} in the ledger.`
     : `${kinds.join(' + ')} = ${countText(total)}; the ledger, which is read after the counters, has ${countText(held)}.`

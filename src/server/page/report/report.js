@@ -57,7 +57,7 @@ function proof({ isDeep, api, beganAt, endedAt }) {
     list('What this report shows', [
       `Between ${secondText(beganAt)} and ${secondText(endedAt)} each compared day was read again from the API at ${printable(api)}, from its first page to its last.`,
       'Each event that the API listed was looked up in the ledger of shieldlog by a 64-bit SHA-256 fingerprint of its id and time. Missing: listed by the API, not in the ledger. Extra: in the ledger, not listed by the API.',
-      'An event is in the ledger once the destination acknowledged it, or once it was counted as a dead letter, as dropped by a person, or as filtered by the settings of the sink. The sum below each day has these apart.',
+      'An event is in the ledger once the destination acknowledged it, or once it was counted as a dead letter, as dropped by a person, as filtered by the settings of the sink, or as skipped because the destination takes no events of that age. The sum below each day has these apart.',
       isDeep
         ? 'The files of file sinks were read to their committed length, and each line was compared with the ledger.'
         : 'Of file sinks only the lengths of their parts were compared, not their lines: audit --deep compares these too.',

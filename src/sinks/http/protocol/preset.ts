@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { RefusalReason } from '../../../domain/event/delivery.ts'
+import type { RefusalReason, SkipReason } from '../../../domain/event/delivery.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import type { SinkCheck } from '../../../ports/sink.ts'
 
@@ -26,7 +26,7 @@ export type EventOutcome =
   | 'duplicate'
   | 'unsent'
   | { readonly retry: string; readonly retryAtMs?: number; readonly refuseAfter?: true }
-  | { readonly refused: RefusalReason; readonly answer: string }
+  | { readonly refused: RefusalReason | SkipReason; readonly answer: string }
 
 /** Every request would be refused until the error is fixed; `remedy` says how. */
 export interface Stop {
@@ -53,7 +53,7 @@ export type Verdict =
   /** An event without an outcome is sent again later. `stop` holds for the events to be sent again. */
   | { readonly kind: 'each'; readonly outcomes: ReadonlyMap<Event, EventOutcome>; readonly stop?: Stop }
   /** The request was refused for its content or size: halve it; a single event is refused with the reason. */
-  | { readonly kind: 'split'; readonly reason: RefusalReason; readonly said?: string }
+  | { readonly kind: 'split'; readonly reason: RefusalReason | SkipReason; readonly said?: string }
   | Retry
   | Stop
 
