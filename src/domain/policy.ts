@@ -20,7 +20,8 @@ export const scanShare = 5
 export const dayBeginMs = 2_000
 
 export const maxPagesPerScan = 200_000
-export const maxEmptyPages = 10
+/** Stores that page by partition may have thousands of empty pages in a row. Repeated cursors have guards of their own. */
+export const maxEmptyPages = 10_000
 export const markSize = 32
 export const maxStoredCursors = 24
 

@@ -44,8 +44,9 @@ if every == 0 then return pass(0) end
 local rate = redis.call('HMGET', KEYS[2], 'free', 'line')
 local place = math.max(now, tonumber(rate[1]) or 0)
 local wait = place - now
--- The server's clock was set back: places this far ahead are void.
-if wait > tonumber(ARGV[2]) + tonumber(ARGV[3]) then place = now; wait = 0 end
+-- The server's clock was set back: places this far ahead are void. After a request that waited as long as it may, the
+-- next place is one distance further.
+if wait > tonumber(ARGV[2]) + tonumber(ARGV[3]) + every then place = now; wait = 0 end
 local answer
 if wait > tonumber(ARGV[2]) then
   local line = tonumber(rate[2]) or 0

@@ -124,6 +124,29 @@ describe.skipIf(!redisAvailable())('a gate shared by processes', () => {
     expect(Math.max(...passed)).toBeGreaterThanOrEqual(990)
   })
 
+  // Below one request in 62 s a place lies further ahead than any wait and any line.
+  it.each([0.000_1, 0.001, 0.01, 0.016, 0.02, 0.1, 0.3])(
+    'lets one request through at once at %d a second',
+    async (rate) => {
+      const redis = await useRedis()
+      const gates = [gateAt(redis, 'main', rate), gateAt(redis, 'main', rate)]
+      const answers: string[] = []
+      for (let turn = 0; turn < 6; turn++)
+        for (const [index, priority] of (['live', 'backfill'] as const).entries())
+          answers.push(
+            await gates[index]!.enter(never, priority).then(
+              () => 'passed',
+              (error: unknown) => {
+                const { details } = error as { details: { retryAt: number } }
+                expect(details.retryAt).toBeGreaterThan(Date.now())
+                return 'refused'
+              },
+            ),
+          )
+      expect(answers).toEqual(['passed', ...Array.from({ length: 11 }, () => 'refused')])
+    },
+  )
+
   it('rejects requests that would wait for long, each with a different time', async () => {
     const redis = await useRedis()
     const gate = gateAt(redis, 'main', 2)

@@ -18,8 +18,12 @@ export function eventOf(number: number): Event {
   return { ...identity, timeMs: Date.parse(time), fingerprint: fingerprintOf(identity), ...rest }
 }
 
-/** Pages of two events; `failures` are thrown in the place of the requests of these numbers. */
-export function listing(pages: number, failures: Readonly<Record<number, Failure>> = {}) {
+/** Pages of two events, or none; `failures` are thrown in the place of the requests of these numbers. */
+export function listing(
+  pages: number,
+  failures: Readonly<Record<number, Failure>> = {},
+  isEmpty: (page: number) => boolean = () => false,
+) {
   const clock = createFakeClock(Date.parse('2026-11-20T12:00:00.000Z'), true)
   let [requests, held] = [0, 0]
   const source: Source = {
@@ -29,7 +33,7 @@ export function listing(pages: number, failures: Readonly<Record<number, Failure
       const number = cursor === null ? 0 : Number(cursor)
       held++
       return {
-        events: [eventOf(number * 2), eventOf(number * 2 + 1)],
+        events: isEmpty(number + 1) ? [] : [eventOf(number * 2), eventOf(number * 2 + 1)],
         more: number + 1 < pages,
         next: number + 1 < pages ? (String(number + 1) as Cursor) : null,
         bytes: 10,

@@ -31,6 +31,12 @@ test('fails at once if nothing was read, and retries later', async () => {
   await expect(idsOf(readDay({ zone, day }, gone.deps, never))).rejects.toBe(broken)
 })
 
+test('reads past thousands of empty pages in a row', async () => {
+  const { deps, requests } = listing(6_000, {}, (page) => page > 1 && page < 6_000)
+  expect(await idsOf(readDay({ zone, day }, deps, never))).toHaveLength(4)
+  expect(requests()).toBe(6_000)
+})
+
 test('waits as long as requested, up to a limit, and ends with its signal', async () => {
   const { clock, deps } = listing(1, {
     1: new Failure('wait', 'throttled', 'later', { retryAt: Date.parse('2026-11-20T12:00:40.000Z') }),

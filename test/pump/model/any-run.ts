@@ -24,6 +24,7 @@ export const anyRun: fc.Arbitrary<RunOptions> = fc
       latencyMs: fc.integer({ min: 10, max: 2_000 }),
       failureShare: share(0, 0.01, 0.1),
       emptyShare: share(0, 0, 0.05),
+      emptyRun: share(1, 1, 12, 40),
     }),
     zones: share(1, 1, 2),
     sinks: share(1, 1, 2),

@@ -34,8 +34,9 @@ export interface WorldOptions {
   readonly dates: (typeof dateKinds)[number]
   readonly latencyMs: number
   readonly failureShare: number
-  /** Share of empty pages with more to come. */
+  /** Share of pages before which empty pages with more to come stand, and how many stand there; 1 unless set. */
   readonly emptyShare: number
+  readonly emptyRun?: number
 }
 
 /** A clock that only the model moves. */
@@ -61,6 +62,8 @@ export class World {
   readonly #entries = new Map<string, Entry[]>()
   readonly #snapshots = new Map<string, readonly Entry[]>()
   readonly #issuedAt = new Map<string, number>()
+  /** How many empty pages follow from a cursor on. */
+  readonly #emptyFrom = new Map<Cursor, number>()
   requests = 0
 
   constructor(options: WorldOptions, clock: ModelClock, random: Random, troubles: Troubles) {
@@ -146,8 +149,16 @@ export class World {
       return { events: listing.slice(0, 2), more: true, next }
     }
     if (trouble === 'no cursor') return { events: listing.slice(start, end), more: true, next: null }
-    if (trouble === 'endless' || this.#random.chance(this.options.emptyShare)) {
+    if (trouble === 'endless') {
+      // Slow, or runs would consist of little else: a scan gives up after thousands of empty pages.
+      this.#clock.hostMs += 5_000
       return { events: [], more: true, next: issue(start) }
+    }
+    const empty = this.#emptyAt(cursor)
+    if (empty > 0) {
+      const next = issue(start)
+      this.#emptyFrom.set(next, empty - 1)
+      return { events: [], more: true, next }
     }
     const more = end < listing.length
     return {
@@ -155,6 +166,12 @@ export class World {
       more,
       next: more ? issue(end - this.options.pageOverlap) : null,
     }
+  }
+
+  #emptyAt(cursor: Cursor | null): number {
+    const known = cursor === null ? undefined : this.#emptyFrom.get(cursor)
+    if (known !== undefined) return known
+    return this.#random.chance(this.options.emptyShare) ? (this.options.emptyRun ?? 1) : 0
   }
 
   #open(zone: number, day: Day, cursor: Cursor | null): Place {
