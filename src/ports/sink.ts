@@ -31,10 +31,12 @@ export interface SinkCheck {
 
 export interface OpenOptions {
   /**
-   * Whether the store knows of any event that this sink has taken. If so, a refusal is caused by the event, not by the
-   * sink. A sink calls it only when it needs the answer; absent means no.
+   * Whether the store knows of any event that this sink has taken. If so, a few refusals are caused by the events, not by
+   * the sink. A sink calls it only when it needs the answer; absent means no.
    */
   hasTaken?(): Promise<boolean>
+  /** A refusal needs no other event as evidence: the events are dead letters already, or a person tries one. */
+  readonly refusalsStand?: boolean
 }
 
 /**

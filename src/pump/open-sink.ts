@@ -22,7 +22,7 @@ export interface SinkTarget extends AsyncDisposable {
 export async function openSink(
   session: Session,
   signal: AbortSignal,
-  { hasTaken = () => hasSinkTaken(session) } = {},
+  { refusalsStand = false } = {},
 ): Promise<SinkTarget> {
   const { sink, stream } = session.job
   if ('reconcile' in sink && stream.resend !== undefined) throw new Failure('refuse', 'rejected', notInPlace)
@@ -30,7 +30,7 @@ export async function openSink(
   const open =
     'reconcile' in sink
       ? await sink.reconcile(stream, reconciliation(session, createLastCopies(session, seen)), signal)
-      : await sink.open(stream, { hasTaken }, signal)
+      : await sink.open(stream, { hasTaken: () => hasSinkTaken(session), refusalsStand }, signal)
   return { open, seen, [Symbol.asyncDispose]: () => open.close() }
 }
 

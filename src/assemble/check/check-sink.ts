@@ -72,7 +72,7 @@ async function sendOne(
   const stream = { zone: zone.id, day: dayOf(nowMs), sink: sink.name }
   const delivery = await bounded(clock, signal, async (limited) => {
     // So that a refusal comes back with the answer, and is not taken for an error of the sink.
-    const open = await sink.open(stream, { hasTaken: async () => true }, limited)
+    const open = await sink.open(stream, { refusalsStand: true }, limited)
     try {
       return await open.deliver([event], limited)
     } finally {

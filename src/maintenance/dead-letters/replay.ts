@@ -50,7 +50,7 @@ export async function replayStream(job: ReplayJob, deps: PumpDeps, signal: Abort
         await using session = await takeStream(held, deps)
         await beginAnew(session, { isOver: !isReadable(stream.day, session.now(), session.policy) })
         // An event that is refused once more stays a dead letter, whatever the sink has taken before.
-        await using target = await openSink(session, signal, { hasTaken: () => Promise.resolve(true) })
+        await using target = await openSink(session, signal, { refusalsStand: true })
         return await replayPage(session, target, { keys: rest, redo }, signal)
       },
       deps,

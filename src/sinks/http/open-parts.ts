@@ -11,9 +11,6 @@ export interface Part {
   readonly isLastTry?: boolean
 }
 
-/** How many more events are tried alone before the sink itself counts as the cause. */
-const samples = 32
-
 /** The parts of a batch that are still to be sent, as a stack. */
 export class Open {
   readonly #parts: Part[]
@@ -45,16 +42,16 @@ export class Open {
     return true
   }
 
-  /** Leaves up to 32 events from all that is open, each alone, and sets the others aside. */
-  sample(): void {
+  /** Leaves so many events from all that is open, each alone, and sets the others aside. */
+  sample(samples: number, offset: number): void {
     const left = this.#parts
       .splice(0)
       .reverse()
       .flatMap(({ pieces }) => pieces)
     const step = Math.ceil(left.length / samples)
-    this.#setAside = left.filter((_, index) => index % step !== 0)
-    for (const piece of left.filter((_, index) => index % step === 0).reverse())
-      this.#parts.push({ pieces: [piece], again: 0 })
+    const isSample = (_: Piece, index: number) => index % step === offset % step
+    this.#setAside = left.filter((piece, index) => !isSample(piece, index))
+    for (const piece of left.filter(isSample).reverse()) this.#parts.push({ pieces: [piece], again: 0 })
   }
 
   /** Sends what `sample` set aside after the rest. */

@@ -8,7 +8,7 @@ import { Open, type Part } from './open-parts.ts'
 import type { Piece } from './pieces.ts'
 import type { EventOutcome } from './protocol/preset.ts'
 import { maxRestMs, type Send, type Sent } from './send.ts'
-import type { Tally } from './tally.ts'
+import { doubtAfter, type DeliveryTally } from './tally.ts'
 
 /** Results of a delivery so far. They remain valid when the rest of the delivery fails. */
 export interface Settled {
@@ -22,7 +22,9 @@ export interface SettleDeps {
   /** How failures name the sink. */
   readonly what: string
   readonly send: Send
-  readonly tally: Tally
+  readonly tally: DeliveryTally
+  /** A refusal needs no other event as evidence: the events are dead letters already, or a person tries one. */
+  readonly refusalsStand: boolean
   readonly clock: Clock
   /** Waits before events that the destination returned are sent again. */
   readonly pause: (again: number, signal: AbortSignal) => Promise<void>
@@ -33,20 +35,25 @@ export interface SettleDeps {
 const maxAgain = 3
 /** With more events than these without a clear answer the destination counts as the cause, not the events. */
 const maxSuspects = 8
+/** How many more events are tried alone before the sink itself counts as the cause, and at the next tries. */
+const samplesAtFirst = 32
+const samplesLater = 4
 
 /**
  * Sends a batch until each of its events is taken or refused. A refused batch is halved, the first half first: one bad
  * event among n costs about 2 log2 n requests, and n bad ones never more than 2n - 1.
  *
- * A refusal counts only for a sink that has taken an event at some time. When one that never has refuses 8 in a row, up
- * to 32 others from the whole batch are sent alone: if it takes none of them, the error is the sink's and nothing is
- * refused. Without these samples an attacker could stop a stream with 8 bad events in a row.
+ * When 8 events in a row are refused and none of the batch was taken, up to 32 others from the whole batch are sent
+ * alone: if none of them is taken either, the error is the sink's and nothing is refused; as soon as one is, the refused
+ * ones are. Without these samples an attacker could stop a stream with 8 bad events in a row. The stream's next try
+ * begins with 4 such samples, others each time. A batch of bad events only is refused when it was tried several times and the sink took
+ * events of others in between.
  *
  * A batch to which the destination answers only 500, or nothing, may be too large, or hold one event that breaks the
  * destination. Single events of it are tried: if one is taken, the batch is halved, and what is still not taken when
  * everything else was counts as refused. If two are not taken, the destination is in trouble, and nothing is refused.
  *
- * Throws Failure like `Send`, and `sink_refuses` (stop).
+ * Throws Failure like `Send`, `rejected` (retry), and `sink_refuses` (stop) where the sink has never taken an event.
  */
 export async function settleBatch(
   batch: readonly Piece[],
@@ -66,8 +73,12 @@ class UnsettledBatch {
   /** Single events without a clear answer in a row, with no event accepted since. */
   #silent = 0
   #hasTaken = false
-  /** The answer of the destination that put the sink in doubt. */
-  #doubted: string | undefined
+  /** Refused so far, while it is not decided whether the events or the sink are the cause. */
+  #undecided: (Refusal | Skip)[] = []
+  /** The sink is in doubt; the events set aside are sent once it is not any more. */
+  #isDoubted = false
+  /** The events are the cause, as earlier tries of the batch have shown. */
+  #isProven = false
 
   constructor(batch: readonly Piece[], deps: SettleDeps, settled: Settled) {
     this.#deps = deps
@@ -76,23 +87,57 @@ class UnsettledBatch {
   }
 
   async settle(signal: AbortSignal): Promise<void> {
-    const { send, what } = this.#deps
+    const { tally, refusalsStand } = this.#deps
+    if (tally.timesRefused > 0 && !refusalsStand) this.#doubt(samplesLater)
+    await this.#sendAll(signal)
+    if (this.#isDoubted && tally.refusedWhole()) {
+      this.#isProven = true
+      this.#trust()
+      await this.#sendAll(signal)
+    }
+    if (this.#isDoubted) throw await this.#refusesAll()
+    this.#decide()
+  }
+
+  async #sendAll(signal: AbortSignal): Promise<void> {
     for (let part = this.#next(); part !== undefined; part = this.#next())
-      await this.#apply(part, await send(part.pieces, signal, part.tries), signal)
-    if (this.#doubted === undefined) return
-    throw new Failure(
+      await this.#apply(part, await this.#deps.send(part.pieces, signal, part.tries), signal)
+  }
+
+  #doubt(samples: number): void {
+    this.#isDoubted = true
+    // Others each time, so that any event of the batch is tried at some time.
+    this.#open.sample(samples, this.#deps.tally.timesRefused)
+  }
+
+  #trust(): void {
+    this.#isDoubted = false
+    this.#open.bringBack()
+  }
+
+  async #refusesAll(): Promise<Failure> {
+    const { what, tally } = this.#deps
+    const said = excerptOf(this.#undecided[0]?.answer ?? '')
+    if (await tally.hasTaken())
+      return new Failure(
+        'retry',
+        'rejected',
+        `${what} accepts no event any more${said}: check what has changed there; the events are kept and tried again`,
+      )
+    const remedy = 'check preset, format and url'
+    return new Failure(
       'stop',
       'sink_refuses',
-      `${what} refuses every event and has accepted none yet${excerptOf(this.#doubted)}: check preset, format and url`,
+      `${what} refuses every event and has accepted none yet${said}: ${remedy}`,
     )
   }
 
-  /** An accepted event, from any stream, ends the doubt: the events set aside are sent after the rest. */
+  /** From now on refusals are the fault of the events. */
+  #decide(): void {
+    this.#settled.refusals.push(...this.#undecided.splice(0))
+  }
+
   #next(): Part | undefined {
-    if (this.#doubted !== undefined && this.#deps.tally.everTaken) {
-      this.#doubted = undefined
-      this.#open.bringBack()
-    }
     const next = this.#open.next()
     if (next !== undefined || this.#suspects.length === 0) return next
     const [suspect, ...rest] = this.#suspects
@@ -103,8 +148,8 @@ class UnsettledBatch {
   async #apply(part: Part, sent: Sent, signal: AbortSignal): Promise<void> {
     if (sent.kind === 'delivered') this.#takeAll(part, sent)
     else if (sent.kind === 'each') await this.#sortOut(part, sent, signal)
-    else if (sent.kind === 'unexplained') await this.#isolate(part, sent.failure)
-    else if (part.pieces.length === 1) await this.#refuse(part.pieces[0]!, sent.reason, sent.text)
+    else if (sent.kind === 'unexplained') this.#isolate(part, sent.failure)
+    else if (part.pieces.length === 1) this.#refuse(part.pieces[0]!, sent.reason, sent.text)
     else this.#open.halve(part)
   }
 
@@ -117,6 +162,8 @@ class UnsettledBatch {
     if (pieces.length === 0) return
     this.#deps.tally.tookOne()
     this.#hasTaken = true
+    this.#decide()
+    if (this.#isDoubted) this.#trust()
     this.#silent = 0
     for (const { event, bytes } of pieces) {
       this.#settled.taken.push(event)
@@ -124,16 +171,21 @@ class UnsettledBatch {
     }
   }
 
-  async #refuse({ event }: Piece, reason: RefusalReason | SkipReason, answer: string): Promise<void> {
-    this.#settled.refusals.push({ event, reason, answer })
+  #refuse({ event }: Piece, reason: RefusalReason | SkipReason, answer: string): void {
+    const { tally, refusalsStand } = this.#deps
+    const refusal = { event, reason, answer }
     // The age is a property of the event, and no evidence about the sink.
-    if (reason === 'too_old' || !(await this.#deps.tally.refusedOne({ event, reason, answer }))) return
-    if (this.#doubted !== undefined) return
-    this.#doubted = answer
-    this.#open.sample()
+    const isDecided = this.#hasTaken || this.#isProven || refusalsStand || reason === 'too_old'
+    if (isDecided) {
+      this.#settled.refusals.push(refusal)
+      return
+    }
+    this.#undecided.push(refusal)
+    const isDoubtful = tally.refusedOne(event) || this.#undecided.length >= doubtAfter
+    if (isDoubtful && !this.#isDoubted) this.#doubt(samplesAtFirst)
   }
 
-  async #isolate(part: Part, failure: Failure): Promise<void> {
+  #isolate(part: Part, failure: Failure): void {
     const [piece, ...others] = part.pieces
     if (others.length > 0) {
       this.#silent = 0
@@ -161,7 +213,7 @@ class UnsettledBatch {
     for (const piece of part.pieces) {
       const outcome = outcomeOf(piece)
       if (typeof outcome === 'object' && 'refused' in outcome)
-        await this.#refuse(piece, outcome.refused, outcome.answer)
+        this.#refuse(piece, outcome.refused, outcome.answer)
     }
     if (sent.stop !== undefined) throw sent.stop
     this.#open.add({ pieces: unsent, again: part.again })
@@ -186,8 +238,7 @@ class UnsettledBatch {
     const mayRefuse = this.#hasTaken && retries.length === part.pieces.length
     if (!mayRefuse || retries.some(({ refuseAfter }) => refuseAfter !== true))
       throw new Failure('retry', 'server_error', message)
-    for (const [index, piece] of part.pieces.entries())
-      await this.#refuse(piece, 'refused', retries[index]!.retry)
+    for (const [index, piece] of part.pieces.entries()) this.#refuse(piece, 'refused', retries[index]!.retry)
   }
 }
 

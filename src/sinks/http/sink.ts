@@ -1,5 +1,6 @@
 import type { Delivery, Refusal, Skip } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
+import { streamKey } from '../../domain/stream.ts'
 import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Format } from '../../ports/format.ts'
@@ -17,7 +18,7 @@ import { createPrepareRequest } from './prepare-request.ts'
 import { createPreset } from './presets/registry.ts'
 import { createSend } from './send.ts'
 import { settleBatch, type Settled } from './settle-batch.ts'
-import { createDeliveryTally, createTally } from './tally.ts'
+import { createTally, type DeliveryTally } from './tally.ts'
 import { createTargetSource } from './target.ts'
 
 export interface HttpSinkDeps {
@@ -61,11 +62,11 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
 
   async function deliver(
     events: readonly Event[],
-    hasTaken: () => Promise<boolean>,
+    delivering: DeliveryTally,
+    refusalsStand: boolean,
     signal: AbortSignal,
   ): Promise<Delivery> {
     if (closing !== undefined || signal.aborted) throw cancelled(signal.reason)
-    const delivering = createDeliveryTally(tally, hasTaken)
     const unsendable: (Refusal | Skip)[] = []
     const settled: Settled = { taken: [], refusals: [], bytes: 0 }
     let dropped = 0
@@ -79,29 +80,34 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
       bytes: settled.bytes,
       ...(dropped > 0 && { lost: dropped }),
     })
+    // Before this sink has accepted any event, a refusal may be an error of the sink.
+    const areDecided = async () =>
+      refusalsStand || !settled.refusals.some(needsProof) || (await delivering.hasTaken())
     try {
       const cutting = { format, preset, limits: batch, nowMs: clock.now() }
-      const settling = { what, send, tally: delivering, clock, pause, lost }
+      const settling = { what, send, tally: delivering, refusalsStand, clock, pause, lost }
       for (const pieces of cutBatches(events, cutting, unsendable))
         await settleBatch(pieces, settling, settled, signal)
     } catch (failure) {
-      // Before this sink has accepted any event, a refusal may be an error of the sink.
-      const isKept = delivering.everTaken && settled.taken.length + settled.refusals.length > 0
-      if (!isFailure(failure) || !isKept) throw failure
+      if (!isFailure(failure)) throw failure
+      if (settled.taken.length + settled.refusals.length === 0) throw failure
+      if (!(await areDecided())) throw failure
       return { ...delivery(), partial: { taken: settled.taken, failure } }
     }
-    if (!delivering.everTaken) assertDecided(what, settled.refusals)
+    if (!(await areDecided())) throw undecided(what, settled.refusals)
     return delivery()
   }
 
-  const openWith = (hasTaken: () => Promise<boolean>): OpenStream => ({
-    deliver: (events, signal) => deliver(events, hasTaken, signal),
-    close: () => Promise.resolve(),
-  })
   return {
     name,
     address: targets.origin,
-    open: (_stream, { hasTaken = async () => false }) => Promise.resolve(openWith(hasTaken)),
+    async open(stream, { hasTaken = async () => false, refusalsStand = false }): Promise<OpenStream> {
+      return {
+        deliver: (events, signal) =>
+          deliver(events, tally.deliveryOf(streamKey(stream), hasTaken), refusalsStand, signal),
+        close: () => Promise.resolve(),
+      }
+    },
     check: (signal) => checkDestination({ ...parts, what }, signal),
     close: () => (closing ??= dispatcher.destroy()),
   }
@@ -115,18 +121,22 @@ function sorted(all: readonly (Refusal | Skip)[]): Pick<Delivery, 'refusals' | '
   return { refusals: all.filter((each): each is Refusal => !isSkip(each)), skipped }
 }
 
+/** Refusals by size or age need no accepted event as proof. */
+function needsProof({ reason }: Refusal | Skip): boolean {
+  return reason !== 'too_large' && reason !== 'too_old'
+}
+
 /**
- * Throws when a delivery had only refusals and the sink has never accepted an event: they are too few to show an error
- * of the sink, and nothing shows an error of the events, so nothing becomes a dead letter. The next accepted event, of
- * any stream, decides. Refusals by size or age need no such proof.
+ * A delivery had only refusals and the sink has never accepted an event: they are too few to show an error of the sink,
+ * and nothing shows an error of the events, so nothing becomes a dead letter. The next accepted event, of any stream,
+ * decides.
  */
-function assertDecided(what: string, refusals: readonly (Refusal | Skip)[]): void {
-  const open = refusals.find(({ reason }) => reason !== 'too_large' && reason !== 'too_old')
-  if (open === undefined) return
+function undecided(what: string, refusals: readonly (Refusal | Skip)[]): Failure {
+  const open = refusals.find(needsProof)
   const count = refusals.length === 1 ? 'the only event' : `all ${refusals.length} events`
-  throw new Failure(
+  return new Failure(
     'retry',
     'rejected',
-    `${what} refused ${count} and has accepted none yet${excerptOf(open.answer)}`,
+    `${what} refused ${count} and has accepted none yet${excerptOf(open?.answer ?? '')}`,
   )
 }

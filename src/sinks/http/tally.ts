@@ -1,49 +1,77 @@
-import type { Refusal } from '../../domain/event/delivery.ts'
+import type { Event } from '../../domain/event/event.ts'
 
-/** What is known about a sink so far. */
+/** What the streams of a sink know of it together, in this process. */
 export interface Tally {
-  /** True once any event was accepted. From then on a refusal is caused by the event, not by the sink. */
-  readonly everTaken: boolean
+  /** The delivery of one stream. `hasTaken` returns whether the sink ever accepted an event; called at most once. */
+  deliveryOf(stream: string, hasTaken: () => Promise<boolean>): DeliveryTally
+}
+
+export interface DeliveryTally {
+  /** Whether the sink has ever accepted an event, by this process or by the store. */
+  hasTaken(): Promise<boolean>
+  /** How often in a row a batch of the stream was refused as a whole. */
+  readonly timesRefused: number
   tookOne(): void
-  /** Counts an event refused alone. Returns true when enough in a row were refused to doubt the sink. */
-  refusedOne(refusal: Refusal): Promise<boolean>
+  /** Counts an event refused alone. Returns true when the sink has refused enough in a row, of any streams. */
+  refusedOne(event: Event): boolean
+  /**
+   * Counts a batch of which no event was accepted. Returns true when the events must be the cause: they were refused
+   * several times, and the sink accepted events of others between each two of these times.
+   */
+  refusedWhole(): boolean
 }
 
-/** This many refusals in a row, with no event ever accepted, count as an error of the sink. */
-const doubtAfter = 8
+/** This many refusals in a row, of a batch or of the sink, put the sink in doubt. */
+export const doubtAfter = 8
+/** A batch is tried so often, with events of others accepted in between, before its events count as the cause. */
+const triesOfWhole = 3
+/** Streams that are remembered: each was refused as a whole and never read further. */
+const mostStreams = 10_000
 
-/** The tally over all streams of a sink in this process. */
+/** A stream whose batch was refused as a whole. */
+interface Refused {
+  readonly times: number
+  /** The tries between which the sink accepted events of others. */
+  readonly tries: number
+  /** How many events the sink had accepted then. */
+  readonly taken: number
+}
+
 export function createTally(): Tally {
-  let everTaken = false
+  let taken = 0
   /** By id: repeated refusals of the same event count once. */
-  const refused = new Set<string>()
-  return {
-    get everTaken() {
-      return everTaken
-    },
-    tookOne() {
-      everTaken = true
-      refused.clear()
-    },
-    refusedOne({ event }) {
-      if (refused.size < doubtAfter) refused.add(`${event.zone.id}/${event.id}/${event.time ?? ''}`)
-      return Promise.resolve(!everTaken && refused.size >= doubtAfter)
-    },
-  }
-}
+  const inARow = new Set<string>()
+  const whole = new Map<string, Refused>()
 
-/** The tally of one delivery. `hasTaken` returns whether the sink ever accepted an event; called at most once. */
-export function createDeliveryTally(tally: Tally, hasTaken: () => Promise<boolean>): Tally {
-  let known: Promise<boolean> | undefined
-  let tookBefore = false
+  function refusedWhole(stream: string): boolean {
+    const { times, tries, taken: then } = whole.get(stream) ?? { times: 0, tries: 0, taken: -1 }
+    const now = { times: times + 1, tries: taken > then ? tries + 1 : tries, taken }
+    whole.delete(stream)
+    if (now.tries > triesOfWhole) return true
+    whole.set(stream, now)
+    if (whole.size > mostStreams) whole.delete(whole.keys().next().value!)
+    return false
+  }
+
   return {
-    get everTaken() {
-      return tookBefore || tally.everTaken
-    },
-    tookOne: () => tally.tookOne(),
-    async refusedOne(refusal) {
-      if (!tally.everTaken) tookBefore = await (known ??= hasTaken())
-      return !tookBefore && (await tally.refusedOne(refusal))
+    deliveryOf(stream, hasTaken) {
+      let known: Promise<boolean> | undefined
+      return {
+        hasTaken: async () => taken > 0 || (await (known ??= hasTaken())),
+        get timesRefused() {
+          return whole.get(stream)?.times ?? 0
+        },
+        tookOne() {
+          taken++
+          inARow.clear()
+          whole.delete(stream)
+        },
+        refusedOne({ zone, id, time = '' }) {
+          if (inARow.size < doubtAfter) inARow.add(`${zone.id}/${id}/${time}`)
+          return inARow.size >= doubtAfter
+        },
+        refusedWhole: () => refusedWhole(stream),
+      }
     },
   }
 }

@@ -59,7 +59,7 @@ describe('a replay', () => {
     )
     expect(await stage.store.deadLetters.list()).toEqual([])
     expect((await stage.read())?.counters).toMatchObject({ delivered: 250, deadLetters: 0 })
-    expect(await stage.options.at(-1)?.hasTaken?.()).toBe(true)
+    expect(stage.options.at(-1)?.refusalsStand).toBe(true)
     // The ledger had them already.
     const ledger = await stage.store.ledger.minutes(stream)
     expect(ledger.reduce((sum, { count }) => sum + count, 0)).toBe(250)

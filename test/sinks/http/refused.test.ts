@@ -37,14 +37,12 @@ describe('refused content', () => {
     ).toBeLessThanOrEqual(11)
   })
 
-  it.each([1, 40])(
+  it.each([1, 7])(
     'counts if the store knows that the sink has accepted an event, also before this process sends one (%i events)',
     async (count) => {
       const server = await serve(reply(400, 'no'))
       const { sink } = ship(server.url)
-      expect(await failureOf(deliver(sink, buildEvents(count)))).toMatchObject({
-        code: count === 1 ? 'rejected' : 'sink_refuses',
-      })
+      expect(await failureOf(deliver(sink, buildEvents(count)))).toMatchObject({ code: 'rejected' })
       const known = await (await openStream(sink, 101, true)).deliver(buildEvents(count), never)
       expect(known.refusals.map(({ event }) => event.id)).toEqual(buildEvents(count).map(({ id }) => id))
       // What is known of one stream says nothing of the others: there the sink is in doubt still.
@@ -114,12 +112,40 @@ describe('refused content', () => {
     expect(codes).toEqual([...Array.from({ length: 7 }, () => 'rejected'), 'sink_refuses', 'sink_refuses'])
   })
 
-  it('by a sink that accepted events before is never an error of the sink', async () => {
-    let healthy = true
-    const server = await serve((_got, response) => response.writeHead(healthy ? 200 : 400).end())
+  it.each(['in the same process', 'after a restart'])(
+    'for every event by a sink that accepted events before is an error of the sink: %s',
+    async (when) => {
+      let healthy = true
+      const server = await serve((_got, response) =>
+        response.writeHead(healthy ? 200 : 400).end('misconfigured'),
+      )
+      const before = ship(server.url).sink
+      await deliver(before, buildEvents(1, 'before'))
+      healthy = false
+      const sink = when === 'after a restart' ? ship(server.url).sink : before
+      const open = await openStream(sink, 101, true)
+      const events = buildEvents(1000)
+      for (let round = 0; round < 5; round++) {
+        const failure = await failureOf(open.deliver(events, never))
+        expect(failure).toMatchObject({ kind: 'retry', code: 'rejected' })
+        expect(failure.message).toContain('accepts no event any more (misconfigured)')
+      }
+      expect(server.got.length).toBeLessThanOrEqual(1 + 64 + 4 * 4)
+      healthy = true
+      expect((await open.deliver(events, never)).refusals).toEqual([])
+      expect(server.taken().toSorted()).toEqual(['before-0', ...events.map(({ id }) => id)].toSorted())
+    },
+  )
+
+  it('in small deliveries by a sink that accepted events before is an error of the sink after eight events', async () => {
+    const server = await serve(reply(400))
     const { sink } = ship(server.url)
-    await deliver(sink, buildEvents(1))
-    healthy = false
-    expect((await deliver(sink, buildEvents(20))).refusals).toHaveLength(20)
+    const open = await openStream(sink, 101, true)
+    for (let round = 0; round < 7; round++)
+      expect((await open.deliver(buildEvents(1, `round-${round}`), never)).refusals).toHaveLength(1)
+    for (let round = 7; round < 10; round++)
+      expect(await failureOf(open.deliver(buildEvents(1, `round-${round}`), never))).toMatchObject({
+        code: 'rejected',
+      })
   })
 })
