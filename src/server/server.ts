@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { cancelled, messageOf } from '../domain/failure.ts'
 import type { Secret } from '../domain/text/secret.ts'
 import { within } from '../domain/within.ts'
@@ -44,7 +44,7 @@ const limits = {
   maxHeaderSize: 16_384,
 } as const
 const idleTimeoutMs = 30_000
-const maxConnections = 256
+const mostConnections = 256
 const farewellMs = 500
 
 export function createServer(options: ServerOptions): Server {
@@ -52,7 +52,7 @@ export function createServer(options: ServerOptions): Server {
   const routes = createRoutes(options)
   const server = createHttpServer(limits, (request, response) => void answer(request, response))
   server.timeout = idleTimeoutMs
-  server.maxConnections = maxConnections
+  keepFew(server)
   let listening: Promise<AddressInfo> | undefined
   let stopping: Promise<void> | undefined
   /** Number of requests whose answers are not fully sent. */
@@ -115,6 +115,29 @@ export function createServer(options: ServerOptions): Server {
       return stopping
     },
   }
+}
+
+/**
+ * Bounds the connections: a new one takes the place of the oldest that waits for its client, or else of the oldest. A
+ * probe asks at once, so it is answered however many other clients hang; a server that refuses new ones would starve it.
+ */
+function keepFew(server: ReturnType<typeof createHttpServer>): void {
+  const connections = new Set<Socket>()
+  const answering = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    if (connections.size >= mostConnections) {
+      const oldest = [...connections]
+      const victim = oldest.find((each) => !answering.has(each)) ?? oldest[0]!
+      connections.delete(victim)
+      victim.destroy()
+    }
+    connections.add(socket)
+    socket.once('close', () => connections.delete(socket))
+  })
+  server.on('request', ({ socket }, response) => {
+    answering.add(socket)
+    response.once('close', () => answering.delete(socket))
+  })
 }
 
 async function replyTo(

@@ -54,6 +54,31 @@ test('the fields of the data models Web and Intrusion Detection exist', () => {
   expect(asked.split(' ').filter((field) => !made.includes(field))).toEqual([])
 })
 
+/** Splunk extracts in this order, and a step reads only fields of the event and of the steps before it. */
+test('no inline extraction reads a field that only later steps make', () => {
+  for (const [setting, value] of props)
+    if (setting.startsWith('EXTRACT-')) expect(value, setting).not.toMatch(/ in (?!_raw$|source$|host$)\w+$/)
+})
+
+test.each([
+  ['https://shop.example/a?b=1', 'shop.example'],
+  ['http://shop.example:8080/', 'shop.example'],
+  ['https://user:word@shop.example/x@y', 'shop.example'],
+  ['https://shop.example', 'shop.example'],
+  ['https://shop.example?u=https://other.example/', 'shop.example'],
+  ['https://shop.example?mail=a@b.example', 'shop.example'],
+  ['/only/a/path', undefined],
+])('dest of %s is %s', (url, dest) => {
+  const expression =
+    /^if\(match\('request\.url', "(.+?)"\), replace\('request\.url', "(.+)", "\\1"\), null\(\)\)$/.exec(
+      props.get('EVAL-dest') ?? '',
+    )
+  const [, condition = '', pattern = ''] = expression ?? []
+  expect(expression).not.toBeNull()
+  const made = new RegExp(condition).test(url) ? url.replace(new RegExp(pattern), '$1') : undefined
+  expect(made).toBe(dest)
+})
+
 test('each tag belongs to an event type that is defined', () => {
   const types = [...readConf('eventtypes.conf').keys()]
   const tagged = [...readConf('tags.conf').keys()].map((stanza) => stanza.replace('eventtype=', ''))

@@ -20,7 +20,7 @@ interface CheckOptions {
 export function registerCheck({ command, io, exit, load }: Registration): void {
   command
     .option('--offline', 'check only the configuration')
-    .option('--send-test', 'send one event, marked as a test, to each HTTP destination')
+    .option('--send-test', 'send one event, marked as a test, to each sink but files and stdout')
     .option('--json', 'as JSON')
     .addHelpText('after', example('check -c shieldlog.yaml'))
     .action(async (options: CheckOptions, command: Command) => exit(await check(load(command), options, io)))
