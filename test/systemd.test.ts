@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { exitCodes } from '../src/commands/io.ts'
@@ -101,6 +101,66 @@ test('systemd reports no error in it, if it is installed', async () => {
   expect(stdout + stderr).not.toContain('shieldlog.service')
   // Of 100, in tenths: 20 is what it calls good.
   await runCommand('systemd-analyze', ['security', '--offline=true', '--threshold=20', '--no-pager', file])
+})
+
+describe('a command beside the service', () => {
+  const words = ['backfill', '--from', 'yesterday', '--to', 'yes terday', '$HOME %d']
+
+  /** What the wrapper asks of systemd, which does not run here. */
+  async function askedFor(dynamicUser: string): Promise<string[]> {
+    const folder = temporaryFolder()
+    const place = (name: string, script: string) => {
+      writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`)
+      chmodSync(join(folder, name), 0o755)
+    }
+    place(
+      'systemctl',
+      `test "$*" = 'show --property=DynamicUser --value shieldlog.service' && echo ${dynamicUser}`,
+    )
+    place('systemd-run', 'for each in "$@"; do printf "%s\\n" "$each"; done')
+    const child = startProcess('sh', [join(projectFolder, 'config/systemd/shieldlog-command'), ...words], {
+      env: { PATH: `${folder}:${process.env['PATH']}`, TERM: 'xterm' },
+    })
+    expect(await child.exited, child.stderr()).toMatchObject({ code: 0 })
+    return child.stdout().trimEnd().split('\n')
+  }
+
+  const optionsOf = (asked: readonly string[], name: string) =>
+    asked.flatMap((each) => (each.startsWith(`--${name}=`) ? [each.slice(name.length + 3)] : []))
+
+  test.each(['yes', 'no'])('has what the service has, with DynamicUser=%s', async (dynamicUser) => {
+    const asked = await askedFor(dynamicUser)
+    expect(asked.slice(-1 - words.length)).toEqual(['/usr/local/bin/shieldlog', ...words])
+    const properties = optionsOf(asked, 'property')
+    for (const name of [
+      'StateDirectory',
+      'StateDirectoryMode',
+      'WorkingDirectory',
+      'UMask',
+      'LoadCredential',
+    ])
+      expect(properties).toEqual(expect.arrayContaining(valuesOf(name).map((value) => `${name}=${value}`)))
+    // The name that systemd gives to the dynamic user of shieldlog.service.
+    expect(properties).toContain('User=shieldlog')
+    expect(properties).toContain(`DynamicUser=${dynamicUser}`)
+    const [unitName = ''] = optionsOf(asked, 'unit')
+    const given = new Map(optionsOf(asked, 'setenv').map((each) => each.split('=') as [string, string]))
+    const own = Object.entries(environmentIn(`/run/credentials/${unitName}.service`))
+    for (const [name, value] of own) if (name.startsWith('SHIELDLOG_')) expect(given.get(name)).toBe(value)
+    expect(valuesOf('ExecStart')[0]).toContain(` ${given.get('SHIELDLOG_CONFIG')}`)
+  })
+
+  test('is a unit in which systemd reports no error, if it is installed', async () => {
+    const version = await systemdVersion()
+    if (version === undefined || version < 250) return
+    const asked = await askedFor('yes')
+    const file = join(temporaryFolder(), `${optionsOf(asked, 'unit')[0]}.service`)
+    const lines = ['[Service]', `ExecStart=${process.execPath}`, ...optionsOf(asked, 'property')]
+    const environment = optionsOf(asked, 'setenv').map((each) => `Environment=${each}`)
+    writeFileSync(file, `${[...lines, ...environment].join('\n')}\n`)
+    const { stdout, stderr } = await runCommand('systemd-analyze', ['verify', file])
+    expect(stdout + stderr).not.toContain('shieldlog-command')
+  })
 })
 
 async function systemdVersion(): Promise<number | undefined> {

@@ -20,7 +20,7 @@ export function registerState({ command: state, io, load }: Registration): void 
         throw new UsageError(
           `the present name and the new name are both ${printable(from)}; use another new name`,
         )
-      const { config } = load(command, 'nothing')
+      const { config } = load(command, 'state')
       const renamed = await renameSinkInStore(config, from, to, io.signal)
       if (renamed.outcome === 'unknown')
         throw unknownName({ option: 'sink', name: from, what: 'is not in the store', known: renamed.known })

@@ -92,7 +92,7 @@ export async function openBackfillTasks(config: Config, options: RuntimeOptions)
       return true
     },
     look: async (id) => (store === undefined ? undefined : lookAt(store, id)),
-    worker: async () => (await workersOn(config, clock))[0]?.name,
+    worker: () => shippingProcess(config),
     async runInPlace(id, signal) {
       store ??= await openStore(config, clock)
       hasRun = true
@@ -105,6 +105,11 @@ export async function openBackfillTasks(config: Config, options: RuntimeOptions)
       await store?.close()
     },
   }
+}
+
+/** The process that ships on the store of a configuration now. */
+export async function shippingProcess(config: Config): Promise<string | undefined> {
+  return (await workersOn(config, systemClock))[0]?.name
 }
 
 async function lookAt(store: Store, id: string): Promise<BackfillLook | undefined> {

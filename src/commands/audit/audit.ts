@@ -55,7 +55,10 @@ export function registerAudit({ command: audit, io, exit, load }: Registration):
     .action(async (options: AuditOptions, command: Command) => {
       // A stop proves nothing: in `audit && …` it must not count as "no difference".
       exit(exitCodes.blind)
-      const { config } = await withKnownZones(load(command), io.signal)
+      const { config } = await withKnownZones(
+        load(command, options.repair === true ? 'delivery' : 'comparison'),
+        io.signal,
+      )
       const file = command.optsWithGlobals<{ config?: string }>().config
       exit(await runAudit(config, options, file, io))
     })

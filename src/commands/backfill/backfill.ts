@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { withKnownZones } from '../../assemble/discovery/for-commands.ts'
 import type { BackfillTasks, BackfillRequest } from '../../assemble/tasks/backfill.ts'
+import type { Loaded } from '../../config/load/load.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { daysBetween, type Day } from '../../domain/day.ts'
 import { collectNames, dayArgument } from '../arguments.ts'
@@ -9,7 +10,7 @@ import { checkResend, isResendAgreed, type ResendOptions } from './resend.ts'
 import { planLines } from './text.ts'
 import { serveBackfill } from './serve.ts'
 import type { BackfillView } from './view.ts'
-import { withTasks } from './with-tasks.ts'
+import { loadToBackfill, withTasks } from './with-tasks.ts'
 import { registerBackfillChanges } from './change.ts'
 import { exitCodes, type Io } from '../io.ts'
 import { UsageError, type Registration } from '../registration.ts'
@@ -58,7 +59,7 @@ export function registerBackfill(registration: Registration): void {
     .addHelpText('after', help)
     .action(async (options: BackfillOptions, command: Command) => {
       const { source } = options
-      const { config } = await withKnownZones(load(command), io.signal)
+      const { config } = await withKnownZones(await loaded(options, load, command), io.signal)
       if (options.resend === true) checkResend(config, options, io)
       const request = requestOf(config, options)
       if (source !== undefined) {
@@ -68,6 +69,15 @@ export function registerBackfill(registration: Registration): void {
       exit(await withTasks(config, io, (tasks, view) => start({ config, request, tasks, view, io }, options)))
     })
   registerBackfillChanges(backfill, registration)
+}
+
+async function loaded(
+  { source, dryRun = false }: BackfillOptions,
+  load: Registration['load'],
+  command: Command,
+): Promise<Loaded> {
+  if (source !== undefined) return load(command, 'delivery')
+  return dryRun ? load(command, 'comparison') : loadToBackfill(load, command)
 }
 
 /** Throws UsageError. */

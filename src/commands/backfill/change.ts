@@ -4,7 +4,7 @@ import type { BackfillTasks } from '../../assemble/tasks/backfill.ts'
 import type { Backfill } from '../../domain/plan/backfill.ts'
 import { listText } from './text.ts'
 import { serveBackfill } from './serve.ts'
-import { withTasks } from './with-tasks.ts'
+import { loadToBackfill, withTasks } from './with-tasks.ts'
 import { exitCodes } from '../io.ts'
 import { jsonResult } from '../terminal/json-result.ts'
 import type { Registration } from '../registration.ts'
@@ -54,7 +54,7 @@ export function registerBackfillChanges(backfill: Command, { io, exit, load }: R
     .option('--watch', 'show progress until it is done')
     .addHelpText('after', example('backfill resume 5f0c1d2e3a --watch'))
     .action(async (id: string, _: unknown, command: Command) => {
-      const { config } = await withKnownZones(load(command), io.signal)
+      const { config } = await withKnownZones(await loadToBackfill(load, command), io.signal)
       // `backfill` itself has the option too, and parses it wherever it is.
       const { watch = false } = command.optsWithGlobals<{ watch?: boolean }>()
       const code = await withTasks(config, io, async (tasks, view) => {

@@ -1,8 +1,17 @@
-import { openBackfillTasks, type BackfillTasks } from '../../assemble/tasks/backfill.ts'
+import { openBackfillTasks, shippingProcess, type BackfillTasks } from '../../assemble/tasks/backfill.ts'
+import type { Command } from 'commander'
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { createBackfillView, type BackfillView } from './view.ts'
+import type { Loaded } from '../../config/load/load.ts'
 import type { Io } from '../io.ts'
+import type { Registration } from '../registration.ts'
+
+/** Where a process ships on the state, the backfill is left to it; else this command delivers, with the secrets of sinks. */
+export async function loadToBackfill(load: Registration['load'], command: Command): Promise<Loaded> {
+  const loaded = load(command, 'comparison')
+  return (await shippingProcess(loaded.config)) === undefined ? load(command, 'delivery') : loaded
+}
 
 /** Logs less than a run: the progress display shows what happens. */
 export async function withTasks<Value>(

@@ -7,6 +7,7 @@ import {
 } from '../../assemble/tasks/dead-letter-tasks.ts'
 import { withDeadLetterTasks } from '../../assemble/tasks/dead-letters.ts'
 import type { DeadLetterCount } from '../../domain/event/dead-letter-count.ts'
+import type { Needs } from '../../config/load/checks.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { refusalReasons, type DeadLetter, type RefusalReason } from '../../domain/event/delivery.ts'
 import { printable } from '../../domain/text/printable.ts'
@@ -40,12 +41,13 @@ export interface DeadLetterWork<Options> {
 export function workOnDeadLetters<Options extends DeadLetterChoice>(
   command: Command,
   { io, exit, load }: Registration,
+  needs: Needs,
   work: (on: DeadLetterWork<Options>) => Promise<number>,
 ): void {
   withDeadLetterChoice(command)
     .option('--json', 'as JSON')
     .action(async (options: Options, parsed: Command) => {
-      const { config } = await withStoredZones(load(parsed, 'nothing'))
+      const { config } = await withStoredZones(load(parsed, needs))
       const code = await withDeadLetterTasks(config, async (tasks) => {
         const chosen = await groupsChosen(config, tasks, options)
         const found = chosen.flatMap(({ keys }) => keys)

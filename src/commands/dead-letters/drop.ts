@@ -31,7 +31,7 @@ Example:
   ${programName()} dead-letters drop --sink siem
 `,
     )
-  workOnDeadLetters(command, registration, drop)
+  workOnDeadLetters(command, registration, 'state', drop)
 }
 
 async function drop(on: DeadLetterWork<Options>): Promise<number> {

@@ -27,7 +27,7 @@ Example:
   ${programName()} dead-letters replay --sink siem
 `,
     )
-  workOnDeadLetters(command, registration, replay)
+  workOnDeadLetters(command, registration, 'sinks', replay)
 }
 
 async function replay({

@@ -41,7 +41,7 @@ export function registerFetch({ command, io, exit, load }: Registration): void {
     .addHelpText('after', example('fetch --zone 101 --day today --limit 10'))
     .action(async (options: FetchOptions, command: Command) => {
       const { zone, day, sink, limit = Infinity } = options
-      const { config } = await withListedZones(load(command), io.signal)
+      const { config } = await withListedZones(load(command, 'events'), io.signal)
       const form: FetchForm =
         sink === undefined ? { format: options.format } : formOf(chooseSinks(config, [sink])[0]!)
       const zones = chooseZones(config, zone)

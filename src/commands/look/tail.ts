@@ -39,7 +39,7 @@ export function registerTail({ command, io, load }: Registration): void {
     .option('--json', 'in native format, a JSON object a line')
     .addHelpText('after', example('tail --zone shop --action Blocked'))
     .action(async (options: TailOptions, command: Command) => {
-      const { config } = await withListedZones(load(command), io.signal)
+      const { config } = await withListedZones(load(command, 'events'), io.signal)
       const zones = chooseZones(config, options.zone)
       const end = new AbortController()
       const signal = AbortSignal.any([io.signal, end.signal])

@@ -38,7 +38,7 @@ export function registerTop({ command, io, exit, load }: Registration): void {
     .option('--limit <number>', 'at most this number of rows', atLeastOne, 10)
     .addHelpText('after', example('top --by rule --since 1h'))
     .action(async ({ by, since, zone, source, limit }: TopOptions, command: Command) => {
-      const { config } = await withListedZones(load(command), io.signal)
+      const { config } = await withListedZones(load(command, 'events'), io.signal)
       const zones = chooseZones(config, zone)
       const archive = source === undefined ? {} : { source: sourceOf(config, source) }
       const top = await topOf(config, { by, zones, sinceMs: since, most: limit, ...archive }, io.signal)

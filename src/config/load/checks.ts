@@ -7,14 +7,45 @@ import { type Path, pathText } from '../schema/path.ts'
 import type { AccountConfig, ConfigFile, PollConfig } from '../schema/schema.ts'
 
 /**
- * What a command requires: zones with their keys, a key alone, or nothing of the API. `routes` and `state` are for
- * commands that only read the store, with and without zones: they use no secret but those of `state`.
+ * What a command requires: zones, a key of the API, and whose secrets. A second shell seldom has those of all sections,
+ * so a command may only ask for what it uses.
+ * - `zones`: the process that ships unattended, and `check`. All that is configured.
+ * - `delivery`: events are read from the API and delivered.
+ * - `comparison`: events are read from the API and compared with the store.
+ * - `events`: events are read from the API and shown.
+ * - `key`: another operation of the API.
+ * - `sinks`: events of the store are delivered.
+ * - `routes`: the store is read, by zone. `state`: the same without zones.
+ * - `nothing`: the configuration alone.
  */
-export type Needs = 'zones' | 'key' | 'nothing' | 'routes' | 'state'
+export type Needs =
+  'zones' | 'delivery' | 'comparison' | 'events' | 'key' | 'sinks' | 'routes' | 'state' | 'nothing'
 
-/** Whether a command uses secrets outside `state`. */
-export function usesSecrets(needs: Needs): boolean {
-  return needs !== 'routes' && needs !== 'state'
+interface Required {
+  readonly zones: boolean
+  readonly key: boolean
+  /** Sections whose secrets must be readable. */
+  readonly secretsOf: readonly string[] | 'all'
+}
+
+const api = ['api', 'accounts'] as const
+
+const required: Readonly<Record<Needs, Required>> = {
+  zones: { zones: true, key: true, secretsOf: 'all' },
+  delivery: { zones: true, key: true, secretsOf: [...api, 'state', 'sinks'] },
+  comparison: { zones: true, key: true, secretsOf: [...api, 'state'] },
+  events: { zones: true, key: true, secretsOf: api },
+  key: { zones: false, key: true, secretsOf: api },
+  sinks: { zones: false, key: false, secretsOf: ['state', 'sinks'] },
+  routes: { zones: true, key: false, secretsOf: ['state'] },
+  state: { zones: false, key: false, secretsOf: ['state'] },
+  nothing: { zones: false, key: false, secretsOf: [] },
+}
+
+/** Whether a command uses the secrets of a section. */
+export function usesSecretsOf(section: string, needs: Needs): boolean {
+  const { secretsOf } = required[needs]
+  return secretsOf === 'all' || secretsOf.includes(section)
 }
 
 /** Converts both forms of accounts into one. */
@@ -28,7 +59,7 @@ export function resolveAccounts(
       problem: `cannot be used with ${accessKey === undefined ? 'zones' : 'api.accessKey'}, the short form of one account`,
       remedy: 'move the key and its zones into accounts',
     })
-  const mayLack = !usesSecrets(needs)
+  const mayLack = !required[needs].key
   const claim: Claim = { names: new Map(), ids: new Map(), mayLack, report }
   const resolved: AccountConfig[] = []
   const short = zonesOf(zones, 'default', ['zones'], claim)
@@ -124,12 +155,12 @@ function zonesOf(
 }
 
 function reportMissing(given: { key: boolean; zones: boolean }, needs: Needs, report: Report): void {
-  if (!given.key && (needs === 'zones' || needs === 'key'))
+  if (!given.key && required[needs].key)
     report(['api', 'accessKey'], {
       problem: 'is missing',
       remedy: 'set it or accessKeyFile, here or as SHIELDLOG_API_ACCESS_KEY or SHIELDLOG_API_ACCESS_KEY_FILE',
     })
-  if (!given.zones && (needs === 'zones' || needs === 'routes'))
+  if (!given.zones && required[needs].zones)
     report(['zones'], {
       problem: 'lists no zone',
       remedy: 'list the ids of your shield zones or write all, here or as SHIELDLOG_ZONES=101,102',

@@ -1,4 +1,4 @@
-import { checkSinks, type Needs, usesSecrets } from './checks.ts'
+import { checkSinks, type Needs, usesSecretsOf } from './checks.ts'
 import { effective } from '../schema/effective.ts'
 import type { Environment } from './expand.ts'
 import { ConfigErrors, type ConfigError, type Report } from '../schema/config-errors.ts'
@@ -7,7 +7,7 @@ import { type Origin, environmentLayer, flagLayer, overlay, unknownNames } from 
 import { overriddenBy, type Overridden } from './overridden.ts'
 import { leavesOf } from '../schema/leaves.ts'
 import { type Path, pathText, valueAt } from '../schema/path.ts'
-import { prepare, type Preparation } from './prepare.ts'
+import { prepare, type Preparation, withoutUnusedTls } from './prepare.ts'
 import { defaultSink, resolveConfig } from './resolve.ts'
 import { type Config, ConfigFile } from '../schema/schema.ts'
 import { settingsOf } from '../schema/settings.ts'
@@ -39,6 +39,8 @@ export interface Loaded {
   readonly origins: ReadonlyMap<string, Origin>
   /** The settings in force in the form of the file, secrets masked. */
   readonly effective: unknown
+  /** Why a value that the command does not use could not be read, by path. */
+  readonly unresolved: ReadonlyMap<string, string>
   readonly warnings: readonly string[]
   /** Settings of the file that the environment replaces. */
   readonly overridden: readonly Overridden[]
@@ -76,15 +78,17 @@ export function loadConfig({
 
   const asked = new Set<string>()
   const templates = new Map<string, string>()
+  const unresolved = new Map<string, string>()
   const preparation = {
     sources: { env, cwd, asked: (name: string) => void asked.add(name) },
     originOf,
     report,
-    usesSecretsOf: (section: string) => section === 'state' || usesSecrets(needs),
+    usesSecretsOf: (section: string) => usesSecretsOf(section, needs),
     templates,
+    unresolved,
   }
   const written = prepare(laid.value, shape, [], preparation)
-  const parsed = parseSettings(written, templates, report)
+  const parsed = parseSettings(withoutUnusedTls(written, preparation), templates, report)
   if (parsed === undefined || errors.length > 0) {
     checkBesideErrors(laid.value, written, preparation)
     throw new ConfigErrors(errors)
@@ -94,7 +98,11 @@ export function loadConfig({
   const config = resolveConfig(parsed, { cwd, needs, serverConfigured, report })
   if (config === undefined || errors.length > 0) throw new ConfigErrors(errors)
 
-  const { value, defaults } = effective(written, shape, templates, derivedFrom(config))
+  const { value, defaults } = effective(written, shape, {
+    templates,
+    unresolved,
+    derived: derivedFrom(config),
+  })
   const origins = leavesOf(value).map((path): [string, Origin] => {
     const text = pathText(path)
     return [text, defaults.has(text) ? { source: 'default' } : withoutMarks(originOf(path))]
@@ -103,6 +111,7 @@ export function loadConfig({
     config,
     origins: new Map(origins),
     effective: value,
+    unresolved,
     overridden: overriddenBy(file?.value, environmentLayer(env, settings)),
     warnings: [
       ...unknownNames(env, settings, asked),

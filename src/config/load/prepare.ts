@@ -1,9 +1,11 @@
 import { resolve } from 'node:path'
+import { messageOf } from '../../domain/failure.ts'
 import { Secret } from '../../domain/text/secret.ts'
 import { coerce } from './coerce.ts'
 import { ExpandError, type Sources, expand, isTemplate, readSecretFile } from './expand.ts'
 import type { Report } from '../schema/config-errors.ts'
 import type { Origin } from './layers.ts'
+import { unresolvedHost } from '../schema/effective.ts'
 import { nearest } from '../../domain/text/nearest.ts'
 import { type Path, pathText } from '../schema/path.ts'
 import type { FieldKind } from '../fields/fields.ts'
@@ -18,6 +20,8 @@ export interface Preparation {
   readonly usesSecretsOf: (section: string) => boolean
   /** Collects the original text of values with templates, by path. */
   readonly templates: Map<string, string>
+  /** Collects why a value that the command does not use could not be read, by path. */
+  readonly unresolved: Map<string, string>
 }
 
 /**
@@ -40,8 +44,6 @@ function prepareObject(object: Record<string, unknown>, form: Shape, path: Path,
   for (const [key, value] of Object.entries(object)) {
     const field = property(form, key) ?? valuesOf(form, key)
     if (field === undefined) reportUnknown(key, form, path, on)
-    // The schema reads certificates and their keys.
-    else if (key === 'tls' && !usesSecretAt(path, on)) continue
     else if (value !== null) prepared.push([key, prepare(value, field, [...path, key], on)])
   }
   return readSecretFiles(Object.fromEntries(prepared), form, path, on)
@@ -99,8 +101,15 @@ function prepareText(written: string, shape: Shape, path: Path, on: Preparation)
   return undefined
 }
 
-/** Stands for the address of a sink or an API that the command does not use. */
-const unresolvedUrl = 'https://unresolved.invalid'
+const unresolvedKinds: readonly (FieldKind | undefined)[] = ['url', 'address']
+
+/** What stands for a value that cannot be read; undefined where the command uses it. */
+function unresolvedFor(kind: FieldKind | undefined, path: Path, on: Preparation): string | undefined {
+  if (usesSecretAt(path, on)) return undefined
+  if (!unresolvedKinds.includes(kind) && !path.includes('tls')) return undefined
+  if (kind !== 'url') return unresolvedHost
+  return `${path[0] === 'state' ? 'redis' : 'https'}://${unresolvedHost}`
+}
 
 function expanded(
   written: string,
@@ -111,9 +120,10 @@ function expanded(
   try {
     return expand(written, on.sources)
   } catch (error) {
-    if (error instanceof ExpandError && kind === 'url' && !usesSecretAt(path, on)) return unresolvedUrl
-    reportExpansion(error, path, on)
-    return undefined
+    const stand = error instanceof ExpandError ? unresolvedFor(kind, path, on) : undefined
+    if (stand === undefined) reportExpansion(error, path, on)
+    else on.unresolved.set(pathText(path), messageOf(error))
+    return stand
   }
 }
 
@@ -127,11 +137,34 @@ function secretFrom(source: () => string, path: Path, on: Preparation): Secret |
   try {
     return new Secret(read(), read)
   } catch (error) {
-    if (error instanceof ExpandError && !usesSecretAt(path, on))
+    if (error instanceof ExpandError && !usesSecretAt(path, on)) {
+      on.unresolved.set(pathText(path), error.message)
       return Secret.unresolved(`${pathText(path)} ${error.message}; ${error.remedy}`)
+    }
     reportExpansion(error, path, on)
     return undefined
   }
+}
+
+/**
+ * Without the certificates of sections whose secrets the command does not use: the schema would read them, and their
+ * keys.
+ */
+export function withoutUnusedTls(prepared: unknown, on: Pick<Preparation, 'usesSecretsOf'>): unknown {
+  if (!isPlainObject(prepared)) return prepared
+  return Object.fromEntries(
+    Object.entries(prepared).map(([section, value]) => [
+      section,
+      on.usesSecretsOf(section) ? value : withoutTls(value),
+    ]),
+  )
+}
+
+function withoutTls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutTls)
+  if (!isPlainObject(value)) return value
+  const kept = Object.entries(value).filter(([key, inner]) => key !== 'tls' || !isPlainObject(inner))
+  return Object.fromEntries(kept.map(([key, inner]) => [key, withoutTls(inner)]))
 }
 
 function usesSecretAt([section]: Path, on: Preparation): boolean {

@@ -10,29 +10,35 @@ export interface Effective {
   readonly defaults: ReadonlySet<string>
 }
 
-/**
- * The settings in force, for people. Safe to print. `templates` are the values with templates, as written; `derived`
- * are the defaults that depend on other settings.
- */
-export function effective(
-  prepared: unknown,
-  shape: Shape,
-  templates: ReadonlyMap<string, string>,
-  derived: ReadonlyMap<string, unknown>,
-): Effective {
-  const defaults = new Set<string>()
-  return { value: show(prepared, shape, [], { defaults, templates, derived }), defaults }
-}
-
-interface Context {
-  readonly defaults: Set<string>
+/** What is known of values besides themselves, by path. */
+export interface Known {
+  /** Values with templates, as written. */
   readonly templates: ReadonlyMap<string, string>
+  /** Why a value could not be read. */
+  readonly unresolved: ReadonlyMap<string, string>
+  /** Defaults that depend on other settings. */
   readonly derived: ReadonlyMap<string, unknown>
 }
 
+/** The settings in force, for people. Safe to print. */
+export function effective(prepared: unknown, shape: Shape, known: Known): Effective {
+  const defaults = new Set<string>()
+  return { value: show(prepared, shape, [], { ...known, defaults }), defaults }
+}
+
+interface Context extends Known {
+  readonly defaults: Set<string>
+}
+
+/** Stands for an address or a file that the command does not use, and that cannot be read. */
+export const unresolvedHost = 'unresolved.invalid'
+const unresolvedText = 'unresolved'
+
 function show(value: unknown, shape: Shape, path: Path, context: Context): unknown {
   if (value === undefined) return showDefault(shape, path, context)
-  if (value instanceof Secret) return '***'
+  if (value instanceof Secret) return value.isResolved ? '***' : unresolvedText
+  if (typeof value === 'string' && value.endsWith(unresolvedHost) && context.unresolved.has(pathText(path)))
+    return unresolvedText
   if (Array.isArray(value)) {
     const items = forms(shape).find((form) => form.items !== undefined)?.items ?? {}
     return value.map((item: unknown, index) => show(item, items, [...path, index], context))

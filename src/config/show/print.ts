@@ -5,24 +5,32 @@ import type { Loaded } from '../load/load.ts'
 import { type Path, pathText } from '../schema/path.ts'
 
 /** The settings in force as YAML, each with its origin as a comment. Secrets are masked. */
-export function effectiveYaml({ effective, origins, file }: Loaded): string {
+export function effectiveYaml(loaded: Loaded): string {
+  const { effective, file } = loaded
   const document = new Document(effective, { version: '1.2' })
-  comment(document.contents, [], origins)
+  comment(document.contents, [], loaded)
   document.commentBefore = file === undefined ? ' no file' : ` file: ${file}`
   return document.toString({ lineWidth: 0, flowCollectionPadding: false })
 }
 
-function comment(node: Node | null, path: Path, origins: ReadonlyMap<string, Origin>): void {
+type Notes = Pick<Loaded, 'origins' | 'unresolved'>
+
+function comment(node: Node | null, path: Path, notes: Notes): void {
   if (node === null) return
   const isLeaf = isScalar(node) || (isCollection(node) && isScalarList(node.toJSON()))
   if (isLeaf) {
-    const origin = origins.get(pathText(path))
-    if (origin !== undefined) node.comment = ` ${originText(origin)}`
+    const at = pathText(path)
+    const [origin, problem] = [notes.origins.get(at), notes.unresolved.get(at)]
+    const texts = [
+      ...(origin === undefined ? [] : [originText(origin)]),
+      ...(problem === undefined ? [] : [problem]),
+    ]
+    if (texts.length > 0) node.comment = ` ${texts.join('; ')}`
     if (isCollection(node)) node.flow = true
-  } else if (isSeq<Node>(node)) node.items.forEach((item, index) => comment(item, [...path, index], origins))
+  } else if (isSeq<Node>(node)) node.items.forEach((item, index) => comment(item, [...path, index], notes))
   else if (isMap<Node, Node | null>(node))
     for (const { key, value } of node.items)
-      comment(value, [...path, String(isScalar(key) ? key.value : key)], origins)
+      comment(value, [...path, String(isScalar(key) ? key.value : key)], notes)
 }
 
 function originText({ source, where }: Origin): string {

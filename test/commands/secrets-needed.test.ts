@@ -1,0 +1,162 @@
+import type { Command } from 'commander'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createProgram } from '../../src/commands/program.ts'
+import { createServer } from 'node:http'
+import { startCli } from '../setup/processes.ts'
+import { waitFor } from '../setup/wait-for.ts'
+import { executeWith, openWorkshop, openWorkshopWithApi, type Ended } from './workshop.ts'
+
+/** Sections of the configuration whose secrets a command needs. */
+type Sections = readonly ('api' | 'sinks' | 'server' | 'state')[]
+
+const all: Sections = ['api', 'server', 'sinks', 'state']
+const nothing: Sections = []
+const state: Sections = ['state']
+
+/** Every command with its subcommands. `no file`: it reads no configuration. */
+const needed: Readonly<Record<string, Sections | 'no file'>> = {
+  run: all,
+  check: all,
+  demo: 'no file',
+  'backfill --source archive --sink siem --from today --to today': ['api', 'sinks', 'state'],
+  'backfill --from today --to today --dry-run': ['api', 'state'],
+  'backfill --from today --to today': ['api', 'state'],
+  'backfill list': state,
+  'backfill pause 5f0c1d2e3a': state,
+  'backfill cancel 5f0c1d2e3a': state,
+  'backfill resume 5f0c1d2e3a': ['api', 'state'],
+  status: state,
+  'fetch --zone 101 --day today': ['api'],
+  'fetch --zone 101 --day today --sink siem': ['api'],
+  tail: ['api'],
+  'tail --sink siem': ['api'],
+  'top --by rule': ['api'],
+  audit: ['api', 'state'],
+  'audit --deep': ['api', 'state'],
+  'audit --repair': ['api', 'sinks', 'state'],
+  'dead-letters list': state,
+  'dead-letters show': state,
+  'dead-letters export': state,
+  'dead-letters drop --yes': state,
+  'dead-letters replay': ['sinks', 'state'],
+  zones: ['api'],
+  init: 'no file',
+  'state rename-sink archive files': state,
+  simulate: 'no file',
+  'config print': nothing,
+  'config schema': nothing,
+  'rate-limit update 7 --file rule.json': ['api'],
+  'rate-limit update 7 --file rule.json --dry-run': nothing,
+  'rate-limit schema': nothing,
+  'upload-scanning --zone 101': ['api'],
+  'volumes --app a': ['api'],
+  health: nothing,
+  completion: 'no file',
+}
+
+const unset = {
+  api: { baseUrl: '${SHIELDLOG_TEST_UNSET}', accessKeyFile: './absent', tls: { caFile: './absent.pem' } },
+  state: { redis: { url: 'redis://127.0.0.1:9', passwordFile: './absent' } },
+  sinks: [
+    { name: 'archive', type: 'file', path: './events' },
+    {
+      name: 'siem',
+      type: 'http',
+      url: 'https://siem.example/${SHIELDLOG_TEST_UNSET}',
+      headers: { Authorization: 'Bearer ${SHIELDLOG_TEST_UNSET}' },
+      tls: { caFile: './absent.pem' },
+    },
+    { name: 'log', type: 'syslog', host: '${SHIELDLOG_TEST_UNSET}' },
+  ],
+  server: { tokenFile: './absent', port: 9 },
+}
+
+test.each(Object.entries(needed).filter(([, sections]) => sections !== 'no file'))(
+  '%s needs the secrets of %j alone',
+  async (command, sections) => {
+    const { folder, execute } = openWorkshop(unset)
+    const rule = join(folder, 'rule.json')
+    writeFileSync(rule, '{"ruleName":"logins"}')
+    const { code, stderr } = await execute(
+      ...command.split(' ').map((word) => (word === 'rule.json' ? rule : word)),
+    )
+    expect(sectionsIn(stderr)).toEqual(sections)
+    expect(code === 78).toBe(sections.length > 0)
+  },
+)
+
+/** Each error begins with the path of its setting. */
+function sectionsIn(errors: string): string[] {
+  return [
+    ...new Set(errors.matchAll(/(?<=^\s*)(api|sinks|server|state)(?=[.[])/gm).map(([found]) => found)),
+  ].sort()
+}
+
+test('the table has every command', async () => {
+  const io = { stdout: { write: () => true }, stderr: { write: () => true } }
+  const program = await createProgram(io as never, () => undefined)
+  const known = Object.keys(needed)
+  const missing = leavesOf(program).filter((name) => !known.some((each) => `${each} `.startsWith(`${name} `)))
+  expect(missing).toEqual([])
+})
+
+function leavesOf(command: Command, before = ''): string[] {
+  return command.commands.flatMap((child) => {
+    const name = `${before}${child.name()}`
+    return child.commands.length === 0 ? [name] : leavesOf(child, `${name} `)
+  })
+}
+
+test('config print shows what cannot be read, and why, in its place', async () => {
+  const { execute } = openWorkshop(unset)
+  const { code, stdout } = await execute('config', 'print')
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/url: unresolved # file .*; uses \$\{SHIELDLOG_TEST_UNSET\}, which is not set/)
+  expect(stdout).toMatch(
+    /Authorization: unresolved # file .*; uses \$\{SHIELDLOG_TEST_UNSET\}, which is not set/,
+  )
+  expect(stdout).toMatch(/host: unresolved # file .*; uses /)
+  expect(stdout).toMatch(/passwordFile: .*absent # file .*; uses .*absent, which cannot be read: /)
+  expect(stdout).toMatch(/caFile: .*absent.pem # /)
+  expect(stdout).not.toContain('unresolved.invalid')
+})
+
+const token = 'SHIELDLOG_TEST_SIEM_TOKEN'
+const receiver = async () => {
+  const server = createServer((request, response) => void request.resume().on('end', () => response.end()))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  return { url: `http://127.0.0.1:${port}/`, [Symbol.asyncDispose]: async () => void server.close() }
+}
+
+test('beside a run, commands work without the secrets that only the run has', async () => {
+  await using siem = await receiver()
+  const headers = { Authorization: `Bearer \${${token}}` }
+  const sinks = [{ name: 'siem', type: 'http', url: siem.url, headers }]
+  const { folder, execute } = await openWorkshopWithApi({ days: 1 }, { sinks, zones: [101] })
+  const file = join(folder, 'shieldlog.yaml')
+  const failing: Ended[] = []
+  const works = async (...args: string[]) => {
+    const ended = await executeWith(file, args)
+    if (ended.code !== 0) failing.push(ended)
+  }
+  const env = { [token]: 'secret', NO_PROXY: '127.0.0.1', SHIELDLOG_CONFIG: undefined }
+  await using running = startCli(['run'], { cwd: folder, env })
+  await waitFor(async () => (await execute('status')).code === 0, { what: () => running.stderr() })
+  await works('status')
+  await works('top', '--by', 'rule')
+  await works('fetch', '--zone', '101', '--day', 'today', '--limit', '1', '--sink', 'siem')
+  await works('zones')
+  await works('audit', '--day', 'today')
+  await works('backfill', '--from', 'today', '--to', 'today')
+  expect(failing).toEqual([])
+  await running.kill('SIGTERM')
+
+  const alone = await execute('backfill', '--from', 'today', '--to', 'today')
+  expect(alone).toMatchObject({ code: 78, stdout: '' })
+  expect(alone.stderr).toContain(`sinks[0].headers.Authorization`)
+  expect(alone.stderr).toContain(`uses \${${token}}, which is not set`)
+})
