@@ -49,18 +49,21 @@ export interface ShippingOver {
   readonly gateOf?: Backend['gateOf']
   /** Default: the zones of the configuration. */
   readonly zones?: () => readonly Zone[]
+  /** False opens no sink: a command that delivers nothing needs no secret of one. */
+  readonly delivers?: boolean
 }
 
 export function createShipping(
   config: Config,
   runtime: QuietRuntime,
-  { store, holder, gateOf, zones = () => zonesOf(config) }: ShippingOver,
+  { store, holder, gateOf, zones = () => zonesOf(config), delivers = true }: ShippingOver,
 ): Shipping {
   const policy = policyOf(config)
   const names = config.sinks.map(({ name }) => name)
   const settings = (): PlanSettings => ({ zones: zones(), sinks: names, policy })
   const reading = createReading(config, runtime, gateOf)
-  const sinks = new Map(config.sinks.map((sink) => [sink.name, openSink(sink, runtime)]))
+  const opened = delivers ? config.sinks : []
+  const sinks = new Map(opened.map((sink) => [sink.name, openSink(sink, runtime)]))
   const { clock, apiClock, telemetry, tracer } = runtime
   const deps: PumpDeps = {
     source: reading.source,

@@ -145,7 +145,8 @@ test('beside a run, commands work without the secrets that only the run has', as
   }
   const env = { [token]: 'secret', NO_PROXY: '127.0.0.1', SHIELDLOG_CONFIG: undefined }
   await using running = startCli(['run'], { cwd: folder, env })
-  await waitFor(async () => (await execute('status')).code === 0, { what: () => running.stderr() })
+  const isShipped = async () => (await execute('status')).stdout.includes('up to date')
+  await waitFor(isShipped, { what: () => running.stderr() })
   await works('status')
   await works('top', '--by', 'rule')
   await works('fetch', '--zone', '101', '--day', 'today', '--limit', '1', '--sink', 'siem')

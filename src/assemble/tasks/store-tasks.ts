@@ -67,7 +67,7 @@ export class StoreTasks implements DeadLetterTasks {
     progressed: (sink: string, done: number) => void,
     signal: AbortSignal,
   ): Promise<SinkReplay[]> {
-    return this.#withShipping(this.#config, signal, async (shipping) => {
+    return this.#withShipping(true, signal, async (shipping) => {
       const results: SinkReplay[] = []
       for (const [sink, own] of Map.groupBy(groups, ({ stream }) => stream.sink)) {
         const replay = { sink, groups: own, progressed: (done: number) => progressed(sink, done) }
@@ -81,8 +81,7 @@ export class StoreTasks implements DeadLetterTasks {
     groups: readonly DeadLetterGroup[],
     signal: AbortSignal,
   ): Promise<{ sink: string; counts: ReasonCounts }[]> {
-    // Nothing is delivered: the secrets of sinks may be out of reach.
-    return this.#withShipping({ ...this.#config, sinks: [] }, signal, async ({ deps }) => {
+    return this.#withShipping(false, signal, async ({ deps }) => {
       const results: { sink: string; counts: ReasonCounts }[] = []
       for (const [sink, own] of Map.groupBy(groups, ({ stream }) => stream.sink)) {
         const counts = new Map<RefusalReason, number>()
@@ -107,14 +106,14 @@ export class StoreTasks implements DeadLetterTasks {
 
   /** Creates the parts that ship, with a holder that sends heartbeats. */
   async #withShipping<Result>(
-    config: Config,
+    delivers: boolean,
     signal: AbortSignal,
     work: (shipping: Shipping) => Promise<Result>,
   ): Promise<Result> {
     const [store, clock] = [this.#store, this.#clock]
     const runtime = createQuietRuntime({ clock })
     const holder = createHolder(false)
-    const shipping = createShipping(config, runtime, { store, holder })
+    const shipping = createShipping(this.#config, runtime, { store, holder, delivers })
     try {
       return await withHeartbeat({ store, clock, holder }, async () => {
         const result = await work(shipping)

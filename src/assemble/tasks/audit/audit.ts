@@ -109,9 +109,7 @@ async function auditOver(
   const runtime = createQuietRuntime()
   const gates = await sharedGates(config, runtime.clock)
   const holder = createHolder(false)
-  // Only a repair delivers, and needs the secrets of sinks.
-  const shippable = request.repair ? config : { ...config, sinks: [] }
-  const shipping = createShipping(shippable, runtime, { store, holder, ...gates })
+  const shipping = createShipping(config, runtime, { store, holder, ...gates, delivers: request.repair })
   const compared = new ComparedDays()
   const workers = () => workersOn(config, runtime.clock)
   const look = lookDeps({ store, config, runtime, holder, shipping, compared, workers }, request, signal)
