@@ -27,6 +27,8 @@ const needed: Readonly<Record<string, Sections | 'no file'>> = {
   'backfill pause 5f0c1d2e3a': state,
   'backfill cancel 5f0c1d2e3a': state,
   'backfill resume 5f0c1d2e3a': ['api', 'state'],
+  'gaps list': state,
+  'gaps acknowledge --yes': state,
   status: state,
   'fetch --zone 101 --day today': ['api'],
   'fetch --zone 101 --day today --sink siem': ['api'],

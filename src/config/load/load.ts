@@ -134,7 +134,12 @@ function hasAllZones({ accounts }: Config): boolean {
 function checkBesideErrors(laid: unknown, written: unknown, on: Preparation): void {
   const standing = withStandIns(laid, shape)
   if (standing !== undefined)
-    parseSettings(prepare(standing.value, shape, [], on), on.templates, on.report, standing.guessed)
+    parseSettings(
+      withoutUnusedTls(prepare(standing.value, shape, [], on), on),
+      on.templates,
+      on.report,
+      standing.guessed,
+    )
   const sinks = valueAt(written, ['sinks'])
   if (!Array.isArray(sinks)) return
   const known = sinks.map((sink: unknown) => (isPlainObject(sink) ? { name: sink['type'], ...sink } : {}))
