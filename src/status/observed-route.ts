@@ -1,5 +1,5 @@
 import type { Trouble } from '../domain/checkpoint.ts'
-import { caughtUpOfRoute, oldestUnread, timeToLossOf } from '../domain/plan/lag.ts'
+import { caughtUpOfRoute, oldestUnfinished } from '../domain/plan/lag.ts'
 import type { PlannedRoute, PlannedStream } from '../domain/plan/plan-route.ts'
 import { standingOf, type RouteStanding } from '../domain/plan/route-state.ts'
 import type { RouteState } from '../domain/plan/snapshot.ts'
@@ -19,8 +19,7 @@ export interface ObservedRoute {
   readonly planned: PlannedRoute
   readonly figures: RouteFigures
   readonly standing: RouteStanding
-  /** The oldest day that was not read to its end. */
-  readonly unread: PlannedStream | undefined
+  readonly unfinished: PlannedStream | undefined
   /** Of the latest day that fails. */
   readonly trouble: Trouble | undefined
 }
@@ -34,17 +33,18 @@ export function observeRoute(planned: PlannedRoute, time: RouteTime): ObservedRo
     lagSeconds: Math.round(figures.lagSeconds),
     days: live.map(({ checkpoint }) => countersOf(checkpoint)),
   })
-  return { planned, figures, standing, unread: oldestUnread(live, time.policy), trouble }
+  return { planned, figures, standing, unfinished: oldestUnfinished(live), trouble }
 }
 
 /** `live`: the live streams of the route. */
 export function routeFigures(live: readonly PlannedStream[], { nowMs, policy }: RouteTime): RouteFigures {
   const caughtUpAtMs = caughtUpOfRoute(live, nowMs, policy)
+  const unfinished = oldestUnfinished(live)
   return {
     lagSeconds: Math.max(0, nowMs - caughtUpAtMs) / 1000,
     caughtUpAtMs,
     newestMs: newestOf(live),
-    timeToLossSeconds: (timeToLossOf(live, nowMs) ?? Infinity) / 1000,
+    timeToLossSeconds: unfinished === undefined ? Infinity : (unfinished.unreadableAtMs - nowMs) / 1000,
     delivered: deliveredOf(live),
   }
 }

@@ -1,7 +1,8 @@
 import type { Gap } from '../domain/gap.ts'
 import { caughtUpOf } from '../domain/plan/lag.ts'
 import type { PlannedStream } from '../domain/plan/plan-route.ts'
-import type { DayStatus, RouteStatus, RouteSummary } from '../domain/status/status.ts'
+import type { ProblemRoute } from '../domain/status/problems.ts'
+import type { DayStatus, GapStatus, RouteStatus, RouteSummary } from '../domain/status/status.ts'
 import { iso } from '../domain/text/iso.ts'
 import { countersOf } from './counters.ts'
 import { errorStatus } from './error-status.ts'
@@ -12,12 +13,50 @@ export function routeStatus(route: ObservedRoute, gaps: readonly Gap[], time: Ro
   return {
     ...routeSummary(route),
     days: route.planned.live.map((planned) => dayStatus(planned, time)),
-    gaps: gaps.map(({ day, from, to, reason }) => ({ day, from: iso(from), to: iso(to), reason })),
+    gaps: gaps.map(gapStatus),
+  }
+}
+
+export function gapStatus({ day, from, to, reason, recordedAt, acknowledgedAt }: Gap): GapStatus {
+  return {
+    day,
+    from: iso(from),
+    to: iso(to),
+    reason,
+    recordedAt: iso(recordedAt),
+    acknowledgedAt: acknowledgedAt === undefined ? undefined : iso(acknowledgedAt),
+  }
+}
+
+/** What the problems of a status are worked out from: less than its status, since a fleet has thousands. */
+export function problemRoute(
+  { planned, standing, unfinished, trouble }: ObservedRoute,
+  gaps: readonly Gap[],
+): ProblemRoute {
+  const { id, name } = planned.zone
+  return {
+    zone: id,
+    name,
+    sink: planned.sink,
+    state: standing,
+    unfinished: unfinished === undefined ? undefined : unfinishedDay(unfinished),
+    lastError: trouble === undefined ? undefined : errorStatus(trouble),
+    gaps: gaps.map(gapStatus),
+    days: planned.live.map(({ stream, checkpoint }) => {
+      const { delivered, filtered, lost } = countersOf(checkpoint)
+      return { day: stream.day, delivered, filtered, lost }
+    }),
   }
 }
 
 /** What is said of a route without its days. */
-export function routeSummary({ planned, figures, standing, unread, trouble }: ObservedRoute): RouteSummary {
+export function routeSummary({
+  planned,
+  figures,
+  standing,
+  unfinished,
+  trouble,
+}: ObservedRoute): RouteSummary {
   const { newestMs, timeToLossSeconds } = figures
   const { id, name, account } = planned.zone
   return {
@@ -30,18 +69,21 @@ export function routeSummary({ planned, figures, standing, unread, trouble }: Ob
     caughtUpAt: iso(figures.caughtUpAtMs),
     newestEventAt: newestMs === undefined ? undefined : iso(newestMs),
     timeToLossSeconds: Number.isFinite(timeToLossSeconds) ? Math.round(timeToLossSeconds) : undefined,
-    unread: unread === undefined ? undefined : unreadDay(unread),
+    unfinished: unfinished === undefined ? undefined : unfinishedDay(unfinished),
     lastError: trouble === undefined ? undefined : errorStatus(trouble),
   }
 }
 
-export function unreadDay({ stream, unreadableAtMs }: PlannedStream): NonNullable<RouteStatus['unread']> {
+export function unfinishedDay({
+  stream,
+  unreadableAtMs,
+}: PlannedStream): NonNullable<RouteStatus['unfinished']> {
   return { day: stream.day, apiDeadlineAt: iso(unreadableAtMs) }
 }
 
 function dayStatus(planned: PlannedStream, { nowMs, policy }: RouteTime): DayStatus {
   const { checkpoint, state, stream } = planned
-  const { pages, events, delivered, duplicates, late, deadLetters, dropped, filtered, skipped } =
+  const { pages, events, delivered, duplicates, late, deadLetters, dropped, filtered, skipped, lost } =
     countersOf(checkpoint)
   const lagMs = Math.max(0, nowMs - caughtUpOf(planned, policy))
   return {
@@ -57,6 +99,7 @@ function dayStatus(planned: PlannedStream, { nowMs, policy }: RouteTime): DaySta
     dropped,
     filtered,
     skipped,
+    lost,
     order: checkpoint?.ordering.order ?? 'unknown',
     lastFullScanAt: checkpoint?.lastFull === undefined ? undefined : iso(checkpoint.lastFull.endedAtMs),
     scanningPages: (checkpoint?.incremental ?? checkpoint?.full)?.pages,

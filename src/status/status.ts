@@ -1,14 +1,18 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
+import { endOf } from '../domain/day.ts'
 import { bySink } from '../domain/event/dead-letter-count.ts'
-import { routeKey } from '../domain/route.ts'
+import type { Gap } from '../domain/gap.ts'
+import { createTurns } from '../domain/let-loop-turn.ts'
+import { caughtUpOf } from '../domain/plan/lag.ts'
+import { routeKey, type Route } from '../domain/route.ts'
+import { problemsOf, type ProblemRoute, type StatusProblem } from '../domain/status/problems.ts'
 import type { BackfillStatus, FleetStatus, RouteStatus, WorkerStatus } from '../domain/status/status.ts'
 import type { Store } from '../ports/store.ts'
 import { iso } from '../domain/text/iso.ts'
 import { backfillStatuses } from './backfill-status.ts'
-import type { ApiClock } from '../pump/api-clock.ts'
 import { readState, type ObserveDeps, type StateReading } from './observe.ts'
-import { observeRoute } from './observed-route.ts'
-import { routeStatus } from './route-status.ts'
+import { observeRoute, type ObservedRoute, type RouteTime } from './observed-route.ts'
+import { gapStatus, problemRoute, routeStatus } from './route-status.ts'
 
 export interface StatusDeps extends ObserveDeps {
   /** The processes that ship from this store now. */
@@ -19,27 +23,44 @@ export interface StatusDeps extends ObserveDeps {
 
 /** A status whose routes are made while they are read: the days of a large fleet all at once are costly to keep. */
 export interface StatusInSteps extends FleetStatus {
+  readonly problems: readonly StatusProblem[]
   readonly routes: Iterable<RouteStatus>
 }
 
 /** Everything about every zone and sink, from the store alone: the same from any machine with the same configuration. */
 export async function statusOf(deps: StatusDeps): Promise<StatusInSteps> {
+  const letTurn = createTurns(deps)
   const { fleet, reading } = await readStatus(deps)
-  const { at, ...others } = fleet
-  return { at, routes: { [Symbol.iterator]: () => routeStatuses(reading, deps.apiClock) }, ...others }
-}
-
-function* routeStatuses(
-  { routes, gaps, settings }: StateReading,
-  apiClock: ApiClock,
-): Generator<RouteStatus> {
+  const { routes, gaps, settings } = reading
   const gapsOf = Map.groupBy(gaps, (gap) => routeKey(gap.zone, gap.sink))
+  const observed: {
+    readonly route: ObservedRoute
+    readonly gaps: readonly Gap[]
+    readonly time: RouteTime
+  }[] = []
+  const known: ProblemRoute[] = []
   for (const planned of routes) {
-    const { zone, sink } = planned
-    const time = { nowMs: apiClock.now(zone.account), policy: settings.policy }
-    yield routeStatus(observeRoute(planned, time), gapsOf.get(routeKey(zone.id, sink)) ?? [], time)
+    const time = { nowMs: deps.apiClock.now(planned.zone.account), policy: settings.policy }
+    const own = gapsOf.get(routeKey(planned.zone.id, planned.sink)) ?? none
+    const route = observeRoute(planned, time)
+    observed.push({ route, gaps: own, time })
+    known.push(problemRoute(route, own))
+    await letTurn()
+  }
+  const { at, ...others } = fleet
+  return {
+    at,
+    problems: problemsOf({ ...fleet, routes: known }),
+    routes: {
+      *[Symbol.iterator]() {
+        for (const each of observed) yield routeStatus(each.route, each.gaps, each.time)
+      },
+    },
+    ...others,
   }
 }
+
+const none: readonly Gap[] = []
 
 /** The status of the fleet together with what the store says of its routes. */
 export async function readStatus(
@@ -50,23 +71,52 @@ export async function readStatus(
     deps.store.catalogue.routes(),
     deps.workers(),
   ])
-  const { zones, sinks } = reading.settings
-  const configured = new Set(zones.map(({ id }) => id))
-  const strange = known.filter(({ zone, sink }) => !configured.has(zone) || !sinks.includes(sink))
-  const checkpoints = strange.length === 0 ? [] : await deps.store.catalogue.checkpoints()
   const fleet: FleetStatus = {
     at: iso(deps.clock.now()),
     deadLetters: bySink(reading.deadLetters),
-    unconfigured: strange.map(({ zone, sink }) => ({
-      zone,
-      sink,
-      unfinishedDays: unfinished(checkpoints, zone, sink),
-      ...(!configured.has(zone) && deps.isRetired(zone) && { retired: true as const }),
-    })),
+    unconfigured: await unconfiguredRoutes(reading, known, deps),
     workers,
     backfills: await recentBackfills(deps.store, deps.clock.now()),
   }
   return { fleet, reading }
+}
+
+/** Routes that the store knows, or has gaps of, and the configuration does not name. */
+async function unconfiguredRoutes(
+  { gaps, settings }: StateReading,
+  known: readonly Pick<Route, 'zone' | 'sink'>[],
+  { store, isRetired }: StatusDeps,
+): Promise<FleetStatus['unconfigured']> {
+  const configured = new Set(settings.zones.map(({ id }) => id))
+  const isStrange = ({ zone, sink }: Pick<Route, 'zone' | 'sink'>) =>
+    !configured.has(zone) || !settings.sinks.includes(sink)
+  const strange = new Map(
+    [...known, ...gaps].filter(isStrange).map((each) => [routeKey(each.zone, each.sink), each]),
+  )
+  const checkpoints = strange.size === 0 ? [] : await store.catalogue.checkpoints()
+  const unfinished = Map.groupBy(
+    checkpoints.filter(({ ended }) => ended === undefined),
+    ({ stream }) => routeKey(stream.zone, stream.sink),
+  )
+  const gapsOf = Map.groupBy(gaps, (gap) => routeKey(gap.zone, gap.sink))
+  return [...strange].map(([key, { zone, sink }]) => {
+    const own = unfinished.get(key) ?? []
+    const isUnread = (checkpoint: Checkpoint) =>
+      caughtUpOf({ stream: checkpoint.stream, checkpoint }, settings.policy) < endOf(checkpoint.stream.day)
+    return {
+      zone,
+      sink,
+      unfinishedDays: daysOf(own),
+      unreadDays: daysOf(own.filter(isUnread)),
+      left: settings.sinks.includes(sink) ? 'zone' : 'sink',
+      gaps: (gapsOf.get(key) ?? none).map(gapStatus),
+      ...(!configured.has(zone) && isRetired(zone) && { retired: true as const }),
+    }
+  })
+}
+
+function daysOf(checkpoints: readonly Checkpoint[]): string[] {
+  return checkpoints.map(({ stream }) => stream.day).sort()
 }
 
 const recentMs = 86_400_000
@@ -76,11 +126,4 @@ async function recentBackfills(store: Store, nowMs: number): Promise<BackfillSta
     ({ state, createdAtMs }) => state === 'running' || state === 'paused' || createdAtMs > nowMs - recentMs,
   )
   return backfillStatuses(recent, store)
-}
-
-function unfinished(checkpoints: readonly Checkpoint[], zone: number, sink: string): string[] {
-  return checkpoints
-    .filter(({ stream, ended }) => stream.zone === zone && stream.sink === sink && ended === undefined)
-    .map(({ stream }) => stream.day)
-    .sort()
 }

@@ -77,7 +77,7 @@ test('check fails if the zones cannot be listed, or there are none', async () =>
   simulator.fail({ match: listing, fault: { kind: 'status', status: 403 } })
   const failed = await execute('check')
   expect(failed.stdout).toMatch(
-    /^zones +FAIL +the zones of account default cannot be listed: .*; set api.accessKey to a valid key$/m,
+    /^zones +FAIL +the zones of account default cannot be listed: the API refuses the access key \(40\d\); check api.accessKey\b.*$/m,
   )
   simulator.heal()
   simulator.set({ zones: [] })

@@ -5,7 +5,7 @@ import type { Config } from '../../config/schema/schema.ts'
 import type { FailureCode } from '../../domain/failure.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { printable } from '../../domain/text/printable.ts'
-import { durationText } from '../terminal/duration.ts'
+import { durationText } from '../../domain/text/duration.ts'
 import { counted } from '../terminal/number.ts'
 import { zoneText } from '../terminal/zone-text.ts'
 import type { Finding } from './finding.ts'
@@ -89,10 +89,9 @@ function clockFindings(clockOffsets: ApiTried['clockOffsets']): Finding[] {
 }
 
 function remedyOf(code: FailureCode, account: string, isWhole: boolean): string {
-  if (code === 'unauthorised') {
-    const key = account === 'default' ? 'api.accessKey' : `accessKey of account ${account}`
-    return isWhole ? `set ${key} to a valid key` : `set ${key} to a key that may read them`
-  }
+  // The message itself names the setting of the key.
+  if (code === 'unauthorised')
+    return isWhole ? '' : `set the key of account ${account} to one that may read them`
   const remedies: Partial<Record<FailureCode, string>> = {
     zone_gone: 'remove it from zones, or list it under the account that owns it',
     network: 'check api.baseUrl, name resolution, the firewall and the proxy variables',

@@ -14,7 +14,7 @@ import {
 import { registerDrop } from './drop.ts'
 import { registerExport, registerShow } from './show.ts'
 import { registerReplay } from './replay.ts'
-import { secondText } from '../terminal/duration.ts'
+import { secondText } from '../../domain/text/duration.ts'
 import { jsonResult } from '../terminal/json-result.ts'
 import { exitCodes } from '../io.ts'
 import type { Registration } from '../registration.ts'

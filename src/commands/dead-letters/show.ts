@@ -8,7 +8,7 @@ import { areIdsFound, chosenOf, withDeadLetterChoice, type DeadLetterChoice } fr
 import { exitCodes } from '../io.ts'
 import { example } from '../program-name.ts'
 import type { Registration } from '../registration.ts'
-import { secondText } from '../terminal/duration.ts'
+import { secondText } from '../../domain/text/duration.ts'
 import { jsonResult } from '../terminal/json-result.ts'
 import { wrap } from '../../domain/text/wrap.ts'
 import { paintFor, type Paint } from '../terminal/terminal.ts'

@@ -1,4 +1,5 @@
 import type { Config } from '../../config/schema/schema.ts'
+import { problemsOf } from '../../domain/status/problems.ts'
 import type { Status } from '../../domain/status/status.ts'
 import { chooseSinks, chooseZones } from '../selection.ts'
 
@@ -13,10 +14,14 @@ export function statusChooser(config: Config, { zone, sink }: StatusChoice): (st
   const sinks = new Set(chooseSinks(config, sink).map(({ name }) => name))
   const hasZone = (id: number) => zone === undefined || zones.has(id)
   const hasSink = (name: string) => sink === undefined || sinks.has(name)
-  return (status) => ({
+  const chosen = (status: Status) => ({
     ...status,
     routes: status.routes.filter((route) => hasZone(route.zone) && hasSink(route.sink)),
     deadLetters: status.deadLetters.filter((each) => hasSink(each.sink)),
     unconfigured: status.unconfigured.filter((each) => hasZone(each.zone) && hasSink(each.sink)),
   })
+  return (status) => {
+    const shown = chosen(status)
+    return { ...shown, problems: problemsOf(shown) }
+  }
 }

@@ -1,13 +1,12 @@
 import { printable } from '../../domain/text/printable.ts'
+import { unconfiguredTexts, zoneLabel } from '../../domain/status/problems.ts'
 import type { DayStatus, RouteStatus, Status } from '../../domain/status/status.ts'
 import { backfillLines } from '../backfill/text.ts'
-import { durationText, secondText } from '../terminal/duration.ts'
+import { durationText, secondText } from '../../domain/text/duration.ts'
 import { countText } from '../terminal/number.ts'
 import { wrap, wrapPlain } from '../../domain/text/wrap.ts'
 import { tableLines } from '../terminal/table.ts'
 import type { Paint } from '../terminal/terminal.ts'
-import { zoneLabel } from './route-table.ts'
-import { unconfiguredText } from './sentences.ts'
 
 /** What only `--verbose` shows: days, gaps, dead letters by reason, processes, and backfills that have ended. */
 export function detailLines(status: Status, paint: Paint): string[] {
@@ -25,7 +24,11 @@ export function detailLines(status: Status, paint: Paint): string[] {
 function routeLines(route: RouteStatus, paint: Paint): string[] {
   const { width } = paint
   const gaps = route.gaps.flatMap((gap) =>
-    wrap(`gap ${gap.day}: ${secondText(gap.from)} to ${secondText(gap.to)}, ${gap.reason}`, '  ', width),
+    wrap(
+      `gap ${gap.day}: ${secondText(gap.from)} to ${secondText(gap.to)}, ${gap.reason}, ${gap.acknowledgedAt === undefined ? 'not acknowledged' : `acknowledged ${secondText(gap.acknowledgedAt)}`}`,
+      '  ',
+      width,
+    ),
   )
   return [
     ...wrapPlain(`${zoneLabel(route)} → ${printable(route.sink)}`, width),
@@ -72,5 +75,8 @@ function deadLetterLines({ deadLetters }: Status, paint: Paint): string[] {
 }
 
 function unconfiguredLines({ unconfigured }: Status, paint: Paint): string[] {
-  return unconfigured.flatMap((route) => wrap(unconfiguredText(route), '', paint.width).map(paint.dim))
+  // Those with unfinished days are problems.
+  return unconfigured
+    .filter(({ unfinishedDays }) => unfinishedDays.length === 0)
+    .flatMap((route) => wrap(unconfiguredTexts([route]).text, '', paint.width).map(paint.dim))
 }

@@ -1,9 +1,9 @@
 import { version } from '../../assemble/version.ts'
 import { printable } from '../../domain/text/printable.ts'
 import type { Status, WorkerStatus } from '../../domain/status/status.ts'
-import { durationText } from '../terminal/duration.ts'
+import { durationText } from '../../domain/text/duration.ts'
 import { wrapPlain } from '../../domain/text/wrap.ts'
-import { minuteText } from './sentences.ts'
+import { minuteText } from '../../domain/status/problems.ts'
 
 /** Version, processes and uptime to the left; the time to the right where it fits. */
 export function headerLines({ at, workers }: Pick<Status, 'at' | 'workers'>, width: number): string[] {

@@ -1,37 +1,51 @@
+import { durationText } from '../../domain/text/duration.ts'
 import { printable } from '../../domain/text/printable.ts'
-import type { RouteStatus } from '../../domain/status/status.ts'
-import { columnLines, widthOf, type Column } from '../terminal/columns.ts'
-import { durationText } from '../terminal/duration.ts'
-import { counted, countText } from '../terminal/number.ts'
-import { withoutSink } from '../../domain/text/without-sink.ts'
 import { wrapPlain } from '../../domain/text/wrap.ts'
+import { causeOf, openGaps, triesText, zoneLabel } from '../../domain/status/problems.ts'
+import type { DayStatus, RouteStatus, Status } from '../../domain/status/status.ts'
+import { commandLine } from '../program-name.ts'
+import { columnLines, widthOf, type Column } from '../terminal/columns.ts'
+import { countOf, countText } from '../terminal/number.ts'
 import type { Paint } from '../terminal/terminal.ts'
 import { isWell, standingText } from './standing.ts'
 
-export interface RouteTable {
-  /** ISO 8601. */
-  readonly at: string
-  readonly routes: readonly RouteStatus[]
-  readonly isStopped: boolean
-  /** More columns, by the same rows: what only a live view knows. */
-  readonly live?: readonly Column[]
+export interface RouteTableView {
+  /** Columns of what only a live view knows. */
+  readonly live?: (routes: readonly RouteStatus[]) => readonly Column[]
+  /** Shows how many events of today were filtered also where none was. */
+  readonly hasFilter?: boolean
+  readonly most: { readonly routes: number; readonly lines: number }
 }
 
 const mostName = 24
 const leastName = 8
 /** A narrower column of notes would be hard to read: notes are then below their rows. */
 const leastNote = 32
-const mostMessage = 400
 
-/** One row a route under a header, no line wider than the terminal. */
-export function routeTable({ at, routes, isStopped, live = [] }: RouteTable, paint: Paint): string[] {
-  if (routes.length === 0) return []
+/** One row a route under a header, what is wrong first, no line wider than the terminal. */
+export function routeTable(
+  status: Status,
+  { live, hasFilter, most }: RouteTableView,
+  paint: Paint,
+): string[] {
+  const { at, problems } = status
+  if (status.routes.length === 0) return []
   const { width } = paint
+  const isStopped = problems.some(({ kind }) => kind === 'stopped')
+  const all = status.routes.toSorted((left, right) => urgencyOf(left) - urgencyOf(right))
+  // No row has less than a line.
+  const routes = all.slice(0, Math.min(most.routes, most.lines))
   const stateColour = (cell: string, row: number) => {
     const route = routes[row]!
     if (isWell(route, isStopped)) return paint.good(cell)
     return route.state === 'failing' || isStopped ? paint.bad(cell) : cell
   }
+  const counts = (field: TodayField): Column => ({
+    title: field,
+    cells: routes.map((route) => countText(todayOf(route, at)?.[field] ?? 0)),
+    align: 'right',
+  })
+  const isThere = (field: TodayField) => all.some((route) => (todayOf(route, at)?.[field] ?? 0) > 0)
   const first: Column[] = [
     { title: 'zone', cells: routes.map(zoneLabel), most: mostName },
     { title: 'sink', cells: routes.map(({ sink }) => printable(sink)), most: mostName },
@@ -39,12 +53,62 @@ export function routeTable({ at, routes, isStopped, live = [] }: RouteTable, pai
     { title: 'lag', cells: routes.map(({ lagSeconds }) => shortDuration(lagSeconds)), align: 'right' },
   ]
   const usual: Column[] = [
-    { title: 'events today', cells: routes.map((route) => countText(eventsOn(route, at))), align: 'right' },
+    {
+      title: 'events today',
+      cells: routes.map((route) => countText(todayOf(route, at)?.delivered ?? 0)),
+      align: 'right',
+    },
+    ...(hasFilter === true || isThere('filtered') ? [counts('filtered')] : []),
+    ...(isThere('skipped') ? [counts('skipped')] : []),
+    ...(isThere('lost') ? [counts('lost')] : []),
     { title: 'last event', cells: routes.map((route) => lastEventText(route, at)) },
   ]
-  const columns = fitting([first, usual, live], width)
+  const columns = fitting([first, usual, live?.(routes) ?? []], width)
   const left = width - widthOf(columns) - 2
-  return layOut(columns, { notes: routes.map((route) => noteOf(route, at)), left, width }, paint)
+  const causes = Map.groupBy(
+    all.filter(({ state }) => state === 'failing'),
+    ({ lastError, sink }) => causeOf(lastError, sink),
+  )
+  const isShared = ({ lastError, sink }: RouteStatus) =>
+    (causes.get(causeOf(lastError, sink))?.length ?? 0) > 1
+  const notes = routes.map((route) => noteOf(route, at, isShared(route)))
+  const { header, rows } = layOut(columns, { notes, left, width }, paint)
+  const shown = beginning(rows, most.lines)
+  return [header, ...shown.flat(), ...leftOutLine(all.slice(shown.length), isStopped)]
+}
+
+type TodayField = 'filtered' | 'skipped' | 'lost'
+
+function todayOf({ days }: RouteStatus, at: string): DayStatus | undefined {
+  return days.find(({ day }) => day === at.slice(0, 10))
+}
+
+const urgencies = ['failing', 'behind', 'not_read', 'up_to_date'] as const
+
+/** Routes of the same urgency keep their order. */
+function urgencyOf({ state, gaps }: RouteStatus): number {
+  const place = urgencies.indexOf(state)
+  return openGaps(gaps).length > 0 ? Math.min(place, 0.5) : place
+}
+
+/** The first rows that have so many lines together. */
+function beginning(rows: readonly (readonly string[])[], lines: number): readonly (readonly string[])[] {
+  let used = 0
+  const end = rows.findIndex((row) => (used += row.length) > lines)
+  return end === -1 ? rows : rows.slice(0, end)
+}
+
+/** `and 360 more routes, all up to date: shieldlog status --verbose`. */
+function leftOutLine(routes: readonly RouteStatus[], isStopped: boolean): string[] {
+  if (routes.length === 0) return []
+  const states = Map.groupBy(routes, (route) => standingText(route, isStopped))
+  const what =
+    states.size === 1
+      ? `all ${[...states.keys()].join('')}`
+      : [...states].map(([state, own]) => `${countText(own.length)} ${state}`).join(', ')
+  return [
+    `and ${countText(routes.length)} more ${routes.length === 1 ? 'route' : 'routes'}, ${what}: ${commandLine('status --verbose')}`,
+  ]
 }
 
 /** All groups where they fit; otherwise the live columns are worth more than the usual ones. */
@@ -75,51 +139,39 @@ interface Notes {
   readonly width: number
 }
 
-function layOut(columns: readonly Column[], { notes, left, width }: Notes, paint: Paint): string[] {
+/** The lines of each row. */
+function layOut(
+  columns: readonly Column[],
+  { notes, left, width }: Notes,
+  paint: Paint,
+): { readonly header: string; readonly rows: readonly (readonly string[])[] } {
   const { header, rows } = columnLines(columns)
   const isBeside = left >= leastNote
   const hasNotes = notes.some((note) => note !== '')
-  const lines = [paint.dim((isBeside && hasNotes ? `${header}  note` : header).trimEnd())]
-  rows.forEach((row, index) => {
-    const note = notes[index] ?? ''
-    if (note === '') lines.push(row.trimEnd())
-    else if (isBeside) {
+  const indent = ' '.repeat(header.length + 2)
+  return {
+    header: paint.dim((isBeside && hasNotes ? `${header}  note` : header).trimEnd()),
+    rows: rows.map((row, index) => {
+      const note = notes[index] ?? ''
+      if (note === '') return [row.trimEnd()]
+      if (!isBeside) return [row.trimEnd(), ...wrapPlain(note, width - 4).map((line) => `    ${line}`)]
       const [start = '', ...rest] = wrapPlain(note, left)
-      const indent = ' '.repeat(header.length + 2)
-      lines.push(`${row}  ${start}`, ...rest.map((line) => `${indent}${line}`))
-    } else lines.push(row.trimEnd(), ...wrapPlain(note, width - 4).map((line) => `    ${line}`))
-  })
-  return lines
-}
-
-/** `101 shop`. */
-export function zoneLabel({ zone, name }: Pick<RouteStatus, 'zone' | 'name'>): string {
-  return name === '' || name === String(zone) ? String(zone) : `${zone} ${printable(name)}`
-}
-
-/** What is wrong with a route, and when it is tried again. */
-export function noteOf({ sink, lastError, gaps }: RouteStatus, at: string): string {
-  const parts: string[] = []
-  if (lastError !== undefined) {
-    const { message, since, retryAt, failures } = lastError
-    const tries = failures > 1 ? [`${countText(failures)} tries since ${clockText(since, at)}`] : []
-    // A time that has passed is no promise: nothing runs, or the next try is under way.
-    const next = retryAt > at ? [`next try ${clockText(retryAt, at)}`] : []
-    const when = [...tries, ...next].join(', ')
-    parts.push(printable(withoutSink(message, sink), mostMessage), ...(when === '' ? [] : [when]))
+      return [`${row}  ${start}`, ...rest.map((line) => `${indent}${line}`)]
+    }),
   }
-  if (gaps.length > 0) parts.push(`${counted(gaps.length, 'gap')}: see --verbose`)
-  return parts.join('; ')
 }
 
-/** `14:04` on the same day, else with the day. */
-function clockText(iso: string, at: string): string {
-  const time = iso.slice(11, 16)
-  return iso.slice(0, 10) === at.slice(0, 10) ? time : `${iso.slice(0, 10)} ${time}`
-}
-
-function eventsOn({ days }: RouteStatus, at: string): number {
-  return days.find(({ day }) => day === at.slice(0, 10))?.delivered ?? 0
+/** What is wrong with a route alone, and when it is tried again. A cause that several routes have is told below. */
+function noteOf(route: RouteStatus, at: string, isCauseShared: boolean): string {
+  const { sink, state, lastError, gaps } = route
+  const lost = new Set(openGaps(gaps).map(({ day }) => day)).size
+  const fails = state === 'failing' && !isCauseShared
+  return [
+    ...(fails ? [causeOf(lastError, sink), triesText([route], at)] : []),
+    ...(lost > 0 ? [countOf(lost, 'lost day')] : []),
+  ]
+    .filter((part) => part !== '')
+    .join('; ')
 }
 
 function lastEventText({ newestEventAt }: RouteStatus, at: string): string {

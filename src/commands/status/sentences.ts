@@ -1,68 +1,92 @@
+import { durationText } from '../../domain/text/duration.ts'
 import { printable } from '../../domain/text/printable.ts'
-import type { BackfillStatus, RouteStatus, Status } from '../../domain/status/status.ts'
+import { wrapPlain } from '../../domain/text/wrap.ts'
+import {
+  firstUnfinished,
+  fromNow,
+  lostDaysOf,
+  zoneLabel,
+  type ProblemKind,
+  type StatusProblem,
+} from '../../domain/status/problems.ts'
+import type { BackfillStatus, Status } from '../../domain/status/status.ts'
 import { commandLine } from '../program-name.ts'
-import { durationText } from '../terminal/duration.ts'
-import { aboutText, counted, countText } from '../terminal/number.ts'
-import { zoneLabel } from './route-table.ts'
-import { stoppedReason } from './standing.ts'
+import { aboutText, counted, countOf } from '../terminal/number.ts'
+import type { Paint } from '../terminal/terminal.ts'
 
-/** What `status` says first where nothing ships: that, and until when the API keeps what was not read. */
-export function stoppedSentences(status: Status): string[] {
-  const reason = stoppedReason(status)
-  if (reason === undefined) return []
-  const first = firstDeadline(status.routes)
-  const until =
-    first === undefined
-      ? []
-      : [
-          `The API keeps the oldest unread day (${first.unread.day}) until ${minuteText(first.unread.apiDeadlineAt)}, ${fromNow(first.unread.apiDeadlineAt, status.at)}.`,
-        ]
-  // On its own line, so that it can be copied.
-  return [`Nothing is shipping: ${reason}`, ...until, `To start it: ${commandLine('run')}`]
+/** What `status` says first: what was lost, and that nothing ships. */
+export function firstLines({ problems, routes, unconfigured }: Status, paint: Paint): string[] {
+  const wrapped = (text: string) => wrapPlain(text, paint.width)
+  const lost = ofKind(problems, 'gap')
+  const days = lostDaysOf({ routes, unconfigured })
+  const lostLines = [
+    ...wrapped(`Events of ${countOf(days, 'day')} were lost: ${commandLine('gaps list')}`).map(paint.bad),
+    ...lost.flatMap(({ text }) => wrapPlain(text, paint.width - 2).map((line) => `  ${line}`)),
+  ]
+  const stopped = ofKind(problems, 'stopped').flatMap(({ text, remedy }) => [
+    ...wrapped(text).map(paint.bad),
+    ...(remedy === '' ? [] : wrapped(remedy)),
+    // On its own line, so that it can be copied.
+    `To start it: ${commandLine('run')}`,
+  ])
+  if (lost.length === 0) return stopped
+  return stopped.length === 0 ? lostLines : [...lostLines, '', ...stopped]
 }
 
+function ofKind(problems: Status['problems'], kind: ProblemKind): Status['problems'] {
+  return problems.filter((problem) => problem.kind === kind)
+}
+
+/** Lines of problems, beyond which only `--verbose` shows more. */
+const mostProblems = 12
+
 /** The notes below the table, most urgent first; one or two sentences per line. */
-export function sentences(status: Status): string[] {
+export function sentences(status: Status, isVerbose = false): string[] {
+  const problems = status.problems.flatMap(problemLine)
+  const shown = isVerbose ? problems : problems.slice(0, mostProblems)
+  const left = problems.length - shown.length
   return [
     ...(status.routes.length === 0
       ? ['No zones are known: run lists those of the account at its start.']
       : []),
     ...failingSentence(status),
+    ...shown,
+    ...(left === 0 ? [] : [`and ${left} more: ${commandLine('status --verbose')}`]),
     ...status.backfills
       .filter(({ state }) => state === 'running')
       .map((each) => backfillText(each, status.at)),
-    ...deadLetterSentences(status),
-    ...unconfiguredSentences(status),
+  ]
+}
+
+/** None for what the table or the first lines say. */
+function problemLine({ kind, text, remedy, command, routes }: StatusProblem): string[] {
+  if (kind === 'gap' || kind === 'stopped' || kind === 'behind') return []
+  if (kind === 'failing') return routes === 1 ? [] : [text]
+  return [
+    command === undefined
+      ? `${text} ${remedy}`.trim()
+      : `${text.replace(/\.$/, '')}: ${commandLine(command)}`,
   ]
 }
 
 /** The API deadline matters only where a route fails or is behind: every other one reads in time. */
-function failingSentence({ routes, at, ...rest }: Status): string[] {
-  const failing = routes.filter(({ state }) => state === 'failing')
+function failingSentence({ routes, at, problems }: Status): string[] {
+  const failing = routes.filter(({ state }) => state === 'failing').length
+  const isStopped = ofKind(problems, 'stopped').length > 0
   const late = routes.filter(({ state }) => state === 'failing' || state === 'behind')
-  const isStopped = stoppedReason(rest) !== undefined
-  const deadline = isStopped ? undefined : firstDeadline(late)
+  const deadline = isStopped ? undefined : firstUnfinished(late)
+  const whose = late.find(({ unfinished }) => unfinished?.apiDeadlineAt === deadline?.apiDeadlineAt)
   const parts = [
-    ...(failing.length === 0
+    ...(failing === 0
+      ? []
+      : [`${failing} of ${counted(routes.length, 'route')} ${failing === 1 ? 'fails' : 'fail'}.`]),
+    ...(deadline === undefined || whose === undefined
       ? []
       : [
-          `${failing.length} of ${counted(routes.length, 'route')} ${failing.length === 1 ? 'fails' : 'fail'}.`,
-        ]),
-    ...(deadline === undefined
-      ? []
-      : [
-          `API deadline for ${zoneLabel(deadline)} → ${printable(deadline.sink)}: ${fromNow(deadline.unread.apiDeadlineAt, at)}.`,
+          `API deadline for ${zoneLabel(whose)} → ${printable(whose.sink)}: ${fromNow(deadline.apiDeadlineAt, at)}.`,
         ]),
   ]
   return parts.length === 0 ? [] : [parts.join(' ')]
-}
-
-type Unread = RouteStatus & { readonly unread: NonNullable<RouteStatus['unread']> }
-
-function firstDeadline(routes: readonly RouteStatus[]): Unread | undefined {
-  return routes
-    .filter((route): route is Unread => route.unread !== undefined)
-    .toSorted((left, right) => (left.unread.apiDeadlineAt < right.unread.apiDeadlineAt ? -1 : 1))[0]
 }
 
 /** `Backfill 5f0c1d2e3a (2026-11-18 to 2026-11-20): 41 %, 1.2 M events, about 9 min left.` */
@@ -92,47 +116,4 @@ export function backfillText(backfill: BackfillStatus, at: string): string {
 function roughText(seconds: number): string {
   const positive = Math.max(0, seconds)
   return durationText(positive < 90 ? positive : Math.round(positive / 60) * 60)
-}
-
-function deadLetterSentences({ deadLetters }: Status): string[] {
-  return [...Map.groupBy(deadLetters, ({ sink }) => sink)].map(([sink, own]) => {
-    let count = 0
-    for (const each of own) count += each.count
-    const what = count === 1 ? '1 dead letter' : `${countText(count)} dead letters`
-    return `${what} in ${printable(sink)}: ${commandLine('dead-letters list')}`
-  })
-}
-
-/** A route that left the configuration with days unread loses them. */
-function unconfiguredSentences({ unconfigured }: Status): string[] {
-  return unconfigured
-    .filter(({ unfinishedDays }) => unfinishedDays.length > 0)
-    .map((route) => `${unconfiguredText(route)}.`)
-}
-
-/** Why a route that the store knows is not shipped any more, and what was not read of it. */
-export function unconfiguredText({
-  zone,
-  sink,
-  unfinishedDays,
-  retired,
-}: Status['unconfigured'][number]): string {
-  const days = unfinishedDays.join(', ')
-  const route = `Zone ${zone} → ${printable(sink)}`
-  if (retired === undefined)
-    return `${route} is not configured; ${days === '' ? 'nothing is unread' : `unread: ${days}`}`
-  const rest =
-    days === '' ? 'every day was read to its end' : `not read to the end: ${days}, recorded as gaps`
-  return `${route} is retired: the API lists the zone no more, so it is not shipped any more; ${rest}`
-}
-
-/** `in 1 d 21 h`. */
-export function fromNow(iso: string, at: string): string {
-  const seconds = (Date.parse(iso) - Date.parse(at)) / 1000
-  return seconds <= 0 ? `${durationText(-seconds)} ago` : `in ${durationText(seconds)}`
-}
-
-/** `2026-11-20 14:03 UTC`. */
-export function minuteText(iso: string): string {
-  return `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`
 }

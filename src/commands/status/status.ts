@@ -1,10 +1,12 @@
 import type { Command } from 'commander'
 import { withStoredZones } from '../../assemble/discovery/stored-zones.ts'
 import { createStatusReader } from '../../assemble/tasks/status.ts'
+import type { SinkConfig } from '../../config/schema/schema.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { commandLine, example } from '../program-name.ts'
 import { collectNames } from '../arguments.ts'
 import { UsageError, type Registration } from '../registration.ts'
+import { chooseSinks } from '../selection.ts'
 import { jsonResult } from '../terminal/json-result.ts'
 import { paintFor } from '../terminal/terminal.ts'
 import { statusChooser, type StatusChoice } from './choose.ts'
@@ -18,7 +20,11 @@ interface StatusOptions extends StatusChoice {
   readonly watch?: boolean
 }
 
-const exitCodeText = '\nExit code 1 when a route fails or nothing ships, else 0. No access key is needed.\n'
+const exitCodeText = `
+Shows as many routes as the terminal has lines, or 40 into a pipe, those that need attention first;
+--verbose shows all. Exit code 1 when a route fails, nothing ships, or lost days are not acknowledged
+(gaps acknowledge), else 0. No access key is needed.
+`
 
 export function registerStatus({ command, io, exit, load }: Registration): void {
   command
@@ -35,9 +41,10 @@ export function registerStatus({ command, io, exit, load }: Registration): void 
       const loaded = await withStoredZones(load(command, 'routes'))
       const choose = statusChooser(loaded.config, options)
       const readStatus = createStatusReader(loaded)
+      const hasFilter = chooseSinks(loaded.config, options.sink).some(leavesOut)
       if (watch) {
         const read = async () => choose((await readStatus()).status)
-        return watchStatus(read, { verbose }, io)
+        return watchStatus(read, { verbose, hasFilter }, io)
       }
       const { status, state, hasStore } = await readStatus()
       const chosen = choose(status)
@@ -46,10 +53,22 @@ export function registerStatus({ command, io, exit, load }: Registration): void 
           `There is no store at ${printable(state)} yet, so nothing was shipped. To create it: ${commandLine('run')}\n`,
         )
       const paint = paintFor(io.stdout)
-      io.stdout.write(json ? jsonResult(chosen) : `${statusLines(chosen, paint, { verbose }).join('\n')}\n`)
+      const rows = io.stdout.isTTY === true ? (io.stdout.rows ?? usualRows) : undefined
+      io.stdout.write(
+        json
+          ? jsonResult(chosen)
+          : `${statusLines(chosen, paint, { verbose, rows, hasFilter }).join('\n')}\n`,
+      )
       exit(statusExitCode(chosen))
       return undefined
     })
+}
+
+/** Of a terminal that does not say. */
+const usualRows = 24
+
+function leavesOut(sink: SinkConfig): boolean {
+  return sink.where !== undefined || sink.sample !== undefined
 }
 
 /** Throws UsageError. */

@@ -28,7 +28,9 @@ export async function watchStatus(
     try {
       const status = await read()
       history.add(status)
-      shown = statusLines(status, paint, { ...view, live: history.columns(status.routes) })
+      // The line below the block holds the cursor.
+      const rows = (stdout.rows ?? usualRows) - 1
+      shown = statusLines(status, paint, { ...view, rows, live: (routes) => history.columns(routes) })
     } catch (error) {
       if (!isFailure(error)) throw error
       shown = [paint.bad(printable(messageOf(error))), '', ...shown.filter((line) => line !== shown[0])]

@@ -1,4 +1,4 @@
-import { durationText } from './duration.ts'
+import { durationText } from '../../domain/text/duration.ts'
 import { counted } from './number.ts'
 import type { RouteTally } from './progress-tally.ts'
 import { tableLines } from './table.ts'

@@ -89,7 +89,9 @@ function prepareText(written: string, shape: Shape, path: Path, on: Preparation)
   const { literal, where = 'configuration' } = on.originOf(path)
   const template = !literal && isTemplate(written)
   if (kind === 'secret')
-    return template ? secretFrom(() => expand(written, on.sources), path, on) : new Secret(written)
+    return template
+      ? secretFrom(() => expand(written, on.sources), path, on)
+      : new Secret(written, undefined, pathText(path))
   const text = template ? expanded(written, path, kind, on) : written
   if (text === undefined) return undefined
   if (template) on.templates.set(pathText(path), written)
@@ -135,7 +137,7 @@ function secretFrom(source: () => string, path: Path, on: Preparation): Secret |
     return value
   }
   try {
-    return new Secret(read(), read)
+    return new Secret(read(), read, pathText(path))
   } catch (error) {
     if (error instanceof ExpandError && !usesSecretAt(path, on)) {
       on.unresolved.set(pathText(path), error.message)

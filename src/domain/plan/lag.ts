@@ -50,26 +50,15 @@ function isOverdue(
   return dueAtMs + scanGraceMs + checkpoint.lastFull.tookMs * scanShare < nowMs
 }
 
-/** The stream of the oldest day that was not read to its end; undefined without one. */
-export function oldestUnread<Stream extends PlannedStream>(
+/** The stream of the oldest unfinished day: the one that becomes unreadable first. Undefined without one. */
+export function oldestUnfinished<Stream extends PlannedStream>(
   streams: readonly Stream[],
-  policy: Pick<Policy, 'overlapMs'>,
 ): Stream | undefined {
   let oldest: Stream | undefined
   for (const planned of streams) {
-    const { state, stream, unreadableAtMs } = planned
-    const isUnread =
-      state === 'open' || (state === 'settling' && caughtUpOf(planned, policy) < endOf(stream.day))
-    if (isUnread && (oldest === undefined || unreadableAtMs < oldest.unreadableAtMs)) oldest = planned
+    const { state, unreadableAtMs } = planned
+    const isUnfinished = state === 'open' || state === 'settling'
+    if (isUnfinished && (oldest === undefined || unreadableAtMs < oldest.unreadableAtMs)) oldest = planned
   }
   return oldest
-}
-
-/** Time until the oldest unfinished day becomes unreadable, ms; negative when it already is, undefined without one. */
-export function timeToLossOf(streams: readonly PlannedStream[], nowMs: number): number | undefined {
-  let earliestMs: number | undefined
-  for (const { state, unreadableAtMs } of streams)
-    if (state === 'open' || state === 'settling')
-      earliestMs = Math.min(earliestMs ?? Infinity, unreadableAtMs)
-  return earliestMs === undefined ? undefined : earliestMs - nowMs
 }

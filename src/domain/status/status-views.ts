@@ -1,6 +1,6 @@
 import type { AuditRecord } from '../audit-report.ts'
-import type { GapReason } from '../gap.ts'
 import type { StateSnapshot } from '../plan/snapshot.ts'
+import type { StatusProblem } from './problems.ts'
 import type { ErrorStatus, FleetStatus, RouteStatus, RouteSummary } from './status.ts'
 
 /**
@@ -63,23 +63,6 @@ export interface MapRoute extends Omit<RouteSummary, 'timeToLossSeconds'> {
   }
 }
 
-/** Routes of one sink that fail or are behind for one reason. */
-export interface MapProblem {
-  readonly kind: 'failing' | 'behind' | 'gap'
-  readonly sink: string
-  /** How many routes. */
-  readonly routes: number
-  /** The first of them. */
-  readonly zone: number
-  readonly name: string
-  /** Of a gap: the latest day. */
-  readonly day?: string
-  readonly reason?: GapReason
-  readonly lastError?: ErrorStatus
-  /** The earliest API deadline of a day that they have not read. */
-  readonly apiDeadlineAt?: string
-}
-
 /** The whole fleet, with the routes of one page of the map. */
 export interface MapView extends FleetStatus {
   readonly version: string
@@ -93,14 +76,16 @@ export interface MapView extends FleetStatus {
     readonly states: Readonly<Record<RouteStatus['state'], number>>
     readonly cells: Readonly<Record<CellState, number>>
     readonly gaps: number
+    /** Days of routes with gaps that nobody has acknowledged. */
+    readonly lostDays: number
     readonly deadLetters: number
     /** Past days that were not read to their end. */
     readonly unreadDays: number
   }
-  /** The oldest unread day of all routes. */
-  readonly unread?: { readonly day: string; readonly apiDeadlineAt: string }
+  /** The oldest unfinished day of all routes. */
+  readonly unfinished?: { readonly day: string; readonly apiDeadlineAt: string }
   /** At most 12. */
-  readonly problems: readonly MapProblem[]
+  readonly problems: readonly StatusProblem[]
   readonly problemsLeftOut: number
   readonly chosen: {
     readonly routes: number

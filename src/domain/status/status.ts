@@ -1,4 +1,6 @@
+import type { GapReason } from '../gap.ts'
 import type { RouteStanding } from '../plan/route-state.ts'
+import type { StatusProblem } from './problems.ts'
 
 /** What `status` says of one day of a zone and sink. Instants are ISO 8601. */
 export interface DayStatus {
@@ -17,6 +19,8 @@ export interface DayStatus {
   readonly filtered?: number | undefined
   /** Events that the destination takes no more, since they are too old; absent if there are none. */
   readonly skipped?: number | undefined
+  /** Of the delivered events, those that the destination says it dropped; absent if there are none. */
+  readonly lost?: number | undefined
   readonly order: string
   readonly lastFullScanAt?: string | undefined
   /** Pages of the scan that is under way. */
@@ -43,19 +47,25 @@ export interface RouteSummary {
   readonly caughtUpAt: string
   readonly newestEventAt?: string | undefined
   readonly timeToLossSeconds?: number | undefined
-  /** The oldest day that was not read to its end, and when the API stops to list it. Absent where there is none. */
-  readonly unread?: { readonly day: string; readonly apiDeadlineAt: string } | undefined
+  /** The oldest day that is open or settling, and when the API stops to list it. Absent where there is none. */
+  readonly unfinished?: { readonly day: string; readonly apiDeadlineAt: string } | undefined
   readonly lastError?: ErrorStatus | undefined
 }
 
 export interface RouteStatus extends RouteSummary {
   readonly days: readonly DayStatus[]
-  readonly gaps: readonly {
-    readonly day: string
-    readonly from: string
-    readonly to: string
-    readonly reason: string
-  }[]
+  readonly gaps: readonly GapStatus[]
+}
+
+/** Events that the API no longer lists and that were not shipped. */
+export interface GapStatus {
+  readonly day: string
+  readonly from: string
+  readonly to: string
+  readonly reason: GapReason
+  readonly recordedAt: string
+  /** Absent until a person has acknowledged it. */
+  readonly acknowledgedAt?: string | undefined
 }
 
 /** A process that ships now. */
@@ -110,6 +120,7 @@ export interface BackfillDayStatus {
 }
 
 export interface Status extends FleetStatus {
+  readonly problems: readonly StatusProblem[]
   readonly routes: readonly RouteStatus[]
 }
 
@@ -127,6 +138,11 @@ export interface FleetStatus {
     readonly zone: number
     readonly sink: string
     readonly unfinishedDays: readonly string[]
+    /** Those of them that were not read to their end. */
+    readonly unreadDays: readonly string[]
+    /** What left the configuration: the zone, or its sink. */
+    readonly left: 'zone' | 'sink'
+    readonly gaps: readonly GapStatus[]
     /** With `zones: all`: the API lists the zone no more. Absent for a route that left the configuration. */
     readonly retired?: true
   }[]

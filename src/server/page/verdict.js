@@ -1,18 +1,8 @@
-import {
-  clockText,
-  counted,
-  countText,
-  durationText,
-  fromNow,
-  printable,
-  routeText,
-  zoneText,
-} from './parts/texts.js'
-import { gapReasons } from './parts/states.js'
+import { clockText, counted, countText, durationText, fromNow, printable, zoneText } from './parts/texts.js'
 
 /**
  * @typedef {import('../../domain/status/status-views.ts').MapView} MapView
- * @typedef {import('../../domain/status/status-views.ts').MapProblem} MapProblem
+ * @typedef {import('../../domain/status/problems.ts').StatusProblem} StatusProblem
  * @typedef {import('../../domain/status/status-views.ts').CellState} CellState
  * @typedef {{ readonly filter?: string, readonly sink?: string, readonly state?: CellState }} Choice
  * @typedef {object} Problem
@@ -36,32 +26,25 @@ import { gapReasons } from './parts/states.js'
 export function verdictOf(view) {
   const { totals } = view
   const { failing, behind, not_read: notRead, up_to_date: upToDate } = totals.states
-  const stopped = stoppedText(view)
-  const problems = [
-    ...(stopped === undefined ? [] : [stopped]),
-    ...view.problems.map((each) => problemOf(each, view)),
-    ...deadLetterProblems(view),
-    ...unconfiguredProblems(view),
-    ...pauseProblems(view),
-  ]
+  const isStopped = view.problems.some(({ kind }) => kind === 'stopped')
+  const problems = [...view.problems.map(problemOf), ...pauseProblems(view)]
   if (view.problemsLeftOut > 0)
     problems.push({
       shape: 'failing',
       text: `and ${view.problemsLeftOut} more problems`,
       remedy: 'Sort the map by what needs attention.',
     })
-  const isBad = stopped !== undefined || failing > 0 || totals.gaps > 0
+  const isBad = isStopped || failing > 0 || totals.lostDays > 0
   const needsCare = behind > 0 || totals.deadLetters > 0 || problems.length > 0
-  const first =
-    stopped !== undefined
-      ? 'Nothing is shipping.'
-      : nowText({ failing, behind, notRead, upToDate, routes: totals.routes })
+  const first = isStopped
+    ? 'Nothing is shipping.'
+    : nowText({ failing, behind, notRead, upToDate, routes: totals.routes })
   return {
     level: isBad ? 'bad' : needsCare || notRead > 0 ? 'attention' : 'well',
     shape:
-      stopped !== undefined || failing > 0
+      isStopped || failing > 0
         ? 'failing'
-        : totals.gaps > 0
+        : totals.lostDays > 0
           ? 'gap'
           : behind + notRead > 0
             ? 'unread'
@@ -100,7 +83,7 @@ function nowText({ failing, behind, notRead, upToDate, routes }) {
 function missingText({ totals }) {
   const { failing, behind, not_read: notRead } = totals.states
   const parts = [
-    totals.gaps > 0 ? counted(totals.gaps, 'gap') : '',
+    totals.lostDays > 0 ? `events of ${counted(totals.lostDays, 'day')}` : '',
     totals.deadLetters > 0 ? `${counted(totals.deadLetters, 'event')} that a sink refused` : '',
   ].filter((part) => part !== '')
   if (parts.length > 0) return `Missing: ${parts.join(', ')}.`
@@ -111,96 +94,47 @@ function missingText({ totals }) {
 }
 
 /** @param {MapView} view */
-function summaryText({ totals, sinks, unread, at }) {
+function summaryText({ totals, sinks, unfinished, at }) {
   const deadline =
-    unread === undefined
+    unfinished === undefined
       ? ''
-      : ` API deadline of the oldest unread day (${unread.day}): ${fromNow(unread.apiDeadlineAt, at)}.`
+      : ` API deadline of the oldest unfinished day (${unfinished.day}): ${fromNow(unfinished.apiDeadlineAt, at)}.`
   return `${counted(totals.zones, 'zone')}, ${counted(sinks.length, 'sink')}, ${counted(totals.routes, 'route')}.${deadline}`
 }
 
-/** @param {MapView} view @returns {Problem | undefined} */
-function stoppedText({ workers }) {
-  const roles = new Set(workers.map(({ role }) => role))
-  if (roles.has('all') || (roles.has('scheduler') && roles.has('worker'))) return undefined
-  const why = roles.has('scheduler')
-    ? 'only a scheduler runs on this state, and no worker'
-    : roles.has('worker')
-      ? 'only workers run on this state, and no scheduler'
-      : 'no shieldlog process runs on this state'
-  return { shape: 'failing', text: `Nothing is shipping: ${why}.`, remedy: 'Start shieldlog run.' }
+/** @type {Readonly<Record<StatusProblem['kind'], CellState>>} */
+const shapes = {
+  gap: 'gap',
+  stopped: 'failing',
+  failing: 'failing',
+  behind: 'unread',
+  lost: 'dead_letters',
+  dead_letters: 'dead_letters',
+  unconfigured: 'unread',
+  filtered: 'unread',
 }
 
-/** @param {MapProblem} problem @param {MapView} view @returns {Problem} */
-function problemOf(problem, view) {
-  const { kind, sink, routes, lastError, apiDeadlineAt, day, reason = '' } = problem
-  const who = routes === 1 ? routeText(problem) : `${countText(routes)} zones → ${printable(sink)}`
-  const one = routes === 1 ? { filter: zoneText(problem), sink } : { sink }
-  const until =
-    apiDeadlineAt === undefined
-      ? ''
-      : ` The API keeps the unread events until ${clockText(apiDeadlineAt, view.at)} (${fromNow(apiDeadlineAt, view.at)}).`
-  if (kind === 'gap')
-    return {
-      shape: 'gap',
-      text: `${who}: ${routes === 1 ? `gap on ${day}` : `gaps, the latest on ${day} (${zoneText(problem)})`}, because ${gapReasons[reason] ?? reason}.`,
-      remedy:
-        'The API does not list these events any more. If another file sink has them: shieldlog backfill --source.',
-      choice: { ...one, state: 'gap' },
-    }
-  if (kind === 'behind')
-    return {
-      shape: 'unread',
-      text: `${who} ${routes === 1 ? 'is' : 'are'} behind.`,
-      remedy: `Delivery is slower than the events come, or has just begun.${until}`,
-      choice: one,
-    }
-  const { message = '', failures = 1, since = view.at, retryAt = view.at } = lastError ?? {}
-  const tries =
-    failures > 1
-      ? ` ${countText(failures)} tries since ${clockText(since, view.at)}, next ${clockText(retryAt, view.at)}.`
-      : ` Next try ${clockText(retryAt, view.at)}.`
+/** @param {StatusProblem} problem @returns {Problem} */
+function problemOf(problem) {
+  const { kind, text, remedy } = problem
+  const choice = choiceOf(problem)
   return {
-    shape: 'failing',
-    text: `${who} ${routes === 1 ? 'fails' : 'fail'}: ${printable(message).replace(/\.$/, '')}.${tries}`,
-    remedy: `shieldlog tries again by itself.${until}`,
-    choice: { ...one, state: 'failing' },
+    shape: shapes[kind],
+    text,
+    remedy: kind === 'stopped' ? `${remedy} Start shieldlog run.`.trim() : remedy,
+    ...(choice && { choice }),
   }
 }
 
-/** @param {MapView} view @returns {Problem[]} */
-function deadLetterProblems({ deadLetters }) {
-  const bySink = Map.groupBy(deadLetters, ({ sink }) => sink)
-  return [...bySink].map(([sink, own]) => {
-    const count = own.reduce((sum, each) => sum + each.count, 0)
-    return {
-      shape: 'dead_letters',
-      text: `${printable(sink)} refused ${counted(count, 'event')}: ${own.map((each) => each.reason).join(', ')}.`,
-      remedy: `shieldlog dead-letters list --sink ${printable(sink)} shows them; replay ships them again, drop removes them.`,
-      choice: { sink, state: 'dead_letters' },
-    }
-  })
-}
-
-/** @param {MapView} view @returns {Problem[]} */
-function unconfiguredProblems({ unconfigured }) {
-  return unconfigured
-    .filter(({ unfinishedDays }) => unfinishedDays.length > 0)
-    .map(({ zone, sink, unfinishedDays, retired }) => {
-      const [route, days] = [`Zone ${zone} → ${printable(sink)}`, unfinishedDays.join(', ')]
-      const shape = /** @type {CellState} */ ('unread')
-      return retired
-        ? {
-            shape,
-            text: `${route} is retired: the API lists the zone no more; not read to the end: ${days}.`,
-            remedy: 'What was lost is recorded as gaps; they can no longer be read.',
-          }
-        : {
-            shape,
-            text: `${route} is not configured any more; unread: ${days}.`,
-            remedy: 'Configure the route again to read these days.',
-          }
-    })
+/** The routes of the map that a problem is about. @param {StatusProblem} problem @returns {Choice | undefined} */
+function choiceOf({ kind, routes, zone, name, sink }) {
+  if (kind === 'stopped' || kind === 'unconfigured') return undefined
+  const state = kind === 'gap' || kind === 'failing' || kind === 'dead_letters' ? kind : undefined
+  return {
+    ...(routes === 1 && zone !== undefined && { filter: zoneText({ zone, name: name ?? '' }) }),
+    ...(sink !== undefined && { sink }),
+    ...(state !== undefined && { state }),
+  }
 }
 
 /** @param {MapView} view @returns {Problem[]} */

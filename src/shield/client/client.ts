@@ -189,6 +189,7 @@ export class ShieldClient {
     const failure = failureOf(answer.status, body, {
       what: this.#what(call),
       hasCursor: call.token !== undefined,
+      keySetting: this.#options.accessKey.setting || 'api.accessKey',
       hidden: call.token === undefined ? [key] : [key, call.token],
       serverDate: answer.serverDate,
       requestId: answer.requestId,

@@ -9,6 +9,8 @@ export interface AnswerContext {
   readonly hasCursor: boolean
   /** Texts that must not appear in messages: the access key, the token. Their percent-encoded forms are masked too. */
   readonly hidden: readonly string[]
+  /** The setting that gives the access key. */
+  readonly keySetting: string
   readonly serverDate: number | undefined
   readonly requestId: string | undefined
   readonly retryAt: number | undefined
@@ -44,7 +46,7 @@ function classify(status: number, apiError: ApiError, context: AnswerContext): F
     return failure(
       'stop',
       'unauthorised',
-      `the API refuses the access key (status ${status}); check api.accessKey or the key of the account`,
+      `the API refuses the access key (${status}); check ${context.keySetting}`,
     )
   if (status === 408) return failure('retry', 'timeout', 'the API timed out (status 408)')
   if (status >= 500) return failure('retry', 'server_error', `the API failed (status ${status})`)

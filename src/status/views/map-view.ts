@@ -5,8 +5,9 @@ import {
   type MapRoute,
   type MapView,
 } from '../../domain/status/status-views.ts'
-import { routeSummary, unreadDay } from '../route-status.ts'
-import { oldestUnreadOf, problemsOf } from './problems.ts'
+import { routeKey } from '../../domain/route.ts'
+import { firstUnfinished, lostDaysOf, problemsOf, type ProblemRoute } from '../../domain/status/problems.ts'
+import { problemRoute, routeSummary } from '../route-status.ts'
 import type { Fleet, FleetRoute } from './fleet.ts'
 import type { LagHistory } from './lag-history.ts'
 
@@ -24,8 +25,9 @@ export function mapView(fleet: Fleet, query: MapQuery, parts: MapParts): MapView
   const chosen = routes.filter(choiceOf(query)).sort(orderOf(query))
   const pages = Math.max(1, Math.ceil(chosen.length / query.size))
   const page = Math.min(query.page, pages)
-  const problems = problemsOf(fleet)
-  const unread = oldestUnreadOf(routes)
+  const known = problemRoutes(fleet)
+  const problems = problemsOf({ ...status, routes: known })
+  const unfinished = firstUnfinished(known)
   const nowMs = Date.parse(status.at)
   return {
     ...status,
@@ -33,8 +35,8 @@ export function mapView(fleet: Fleet, query: MapQuery, parts: MapParts): MapView
     readableDays: parts.readableDays,
     days,
     sinks: [...new Set(routes.map(({ planned }) => planned.sink))].sort(),
-    totals: totalsOf(fleet),
-    ...(unread !== undefined && { unread: unreadDay(unread) }),
+    totals: { ...totalsOf(fleet), lostDays: lostDaysOf({ ...status, routes: known }) },
+    ...(unfinished !== undefined && { unfinished }),
     problems: problems.slice(0, mostProblems),
     problemsLeftOut: Math.max(0, problems.length - mostProblems),
     chosen: { routes: chosen.length, page, pages, size: query.size },
@@ -52,7 +54,15 @@ function mapRoute(route: FleetRoute, history: LagHistory, nowMs: number): MapRou
   return { ...summary, eventsToday, cells, history: history.of(summary.zone, summary.sink, nowMs) }
 }
 
-function totalsOf({ days, routes, gaps, deadLetters }: Fleet): MapView['totals'] {
+function problemRoutes({ routes, gaps }: Fleet): ProblemRoute[] {
+  const gapsOf = Map.groupBy(gaps, (gap) => routeKey(gap.zone, gap.sink))
+  return routes.map((route) => {
+    const { zone, sink } = route.planned
+    return problemRoute(route, gapsOf.get(routeKey(zone.id, sink)) ?? [])
+  })
+}
+
+function totalsOf({ days, routes, gaps, deadLetters }: Fleet): Omit<MapView['totals'], 'lostDays'> {
   const states = { up_to_date: 0, behind: 0, failing: 0, not_read: 0 }
   const cells = Object.fromEntries(cellStates.map((state) => [state, 0])) as Record<CellState, number>
   const today = days.at(-1)

@@ -1,4 +1,5 @@
-import type { DayStatus, RouteStatus, Status } from '../../../src/domain/status/status.ts'
+import { problemsOf } from '../../../src/domain/status/problems.ts'
+import type { DayStatus, GapStatus, RouteStatus, Status } from '../../../src/domain/status/status.ts'
 import { paintFor } from '../../../src/commands/terminal/terminal.ts'
 
 export const at = '2026-11-20T14:03:12.000Z'
@@ -36,7 +37,7 @@ export function route(changes: Partial<RouteStatus> = {}): RouteStatus {
     caughtUpAt: '2026-11-20T14:03:03.000Z',
     newestEventAt: '2026-11-20T14:03:09.000Z',
     timeToLossSeconds: 200_000,
-    unread: { day: '2026-11-20', apiDeadlineAt: '2026-11-23T00:00:00.000Z' },
+    unfinished: { day: '2026-11-20', apiDeadlineAt: '2026-11-23T00:00:00.000Z' },
     days: [day()],
     gaps: [],
     ...changes,
@@ -48,7 +49,7 @@ export const failing = route({
   state: 'failing',
   lagSeconds: 720,
   newestEventAt: '2026-11-20T13:51:12.000Z',
-  unread: { day: '2026-11-20', apiDeadlineAt: '2026-11-22T11:03:12.000Z' },
+  unfinished: { day: '2026-11-20', apiDeadlineAt: '2026-11-22T11:03:12.000Z' },
   days: [day({ delivered: 174_021 })],
   lastError: {
     code: 'server_error',
@@ -62,7 +63,13 @@ export const failing = route({
 
 const blog = { zone: 102, name: 'blog', lagSeconds: 11, days: [day({ delivered: 0 })] }
 
-export const status: Status = {
+/** With the problems that it has. */
+export function statusWith(changes: Partial<Omit<Status, 'problems'>> = {}): Status {
+  const facts = { ...plain, ...changes }
+  return { ...facts, problems: problemsOf(facts) }
+}
+
+const plain: Omit<Status, 'problems'> = {
   at,
   routes: [route(), failing, quiet('archive'), quiet('siem')],
   deadLetters: [
@@ -81,6 +88,8 @@ export const status: Status = {
   ],
   backfills: [backfill('running'), backfill('done')],
 }
+
+export const status = statusWith()
 
 function quiet(sink: string): RouteStatus {
   const { newestEventAt: _, ...rest } = route({ ...blog, sink })
@@ -102,5 +111,16 @@ function backfill(state: string): Status['backfills'][number] {
     ],
     reasons: [],
     errors: [],
+  }
+}
+
+export function gap(changes: Partial<GapStatus> = {}): GapStatus {
+  return {
+    day: '2026-11-17',
+    from: '2026-11-17T00:00:00.000Z',
+    to: '2026-11-18T00:00:00.000Z',
+    reason: 'unreadable',
+    recordedAt: '2026-11-20T00:01:00.000Z',
+    ...changes,
   }
 }

@@ -47,6 +47,13 @@ test('reads while a process runs, names it, and works after it has ended', async
   expect(status.workers[0]!.name).toContain(`process ${running.pid} on host `)
   expect(status.workers[0]).toMatchObject({ pid: running.pid, host: expect.any(String) })
   expect(status.routes.map(({ state }) => state)).toEqual(['up_to_date', 'failing'])
+  // The one deadline: of the oldest unfinished day, also where it was read and only settles.
+  for (const { timeToLossSeconds, unfinished, days } of status.routes) {
+    expect(unfinished!.day).toBe(days[0]!.day)
+    expect(
+      Date.parse(status.at) + timeToLossSeconds! * 1000 - Date.parse(unfinished!.apiDeadlineAt),
+    ).toBeCloseTo(0, -3.5)
+  }
   const { code, stdout: text } = await execute('status')
   expect(code).toBe(1)
   expect(text).toMatch(new RegExp(`^shieldlog \\S+, process ${running.pid} on .*, running for `))
@@ -61,7 +68,7 @@ test('reads while a process runs, names it, and works after it has ended', async
   const stopped = await execute('status', '--zone', 'shop')
   expect(stopped.code).toBe(1)
   expect(stopped.stdout).toMatch(
-    /^Nothing is shipping: no shieldlog process runs on this state\.\nThe API keeps the oldest unread day/,
+    /^Nothing is shipping: no shieldlog process runs on this state\.\nThe API keeps the oldest unfinished day/,
   )
 })
 

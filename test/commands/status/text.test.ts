@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { statusExitCode } from '../../../src/commands/status/standing.ts'
 import { statusLines } from '../../../src/commands/status/text.ts'
 import type { Status } from '../../../src/domain/status/status.ts'
-import { day, failing, piped, route, status, terminal } from './sample.ts'
+import { day, failing, gap, piped, route, status, statusWith, terminal } from './sample.ts'
 
 const textOf = (of: Status, columns: number, verbose = false) =>
   statusLines(of, terminal(columns), { verbose }).join('\n')
@@ -13,17 +13,17 @@ test('shows one row per route, with notes below the rows on 80 columns', () => {
 shieldlog ${versionOf(status)}, process 812 on siem-1, running for 3 d 4 h${' '.repeat(roomOf(80))}14:03 UTC
 
 zone      sink     state          lag  events today  last event
-101 shop  archive  up to date     9 s       182,440  3 s ago
 101 shop  siem     FAILING     12 min       174,021  12 min ago
     https://siem.example/in answered 503: the indexer is not available at the
     moment, try again later; 6 tries since 13:52, next try 14:04
+101 shop  archive  up to date     9 s       182,440  3 s ago
 102 blog  archive  up to date    11 s             0  -
 102 blog  siem     up to date    11 s             0  -
 
 1 of 4 routes fails. API deadline for 101 shop → siem: in 1 d 21 h.
+12 dead letters in siem (refused, too_large): shieldlog dead-letters list
 Backfill 5f0c1d2e3a (2026-11-18 to 2026-11-20): 41 %, 1.2 M events, about 9 min
-left.
-12 dead letters in siem: shieldlog dead-letters list`)
+left.`)
 })
 
 function versionOf(of: Status): string {
@@ -40,13 +40,12 @@ test('shows notes in the last column on 120 columns, wrapped at words', () => {
   const lines = textOf(status, 120).split('\n')
   expect(lines[0]).toMatch(/ 2026-11-20 14:03 UTC$/)
   expect(lines[0]).toHaveLength(120)
-  expect(lines.slice(2, 8)).toEqual([
+  expect(lines.slice(2, 7)).toEqual([
     'zone      sink     state          lag  events today  last event  note',
-    '101 shop  archive  up to date     9 s       182,440  3 s ago',
     '101 shop  siem     FAILING     12 min       174,021  12 min ago  https://siem.example/in answered 503: the indexer is',
     expect.stringMatching(/^ {65}not available at the moment, try again later; 6 tries$/),
     expect.stringMatching(/^ {65}since 13:52, next try 14:04$/),
-    '102 blog  archive  up to date    11 s             0  -',
+    '101 shop  archive  up to date     9 s       182,440  3 s ago',
   ])
 })
 
@@ -54,21 +53,14 @@ test.each([60, 80, 120, 160])(
   'keeps every line within %i columns, also with long names and days',
   (columns) => {
     const long = 'name '.repeat(30)
-    const many = route({ ...failing, name: long, sink: 'a'.repeat(63), gaps: [gap] })
+    const many = route({ ...failing, name: long, sink: 'a'.repeat(63), gaps: [gap()] })
     const paint = terminal(columns)
-    const lines = statusLines({ ...status, workers: [], routes: [...status.routes, many] }, paint, {
+    const lines = statusLines(statusWith({ workers: [], routes: [...status.routes, many] }), paint, {
       verbose: true,
     })
     expect(lines.filter((line) => line.length > columns)).toEqual([])
   },
 )
-
-const gap = {
-  day: '2026-11-17',
-  from: '2026-11-17T00:00:00.000Z',
-  to: '2026-11-18T00:00:00.000Z',
-  reason: 'unreadable',
-}
 
 test('prints one plain line per route into a pipe', () => {
   const lines = statusLines(status, piped())
@@ -83,12 +75,12 @@ test('uses colours only on a terminal with colours, and has the same text withou
 })
 
 test('reports first that nothing ships, and how long the API keeps the unread days', () => {
-  const stopped = { ...status, workers: [] }
+  const stopped = statusWith({ workers: [] })
   const [first, ...rest] = statusLines(stopped, terminal(80, true))
   expect(first).toBe('\u001B[31mNothing is shipping: no shieldlog process runs on this state.\u001B[0m')
   expect(rest.slice(0, 3)).toEqual([
-    'The API keeps the oldest unread day (2026-11-20) until 2026-11-22 11:03 UTC, in',
-    '1 d 21 h.',
+    'The API keeps the oldest unfinished day (2026-11-20) until 2026-11-22 11:03 UTC,',
+    'in 1 d 21 h.',
     'To start it: shieldlog run',
   ])
   const text = textOf(stopped, 80)
@@ -99,68 +91,205 @@ test('reports first that nothing ships, and how long the API keeps the unread da
 
 test('reports that nothing ships if only a scheduler runs', () => {
   const [worker] = status.workers
-  expect(textOf({ ...status, workers: [{ ...worker!, role: 'scheduler' }] }, 80)).toMatch(
+  expect(textOf(statusWith({ workers: [{ ...worker!, role: 'scheduler' }] }), 80)).toMatch(
     /^Nothing is shipping: only a scheduler runs on this state, and no worker\.\n/,
   )
 })
 
 test('shows an API deadline only if a route fails or is behind', () => {
-  const healthy = { ...status, routes: [route()], deadLetters: [], backfills: [] }
+  const rest = { deadLetters: [], backfills: [] }
+  const healthy = statusWith({ ...rest, routes: [route()] })
   expect(textOf(healthy, 80)).not.toMatch(/deadline|fail|loses/i)
-  const behind = { ...healthy, routes: [route({ state: 'behind', lagSeconds: 5000 })] }
+  const behind = statusWith({ ...rest, routes: [route({ state: 'behind', lagSeconds: 5000 })] })
   expect(textOf(behind, 80)).toContain('API deadline for 101 shop → archive: in 2 d 9 h.')
 })
 
 test('shows days, gaps, processes and ended backfills only with --verbose', () => {
-  const full = { ...status, routes: [route({ gaps: [gap], days: [day(), day({ day: '2026-11-19' })] })] }
+  const acknowledged = gap({ acknowledgedAt: '2026-11-20T09:00:00.000Z' })
+  const full = statusWith({
+    routes: [route({ gaps: [acknowledged], days: [day(), day({ day: '2026-11-19' })] })],
+  })
   const [short, long] = [textOf(full, 80), textOf(full, 80, true)]
   for (const text of ['2026-11-19', 'finished01', 'since 2026-11-17T10:00:00', 'gap 2026-11-17']) {
     expect(short).not.toContain(text)
     expect(long).toContain(text)
   }
-  expect(short).toContain('1 gap: see --verbose')
 })
 
-test('tells a route that left the configuration from a zone that the API lists no more', () => {
-  const unread = { sink: 'siem', unfinishedDays: ['2026-11-19'] }
+test('says of what left the configuration what was read and what was not, and what to do', () => {
+  const left = (zone: number, changes: object = {}) => ({
+    zone,
+    sink: 'siem',
+    unfinishedDays: ['2026-11-18', '2026-11-19', '2026-11-20'],
+    unreadDays: ['2026-11-20'],
+    left: 'sink' as const,
+    gaps: [],
+    ...changes,
+  })
   const unconfigured = [
-    { zone: 8, ...unread },
-    { zone: 9, ...unread, retired: true as const },
-    { zone: 10, sink: 'siem', unfinishedDays: [], retired: true as const },
+    left(8),
+    left(9),
+    left(10, { sink: 'lake', unreadDays: [], unfinishedDays: ['2026-11-19'], left: 'zone' }),
+    left(11, { retired: true }),
+    left(12, { retired: true, unfinishedDays: [], unreadDays: [] }),
   ]
-  const text = textOf({ ...status, unconfigured }, 160)
-  expect(text).toContain('Zone 8 → siem is not configured; unread: 2026-11-19.')
-  expect(text).toContain(
-    'Zone 9 → siem is retired: the API lists the zone no more, so it is not shipped any more; not read to the end: 2026-11-19',
+  const text = textOf(statusWith({ unconfigured }), 160)
+  expect(text.replaceAll('\n', ' ')).toContain(
+    'Sink siem (2 zones) is not configured any more; not read to the end: 2026-11-20; read, but not read again for late events: 2026-11-18 to 2026-11-19 (2 days). To finish these days, configure it again. If it has a new name: shieldlog state rename-sink siem NEW.',
   )
-  expect(text).not.toContain('Zone 10')
-  expect(textOf({ ...status, unconfigured }, 160, true)).toMatch(
-    /Zone 10 → siem is retired: .*every day was read/,
+  expect(text.replaceAll('\n', ' ')).toContain(
+    'Zone 10 (→ lake) is not configured any more; read, but not read again for late events: 2026-11-19. To finish these days, configure the zone again.',
   )
+  expect(text).toMatch(/Zone 11 is retired: .*not read to the end: 2026-11-18 to 2026-11-20 \(3 days\)/)
+  expect(text).not.toContain('Zone 12')
+  expect(textOf(statusWith({ unconfigured }), 160, true)).toMatch(/Zone 12 is retired: .*every day was read/)
 })
 
 test('escapes control characters', () => {
   const hostile = 'x\u001B]0;title\u0007\n\u202E' + 'long '.repeat(200)
   const error = { ...failing.lastError!, message: hostile }
-  const routes = [route({ state: 'failing', name: hostile, sink: hostile, lastError: error, gaps: [gap] })]
+  const routes = [route({ state: 'failing', name: hostile, sink: hostile, lastError: error, gaps: [gap()] })]
   const workers = [{ role: 'all' as const, name: hostile }]
-  const unconfigured = [{ zone: 8, sink: hostile, unfinishedDays: ['2026-11-19'] }]
+  const unfinished = ['2026-11-19']
+  const unconfigured = [
+    {
+      zone: 8,
+      sink: hostile,
+      unfinishedDays: unfinished,
+      unreadDays: unfinished,
+      left: 'zone' as const,
+      gaps: [],
+    },
+  ]
   const deadLetters = [{ sink: hostile, reason: 'refused', count: 2, bytes: 900 }]
-  const text = textOf({ ...status, routes, workers, unconfigured, deadLetters }, 80, true)
+  const text = textOf(statusWith({ routes, workers, unconfigured, deadLetters }), 80, true)
   expect(text).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u)
-  expect(text).toContain('Zone 8 →')
+  expect(text).toContain('Zone 8 (→')
 })
 
-test('has exit code 1 if a route fails or nothing ships, else 0', () => {
+test('has exit code 1 if a route fails, nothing ships or lost days are not acknowledged, else 0', () => {
   expect(statusExitCode(status)).toBe(1)
-  expect(statusExitCode({ ...status, routes: [route()] })).toBe(0)
-  expect(statusExitCode({ workers: [], routes: [route()] })).toBe(1)
+  const codeOf = (...changes: Parameters<typeof statusWith>) => statusExitCode(statusWith(...changes))
+  expect(codeOf({ routes: [route()] })).toBe(0)
+  expect(codeOf({ workers: [], routes: [route()] })).toBe(1)
+  expect(codeOf({ routes: [route({ gaps: [gap()] })] })).toBe(1)
+  expect(codeOf({ routes: [route({ gaps: [gap({ acknowledgedAt: status.at })] })] })).toBe(0)
+  const left = {
+    zone: 9,
+    sink: 'old',
+    unfinishedDays: [],
+    unreadDays: [],
+    left: 'sink' as const,
+    gaps: [gap()],
+  }
+  expect(codeOf({ routes: [route()], unconfigured: [left] })).toBe(1)
+})
+
+test('says lost days first, until they are acknowledged', () => {
+  const days = ['2026-11-15', '2026-11-16', '2026-11-18'].map((each) => gap({ day: each }))
+  const lost = [route({ gaps: [...days, gap({ day: '2026-11-18', reason: 'not_running' })] })]
+  const left = {
+    zone: 9,
+    sink: 'old',
+    unfinishedDays: [],
+    unreadDays: [],
+    left: 'sink' as const,
+    gaps: [gap()],
+  }
+  const text = textOf(statusWith({ routes: lost, unconfigured: [left], workers: [] }), 160)
+  expect(text.split('\n').slice(0, 6)).toEqual([
+    'Events of 4 days were lost: shieldlog gaps list',
+    '  101 shop → archive: events of 2026-11-15 to 2026-11-16, 2026-11-18 (3 days) were lost, because the day was not read to its end before the API stopped listing',
+    '  it.',
+    '  101 shop → archive: events of 2026-11-18 were lost, because no shieldlog process ran while the API listed the day.',
+    '  9 → old: events of 2026-11-17 were lost, because the day was not read to its end before the API stopped listing it.',
+    '',
+  ])
+  expect(text.split('\n')[6]).toMatch(/^Nothing is shipping/)
+  const known = days.map((each) => ({ ...each, acknowledgedAt: status.at }))
+  expect(textOf(statusWith({ routes: [route({ gaps: known })] }), 160)).not.toMatch(/lost/)
+})
+
+test('says of a deadline that has passed that the events are lost', () => {
+  const passed = route({ unfinished: { day: '2026-11-17', apiDeadlineAt: '2026-11-18T08:03:12.000Z' } })
+  expect(textOf(statusWith({ routes: [passed], workers: [] }), 160)).toContain(
+    'The API dropped the oldest unfinished day (2026-11-17) 2 d 6 h ago: its events that were not shipped are lost.',
+  )
+})
+
+/** Routes to `siem` that the API refuses, and healthy ones. */
+function fleet(failing: number, healthy: number) {
+  const lastError = {
+    code: 'unauthorised',
+    message:
+      'event_logs of account default: the API refuses the access key (401); check api.accessKeyFile: Unauthorized; The access key is missing or not valid.',
+    failures: 3,
+    since: '2026-11-20T13:31:00.000Z',
+    retryAt: '2026-11-20T14:05:00.000Z',
+  }
+  const good = Array.from({ length: healthy }, (_, index) => route({ zone: 1000 + index, name: '' }))
+  const bad = Array.from({ length: failing }, (_, index) =>
+    route({ zone: 5000 + index, name: '', sink: 'siem', state: 'failing', lastError }),
+  )
+  return statusWith({ routes: [...good, ...bad], deadLetters: [], backfills: [] })
+}
+
+test('has one line for one cause, in words of the user, however many routes have it', () => {
+  const text = textOf(fleet(300, 100), 160)
+  expect(text.match(/refuses the access key/g)).toHaveLength(1)
+  expect(text).toContain(
+    '\n300 zones → siem fail: the API refuses the access key (401); check api.accessKeyFile; since 13:31, next try 14:05.',
+  )
+  const one = textOf(fleet(1, 1), 160)
+  expect(one.match(/refuses the access key/g)).toHaveLength(1)
+  expect(one).toMatch(
+    /^5000 .*FAILING .* the API refuses the access key \(401\); check api.accessKeyFile; 3 tries/m,
+  )
+})
+
+test('shows at most a screen of routes, failing ones first, unless --verbose', () => {
+  const fleetOf = (rows: number | undefined, verbose = false) =>
+    statusLines(fleet(3, 397), rows === undefined ? piped() : terminal(100), { rows, verbose })
+  const rowsOf = (lines: readonly string[]) => lines.filter((line) => /^\d{4} /.test(line))
+  const screen = fleetOf(30)
+  expect(screen.length).toBeLessThan(30)
+  expect(
+    rowsOf(screen)
+      .slice(0, 4)
+      .map((line) => line.slice(0, 4)),
+  ).toEqual(['5000', '5001', '5002', '1000'])
+  const left = 400 - rowsOf(screen).length
+  expect(screen).toContain(`and ${left} more routes, all up to date: shieldlog status --verbose`)
+  expect(rowsOf(fleetOf(undefined))).toHaveLength(40)
+  expect(rowsOf(fleetOf(undefined, true).slice(0, 404))).toHaveLength(400)
+  expect(rowsOf(fleetOf(8))).toHaveLength(5)
+  const mixed = statusLines(fleet(50, 2), piped())
+  expect(mixed).toContain('and 12 more routes, 10 FAILING, 2 up to date: shieldlog status --verbose')
+})
+
+test('has a column of filtered events where a sink filters or did, and says so if it filters all', () => {
+  const plain = statusWith({ routes: [route()] })
+  expect(textOf(plain, 160)).not.toContain('filtered')
+  expect(statusLines(plain, terminal(160), { hasFilter: true }).join('\n')).toMatch(/^zone .* filtered /m)
+  const all = route({ zone: 102, name: 'blog', sink: 'siem', days: [day({ delivered: 0, filtered: 9_458 })] })
+  const text = textOf(statusWith({ routes: [route(), all] }), 160)
+  expect(text).toMatch(/^102 blog +siem .* 0 +9,458 /m)
+  expect(text).toContain('siem: all 9,458 events today were filtered.')
+  const some = { ...all, days: [day({ delivered: 1, filtered: 9_457 })] }
+  expect(textOf(statusWith({ routes: [some] }), 160)).not.toContain('all 9')
+})
+
+test('says that a destination dropped events, with a column', () => {
+  const lossy = route({ sink: 'otel', days: [day({ lost: 9 }), day({ day: '2026-11-19', lost: 1 })] })
+  const text = textOf(statusWith({ routes: [lossy] }), 160)
+  expect(text).toMatch(/^zone .* lost /m)
+  expect(text).toContain('otel dropped 10 events that it had accepted.')
 })
 
 test('names the processes of a fleet together', () => {
   const [first] = status.workers
   const second = { ...first!, pid: 9, host: 'siem-2', startedAt: '2026-11-20T14:00:00.000Z' }
-  expect(textOf({ ...status, workers: [first!, second] }, 120)).toMatch(
+  expect(textOf(statusWith({ workers: [first!, second] }), 120)).toMatch(
     /2 processes on siem-1, siem-2, the oldest running for 3 d 4 h/,
   )
 })

@@ -38,7 +38,7 @@ test('forgets what is older than ten minutes, and shows no rate below 0', () => 
 test.each([80, 120])('fits rates and the lag chart into %i columns', (columns) => {
   const history = createHistory()
   history.add(status)
-  const lines = statusLines(status, terminal(columns), { live: history.columns(status.routes) })
+  const lines = statusLines(status, terminal(columns), { live: history.columns })
   expect(lines.join('\n')).toContain('events/s')
   expect(lines.join('\n')).toContain('lag, last 10 min')
   expect(lines.filter((line) => line.length > columns)).toEqual([])

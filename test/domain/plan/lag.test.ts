@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { shiftDay, startOf } from '../../../src/domain/day.ts'
-import { caughtUpOf, caughtUpOfRoute, timeToLossOf } from '../../../src/domain/plan/lag.ts'
+import { caughtUpOf, caughtUpOfRoute, oldestUnfinished } from '../../../src/domain/plan/lag.ts'
 import { plan } from '../../../src/domain/plan/plan.ts'
 import {
   at,
@@ -139,6 +139,10 @@ describe('time to loss', () => {
     const old = { ...stream, day: shiftDay(today, -2) }
     const planned = (checkpoints: readonly Checkpoint[], nowMs: number) =>
       plan({ nowOf: () => nowMs, zones: [zone], sinks, policy, checkpoints, routes: [] })
+    const timeToLossOf = (streams: Parameters<typeof oldestUnfinished>[0], nowMs: number) => {
+      const oldest = oldestUnfinished(streams)
+      return oldest === undefined ? undefined : oldest.unreadableAtMs - nowMs
+    }
     expect(timeToLossOf(planned([], at(5)), at(5))).toBe(19 * hourMs)
     const complete = buildCheckpoint({ stream: old, ended: { as: 'complete', atMs: at(1) } })
     expect(timeToLossOf(planned([complete], at(5)), at(5))).toBe(43 * hourMs)

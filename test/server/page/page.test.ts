@@ -63,7 +63,7 @@ describe.skipIf(!browserAvailable())('the page', { timeout: 120_000 }, () => {
     await step(() => world.checkpoints.push(expired), shiftDay(old, 1), 'expired', '7')
     expect([...shown].sort()).toEqual([...cellStates].sort())
     expect(await page.locator('#headline').innerText()).toBe(
-      '1 of 1 route fails. Missing: 1 gap, 2 events that a sink refused.',
+      '1 of 1 route fails. Missing: events of 1 day, 2 events that a sink refused.',
     )
   })
 
@@ -76,7 +76,7 @@ describe.skipIf(!browserAvailable())('the page', { timeout: 120_000 }, () => {
       'The only route is up to date. Nothing is missing.',
     )
     expect(await page.locator('#verdict').getAttribute('data-level')).toBe('well')
-    expect(await page.locator('#summary').innerText()).toContain('API deadline of the oldest unread day')
+    expect(await page.locator('#summary').innerText()).toContain('API deadline of the oldest unfinished day')
     world.workers = []
     await again()
     await waitFor(

@@ -5,6 +5,7 @@ import { type AnswerContext, failureOf, parseBody } from '../../../src/shield/cl
 const context: AnswerContext = {
   what: 'event_logs of account main',
   hasCursor: false,
+  keySetting: 'api.accessKeyFile',
   hidden: ['hunter2key'],
   serverDate: 5,
   requestId: 'r1',
