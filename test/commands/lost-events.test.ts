@@ -26,3 +26,13 @@ test('events that a destination says it dropped are named by run --once, which e
     `0 missing, 0 extra; ${lost} dropped by the destination.`,
   )
 })
+
+test('a sink that filters every event says so in the summary of run --once and in status', async () => {
+  const sink = { name: 'siem', type: 'stdout', where: { actions: ['Nothing'] } }
+  const workshop = await openWorkshopWithApi({ zones: [101], days: 20 }, { zones: [101], sinks: [sink] })
+  const shipped = await workshop.execute('run', '--once')
+  expect(shipped.stderr).toMatch(/shipped 0 events to siem \(60 filtered\);/)
+  const status = await workshop.execute('status')
+  expect(status.stdout).toMatch(/^zone .* events today +filtered /m)
+  expect(status.stdout).toMatch(/^siem: all 20 events today were filtered\. /m)
+})

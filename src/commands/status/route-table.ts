@@ -40,12 +40,16 @@ export function routeTable(
     if (isWell(route, isStopped)) return paint.good(cell)
     return route.state === 'failing' || isStopped ? paint.bad(cell) : cell
   }
-  const counts = (field: TodayField): Column => ({
-    title: field,
-    cells: routes.map((route) => countText(todayOf(route, at)?.[field] ?? 0)),
-    align: 'right',
-  })
-  const isThere = (field: TodayField) => all.some((route) => (todayOf(route, at)?.[field] ?? 0) > 0)
+  const filteredOf = (route: RouteStatus) => todayOf(route, at)?.filtered ?? 0
+  const ofDays = (field: 'skipped' | 'lost') => (route: RouteStatus) => {
+    let sum = 0
+    for (const day of route.days) sum += day[field] ?? 0
+    return sum
+  }
+  const counts = (title: string, of: (route: RouteStatus) => number, isShown = false): Column[] =>
+    isShown || all.some((route) => of(route) > 0)
+      ? [{ title, cells: routes.map((route) => countText(of(route))), align: 'right' }]
+      : []
   const first: Column[] = [
     { title: 'zone', cells: routes.map(zoneLabel), most: mostName },
     { title: 'sink', cells: routes.map(({ sink }) => printable(sink)), most: mostName },
@@ -58,9 +62,9 @@ export function routeTable(
       cells: routes.map((route) => countText(todayOf(route, at)?.delivered ?? 0)),
       align: 'right',
     },
-    ...(hasFilter === true || isThere('filtered') ? [counts('filtered')] : []),
-    ...(isThere('skipped') ? [counts('skipped')] : []),
-    ...(isThere('lost') ? [counts('lost')] : []),
+    ...counts('filtered', filteredOf, hasFilter),
+    ...counts('skipped', ofDays('skipped')),
+    ...counts('lost', ofDays('lost')),
     { title: 'last event', cells: routes.map((route) => lastEventText(route, at)) },
   ]
   const columns = fitting([first, usual, live?.(routes) ?? []], width)
@@ -76,8 +80,6 @@ export function routeTable(
   const shown = beginning(rows, most.lines)
   return [header, ...shown.flat(), ...leftOutLine(all.slice(shown.length), isStopped)]
 }
-
-type TodayField = 'filtered' | 'skipped' | 'lost'
 
 function todayOf({ days }: RouteStatus, at: string): DayStatus | undefined {
   return days.find(({ day }) => day === at.slice(0, 10))

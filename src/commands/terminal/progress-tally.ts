@@ -13,6 +13,8 @@ export interface RouteTally {
   readonly delivered: number
   /** Of those delivered, events that the destination says it dropped. */
   readonly lost: number
+  /** Left out by `where` and `sample` of the sink. */
+  readonly filtered: number
   /** Too old for the destination. */
   readonly skipped: number
   /** Absent until the store was read. */
@@ -40,6 +42,7 @@ export function createTally(config: Config): Tally {
           sink,
           pages: 0,
           delivered: 0,
+          filtered: 0,
           skipped: 0,
           lost: 0,
         })
@@ -61,6 +64,7 @@ export function createTally(config: Config): Tally {
         return
       }
       route.delivered += internalEvent.delivered
+      route.filtered += internalEvent.filtered
       route.lost += internalEvent.lost ?? 0
     },
     learnLags(snapshot) {

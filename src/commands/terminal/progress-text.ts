@@ -40,9 +40,14 @@ export function plainLines(routes: readonly RouteTally[]): string[] {
 /** Summary of the whole run. */
 export function summaryLine(routes: readonly RouteTally[], seconds: number): string {
   const shipped = [...Map.groupBy(routes, ({ sink }) => sink)].map(([sink, own]) => {
-    const lost = sumOf(own, 'lost')
-    const dropped = lost === 0 ? '' : ` (${lost} dropped by the destination)`
-    return `${counted(sumOf(own, 'delivered'), 'event')} to ${sink}${dropped}${skippedText(own)}`
+    const aside = [
+      [sumOf(own, 'lost'), 'dropped by the destination'],
+      [sumOf(own, 'filtered'), 'filtered'],
+      [sumOf(own, 'skipped'), 'skipped, too old for it'],
+    ] as const
+    const told = aside.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`)
+    const rest = told.length === 0 ? '' : ` (${told.join('; ')})`
+    return `${counted(sumOf(own, 'delivered'), 'event')} to ${sink}${rest}`
   })
   const zones = new Set(routes.map(({ zone }) => zone)).size
   const from = `${counted(sumOf(routes, 'pages'), 'page')} of ${counted(zones, 'zone')}`
@@ -67,12 +72,10 @@ function rowsOf(routes: readonly RouteTally[]): Row[] {
   return [...rows.slice(0, mostRows - 1), others]
 }
 
-function skippedText(own: readonly RouteTally[]): string {
-  const skipped = sumOf(own, 'skipped')
-  return skipped === 0 ? '' : ` (${skipped} skipped, too old for it)`
-}
-
-function sumOf(routes: readonly RouteTally[], field: 'pages' | 'delivered' | 'skipped' | 'lost'): number {
+function sumOf(
+  routes: readonly RouteTally[],
+  field: 'pages' | 'delivered' | 'filtered' | 'skipped' | 'lost',
+): number {
   let sum = 0
   for (const route of routes) sum += route[field]
   return sum

@@ -249,7 +249,7 @@ export const stateMetrics = {
     name: 'time_to_loss_seconds',
     type: 'gauge',
     labels: route,
-    help: 'Time until the API no longer answers for the oldest unfinished day; +Inf where none is unfinished. Decreases also while the store does not answer.',
+    help: 'Time until the oldest unfinished day becomes unreadable, the one deadline that `status` and the page show too; +Inf where none is unfinished. Decreases also while the store does not answer.',
   },
   streams: {
     name: 'streams',

@@ -279,10 +279,11 @@ test('has a column of filtered events where a sink filters or did, and says so i
   expect(textOf(statusWith({ routes: [some] }), 160)).not.toContain('all 9')
 })
 
-test('says that a destination dropped events, with a column', () => {
-  const lossy = route({ sink: 'otel', days: [day({ lost: 9 }), day({ day: '2026-11-19', lost: 1 })] })
-  const text = textOf(statusWith({ routes: [lossy] }), 160)
-  expect(text).toMatch(/^zone .* lost /m)
+test('says that a destination dropped or takes no more events, each with a column of all current days', () => {
+  const days = [day({ lost: 9 }), day({ day: '2026-11-19', lost: 1, skipped: 1_200 })]
+  const text = textOf(statusWith({ routes: [route({ sink: 'otel', days })] }), 160)
+  expect(text).toMatch(/^zone .* skipped +lost /m)
+  expect(text).toMatch(/^101 shop +otel .* 1,200 +10 /m)
   expect(text).toContain('otel dropped 10 events that it had accepted.')
 })
 
