@@ -5,8 +5,14 @@ import type { Gap } from '../domain/gap.ts'
 import { createTurns } from '../domain/let-loop-turn.ts'
 import { caughtUpOf } from '../domain/plan/lag.ts'
 import { routeKey, type Route } from '../domain/route.ts'
-import { problemsOf, type ProblemRoute, type StatusProblem } from '../domain/status/problems.ts'
-import type { BackfillStatus, FleetStatus, RouteStatus, WorkerStatus } from '../domain/status/status.ts'
+import { problemsOf, type ProblemRoute } from '../domain/status/problems.ts'
+import type {
+  BackfillStatus,
+  FleetStatus,
+  RouteStatus,
+  StatusProblem,
+  WorkerStatus,
+} from '../domain/status/status.ts'
 import type { Store } from '../ports/store.ts'
 import { iso } from '../domain/text/iso.ts'
 import { backfillStatuses } from './backfill-status.ts'

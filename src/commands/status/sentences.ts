@@ -1,15 +1,8 @@
 import { durationText } from '../../domain/text/duration.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { wrapPlain } from '../../domain/text/wrap.ts'
-import {
-  firstUnfinished,
-  fromNow,
-  lostDaysOf,
-  zoneLabel,
-  type ProblemKind,
-  type StatusProblem,
-} from '../../domain/status/problems.ts'
-import type { BackfillStatus, Status } from '../../domain/status/status.ts'
+import { firstUnfinished, fromNow, lostDaysOf, zoneLabel } from '../../domain/status/problems.ts'
+import type { BackfillStatus, ProblemKind, Status, StatusProblem } from '../../domain/status/status.ts'
 import { commandLine } from '../program-name.ts'
 import { aboutText, counted, countOf } from '../terminal/number.ts'
 import type { Paint } from '../terminal/terminal.ts'

@@ -1,55 +1,9 @@
-import { gapReasonTexts, type GapReason } from '../gap.ts'
+import { gapReasonTexts } from '../gap.ts'
 import { daysBetween, type Day } from '../day.ts'
 import { durationText } from '../text/duration.ts'
 import { printable } from '../text/printable.ts'
 import { withoutSink } from '../text/without-sink.ts'
-import type { DayStatus, ErrorStatus, FleetStatus, GapStatus, RouteSummary } from './status.ts'
-
-/**
- * What a person should know, the most urgent first:
- * - `gap`: events were lost, and nobody has acknowledged it.
- * - `stopped`: nothing ships.
- * - `failing`: the last try of these routes ended with an error. `behind`: they have a long lag without an error.
- * - `lost`: a destination says that it dropped events which it had accepted.
- * - `dead_letters`: a sink refused events.
- * - `unconfigured`: a route left the configuration with unfinished days.
- * - `filtered`: `where` and `sample` of a sink left out every event of today.
- */
-export type ProblemKind = (typeof kinds)[number]
-const kinds = [
-  'gap',
-  'stopped',
-  'failing',
-  'behind',
-  'lost',
-  'dead_letters',
-  'unconfigured',
-  'filtered',
-] as const
-
-/** One cause, however many routes have it. Texts are safe to print. */
-export interface StatusProblem {
-  readonly kind: ProblemKind
-  /** What is wrong, in a sentence or two. */
-  readonly text: string
-  /** What to do about it; empty where the text says all. */
-  readonly remedy: string
-  /** The first command to type, without the name of the program. */
-  readonly command?: string
-  /** How many routes; absent where it is not about routes. */
-  readonly routes?: number
-  /** Absent where it is about several sinks or none. */
-  readonly sink?: string
-  /** The first of the routes. */
-  readonly zone?: number
-  readonly name?: string
-  /** Of a gap. */
-  readonly reason?: GapReason
-  /** Of a failure: that of the first route. */
-  readonly lastError?: ErrorStatus
-  /** The earliest API deadline of their oldest unfinished days. */
-  readonly apiDeadlineAt?: string
-}
+import type { DayStatus, ErrorStatus, FleetStatus, GapStatus, RouteSummary, StatusProblem } from './status.ts'
 
 /** What is known of a route. */
 export type ProblemRoute = Pick<

@@ -1,7 +1,6 @@
 import type { AuditRecord } from '../audit-report.ts'
 import type { StateSnapshot } from '../plan/snapshot.ts'
-import type { StatusProblem } from './problems.ts'
-import type { ErrorStatus, FleetStatus, RouteStatus, RouteSummary } from './status.ts'
+import type { ErrorStatus, FleetStatus, RouteStatus, RouteSummary, StatusProblem } from './status.ts'
 
 /**
  * What the status page shows of one day of a route, the most urgent first:

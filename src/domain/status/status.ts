@@ -1,6 +1,5 @@
 import type { GapReason } from '../gap.ts'
 import type { RouteStanding } from '../plan/route-state.ts'
-import type { StatusProblem } from './problems.ts'
 
 /** What `status` says of one day of a zone and sink. Instants are ISO 8601. */
 export interface DayStatus {
@@ -117,6 +116,43 @@ export interface BackfillDayStatus {
   readonly expectedPages?: number
   /** Events that were missing until then, or were shipped once more. */
   readonly events: number
+}
+
+/**
+ * What a person should know, the most urgent first:
+ * - `gap`: events were lost, and nobody has acknowledged it.
+ * - `stopped`: nothing ships.
+ * - `failing`: the last try of these routes ended with an error. `behind`: they have a long lag without an error.
+ * - `lost`: a destination says that it dropped events which it had accepted.
+ * - `dead_letters`: a sink refused events.
+ * - `unconfigured`: a route left the configuration with unfinished days.
+ * - `filtered`: `where` and `sample` of a sink left out every event of today.
+ */
+export type ProblemKind =
+  'gap' | 'stopped' | 'failing' | 'behind' | 'lost' | 'dead_letters' | 'unconfigured' | 'filtered'
+
+/** One cause, however many routes have it. Texts are safe to print. */
+export interface StatusProblem {
+  readonly kind: ProblemKind
+  /** What is wrong, in a sentence or two. */
+  readonly text: string
+  /** What to do about it; empty where the text says all. */
+  readonly remedy: string
+  /** The first command to type, without the name of the program. */
+  readonly command?: string
+  /** How many routes; absent where it is not about routes. */
+  readonly routes?: number
+  /** Absent where it is about several sinks or none. */
+  readonly sink?: string
+  /** The first of the routes. */
+  readonly zone?: number
+  readonly name?: string
+  /** Of a gap. */
+  readonly reason?: GapReason
+  /** Of a failure: that of the first route. */
+  readonly lastError?: ErrorStatus
+  /** The earliest API deadline of their oldest unfinished days. */
+  readonly apiDeadlineAt?: string
 }
 
 export interface Status extends FleetStatus {

@@ -2,7 +2,7 @@ import { clockText, counted, countText, durationText, fromNow, printable, zoneTe
 
 /**
  * @typedef {import('../../domain/status/status-views.ts').MapView} MapView
- * @typedef {import('../../domain/status/problems.ts').StatusProblem} StatusProblem
+ * @typedef {import('../../domain/status/status.ts').StatusProblem} StatusProblem
  * @typedef {import('../../domain/status/status-views.ts').CellState} CellState
  * @typedef {{ readonly filter?: string, readonly sink?: string, readonly state?: CellState }} Choice
  * @typedef {object} Problem
