@@ -16,7 +16,19 @@ const activities = new Map(
     index + 1,
   ]),
 )
-const otherActivity = 99
+/** The captions of the schema: OCSF allows an own text beside a number only where it is 99, Other. */
+const actions = ['Unknown', 'Allowed', 'Denied', 'Observed']
+const severities = ['Unknown', 'Informational', 'Low', 'Medium', 'High', 'Critical']
+const dispositions = new Map([
+  [1, 'Allowed'],
+  [2, 'Blocked'],
+  [15, 'Detected'],
+  [16, 'No Action'],
+  [17, 'Logged'],
+  [22, 'Captcha'],
+  [23, 'Challenge'],
+])
+const other = 99
 /** Type of an observable that is an IP address. */
 const ipObservable = 2
 
@@ -38,17 +50,18 @@ function encode(event: Event, include: Include): string {
   if (event.timeMs === undefined) throw new Error('the event has no time, and OCSF requires one')
   const { action, client, request, response, severity } = event
   const method = request?.method?.toUpperCase()
-  const activity = method === undefined ? 0 : (activities.get(method) ?? otherActivity)
+  const activity = method === undefined ? 0 : (activities.get(method) ?? other)
   const { ocsf } = dispositionOf(action)
+  const severityId = severityOf(event).ocsf
   return jsonLine({
     class_uid: classUid,
     category_uid: 4,
     activity_id: activity,
-    activity_name: activity === otherActivity ? request?.method : undefined,
+    activity_name: activity === other ? request?.method : undefined,
     type_uid: classUid * 100 + activity,
     time: event.timeMs,
-    severity_id: severityOf(event).ocsf,
-    severity,
+    severity_id: severityId,
+    severity: textOf(severityId, severities[severityId], severity),
     message: messageOf(event),
     metadata: {
       version: '1.8.0',
@@ -60,12 +73,12 @@ function encode(event: Event, include: Include): string {
       event_code: event.rule?.id,
     },
     action_id: ocsf.action,
-    action,
+    action: textOf(ocsf.action, actions[ocsf.action], action),
     disposition_id: ocsf.disposition,
-    disposition: action,
+    disposition: textOf(ocsf.disposition, dispositions.get(ocsf.disposition), action),
     firewall_rule: ruleOf(event),
     // The class requires a request or a response.
-    http_request: requestOf(event, activity === otherActivity ? undefined : method),
+    http_request: requestOf(event, activity === other ? undefined : method),
     http_response: response && { code: response.status },
     src_endpoint: sourceOf(event),
     dst_endpoint: destinationOf(event),
@@ -73,6 +86,11 @@ function encode(event: Event, include: Include): string {
     raw_data: rawText(event, include),
     unmapped: unmappedOf(event, include),
   })
+}
+
+function textOf(id: number, caption: string | undefined, word: string | undefined): string | undefined {
+  if (word === undefined) return undefined
+  return id === other ? word : caption
 }
 
 function observablesOf(ip: string | undefined): object[] | undefined {
@@ -129,10 +147,13 @@ function destinationOf({ request, zone }: Event): object {
 }
 
 function unmappedOf(event: Event, include: Include): object | undefined {
-  const { client, match, pop, rule } = event
+  const { action, client, match, pop, rule, severity } = event
   const hasSource = client?.address !== undefined || client?.ip !== undefined
   const hasRule = rule?.id !== undefined || rule?.message !== undefined
   return filled({
+    // The words of the service, whatever the captions make of them.
+    action,
+    severity,
     pop,
     asn: hasSource ? undefined : client?.asn,
     country: hasSource && isoCountryOf(event) !== undefined ? undefined : client?.country,

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { createOcsfFormat } from '../../src/formats/ocsf.ts'
 import { entry } from '../shield/samples.ts'
 import { json } from './authorities.ts'
+import { buildEvent } from './events.ts'
 import { eventOf, long, shapes } from './shapes.ts'
 
 const ocsf = createOcsfFormat()
@@ -22,6 +23,31 @@ it.each([...timed, ['values of 64 kB', long] as const])(
     }
   },
 )
+
+const enumerations = json('ocsf-captions.json') as Readonly<
+  Record<string, { readonly sibling: string; readonly captions: Readonly<Record<string, string>> }>
+>
+const words = ['Blocked', 'Logged', 'Detected', 'Challenged', 'Captcha', 'Allowed', 'Bypassed', 'Tarpitted']
+const severities = ['notice', 'warning', 'error', 'critical', 'emergency']
+
+it.each([
+  ...timed,
+  ...words.map((action) => [action, buildEvent({ action })] as const),
+  ...severities.map((severity) => [severity, buildEvent({ severity })] as const),
+])('the text beside a number is its caption, and the own word of an other one: %s', (_, event) => {
+  const line = JSON.parse(ocsf.encode(event)) as Record<string, unknown>
+  for (const [id, { sibling, captions }] of Object.entries(enumerations)) {
+    const text = line[sibling]
+    if (text === undefined) continue
+    if (line[id] === 99) expect([event.action, event.severity, event.request?.method]).toContain(text)
+    else expect([id, line[id], text]).toEqual([id, line[id], captions[String(line[id])]])
+  }
+  // The words of the service are always there.
+  for (const name of ['action', 'severity'] as const)
+    if (event[name] !== undefined) expect(line).toHaveProperty(['unmapped', name], event[name])
+  if (event.action !== undefined) expect(line).toHaveProperty('action')
+  if (event.severity !== undefined) expect(line).toHaveProperty('severity')
+})
 
 it('the schema refuses a wrong attribute', () => {
   const good = JSON.parse(ocsf.encode(eventOf(entry()))) as object

@@ -42,7 +42,7 @@ const readers: Readonly<Record<Exclude<FormatName, 'raw'>, (line: string) => Fou
   ocsf: (line) => {
     const at = atPathsOf(JSON.parse(line))
     return {
-      ...found(at, 'action', 'firewall_rule.uid', 'src_endpoint.name'),
+      ...found(at, 'unmapped.action', 'firewall_rule.uid', 'src_endpoint.name'),
       asn: at('src_endpoint.autonomous_system.number') ?? at('unmapped.asn'),
       country: at('src_endpoint.location.country') ?? at('unmapped.country'),
       ips: [at('src_endpoint.ip'), at('observables.0.value')],
