@@ -1,8 +1,11 @@
-import { ServiceMonitor } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1'
+import {
+  PrometheusRule,
+  ServiceMonitor,
+} from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1'
 import { StatefulSet } from 'kubernetes-models/apps/v1'
 import { NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1'
 import { Namespace, Service } from 'kubernetes-models/v1'
-import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
@@ -13,13 +16,23 @@ import { temporaryFolder } from './setup/temp.ts'
 
 const folder = join(projectFolder, 'config/kubernetes')
 const read = (name: string): unknown => parse(readFileSync(join(folder, name), 'utf8'))
-const resources = (read('kustomization.yaml') as { resources: readonly string[] }).resources
+const resourcesOf = (kustomization: string) =>
+  (read(kustomization) as { resources: readonly string[] }).resources
+const operator = 'prometheus-operator'
+const own = resourcesOf('kustomization.yaml')
+const resources = [
+  ...own,
+  ...resourcesOf(`${operator}/kustomization.yaml`).map((each) => `${operator}/${each}`),
+]
 const name = 'shieldlog'
 const labels = { 'app.kubernetes.io/name': name }
 
-test('the kustomization names every manifest, and what it generates is what the pod mounts', () => {
+test('the kustomizations name every manifest, and what is generated is what the pod mounts', () => {
   const others = new Set([...resources, 'kustomization.yaml', 'shieldlog.yaml'])
-  expect(readdirSync(folder).toSorted()).toEqual([...others].toSorted())
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((each) => each !== operator)
+  expect(files.toSorted()).toEqual([...others, `${operator}/kustomization.yaml`].toSorted())
+  // A cluster without the Prometheus operator refuses its kinds: nothing of it is applied by default.
+  expect(own.filter((each) => each.includes('prometheus') || each.includes('monitor'))).toEqual([])
   expect(read('kustomization.yaml')).toMatchObject({
     namespace: name,
     configMapGenerator: [{ name, files: ['shieldlog.yaml'] }],
@@ -43,12 +56,63 @@ test('every resource has a kind of a known version, and its labels select the po
     'v1 Service',
     'networking.k8s.io/v1 NetworkPolicy',
     'monitoring.coreos.com/v1 ServiceMonitor',
+    'monitoring.coreos.com/v1 PrometheusRule',
   ])
   const selector = { matchLabels: labels }
   expect(read('statefulset.yaml')).toMatchObject({ spec: { selector, template: { metadata: { labels } } } })
   expect(read('service.yaml')).toMatchObject({ metadata: { labels }, spec: { selector: labels } })
-  expect(read('servicemonitor.yaml')).toMatchObject({ spec: { selector } })
+  expect(read(`${operator}/servicemonitor.yaml`)).toMatchObject({ spec: { selector } })
   expect(read('networkpolicy.yaml')).toMatchObject({ spec: { podSelector: selector } })
+})
+
+test('the rule of the operator has the alerts of the plain rule file', () => {
+  const { groups } = parse(readFileSync(join(projectFolder, 'config/prometheus/alerts.yml'), 'utf8')) as {
+    groups: readonly object[]
+  }
+  expect(read(`${operator}/prometheusrule.yaml`), 'run: npm run docs').toMatchObject({ spec: { groups } })
+})
+
+test('a pod that never became ready is replaced when its key or its settings are corrected', () => {
+  // With OrderedReady the controller waits for the broken pod for ever.
+  expect(read('statefulset.yaml')).toMatchObject({ spec: { replicas: 1, podManagementPolicy: 'Parallel' } })
+})
+
+test('the network policy lets out to the API, and to the usual ports of destinations', () => {
+  const { spec } = read('networkpolicy.yaml') as {
+    spec: { egress: readonly { ports: readonly { port: number; protocol: string }[] }[] }
+  }
+  const ports = spec.egress.flatMap((each) => each.ports)
+  expect(ports.filter(({ protocol }) => protocol === 'TCP').map(({ port }) => port)).toEqual([
+    53, 443, 8088, 9200, 3100, 6514, 4318, 6379,
+  ])
+  const page = readFileSync(join(projectFolder, 'docs/install.md'), 'utf8')
+  for (const { port } of ports) expect(page).toContain(String(port))
+})
+
+/** A file with the lines for a token of a SIEM, which are comments in it. */
+function withToken(name: string): string {
+  return readFileSync(join(folder, name), 'utf8').replaceAll(
+    /^( +)# (- siem-token$|- name: siem$| +\S+: .*$)/gm,
+    '$1$2',
+  )
+}
+
+test('the token of a SIEM has a place in Secret and settings', () => {
+  const cwd = temporaryFolder()
+  const mounted = '/run/secrets/shieldlog'
+  cpSync(folder, cwd, { recursive: true })
+  for (const secret of ['access-key', 'siem-token']) writeFileSync(join(cwd, secret), `the ${secret}\n`)
+  expect(parse(withToken('kustomization.yaml'))).toMatchObject({
+    secretGenerator: [{ name, files: ['access-key', 'siem-token'] }],
+  })
+  const file = join(cwd, 'shieldlog.yaml')
+  writeFileSync(file, withToken('shieldlog.yaml').replaceAll(mounted, cwd))
+  const { warnings, config } = loadConfig({ argv: { config: file }, env: {}, cwd })
+  expect(warnings).toEqual([])
+  const [, siem] = config.sinks
+  expect(siem).toMatchObject({ name: 'siem', type: 'http' })
+  if (siem?.type !== 'http' || !('headers' in siem)) throw new Error('no HTTP sink')
+  expect(siem.headers['Authorization']?.reveal()).toBe('Bearer the siem-token')
 })
 
 test('the pod has only the rights that it needs, and its probes use the paths of the server', () => {
@@ -73,13 +137,15 @@ test('the pod has only the rights that it needs, and its probes use the paths of
   })
 })
 
+const operatorModule = '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1'
 /** Each manifest with the class of its kind, which has the schema of Kubernetes or of the Prometheus operator. */
 const models: readonly (readonly [file: string, module: string, Class: Model])[] = [
   ['namespace.yaml', 'kubernetes-models/v1', Namespace],
   ['statefulset.yaml', 'kubernetes-models/apps/v1', StatefulSet],
   ['service.yaml', 'kubernetes-models/v1', Service],
   ['networkpolicy.yaml', 'kubernetes-models/networking.k8s.io/v1', NetworkPolicy],
-  ['servicemonitor.yaml', '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1', ServiceMonitor],
+  [`${operator}/servicemonitor.yaml`, operatorModule, ServiceMonitor],
+  [`${operator}/prometheusrule.yaml`, operatorModule, PrometheusRule],
 ]
 
 interface Manifest {

@@ -47,6 +47,31 @@ describe('the lock file', () => {
   })
 })
 
+test('git ignores what the pages tell people to create with secrets in it', async () => {
+  const folder = temporaryFolder()
+  await runCommand('git', ['init', '--quiet', folder])
+  cpSync(join(projectFolder, '.gitignore'), join(folder, '.gitignore'))
+  const secret = [
+    'access-key',
+    'shieldlog.yaml',
+    'config/kubernetes/access-key',
+    'config/kubernetes/siem-token',
+    'var/compose/redis-password',
+    'sim.yaml',
+  ]
+  const shared = ['config/kubernetes/shieldlog.yaml', 'config/systemd/shieldlog.service']
+  for (const path of [...secret, ...shared]) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), '')
+  }
+  const { stdout } = await runCommand('git', ['status', '--porcelain', '--untracked-files=all'], {
+    cwd: folder,
+  })
+  expect(stdout.trim().split('\n').toSorted()).toEqual(
+    ['.gitignore', ...shared].map((path) => `?? ${path}`).toSorted(),
+  )
+})
+
 test('pins exact versions', () => {
   const all = { ...manifest.dependencies, ...manifest.devDependencies, ...manifest.overrides }
   const loose = Object.entries(all).filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))
@@ -68,6 +93,9 @@ describe('the published package', () => {
   beforeAll(async () => {
     const checkout = copyOfCheckout()
     const folder = temporaryFolder()
+    // What the pages tell people to create there.
+    for (const secret of ['access-key', 'siem-token'])
+      writeFileSync(join(checkout, 'config/kubernetes', secret), 'a secret\n')
     await runCommand('npm', ['pack', '--pack-destination', folder], { cwd: checkout, env })
     prefix = temporaryFolder()
     const archive = join(folder, `${manifest.name}-${manifest.version}.tgz`)
@@ -75,6 +103,11 @@ describe('the published package', () => {
     await runCommand('npm', ['install', '--global', '--prefix', prefix, ...options, archive], { env })
     installed = join(prefix, 'lib/node_modules', manifest.name)
     packed = filesIn(installed).filter((path) => !path.startsWith('node_modules/'))
+  })
+
+  test('contains no key that somebody put into the checkout', () => {
+    expect(packed).toContain('config/kubernetes/kustomization.yaml')
+    expect(packed.filter((path) => /access-key|siem-token/.test(path))).toEqual([])
   })
 
   test('contains the compiled program and none of the sources and tests', () => {

@@ -44,6 +44,7 @@ test.each([
   ['RestrictSUIDSGID', 'yes'],
   ['StateDirectory', 'shieldlog'],
   ['TimeoutStopSec', '15'],
+  ['MemoryMax', '512M'],
   ['Restart', 'on-failure'],
 ])('%s=%s', (name, value) => expect(valuesOf(name)).toEqual([value]))
 
@@ -74,6 +75,32 @@ describe('the process that it starts', () => {
     expect(place).toBe(`/var/lib/${valuesOf('StateDirectory')[0]}`)
     expect(config.state).toMatchObject({ path: expect.stringMatching(`^${place}/`) })
     expect(config.sinks).toMatchObject([{ path: expect.stringMatching(`^${place}/`) }])
+  })
+
+  test('reads the token of a SIEM from a second credential', () => {
+    const folder = '/run/credentials/shieldlog.service'
+    const [, more] = /^#(LoadCredential=siem-token:\/etc\/shieldlog\/siem-token)$/m.exec(text) ?? []
+    expect(parseUnit(`[Service]\n${more}\n`).get('Service')).toEqual([
+      ['LoadCredential', 'siem-token:/etc/shieldlog/siem-token'],
+    ])
+    const credentials = temporaryFolder()
+    writeFileSync(join(credentials, 'siem-token'), 'the-token\n')
+    writeFileSync(join(credentials, 'access-key'), 'the-key\n')
+    const [, reference = ''] = /write (\$\{file:\S+\}) in the settings/.exec(text) ?? []
+    expect(reference).toContain(`${folder}/siem-token`)
+    const page = readFileSync(join(projectFolder, 'docs/install.md'), 'utf8')
+    expect(page).toContain(reference)
+    const file = join(credentials, 'shieldlog.yaml')
+    const authorization = `Bearer ${reference.replace(folder, credentials)}`
+    const sink = { name: 'siem', type: 'http', url: 'https://siem.example/in' }
+    writeFileSync(
+      file,
+      JSON.stringify({ zones: [101], sinks: [{ ...sink, headers: { Authorization: authorization } }] }),
+    )
+    const { config } = loadConfig({ argv: { config: file }, env: environmentIn(credentials) })
+    const [siem] = config.sinks
+    if (siem?.type !== 'http' || !('headers' in siem)) throw new Error('no HTTP sink')
+    expect(siem.headers['Authorization']?.reveal()).toBe('Bearer the-token')
   })
 
   test('is a valid command, and ends with 78 if its configuration is missing', async () => {

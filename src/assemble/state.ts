@@ -25,8 +25,8 @@ export function openStore(config: Config, clock: Clock, options: OpenOptions = {
 }
 
 /** Throws where a run could not keep its state in the configured store. */
-export function probeStore(config: Config, clock: Clock): Promise<void> {
-  return stateKind(config.state).probe(storeOptions(config, clock, {}))
+export function probeStore(config: Config, clock: Clock, telemetry: Telemetry): Promise<void> {
+  return stateKind(config.state).probe(storeOptions(config, clock, { telemetry }))
 }
 
 function storeOptions(

@@ -7,6 +7,7 @@ import { within } from '../../domain/within.ts'
 import { checkApi, type ApiChecked, type ZoneProblem, type ZoneRead } from '../../maintenance/read/check.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Source } from '../../ports/source.ts'
+import type { Telemetry } from '../../ports/telemetry.ts'
 import { probePort } from '../../server/probe-port.ts'
 import { connectSteps, type ConnectStep } from '../../transport/connect-steps.ts'
 import { listAccounts, type AccountZones } from '../discovery/list-zones.ts'
@@ -22,6 +23,9 @@ export type { AccountZones, ConnectStep, SinkTried, ZoneProblem, ZoneRead }
 export type Tried =
   { readonly isWell: true; readonly found?: string } | { readonly isWell: false; readonly why: string }
 
+/** `warnings`: what a run would warn of. */
+export type StateTried = Tried & { readonly warnings: readonly string[] }
+
 export interface ApiTried extends ApiChecked {
   /** The configuration with the zones that the API lists. */
   readonly config: Config
@@ -34,7 +38,7 @@ export interface ApiTried extends ApiChecked {
 /** All tries, begun together; each settles within its bound. None rejects but for `cancelled` and bugs. */
 export interface Checks {
   readonly api: Promise<ApiTried>
-  readonly state: Promise<Tried>
+  readonly state: Promise<StateTried>
   readonly port: Promise<Tried>
   readonly sinks: readonly { readonly sink: SinkConfig; readonly tried: Promise<SinkTried> }[]
   /** The process of this host that ships on the state now, and so has the port. */
@@ -53,7 +57,7 @@ export function startChecks(config: Config, sendTest: boolean, signal: AbortSign
   const reading = createReading(config, runtime)
   const zones = zonesOf(config)
   const api = tryApi(config, { runtime, source: reading.source }, signal)
-  const state = tried(stateMs, clock, () => probeStore(config, clock))
+  const state = tryState(config, clock)
   const { host, port } = config.server
   const checks = {
     api,
@@ -104,6 +108,14 @@ async function tryApi(
 async function workerHere(config: Config, clock: Clock): Promise<WorkerStatus | undefined> {
   const answer = await within(stateMs, workersOn(config, clock), clock).catch(() => 'late' as const)
   return answer === 'late' ? undefined : answer.value.find(({ host }) => host === hostname())
+}
+
+async function tryState(config: Config, clock: Clock): Promise<StateTried> {
+  const warnings: string[] = []
+  const emit: Telemetry['emit'] = (internalEvent) => {
+    if (internalEvent.name === 'Warned') warnings.push(internalEvent.text)
+  }
+  return { ...(await tried(stateMs, clock, () => probeStore(config, clock, { emit }))), warnings }
 }
 
 async function tried(ms: number, clock: Clock, work: () => Promise<void>): Promise<Tried> {

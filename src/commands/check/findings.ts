@@ -1,4 +1,4 @@
-import type { ConnectStep, SinkTried, Tried } from '../../assemble/check/check.ts'
+import type { ConnectStep, SinkTried, StateTried, Tried } from '../../assemble/check/check.ts'
 import { stateName } from '../../assemble/existing-store.ts'
 import type { Loaded } from '../../config/load/load.ts'
 import type { Config, SinkConfig } from '../../config/schema/schema.ts'
@@ -31,12 +31,17 @@ function zonesText({ accounts }: Config): string {
   return named === 0 ? some : `${counted(named, 'zone')}, ${some}`
 }
 
-export function stateFindings(config: Config, tried: Tried, worker: WorkerStatus | undefined): Finding[] {
+export function stateFindings(
+  config: Config,
+  tried: StateTried,
+  worker: WorkerStatus | undefined,
+): Finding[] {
   const name = printable(stateName(config))
   if (!tried.isWell) return [{ step: 'state', mark: 'fail', text: printable(tried.why) }]
   const well: Finding = { step: 'state', mark: 'ok', text: `${name}, opened for writing` }
-  if (worker === undefined) return [well]
-  return [well, { step: '', mark: 'note', text: `${printable(worker.name)} runs on it` }]
+  const note = (text: string): Finding => ({ step: '', mark: 'note', text: printable(text) })
+  const running = worker === undefined ? [] : [note(`${worker.name} runs on it`)]
+  return [well, ...tried.warnings.map(note), ...running]
 }
 
 /** A port that the shieldlog of this state uses is not a problem: `run` is active. */

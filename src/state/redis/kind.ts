@@ -1,3 +1,4 @@
+import { nameOf } from '../../redis/server-name.ts'
 import type { StateKind } from '../state-kind.ts'
 import type { RedisState } from './store.ts'
 
@@ -8,7 +9,7 @@ export function redisKind(state: RedisState): StateKind {
     return openRedisStore({ ...options, state })
   }
   return {
-    name: 'redis',
+    name: nameOf(state),
     exists: () => true,
     probe: async (options) => (await open(options)).close(),
     open,

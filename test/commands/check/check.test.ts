@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createServer as createHttpServer } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Finding } from '../../../src/commands/check/finding.ts'
+import { startRedis } from '../../setup/redis.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { accessKey, openWorkshop, openWorkshopWithApi } from '../workshop.ts'
 
@@ -28,6 +29,26 @@ test('reports successful steps, and leaves no files', async () => {
   expect(simulator.requests.map(({ zone, token }) => [zone, token])).toEqual([
     [101, undefined],
     [102, undefined],
+  ])
+})
+
+test('names the Redis of the state, and warns of what a run would warn of', async () => {
+  const { execute, configure, simulator } = await openWorkshopWithApi({ days: 1 })
+  const api = { baseUrl: simulator.url, accessKey }
+  const stateLines = async (url: string) => {
+    configure({ api, state: url })
+    const { code, stdout } = await execute('check')
+    expect(code).toBe(0)
+    return stdout.split('\n').filter((line) => line.includes('redis://'))
+  }
+  const careful = await startRedis({ args: ['--appendonly', 'yes'] })
+  expect(await stateLines(careful.url)).toEqual([
+    `state            ok    ${careful.url}/0, opened for writing`,
+  ])
+  const forgetful = await startRedis()
+  expect(await stateLines(forgetful.url)).toEqual([
+    `state            ok    ${forgetful.url}/0, opened for writing`,
+    `                 note  ${forgetful.url}/0 keeps no append-only file; set appendonly yes, or a restart can lose progress`,
   ])
 })
 
