@@ -5,7 +5,7 @@ import type { RedisClient } from './connection.ts'
 export type ScriptArgument = string | number | Buffer
 export type Script = (keys: readonly string[], args: readonly ScriptArgument[]) => Promise<unknown>
 
-type Command = (count: number, ...rest: readonly ScriptArgument[]) => Promise<unknown>
+type Command = (count: number, rest: readonly ScriptArgument[]) => Promise<unknown>
 
 /** Loads a Lua script by its URL as a function. */
 export function loadScript(client: RedisClient, location: URL): Script {
@@ -34,5 +34,6 @@ export function callScript(
   const commands = client as unknown as Readonly<Record<string, Command>>
   const command = commands[as === 'bytes' ? `${name}Buffer` : name]
   if (command === undefined) throw new TypeError(`the script ${name} was not defined`)
-  return command.call(client, keys.length, ...keys, ...args)
+  // As one list, which the client flattens: one call cannot take some hundred thousand arguments.
+  return command.call(client, keys.length, [...keys, ...args])
 }

@@ -38,8 +38,8 @@ export function deadLetterBytes(deadLetter: {
   return Buffer.byteLength(JSON.stringify(id)) + Buffer.byteLength(answer) + Buffer.byteLength(event)
 }
 
-export function deadLettersFull(bytes: number, maxBytes: number): Failure {
-  const text = `the dead letters would take ${bytes} bytes, more than the limit of ${maxBytes}`
+export function deadLettersFull(sink: string, bytes: number, maxBytes: number): Failure {
+  const text = `the dead letters of sink ${sink} would take ${bytes} bytes, more than the limit of ${maxBytes} for each sink`
   const remedy = 'replay or drop some, or raise deadLetters.maxBytes'
   return new Failure('stop', 'dead_letters_full', `${text}: ${remedy}`)
 }

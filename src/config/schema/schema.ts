@@ -190,7 +190,7 @@ export type SinkConfig = Readonly<z.output<typeof SinkConfig>>
 export const DeadLettersConfig = z
   .strictObject({
     maxBytes: bytes(
-      'Space for dead letters in the store; a stream stops at a dead letter that does not fit',
+      'Space for the dead letters of each sink in the store; a stream stops at a dead letter that does not fit',
     ).default(67_108_864),
   })
   .prefault({})

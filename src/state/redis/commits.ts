@@ -13,6 +13,7 @@ import { bucketBytes, chunkBytes, seenArguments } from './seen-fields.ts'
 import { writeCheckpoint, type Instant } from './streams.ts'
 
 export interface CommitLimits {
+  /** Of each sink. */
   readonly deadLetterMaxBytes: number
   /** Days for which the checkpoints of ended streams are kept. */
   readonly keepDays: number
@@ -40,7 +41,7 @@ export function createCommits(limits: CommitLimits, link: Link, keys: Keys, inst
     const args = argumentsOf(commit, limits, instant())
     const answer = listOf(await link.script('commit-page', all, args))
     const word = textOf(answer[0])
-    if (word === 'full') throw deadLettersFull(numberOf(answer[1]), limits.deadLetterMaxBytes)
+    if (word === 'full') throw deadLettersFull(stream.sink, numberOf(answer[1]), limits.deadLetterMaxBytes)
     return word === 'done' ? 'done' : 'refused'
   }
 }

@@ -83,18 +83,14 @@ export function deadLetterField({ id, time }: Identity): string {
   return JSON.stringify([id, time ?? ''])
 }
 
-/** A dead letter as arguments of the commit script: event, reason, bytes, text. */
+/** A dead letter as arguments of the commit script: event, and the text that `readDeadLetter` reads. */
 export function deadLetterArguments(deadLetter: DeadLetter): Argument[] {
   const { reason, answer, at, event } = deadLetter
-  return [
-    deadLetterField(deadLetter),
-    reason,
-    deadLetterBytes(deadLetter),
-    JSON.stringify([reason, answer, at, event]),
-  ]
+  const text = JSON.stringify([reason, answer, at, event])
+  return [deadLetterField(deadLetter), `${deadLetterBytes(deadLetter)} ${reason}\n${text}`]
 }
 
-/** `text` is what the script stores: size, reason, a line break and the dead letter. */
+/** `text`: size, reason, a line break and the dead letter. */
 function readDeadLetter(field: string, text: string, { zone, day, sink }: Stream): DeadLetter {
   const deadLetter = text.slice(text.indexOf('\n') + 1)
   const [reason, answer, at, event] = JSON.parse(deadLetter) as [RefusalReason, string, number, string]

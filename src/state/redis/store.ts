@@ -2,6 +2,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Telemetry } from '../../ports/telemetry.ts'
 import type { RedisServers } from '../../redis/connection.ts'
+import { withLaterReleases } from '../later-releases.ts'
 import { separateResends } from '../separate-resends.ts'
 import { createBackfills } from './backfills.ts'
 import { createCheckpointList } from './checkpoint-list.ts'
@@ -68,7 +69,7 @@ async function createStore(options: RedisStoreOptions, link: Link, create: boole
       return identity.latest()
     },
     ledger: {
-      ...createStreams({ link, keys, clock, identity, instant }),
+      ...withLaterReleases(createStreams({ link, keys, clock, identity, instant })),
       commit: createCommits(limits, link, keys, instant),
       loadSeen: createLoadSeen(link, keys),
       ...minutes,

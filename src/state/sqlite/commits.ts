@@ -4,12 +4,13 @@ import { hashOf, deadLettersFull, refuseImpossible } from '../commit-checks.ts'
 import { settleBackfilled } from './backfills.ts'
 import { nextChange } from './changes.ts'
 import type { Database } from './database/database.ts'
-import { addDeadLetters, allDeadLetterBytes, removeDeadLetter } from './dead-letters.ts'
+import { addDeadLetters, deadLetterBytesOf, removeDeadLetter } from './dead-letters.ts'
 import { addSeen, removeSeen } from './fingerprints.ts'
 import { insertGaps } from './gaps.ts'
-import { findStream } from './streams.ts'
+import { findStream, readCheckpoint } from './streams.ts'
 
 export interface CommitLimits {
+  /** Of each sink. */
   readonly deadLetterMaxBytes: number
 }
 
@@ -18,7 +19,7 @@ export function createCommits({ deadLetterMaxBytes }: CommitLimits, database: Da
     refuseImpossible(commit)
     const { next, basedOn } = commit
     const hash = hashOf(commit)
-    return database.write(() => {
+    const write = () => {
       const row = findStream(database, next.stream)
       if (row === undefined) return 'refused'
       if (row.commit_hash !== null && hash.equals(row.commit_hash)) return 'done'
@@ -35,17 +36,31 @@ export function createCommits({ deadLetterMaxBytes }: CommitLimits, database: Da
       database.run(sql, next.commit, hash, next.ended?.atMs ?? null, nextChange(database), row.id)
       database.run('UPDATE holder SET heard_at = ? WHERE id = ?', clock.now(), row.holder)
       return 'done'
-    })
+    }
+    return database.writeTogether(write, () => isReadAgain(database, commit))
   }
+}
+
+/** True for a commit that says only how far a scan is: if a power cut loses it, pages are read again. */
+function isReadAgain(database: Database, commit: Commit): boolean {
+  const { seen, unsee = [], deadLetters, removedDeadLetters = [], gaps, next } = commit
+  const changes = [...seen, ...unsee, ...deadLetters, ...removedDeadLetters, ...gaps]
+  return changes.length === 0 && next.ended === undefined && !answersRequest(database, next)
+}
+
+function answersRequest(database: Database, { stream, lastRequest }: Commit['next']): boolean {
+  if (lastRequest === undefined) return false
+  const row = findStream(database, stream)
+  return row === undefined || readCheckpoint(database, row.id, stream)?.lastRequest?.id !== lastRequest.id
 }
 
 function changeDeadLetters(database: Database, commit: Commit, maxBytes: number): void {
   const { deadLetters, removedDeadLetters = [], next } = commit
   if (deadLetters.length === 0 && removedDeadLetters.length === 0) return
-  const before = allDeadLetterBytes(database)
+  const before = deadLetterBytesOf(database, next.stream.sink)
   for (const { id, time } of removedDeadLetters)
     removeDeadLetter(database, { ...next.stream, id, ...(time !== undefined && { time }) })
   addDeadLetters(database, deadLetters)
-  const after = allDeadLetterBytes(database)
-  if (after > maxBytes && after > before) throw deadLettersFull(after, maxBytes)
+  const after = deadLetterBytesOf(database, next.stream.sink)
+  if (after > maxBytes && after > before) throw deadLettersFull(next.stream.sink, after, maxBytes)
 }

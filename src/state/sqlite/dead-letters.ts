@@ -106,10 +106,10 @@ function identityOf({ id, time }: { readonly id: string; readonly time: string }
   return { id: JSON.parse(id) as string, ...(time === '' ? {} : { time }) }
 }
 
-/** Bytes of all dead letters. Inside of a transaction. */
-export function allDeadLetterBytes(database: Database): number {
-  return database.one<{ bytes: number }>('SELECT coalesce(sum(bytes), 0) AS bytes FROM dead_letter_total')!
-    .bytes
+/** Bytes of all dead letters of a sink. Inside of a transaction. */
+export function deadLetterBytesOf(database: Database, sink: string): number {
+  const sql = 'SELECT coalesce(sum(bytes), 0) AS bytes FROM dead_letter_total WHERE sink = ?'
+  return database.one<{ bytes: number }>(sql, sink)!.bytes
 }
 
 /** A dead letter replaces an earlier one of the same event. Inside of a write. */

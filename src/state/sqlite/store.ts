@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { Clock } from '../../ports/clock.ts'
 import type { Store } from '../../ports/store.ts'
+import { withLaterReleases } from '../later-releases.ts'
 import { separateResends } from '../separate-resends.ts'
 import { createBackfills } from './backfills.ts'
 import { createCommits } from './commits.ts'
@@ -49,7 +50,7 @@ function createStore(id: string, database: Database, clock: Clock, deadLetterMax
   return {
     id,
     ledger: {
-      ...createStreams(database, id, clock),
+      ...withLaterReleases(createStreams(database, id, clock)),
       commit: createCommits({ deadLetterMaxBytes }, database, clock),
       ...fingerprints,
     },

@@ -71,7 +71,7 @@ export type Streams = Pick<
 export function createStreams(database: Database, storeId: string, clock: Clock): Streams {
   return {
     async take(stream, holder) {
-      const taken = await database.write((): Taken | number => {
+      const taken = await database.writeLoosely((): Taken | number => {
         const nowMs = clock.now()
         const row = findStream(database, stream)
         const until = row === undefined ? undefined : heldUntil(database, row, holder, nowMs)

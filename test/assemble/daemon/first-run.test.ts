@@ -1,7 +1,12 @@
+import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { Daemon } from '../../../src/assemble/daemon/daemon.ts'
 import { createRuntime } from '../../../src/assemble/runtime.ts'
-import { dayOf, startOf } from '../../../src/domain/day.ts'
+import { systemClock } from '../../../src/clock.ts'
+import { dayMs, dayOf, startOf } from '../../../src/domain/day.ts'
+import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
+import { newCheckpoint } from '../../../src/domain/scan/progress.ts'
+import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
 import { load } from '../../config/loading.ts'
 import { reply, serve } from '../../sinks/http/destination-server.ts'
@@ -9,6 +14,40 @@ import { temporaryFolder } from '../../setup/temp.ts'
 
 const never = new AbortController().signal
 const maxAgeMs = 18 * 3_600_000
+
+function daemonWith(folder: string, settings: Readonly<Record<string, unknown>>) {
+  const yaml = JSON.stringify({ zones: [101], log: { level: 'silent' }, ...settings })
+  const loaded = load({ yaml, cwd: folder })
+  const runtime = createRuntime(loaded.config, {})
+  const daemon = new Daemon(loaded, { runtime, serve: false, role: 'all', sinkGone: () => undefined })
+  onTestFinished(() => daemon.stop())
+  return { daemon }
+}
+
+test('a run that only reads once prunes what is old, so that a store that cron feeds does not grow', async () => {
+  const simulator = await startSimulator({ accessKey: 'key', zones: [101], days: 20 })
+  onTestFinished(() => simulator.close())
+  const folder = temporaryFolder()
+  const path = join(folder, 'shieldlog.db')
+  const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1 })
+  onTestFinished(() => store.close())
+  const old = { zone: 101, day: dayOf(Date.now() - 40 * dayMs), sink: 'archive' }
+  const { fence } = await store.ledger.take(old, { id: 'earlier', schedule: false })
+  const ended = { as: 'complete', atMs: Date.now() - 37 * dayMs } as const
+  const next = { ...newCheckpoint(old, ended.atMs, unknownOrdering), commit: 1, ended }
+  await store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
+  await store.ledger.release(old, fence)
+  const { daemon } = daemonWith(folder, {
+    api: { baseUrl: simulator.url, accessKey: 'key' },
+    state: `sqlite:${path}`,
+    sinks: [{ name: 'archive', type: 'file', path: join(folder, 'events') }],
+  })
+  await daemon.open(never)
+  expect(await daemon.engine().drain('once', never)).toEqual([])
+  const days = (await store.catalogue.checkpoints()).map(({ stream }) => stream.day)
+  expect(days).toHaveLength(3)
+  expect(days).not.toContain(old.day)
+})
 
 test('a first start with three days of events skips those that Datadog takes no more, and ships today', async () => {
   const simulator = await startSimulator({ accessKey: 'key', zones: [101], days: 300, pageSize: 100 })
@@ -20,16 +59,11 @@ test('a first start with three days of events skips those that Datadog takes no 
   const folder = temporaryFolder()
   const settings = {
     api: { baseUrl: simulator.url, accessKey: 'key' },
-    zones: [101],
     // Less than one event that would be refused takes.
     deadLetters: { maxBytes: 65_536 },
     sinks: [{ name: 'dd', type: 'http', preset: 'datadog', apiKey: 'k', url: destination.url }],
-    log: { level: 'silent' },
   }
-  const loaded = load({ yaml: JSON.stringify(settings), cwd: folder })
-  const runtime = createRuntime(loaded.config, {})
-  const daemon = new Daemon(loaded, { runtime, serve: false, role: 'all', sinkGone: () => undefined })
-  onTestFinished(() => daemon.stop())
+  const { daemon } = daemonWith(folder, settings)
   await daemon.open(never)
   const givenUp = await daemon.engine().drain('first', never)
   const { routes, deadLetters } = await daemon.engine().status()

@@ -69,7 +69,9 @@ export class ModelStore {
     for (const key of commit.removedDeadLetters ?? [])
       deadLetters.delete(deadLetterKey({ zone, day, sink, ...key }))
     for (const deadLetter of commit.deadLetters) deadLetters.set(deadLetterKey(deadLetter), deadLetter)
-    if (deadLetters.size > deadLettersThatFit && deadLetters.size > this.deadLetters.size)
+    const countOf = (all: ReadonlyMap<string, DeadLetter>) =>
+      [...all.values()].filter((each) => each.sink === sink).length
+    if (countOf(deadLetters) > deadLettersThatFit && countOf(deadLetters) > countOf(this.deadLetters))
       return 'dead_letters_full'
     this.deadLetters = deadLetters
     for (const [minute, bytes] of commit.seen) {

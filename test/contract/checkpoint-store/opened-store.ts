@@ -7,7 +7,7 @@ export const contractDeadLetterMaxBytes = 10_000
 export interface OpenedStore {
   readonly store: Store
   /** Opens the same store once more, as another process would; the first one stays open. */
-  readonly reopen: () => Promise<Store>
+  readonly reopen: (deadLetterMaxBytes?: number) => Promise<Store>
   /** The clock that the store was given. */
   readonly clock: FakeClock
   /** Closes everything that was opened and removes it. */

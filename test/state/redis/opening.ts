@@ -58,12 +58,12 @@ export function contractStore(state: RedisState): () => Promise<OpenedStore> {
     const clock = createFakeClock()
     const own: RedisState = { ...state, keyPrefix: `${state.keyPrefix}-${randomBytes(4).toString('hex')}` }
     const opened: Store[] = []
-    const reopen = async (): Promise<Store> => {
+    const reopen = async (deadLetterMaxBytes = contractDeadLetterMaxBytes): Promise<Store> => {
       const store = await openRedisStore({
         state: own,
         clock,
         redisNow: clock.now,
-        deadLetterMaxBytes: contractDeadLetterMaxBytes,
+        deadLetterMaxBytes,
         telemetry: createTold(),
       })
       opened.push(store)

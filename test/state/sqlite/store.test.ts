@@ -10,8 +10,8 @@ async function openInFile(): Promise<OpenedStore> {
   const path = join(temporaryFolder(), 'store.db')
   const clock = createFakeClock()
   const opened: Store[] = []
-  const reopen = async (): Promise<Store> => {
-    const store = await openSqliteStore({ path, clock, deadLetterMaxBytes: contractDeadLetterMaxBytes })
+  const reopen = async (deadLetterMaxBytes = contractDeadLetterMaxBytes): Promise<Store> => {
+    const store = await openSqliteStore({ path, clock, deadLetterMaxBytes })
     opened.push(store)
     return store
   }

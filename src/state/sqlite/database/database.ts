@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { setImmediate as afterThisTurn } from 'node:timers'
 import { setImmediate } from 'node:timers/promises'
 import { Failure } from '../../../domain/failure.ts'
 import { isBusy, storeFailure } from './sqlite-failure.ts'
@@ -26,6 +27,12 @@ export interface Database {
   read<T>(work: () => T): Promise<T>
   /** Durable when it resolves. */
   write<T>(work: () => T): Promise<T>
+  /**
+   * Like `write`, in one transaction, and one wait for the disk, with whatever else comes here in the same turn of the
+   * event loop. Each work is written whole or not at all, and has its own result. `isLoose`, inside of a read: a power
+   * cut may lose this work.
+   */
+  writeTogether<T>(work: () => T, isLoose: () => boolean): Promise<T>
   /** For writes that a power cut may lose: does not wait for the disk. A later `write` makes them durable too. */
   writeLoosely<T>(work: () => T): Promise<T>
   /** May be called twice. */
@@ -63,6 +70,13 @@ function createDatabase(path: string, handle: DatabaseSync, tries: number): Data
     refuseMoved()
     return transaction(handle, 'BEGIN IMMEDIATE', work)
   }
+  const together = createGroups((group) =>
+    attempt(path, tries, () => {
+      const works = () => group.map(({ work }) => savepoint(handle, path, work))
+      const isLoose = transaction(handle, 'BEGIN', () => group.every((each) => each.isLoose()))
+      return isLoose ? unsynced(handle, () => write(works)) : write(works)
+    }),
+  )
   return {
     path,
     configure: () => attempt(path, tries, () => configure(handle, path)),
@@ -73,11 +87,57 @@ function createDatabase(path: string, handle: DatabaseSync, tries: number): Data
     script: (sql) => handle.exec(sql),
     read: (work) => attempt(path, tries, () => transaction(handle, 'BEGIN', work)),
     write: (work) => attempt(path, tries, () => write(work)),
+    writeTogether: together,
     writeLoosely: (work) => attempt(path, tries, () => unsynced(handle, () => write(work))),
     close() {
       statements.clear()
       if (handle.isOpen) handle.close()
     },
+  }
+}
+
+interface Grouped<T> {
+  readonly work: () => T
+  readonly isLoose: () => boolean
+}
+
+type Result<T> = { readonly value: T } | { readonly error: unknown }
+
+/** Hands over together what comes in one turn of the event loop, in its order. */
+function createGroups(
+  writeGroup: (group: readonly Grouped<unknown>[]) => Promise<readonly Result<unknown>[]>,
+): Database['writeTogether'] {
+  let waiting: (Grouped<unknown> & { readonly settle: (result: Result<unknown>) => void })[] = []
+
+  async function flush(): Promise<void> {
+    const group = waiting
+    waiting = []
+    const results = await writeGroup(group).catch((error: unknown) => group.map(() => ({ error })))
+    for (const [index, { settle }] of group.entries()) settle(results[index]!)
+  }
+
+  return async <T>(work: () => T, isLoose: () => boolean): Promise<T> => {
+    const result = await new Promise<Result<unknown>>((settle) => {
+      waiting.push({ work, isLoose, settle })
+      if (waiting.length === 1) afterThisTurn(() => void flush())
+    })
+    if ('error' in result) throw result.error
+    return result.value as T
+  }
+}
+
+/** One work of several in a transaction. Throws an error that ends the whole transaction. */
+function savepoint<T>(handle: DatabaseSync, path: string, work: () => T): Result<T> {
+  handle.exec('SAVEPOINT work')
+  try {
+    const value = work()
+    handle.exec('RELEASE work')
+    return { value }
+  } catch (error) {
+    // SQLite has rolled back everything by itself after some errors (full disk, I/O).
+    if (isBusy(error) || !handle.isTransaction) throw error
+    handle.exec('ROLLBACK TO work; RELEASE work')
+    return { error: storeFailure(error, path) }
   }
 }
 

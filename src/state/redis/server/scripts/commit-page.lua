@@ -24,7 +24,7 @@
     ARGV[7]  checkpoint
     ARGV[8]  instant, ms since the epoch; empty: by the clock of Redis
     ARGV[9]  how long an ended stream is kept from now on, ms
-    ARGV[10] bytes that all dead letters may take
+    ARGV[10] bytes that the dead letters of a sink may take
     ARGV[11] bytes of a full chunk of seen
     ARGV[12] bytes of a full bucket of seen
     ARGV[13] the live stream of the same zone, day and sink; this one, unless it is a temporary one
@@ -33,13 +33,13 @@
     ARGV[16] number of buckets that may hold a minute
     ARGV[17] number of minutes; for each: minute, fingerprints, and for each bucket: bucket, minute of the bucket
              number of minutes to remove fingerprints from, and these, in the same form
-             number of dead letters; for each: event, reason, bytes, deadLetter
+             number of dead letters; for each: event, "bytes reason\n" and the dead letter
              number of gaps; for each: gap, its value
              number of dead letters to remove; for each: event
   Output:
     {"done"}           written, now or before
     {"refused"}        fence or number are not what the store holds; nothing was changed
-    {"full", bytes}    all dead letters would take so many bytes; nothing was changed
+    {"full", bytes}    the dead letters of the sink would take so many bytes; nothing was changed
 ]]
 local head = redis.call('HMGET', KEYS[6], 'fence', 'commit', 'hash', 'holder')
 if head[3] == ARGV[5] then return {'done'} end
@@ -61,45 +61,62 @@ local seen_at = at
 each(width, function() end)
 local unseen_at = at
 each(width, function() end)
-local added, removed, growth = {}, {}, 0
-each(4, function(index)
-  added[ARGV[index]] = index
+local added, removed, events = {}, {}, {}
+each(2, function(index)
+  local event = ARGV[index]
+  if not added[event] then events[#events + 1] = event end
+  added[event] = ARGV[index + 1]
 end)
 local gaps_at = at
 each(2, function() end)
 each(1, function(index)
+  local event = ARGV[index]
   -- A dead letter that this commit also adds is not removed.
-  if not added[ARGV[index]] then removed[ARGV[index]] = true end
-end)
-local replaced = {}
-local function measure(event, bytes)
-  local old = redis.call('HGET', KEYS[10], event)
-  if old then
-    local old_bytes, reason = string.match(old, '^(%d+) ([^\n]*)\n')
-    replaced[event] = {tonumber(old_bytes), reason}
-    growth = growth - tonumber(old_bytes)
+  if not added[event] and not removed[event] then
+    removed[event] = true
+    events[#events + 1] = event
   end
-  growth = growth + bytes
+end)
+-- Many fields are read and written in steps: Lua passes no more than some thousand values to one call.
+local function in_steps(list, work)
+  for from = 1, #list, 500 do work(from, math.min(from + 499, #list)) end
 end
-for event, index in pairs(added) do measure(event, tonumber(ARGV[index + 2])) end
-for event in pairs(removed) do measure(event, 0) end
+local counts, sizes, growth = {}, {}, 0
+local function measure(deadLetter, sign)
+  local bytes, reason = string.match(deadLetter, '^(%d+) ([^\n]*)\n')
+  counts[reason] = (counts[reason] or 0) + sign
+  sizes[reason] = (sizes[reason] or 0) + sign * tonumber(bytes)
+  growth = growth + sign * tonumber(bytes)
+end
+in_steps(events, function(from, to)
+  for offset, old in ipairs(redis.call('HMGET', KEYS[10], unpack(events, from, to))) do
+    local new = added[events[from + offset - 1]]
+    if old then measure(old, -1) end
+    if new then measure(new, 1) end
+  end
+end)
 if growth > 0 then
-  local after = tonumber(redis.call('HGET', KEYS[1], 'deadLetterBytes') or '0') + growth
+  local after = dead_letter_bytes(KEYS[1], sink_of(ARGV[13])) + growth
   if after > tonumber(ARGV[10]) then return {'full', after} end
 end
 
-local function count(reason, deadLetters, bytes)
-  count_dead_letters(KEYS[1], KEYS[4], reason .. '/' .. ARGV[13], deadLetters, bytes)
+for reason, count in pairs(counts) do
+  count_dead_letters(KEYS[1], KEYS[4], reason .. '/' .. ARGV[13], count, sizes[reason])
 end
-for event, old in pairs(replaced) do
-  count(old[2], -1, -old[1])
-  if removed[event] then redis.call('HDEL', KEYS[10], event) end
-end
-for event, index in pairs(added) do
-  local reason, bytes, deadLetter = ARGV[index + 1], ARGV[index + 2], ARGV[index + 3]
-  count(reason, 1, tonumber(bytes))
-  redis.call('HSET', KEYS[10], event, bytes .. ' ' .. reason .. '\n' .. deadLetter)
-end
+in_steps(events, function(from, to)
+  local set, gone = {}, {}
+  for index = from, to do
+    local event = events[index]
+    if added[event] then
+      set[#set + 1] = event
+      set[#set + 1] = added[event]
+    else
+      gone[#gone + 1] = event
+    end
+  end
+  if #set > 0 then redis.call('HSET', KEYS[10], unpack(set)) end
+  if #gone > 0 then redis.call('HDEL', KEYS[10], unpack(gone)) end
+end)
 
 -- Minutes with few events share buckets, wide ones first.
 local buckets, changed = {}, {}

@@ -45,7 +45,12 @@ local function note_removal(meta, streams, stream, fence)
   if tonumber(fence) > floor then redis.call('HSET', meta, 'floor', fence) end
 end
 
--- Counts dead letters of one stream and reason, and the bytes of all.
+-- Bytes of all dead letters of a sink.
+local function dead_letter_bytes(meta, sink)
+  return tonumber(redis.call('HGET', meta, 'deadLetterBytes/' .. sink) or '0')
+end
+
+-- Counts dead letters of one stream and reason, and the bytes of all of its sink.
 local function count_dead_letters(meta, totals, field, deadLetters, bytes)
   local known = redis.call('HGET', totals, field) or '0 0'
   local count, sum = string.match(known, '^(%d+) (%d+)$')
@@ -55,5 +60,6 @@ local function count_dead_letters(meta, totals, field, deadLetters, bytes)
   else
     redis.call('HSET', totals, field, whole(count) .. ' ' .. whole(sum))
   end
-  redis.call('HINCRBY', meta, 'deadLetterBytes', whole(bytes))
+  local name = 'deadLetterBytes/' .. sink_of(field)
+  if redis.call('HINCRBY', meta, name, whole(bytes)) == 0 then redis.call('HDEL', meta, name) end
 end

@@ -85,6 +85,10 @@ for _, field in ipairs(redis.call('HKEYS', KEYS[4])) do
   if sink_of(field) == from then move('deadLetters', string.match(field, '/(.*)$')) end
 end
 for index = 4, 6 do rename_fields(KEYS[index]) end
+if dead_letter_bytes(KEYS[1], from) > 0 then
+  redis.call('HSET', KEYS[1], 'deadLetterBytes/' .. to, whole(dead_letter_bytes(KEYS[1], from)))
+  redis.call('HDEL', KEYS[1], 'deadLetterBytes/' .. from)
+end
 for _, id in ipairs(redis.call('HKEYS', KEYS[7])) do
   if rename_fields(key('backfill', id)) then
     local rest = string.match(redis.call('HGET', KEYS[7], id), ' .*$')
