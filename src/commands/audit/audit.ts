@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import type { Command } from 'commander'
 import { withKnownZones } from '../../assemble/discovery/for-commands.ts'
 import { audit as auditDays, type Audit, type AuditProgress } from '../../assemble/tasks/audit/audit.ts'
@@ -55,19 +56,18 @@ export function registerAudit({ command: audit, io, exit, load }: Registration):
     .action(async (options: AuditOptions, command: Command) => {
       // A stop proves nothing: in `audit && …` it must not count as "no difference".
       exit(exitCodes.blind)
-      const { config } = await withKnownZones(
-        load(command, options.repair === true ? 'delivery' : 'comparison'),
-        io.signal,
-      )
-      const file = command.optsWithGlobals<{ config?: string }>().config
-      exit(await runAudit(config, options, file, io))
+      const loaded = load(command, options.repair === true ? 'delivery' : 'comparison')
+      const { config } = await withKnownZones(loaded, io.signal)
+      const named = command.optsWithGlobals<{ config?: string }>().config
+      exit(await runAudit(config, options, { named, path: loaded.file }, io))
     })
 }
 
 async function runAudit(
   config: Config,
   options: AuditOptions,
-  file: string | undefined,
+  /** The configuration file: as the user named it, and where it is. */
+  file: { readonly named: string | undefined; readonly path: string | undefined },
   io: Io,
 ): Promise<number> {
   const { repair = false, deep = false, json = false, day: days, report: reportFile } = options
@@ -85,14 +85,20 @@ async function runAudit(
   const names = sinks.map(({ name }) => name)
   const again = (zone: number, day: string, sink: string) => {
     const only = config.sinks.length === 1 ? '' : ` --sink ${sink}`
-    return `${commandLine('audit', file)} --zone ${zone} --day ${day}${only}`
+    return `${commandLine('audit', file.named)} --zone ${zone} --day ${day}${only}`
   }
   const told = { map: { zones, sinks: names, days: audited.days }, again }
   if (json) output.write(auditJson(audited, code === exitCodes.done))
   else if (audited.targets.length > 0) output.write(auditText(audited, told, paintFor(output)))
   for (const line of failureLines(audited)) io.stderr.write(wrapped(`${line}\n`, io.stderr))
   if (report && audited.targets.length > 0) {
-    const reading = { api: config.api.baseUrl, beganAtMs, endedAtMs: systemClock.now() }
+    const reading = {
+      api: config.api.baseUrl,
+      host: hostname(),
+      configuration: file.path,
+      beganAtMs,
+      endedAtMs: systemClock.now(),
+    }
     writeReportFile(reportFile, auditReport(reportOf(audited, reading, deep)))
     io.stderr.write(`report: ${printable(reportFile)}\n`)
   } else if (report) io.stderr.write('no report was written, since nothing could be compared\n')

@@ -8,6 +8,9 @@ import { findingsOf } from './verdict.ts'
 export interface AuditReading {
   /** Address of the API. */
   readonly api: string
+  readonly host: string
+  /** The file of the configuration. */
+  readonly configuration?: string | undefined
   /** ms since the epoch. */
   readonly beganAtMs: number
   readonly endedAtMs: number
@@ -16,7 +19,7 @@ export interface AuditReading {
 /** What a report shows of an audit. */
 export function reportOf(
   audit: Audit,
-  { api, beganAtMs, endedAtMs }: AuditReading,
+  { api, host, configuration, beganAtMs, endedAtMs }: AuditReading,
   isDeep: boolean,
 ): Omit<ReportView, 'version'> {
   const findings = findingsOf(audit)
@@ -36,9 +39,11 @@ export function reportOf(
   )
   return {
     api,
+    host,
+    ...(configuration !== undefined && { configuration }),
     beganAt: new Date(beganAtMs).toISOString(),
     endedAt: new Date(endedAtMs).toISOString(),
-    ...verdictOf(rows, failureLines(audit).length > 0),
+    ...verdictOf(audit, rows),
     scope: scopeOf(audit, rows),
     isDeep,
     failures: failureLines(audit),
@@ -64,12 +69,15 @@ function foundOf({ audited }: Audit, zone: number, day: string, sink: string) {
   }
 }
 
-function verdictOf(rows: readonly ReportRow[], hasFailures: boolean): Pick<ReportView, 'level' | 'headline'> {
+function verdictOf(audit: Audit, rows: readonly ReportRow[]): Pick<ReportView, 'level' | 'headline'> {
   const bad = rows.filter(({ result }) => result.tone === 'bad')
   const unsure = rows.filter(({ result }) => result.tone === 'warn')
-  const days = `${countText(rows.length)} ${rows.length === 1 ? 'day of a route' : 'days of routes'}`
+  const days = `${countText(rows.length)} ${rows.length === 1 ? 'day' : 'days'} of a zone and sink`
   if (bad.length > 0)
-    return { level: 'bad', headline: `${whatIsWrong(bad)}: ${countText(bad.length)} of ${days}.` }
+    return {
+      level: 'bad',
+      headline: `${whatIsWrong(bad)}, on ${countText(bad.length)} of ${days} that ${rows.length === 1 ? 'was' : 'were'} compared.`,
+    }
   if (unsure.length > 0)
     return {
       level: 'attention',
@@ -77,10 +85,13 @@ function verdictOf(rows: readonly ReportRow[], hasFailures: boolean): Pick<Repor
     }
   const notYetDue = rows.reduce((sum, { counts }) => sum + (counts?.notYetDue ?? 0), 0)
   const newer =
-    notYetDue === 0 ? '' : ` up to the last scan; ${countOf(notYetDue, 'newer event')} not delivered yet`
-  const same = `Nothing is missing: API and ledger have the same events on ${rows.length === 1 ? 'this day of this route' : `all ${days}`}${newer}.`
+    notYetDue === 0
+      ? '.'
+      : ` up to the last scan. ${countOf(notYetDue, 'newer event')} ${notYetDue === 1 ? 'is' : 'are'} not delivered yet.`
+  const { zones, sinks, span } = extentOf(audit, rows)
+  const same = `Nothing is missing: what the API lists and the ledger of shieldlog were compared for ${zones}, ${sinks} and ${span}, and have the same events${newer}`
   // Of the repairs that failed, another process has delivered the events meanwhile.
-  return hasFailures
+  return failureLines(audit).length > 0
     ? { level: 'attention', headline: `${same} A repair failed.` }
     : { level: 'well', headline: same }
 }
@@ -100,12 +111,18 @@ function whatIsWrong(bad: readonly ReportRow[]): string {
   return parts.join(', ')
 }
 
-function scopeOf({ days, audited }: Audit, rows: readonly ReportRow[]): string {
+function scopeOf(audit: Audit, rows: readonly ReportRow[]): string {
   let listed = 0
-  for (const { streams } of audited) listed += streams[0]?.listed ?? 0
-  const zones = new Set(rows.map(({ zone }) => zone)).size
-  const sinks = new Set(rows.map(({ sink }) => sink)).size
+  for (const { streams } of audit.audited) listed += streams[0]?.listed ?? 0
+  const { zones, sinks, span } = extentOf(audit, rows)
+  return `${span}: ${zones}, ${sinks}; the API lists ${countOf(listed, 'event')}.`
+}
+
+function extentOf({ days }: Audit, rows: readonly ReportRow[]) {
   const [first, last] = [days[0], days.at(-1)]
-  const span = first === last ? first : `${first} to ${last}`
-  return `${span}: ${countOf(zones, 'zone')}, ${countOf(sinks, 'sink')}; the API lists ${countOf(listed, 'event')}.`
+  return {
+    zones: countOf(new Set(rows.map(({ zone }) => zone)).size, 'zone'),
+    sinks: countOf(new Set(rows.map(({ sink }) => sink)).size, 'sink'),
+    span: first === last ? `${first}` : `${first} to ${last}`,
+  }
 }

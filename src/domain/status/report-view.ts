@@ -38,6 +38,10 @@ export interface ReportView {
   readonly beganAt: string
   readonly endedAt: string
   readonly version: string
+  /** Where it was made. */
+  readonly host: string
+  /** The file of the configuration; absent where there was none. */
+  readonly configuration?: string
   readonly level: 'well' | 'attention' | 'bad'
   readonly headline: string
   /** What was compared. */

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { version } from '../../../src/assemble/version.ts'
 import { reportOf } from '../../../src/commands/audit/report.ts'
 import { dayOf, shiftDay, startOf } from '../../../src/domain/day.ts'
 import { openWorkshopWithApi } from '../workshop.ts'
@@ -20,7 +22,8 @@ test('writes what was compared into one file, and names what is missing', async 
   const html = readFileSync(file, 'utf8')
   const text = html.replaceAll(/<style>.*<\/style>|<[^>]+>/gs, ' ').replaceAll(/\s+/g, ' ')
   for (const part of [
-    '2 events missing: 1 of 2 days of routes.',
+    '2 events missing, on 1 of 2 days of a zone and sink that were compared.',
+    `made on ${hostname()} by shieldlog ${version} with ${join(workshop.folder, 'shieldlog.yaml')}`,
     `${yesterday} to ${today}: 1 zone, 1 sink; the API lists 102 events.`,
     `&lt;b&gt;shop&lt;/b&gt; → archive ${yesterday} 52 50 2 0 0 50 2 missing`,
     `&lt;b&gt;shop&lt;/b&gt; → archive ${today} 50 50 0 0 0 50 ok`,
@@ -46,7 +49,7 @@ test('says that newer events are not delivered yet', async () => {
   const file = join(workshop.folder, 'audit.html')
   expect((await workshop.execute('audit', '--day', 'today', '--report', file)).code).toBe(0)
   expect(readFileSync(file, 'utf8')).toContain(
-    'Nothing is missing: API and ledger have the same events on all 2 days of routes up to the last scan; 2 newer events not delivered yet.',
+    `Nothing is missing: what the API lists and the ledger of shieldlog were compared for 2 zones, 1 sink and ${today}, and have the same events up to the last scan. 2 newer events are not delivered yet.`,
   )
 })
 
@@ -85,12 +88,12 @@ test('says that nothing is missing where a repair failed and another process shi
   const audit = { days: [today], targets: [target], audited, gaps: [], details: [] }
   const { level, headline } = reportOf(
     audit,
-    { api: 'https://api.example', beganAtMs: 0, endedAtMs: 1 },
+    { api: 'https://api.example', host: 'siem-1', beganAtMs: 0, endedAtMs: 1 },
     false,
   )
   expect([level, headline]).toEqual([
     'attention',
-    'Nothing is missing: API and ledger have the same events on this day of this route. A repair failed.',
+    `Nothing is missing: what the API lists and the ledger of shieldlog were compared for 1 zone, 1 sink and ${today}, and have the same events. A repair failed.`,
   ])
 })
 

@@ -13,7 +13,8 @@ const shapes = /** @type {const} */ ({ well: 'complete', attention: 'unread', ba
 
 /** The page that an auditor is handed: what was compared, what that proves, and each day. @param {ReportView} report */
 export function drawReport(report) {
-  const { version, level, headline, scope, failures, days, endedAt } = report
+  const { version, host, configuration, level, headline, scope, failures, days, endedAt } = report
+  const by = `made on ${printable(host)} by shieldlog ${version} with ${configuration === undefined ? 'a configuration from the environment' : printable(configuration)}`
   return element(
     'body',
     {},
@@ -21,7 +22,7 @@ export function drawReport(report) {
       'header',
       { class: 'top' },
       element('h1', {}, 'shieldlog audit'),
-      element('p', {}, `${secondText(endedAt)} · shieldlog ${version} · all times and days are UTC`),
+      element('p', {}, `${secondText(endedAt)} · `, isolated(by), ' · all times and days are UTC'),
     ),
     element(
       'main',
