@@ -11,6 +11,7 @@ import { Planner, type PlanSettings } from '../plan/planner.ts'
 import { pumpStream } from '../pump/pump-stream.ts'
 import { failStream } from '../pump/write-failure.ts'
 import { createSinkReconciler, type SinkReconciler } from '../maintenance/housekeeping/reconcile-sinks.ts'
+import { SeenMemory } from '../pump/seen-window.ts'
 import type { PumpDeps } from '../pump/session.ts'
 import { createSink, type SinkDeps } from '../sinks/registry.ts'
 import { wantsOf } from '../sinks/wants.ts'
@@ -75,6 +76,7 @@ export function createShipping(
     policy: () => policy,
     holder,
     random: Math.random,
+    seenMemory: new SeenMemory(),
   }
   const reconciler = createSinkReconciler({ ...deps, zones, sinks })
   return {

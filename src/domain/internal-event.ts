@@ -93,6 +93,8 @@ export type InternalEvent =
   | { name: 'StreamEnded'; stream: Stream; as: 'complete' | 'expired' }
   | { name: 'GapFound'; gap: Gap }
   | { name: 'IdSeenWithOtherTime'; stream: Stream; id: string }
+  /** `id` is the own id of one of the events. */
+  | { name: 'IdSharedByEvents'; stream: Stream; id: string }
   | { name: 'FileCut'; sink: string; part: string; bytes: number; keptAside: boolean }
   | { name: 'FileShort'; sink: string; part: string; expected: number; found: number }
   | { name: 'FileReplaced'; sink: string; part: string; why: string }

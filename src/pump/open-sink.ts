@@ -26,12 +26,25 @@ export async function openSink(
 ): Promise<SinkTarget> {
   const { sink, stream } = session.job
   if ('reconcile' in sink && stream.resend !== undefined) throw new Failure('refuse', 'rejected', notInPlace)
-  const seen = createSeenWindow(session.deps.store.ledger, stream)
-  const open =
-    'reconcile' in sink
-      ? await sink.reconcile(stream, reconciliation(session, createLastCopies(session, seen)), signal)
-      : await sink.open(stream, { hasTaken: () => hasSinkTaken(session), refusalsStand }, signal)
-  return { open, seen, [Symbol.asyncDispose]: () => open.close() }
+  const { store, seenMemory } = session.deps
+  const seen = createSeenWindow(store.ledger, stream, seenMemory)
+  try {
+    const open =
+      'reconcile' in sink
+        ? await sink.reconcile(stream, reconciliation(session, createLastCopies(session, seen)), signal)
+        : await sink.open(stream, { hasTaken: () => hasSinkTaken(session), refusalsStand }, signal)
+    return {
+      open,
+      seen,
+      async [Symbol.asyncDispose]() {
+        seen.close()
+        await open.close()
+      },
+    }
+  } catch (error) {
+    seen.close()
+    throw error
+  }
 }
 
 /** Whether the store knows of an event that the stream's sink has taken. Checks the stream's own checkpoint first. */

@@ -3,57 +3,120 @@ import { FingerprintSet, minuteOf, packFingerprints } from '../domain/event/seen
 import type { Stream } from '../domain/stream.ts'
 import type { Ledger } from '../ports/ledger.ts'
 
-/** How much a pump keeps in memory; beyond that it drops all minutes and loads them again when needed. */
-const maxFingerprints = 100_000
-const maxMinutes = 5_000
+/**
+ * Room for the whole index of a day of a million events, of which each page of an unordered listing touches hundreds of
+ * minutes.
+ */
+const mostBytes = 33_554_432
+
+/** What the seen windows of a process take together. Beyond the limit each drops what its page does not need. */
+export class SeenMemory {
+  readonly #mostBytes: number
+  #bytes = 0
+
+  constructor(most = mostBytes) {
+    this.#mostBytes = most
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  get isOver(): boolean {
+    return this.#bytes > this.#mostBytes
+  }
+
+  change(bytes: number): void {
+    this.#bytes += bytes
+  }
+}
 
 /** What the deduplication index needs of an event. */
-export type Sighting = Pick<Event, 'fingerprint' | 'timeMs'>
+export type Sighting = Pick<Event, 'fingerprint' | 'timeMs' | 'hasOwnId' | 'otherFingerprint'>
 
 /**
  * The part of a stream's seen that one pump needs: the minutes of its pages. It ends with its pump, so that it never
  * outlives a lost commit.
  */
 export interface SeenWindow {
-  /** The events of a page that the stream has not delivered, each once. */
+  /**
+   * The events of a page that the stream has not delivered, each once. An event without an own id counts as delivered
+   * under its own id too: another page showed it beside the entry with which it shares id and time. An event with an own
+   * id counts only under that: which of the two was delivered under the id that they share is not known.
+   */
   unseenOf<Each extends Sighting>(events: readonly Each[]): Promise<Each[]>
   /** What a commit adds for these events, packed by minute. */
   pack(events: readonly Sighting[]): Map<number, Uint8Array>
   /** Call it after the commit that added them. */
   add(events: readonly Sighting[]): void
+  /** Gives its memory back. */
+  close(): void
 }
 
-export function createSeenWindow(ledger: Pick<Ledger, 'loadSeen'>, stream: Stream): SeenWindow {
+export function createSeenWindow(
+  ledger: Pick<Ledger, 'loadSeen'>,
+  stream: Stream,
+  memory = new SeenMemory(),
+): SeenWindow {
+  /** The one that was needed longest ago comes first. */
   const minutes = new Map<number, FingerprintSet>()
 
+  function drop(minute: number, set: FingerprintSet): void {
+    memory.change(-set.bytes)
+    minutes.delete(minute)
+  }
+
   async function load(events: readonly Sighting[]): Promise<void> {
-    let held = 0
-    for (const set of minutes.values()) held += set.size
-    if (held > maxFingerprints || minutes.size > maxMinutes) minutes.clear()
     const wanted = new Set(events.map((event) => minuteOf(event.timeMs)))
-    const missing = [...wanted].filter((minute) => !minutes.has(minute))
-    if (missing.length === 0) return
-    const loaded = await ledger.loadSeen(stream, missing)
-    for (const minute of missing) {
-      const set = new FingerprintSet()
-      const packed = loaded.get(minute)
-      if (packed !== undefined) set.addPacked(packed)
-      minutes.set(minute, set)
+    const missing: number[] = []
+    for (const minute of wanted) {
+      const set = minutes.get(minute)
+      minutes.delete(minute)
+      if (set === undefined) missing.push(minute)
+      else minutes.set(minute, set)
     }
+    if (missing.length > 0) {
+      const loaded = await ledger.loadSeen(stream, missing)
+      for (const minute of missing) {
+        const set = new FingerprintSet()
+        const packed = loaded.get(minute)
+        if (packed !== undefined) set.addPacked(packed)
+        memory.change(set.bytes)
+        minutes.set(minute, set)
+      }
+    }
+    for (const [minute, set] of minutes) {
+      if (!memory.isOver) return
+      if (!wanted.has(minute)) drop(minute, set)
+    }
+  }
+
+  function isSeen(event: Sighting): boolean {
+    const set = minutes.get(minuteOf(event.timeMs))!
+    if (set.has(event.fingerprint)) return true
+    if (event.hasOwnId === true || !set.hasOwnIds) return false
+    const other = event.otherFingerprint?.()
+    return other !== undefined && set.has(other)
   }
 
   return {
     async unseenOf(events) {
       await load(events)
       const inPage = new FingerprintSet()
-      return events.filter(
-        (event) =>
-          !minutes.get(minuteOf(event.timeMs))!.has(event.fingerprint) && inPage.add(event.fingerprint),
-      )
+      return events.filter((event) => !isSeen(event) && inPage.add(event.fingerprint))
     },
     pack: packSightings,
     add(events) {
-      for (const event of events) minutes.get(minuteOf(event.timeMs))?.add(event.fingerprint)
+      for (const event of events) {
+        const set = minutes.get(minuteOf(event.timeMs))
+        if (set === undefined) continue
+        const before = set.bytes
+        set.add(event.fingerprint)
+        memory.change(set.bytes - before)
+      }
+    },
+    close() {
+      for (const [minute, set] of minutes) drop(minute, set)
     },
   }
 }

@@ -16,6 +16,7 @@ import type { Telemetry } from '../ports/telemetry.ts'
 import type { Tracer } from '../ports/tracer.ts'
 import type { AnySink } from '../ports/sink.ts'
 import type { ApiClock } from './api-clock.ts'
+import type { SeenMemory } from './seen-window.ts'
 import { tracedSource } from './traced-source.ts'
 
 export interface PumpDeps {
@@ -29,6 +30,8 @@ export interface PumpDeps {
   readonly policy: () => Policy
   readonly holder: Holder
   readonly random: () => number
+  /** Of all pumps of the process; without it each has its own. */
+  readonly seenMemory?: SeenMemory
 }
 
 /** What one pump is to work on. */

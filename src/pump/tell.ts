@@ -38,8 +38,13 @@ export function tellChanges(
   }
 }
 
-/** Emits one internal event when two unseen events of a page share an id; as each is there once, their times differ. */
+/**
+ * Emits one internal event when two unseen events of a page have the same id; as each is there once, their times differ.
+ * Emits one when an event has an own id, because another one has the same id and time.
+ */
 export function tellRepeatedIds(telemetry: Telemetry, stream: Stream, unseen: readonly Event[]): void {
+  const own = unseen.find(({ hasOwnId }) => hasOwnId)
+  if (own !== undefined) telemetry.emit({ name: 'IdSharedByEvents', stream, id: own.id })
   const ids = new Set<string>()
   for (const { id } of unseen) {
     if (ids.has(id)) {

@@ -6,6 +6,7 @@ import { streamKey } from '../domain/stream.ts'
 import type { PageRequest, Source } from '../ports/source.ts'
 import type { ShieldClient } from './client/client.ts'
 import { eventsOf } from './entries/entry-event.ts'
+import { identitiesOf, type OwnIds } from './entries/page-identities.ts'
 import { pathSegment } from './client/path-segment.ts'
 import type { Redactor } from './redaction/redact.ts'
 
@@ -24,6 +25,7 @@ export function createEventLogSource(
   clientOf: (account: string) => ShieldClient,
   redactorOf: () => Redactor,
 ): Source {
+  const ends = new PageEnds()
   return {
     async fetchPage({ zone, day, cursor, priority, sink, whenWanted }: PageRequest, signal): Promise<Page> {
       const client = clientOf(zone.account)
@@ -41,16 +43,40 @@ export function createEventLogSource(
         },
         signal,
       )
+      const listing = `${zone.id}/${day}`
+      const { identities, end } = identitiesOf(value.entries, ends.before(listing, cursor))
+      const next = value.hasMore && value.token !== undefined ? (value.token as Cursor) : null
+      if (next !== null) ends.keep(listing, next, end())
       return {
-        events: eventsOf(value.entries, { id: zone.id, name: zone.name }, redactorOf()),
+        events: eventsOf(value.entries, { id: zone.id, name: zone.name }, redactorOf(), identities),
         more: value.hasMore,
-        next: value.hasMore && value.token !== undefined ? (value.token as Cursor) : null,
+        next,
         bytes,
         requestedAt,
         ...(clockOffsetMs === undefined ? {} : { clockOffsetMs }),
         release,
       }
     },
+  }
+}
+
+/** More than pages are being read at once: each scan needs the end of its latest page. */
+const mostEnds = 2_000
+
+/** The ends of pages, by the cursor of the page after them. */
+class PageEnds {
+  readonly #ends = new Map<string, OwnIds>()
+
+  before(listing: string, cursor: Cursor | null): OwnIds | undefined {
+    return cursor === null ? undefined : this.#ends.get(`${listing} ${cursor}`)
+  }
+
+  keep(listing: string, next: Cursor, end: OwnIds): void {
+    const key = `${listing} ${next}`
+    this.#ends.delete(key)
+    this.#ends.set(key, end)
+    const [oldest] = this.#ends.keys()
+    if (this.#ends.size > mostEnds && oldest !== undefined) this.#ends.delete(oldest)
   }
 }
 

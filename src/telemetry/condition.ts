@@ -104,7 +104,8 @@ export class Condition {
   }
 
   isForgotten(nowMs: number): boolean {
-    return this.members.size === 0 && this.#untold === 0 && nowMs - this.#toldAtMs >= tenMinutesMs
+    const hasNothingToTell = this.#untold === 0 || this.#latest.once === true
+    return this.members.size === 0 && hasNothingToTell && nowMs - this.#toldAtMs >= tenMinutesMs
   }
 
   /** Limits flapping: a fourth beginning within ten minutes is counted, not logged. */

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { packFingerprints, unpackFingerprints } from '../../src/domain/event/seen.ts'
+import { fingerprintOf, ownIdOf } from '../../src/domain/event/fingerprint.ts'
 import type { Ledger } from '../../src/ports/ledger.ts'
-import { createSeenWindow, type Sighting } from '../../src/pump/seen-window.ts'
+import { createSeenWindow, SeenMemory, type Sighting } from '../../src/pump/seen-window.ts'
 import { stream } from '../domain/builders.ts'
 
 /** What a store answers and is asked for, without the store. */
@@ -78,9 +79,96 @@ describe('the seen window of a pump', () => {
     expect(await window.unseenOf(page)).toEqual(page)
   })
 
+  // More than the window may keep, on page after page of one minute, of few, and of all minutes of a day in any order.
+  it.each([
+    { what: 'one minute', minutes: 1, perPage: 1 },
+    { what: 'two minutes in turn', minutes: 2, perPage: 2 },
+    { what: 'a page of many minutes', minutes: 40, perPage: 40 },
+  ])('reads $what from the store once, however many events they have', async ({ minutes, perPage }) => {
+    const shelf = createShelf()
+    const memory = new SeenMemory(10_000)
+    const window = createSeenWindow(shelf.ledger, stream, memory)
+    for (let page = 0; page < 40; page++) {
+      const events = Array.from({ length: 200 }, (_, index) => ({
+        fingerprint: BigInt(page * 200 + index + 1),
+        timeMs: ((page + (index % perPage)) % minutes) * 60_000,
+      }))
+      const unseen = await window.unseenOf(events)
+      expect(unseen).toHaveLength(200)
+      shelf.add(window.pack(unseen))
+      window.add(unseen)
+    }
+    expect(shelf.asked).toHaveLength(minutes)
+    // A set of 8,000 fingerprints has 16,384 places of 8 bytes.
+    expect(memory.bytes).toBeGreaterThan(8 * 8_000)
+  })
+
+  it('has room for a day of a million events in any order, and gives it back', async () => {
+    const shelf = createShelf()
+    const minutes = 1_440
+    for (let minute = 0; minute < minutes; minute++) {
+      const fingerprints = Array.from({ length: 700 }, (_, index) => BigInt(minute * 1_000 + index + 1))
+      shelf.add(new Map([[minute, packFingerprints(fingerprints)]]))
+    }
+    const memory = new SeenMemory()
+    const window = createSeenWindow(shelf.ledger, stream, memory)
+    for (let page = 0; page < 20; page++) {
+      const events = Array.from({ length: 1_000 }, (_, index) => {
+        const minute = (index * 7 + page * 131) % minutes
+        return { fingerprint: BigInt(minute * 1_000 + 1), timeMs: minute * 60_000 }
+      })
+      expect(await window.unseenOf(events)).toEqual([])
+    }
+    expect(shelf.asked).toHaveLength(minutes)
+    expect(memory.bytes).toBeGreaterThan(8 * 700 * minutes)
+    window.close()
+    expect(memory.bytes).toBe(0)
+  })
+
+  it('shares its memory with the windows of other pumps, and keeps what its page needs', async () => {
+    const shelf = createShelf()
+    const memory = new SeenMemory(100_000)
+    const [large, small] = [1, 2].map(() => createSeenWindow(shelf.ledger, stream, memory))
+    const page = (from: number, count: number) =>
+      Array.from({ length: count }, (_, index) => ({
+        fingerprint: BigInt(from + index + 1),
+        timeMs: (from + index) * 60_000,
+      }))
+    await large!.unseenOf(page(0, 1_000))
+    await small!.unseenOf(page(5_000, 3))
+    expect(memory.isOver).toBe(true)
+    await large!.unseenOf(page(999, 1))
+    expect(memory.isOver).toBe(false)
+    const before = shelf.asked.length
+    await large!.unseenOf(page(999, 1))
+    await small!.unseenOf(page(5_000, 3))
+    expect(shelf.asked.length).toBe(before)
+  })
+
+  it('takes an event for delivered under its own id, but never one with an own id under the one that it shares', async () => {
+    const named = (own: boolean, id: 'a' | 'b') => {
+      const [plain, other] = [fingerprintOf({ id: 'x' }), fingerprintOf({ id: ownIdOf('x', id) })]
+      return own
+        ? { fingerprint: other, hasOwnId: true, otherFingerprint: () => plain }
+        : { fingerprint: plain, otherFingerprint: () => other }
+    }
+    const shelf = createShelf()
+    const read = async (...events: Sighting[]) => {
+      const window = createSeenWindow(shelf.ledger, stream)
+      const unseen = await window.unseenOf(events)
+      shelf.add(window.pack(unseen))
+      return unseen
+    }
+    const [a, b] = [named(true, 'a'), named(true, 'b')]
+    expect(await read(a, b, a)).toEqual([a, b])
+    expect(await read(b, a)).toEqual([])
+    expect(await read(named(false, 'a'))).toEqual([])
+    expect(await read(named(false, 'b'))).toEqual([])
+  })
+
   it('stays bounded and correct when pages have more and more minutes', async () => {
     const shelf = createShelf()
-    const window = createSeenWindow(shelf.ledger, stream)
+    const window = createSeenWindow(shelf.ledger, stream, new SeenMemory(1_000_000))
     const pageOf = (index: number) =>
       Array.from({ length: 1_000 }, (_, number) => {
         const minute = index * 1_000 + number

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { Day } from '../../src/domain/day.ts'
 import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import { matching } from './log-lines.ts'
 import { day, failed, minute, setUp, streamOf } from './stage.ts'
@@ -98,6 +99,18 @@ describe('other conditions', () => {
       await clock.advance(minute)
     }
     expect(log.lines()).toHaveLength(1)
+  })
+
+  it('reports log ids that events share once for a zone and day, for as many days as it runs', async () => {
+    const { clock, log, emit } = setUp()
+    for (let number = 0; number < 300; number++) {
+      const day = new Date(Date.UTC(2026, 10, 20 + number)).toISOString().slice(0, 10) as Day
+      for (const sink of ['archive', 'siem'])
+        emit({ name: 'IdSharedByEvents', stream: { ...streamOf(101), sink, day }, id: `e~${number}` })
+      await clock.advance(24 * 60 * minute)
+    }
+    expect(log.lines()).toHaveLength(300)
+    expect(log.lines()[0]).toMatchObject({ level: 'warn', zone: 101, id: 'e~0' })
   })
 
   it('does not grow with received texts', () => {

@@ -7,8 +7,18 @@ import type { JsonObject } from '../text/json.ts'
  * Read it member by member and never spread it: members other than identity and zone may be computed on access.
  */
 export interface Event {
-  /** The entry's `logId`, or `sha256:<hex>` of the whole entry where it has none. */
+  /** The entry's `logId`, its own id (see `hasOwnId`), or `sha256:<hex>` of the whole entry where it has no `logId`. */
   readonly id: string
+  /**
+   * True where the listing has another entry with the same `logId` and time and other content, on the same page or at
+   * the end of the page before. Both are events then, and each has an id of its own: `<logId>~<hash of the entry>`.
+   */
+  readonly hasOwnId?: boolean | undefined
+  /**
+   * The fingerprint under the other form of the id: without the hash for an event with an own id, with it for others.
+   * Absent where the entry as received is not known. Costs as much as parsing the entry.
+   */
+  readonly otherFingerprint?: (() => bigint) | undefined
   /** Event time in UTC, ISO 8601 with 3, 6 or 9 fractional digits. Absent when the entry has no usable time. */
   readonly time?: string
   /** The same instant in ms since the epoch, for arithmetic. */

@@ -3,6 +3,16 @@ import type { Identity } from './event.ts'
 
 const first = new DataView(new ArrayBuffer(8))
 
+const ownId = /~[\da-f]{16}$/
+
+/**
+ * The own id of an entry that shares id and time with another entry of other content. It depends on the entry alone, not
+ * on the order or the number of the others.
+ */
+export function ownIdOf(id: string, content: string): string {
+  return `${id}~${hash('sha256', content, 'hex').slice(0, 16)}`
+}
+
 /**
  * 64 bits that identify an event. The hash is cryptographic because attackers choose text in entries: nobody can craft
  * an event that has the fingerprint of another one and is dropped as its duplicate.
@@ -11,5 +21,7 @@ export function fingerprintOf({ id, time }: Identity): bigint {
   // One character per byte: allocating a Buffer for each event takes longer than hashing it.
   const digest = hash('sha256', `${id}\n${time ?? ''}`, 'binary')
   for (let index = 0; index < 8; index++) first.setUint8(index, digest.charCodeAt(index))
+  // `ownIdBit` of the deduplication index.
+  first.setUint8(3, (first.getUint8(3) & 0xfe) | Number(ownId.test(id)))
   return first.getBigUint64(0)
 }

@@ -11,6 +11,9 @@ export function minuteOf(timeMs: number | undefined): number {
   return timeMs === undefined ? untimedMinute : Math.floor(timeMs / 60_000)
 }
 
+/** This bit of a fingerprint is 1 for own ids and 0 for others, so a minute without own ids is known at sight. */
+const ownIdBit = 1n << 32n
+
 export interface MinuteCount {
   readonly minute: number
   readonly count: number
@@ -41,15 +44,29 @@ export function countMinute(minute: number, bytes: Uint8Array): MinuteCount {
   return { minute, count: fingerprints.length, hash }
 }
 
+/** What a set takes besides its slots. */
+const bytesPerSet = 200
+
 /** A set of fingerprints without an object for each: open addressing over one array, at most half full. */
 export class FingerprintSet {
-  #slots = new BigUint64Array(64)
+  #slots = new BigUint64Array(16)
   #size = 0
+  #hasOwnIds = false
   /** 0 marks a free slot, so a flag records the fingerprint 0. */
   #hasZero = false
 
   get size(): number {
     return this.#size
+  }
+
+  /** Memory that the set takes. */
+  get bytes(): number {
+    return this.#slots.byteLength + bytesPerSet
+  }
+
+  /** False only if no fingerprint in it is of an own id. */
+  get hasOwnIds(): boolean {
+    return this.#hasOwnIds
   }
 
   has(fingerprint: bigint): boolean {
@@ -65,12 +82,16 @@ export class FingerprintSet {
       this.#hasZero = true
       return true
     }
-    if (this.#size * 2 > this.#slots.length) this.#grow()
+    if ((fingerprint & ownIdBit) !== 0n) this.#hasOwnIds = true
+    if (this.#size * 2 > this.#slots.length) this.#grow(this.#slots.length * 2)
     this.#slots[this.#slotOf(fingerprint)] = fingerprint
     return true
   }
 
   addPacked(bytes: Uint8Array): void {
+    let slots = this.#slots.length
+    while (slots < (this.#size + bytes.byteLength / 8) * 2) slots *= 2
+    if (slots > this.#slots.length) this.#grow(slots)
     for (const fingerprint of unpackFingerprints(bytes)) this.add(fingerprint)
   }
 
@@ -90,9 +111,9 @@ export class FingerprintSet {
     }
   }
 
-  #grow(): void {
+  #grow(slots: number): void {
     const old = this.#slots
-    this.#slots = new BigUint64Array(old.length * 2)
+    this.#slots = new BigUint64Array(slots)
     for (const fingerprint of old)
       if (fingerprint !== 0n) this.#slots[this.#slotOf(fingerprint)] = fingerprint
   }

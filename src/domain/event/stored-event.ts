@@ -3,7 +3,7 @@ import type { JsonObject } from '../text/json.ts'
 import { isObject } from '../text/is-object.ts'
 import { jsonText } from '../text/json-text.ts'
 
-type Stored = Omit<Event, 'fingerprint' | 'raw'> & {
+type Stored = Omit<Event, 'fingerprint' | 'raw' | 'hasOwnId' | 'otherFingerprint'> & {
   /** 16 hex digits: JSON has no 64-bit integers. */
   readonly fingerprint: string
   readonly raw: JsonObject

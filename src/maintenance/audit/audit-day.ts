@@ -153,7 +153,7 @@ async function judge(
 }
 
 async function compare(
-  { stream, before }: Subject,
+  { stream, before, events }: Subject,
   listing: DayListing,
   store: Store,
 ): Promise<{ after: readonly MinuteCount[]; differences: MinuteDifference[] }> {
@@ -163,7 +163,8 @@ async function compare(
   const differences: MinuteDifference[] = []
   for (let from = 0; from < minutes.length; from += minutesAtOnce) {
     const some = minutes.slice(from, from + minutesAtOnce)
-    differences.push(...compareMinutes(some, listing, ledger, await store.ledger.loadSeen(stream, some)))
+    const seen = await store.ledger.loadSeen(stream, some)
+    differences.push(...compareMinutes(some, listing, ledger, seen, events.others))
   }
   return { after, differences }
 }

@@ -33,38 +33,61 @@ export function differingMinutes(listing: DayListing, ledger: Ledger): number[] 
     .sort((left, right) => left - right)
 }
 
+/** The other fingerprints of listed events that the ledger does not have under the listed one. */
+export interface OtherFingerprints {
+  /** Of the event that is listed under this fingerprint; several where entries that share an id are not told apart. */
+  of(fingerprint: bigint): readonly bigint[]
+  has(fingerprint: bigint): boolean
+}
+
 /**
  * Compares minutes event by event where fingerprints are stored, else by count and hash. `seen` is read after
  * `ledger.after`. Events that were committed while the API was read are not extra: the API may have listed them on a
- * page that the audit had already read.
+ * page that the audit had already read. An event is in the ledger under the id that it shares with another one, or under
+ * its own: that depends on how pages were cut.
  */
 export function compareMinutes(
   minutes: readonly number[],
   listing: DayListing,
   ledger: Ledger,
   seen: ReadonlyMap<number, Uint8Array>,
+  others: OtherFingerprints = noOthers,
 ): MinuteDifference[] {
   const [before, after] = [byMinute(ledger.before), byMinute(ledger.after)]
   return minutes.flatMap((minute) => {
     const listed = listing.minutes.get(minute)
     const held = { before: before.get(minute), after: after.get(minute) }
-    const difference = compareMinute(minute, listed, held, seen.get(minute))
+    const difference = compareMinute(minute, { listed, ...held }, seen.get(minute), others)
     return difference.missing + difference.extra > 0 ? [difference] : []
   })
 }
 
+interface MinuteSides {
+  readonly listed: ListedMinute | undefined
+  readonly before: MinuteCount | undefined
+  readonly after: MinuteCount | undefined
+}
+
+const noOthers: OtherFingerprints = { of: () => [], has: () => false }
+
 function compareMinute(
   minute: number,
-  listed: ListedMinute | undefined,
-  held: { readonly before: MinuteCount | undefined; readonly after: MinuteCount | undefined },
+  { listed, before, after }: MinuteSides,
   packed: Uint8Array | undefined,
+  others: OtherFingerprints,
 ): MinuteDifference {
-  const counts = { minute, listed: sizeOf(listed), ledger: held.after?.count ?? 0 }
+  const counts = { minute, listed: sizeOf(listed), ledger: after?.count ?? 0 }
   const seen = unpackFingerprints(packed ?? new Uint8Array())
-  if (!proves(seen, held.after)) return { ...counts, ...byCounts(counts.listed, counts.ledger) }
+  if (!proves(seen, after)) return { ...counts, ...byCounts(counts.listed, counts.ledger) }
   const known = new Set(seen)
-  const missingFingerprints = [...(listed?.fingerprints ?? [])].filter((each) => !known.has(each))
-  const extra = extraOf(seen, listed, held.before)
+  const missingFingerprints = [...(listed?.fingerprints ?? [])].filter(
+    (each) => !known.has(each) && !others.of(each).some((other) => known.has(other)),
+  )
+  const isListed = (fingerprint: bigint) =>
+    listed?.fingerprints.has(fingerprint) === true ||
+    listed?.shared.has(fingerprint) === true ||
+    others.has(fingerprint)
+  const extra = extraOf(seen, isListed, before)
   return { ...counts, missing: missingFingerprints.length, extra, missingFingerprints }
 }
 
@@ -79,11 +102,10 @@ export function proves(seen: readonly bigint[], ledger: MinuteCount | undefined)
 
 function extraOf(
   seen: readonly bigint[],
-  listed: ListedMinute | undefined,
+  isListed: (fingerprint: bigint) => boolean,
   before: MinuteCount | undefined,
 ): number {
   const count = before?.count ?? 0
-  const isListed = (fingerprint: bigint) => listed?.fingerprints.has(fingerprint) === true
   if (proves(seen, before)) return seen.slice(0, count).filter((each) => !isListed(each)).length
   return Math.max(0, seen.filter((each) => !isListed(each)).length - (seen.length - count))
 }

@@ -4,6 +4,8 @@ import { FingerprintSet, minuteOf } from '../../domain/event/seen.ts'
 /** The events of one minute as the API lists them. */
 export interface ListedMinute {
   readonly fingerprints: FingerprintSet
+  /** Fingerprints of ids that events share, of which each is listed under its own: the ledger may have one of those. */
+  readonly shared: FingerprintSet
   /** Sum of the fingerprints modulo 2^64, as in the ledger. */
   hash: bigint
 }
@@ -17,13 +19,16 @@ export class DayListing {
     return this.#events
   }
 
-  add({ fingerprint, timeMs }: Event): void {
+  add(event: Pick<Event, 'fingerprint' | 'timeMs' | 'hasOwnId' | 'otherFingerprint'>): void {
+    const { fingerprint, timeMs, hasOwnId } = event
     const minute = minuteOf(timeMs)
     let listed = this.minutes.get(minute)
     if (listed === undefined) {
-      listed = { fingerprints: new FingerprintSet(), hash: 0n }
+      listed = { fingerprints: new FingerprintSet(), shared: new FingerprintSet(), hash: 0n }
       this.minutes.set(minute, listed)
     }
+    const shared = hasOwnId === true ? event.otherFingerprint?.() : undefined
+    if (shared !== undefined) listed.shared.add(shared)
     if (!listed.fingerprints.add(fingerprint)) return
     listed.hash = BigInt.asUintN(64, listed.hash + fingerprint)
     this.#events++

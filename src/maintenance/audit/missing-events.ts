@@ -3,7 +3,7 @@ import { untimedMinute } from '../../domain/event/seen.ts'
 import type { Stream } from '../../domain/stream.ts'
 import type { Store } from '../../ports/store.ts'
 import { minuteText, type EventReport, type MinuteReport } from '../../domain/audit-report.ts'
-import type { MinuteDifference } from './compare-ledger.ts'
+import type { MinuteDifference, OtherFingerprints } from './compare-ledger.ts'
 import { createSeenWindow } from '../../pump/seen-window.ts'
 
 export interface MissingReport {
@@ -18,6 +18,8 @@ export interface MissingReport {
 /** Keeps ids of events that the ledger did not have when they were read, so that a report can name them. */
 export interface MissingEvents {
   note(events: readonly Event[]): Promise<void>
+  /** Of the noted events. */
+  readonly others: OtherFingerprints
   /** `dueUntilMs`: newer events need not be in the ledger yet. */
   reportOf(differences: readonly MinuteDifference[], dueUntilMs: number): MissingReport
 }
@@ -29,6 +31,15 @@ const mostNamed = 1_000
 export function createMissingEvents(store: Store, stream: Stream): MissingEvents {
   const seen = createSeenWindow(store.ledger, stream)
   const noted = new Map<bigint, EventReport & { readonly timeMs: number | undefined }>()
+  const othersOf = new Map<bigint, bigint[]>()
+  const others = new Set<bigint>()
+
+  function noteOther(event: Event): void {
+    const other = event.otherFingerprint?.()
+    if (other === undefined || others.has(other)) return
+    others.add(other)
+    othersOf.set(event.fingerprint, [...(othersOf.get(event.fingerprint) ?? []), other])
+  }
 
   function timeOf(fingerprint: bigint, minute: number): number | undefined {
     const event = noted.get(fingerprint)
@@ -39,8 +50,21 @@ export function createMissingEvents(store: Store, stream: Stream): MissingEvents
   return {
     async note(events) {
       if (noted.size >= mostNoted) return
-      for (const { fingerprint, id, time, timeMs } of await seen.unseenOf(events))
+      const sightings = events.map(({ fingerprint, timeMs }) => ({
+        fingerprint,
+        ...(timeMs !== undefined && { timeMs }),
+      }))
+      const unseen = new Set((await seen.unseenOf(sightings)).map(({ fingerprint }) => fingerprint))
+      for (const event of events) {
+        const { fingerprint, id, time, timeMs } = event
+        if (!unseen.has(fingerprint)) continue
         noted.set(fingerprint, { id, ...(time !== undefined && { time }), timeMs })
+        noteOther(event)
+      }
+    },
+    others: {
+      of: (fingerprint) => othersOf.get(fingerprint) ?? [],
+      has: (fingerprint) => others.has(fingerprint),
     },
     reportOf(differences, dueUntilMs) {
       const minutes: MinuteReport[] = []

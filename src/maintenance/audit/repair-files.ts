@@ -55,8 +55,10 @@ async function correctStream(
   const before = checkpoint()
   // What another repair corrected since the comparison must not be delivered twice.
   if (before.repairs !== looked.checkpoint.repairs) throw lookAgain()
-  const isListed = ({ fingerprint }: Sighting, minute: number) =>
-    listing.minutes.get(minute)?.fingerprints.has(fingerprint) === true
+  const isListed = ({ fingerprint }: Sighting, minute: number) => {
+    const listed = listing.minutes.get(minute)
+    return listed?.fingerprints.has(fingerprint) === true || listed?.shared.has(fingerprint) === true
+  }
   const seen = createSeenWindow(deps.store.ledger, stream)
   // Then it is unknown which events were delivered, and none may be delivered again.
   const isIndexDropped = await deps.store.ledger.isIndexDropped(stream)

@@ -139,8 +139,8 @@ async function reconcileOne(
       mayGoOn: () => false,
     } as const
     await using session = await takeStream(job, deps)
-    const { open } = await openSink(session, signal)
-    await open.close()
+    const target = await openSink(session, signal)
+    await target[Symbol.asyncDispose]()
     return true
   } catch (error) {
     if (isFailure(error, 'held') || isFailure(error, 'fence_lost')) return false

@@ -1,6 +1,6 @@
 import type { Event } from '../../domain/event/event.ts'
 import type { Json } from '../../domain/text/json.ts'
-import { identityOf } from './entry-identity.ts'
+import { identitiesOf, withOwnId, type PageIdentity } from './page-identities.ts'
 import type { Redactor } from '../redaction/redact.ts'
 import { toEvent } from './to-event.ts'
 
@@ -9,7 +9,12 @@ import { toEvent } from './to-event.ts'
  * duplicates, and a decoded entry takes three times the memory. The other members are decoded on access and cached for
  * one event, since events are mapped one after the other.
  */
-export function eventsOf(entries: readonly Json[], zone: Event['zone'], redactor: Redactor): Event[] {
+export function eventsOf(
+  entries: readonly Json[],
+  zone: Event['zone'],
+  redactor: Redactor,
+  identities: readonly PageIdentity[] = identitiesOf(entries).identities,
+): Event[] {
   let latest: EntryEvent | undefined
   let decoded: Event | undefined
   const decode: Decode = (event, entry) => {
@@ -19,7 +24,7 @@ export function eventsOf(entries: readonly Json[], zone: Event['zone'], redactor
     }
     return decoded
   }
-  return entries.map((entry) => new EntryEvent(entry, zone, decode) as Event)
+  return entries.map((entry, index) => new EntryEvent(entry, identities[index]!, zone, decode) as Event)
 }
 
 type Decode = (event: EntryEvent, entry: Json) => Event
@@ -33,18 +38,28 @@ class EntryEvent implements Read {
   readonly timeMs: number | undefined
   readonly fingerprint: bigint
   readonly zone: Event['zone']
+  readonly #sharedFingerprint: bigint | undefined
   readonly #entry: Json
   readonly #decode: Decode
 
-  constructor(entry: Json, zone: Event['zone'], decode: Decode) {
-    const { id, time, timeMs, fingerprint } = identityOf(entry)
+  constructor(entry: Json, identity: PageIdentity, zone: Event['zone'], decode: Decode) {
+    const { id, time, timeMs, fingerprint, sharedFingerprint } = identity
     this.id = id
+    this.#sharedFingerprint = sharedFingerprint
     this.time = time
     this.timeMs = timeMs
     this.fingerprint = fingerprint
     this.zone = zone
     this.#entry = entry
     this.#decode = decode
+  }
+
+  get hasOwnId(): boolean {
+    return this.#sharedFingerprint !== undefined
+  }
+
+  otherFingerprint(): bigint {
+    return this.#sharedFingerprint ?? withOwnId(this.#entry, this).fingerprint
   }
 
   get #whole(): Event {

@@ -2,6 +2,9 @@ import { streamKey } from '../../domain/stream.ts'
 import type { Definitions } from '../definition.ts'
 import { countPhrase, instantPhrase } from '../phrases.ts'
 
+/** By default no day is read for longer. */
+const readableMs = 5 * 86_400_000
+
 export const pumpInternalEvents: Definitions<
   | 'PageFetched'
   | 'PageCommitted'
@@ -11,6 +14,7 @@ export const pumpInternalEvents: Definitions<
   | 'GapFound'
   | 'DaysSkipped'
   | 'IdSeenWithOtherTime'
+  | 'IdSharedByEvents'
 > = {
   PageFetched: {
     level: 'debug',
@@ -150,6 +154,23 @@ export const pumpInternalEvents: Definitions<
         about: 'log ids used twice with different times',
         details: { ...stream, id },
         fadesAfterMs: Number.POSITIVE_INFINITY,
+        once: true,
+      })
+    },
+  },
+  IdSharedByEvents: {
+    level: 'warn',
+    meaning:
+      'The API gave two events with the same log id and time, but other content. Both were delivered, each with an id of its own: the log id, `~` and a hash of the entry. Logged once for a zone and day.',
+    tell({ stream, id }, voice) {
+      voice.report({
+        group: `${stream.zone} ${stream.day}`,
+        level: 'warn',
+        zone: stream.zone,
+        message: `${voice.zone(stream.zone)} ${stream.day}: the API gave events with other content the same log id and time; shieldlog delivers each with an id of its own and does not report further ones of this day`,
+        about: `log ids used twice at the same time, ${stream.zone} ${stream.day}`,
+        details: { ...stream, id },
+        fadesAfterMs: readableMs,
         once: true,
       })
     },

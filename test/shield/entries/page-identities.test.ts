@@ -1,0 +1,91 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Json } from '../../../src/domain/text/json.ts'
+import { fingerprintOf } from '../../../src/domain/event/fingerprint.ts'
+import { eventsOf } from '../../../src/shield/entries/entry-event.ts'
+import { identityOf } from '../../../src/shield/entries/entry-identity.ts'
+import { identitiesOf, type OwnIds } from '../../../src/shield/entries/page-identities.ts'
+import { createRedactor } from '../../../src/shield/redaction/redact.ts'
+
+const zone = { id: 101, name: 'shop' }
+const redactor = createRedactor('off')
+const entry = (id: string, content: string, timestamp = 1_790_000_000_000) => ({
+  logId: id,
+  timestamp,
+  log: content,
+})
+
+// Few of each, so that they meet.
+const anyEntry = fc
+  .tuple(
+    fc.constantFrom('a', 'b', 'c'),
+    fc.constantFrom('x', 'y', 'z'),
+    fc.constantFrom(1_790_000_000_000, 1),
+  )
+  .map(([id, content, timestamp]) => entry(id, content, timestamp))
+const anyPage = fc.array(anyEntry, { maxLength: 12 })
+
+describe('the identities of a page', () => {
+  it('tell different entries apart, and take equal ones for one, whatever the page holds in whatever order', () => {
+    fc.assert(
+      fc.property(anyPage, fc.infiniteStream(fc.nat()), (page, order) => {
+        const shuffled = page
+          .map((each) => ({ each, at: order.next().value ?? 0 }))
+          .toSorted((one, other) => one.at - other.at)
+          .map(({ each }) => each)
+        const fingerprints = new Map<string, bigint>()
+        for (const entries of [page, shuffled]) {
+          const { identities } = identitiesOf(entries)
+          for (const [index, { id, time, fingerprint }] of identities.entries()) {
+            const text = JSON.stringify(entries[index])
+            expect(fingerprints.get(text) ?? fingerprint).toBe(fingerprint)
+            fingerprints.set(text, fingerprint)
+            expect(fingerprint).toBe(fingerprintOf(time === undefined ? { id } : { id, time }))
+          }
+        }
+        expect(new Set(fingerprints.values()).size).toBe(fingerprints.size)
+      }),
+    )
+  })
+
+  it('are those of the entries alone where none shares id and time with another one', () => {
+    const page = [entry('a', 'x'), entry('b', 'x'), entry('a', 'x'), entry('a', 'x', 1)]
+    expect(identitiesOf(page).identities).toEqual(page.map((each) => identityOf(each)))
+    const reordered = { log: 'x', timestamp: 1_790_000_000_000, logId: 'a' }
+    expect(identitiesOf([entry('a', 'x'), reordered]).identities.map(({ id }) => id)).toEqual(['a', 'a'])
+  })
+
+  it('give an own id also where the end of the page before has the other entry', () => {
+    const first = identitiesOf([entry('b', 'x', 5), entry('c', 'y'), entry('a', 'x')])
+    const read = (page: readonly Json[], before?: OwnIds) =>
+      identitiesOf(page, before).identities.map(({ id }) => id)
+    expect(read([entry('a', 'y'), entry('b', 'y', 5)], first.end())).toEqual([
+      expect.stringMatching(/^a~[\da-f]{16}$/),
+      'b',
+    ])
+    expect(read([entry('a', 'x'), entry('c', 'y')], first.end())).toEqual(['a', 'c'])
+    const both = identitiesOf([entry('a', 'x'), entry('a', 'y')])
+    expect(read([entry('a', 'y')], both.end())).toEqual([both.identities[1]!.id])
+  })
+
+  it('keep no more than some entries of a page for the next one, and not their content', () => {
+    const page = Array.from({ length: 5_000 }, (_, index) => entry(`e${index}`, 'x'.repeat(1_000)))
+    const end = identitiesOf(page).end()
+    expect(end.size).toBe(100)
+    expect([...end.values()].flatMap((ids) => [...ids].map((id) => id.length))).toEqual(
+      Array.from({ length: 100 }, () => 'e4999~'.length + 16),
+    )
+  })
+
+  it('name an event under the other form of its id too', () => {
+    const alone = [entry('a', 'x'), entry('a', 'y')].map((each) => eventsOf([each], zone, redactor)[0]!)
+    const together = eventsOf([entry('a', 'y'), entry('a', 'x')], zone, redactor).toReversed()
+    for (const [index, event] of together.entries()) {
+      expect(event).toMatchObject({ hasOwnId: true, id: expect.stringMatching(/^a~/) })
+      expect(event.otherFingerprint?.()).toBe(alone[index]!.fingerprint)
+      expect(alone[index]!.otherFingerprint?.()).toBe(event.fingerprint)
+      expect(alone[index]!.hasOwnId).toBe(false)
+      expect(event.raw()).toMatchObject({ logId: 'a' })
+    }
+  })
+})
