@@ -43,7 +43,7 @@ export function tellChanges(
  * Emits one when an event has an own id, because another one has the same id and time.
  */
 export function tellRepeatedIds(telemetry: Telemetry, stream: Stream, unseen: readonly Event[]): void {
-  const own = unseen.find(({ hasOwnId }) => hasOwnId)
+  const own = unseen.find(({ hasOwnId }) => hasOwnId === true)
   if (own !== undefined) telemetry.emit({ name: 'IdSharedByEvents', stream, id: own.id })
   const ids = new Set<string>()
   for (const { id } of unseen) {

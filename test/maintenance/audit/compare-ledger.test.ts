@@ -1,6 +1,5 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Event } from '../../../src/domain/event/event.ts'
 import { fingerprintOf } from '../../../src/domain/event/fingerprint.ts'
 import { countMinute, packFingerprints, type MinuteCount } from '../../../src/domain/event/seen.ts'
 import { compareMinutes, differingMinutes } from '../../../src/maintenance/audit/compare-ledger.ts'
@@ -17,7 +16,7 @@ function listingOf(places: readonly Place[]): DayListing {
   const listing = new DayListing()
   for (const [at, each] of places) {
     const time = at === -1 ? {} : { timeMs: at * 60_000 + 5 }
-    listing.add({ fingerprint: each, ...time } as Event)
+    listing.add({ fingerprint: each, ...time })
   }
   return listing
 }
