@@ -9,6 +9,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Source } from '../../ports/source.ts'
 import type { Telemetry } from '../../ports/telemetry.ts'
 import { probePort } from '../../server/probe-port.ts'
+import { wantsOf } from '../../sinks/wants.ts'
 import { connectSteps, type ConnectStep } from '../../transport/connect-steps.ts'
 import { listAccounts, type AccountZones } from '../discovery/list-zones.ts'
 import { discoveringIn, withZones } from '../discovery/with-zones.ts'
@@ -92,7 +93,13 @@ async function tryApi(
   const zones = filled.accounts.flatMap((account) =>
     account.discovery === undefined ? account.zones : account.zones.slice(0, mostOfAccount),
   )
-  const checked = await checkApi({ source, zones, today: todayOf(clock.now()), clock }, signal)
+  const filters = new Map(
+    config.sinks.flatMap((sink) => {
+      const wants = wantsOf(sink)
+      return wants === undefined ? [] : [[sink.name, wants] as const]
+    }),
+  )
+  const checked = await checkApi({ source, zones, today: todayOf(clock.now()), clock, filters }, signal)
   const lost = new Set(
     checked.problems.flatMap(({ account, failure }) => (failure.code === 'zone_gone' ? [account] : [])),
   )

@@ -6,7 +6,7 @@ import type { FailureCode } from '../../domain/failure.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { durationText } from '../../domain/text/duration.ts'
-import { counted } from '../terminal/number.ts'
+import { counted, countOf, countText } from '../terminal/number.ts'
 import { zoneText } from '../terminal/zone-text.ts'
 import type { Finding } from './finding.ts'
 import { stepFindings } from './findings.ts'
@@ -44,6 +44,18 @@ export function listedZoneFindings({ config, listed }: ApiTried): Finding[] {
   return warnings.map((text) => ({ step: '', mark: 'note', text: printable(text) }))
 }
 
+/** How much of what was read the filter of a sink lets through. */
+export function filterFindings({ read, passed }: ApiTried, sink: string): Finding[] {
+  const count = passed.get(sink)
+  const total = read.reduce((sum, { events }) => sum + events, 0)
+  if (count === undefined || total === 0) return []
+  const zones = read.filter(({ events }) => events > 0).length
+  const pages = zones === 1 ? 'the first page of today' : `the first pages of today (${zones} zones)`
+  const of = `where and sample: of ${countOf(total, 'event')} on ${pages} ${countText(count)} pass`
+  const warning = count > 0 ? '' : '; if this sink is to get such events, correct its where or sample'
+  return [{ step: '', mark: 'note', text: `${of}${warning}` }]
+}
+
 function accountFindings({ api, accounts }: Config, name: string, read: readonly ZoneRead[]): Finding[] {
   const own = read.filter(({ zone }) => zone.account === name)
   if (own.length === 0) return []
@@ -54,10 +66,11 @@ function accountFindings({ api, accounts }: Config, name: string, read: readonly
   return [{ step: 'API', mark: 'ok', text: `${text}${part}` }]
 }
 
-function zoneFinding({ zone, events, newestSeconds }: ZoneRead): Finding {
+function zoneFinding({ zone, events, newestSeconds, more }: ZoneRead): Finding {
   const age = newestSeconds === undefined ? '' : `, newest ${durationText(newestSeconds)} old`
+  const rest = more && newestSeconds === undefined ? ', newer ones follow on other pages' : ''
   const text =
-    events === 0 ? 'today: no events yet' : `today: first page has ${counted(events, 'event')}${age}`
+    events === 0 ? 'today: no events yet' : `today: first page has ${countOf(events, 'event')}${age}${rest}`
   return { step: zoneStep(zone), mark: 'ok', text, isPart: true }
 }
 

@@ -6,7 +6,7 @@ import { example } from '../program-name.ts'
 import type { Registration } from '../registration.ts'
 import { jsonResult } from '../terminal/json-result.ts'
 import { paintFor } from '../terminal/terminal.ts'
-import { apiFindings, listedZoneFindings, zoneStep } from './api-findings.ts'
+import { apiFindings, filterFindings, listedZoneFindings, zoneStep } from './api-findings.ts'
 import { problemsIn, type Finding } from './finding.ts'
 import { configurationFindings, portFindings, sinkFindings, sinkStep, stateFindings } from './findings.ts'
 import { findingLines, stepWidth, summaryLine } from './text.ts'
@@ -66,7 +66,10 @@ async function showAll(checks: Checks, { config }: Loaded, show: (found: Finding
   const worker = await checks.worker
   show(stateFindings(config, await checks.state, worker))
   show(portFindings(config, await checks.port, worker))
-  for (const { sink, tried } of checks.sinks) show(sinkFindings(sink, await tried))
+  for (const { sink, tried } of checks.sinks) {
+    show(sinkFindings(sink, await tried))
+    show(filterFindings(api, sink.name))
+  }
 }
 
 function stepsOf({ config }: Loaded): string[] {

@@ -2,6 +2,7 @@ import { Option, type Command } from 'commander'
 import { withListedZones } from '../../assemble/discovery/for-commands.ts'
 import { lineOf, tailEvents, wantedBy } from '../../assemble/tasks/tail.ts'
 import type { Config } from '../../config/schema/schema.ts'
+import { unknownWord } from '../../domain/event/known-words.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { inertJson } from '../../domain/text/json-text.ts'
 import { printable } from '../../domain/text/printable.ts'
@@ -11,6 +12,7 @@ import type { Io } from '../io.ts'
 import { example } from '../program-name.ts'
 import type { Registration } from '../registration.ts'
 import { chooseSinks, chooseZones } from '../selection.ts'
+import { wrapped } from '../terminal/wrapped.ts'
 import { paintFor } from '../terminal/terminal.ts'
 import { widestOf } from '../../domain/text/text-width.ts'
 import { tailLine } from './tail-line.ts'
@@ -41,6 +43,10 @@ export function registerTail({ command, io, load }: Registration): void {
     .action(async (options: TailOptions, command: Command) => {
       const { config } = await withListedZones(load(command, 'events'), io.signal)
       const zones = chooseZones(config, options.zone)
+      for (const action of options.action ?? []) {
+        const why = unknownWord('actions', action)
+        if (why !== undefined) io.stderr.write(wrapped(`note: --action ${printable(action)} ${why}\n`, io.stderr))
+      }
       const end = new AbortController()
       const signal = AbortSignal.any([io.signal, end.signal])
       const lineFor = lineMaker(config, zones, options, io)

@@ -14,7 +14,7 @@ import { settingsOf } from '../schema/settings.ts'
 import { fileShape as shape } from '../schema/file-shape.ts'
 import { isPlainObject } from '../schema/shape.ts'
 import { defaultStateUrl } from '../schema/state.ts'
-import { plainHttpWarnings, unknownZoneWarnings } from './warnings.ts'
+import { plainHttpWarnings, unknownWordWarnings, unknownZoneWarnings } from './warnings.ts'
 import { withStandIns } from './stand-ins.ts'
 import { type SourceFile, parseSource, readSourceFile } from './source-file.ts'
 
@@ -116,6 +116,7 @@ export function loadConfig({
     warnings: [
       ...unknownNames(env, settings, asked),
       ...plainHttpWarnings(config),
+      ...unknownWordWarnings(config),
       ...(hasAllZones(config) ? unknownZoneWarnings(config) : []),
     ],
     ...(file?.path === undefined ? {} : { file: file.path }),

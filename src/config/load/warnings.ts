@@ -1,3 +1,4 @@
+import { unknownWord, type WordKind } from '../../domain/event/known-words.ts'
 import { isLoopback } from '../../domain/text/loopback.ts'
 import { nearest } from '../../domain/text/nearest.ts'
 import { Secret } from '../../domain/text/secret.ts'
@@ -26,6 +27,22 @@ export function unknownZoneWarnings({ accounts, sinks }: Config): string[] {
         `sinks[${index}].${path}[${at}] ${JSON.stringify(zone)} is not a zone that is shipped, so it has no effect; ${remedy}`,
       ]
     })
+  })
+}
+
+/** Warns of words in `where` and `sample` that no event is known to have. */
+export function unknownWordWarnings({ sinks }: Pick<Config, 'sinks'>): string[] {
+  return sinks.flatMap(({ where = {}, sample = {} }, index) => {
+    const told = (path: string, kind: WordKind, word: string) => {
+      const why = unknownWord(kind, word)
+      return why === undefined ? [] : [`sinks[${index}].${path} ${JSON.stringify(word)} ${why}`]
+    }
+    const lists = (['actions', 'severities', 'countries'] as const).flatMap((kind) => {
+      const given = where[kind] ?? []
+      const [list, path] = 'not' in given ? [given.not, `where.${kind}.not`] : [given, `where.${kind}`]
+      return list.flatMap((word, at) => told(`${path}[${at}]`, kind, word))
+    })
+    return [...lists, ...Object.keys(sample).flatMap((word) => told('sample', 'actions', word))]
   })
 }
 

@@ -61,7 +61,8 @@ export class DayFollower {
   }
 }
 
-function orderOf({ events }: Page): Order {
+/** The order that the times of a page suggest. */
+export function orderOf({ events }: Pick<Page, 'events'>): Order {
   const times = events.flatMap(({ timeMs }) => timeMs ?? [])
   if (new Set(times).size < 2) return 'unknown'
   if (times.every((time, index) => index === 0 || time >= times[index - 1]!)) return 'oldest-first'

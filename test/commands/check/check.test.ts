@@ -210,3 +210,37 @@ test('reports untested credentials, and tests them with one marked event', async
     { step: 'test event', mark: 'fail', text: expect.stringMatching(/403.*Invalid token/) },
   ])
 })
+
+const zoneLine = (stdout: string) => /zone 101 shop +ok +(.*)/.exec(stdout)?.[1]
+
+test.each([
+  ['oldest-first', 'today: first page has 8 events, newer ones follow on other pages'],
+  ['unordered', 'today: first page has 8 events, newer ones follow on other pages'],
+  ['newest-first', expect.stringMatching(/^today: first page has 8 events, newest .+ old$/)],
+] as const)('does not take the first page of a listing that is %s for the newest one', async (order, said) => {
+  const { execute } = await openWorkshopWithApi({ days: 20, pageSize: 8, order })
+  expect(zoneLine((await execute('check')).stdout)).toEqual(said)
+})
+
+test('says how many events of the first pages pass the filter of a sink', async () => {
+  const { configure, execute, folder, simulator } = await openWorkshopWithApi({ days: 5 })
+  const sink = (name: string, more: object) => ({ name, type: 'file', path: join(folder, name), ...more })
+  const sinks = [
+    sink('all', {}),
+    sink('none', { where: { actions: ['Bloked'] } }),
+    sink('one-zone', { where: { zones: ['shop'] } }),
+    sink('any', { sample: { Nothing: 0 } }),
+  ]
+  configure({ api: { baseUrl: simulator.url, accessKey }, sinks })
+  const { code, stdout } = await execute('check', '--json')
+  const { findings } = JSON.parse(stdout) as { findings: Finding[] }
+  const notes = findings.filter(({ mark }) => mark === 'note').map(({ text }) => text)
+  expect(code).toBe(0)
+  expect(notes).toEqual([
+    expect.stringMatching(/^sinks\[1\]\.where\.actions\[0\] "Bloked" .*; did you mean Blocked\?$/),
+    expect.stringMatching(/^sinks\[3\]\.sample "Nothing" /),
+    'where and sample: of 10 events on the first pages of today (2 zones) 0 pass; if this sink is to get such events, correct its where or sample',
+    'where and sample: of 10 events on the first pages of today (2 zones) 5 pass',
+    'where and sample: of 10 events on the first pages of today (2 zones) 10 pass',
+  ])
+})
