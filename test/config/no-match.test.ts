@@ -39,11 +39,23 @@ test.each([
     'where: { actions: [Bloked] }',
     'where.actions[0] "Bloked" is not known as an action, so it may match no event; did you mean Blocked?',
   ],
-  ['where: { actions: { not: [Alowed, Logged] } }', /^where\.actions\.not\[0\] "Alowed" .*; did you mean Allowed\?$/],
+  [
+    'where: { actions: { not: [Alowed, Logged] } }',
+    /^where\.actions\.not\[0\] "Alowed" .*; did you mean Allowed\?$/,
+  ],
   ['where: { actions: [teapot] }', /^where\.actions\[0\] "teapot" .*; known: Blocked, Logged, /],
-  ['where: { severities: [warning, criticl] }', /^where\.severities\[1\] "criticl" .*; did you mean critical\?$/],
-  ['where: { countries: [DE, UK] }', /^where\.countries\[1\] "UK" is not known as a country .*; did you mean GB\?$/],
-  ['where: { countries: { not: [Germany] } }', /^where\.countries\.not\[0\] "Germany" .*; did you mean DE\?$/],
+  [
+    'where: { severities: [warning, criticl] }',
+    /^where\.severities\[1\] "criticl" .*; did you mean critical\?$/,
+  ],
+  [
+    'where: { countries: [DE, UK] }',
+    /^where\.countries\[1\] "UK" is not known as a country .*; did you mean GB\?$/,
+  ],
+  [
+    'where: { countries: { not: [Germany] } }',
+    /^where\.countries\.not\[0\] "Germany" .*; did you mean DE\?$/,
+  ],
   ['where: { countries: [D] }', /^where\.countries\[0\] "D" .*; such as DE or US$/],
   ['sample: { Loged: 0.1 }', /^sample "Loged" .*; did you mean Logged\?$/],
 ])('a word that no event is known to have is warned of: %s', (routing, said) => {

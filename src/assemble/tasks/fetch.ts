@@ -5,6 +5,7 @@ import type { Refusal } from '../../domain/event/delivery.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { formats, type FormatName } from '../../formats/registry.ts'
 import { fetchDay } from '../../maintenance/read/fetch-day.ts'
+import { explainingZones } from '../discovery/explain-zones.ts'
 import { createQuietRuntime } from '../quiet-runtime.ts'
 import { createReading } from '../reading.ts'
 import { openSink } from '../shipping.ts'
@@ -38,7 +39,7 @@ export async function fetchToStdout(
   try {
     const open = await sink.open({ zone: zones[0]?.id ?? 0, day, sink: sink.name }, {}, signal)
     const deps = {
-      source: reading.source,
+      source: explainingZones(reading.source, config, runtime),
       clock,
       apiClock,
       deliver: open.deliver.bind(open),

@@ -6,6 +6,7 @@ import { createFormat, type LineForm } from '../../formats/registry.ts'
 import { ZoneFollower } from '../../maintenance/read/follow-zone.ts'
 import type { ReadDeps } from '../../maintenance/read/read-day.ts'
 import { wantsOf, type Routing } from '../../sinks/wants.ts'
+import { explainingZones } from '../discovery/explain-zones.ts'
 import { createQuietRuntime } from '../quiet-runtime.ts'
 import { createReading } from '../reading.ts'
 
@@ -37,8 +38,8 @@ export async function tailEvents(config: Config, request: TailRequest, signal: A
   const runtime = createQuietRuntime()
   const { clock, apiClock } = runtime
   const reading = createReading(config, runtime)
-  const deps: ReadDeps = { source: reading.source, clock, apiClock }
-  const followers = request.zones.map((zone) => new ZoneFollower(zone, deps, request.wants))
+  const deps: ReadDeps = { source: explainingZones(reading.source, config, runtime), clock, apiClock }
+  const followers = new Set(request.zones.map((zone) => new ZoneFollower(zone, deps, request.wants)))
   let isFirst = true
 
   async function pollAll(): Promise<void> {
@@ -49,7 +50,10 @@ export async function tailEvents(config: Config, request: TailRequest, signal: A
         found = [...found, ...events]
       } catch (error) {
         if (signal.aborted) return
-        if (isFirst || !isFailure(error)) throw error
+        // The other zones can still be followed.
+        const isOneOfSeveral = isFailure(error, 'zone_gone') && followers.size > 1
+        if (isOneOfSeveral) followers.delete(follower)
+        else if (isFirst || !isFailure(error)) throw error
         request.warn(messageOf(error))
       }
     }

@@ -3,6 +3,7 @@ import type { Config } from '../../config/schema/schema.ts'
 import { dayOf, daysFrom, firstReadable, type Day } from '../../domain/day.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { FingerprintSet } from '../../domain/event/seen.ts'
+import { isFailure, type Failure } from '../../domain/failure.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { pagesOf, type Unreadable } from '../../maintenance/archive/archive-source.ts'
 import {
@@ -13,6 +14,7 @@ import {
 } from '../../maintenance/read/count-events.ts'
 import { readDay } from '../../maintenance/read/read-day.ts'
 import { createRedactor } from '../../shield/redaction/redact.ts'
+import { explainingZones } from '../discovery/explain-zones.ts'
 import { createQuietRuntime } from '../quiet-runtime.ts'
 import { createReading } from '../reading.ts'
 import { piecesOf, servedBy, type ArchiveConfig } from './backfill-archive.ts'
@@ -32,6 +34,8 @@ export interface TopRequest {
 export interface Top {
   readonly rows: readonly CountedRow[]
   readonly events: number
+  /** Zones that the API does not know, and why. */
+  readonly unknownZones: ReadonlyMap<Zone, Failure>
   /** Days that the API no longer lists. */
   readonly leftOut: readonly Day[]
   /** What could not be read of the parts. */
@@ -49,14 +53,15 @@ export async function topOf(config: Config, request: TopRequest, signal: AbortSi
   const oldest = firstReadable(today, config.poll.readableDays)
   const listed = days.filter((day) => source !== undefined || day >= oldest)
   const places = request.zones.flatMap((zone) => listed.map((day) => ({ zone, day })))
+  const unknownZones = new Map<Zone, Failure>()
   const pages =
     source === undefined
-      ? pagesOfApi(config, places, fromMs, signal)
+      ? pagesOfApi({ config, places, fromMs, unknownZones }, signal)
       : pagesOfParts({ config, source, places, unreadable }, signal)
   for await (const events of pages)
     for (const event of events) if ((event.timeMs ?? -Infinity) >= fromMs) counter.add(event)
   const leftOut = days.filter((day) => !listed.includes(day))
-  return { rows: counter.rows(request.most), events: counter.events, leftOut, unreadable }
+  return { rows: counter.rows(request.most), events: counter.events, unknownZones, leftOut, unreadable }
 }
 
 interface Place {
@@ -86,21 +91,34 @@ async function* pagesOfParts(
   }
 }
 
+interface Listings {
+  readonly config: Config
+  readonly places: readonly Place[]
+  readonly fromMs: number
+  /** Takes the zones that the API does not know. */
+  readonly unknownZones: Map<Zone, Failure>
+}
+
 async function* pagesOfApi(
-  config: Config,
-  places: readonly Place[],
-  fromMs: number,
+  { config, places, fromMs, unknownZones }: Listings,
   signal: AbortSignal,
 ): AsyncGenerator<readonly Event[]> {
   const runtime = createQuietRuntime()
   const { clock, apiClock } = runtime
   const reading = createReading(config, runtime)
+  const deps = { source: explainingZones(reading.source, config, runtime), clock, apiClock }
   try {
     for (const place of places) {
+      if (unknownZones.has(place.zone)) continue
       const counted = new FingerprintSet()
-      for await (const page of readDay(place, { source: reading.source, clock, apiClock }, signal)) {
-        yield page.events.filter(({ fingerprint }) => counted.add(fingerprint))
-        if (isPast(page.events, fromMs)) break
+      try {
+        for await (const page of readDay(place, deps, signal)) {
+          yield page.events.filter(({ fingerprint }) => counted.add(fingerprint))
+          if (isPast(page.events, fromMs)) break
+        }
+      } catch (error) {
+        if (!isFailure(error, 'zone_gone')) throw error
+        unknownZones.set(place.zone, error)
       }
     }
   } finally {

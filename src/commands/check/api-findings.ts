@@ -1,4 +1,5 @@
 import type { AccountZones, ApiTried, ZoneProblem, ZoneRead } from '../../assemble/check/check.ts'
+import { meantZone } from '../../assemble/discovery/explain-zones.ts'
 import { discoveringIn } from '../../assemble/discovery/with-zones.ts'
 import { unknownZoneWarnings } from '../../config/load/warnings.ts'
 import type { Config } from '../../config/schema/schema.ts'
@@ -86,7 +87,9 @@ function problemFinding(
   const own = config.accounts.find(({ name }) => name === account)?.zones.length ?? 0
   const isWhole = zones.length + notAsked === own
   const whose = isWhole ? (own === 1 ? zoneNames(zones) : `all ${own} zones`) : zoneNames(zones)
-  const remedy = remedyOf(failure.code, account, isWhole) + zonesOfAccount(failure, account, listed)
+  const remedy =
+    meantZones(failure, zones, listed) ??
+    remedyOf(failure.code, account, isWhole) + zonesOfAccount(failure, account, listed)
   const rest = notAsked > 0 ? `; ${notAsked} of them were not tried` : ''
   const text = `account ${account}, ${whose}: ${printable(failure.message)}${remedy === '' ? '' : `; ${remedy}`}${rest}`
   return { step: 'API', mark: 'fail', text }
@@ -147,6 +150,20 @@ function listFindings(config: Config, listed: AccountZones): Finding[] {
       ? []
       : [finding('note', `zones.exclude contains ${unknown.join(', ')}, which the API does not list`, '')]),
   ]
+}
+
+/** Where pull zones were written in the place of shield zones; undefined where a zone is something else. */
+function meantZones(
+  { code }: ZoneProblem['failure'],
+  zones: readonly Zone[],
+  listed: readonly AccountZones[],
+): string | undefined {
+  if (code !== 'zone_gone') return undefined
+  const meant = zones.map(({ id, account }) => {
+    const own = listed.find((each) => each.account === account)
+    return own !== undefined && 'zones' in own ? meantZone(id, own.zones) : undefined
+  })
+  return meant.includes(undefined) ? undefined : meant.slice(0, mostZones).join('; ')
 }
 
 function zonesOfAccount(

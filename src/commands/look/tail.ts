@@ -45,7 +45,8 @@ export function registerTail({ command, io, load }: Registration): void {
       const zones = chooseZones(config, options.zone)
       for (const action of options.action ?? []) {
         const why = unknownWord('actions', action)
-        if (why !== undefined) io.stderr.write(wrapped(`note: --action ${printable(action)} ${why}\n`, io.stderr))
+        if (why !== undefined)
+          io.stderr.write(wrapped(`note: --action ${printable(action)} ${why}\n`, io.stderr))
       }
       const end = new AbortController()
       const signal = AbortSignal.any([io.signal, end.signal])

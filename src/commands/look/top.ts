@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { withListedZones } from '../../assemble/discovery/for-commands.ts'
 import { countedBy, topOf, type CountedBy, type Top } from '../../assemble/tasks/top.ts'
+import { messageOf } from '../../domain/failure.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { atLeastOne, collectNames } from '../arguments.ts'
 import { sourceOf } from '../backfill/archive.ts'
@@ -27,7 +28,7 @@ const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: hourM
 
 export function registerTop({ command, io, exit, load }: Registration): void {
   command
-    .addOption(new Option('--by <what>', 'what to count by').choices(countedBy).makeOptionMandatory())
+    .addOption(new Option('--by <what>', 'what to count by').choices(countedBy).default('rule'))
     .addOption(
       new Option('--since <time>', 'time span until now, such as 30m, 1h or 2d')
         .argParser(sinceArgument)
@@ -36,7 +37,7 @@ export function registerTop({ command, io, exit, load }: Registration): void {
     .option('--zone <zone>', 'only this zone: id or name; repeatable, takes comma lists', collectNames)
     .option('--source <sink>', 'read the files of this file sink instead of the API')
     .option('--limit <number>', 'at most this number of rows', atLeastOne, 10)
-    .addHelpText('after', example('top --by rule --since 1h'))
+    .addHelpText('after', example('top --by address --since 1h'))
     .action(async ({ by, since, zone, source, limit }: TopOptions, command: Command) => {
       const { config } = await withListedZones(load(command, 'events'), io.signal)
       const zones = chooseZones(config, zone)
@@ -48,9 +49,12 @@ export function registerTop({ command, io, exit, load }: Registration): void {
         io.stderr.write(
           `${day} is not counted, since the API no longer lists it; --source reads it from files\n`,
         )
+      for (const failure of top.unknownZones.values())
+        io.stderr.write(wrapped(`${printable(messageOf(failure))}\n`, io.stderr))
       const { where, lines: unreadable, damagedParts } = top.unreadable
-      io.stderr.write(wrapped(`${summaryOf(top, since, zones.length, by)}\n`, io.stderr))
-      if (unreadable + damagedParts === 0) return
+      const read = zones.length - top.unknownZones.size
+      if (read > 0) io.stderr.write(wrapped(`${summaryOf(top, since, read, by)}\n`, io.stderr))
+      if (unreadable + damagedParts + top.unknownZones.size === 0) return
       for (const each of where) io.stderr.write(`cannot be read: ${printable(each, 300)}\n`)
       exit(exitCodes.failed)
     })

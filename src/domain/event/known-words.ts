@@ -17,7 +17,10 @@ const actions: Words = {
   ],
 }
 
-const severities: Words = { noun: 'a severity', known: ['notice', 'warning', 'error', 'critical', '0', '1', '2'] }
+const severities: Words = {
+  noun: 'a severity',
+  known: ['notice', 'warning', 'error', 'critical', '0', '1', '2'],
+}
 
 /** ISO 3166-1 alpha-2, as assigned. */
 const countries: Words = {

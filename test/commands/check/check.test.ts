@@ -217,10 +217,13 @@ test.each([
   ['oldest-first', 'today: first page has 8 events, newer ones follow on other pages'],
   ['unordered', 'today: first page has 8 events, newer ones follow on other pages'],
   ['newest-first', expect.stringMatching(/^today: first page has 8 events, newest .+ old$/)],
-] as const)('does not take the first page of a listing that is %s for the newest one', async (order, said) => {
-  const { execute } = await openWorkshopWithApi({ days: 20, pageSize: 8, order })
-  expect(zoneLine((await execute('check')).stdout)).toEqual(said)
-})
+] as const)(
+  'does not take the first page of a listing that is %s for the newest one',
+  async (order, said) => {
+    const { execute } = await openWorkshopWithApi({ days: 20, pageSize: 8, order })
+    expect(zoneLine((await execute('check')).stdout)).toEqual(said)
+  },
+)
 
 test('says how many events of the first pages pass the filter of a sink', async () => {
   const { configure, execute, folder, simulator } = await openWorkshopWithApi({ days: 5 })

@@ -49,7 +49,6 @@ test('counts the events of the API and of a file sink alike', async () => {
 })
 
 test.each([
-  [['--since', '1h'], /required option '--by <what>' not specified/],
   [['--by', 'size'], /'size' is invalid. Allowed choices are rule/],
   [['--by', 'rule', '--since', '5'], /'5' is invalid. use a number with s, m, h or d/],
   [['--by', 'rule', '--since', '0h'], /'0h' is invalid/],
@@ -62,6 +61,14 @@ test.each([
     stdout: '',
     stderr: expect.stringMatching(message),
   })
+})
+
+test('counts by rule unless told otherwise', async () => {
+  const { execute } = await openWorkshopWithApi({ days: 50 })
+  const plain = await execute('top', '--since', '3d')
+  expect(plain.code).toBe(0)
+  expect(plain.stdout).toMatch(/^rule /)
+  expect(plain.stdout).toBe((await execute('top', '--since', '3d', '--by', 'rule')).stdout)
 })
 
 test('reports that nothing was found', async () => {
