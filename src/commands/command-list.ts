@@ -40,7 +40,7 @@ export const listedCommands: Readonly<Record<string, ListedCommand>> = {
     register: async () => (await import('./look/tail.ts')).registerTail,
   },
   top: {
-    description: 'count recent events by rule, address, country, network, URL or action',
+    description: 'count recent events by rule, address, country, ASN, URL or action',
     register: async () => (await import('./look/top.ts')).registerTop,
   },
   audit: {

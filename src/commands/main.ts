@@ -85,8 +85,10 @@ function explain(error: unknown, io: Io, stopped: number): number {
   if (io.signal.aborted) return stopped
   if (error instanceof ConfigErrors) {
     io.stderr.write(wrapped(`${error.message}\n`, io.stderr))
-    if (error.errors.some(isMissingKey))
+    if (error.errors.some(isMissingKey)) {
+      if (error.searched.length > 0) io.stderr.write(`to write a configuration file: ${programName()} init\n`)
       io.stderr.write(`to try it without an account: ${programName()} demo\n`)
+    }
     return exitCodes.configuration
   }
   if (error instanceof UsageError) {

@@ -30,6 +30,7 @@ export function openWorkshop(config: Readonly<Record<string, unknown>> = {}): Wo
     writeFileSync(
       join(folder, 'shieldlog.yaml'),
       JSON.stringify({ ...standard(folder), ...config, ...changes }),
+      { mode: 0o600 },
     )
   const start = (args: readonly string[]) =>
     startCli(args, { cwd: folder, env: { SHIELDLOG_CONFIG: undefined, NO_PROXY: '127.0.0.1' } })

@@ -12,7 +12,7 @@ import {
   type CountedBy,
   type CountedRow,
 } from '../../maintenance/read/count-events.ts'
-import { readDay } from '../../maintenance/read/read-day.ts'
+import { readDay, type ReadDeps } from '../../maintenance/read/read-day.ts'
 import { createRedactor } from '../../shield/redaction/redact.ts'
 import { explainingZones } from '../discovery/explain-zones.ts'
 import { createQuietRuntime } from '../quiet-runtime.ts'
@@ -110,12 +110,8 @@ async function* pagesOfApi(
   try {
     for (const place of places) {
       if (unknownZones.has(place.zone)) continue
-      const counted = new FingerprintSet()
       try {
-        for await (const page of readDay(place, deps, signal)) {
-          yield page.events.filter(({ fingerprint }) => counted.add(fingerprint))
-          if (isPast(page.events, fromMs)) break
-        }
+        yield* pagesSince(place, fromMs, deps, signal)
       } catch (error) {
         if (!isFailure(error, 'zone_gone')) throw error
         unknownZones.set(place.zone, error)
@@ -123,6 +119,20 @@ async function* pagesOfApi(
     }
   } finally {
     await reading.close()
+  }
+}
+
+/** Each event of a day once; of a newest-first listing without the pages before that time. */
+async function* pagesSince(
+  place: Place,
+  fromMs: number,
+  deps: ReadDeps,
+  signal: AbortSignal,
+): AsyncGenerator<readonly Event[]> {
+  const counted = new FingerprintSet()
+  for await (const page of readDay(place, deps, signal)) {
+    yield page.events.filter(({ fingerprint }) => counted.add(fingerprint))
+    if (isPast(page.events, fromMs)) return
   }
 }
 

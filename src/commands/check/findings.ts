@@ -9,7 +9,7 @@ import { commandLine } from '../program-name.ts'
 import { counted } from '../terminal/number.ts'
 import type { Finding } from './finding.ts'
 
-export function configurationFindings({ config, file, overridden, warnings }: Loaded): Finding[] {
+export function configurationFindings({ config, file, overridden, warnings, exposed }: Loaded): Finding[] {
   const from = file === undefined ? 'flags and environment' : printable(file)
   const note = (text: string): Finding => ({ step: '', mark: 'note', text })
   return [
@@ -19,7 +19,7 @@ export function configurationFindings({ config, file, overridden, warnings }: Lo
       text: `${from}; ${zonesText(config)}, ${counted(config.sinks.length, 'sink')}`,
     },
     ...overridden.map(({ path, where }) => note(`${path} is overridden by the environment: ${where}`)),
-    ...warnings.map((text) => note(printable(text))),
+    ...[...warnings, ...exposed].map((text) => note(printable(text))),
   ]
 }
 

@@ -14,9 +14,14 @@ import { settingsOf } from '../schema/settings.ts'
 import { fileShape as shape } from '../schema/file-shape.ts'
 import { isPlainObject } from '../schema/shape.ts'
 import { defaultStateUrl } from '../schema/state.ts'
-import { plainHttpWarnings, unknownWordWarnings, unknownZoneWarnings } from './warnings.ts'
+import {
+  plainHttpWarnings,
+  readableSecretsWarnings,
+  unknownWordWarnings,
+  unknownZoneWarnings,
+} from './warnings.ts'
 import { withStandIns } from './stand-ins.ts'
-import { type SourceFile, parseSource, readSourceFile } from './source-file.ts'
+import { type SourceFile, parseSource, readSourceFile, placesIn } from './source-file.ts'
 
 export interface LoadOptions {
   readonly argv?: {
@@ -42,6 +47,8 @@ export interface Loaded {
   /** Why a value that the command does not use could not be read, by path. */
   readonly unresolved: ReadonlyMap<string, string>
   readonly warnings: readonly string[]
+  /** Warnings of the file itself, for `check`: in a container a file that all may read is usual. */
+  readonly exposed: readonly string[]
   /** Settings of the file that the environment replaces. */
   readonly overridden: readonly Overridden[]
   /** Absolute; absent where there is no file. */
@@ -67,6 +74,7 @@ export function loadConfig({
   const layers = [environmentLayer(env, settings), flagLayer(argv.overrides ?? {}, settings)]
   const laid = overlay(file?.value ?? {}, shape, layers)
   const originOf = (path: Path) => originAt(path, laid.origins, file)
+  const searched = file === undefined ? placesIn(cwd) : []
   const errors: ConfigError[] = laid.errors.map(({ path, error }) => ({ path: pathText(path), ...error }))
   const report: Report = (path, complained) => {
     const at = pathText(path)
@@ -91,12 +99,12 @@ export function loadConfig({
   const parsed = parseSettings(withoutUnusedTls(written, preparation), templates, report)
   if (parsed === undefined || errors.length > 0) {
     checkBesideErrors(laid.value, written, preparation)
-    throw new ConfigErrors(errors)
+    throw new ConfigErrors(errors, searched)
   }
   const server = isPlainObject(written) ? written['server'] : undefined
   const serverConfigured = isPlainObject(server) && Object.keys(server).length > 0
   const config = resolveConfig(parsed, { cwd, needs, serverConfigured, report })
-  if (config === undefined || errors.length > 0) throw new ConfigErrors(errors)
+  if (config === undefined || errors.length > 0) throw new ConfigErrors(errors, searched)
 
   const { value, defaults } = effective(written, shape, {
     templates,
@@ -119,6 +127,7 @@ export function loadConfig({
       ...unknownWordWarnings(config),
       ...(hasAllZones(config) ? unknownZoneWarnings(config) : []),
     ],
+    exposed: file === undefined ? [] : readableSecretsWarnings(file, shape),
     ...(file?.path === undefined ? {} : { file: file.path }),
   }
 }

@@ -16,16 +16,18 @@ export interface SourceFile {
 const usualPlaces = ['./shieldlog.yaml', '/etc/shieldlog/shieldlog.yaml']
 const sizeLimit = 4_194_304
 
+/** Where a file is looked for if none is named; without one of them, the environment alone counts. */
+export function placesIn(cwd: string): string[] {
+  return usualPlaces.map((place) => resolve(cwd, place))
+}
+
 /**
  * Reads the named file, or else the first that exists in a default place; undefined where there is none. Throws
  * ConfigErrors for a file that cannot be read or parsed, since nothing else can be checked without it.
  */
 export function readSourceFile(named: string | undefined, cwd: string): SourceFile | undefined {
   if (named !== undefined) return readAt(resolve(cwd, named), cwd)
-  for (const place of usualPlaces) {
-    const path = resolve(cwd, place)
-    if (exists(path)) return readAt(path, cwd)
-  }
+  for (const path of placesIn(cwd)) if (exists(path)) return readAt(path, cwd)
   return undefined
 }
 

@@ -1,8 +1,13 @@
 import { unknownWord, type WordKind } from '../../domain/event/known-words.ts'
+import { statSync } from 'node:fs'
 import { isLoopback } from '../../domain/text/loopback.ts'
 import { nearest } from '../../domain/text/nearest.ts'
 import { Secret } from '../../domain/text/secret.ts'
+import { type Path, pathText } from '../schema/path.ts'
 import type { Config, SinkConfig } from '../schema/schema.ts'
+import { type Shape, formFor, isPlainObject, property, scalarForm } from '../schema/shape.ts'
+import { isTemplate } from './expand.ts'
+import type { SourceFile } from './source-file.ts'
 
 /** Warns of credentials sent in plain text. */
 export function plainHttpWarnings({ api, accounts, sinks }: Config): string[] {
@@ -43,6 +48,40 @@ export function unknownWordWarnings({ sinks }: Pick<Config, 'sinks'>): string[] 
       return list.flatMap((word, at) => told(`${path}[${at}]`, kind, word))
     })
     return [...lists, ...Object.keys(sample).flatMap((word) => told('sample', 'actions', word))]
+  })
+}
+
+/** Warns of a file that other users can read, with secrets in it as plain text. */
+export function readableSecretsWarnings({ path, label, value }: SourceFile, shape: Shape): string[] {
+  const secrets = literalSecrets(value, shape, [])
+  const [first] = secrets
+  if (path === undefined || first === undefined) return []
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0
+  if ((mode & 0o004) === 0) return []
+  const more = secrets.length > 1 ? ` and ${secrets.length - 1} more` : ''
+  const octal = (mode & 0o777).toString(8).padStart(4, '0')
+  return [
+    `${label} has mode ${octal}, so that other users of this host can read ${pathText(first)}${more}; ` +
+      'run chmod 600 on it, or keep the secret in a file of its own (…File)',
+  ]
+}
+
+/** Where secrets are written as they are, without a template. */
+function literalSecrets(value: unknown, shape: Shape, path: Path): Path[] {
+  if (typeof value === 'string') {
+    if (isTemplate(value)) return []
+    const kind = scalarForm(shape)?.['x-marks']?.kind
+    const isSecret = kind === 'secret' || (kind === 'url' && (URL.parse(value)?.password ?? '') !== '')
+    return isSecret ? [path] : []
+  }
+  const form = formFor(shape, value)
+  if (Array.isArray(value))
+    return value.flatMap((item: unknown, index) => literalSecrets(item, form?.items ?? {}, [...path, index]))
+  if (!isPlainObject(value) || form === undefined) return []
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const others = form.additionalProperties
+    const field = property(form, key) ?? (typeof others === 'object' ? others : {})
+    return literalSecrets(inner, field, [...path, key])
   })
 }
 

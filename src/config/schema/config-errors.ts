@@ -22,11 +22,18 @@ export type Report = (path: Path, complaint: Complaint) => undefined
 /** All errors of a configuration together. */
 export class ConfigErrors extends Error {
   readonly errors: readonly ConfigError[]
+  /** Where a file was looked for, if there is none. */
+  readonly searched: readonly string[]
 
-  constructor(errors: readonly ConfigError[]) {
-    super([headline(errors.length), ...errors.map((error) => `  ${errorLine(error)}`)].join('\n'))
+  constructor(errors: readonly ConfigError[], searched: readonly string[] = []) {
+    const noFile =
+      searched.length === 0
+        ? []
+        : [`no configuration file was found: looked for ${printable(searched.join(' and '))}`]
+    super([...noFile, headline(errors.length), ...errors.map((error) => `  ${errorLine(error)}`)].join('\n'))
     this.name = 'ConfigErrors'
     this.errors = errors
+    this.searched = searched
   }
 }
 

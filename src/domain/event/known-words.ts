@@ -11,10 +11,10 @@ interface Words {
 /** Only `Blocked` has been seen; the others are documented, as an action that was taken or as one to take. */
 const actions: Words = {
   noun: 'an action',
-  known: [
-    ...['Blocked', 'Logged', 'Challenged', 'RateLimited', 'Allowed', 'Bypassed', 'Detected', 'Captcha'],
-    ...['Block', 'Log', 'Challenge', 'RateLimit', 'Allow', 'Bypass', 'Detect'],
-  ],
+  known: (
+    'Blocked Logged Challenged RateLimited Allowed Bypassed Detected Captcha ' +
+    'Block Log Challenge RateLimit Allow Bypass Detect'
+  ).split(' '),
 }
 
 const severities: Words = {
