@@ -93,7 +93,7 @@ test('reports all problems of API, sinks and state at once, one line each', asyn
     /^API .*FAIL {2}account good, zone 909 \(lost\): .*unknown.*; remove it from zones/,
   )
   expect(fails[1]).toMatch(
-    /^API .*account bad, all 40 zones: .*refuses.*; set accessKey of account bad to a valid key; \d+ of them were not tried$/,
+    /^API .*account bad, all 40 zones: .*refuses the access key \(401\); check accounts\[1\]\.accessKey: .*; \d+ of them were not tried$/,
   )
   expect(fails[2]).toMatch(/^state .*cannot write the state at .*below.db/)
   expect(fails[3]).toMatch(/^sink archive .*is not a directory/)
@@ -117,7 +117,7 @@ test('distinguishes a key without access to some zones from a wrong key', async 
   })
   const { code, stdout } = await execute('check')
   expect(stdout).toMatch(
-    /^API +FAIL {2}account default, zone 102: .*; set api.accessKey to a key that may read them$/m,
+    /^API +FAIL {2}account default, zone 102: .*; set the key of account default to one that may read them$/m,
   )
   expect(stdout).toMatch(/^API +ok .*; 1 of 2 zones can be read$/m)
   expect(code).toBe(1)
