@@ -106,6 +106,7 @@ export type InternalEvent =
   | { name: 'PumpFailed'; stream: Stream; error: unknown }
   | { name: 'UpkeepFailed'; task: UpkeepTask; error: unknown }
   | { name: 'QueueFailed'; error: unknown }
+  | { name: 'QueueRecovered' }
   | { name: 'UploadScanningRead'; zone: number; figures: UploadFigures; atMs: number }
   | { name: 'VolumesRead'; app: string; figures: readonly VolumeFigures[]; atMs: number }
   | { name: 'FiguresFailed'; of: FiguresOf; account: string; failure: Failure }

@@ -13,7 +13,7 @@ export interface Report {
   readonly sink?: string
   /** The first line. */
   readonly message: string
-  /** Subject of the later lines, for example `account default: timeout`. */
+  /** Subject of the later lines, for example `account default: no answer in time`. */
   readonly about: string
   /** Fields of the condition. */
   readonly fields?: Fields
@@ -86,11 +86,11 @@ export class Condition {
     return nowMs < this.#holdsUntilMs
   }
 
-  leave(member: string, nowMs: number, how = 'over'): void {
+  leave(member: string, nowMs: number, how = 'ended'): void {
     if (!this.members.delete(member) || this.members.size > 0) return
     // If the latest line already reports the end, no further line is needed.
     if (this.#latest.hasEnd === true && this.#phase !== 'ends')
-      this.#say('ends', `${how}: ${this.#summary(nowMs)}`, nowMs)
+      this.#say('ends', this.#summary(nowMs, how), nowMs)
   }
 
   /** Logs the lines that are due. */
@@ -99,8 +99,8 @@ export class Condition {
     const stands = this.members.size > 0
     const isDue = this.#untold > 0 || (stands && hasEnd)
     if (once || !isDue || nowMs - this.#toldAtMs < tenMinutesMs) return
-    const how = !hasEnd ? '' : stands ? 'still ' : 'ended: '
-    this.#say(hasEnd && !stands ? 'ends' : 'lasts', how + this.#summary(nowMs), nowMs)
+    const how = !hasEnd ? undefined : stands ? 'still' : 'ended'
+    this.#say(how === 'ended' ? 'ends' : 'lasts', this.#summary(nowMs, how), nowMs)
   }
 
   isForgotten(nowMs: number): boolean {
@@ -135,10 +135,14 @@ export class Condition {
     this.#tell({ level: phase === 'ends' ? 'info' : level, event, message, fields: said })
   }
 
-  /** For example `account default: timeout: 57 times in 12 min, 500 zones`. */
-  #summary(nowMs: number): string {
+  /** For example `ended after 12 min: account default: no answer in time (57 times, 500 zones)`. */
+  #summary(nowMs: number, how?: string): string {
+    const { about } = this.#latest
     const zones = this.#zones.size > 1 ? `, ${countPhrase(this.#zones.size, 'zone')}` : ''
     const times = countPhrase(this.#count, 'time')
-    return `${this.#latest.about}: ${times} in ${durationPhrase(nowMs - this.#beganAtMs)}${zones}`
+    const duration = durationPhrase(nowMs - this.#beganAtMs)
+    return how === undefined
+      ? `${about} (${times} in ${duration}${zones})`
+      : `${how} after ${duration}: ${about} (${times}${zones})`
   }
 }

@@ -41,12 +41,13 @@ export class Conditions {
     for (const condition of this.#groupsOf(event).values()) condition.leave(member, this.#deps.nowMs())
   }
 
-  /** Ends the condition for all members. */
-  end(event: InternalEvent['name'], group: string): void {
-    const condition = this.#groupsOf(event).get(group)
+  /** Ends the condition for all members; without a group, all conditions of the event. */
+  end(event: InternalEvent['name'], group?: string): void {
     const nowMs = this.#deps.nowMs()
-    if (condition === undefined || condition.holds(nowMs)) return
-    for (const member of condition.members.keys()) condition.leave(member, nowMs)
+    for (const [name, condition] of this.#groupsOf(event)) {
+      if ((group !== undefined && name !== group) || condition.holds(nowMs)) continue
+      for (const member of condition.members.keys()) condition.leave(member, nowMs)
+    }
   }
 
   stands(event: InternalEvent['name'], group: string): boolean {

@@ -1,3 +1,4 @@
+import type { FailureCode } from '../domain/failure.ts'
 import type { Stream, Zone } from '../domain/stream.ts'
 
 /** Parts of messages, for people. */
@@ -27,4 +28,35 @@ export function countPhrase(count: number, noun: string): string {
 export function instantPhrase(atMs: number): string | undefined {
   const at = new Date(atMs)
   return Number.isNaN(at.getTime()) ? undefined : at.toISOString()
+}
+
+/** A code in words, where a line counts failures of one code. */
+export const reasonPhrases: Readonly<Record<FailureCode, string>> = {
+  window_closed: 'the API no longer answers for the day',
+  cursor_expired: 'the API refused a continuation token',
+  scan_guarded: 'a scan ended early',
+  unauthorised: 'the key is refused',
+  zone_gone: 'the zone is unknown to the API',
+  page_too_large: 'a page is too large',
+  bad_body: 'an answer that cannot be read',
+  rejected: 'the request is refused',
+  throttled: 'too many requests',
+  timeout: 'no answer in time',
+  network: 'no connection',
+  tls: 'no TLS connection',
+  server_error: 'the server reported an error of its own',
+  sink_refuses: 'the destination refuses everything',
+  sink_gone: 'the reader went away',
+  disk_full: 'the disk is full',
+  unwritable: 'a file cannot be written',
+  store_unavailable: 'the store does not answer',
+  store_refuses: 'the store refuses the work',
+  no_store: 'there is no store',
+  fence_lost: 'another process took the stream over',
+  held: 'another process has the stream',
+  index_dropped: 'the deduplication index was dropped',
+  dead_letters_full: 'no space for dead letters',
+  crashed: 'the process crashed at this stream',
+  gave_way: 'live streams come first',
+  cancelled: 'stopped',
 }

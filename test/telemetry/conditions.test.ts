@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Day } from '../../src/domain/day.ts'
+import { Failure, type FailureCode } from '../../src/domain/failure.ts'
 import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import { matching } from './log-lines.ts'
 import { day, failed, minute, setUp, streamOf } from './stage.ts'
@@ -44,6 +45,43 @@ describe('other conditions', () => {
     ])
   })
 
+  it('trouble of the queue: begins once for each cause, and all of them end together', async () => {
+    const { clock, log, emit } = setUp()
+    const trouble = (code: FailureCode, text: string): InternalEvent => ({
+      name: 'QueueFailed',
+      error: new Failure('retry', code, `the store (redis://h:1/0) failed: ${text}; shieldlog tries again`),
+    })
+    for (let elapsed = 0; elapsed < 12; elapsed++) {
+      emit(trouble('store_unavailable', 'connect ECONNREFUSED'))
+      emit(trouble('store_refuses', 'LOADING'))
+      await clock.advance(5_000)
+    }
+    emit({ name: 'QueueRecovered' })
+    emit({ name: 'QueueRecovered' })
+    expect(log.lines().map(({ event, phase, msg }) => [event, phase, msg])).toEqual([
+      [
+        'QueueFailed',
+        'begins',
+        'the queue stands still: the store (redis://h:1/0) failed: connect ECONNREFUSED; shieldlog tries again',
+      ],
+      [
+        'QueueFailed',
+        'begins',
+        'the queue stands still: the store (redis://h:1/0) failed: LOADING; shieldlog tries again',
+      ],
+      [
+        'QueueFailed',
+        'ends',
+        'ended after 60 s: the queue stands still: the store does not answer (12 times)',
+      ],
+      [
+        'QueueFailed',
+        'ends',
+        'ended after 60 s: the queue stands still: the store refuses the work (12 times)',
+      ],
+    ])
+  })
+
   it('clock skew: one warning, one end', async () => {
     const { clock, log, emit } = setUp()
     for (let elapsed = 0; elapsed < 100; elapsed++) {
@@ -58,7 +96,7 @@ describe('other conditions', () => {
         'begins',
         "account default: the clock of this host is 2 min behind the API's; shieldlog uses the API's clock for days; correct the clock of this host",
       ],
-      ['info', 'ends', matching(/^over: /)],
+      ['info', 'ends', matching(/^ended after /)],
     ])
   })
 

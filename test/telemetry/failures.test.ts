@@ -22,19 +22,19 @@ describe('a lasting failure', () => {
         'warn',
         'StreamFailed',
         'lasts',
-        'still account default → archive: timeout: 3001 times in 10 min, 300 zones',
+        'still after 10 min: account default → archive: no answer in time (3001 times, 300 zones)',
       ],
       [
         'warn',
         'StreamFailed',
         'lasts',
-        'still account default → archive: timeout: 6001 times in 20 min, 300 zones',
+        'still after 20 min: account default → archive: no answer in time (6001 times, 300 zones)',
       ],
       [
         'info',
         'StreamFailed',
         'ends',
-        'over: account default → archive: timeout: 7500 times in 25 min, 300 zones',
+        'ended after 25 min: account default → archive: no answer in time (7500 times, 300 zones)',
       ],
     ])
     expect(lines[0]).toMatchObject({
@@ -114,7 +114,10 @@ describe('a lasting failure', () => {
         .lines()
         .map(({ phase, msg }) => [phase, msg])
         .at(-1),
-    ).toEqual(['ends', 'no longer reported: account default → archive: timeout: 1 time in 17 min'])
+    ).toEqual([
+      'ends',
+      'no longer reported after 17 min: account default → archive: no answer in time (1 time)',
+    ])
     emit(recovered(101))
     expect(log.lines()).toHaveLength(2)
   })
@@ -138,7 +141,7 @@ describe('a lasting failure', () => {
     log.clear()
     await clock.advance(10 * minute)
     tick()
-    expect(log.lines()).toMatchObject([{ level: 'info', msg: matching(/^ended: .*: 58 times/) }])
+    expect(log.lines()).toMatchObject([{ level: 'info', msg: matching(/^ended after .* \(58 times\)$/) }])
     await clock.advance(20 * minute)
     tick()
     emit(failed(101))

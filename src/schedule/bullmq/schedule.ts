@@ -58,6 +58,7 @@ class Running {
   readonly #deps: BullmqScheduleDeps
   readonly #signal: AbortSignal
   readonly #reportError: ReportError
+  readonly #answered: () => void
   /** Commands fail soon while Redis is away. */
   readonly #prompt: RedisClient
   /** Commands wait until it is back. */
@@ -70,8 +71,9 @@ class Running {
     this.#deps = deps
     this.#signal = signal
     const { connection, keyPrefix, role, sinks } = options
-    const reportError = createErrorReport({ ...deps, server: nameOf(connection) })
-    this.#reportError = (error) => (signal.aborted ? undefined : reportError(error))
+    const report = createErrorReport({ ...deps, server: nameOf(connection) })
+    this.#answered = report.answered
+    this.#reportError = (error) => (signal.aborted ? undefined : report.reportError(error))
     const connect = (manner: 'prompt' | 'patient') =>
       connectRedis(connection, { manner, name: `${keyPrefix}:${role}` }, this.#reportError)
     this.#prompt = connect('prompt')
@@ -82,6 +84,10 @@ class Running {
     if (role !== 'scheduler') this.#pump()
     for (const { worker } of this.#workers) worker.start()
     this.#repeat(everyMs, () => this.#look())
+    this.#repeat(everyMs, async () => {
+      await this.#prompt.ping()
+      this.#answered()
+    })
   }
 
   async stop(): Promise<void> {

@@ -2,9 +2,14 @@ import { isFailure, messageOf } from '../../domain/failure.ts'
 import type { Report } from '../condition.ts'
 import type { Definitions, Voice } from '../definition.ts'
 import type { Fields } from '../logger.ts'
+import { reasonPhrases } from '../phrases.ts'
 
 function codeOf(error: unknown): string {
   return isFailure(error) ? error.code : 'bug'
+}
+
+function reasonOf(error: unknown): string {
+  return isFailure(error) ? reasonPhrases[error.code] : 'a bug'
 }
 
 /** The stack of a bug; one string a line, so that no part of it can look like a log line. */
@@ -25,8 +30,8 @@ function tellError(
   voice.report({
     group: code,
     level: 'error',
-    message: `${what}: ${code}: ${messageOf(error)}`,
-    about: `${what}: ${code}`,
+    message: `${what}: ${isFailure(error) ? '' : 'a bug: '}${messageOf(error)}`,
+    about: `${what}: ${reasonOf(error)}`,
     fields: { code },
     details: stackOf(error),
     ...more(code),
@@ -35,7 +40,7 @@ function tellError(
 
 /** Failures outside a stream's checkpoint; a stack in the line means a bug. */
 export const backgroundInternalEvents: Definitions<
-  'TickFailed' | 'PumpFailed' | 'UpkeepFailed' | 'QueueFailed'
+  'TickFailed' | 'PumpFailed' | 'UpkeepFailed' | 'QueueFailed' | 'QueueRecovered'
 > = {
   TickFailed: {
     level: 'error',
@@ -53,10 +58,10 @@ export const backgroundInternalEvents: Definitions<
     meaning:
       'Work on a stream failed, and the store could not record the failure. The stream is tried again after a few seconds. A line with a stack is a bug: please report it.',
     tell({ stream, error }, voice) {
-      tellError(voice, error, voice.stream(stream), (code) => ({
+      tellError(voice, error, voice.stream(stream), () => ({
         zone: stream.zone,
         sink: stream.sink,
-        about: `failed work on streams: ${code}`,
+        about: `failed work on streams: ${reasonOf(error)}`,
         details: { ...stream, ...stackOf(error) },
       }))
     },
@@ -77,7 +82,16 @@ export const backgroundInternalEvents: Definitions<
     meaning:
       'The queue in Redis failed, mostly its connection, which is then opened again. Streams continue from their checkpoints when Redis answers. A line with a stack is a bug: please report it.',
     tell({ error }, voice) {
-      tellError(voice, error, 'the queue failed')
+      // A bug has no end.
+      tellError(voice, error, 'the queue stands still', () => ({ hasEnd: isFailure(error) }))
+    },
+  },
+  QueueRecovered: {
+    level: 'info',
+    meaning:
+      'Redis answers again, and the queue has had no error for ten seconds: a line reports the end of each QueueFailed.',
+    tell(_internal_event, voice) {
+      voice.conditions.end('QueueFailed')
     },
   },
 }

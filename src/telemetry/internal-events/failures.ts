@@ -4,7 +4,7 @@ import { streamKey } from '../../domain/stream.ts'
 import { withoutSink } from '../../domain/text/without-sink.ts'
 import type { Definitions, Voice } from '../definition.ts'
 import type { Fields, LineLevel } from '../logger.ts'
-import { countPhrase, durationPhrase, instantPhrase } from '../phrases.ts'
+import { countPhrase, durationPhrase, instantPhrase, reasonPhrases } from '../phrases.ts'
 
 type Side = 'account' | 'sink' | 'store' | 'either'
 
@@ -109,7 +109,7 @@ export const failureInternalEvents: Definitions<'StreamFailed' | 'StreamRecovere
         zone: stream.zone,
         sink: stream.sink,
         message: `${voice.stream(stream)}: ${reason}${next}`,
-        about: `${origin.phrase}: ${code}`,
+        about: `${origin.phrase}: ${reasonPhrases[code]}`,
         fields: { code, kind, ...origin.fields },
         details: {
           ...stream,

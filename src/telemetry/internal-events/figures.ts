@@ -2,7 +2,7 @@ import type { FiguresOf } from '../../domain/figures.ts'
 import { messageOf } from '../../domain/failure.ts'
 import type { Definitions, Voice } from '../definition.ts'
 import type { Labels } from '../metrics/metric-definition.ts'
-import { countPhrase } from '../phrases.ts'
+import { countPhrase, reasonPhrases } from '../phrases.ts'
 
 /** Whoever fails is tried again within ten minutes. */
 const fadesAfterMs = 1_800_000
@@ -71,7 +71,7 @@ export const figureInternalEvents: Definitions<
         level: 'warn',
         ...('zone' in of && { zone: of.zone }),
         message: `${whatOf(of, voice)} could not be read, so the metrics keep the last values: ${messageOf(failure)}`,
-        about: `account ${account}: ${kind} could not be read: ${failure.code}`,
+        about: `account ${account}: ${kind} could not be read: ${reasonPhrases[failure.code]}`,
         fields: { account, code: failure.code },
         details: { ...of },
         hasEnd: true,

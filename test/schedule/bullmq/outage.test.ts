@@ -95,8 +95,11 @@ describe.skipIf(!redisServerAvailable())('a schedule whose Redis', { concurrent:
     // A few lines for each kind of trouble, not one for each try.
     expect(seen.internalEvents.length - saidBefore).toBeLessThan(10)
     expect(new Set(codesOf(seen))).toEqual(new Set(['store_unavailable']))
+    const ends = () => seen.internalEvents.filter(({ name }) => name === 'QueueRecovered').length
+    expect(ends()).toBe(0)
     await server.restart()
     await untilMorePumps(seen)
+    await waitFor(() => ends() === 1, { what: 'the end of the outage' })
   })
 
   it('is down at the start begins when it is up', async (test) => {
