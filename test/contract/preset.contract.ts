@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { testEvent } from '../../src/assemble/check/test-event.ts'
 import { Secret } from '../../src/domain/text/secret.ts'
+import { answerRows, outcomeFor, type Outcome, type PresetName } from './answers.ts'
 import { type Dialect, ids, nowMs, type ShipResult, type Script, ship } from './scripted-destination.ts'
 
 /** What every preset owes to the pump, whatever the destination does. */
-export function presetContract(preset: string, dialect: Dialect): void {
+export function presetContract(preset: PresetName, dialect: Dialect): void {
   const run = (script: Script, changed?: object) =>
     ship(preset, dialect, { script, ...(changed && { changed }) })
 
@@ -17,6 +18,19 @@ export function presetContract(preset: string, dialect: Dialect): void {
   }
 
   const withoutCopies = ({ stored }: ShipResult) => expect(stored).toHaveLength(new Set(stored).size)
+
+  describe(`preset ${preset}: what it makes of`, () => {
+    const rows = answerRows.flatMap((row) => {
+      const outcome = outcomeFor(row, preset)
+      return outcome === undefined ? [] : [{ ...row, outcome }]
+    })
+
+    test.each(rows)('$answer: $outcome', async ({ outcome, shipment }) => {
+      const result = await ship(preset, dialect, { ...shipment(dialect), rounds: 1 })
+      expect(outcomeOf(result)).toBe(outcome)
+      expect(result.resent).toEqual([])
+    })
+  })
 
   describe(`preset ${preset}: delivered and dead letters are what was fetched`, () => {
     test('without failures, in bodies of ten', async () => {
@@ -135,4 +149,15 @@ export function presetContract(preset: string, dialect: Dialect): void {
       expect(outcome.failures).toEqual([])
     })
   })
+}
+
+/** What the sink made of an answer, from what one delivery of 40 events in bodies of ten came to. */
+function outcomeOf({ failures, kinds, refused, lost, requests }: ShipResult): Outcome {
+  if (kinds[0] === 'wait') return 'later'
+  if (kinds[0] === 'stop') return 'stops'
+  if (failures[0] === 'rejected' && refused.length === 0) return 'backs off'
+  if (failures.length > 0) return 'again'
+  if (lost > 0) return 'lost'
+  if (refused.length > 0) return 'refused'
+  return requests > 8 ? 'halved' : 'delivered'
 }

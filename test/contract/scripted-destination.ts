@@ -4,7 +4,7 @@ import { systemClock } from '../../src/clock.ts'
 import type { Event } from '../../src/domain/event/event.ts'
 import type { Day } from '../../src/domain/day.ts'
 import { takenOf } from '../../src/domain/event/delivery.ts'
-import { isFailure } from '../../src/domain/failure.ts'
+import { type Failure, isFailure } from '../../src/domain/failure.ts'
 import { Secret } from '../../src/domain/text/secret.ts'
 import { formats } from '../../src/formats/registry.ts'
 import type { Sink } from '../../src/ports/sink.ts'
@@ -37,6 +37,8 @@ export interface Dialect {
   /** The same acknowledgement with its items in another order. */
   shuffled?(ids: readonly string[]): Reply
   unauthorised: Reply
+  /** A success that refuses the credentials for each of these events. */
+  unauthorisedEach?(ids: readonly string[]): Reply
   /** True where any 2xx acknowledges, whatever the body. */
   readsStatusOnly?: boolean
   /** Answers requests of another kind, such as those for tokens. */
@@ -50,7 +52,7 @@ export const nowMs = 1_763_633_480_000
 /** What the destination does with one request of events; undefined: it takes them. */
 export type Script = (ids: readonly string[], index: number, got: Got) => Step | undefined
 export interface Step {
-  readonly reply: Reply | 'closes' | 'silent'
+  readonly reply: Reply | 'closes' | 'silent' | 'cut off'
   readonly stored?: readonly string[]
 }
 
@@ -63,6 +65,8 @@ export interface ShipResult {
   readonly resent: string[]
   readonly requests: number
   readonly failures: string[]
+  /** Their kinds. */
+  readonly kinds: string[]
 }
 
 const all = buildEvents(40)
@@ -75,13 +79,17 @@ export interface Shipment {
   readonly secret?: Secret
   /** In place of the 40. */
   readonly events?: readonly Event[]
+  /** Answers requests of another kind, in place of the dialect. */
+  readonly other?: (got: Got) => Reply
+  /** Deliveries at most. */
+  readonly rounds?: number
 }
 
 /** Ships 40 events through a sink with the preset, as often as a pump would, to a destination with this script. */
 export async function ship(
   preset: string,
   dialect: Dialect,
-  { script, changed = {}, secret = new Secret('s3cr3t-of-now'), events = all }: Shipment,
+  { script, changed = {}, secret = new Secret('s3cr3t-of-now'), events = all, other, rounds = 6 }: Shipment,
 ): Promise<ShipResult> {
   const stored: string[] = []
   const acknowledged = new Set<string>()
@@ -89,7 +97,7 @@ export async function ship(
   let requests = 0
   const respond: Respond = (got, response) => {
     const some = dialect.idsOf(got)
-    if (some === undefined) return answer(response, dialect.other?.(got) ?? { status: 404 })
+    if (some === undefined) return answer(response, other?.(got) ?? dialect.other?.(got) ?? { status: 404 })
     resent.push(...some.filter((id) => acknowledged.has(id)))
     const { reply, stored: kept = [] } = script(some, requests++, got) ?? {
       reply: dialect.taken(some),
@@ -98,6 +106,7 @@ export async function ship(
     stored.push(...kept)
     if (reply === 'silent') return undefined
     if (reply === 'closes') return response.socket!.resetAndDestroy()
+    if (reply === 'cut off') return cutOff(response)
     if (reply.status < 300) for (const id of kept) acknowledged.add(id)
     return answer(response, reply)
   }
@@ -109,17 +118,21 @@ export async function ship(
   const format = formats[settings.format]()
   const sink = createHttpSink(settings, { format, clock, telemetry, version: '1', random: () => 0 })
   onTestFinished(() => sink.close())
-  const pumped = await pump(sink, events)
+  const pumped = await pump(sink, events, rounds)
   const lost = named(internalEvents, 'EventsLost').reduce((sum, { count }) => sum + count, 0)
   return { ...pumped, stored, resent, lost, requests }
 }
 
 /** Delivers what is neither taken nor refused, a few times. */
-async function pump(sink: Sink, given: readonly Event[]): Promise<Pick<ShipResult, 'refused' | 'failures'>> {
+async function pump(
+  sink: Sink,
+  given: readonly Event[],
+  rounds: number,
+): Promise<Pick<ShipResult, 'refused' | 'failures' | 'kinds'>> {
   const refused: string[] = []
-  const failures: string[] = []
+  const failed: Failure[] = []
   const settled = new Set<Event>()
-  for (let round = 0; round < 6 && settled.size < given.length; round++) {
+  for (let round = 0; round < rounds && settled.size < given.length; round++) {
     const open = await sink.open({ zone: 101, day: '2025-11-20' as Day, sink: sink.name }, {}, never)
     const events = given.filter((event) => !settled.has(event))
     try {
@@ -127,13 +140,20 @@ async function pump(sink: Sink, given: readonly Event[]): Promise<Pick<ShipResul
       for (const event of takenOf(events, delivery)) settled.add(event)
       for (const { event } of delivery.refusals) settled.add(event)
       refused.push(...delivery.refusals.map(({ event }) => event.id))
-      if (delivery.partial !== undefined) failures.push(delivery.partial.failure.code)
+      if (delivery.partial !== undefined) failed.push(delivery.partial.failure)
     } catch (error) {
       if (!isFailure(error)) throw error
-      failures.push(error.code)
+      failed.push(error)
     }
   }
-  return { refused, failures }
+  return { refused, failures: failed.map(({ code }) => code), kinds: failed.map(({ kind }) => kind) }
+}
+
+/** A success of which only the beginning arrives. */
+function cutOff(response: ServerResponse): void {
+  const type = { 'content-type': 'application/json', 'content-length': '100' }
+  response.writeHead(200, type)
+  response.write('{"', () => response.socket!.destroy())
 }
 
 function answer(response: ServerResponse, { status, body = '', headers = {} }: Reply): unknown {

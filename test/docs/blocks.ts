@@ -1,5 +1,6 @@
 import { exitCodes } from '../../src/commands/io.ts'
 import { alertsReference } from './alerts.ts'
+import { answersReference } from './answers.ts'
 import { commandsReference } from './commands.ts'
 import { configMarkdown } from './config.ts'
 import { costBlocks } from './costs.ts'
@@ -23,6 +24,7 @@ const exitCodeMeanings = {
 export async function generatedBlocks(): Promise<Readonly<Record<string, string>>> {
   return {
     alerts: alertsReference(),
+    answers: answersReference(),
     commands: await commandsReference(),
     config: configMarkdown(),
     events: eventsReference(),

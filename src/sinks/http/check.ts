@@ -3,8 +3,8 @@ import type { SinkCheck } from '../../ports/sink.ts'
 import type { Exchange } from './exchange.ts'
 import { retryOf, stopOf } from './failures.ts'
 import type { PrepareRequest } from './prepare-request.ts'
-import type { Ask, Preset } from './protocol/preset.ts'
-import { readStatus } from './protocol/status.ts'
+import type { Ask, Checked, Preset } from './protocol/preset.ts'
+import { readPage, readStatus } from './protocol/status.ts'
 import type { TargetSource } from './target.ts'
 
 export interface CheckDeps {
@@ -20,6 +20,7 @@ export interface CheckDeps {
 export async function checkDestination(deps: CheckDeps, signal: AbortSignal): Promise<SinkCheck> {
   const { what, exchange, prepare, targets, preset, clock } = deps
   let asked = { url: new URL(preset.url), credentials: {} }
+  let page: Extract<Checked, { verdict: unknown }> | undefined
   const ask: Ask = async ({ method, path, url, body, mediaType = preset.mediaType }) => {
     const bytes = body === undefined ? undefined : Buffer.from(body)
     const prepared = await prepare(bytes ?? Buffer.alloc(0), undefined, signal)
@@ -36,9 +37,12 @@ export async function checkDestination(deps: CheckDeps, signal: AbortSignal): Pr
       },
       signal,
     )
+    const verdict = readPage(result.answer)
+    if (verdict !== undefined) page = { verdict, answer: result.answer }
     return result.answer
   }
-  const checked = await preset.check(ask)
+  const answered = await preset.check(ask)
+  const checked = page ?? answered
   if (!('verdict' in checked)) return checked
   const { verdict, answer } = checked
   const about = { what, url: asked.url, forms: targets.formsWith(asked.credentials) }

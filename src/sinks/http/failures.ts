@@ -28,15 +28,17 @@ export function stopOf(verdict: Stop, answer: Answer, { what, url, forms }: Aske
 export function retryOf(verdict: Retry, answer: Answer, { what, forms }: Asked, nowMs: number): Failure {
   const said = verdict.said === undefined ? '' : excerptOf(maskText(verdict.said, forms))
   const message = `${what} answered ${answer.status}${said}`
-  const waitMs = (verdict.retryAtMs ?? nowMs + askedMs(answer, nowMs)) - nowMs
-  return waitMs <= 0
+  const retryAt = retryAtOf(answer, nowMs, verdict.retryAtMs)
+  return retryAt === undefined
     ? new Failure('retry', verdict.code, message)
-    : waitUntil(nowMs + Math.min(waitMs, maxRetryAfterMs), verdict.code, message)
+    : waitUntil(retryAt, verdict.code, message)
 }
 
-function askedMs(answer: Answer, nowMs: number): number {
+/** When the destination wants the next request: as the preset has read it, or by Retry-After; undefined for at once. */
+export function retryAtOf(answer: Answer, nowMs: number, read?: number): number | undefined {
   const asked = { retryAfter: headerOf(answer, 'retry-after'), date: headerOf(answer, 'date') }
-  return retryAfterMsOf(asked, nowMs, maxRetryAfterMs) ?? 0
+  const waitMs = read === undefined ? retryAfterMsOf(asked, nowMs, maxRetryAfterMs) : read - nowMs
+  return waitMs === undefined || waitMs <= 0 ? undefined : nowMs + Math.min(waitMs, maxRetryAfterMs)
 }
 
 export function waitUntil(retryAt: number, code: Failure['code'], message: string): Failure {

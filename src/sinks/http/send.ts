@@ -9,7 +9,8 @@ import { maskText } from './mask.ts'
 import type { Piece } from './pieces.ts'
 import { isSameRequest, type Prepared, type PrepareRequest } from './prepare-request.ts'
 import type { Compression } from './protocol/define-preset.ts'
-import type { EventOutcome, Preset, Verdict } from './protocol/preset.ts'
+import type { Answer, EventOutcome, Preset, Verdict } from './protocol/preset.ts'
+import { readPage } from './protocol/status.ts'
 import type { TargetSource } from './target.ts'
 
 export interface SendOptions {
@@ -109,18 +110,37 @@ export function createSend(options: SendOptions, deps: SendDeps): Send {
     }
     const events = pieces.map(({ event }) => event)
     const request = { method: 'POST' as const, url: prepared.url, headers, body, pieces }
-    return deps.exchange({ ...request, read: (answer) => preset.read(answer, events) }, signal)
+    const read = (answer: Answer) => readPage(answer) ?? preset.read(answer, events)
+    return deps.exchange({ ...request, read }, signal)
+  }
+
+  /** Where a secret in a file is refused before the body is sent, as by an address that issues tokens, it is read again. */
+  async function prepareFresh(body: Body, signal: AbortSignal): Promise<Prepared> {
+    const { generation } = targets
+    try {
+      return await prepare(body.bytes, undefined, signal)
+    } catch (error) {
+      if (!isFailure(error) || error.kind !== 'stop') throw error
+      targets.reread()
+      if (targets.generation === generation) throw error
+      return prepare(body.bytes, undefined, signal)
+    }
   }
 
   /** One try, and a second at once when the refused credentials have changed since they were read. */
   async function attempt(pieces: readonly Piece[], body: Body, signal: AbortSignal): Promise<Sent | Failed> {
-    const prepared = await prepare(body.bytes, undefined, signal)
+    const prepared = await prepareFresh(body, signal)
     const result = await exchange(pieces, body, prepared, signal)
-    if (result.verdict.kind !== 'stop' || !result.verdict.credentials) return settle(result, prepared)
+    const { verdict } = result
+    const stop = verdict.kind === 'each' ? verdict.stop : verdict
+    if (stop?.kind !== 'stop' || !stop.credentials) return settle(result, prepared)
     targets.reread()
     const changed = await prepare(body.bytes, prepared.credentials, signal)
     if (isSameRequest(prepared, changed)) return settle(result, prepared)
-    return settle(await exchange(pieces, body, changed, signal), changed)
+    if (verdict.kind !== 'each') return settle(await exchange(pieces, body, changed, signal), changed)
+    // Only the events without an outcome are sent again, with the new credentials.
+    const { stop: _, ...outcomes } = verdict
+    return settle({ ...result, verdict: outcomes }, prepared)
   }
 
   return async (pieces, signal, tries = maxTries) => {

@@ -45,7 +45,13 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
   const { format, clock, telemetry, random = Math.random } = deps
   const preset = createPreset(settings, format)
   const userAgent = `shieldlog/${deps.version}`
-  const targets = createTargetSource({ name, url: preset.url, settings, userAgent })
+  const targets = createTargetSource({
+    name,
+    url: preset.url,
+    configuredUrl: settings.url,
+    settings,
+    userAgent,
+  })
   const dispatcher = createDispatcher({ tls: settings.tls, connections })
   const what = `sink ${name} (${targets.origin})`
   const timeoutMs = settings.timeoutSeconds * 1000

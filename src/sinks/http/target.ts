@@ -13,6 +13,8 @@ export interface Target {
 export interface TargetOptions {
   readonly name: string
   readonly url: string
+  /** The `url` of the settings, whose query and long path segments may be secrets; what the preset adds to it is not. */
+  readonly configuredUrl?: string | undefined
   /** All settings of the sink: every secret in them is read again when it is refused, and masked in answers. */
   readonly settings: { readonly headers: Readonly<Record<string, string | Secret>> }
   /** Sent as User-Agent unless the headers set another. */
@@ -25,6 +27,8 @@ export interface TargetSource {
   current(): Target
   /** Reads all secrets again. */
   reread(): void
+  /** Grows whenever a secret has changed. */
+  readonly generation: number
   /** Every form of every secret, and of these headers with credentials, to mask answers. */
   formsWith(credentials: Readonly<Record<string, string>>): readonly string[]
   /** Scheme, host and port; never the rest of the URL. */
@@ -43,10 +47,16 @@ export function createTargetSource(options: TargetOptions): TargetSource {
     before.add(header.toLowerCase())
   }
   const { url } = build(options)
+  const configured = URL.parse(options.configuredUrl ?? '')
   let target: Target | undefined
+  let generation = 0
 
   function reread(): void {
-    for (const secret of secrets) if (secret.reread()) target = undefined
+    for (const secret of secrets)
+      if (secret.reread()) {
+        target = undefined
+        generation++
+      }
   }
 
   function built(): Target {
@@ -62,6 +72,9 @@ export function createTargetSource(options: TargetOptions): TargetSource {
   return {
     origin: url.origin,
     reread,
+    get generation() {
+      return generation
+    },
     current() {
       try {
         return (target ??= built())
@@ -75,7 +88,7 @@ export function createTargetSource(options: TargetOptions): TargetSource {
         ...secrets.filter(({ isResolved }) => isResolved).map(reveal),
         ...named.map(([, value]) => reveal(value)),
         ...Object.values(credentials),
-        ...urlSecrets(url),
+        ...(configured === null ? [] : urlSecrets(configured)),
       ])
     },
   }

@@ -68,6 +68,42 @@ describe('an error of the sink', () => {
     await deliver(sink, buildEvents(1, 'after'))
   })
 
+  it('shows the words of the address that a preset built, which are no secrets', async () => {
+    const server = await serve(
+      reply(403, 'no rights on indices [logs-bunny_shield.event-default]: errors, items'),
+    )
+    const { sink } = ship(server.url, {
+      preset: 'elasticsearch',
+      index: 'logs-bunny_shield.event-default',
+    } as object)
+    const failure = await failureOf(deliver(sink, buildEvents(1)))
+    expect(failure.message).toContain('no rights on indices [logs-bunny_shield.event-default]: errors, items')
+  })
+
+  it('is not reported by any stream if the secret for tokens has changed', async () => {
+    let held = 'old-secret'
+    const clientSecret = new Secret(held, () => held)
+    const server = await serve((got, response) => {
+      if (!got.path.includes('/oauth2/')) return response.writeHead(204).end()
+      const isNew = new URLSearchParams(got.text).get('client_secret') === 'new-secret'
+      return response.writeHead(isNew ? 200 : 401).end('{"access_token":"t0ken","error":"invalid_client"}')
+    })
+    const { sink } = ship(server.url, {
+      preset: 'sentinel',
+      ruleId: 'dcr-1',
+      stream: 'Custom-Shield',
+      tenantId: 't-1',
+      clientId: 'c-1',
+      scope: 'x/.default',
+      loginUrl: server.url,
+      clientSecret,
+    } as object)
+    expect(await failureOf(deliver(sink, buildEvents(1)))).toMatchObject({ kind: 'stop' })
+    held = 'new-secret'
+    await Promise.all([1, 2, 3].map((zone) => deliver(sink, buildEvents(2, `z${zone}`))))
+    expect(server.taken()).toHaveLength(6)
+  })
+
   it('never shows a secret that the destination repeats', async () => {
     const token = 'abc"def/ghi+jkl=='
     const basic = Buffer.from('user:pa55word').toString('base64')

@@ -9,7 +9,7 @@ import { checkByEmptyBatch } from '../protocol/check-address.ts'
 import { header, missing } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
 import { allRefused, type Answer, type Verdict } from '../protocol/preset.ts'
-import { readStatus } from '../protocol/status.ts'
+import { noAcknowledgement, readStatus } from '../protocol/status.ts'
 
 /**
  * A dataset of Axiom: https://axiom.co/docs/restapi/endpoints/ingestToDataset. The answer contains the number of events
@@ -54,10 +54,10 @@ export const axiom = definePreset({
 function readIngest(answer: Answer, events: readonly Event[]): Verdict {
   const { status } = answer
   if (status === 429) return readLimit(answer)
-  if (status !== 200) return readStatus(status)
+  if (status !== 200) return readStatus(status, [200])
   const object = answerObject(answer)
   if (typeof object?.['ingested'] !== 'number')
-    return { kind: 'retry', code: 'bad_body', said: 'the answer has no number of ingested events' }
+    return noAcknowledgement('the answer has no number of ingested events')
   const failed = numberAt(object, 'failed')
   if (failed <= 0) return { kind: 'delivered' }
   const said = failureIn(object)

@@ -24,11 +24,11 @@ export const betterstack = definePreset({
     authorise: header('authorization', () => `Bearer ${token!.reveal()}`),
     piece: ({ time }, line) => (time === undefined ? line : `{"dt":${JSON.stringify(time)},${line.slice(1)}`),
     layout: { before: '[', between: ',', after: ']' },
-    read: ({ status }) => readStatus(status),
+    read: ({ status }) => readStatus(status, [202]),
     check: (ask) =>
       checkByEmptyBatch(ask, {
         body: '[]',
-        isWell: ({ status }) => status >= 200 && status < 300,
+        isWell: ({ status }) => status === 202,
         found: 'accepted the token and an empty batch',
       }),
   }),

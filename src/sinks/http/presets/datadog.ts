@@ -51,7 +51,8 @@ export const datadog = definePreset({
         return `{${fixed},${JSON.stringify(own).slice(1, -1)},"bunny":${line}}`
       },
       layout: { before: '[', between: ',', after: ']' },
-      read: ({ status }) => readStatus(status),
+      // The worker of Observability Pipelines, like Vector's source datadog_agent, acknowledges with 200.
+      read: ({ status }) => readStatus(status, url === undefined ? [202] : [200, 202]),
       async check(ask) {
         if (url !== undefined) return checkAddress(ask)
         const answer = await ask({ method: 'GET', url: `https://api.${site}/api/v1/validate` })

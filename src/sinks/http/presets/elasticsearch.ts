@@ -10,11 +10,12 @@ import { refusalOf } from '../protocol/check-address.ts'
 import { basicMistakes, basicOf, basicSettings, header } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
 import type { Answer, Ask, Checked, EventOutcome, Stop, Verdict } from '../protocol/preset.ts'
-import { readStatus } from '../protocol/status.ts'
+import { isSuccess, noAcknowledgement, readStatus } from '../protocol/status.ts'
 
 /**
  * Elasticsearch and OpenSearch by `_bulk`: `create` with an `_id` of zone, id and time, so that a repeated event, and no
- * other one, is a conflict. Items are matched by `_id`, since OpenSearch may answer in another order.
+ * other one, is a conflict. Items are matched by `_id`, since OpenSearch may answer in another order than that of the
+ * request; items without one, as of other servers with this API, by their position.
  */
 export const elasticsearch = definePreset({
   name: 'elasticsearch',
@@ -39,10 +40,10 @@ export const elasticsearch = definePreset({
   create(settings) {
     const { index, pipeline, apiKey, format } = settings
     const url = new URL(below(settings.url, `/${encodeURIComponent(index)}/_bulk`))
-    // Without `_id` the items could not be matched; `errors` keeps the answer from being empty.
+    // `errors` keeps the answer from being empty.
     url.searchParams.set(
       'filter_path',
-      'errors,items.*._id,items.*.status,items.*.error.type,items.*.error.reason',
+      'errors,items.*._id,items.*.status,items.*.error.type,items.*.error.reason,items.*.failure_store',
     )
     if (pipeline !== undefined) url.searchParams.set('pipeline', pipeline)
     return {
@@ -75,21 +76,39 @@ function withTimestamp({ time }: Event, line: string, format: string): string {
 
 function readBulk(answer: Answer, events: readonly Event[]): Verdict {
   if (answer.status === 429) return readOverload(answer, readStatus(answer.status))
-  if (answer.status !== 200) return readStatus(answer.status)
-  const items = answerObject(answer)?.['items']
-  if (!Array.isArray(items)) return { kind: 'retry', code: 'bad_body', said: 'the answer has no items' }
-  const byId = new Map(events.map((event) => [idOf(event), event]))
+  if (answer.status !== 200) return readStatus(answer.status, [200])
+  const given = answerObject(answer)?.['items']
+  if (!Array.isArray(given)) return noAcknowledgement('the answer has no items')
+  const items = given.map((one) => (isObject(one) ? objectAt(one, 'create') : undefined))
+  const matched = eventsOf(items, events)
+  if (typeof matched === 'string') return noAcknowledgement(matched)
   const outcomes = new Map<Event, EventOutcome>()
   let stop: Stop | undefined
-  for (const one of items.filter(isObject)) {
-    const item = objectAt(one, 'create')
-    const event = byId.get(textAt(item, '_id'))
-    if (item === undefined || event === undefined) continue
+  for (const [item, event] of matched) {
     const read = readItem(item)
     if (typeof read === 'object' && 'kind' in read) stop ??= read
     else outcomes.set(event, read)
   }
   return { kind: 'each', outcomes, ...(stop !== undefined && { stop }) }
+}
+
+type Item = JsonObject | undefined
+
+/** Each item with its event, by `_id` or else by position; a text where they cannot be those of the request. */
+function eventsOf(items: readonly Item[], events: readonly Event[]): [JsonObject, Event][] | string {
+  const byId = new Map(events.map((event) => [idOf(event), event]))
+  const matched = items.flatMap((item): [JsonObject, Event][] => {
+    const event = byId.get(textAt(item, '_id'))
+    return item === undefined || event === undefined ? [] : [[item, event]]
+  })
+  const named = items.filter((item) => textAt(item, '_id') !== '').length
+  if (matched.length < named) return 'an item has an _id that was not sent'
+  if (named > 0) return matched
+  if (items.length !== events.length)
+    return `the answer has ${items.length} items for ${events.length} documents`
+  return items.flatMap((item, index): [JsonObject, Event][] =>
+    item === undefined ? [] : [[item, events[index]!]],
+  )
 }
 
 /** Errors of the whole sink that the answer reports for each item. */
@@ -104,7 +123,13 @@ const stops: Readonly<Record<string, string>> = {
 
 function readItem(item: JsonObject): EventOutcome | Stop {
   const status = numberAt(item, 'status')
-  if (status >= 200 && status < 300) return 'delivered'
+  // It is not in the data stream: a person has to fix its mapping or pipeline, and to replay it.
+  if (textAt(item, 'failure_store') === 'used')
+    return {
+      refused: 'refused',
+      answer: `Elasticsearch put it into the failure store of the data stream (${status})`,
+    }
+  if (isSuccess(status)) return 'delivered'
   if (status === 409) return 'duplicate'
   const error = objectAt(item, 'error')
   const type = textAt(error, 'type')

@@ -12,7 +12,7 @@ import { checkByEmptyBatch } from '../protocol/check-address.ts'
 import { basicMistakes, basicOf, basicSettings, header } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
 import type { Answer, EventOutcome, Verdict } from '../protocol/preset.ts'
-import { readStatus } from '../protocol/status.ts'
+import { isSuccess, readStatus } from '../protocol/status.ts'
 import { unixNano } from '../protocol/unix-nano.ts'
 
 const notALabel = { problem: 'is not a label name', remedy: 'use letters, digits and "_", a letter first' }
@@ -54,13 +54,19 @@ export const loki = definePreset({
       .boolean()
       .default(true)
       .describe('Adds the label hour, the hour of the event; set false if Loki shards streams by time'),
+    structuredMetadata: z
+      .boolean()
+      .default(true)
+      .describe(
+        'Adds id, rule and client of the event as structured metadata; Loki before schema v13 has none',
+      ),
     bearerToken: headerSecret('Bearer token').optional(),
     bearerTokenFile: secretFile('the bearer token'),
     ...basicSettings,
   },
   mistakes: (settings) => basicMistakes(settings, settings.bearerToken, 'bearerToken'),
   create(settings) {
-    const { labels, hourLabel, tenant, bearerToken } = settings
+    const { labels, hourLabel, structuredMetadata, tenant, bearerToken } = settings
     const streamOf = ({ zone, action, severity, time }: Event) => {
       const hour = hourLabel && time !== undefined ? time.slice(0, 13) : undefined
       const stream = { ...labels, shield_zone: String(zone.id), action, severity, hour }
@@ -74,7 +80,10 @@ export const loki = definePreset({
         bearerToken === undefined ? basicOf(settings) : `Bearer ${bearerToken.reveal()}`,
       ),
       // An event without a time gets the time 0, and Loki refuses it as too old.
-      piece: (event, line) => `["${unixNano(event) ?? '0'}",${JSON.stringify(line)},${metadataOf(event)}]`,
+      piece(event, line) {
+        const metadata = structuredMetadata ? `,${metadataOf(event)}` : ''
+        return `["${unixNano(event) ?? '0'}",${JSON.stringify(line)}${metadata}]`
+      },
       layout: {
         before: '{"streams":[',
         between: ',',
@@ -85,8 +94,11 @@ export const loki = definePreset({
       check: (ask) =>
         checkByEmptyBatch(ask, {
           body: '{"streams":[]}',
+          // Older versions, and other servers with this API, accept a push without streams.
           isWell: ({ status, body }) =>
-            status === 422 || (status === 400 && body.includes('at least one valid stream')),
+            status === 422 ||
+            (status === 400 && body.includes('at least one valid stream')) ||
+            isTaken(status),
           found: 'accepted the credentials',
         }),
     }
@@ -111,11 +123,13 @@ function textsOf(texts: Readonly<Record<string, string | undefined>>): string {
   )
 }
 
+/** Ingestion is blocked for the tenant. */
+const blockedStatus = 260
+
 function readPush(answer: Answer, events: readonly Event[]): Verdict {
   const { status } = answer
   const said = answer.body.toString()
-  // 260: ingestion is blocked for the tenant.
-  if (status === 260)
+  if (status === blockedStatus)
     return { kind: 'stop', remedy: 'unblock the ingestion of this tenant', credentials: false }
   if (status === 500 && /received message larger than max/.test(said))
     return { kind: 'split', reason: 'too_large' }
@@ -123,6 +137,10 @@ function readPush(answer: Answer, events: readonly Event[]): Verdict {
   if (status === 429) return readLimit(said, events, readStatus(status))
   if (status === 400) return readRefused(said, events)
   return readStatus(status)
+}
+
+function isTaken(status: number): boolean {
+  return isSuccess(status) && status !== blockedStatus
 }
 
 /** A body larger than the rate limit is never accepted; a smaller one is accepted later. */
@@ -133,8 +151,15 @@ function readLimit(said: string, events: readonly Event[], later: Verdict): Verd
   return events.length > 1 && bytes > limit ? { kind: 'split', reason: 'too_large' } : later
 }
 
+const noMetadata: Verdict = {
+  kind: 'stop',
+  remedy: 'set structuredMetadata: false, or allow structured metadata in Loki (schema v13)',
+  credentials: false,
+}
+
 /** Loki stored the entries that it does not name. If it names fewer than it ignored, the body is halved to find them. */
 function readRefused(said: string, events: readonly Event[]): Verdict {
+  if (said.includes('structured metadata, but this feature is disallowed')) return noMetadata
   const reason = /too far behind|too old/.test(said) ? 'too_old' : 'refused'
   const named = new Set(
     [...said.matchAll(/entry with timestamp (\S+) (\S+) \+0000/g)].map(([, day, at]) => `${day}T${at}`),

@@ -42,11 +42,11 @@ export const newrelic = definePreset({
       between: ',',
       after: ']}]',
     },
-    read: ({ status }) => readStatus(status),
+    read: ({ status }) => readStatus(status, [202]),
     check: (ask) =>
       checkByEmptyBatch(ask, {
         body: '[{"logs":[]}]',
-        isWell: ({ status }) => (status >= 200 && status < 300) || status === 400,
+        isWell: ({ status }) => status === 202 || status === 400,
         found: 'accepted the license key',
       }),
   }),

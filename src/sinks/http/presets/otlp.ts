@@ -6,7 +6,7 @@ import { checkByEmptyBatch } from '../protocol/check-address.ts'
 import { header } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
 import { allRefused, type Answer, type Verdict } from '../protocol/preset.ts'
-import { readStatus } from '../protocol/status.ts'
+import { isSuccess, noAcknowledgement, readStatus } from '../protocol/status.ts'
 import { unixNano } from '../protocol/unix-nano.ts'
 
 /**
@@ -46,7 +46,9 @@ export const otlp = definePreset({
     check: (ask) =>
       checkByEmptyBatch(ask, {
         body: '{"resourceLogs":[]}',
-        isWell: (answer) => readExport(answer, []).kind === 'delivered',
+        // Loki refuses an export without records, after it accepted the credentials.
+        isWell: (answer) =>
+          readExport(answer, []).kind === 'delivered' || answer.body.includes('at least one valid stream'),
         found: 'accepted an empty export',
       }),
   }),
@@ -82,9 +84,10 @@ const repeatable = new Set([408, 429, 502, 503, 504])
 function readExport(answer: Answer, events: readonly Event[]): Verdict {
   const { status } = answer
   const object = answerObject(answer)
-  if (status >= 200 && status < 300) {
-    if (object === undefined)
-      return { kind: 'retry', code: 'bad_body', said: 'this is not an answer of OTLP' }
+  if (isSuccess(status)) {
+    // Loki and Grafana Cloud answer 204.
+    if (answer.whole && answer.body.length === 0) return { kind: 'delivered' }
+    if (object === undefined) return noAcknowledgement('this is not an answer of OTLP')
     const partial = objectAt(object, 'partialSuccess')
     const count = numberAt(partial, 'rejectedLogRecords')
     if (count <= 0) return { kind: 'delivered' }

@@ -71,7 +71,7 @@ const remedies: Readonly<Record<number, string>> = {
 }
 
 function readIngestion(status: number): Verdict {
-  const verdict = readStatus(status)
+  const verdict = readStatus(status, [204])
   const remedy = remedies[status]
   return verdict.kind === 'stop' && remedy !== undefined ? { ...verdict, remedy } : verdict
 }

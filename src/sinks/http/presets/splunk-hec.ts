@@ -7,7 +7,7 @@ import { refusalOf } from '../protocol/check-address.ts'
 import { header, missing } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
 import type { Answer, EventOutcome, Verdict } from '../protocol/preset.ts'
-import { readStatus } from '../protocol/status.ts'
+import { isSuccess, noAcknowledgement, readStatus } from '../protocol/status.ts'
 
 const path = '/services/collector/event'
 
@@ -90,10 +90,8 @@ const blamesEvent = new Set([6, 12, 13, 15])
 function readCollector(answer: Answer, events: readonly Event[]): Verdict {
   const said = textAt(answerObject(answer), 'text')
   const code = codeOf(answer)
-  if (answer.status >= 200 && answer.status < 300)
-    return code === 0
-      ? { kind: 'delivered' }
-      : { kind: 'retry', code: 'bad_body', said: 'this is not an answer of Splunk' }
+  if (isSuccess(answer.status))
+    return code === 0 ? { kind: 'delivered' } : noAcknowledgement('this is not an answer of Splunk')
   if (code === undefined) return readStatus(answer.status)
   const remedy = remedies[code]
   if (remedy !== undefined)

@@ -40,11 +40,11 @@ export const sumologic = definePreset({
     },
     piece: (_event, line) => line,
     layout: { before: '', between: '\n', after: '\n' },
-    read: ({ status }) => readStatus(status),
+    read: ({ status }) => readStatus(status, [200]),
     check: (ask) =>
       checkByEmptyBatch(ask, {
         body: '',
-        isWell: ({ status }) => status >= 200 && status < 300,
+        isWell: ({ status }) => status === 200,
         found: 'accepted an empty body',
       }),
   }),

@@ -1,7 +1,9 @@
 import { Failure, isFailure } from '../../../domain/failure.ts'
 import type { Secret } from '../../../domain/text/secret.ts'
+import { retryAtOf, waitUntil } from '../failures.ts'
 import { answerObject, numberAt, textAt } from './answer-json.ts'
 import type { Authorisation, Preset } from './preset.ts'
+import { readPage, readStatus } from './status.ts'
 
 export interface ClientCredentials {
   readonly tokenUrl: URL
@@ -19,24 +21,45 @@ interface Token {
 /** A new token is requested this long before the old one expires. */
 const earlyMs = 120_000
 
+interface Asking {
+  readonly secret: string
+  readonly token: Promise<Token>
+}
+
+/** No token is requested until then, unless the secret has changed. */
+interface Pause {
+  readonly secret: string
+  readonly failure: Failure
+  readonly untilMs: number
+}
+
 /**
  * An access token by the client credentials grant (RFC 6749, section 4.4). Kept until shortly before it expires or the
- * destination refuses it; requests that need one at the same time share one request for it.
+ * destination refuses it; requests that need one at the same time share one request for it, and a pause that the address
+ * of tokens asks for holds for all of them.
  */
 export function createClientCredentials(client: ClientCredentials): NonNullable<Preset['authorise']> {
   let token: Token | undefined
-  let asking: Promise<Token> | undefined
+  let asking: Asking | undefined
+  let pause: Pause | undefined
 
   /** A caller that was stopped takes its request for a token with it: the others ask again. */
   async function asked(request: Authorisation): Promise<Token> {
     for (;;) {
-      const isOwn = asking === undefined
+      const secret = client.clientSecret.reveal()
+      if (pause?.secret === secret && request.nowMs < pause.untilMs) throw pause.failure
+      const shared = asking?.secret === secret ? asking : undefined
       // Callers that share the request share its failure; the next try requests again.
-      asking ??= askForToken(client, request).finally(() => (asking = undefined))
+      const own: Asking = shared ?? { secret, token: askForToken(client, secret, request) }
+      asking = own
       try {
-        return await asking
+        return await own.token
       } catch (error) {
-        if (isOwn || !isFailure(error, 'cancelled')) throw error
+        const untilMs = isFailure(error) && error.kind === 'wait' ? error.details.retryAt : undefined
+        if (untilMs !== undefined) pause = { secret, failure: error as Failure, untilMs }
+        if (shared === undefined || !isFailure(error, 'cancelled')) throw error
+      } finally {
+        if (asking === own) asking = undefined
       }
     }
   }
@@ -53,13 +76,14 @@ export function createClientCredentials(client: ClientCredentials): NonNullable<
 }
 
 async function askForToken(
-  { tokenUrl, clientId, clientSecret, scope }: ClientCredentials,
+  { tokenUrl, clientId, scope }: ClientCredentials,
+  clientSecret: string,
   { ask, nowMs }: Authorisation,
 ): Promise<Token> {
   const form = {
     grant_type: 'client_credentials',
     client_id: clientId,
-    client_secret: clientSecret.reveal(),
+    client_secret: clientSecret,
     scope,
   }
   const answer = await ask({
@@ -79,7 +103,12 @@ async function askForToken(
     (part) => part !== '',
   )
   const why = `${tokenUrl.host} answered ${status} to the request for a token${said.length > 0 ? ` (${said.join(': ').slice(0, 300)})` : ''}`
-  if (status === 429 || status >= 500 || status === 408 || status === 200)
-    throw new Failure('retry', 'server_error', why)
+  const verdict = readPage(answer) ?? readStatus(status, [])
+  if (verdict.kind === 'retry') {
+    const retryAt = retryAtOf(answer, nowMs)
+    throw retryAt === undefined
+      ? new Failure('retry', verdict.code, why)
+      : waitUntil(retryAt, verdict.code, why)
+  }
   throw new Failure('stop', 'sink_refuses', `${why}: check the tenant, the client and its secret`)
 }

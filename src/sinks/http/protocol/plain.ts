@@ -3,9 +3,9 @@ import { httpUrl, secret, secretFile } from '../../../config/fields/fields.ts'
 import { insteadOfCredentials, signatureHeaderError } from '../rules.ts'
 import { checkAddress } from './check-address.ts'
 import type { Limits, SettingMistake } from './define-preset.ts'
-import type { Preset } from './preset.ts'
+import type { Preset, Verdict } from './preset.ts'
 import { createSignature } from './signature.ts'
-import { readStatus } from './status.ts'
+import { noAcknowledgement, readStatus } from './status.ts'
 
 const Signature = z
   .strictObject({
@@ -48,6 +48,13 @@ export const plainLimits: Limits = {
   maxBytes: { default: 1_000_000, most: Number.MAX_SAFE_INTEGER },
 }
 
+/** What 409 to an Idempotency-Key means: https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header. */
+const underWay: Verdict = {
+  kind: 'retry',
+  code: 'server_error',
+  said: 'it still works on a request with this Idempotency-Key; if 409 means that it has the events, add 409 to successCodes',
+}
+
 type PlainSettings = z.output<z.ZodObject<typeof plainSettings>>
 
 /** The signature must not replace a header that frames the request, nor one that is configured. */
@@ -73,9 +80,10 @@ export function plainEndpoint({
     ...(signature !== undefined && { authorise: createSignature(signature) }),
     read({ status }) {
       if (successCodes?.includes(status) === true) return { kind: 'delivered' }
+      if (status === 409) return underWay
       const verdict = readStatus(status)
       if (successCodes === undefined || verdict.kind !== 'delivered') return verdict
-      return { kind: 'retry', code: 'bad_body', said: 'this status is not one of successCodes' }
+      return noAcknowledgement('this status is not one of successCodes')
     },
     check: checkAddress,
   }

@@ -18,8 +18,8 @@ async function sinkWith(preset: string, given: object, answers: Answers) {
     got.push(request)
     const path = request.path.replace(/\?.*/, '')
     const found = Object.entries(answers).find(([end]) => `${request.method} ${path}`.endsWith(end))
-    const { status, body = '' } = found?.[1] ?? { status: 404 }
-    response.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body))
+    const { status, body = '', headers = {} } = found?.[1] ?? { status: 404 }
+    response.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body))
   })
   const secret = new Secret('s3cr3t-token')
   const names = ['apiKey', 'token', 'bearerToken', 'licenseKey', 'clientSecret']
@@ -85,6 +85,14 @@ describe('a check finds', () => {
       { '/push': { status: 422, body: 'error at least one valid stream is required' } },
       { found: 'accepted the credentials' },
     ],
+    // Loki before 3, and other servers with its API.
+    ['loki', { '/push': { status: 204 } }, { found: 'accepted the credentials' }],
+    ['otlp', { '/v1/logs': { status: 204 } }, { found: 'accepted an empty export' }],
+    [
+      'otlp',
+      { '/v1/logs': { status: 422, body: 'error at least one valid stream is required for ingestion' } },
+      { found: 'accepted an empty export' },
+    ],
     // Behind some gateways 422 arrives as 400.
     [
       'loki',
@@ -139,7 +147,6 @@ describe('a check finds', () => {
       /answered 401 .*check the credentials/,
     ],
     ['otlp', {}, /answered 404: check url/],
-    ['loki', { '/push': { status: 200 } }, /answered 200: check url and preset/],
     ['betterstack', { '/': { status: 403 } }, /answered 403/],
     ['datadog', { 'HEAD /': { status: 403 } }, /answered 403/],
     ['json', { 'HEAD /': { status: 401 } }, /answered 401.*check the credentials/],
@@ -158,6 +165,19 @@ describe('a check finds', () => {
     expect(failure.message).toMatch(message)
     expect(failure.message).not.toContain('s3cr3t')
   })
+
+  test.each(presets.map(({ name }) => name).filter((name) => !['json', 'ndjson', 'datadog'].includes(name)))(
+    'that a page of HTML is no answer of %s',
+    async (preset) => {
+      const html = { status: 200, body: '<title>Log in</title>', headers: { 'content-type': 'text/html' } }
+      const login = await serve((_request, response) =>
+        response.end('{"access_token":"x","expires_in":3600}'),
+      )
+      const { sink } = await sinkWith(preset, settingsOf(preset, login.url), { '': html })
+      const failure = await failureOf(sink.check(never))
+      expect(failure.message).toContain('answered 200 (a page of HTML, as of a login or a portal: check url)')
+    },
+  )
 
   test('token, role and rule of Sentinel', async () => {
     const at = async (answers: Answers) => {

@@ -24,6 +24,7 @@ const given = {
 
 it.each<[string, Reply, object]>([
   ['accepted', { status: 202, body: {} }, { kind: 'delivered' }],
+  ['another success', { status: 200 }, { kind: 'retry', code: 'bad_body' }],
   ['a bad body', { status: 400 }, { kind: 'split', reason: 'refused' }],
   ['a key that is refused', { status: 403 }, { kind: 'stop', credentials: true }],
   ['a timeout', { status: 408 }, { kind: 'retry', code: 'timeout' }],

@@ -46,6 +46,7 @@ presetContract('elasticsearch', {
     stored: ids.filter((id) => !bad.includes(id)),
   }),
   fewer: (ids) => ({ reply: bulk(...ids.slice(0, 4).map(created)), stored: ids.slice(0, 4), lost: 0 }),
+  unauthorisedEach: (ids) => bulk(...ids.map((id) => failed(id, 403, 'security_exception'))),
   unauthorised: { status: 401, body: 'Unauthorized', headers: { 'www-authenticate': 'Basic realm="x"' } },
 })
 
@@ -62,6 +63,63 @@ describe('an answer of Elasticsearch or OpenSearch', () => {
         ['e-0', 'delivered'],
       ]),
     })
+  })
+
+  it('is read by position where its items have no _id, as VictoriaLogs answers', () => {
+    const items = [201, 503, 201].map((status) => ({
+      create: { status, error: { type: 'busy', reason: 'x' } },
+    }))
+    expect(read(bulk(...items))).toMatchObject({
+      kind: 'each',
+      outcomes: new Map<string, unknown>([
+        ['e-0', 'delivered'],
+        ['e-1', { retry: 'busy: x' }],
+        ['e-2', 'delivered'],
+      ]),
+    })
+  })
+
+  it.each([
+    ['too few items without _id', [{ create: { status: 201 } }], 'the answer has 1 items for 3 documents'],
+    [
+      'too many items without _id',
+      Array.from({ length: 4 }, () => ({ create: { status: 201 } })),
+      '4 items for 3',
+    ],
+    [
+      'an _id that was not sent',
+      [created('e-0'), { create: { _id: 'another', status: 201 } }, created('e-2')],
+      'an item has an _id that was not sent',
+    ],
+  ])('acknowledges nothing with %s', (_name, items, said) => {
+    expect(read(bulk(...items))).toMatchObject({
+      kind: 'retry',
+      code: 'bad_body',
+      said: expect.stringContaining(said) as unknown,
+    })
+  })
+
+  it('acknowledges of items with and without _id only those with one, since any may be in another place', () => {
+    expect(read(bulk(created('e-2'), { create: { status: 201 } }))).toMatchObject({
+      outcomes: new Map([['e-2', 'delivered']]),
+    })
+  })
+
+  it('refuses a document that Elasticsearch put into the failure store, although its status is a success', () => {
+    const item = (failure_store: string) => ({ create: { ...created('e-0').create, failure_store } })
+    expect(read(bulk(item('used')))).toMatchObject({
+      outcomes: new Map([
+        [
+          'e-0',
+          {
+            refused: 'refused',
+            answer: 'Elasticsearch put it into the failure store of the data stream (201)',
+          },
+        ],
+      ]),
+    })
+    for (const other of ['not_enabled', 'not_applicable_or_unknown'])
+      expect(read(bulk(item(other)))).toMatchObject({ outcomes: new Map([['e-0', 'delivered']]) })
   })
 
   it('is read for each event alone, also where two have the same id', () => {
@@ -191,7 +249,8 @@ describe('a body for Elasticsearch or OpenSearch', () => {
   it('is sent to the index, through the pipeline', () => {
     const { pathname, searchParams } = new URL(preset.url)
     expect([pathname, searchParams.get('pipeline')]).toEqual(['/prefix/waf/_bulk', 'p'])
-    expect(searchParams.get('filter_path')).toContain('items.*._id')
+    for (const asked of ['items.*._id', 'items.*.failure_store'])
+      expect(searchParams.get('filter_path')).toContain(asked)
   })
 
   it('has an action with the id, and a document with @timestamp', () => {

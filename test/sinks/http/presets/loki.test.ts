@@ -83,6 +83,14 @@ describe('an answer of Loki', () => {
     ['a tenant whose ingestion is blocked', said(260, 'blocked'), { kind: 'stop' }],
     ['a wrong path', said(404, '404 page not found'), { kind: 'stop' }],
     ['trouble', said(503, ''), { kind: 'retry' }],
+    [
+      'no structured metadata, as with a schema before v13',
+      said(
+        400,
+        'stream \'{job="x"}\' includes structured metadata, but this feature is disallowed. Please see `limits_config.allow_structured_metadata`',
+      ),
+      { kind: 'stop', remedy: expect.stringContaining('structuredMetadata: false') as unknown },
+    ],
   ])('is read: %s', (_name, reply, verdict) => {
     expect(read(reply)).toMatchObject(verdict)
   })
@@ -118,6 +126,12 @@ describe('a body for Loki', () => {
         },
       ],
     })
+  })
+
+  it('has no metadata where structuredMetadata is false', () => {
+    const without = presetWith({ preset: 'loki', url: 'http://loki:3100', structuredMetadata: false })
+    expect(JSON.parse(without.piece(events[0]!, '{}'))).toEqual(['1763633472000000000', '{}'])
+    expect(JSON.parse(preset.piece(events[0]!, '{}'))).toHaveLength(3)
   })
 
   it('has the size that was counted', () => {

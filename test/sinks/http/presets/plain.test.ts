@@ -17,6 +17,17 @@ it.each(presets)(
   },
 )
 
+it.each(presets)(
+  '%s waits for a request with the same Idempotency-Key, and says how 409 can acknowledge',
+  (preset) => {
+    const read = readWith({ preset, url: 'https://siem.example' }, buildEvents(1))
+    expect(read({ status: 409 })).toMatchObject({
+      kind: 'retry',
+      said: expect.stringContaining('add 409 to successCodes') as unknown,
+    })
+  },
+)
+
 it.each(presets)('%s needs a key for a signature', (preset) => {
   const settings = { preset, url: 'https://siem.example' }
   expect(() => readWith({ ...settings, signature: {} }, [])).toThrow('is missing')

@@ -65,9 +65,9 @@ describe('an access token', () => {
     clientSecret: new Secret('s3cret'),
     scope: 'x/.default',
   }
-  function login(reply: (asked: AskedElsewhere, count: number) => { status: number; body: object }) {
+  function login(reply: (asked: AskedElsewhere, count: number) => Reply, clientSecret = client.clientSecret) {
     const asked: AskedElsewhere[] = []
-    const authorise = createClientCredentials(client)
+    const authorise = createClientCredentials({ ...client, clientSecret })
     const at = (nowMs: number, refused?: Record<string, string>) =>
       authorise({
         body: Buffer.alloc(0),
@@ -75,8 +75,8 @@ describe('an access token', () => {
         ...(refused && { refused }),
         ask: async (request) => {
           asked.push(request)
-          const { status, body } = reply(request, asked.length)
-          return { status, headers: {}, body: Buffer.from(JSON.stringify(body)), whole: true }
+          const { status, body, headers = {} } = reply(request, asked.length)
+          return { status, headers, body: Buffer.from(JSON.stringify(body)), whole: true }
         },
       })
     return { asked, at }
@@ -115,6 +115,33 @@ describe('an access token', () => {
     expect(await at(1, first)).toEqual({ authorization: 'Bearer t2' })
     expect(await at(2, first)).toEqual({ authorization: 'Bearer t2' })
     expect(asked).toHaveLength(2)
+  })
+
+  it('is not requested by any stream before the time that the address of tokens named', async () => {
+    const { asked, at } = login((request, count) =>
+      count === 1 ? { status: 429, body: {}, headers: { 'retry-after': '120' } } : counted(request, count),
+    )
+    const failures = await Promise.all([at(0), at(0), at(1)].map(failureOf))
+    for (const failure of [...failures, await failureOf(at(119_999))])
+      expect(failure).toMatchObject({ kind: 'wait', code: 'throttled', details: { retryAt: 120_000 } })
+    expect(asked).toHaveLength(1)
+    expect(await at(120_000)).toEqual({ authorization: 'Bearer t2' })
+  })
+
+  it('is requested at once with another secret, also during such a pause', async () => {
+    let held = 'first'
+    const secret = new Secret(held, () => held)
+    const { asked, at } = login(
+      (request, count) =>
+        count === 1 ? { status: 503, body: {}, headers: { 'retry-after': '120' } } : counted(request, count),
+      secret,
+    )
+    expect(await failureOf(at(0))).toMatchObject({ kind: 'wait', code: 'server_error' })
+    held = 'second'
+    secret.reread()
+    expect(await at(1)).toEqual({ authorization: 'Bearer t2' })
+    const sent = asked.map(({ body }) => new URLSearchParams(body!.toString()).get('client_secret'))
+    expect(sent).toEqual(['first', 'second'])
   })
 
   it('that is refused is an error of the sink, or a temporary one', async () => {
