@@ -3,6 +3,7 @@ import { withStoredZones } from '../assemble/discovery/stored-zones.ts'
 import { withGapTasks } from '../assemble/tasks/gaps.ts'
 import type { Config } from '../config/schema/schema.ts'
 import { gapReasonTexts, isOpenGap, type Gap } from '../domain/gap.ts'
+import { zoneLabel } from '../domain/status/problems.ts'
 import { iso } from '../domain/text/iso.ts'
 import { printable } from '../domain/text/printable.ts'
 import { wrapPlain } from '../domain/text/wrap.ts'
@@ -118,7 +119,7 @@ function listText(gaps: readonly Gap[], config: Config, width: number): string {
   const isWide = width >= wideFrom
   const atText = (atMs: number) => (isWide ? minuteOf(atMs) : iso(atMs).slice(0, 10))
   const rows = gaps.map(({ zone, sink, day, from, to, reason, recordedAt, acknowledgedAt }) => [
-    isWide && nameOf(zone) !== '' ? `${zone} ${printable(nameOf(zone), 24)}` : String(zone),
+    isWide ? zoneLabel({ zone, name: nameOf(zone) }) : String(zone),
     printable(sink),
     day,
     `${timeOn(day, from)}-${timeOn(day, to)}`,

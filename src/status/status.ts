@@ -1,5 +1,5 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
-import { endOf } from '../domain/day.ts'
+import { endOf, unreadableAt } from '../domain/day.ts'
 import { bySink } from '../domain/event/dead-letter-count.ts'
 import type { Gap } from '../domain/gap.ts'
 import { createTurns } from '../domain/let-loop-turn.ts'
@@ -91,7 +91,7 @@ export async function readStatus(
 async function unconfiguredRoutes(
   { gaps, settings }: StateReading,
   known: readonly Pick<Route, 'zone' | 'sink'>[],
-  { store, isRetired }: StatusDeps,
+  { store, clock, isRetired }: StatusDeps,
 ): Promise<FleetStatus['unconfigured']> {
   const configured = new Set(settings.zones.map(({ id }) => id))
   const isStrange = ({ zone, sink }: Pick<Route, 'zone' | 'sink'>) =>
@@ -105,15 +105,21 @@ async function unconfiguredRoutes(
     ({ stream }) => routeKey(stream.zone, stream.sink),
   )
   const gapsOf = Map.groupBy(gaps, (gap) => routeKey(gap.zone, gap.sink))
+  const nowMs = clock.now()
   return [...strange].map(([key, { zone, sink }]) => {
     const own = unfinished.get(key) ?? []
-    const isUnread = (checkpoint: Checkpoint) =>
-      caughtUpOf({ stream: checkpoint.stream, checkpoint }, settings.policy) < endOf(checkpoint.stream.day)
+    const unread = own.filter(
+      (checkpoint) =>
+        caughtUpOf({ stream: checkpoint.stream, checkpoint }, settings.policy) < endOf(checkpoint.stream.day),
+    )
+    const isGone = ({ stream }: Checkpoint) => unreadableAt(stream.day, settings.policy.readableDays) <= nowMs
     return {
       zone,
       sink,
-      unfinishedDays: daysOf(own),
-      unreadDays: daysOf(own.filter(isUnread)),
+      // A day that was read to its end, and of which nothing more can be read, is finished.
+      unfinishedDays: daysOf(own.filter((each) => unread.includes(each) || !isGone(each))),
+      unreadDays: daysOf(unread),
+      goneDays: daysOf(unread.filter(isGone)),
       left: settings.sinks.includes(sink) ? 'zone' : 'sink',
       gaps: (gapsOf.get(key) ?? none).map(gapStatus),
       ...(!configured.has(zone) && isRetired(zone) && { retired: true as const }),

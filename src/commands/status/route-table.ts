@@ -3,7 +3,6 @@ import { printable } from '../../domain/text/printable.ts'
 import { wrapPlain } from '../../domain/text/wrap.ts'
 import { causeOf, openGaps, triesText, zoneLabel } from '../../domain/status/problems.ts'
 import type { DayStatus, RouteStatus, Status } from '../../domain/status/status.ts'
-import { commandLine } from '../program-name.ts'
 import { columnLines, widthOf, type Column } from '../terminal/columns.ts'
 import { countOf, countText } from '../terminal/number.ts'
 import type { Paint } from '../terminal/terminal.ts'
@@ -100,7 +99,7 @@ function beginning(rows: readonly (readonly string[])[], lines: number): readonl
   return end === -1 ? rows : rows.slice(0, end)
 }
 
-/** `and 360 more routes, all up to date: shieldlog status --verbose`. */
+/** `and 360 more routes, all up to date: --verbose`. */
 function leftOutLine(routes: readonly RouteStatus[], isStopped: boolean): string[] {
   if (routes.length === 0) return []
   const states = Map.groupBy(routes, (route) => standingText(route, isStopped))
@@ -109,7 +108,7 @@ function leftOutLine(routes: readonly RouteStatus[], isStopped: boolean): string
       ? `all ${[...states.keys()].join('')}`
       : [...states].map(([state, own]) => `${countText(own.length)} ${state}`).join(', ')
   return [
-    `and ${countText(routes.length)} more ${routes.length === 1 ? 'route' : 'routes'}, ${what}: ${commandLine('status --verbose')}`,
+    `and ${countText(routes.length)} more ${routes.length === 1 ? 'route' : 'routes'}, ${what}: --verbose`,
   ]
 }
 

@@ -1,7 +1,7 @@
 import { durationText } from '../../domain/text/duration.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { wrapPlain } from '../../domain/text/wrap.ts'
-import { firstUnfinished, fromNow, lostDaysOf, zoneLabel } from '../../domain/status/problems.ts'
+import { firstUnfinished, fromNow, lossOf, zoneLabel } from '../../domain/status/problems.ts'
 import type { BackfillStatus, ProblemKind, Status, StatusProblem } from '../../domain/status/status.ts'
 import { commandLine } from '../program-name.ts'
 import { aboutText, counted, countOf } from '../terminal/number.ts'
@@ -11,9 +11,11 @@ import type { Paint } from '../terminal/terminal.ts'
 export function firstLines({ problems, routes, unconfigured }: Status, paint: Paint): string[] {
   const wrapped = (text: string) => wrapPlain(text, paint.width)
   const lost = ofKind(problems, 'gap')
-  const days = lostDaysOf({ routes, unconfigured })
+  const loss = lossOf({ routes, unconfigured })
   const lostLines = [
-    ...wrapped(`Events of ${countOf(days, 'day')} were lost: ${commandLine('gaps list')}`).map(paint.bad),
+    ...wrapped(
+      `Events of ${countOf(loss.days, 'day')} were lost on ${countOf(loss.routes, 'route')}: ${commandLine('gaps list')}`,
+    ).map(paint.bad),
     ...lost.flatMap(({ text }) => wrapPlain(text, paint.width - 2).map((line) => `  ${line}`)),
   ]
   const stopped = ofKind(problems, 'stopped').flatMap(({ text, remedy }) => [
@@ -44,7 +46,7 @@ export function sentences(status: Status, isVerbose = false): string[] {
       : []),
     ...failingSentence(status),
     ...shown,
-    ...(left === 0 ? [] : [`and ${left} more: ${commandLine('status --verbose')}`]),
+    ...(left === 0 ? [] : [`and ${left} more problems: --verbose`]),
     ...status.backfills
       .filter(({ state }) => state === 'running')
       .map((each) => backfillText(each, status.at)),

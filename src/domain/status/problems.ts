@@ -1,5 +1,6 @@
 import { gapReasonTexts } from '../gap.ts'
 import { daysBetween, type Day } from '../day.ts'
+import { routeKey } from '../route.ts'
 import { durationText } from '../text/duration.ts'
 import { printable } from '../text/printable.ts'
 import { withoutSink } from '../text/without-sink.ts'
@@ -54,12 +55,15 @@ export function stoppedReason({ workers }: Pick<FleetStatus, 'workers'>): string
   return undefined
 }
 
-/** Days of routes with a gap that nobody has acknowledged. A day may have several gaps. */
-export function lostDaysOf({ routes, unconfigured }: Pick<ProblemFacts, 'routes' | 'unconfigured'>): number {
-  let days = 0
-  for (const { gaps } of [...routes, ...unconfigured])
-    days += new Set(openGaps(gaps).map(({ day }) => day)).size
-  return days
+/** What was lost and nobody has acknowledged: of how many days, and on how many routes. */
+export function lossOf({ routes, unconfigured }: Pick<ProblemFacts, 'routes' | 'unconfigured'>): {
+  readonly days: number
+  readonly routes: number
+} {
+  const open = [...routes, ...unconfigured]
+    .map(({ gaps }) => openGaps(gaps))
+    .filter((gaps) => gaps.length > 0)
+  return { days: new Set(open.flat().map(({ day }) => day)).size, routes: open.length }
 }
 
 export function openGaps(gaps: readonly GapStatus[]): readonly GapStatus[] {
@@ -71,17 +75,17 @@ function gapProblems({ routes, unconfigured }: ProblemFacts): StatusProblem[] {
   const open = all.flatMap(({ zone, name, sink, gaps }) =>
     openGaps(gaps).map(({ day, reason }) => ({ zone, name, sink, day, reason })),
   )
-  return grouped(open, ({ sink, reason }) => `${sink} ${reason}`).map((own) => {
+  return grouped(open, ({ reason }) => reason).map((own) => {
     const { reason } = own[0]!
     const days = daysText([...new Set(own.map(({ day }) => day))].sort())
-    const zones = [...new Map(own.map((each) => [each.zone, each])).values()]
+    const affected = [...new Map(own.map((each) => [routeKey(each.zone, each.sink), each])).values()]
     return {
       kind: 'gap',
-      text: `${whoOf(zones)}: events of ${days} were lost, because ${gapReasonTexts[reason]}.`,
+      text: `${whoOf(affected)}: events of ${days} were lost, because ${gapReasonTexts[reason]}.`,
       remedy:
         'The API does not list these events any more; shieldlog gaps list shows them. If another file sink has them: shieldlog backfill --source. Then end the alarm: shieldlog gaps acknowledge.',
       command: 'gaps list',
-      ...aboutOf(zones),
+      ...aboutOf(affected),
       reason,
     }
   })
@@ -182,23 +186,27 @@ export function unconfiguredTexts(own: readonly Unconfigured[]): { text: string;
       remedy: days.length === 0 ? '' : 'What was lost is recorded as gaps.',
     }
   }
+  const gone = distinct(own.flatMap((each) => each.goneDays))
+  const readable = unread.filter((day) => !gone.includes(day))
   const parts = [
-    ...(unread.length === 0 ? [] : [`not read to the end: ${daysText(unread)}`]),
+    ...(gone.length === 0 ? [] : [`not read to the end, and the API no longer lists it: ${daysText(gone)}`]),
+    ...(readable.length === 0 ? [] : [`not read to the end: ${daysText(readable)}`]),
     ...(read.length === 0 ? [] : [`read, but not read again for late events: ${daysText(read)}`]),
   ]
   const state = parts.length === 0 ? 'no day was left unfinished' : parts.join('; ')
   const name = printable(sink)
+  const canBeRead = readable.length + read.length > 0
   if (left === 'zone') {
     const sinks = distinct(own.map((each) => printable(each.sink))).join(', ')
     return {
       text: `Zone ${zone} (→ ${sinks}) is not configured any more; ${state}.`,
-      remedy: 'To finish these days, configure the zone again.',
+      remedy: canBeRead ? 'To finish these days, configure the zone again.' : '',
     }
   }
   const zones = new Set(own.map((each) => each.zone)).size
   return {
     text: `Sink ${name} (${zones === 1 ? `zone ${zone}` : `${count(zones)} zones`}) is not configured any more; ${state}.`,
-    remedy: `To finish these days, configure it again. If it has a new name: shieldlog state rename-sink ${name} NEW.`,
+    remedy: `${canBeRead ? 'To finish these days, configure it again. ' : ''}If it has a new name: shieldlog state rename-sink ${name} NEW.`,
   }
 }
 

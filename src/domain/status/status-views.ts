@@ -75,7 +75,7 @@ export interface MapView extends FleetStatus {
     readonly states: Readonly<Record<RouteStatus['state'], number>>
     readonly cells: Readonly<Record<CellState, number>>
     readonly gaps: number
-    /** Days of routes with gaps that nobody has acknowledged. */
+    /** Days with gaps that nobody has acknowledged. */
     readonly lostDays: number
     readonly deadLetters: number
     /** Past days that were not read to their end. */

@@ -169,13 +169,16 @@ export interface FleetStatus {
     readonly count: number
     readonly bytes: number
   }[]
-  /** Routes that the store knows and the configuration does not name, with their unfinished days. */
+  /** Routes that the store knows and the configuration does not name. */
   readonly unconfigured: readonly {
     readonly zone: number
     readonly sink: string
+    /** Days that a configured route would still be read on, and those that were not read to their end. */
     readonly unfinishedDays: readonly string[]
     /** Those of them that were not read to their end. */
     readonly unreadDays: readonly string[]
+    /** Those of the unread ones that the API no longer lists. */
+    readonly goneDays: readonly string[]
     /** What left the configuration: the zone, or its sink. */
     readonly left: 'zone' | 'sink'
     readonly gaps: readonly GapStatus[]

@@ -6,7 +6,7 @@ import {
   type MapView,
 } from '../../domain/status/status-views.ts'
 import { routeKey } from '../../domain/route.ts'
-import { firstUnfinished, lostDaysOf, problemsOf, type ProblemRoute } from '../../domain/status/problems.ts'
+import { firstUnfinished, lossOf, problemsOf, type ProblemRoute } from '../../domain/status/problems.ts'
 import { problemRoute, routeSummary } from '../route-status.ts'
 import type { Fleet, FleetRoute } from './fleet.ts'
 import type { LagHistory } from './lag-history.ts'
@@ -35,7 +35,7 @@ export function mapView(fleet: Fleet, query: MapQuery, parts: MapParts): MapView
     readableDays: parts.readableDays,
     days,
     sinks: [...new Set(routes.map(({ planned }) => planned.sink))].sort(),
-    totals: { ...totalsOf(fleet), lostDays: lostDaysOf({ ...status, routes: known }) },
+    totals: { ...totalsOf(fleet), lostDays: lossOf({ ...status, routes: known }).days },
     ...(unfinished !== undefined && { unfinished }),
     problems: problems.slice(0, mostProblems),
     problemsLeftOut: Math.max(0, problems.length - mostProblems),

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Status } from '../../../src/domain/status/status.ts'
 import { waitFor } from '../../setup/wait-for.ts'
+import { temporaryFolder } from '../../setup/temp.ts'
 import { openWorkshop, openWorkshopWithApi } from '../workshop.ts'
 
 test('shows without a store what a first run would begin with, and creates none', async () => {
@@ -69,6 +70,26 @@ test('reads while a process runs, names it, and works after it has ended', async
   expect(stopped.code).toBe(1)
   expect(stopped.stdout).toMatch(
     /^Nothing is shipping: no shieldlog process runs on this state\.\nThe API keeps the oldest unfinished day/,
+  )
+})
+
+test('says of a sink that left the configuration which days were read to their end', async () => {
+  const sink = (name: string) => ({ name, type: 'file', path: join(temporaryFolder(), name) })
+  const archive = sink('archive')
+  const { execute, configure } = await openWorkshopWithApi(
+    { zones: [101], days: 30 },
+    { zones: [101], sinks: [archive, sink('siem')] },
+  )
+  expect((await execute('run', '--once')).code).toBe(0)
+  configure({ sinks: [archive] })
+  const { unconfigured, problems } = JSON.parse((await execute('status', '--json')).stdout) as Status
+  const [today, ...past] = [...unconfigured[0]!.unfinishedDays].reverse()
+  expect(past).toHaveLength(2)
+  expect(unconfigured).toMatchObject([
+    { zone: 101, sink: 'siem', left: 'sink', unreadDays: [today], goneDays: [] },
+  ])
+  expect(problems.find(({ kind }) => kind === 'unconfigured')?.text).toMatch(
+    /^Sink siem \(zone 101\) is not configured any more; not read to the end: \S+; read, but not read again for late events: .* \(2 days\)\.$/,
   )
 })
 
