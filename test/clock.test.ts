@@ -1,13 +1,83 @@
 import { execFileSync } from 'node:child_process'
 import { getEventListeners } from 'node:events'
 import { describe, expect, it, vi } from 'vitest'
-import { systemClock } from '../src/clock.ts'
+import { createSteady, systemClock } from '../src/clock.ts'
 import { isFailure } from '../src/domain/failure.ts'
 import { createFakeClock } from './fakes/fake-clock.ts'
 
 const forever = new AbortController().signal
 
+describe('a steady clock', () => {
+  /** A host whose uptime has so many ms as its smallest step. */
+  function createHost(resolutionMs: number) {
+    let [wallMs, awakeMs, sleptMs] = [1_790_000_000_000, 5_000, 0]
+    const steady = createSteady({
+      wallMs: () => wallMs,
+      monotonicMs: () => awakeMs,
+      uptimeMs: () => Math.floor((60_000_123 + awakeMs + sleptMs) / resolutionMs) * resolutionMs,
+    })
+    const startMs = wallMs
+    return {
+      sinceStart: () => steady() - startMs,
+      pass(ms: number) {
+        awakeMs += ms
+        wallMs += ms
+      },
+      sleep(ms: number) {
+        sleptMs += ms
+        wallMs += ms
+      },
+      step: (ms: number) => void (wallMs += ms),
+    }
+  }
+
+  it.each([10, 1_000])(
+    'never goes back and is precise, whatever an uptime in steps of %d ms says',
+    (resolutionMs) => {
+      const host = createHost(resolutionMs)
+      let passedMs = 0
+      for (let turn = 0; turn < 20_000; turn++) {
+        const ms = (turn * 37.3) % 811
+        host.pass(ms)
+        passedMs += ms
+        expect(host.sinceStart()).toBeCloseTo(passedMs, 3)
+      }
+    },
+  )
+
+  it.each([10, 1_000])(
+    'does not follow steps of the wall clock, with an uptime in steps of %d ms',
+    (resolutionMs) => {
+      const host = createHost(resolutionMs)
+      for (const ms of [864_000_000, -1_728_000_000, 3_600_000]) {
+        host.step(ms)
+        host.pass(1_500)
+      }
+      expect(host.sinceStart()).toBeCloseTo(4_500, 3)
+    },
+  )
+
+  it.each([10, 1_000])('runs while the host sleeps, with an uptime in steps of %d ms', (resolutionMs) => {
+    const host = createHost(resolutionMs)
+    let passedMs = 0
+    for (const sleptMs of [28_800_000, 1_500, 1_500, 1_500, 250_000_000]) {
+      host.sleep(sleptMs)
+      host.pass(1_000)
+      passedMs += sleptMs + 1_000
+      // Short sleeps count together, once they are longer than the resolution.
+      expect(Math.abs(host.sinceStart() - passedMs)).toBeLessThan(4_000)
+    }
+  })
+})
+
 describe('the system clock', () => {
+  it('has a steady clock that starts with the wall clock', async () => {
+    const before = systemClock.steady()
+    expect(Math.abs(before - Date.now())).toBeLessThan(2_000)
+    await systemClock.sleep(5, forever)
+    expect(systemClock.steady() - before).toBeGreaterThanOrEqual(5)
+  })
+
   it('a sleep ends on time by the monotonic clock', async () => {
     const began = systemClock.monotonic()
     await systemClock.sleep(20.5, forever)

@@ -51,6 +51,8 @@ export interface FailureDetails {
   readonly retryAt?: number
   /** The clock of the destination at its answer, ms since the epoch. */
   readonly serverDate?: number
+  /** Answers with the same one may have come over one connection, from one server. */
+  readonly connection?: object
   /** The vendor's own error key, verbatim. */
   readonly errorKey?: string
   /** The destination's request id, for support cases. */

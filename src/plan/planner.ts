@@ -40,8 +40,16 @@ const rememberedAtOnce = 500
 const clocksDifferMs = 60_000
 /** A clock that goes back further may be the wrong one: days that never were would be gaps. */
 const mostAheadMs = 86_400_000
+/** After this time a contradiction between the clocks of the API and of the host is no wrong answer any more. */
+const believedAfterMs = 3_600_000
 /** A route that was planned this recently counts as planned without a break. */
 const leftAloneMs = 600_000
+
+/** The API's time, and the one by which what cannot be taken back is decided. */
+interface RouteClocks {
+  readonly nowMs: number
+  readonly sureMs: number
+}
 
 /** Lists what is due, and stores which routes are planned. */
 export class Planner {
@@ -49,6 +57,8 @@ export class Planner {
   readonly #live = new LivePlan()
   readonly #inTurn = createInTurn()
   #rememberedAtMs = -Infinity
+  /** By account, since when the API's clock is far ahead of the host's, by the monotonic clock. */
+  readonly #aheadSinceMs = new Map<string, number>()
   #remembered: { readonly zones: readonly Zone[]; readonly sinksAndAccounts: string } | undefined
   #routes:
     { readonly known: readonly Route[]; readonly zones: readonly Zone[]; readonly atMs: number } | undefined
@@ -105,12 +115,14 @@ export class Planner {
    * Stores which routes are planned, and records the days that passed unread as gaps. Only the process that runs the
    * schedule calls it, before each plan.
    *
-   * Only routes of accounts with a confirmed API time: the first planned day stays, so a wrong clock would hide days.
+   * Only routes of accounts whose time is sure: the first planned day stays, so a wrong clock would hide days.
    */
   async remember(): Promise<void> {
     const { store, clock, apiClock } = this.#deps
     const { zones, sinks, policy } = this.#deps.settings()
-    const accounts = [...new Set(zones.map(({ account }) => account))].filter(apiClock.isConfirmed)
+    const accounts = [...new Set(zones.map(({ account }) => account))].filter(
+      (account) => apiClock.sureNow(account) !== undefined,
+    )
     const sinksAndAccounts = JSON.stringify([sinks, accounts])
     const before = this.#remembered
     const isFresh = clock.monotonic() - this.#rememberedAtMs < rememberEveryMs
@@ -121,11 +133,13 @@ export class Planner {
     const byKey = new Map(known.map((route) => [routeKey(route.zone, route.sink), route]))
     const next: Route[] = []
     for (const { id, account } of sure) {
-      const nowMs = apiClock.now(account)
+      const time = { nowMs: apiClock.now(account), sureMs: apiClock.sureNow(account)! }
+      const mayBegin = this.#mayBegin(account, time)
       for (const sink of sinks) {
         const route = byKey.get(routeKey(id, sink))
-        if (route === undefined) this.#tellSkippedDays(id, sink, nowMs, policy)
-        next.push({ zone: id, sink, ...plannedOf(route, nowMs, policy) })
+        if (route === undefined && !mayBegin) continue
+        if (route === undefined) this.#tellSkippedDays(id, sink, time.nowMs, policy)
+        next.push({ zone: id, sink, ...plannedOf(route, time, policy) })
       }
     }
     // Before the routes are stored: missed days count from the instant at which a route was planned last.
@@ -135,6 +149,21 @@ export class Planner {
     this.#remembered = { zones, sinksAndAccounts }
     this.#rememberedAtMs = clock.monotonic()
     if (this.#routes !== undefined) this.#routes = { ...this.#routes, atMs: -Infinity }
+  }
+
+  /**
+   * The first planned day is not stored while the API's clock is more than a day ahead of the host's, in its first hour:
+   * answers with a wrong `Date` pass in that time, and a host whose clock is behind stays behind.
+   */
+  #mayBegin(account: string, { nowMs, sureMs }: RouteClocks): boolean {
+    if (nowMs - sureMs <= mostAheadMs) {
+      this.#aheadSinceMs.delete(account)
+      return true
+    }
+    const monotonicMs = this.#deps.clock.monotonic()
+    const sinceMs = this.#aheadSinceMs.get(account) ?? monotonicMs
+    this.#aheadSinceMs.set(account, sinceMs)
+    return monotonicMs - sinceMs >= believedAfterMs
   }
 
   #tellSkippedDays(zone: number, sink: string, nowMs: number, policy: Policy): void {
@@ -188,11 +217,12 @@ export class Planner {
 
 /**
  * The first day and the latest instant stay, with one exception: the first day was stored while the API's clock was hours
- * ahead in more than one answer. That would hide a day which is still readable.
+ * ahead in more than one answer. That would hide a day which is still readable. Days that passed are counted by the
+ * time that is sure, from one planning to the next.
  */
 function plannedOf(
   route: Route | undefined,
-  nowMs: number,
+  { nowMs, sureMs }: RouteClocks,
   policy: Policy,
 ): Pick<Route, 'firstDay' | 'plannedAtMs'> {
   const first = firstPlannedDay(nowMs, policy)
@@ -201,8 +231,8 @@ function plannedOf(
   const aheadMs = plannedAtMs - nowMs
   const wasAhead = first < firstDay && aheadMs > clocksDifferMs && aheadMs <= mostAheadMs
   return wasAhead
-    ? { firstDay: first, plannedAtMs: nowMs }
-    : { firstDay, plannedAtMs: Math.max(plannedAtMs, nowMs) }
+    ? { firstDay: first, plannedAtMs: sureMs }
+    : { firstDay, plannedAtMs: Math.max(plannedAtMs, sureMs) }
 }
 
 function isSameRoutes(left: readonly Route[], right: readonly Route[]): boolean {

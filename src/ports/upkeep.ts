@@ -1,3 +1,4 @@
+import type { Day } from '../domain/day.ts'
 import type { Stream } from '../domain/stream.ts'
 
 /** Prunes a store, and renames a sink in it. */
@@ -10,10 +11,13 @@ export interface Upkeep {
   /** Moves checkpoints, gaps and dead letters to another sink name. Throws Failure when the new name is taken. */
   renameSink(from: string, to: string): Promise<number>
   /**
-   * Drops checkpoints that ended before `checkpointsBefore` and those of `abandoned` streams, which left the
-   * configuration; also gaps and ended backfills made before `gapsBefore`.
+   * Drops these streams, unless a live holder has them, and what was taken for days before `uncommittedBefore` and never
+   * committed; also gaps and ended backfills made before `gapsBefore`.
    */
-  prune(checkpointsBefore: number, gapsBefore: number, abandoned?: readonly Stream[]): Promise<void>
+  prune(
+    streams: readonly Stream[],
+    old: { readonly uncommittedBefore: Day; readonly gapsBefore: number },
+  ): Promise<void>
   /**
    * Removes the temporary streams of all backfills that neither run nor rest. A pump that still has one is refused its
    * next commit.

@@ -1,14 +1,19 @@
 import type { Clock } from '../ports/clock.ts'
 
 /**
- * The API's clock, one per account: this host's clock plus the offset of the latest `Date`. Offsets below two seconds
- * are ignored, since `Date` has whole seconds and takes time to arrive. An offset that jumps counts when a second
- * answer confirms it, since one server with a wrong clock must not end a day; a first offset that is far from this
- * host's clock is used at once, and confirmed by a second answer.
+ * The API's clock, one per account: the steady clock of this host, which no step of the wall clock moves, plus the offset
+ * of the latest `Date`. Offsets below two seconds are ignored, since `Date` has whole seconds and takes time to arrive.
+ * An offset that jumps counts when a second answer over another connection confirms it, since one server with a wrong
+ * clock must not end a day; a first offset that is far from this host's clock is used at once, and confirmed in the same
+ * way.
  */
 export interface ApiClock {
   now(account: string): number
-  learn(account: string, offsetMs: number): void
+  /**
+   * `offsetMs`: to the steady clock. `connection`: two answers with the same one may come from the same server; an
+   * unknown one confirms nothing.
+   */
+  learn(account: string, offsetMs: number, connection: object | undefined): void
   /**
    * An answer without a `Date` listed the day that is today by this host's clock. The second one confirms this host's
    * clock, unless a `Date` was seen: otherwise an API or a proxy that sends none would leave the time unknown forever,
@@ -20,34 +25,45 @@ export interface ApiClock {
    * time is known: without it, a host whose clock is behind would wait although polls are long due.
    */
   notBefore(account: string, instantMs: number): void
+  /** To the steady clock. */
   offsetOf(account: string): number
-  /** True once the API's time is confirmed; before that, callers decide nothing irrevocable. */
+  /** True once the API's time is confirmed. */
   isConfirmed(account: string): boolean
-  /** True while the only known time of the API is far from this host's clock and not confirmed. */
-  isDoubtful(account: string): boolean
+  /**
+   * What cannot be taken back is decided by this time: it has passed by the API's clock and by this host's wall clock,
+   * so that one of them may be wrong. Undefined while the API's time is not confirmed, or its latest answer contradicts
+   * it.
+   */
+  sureNow(account: string): number | undefined
 }
 
 const ignoredOffsetMs = 2_000
 const jumpMs = 30_000
 
-export function createApiClock(clock: Clock): ApiClock {
+interface Doubt {
+  readonly offsetMs: number
+  readonly connection: object | undefined
+}
+
+export function createApiClock(clock: Pick<Clock, 'now' | 'steady'>): ApiClock {
   const confirmed = new Map<string, number>()
   const assumed = new Map<string, number>()
-  /** Offsets from one answer that no second answer has confirmed. */
-  const doubted = new Map<string, number>()
+  /** The latest answers, where they contradict what is known. */
+  const doubted = new Map<string, Doubt>()
   const listed = new Set<string>()
   const offsetOf = (account: string) =>
-    confirmed.get(account) ?? doubted.get(account) ?? assumed.get(account) ?? 0
+    confirmed.get(account) ?? doubted.get(account)?.offsetMs ?? assumed.get(account) ?? 0
+  const now = (account: string) => clock.steady() + offsetOf(account)
   return {
-    now: (account) => clock.now() + offsetOf(account),
-    learn(account, offsetMs) {
-      const isSure = isNear(confirmed.get(account) ?? 0, offsetMs) || isNear(doubted.get(account), offsetMs)
-      if (!isSure) {
-        doubted.set(account, offsetMs)
-        return
-      }
-      doubted.delete(account)
-      confirmed.set(account, Math.abs(offsetMs) < ignoredOffsetMs ? 0 : offsetMs)
+    now,
+    learn(account, offsetMs, connection) {
+      const doubt = doubted.get(account)
+      const isRepeated = doubt !== undefined && isNear(doubt.offsetMs, offsetMs)
+      const isOther = connection !== undefined && connection !== doubt?.connection
+      if (isNear(confirmed.get(account) ?? 0, offsetMs) || (isRepeated && isOther)) {
+        doubted.delete(account)
+        confirmed.set(account, Math.abs(offsetMs) < ignoredOffsetMs ? 0 : offsetMs)
+      } else if (!isRepeated) doubted.set(account, { offsetMs, connection })
     },
     listedToday(account) {
       if (confirmed.has(account) || doubted.has(account)) return
@@ -55,15 +71,16 @@ export function createApiClock(clock: Clock): ApiClock {
       listed.add(account)
     },
     notBefore(account, instantMs) {
-      const behindMs = instantMs - clock.now()
+      const behindMs = instantMs - clock.steady()
       if (behindMs > (assumed.get(account) ?? 0)) assumed.set(account, behindMs)
     },
     offsetOf,
     isConfirmed: (account) => confirmed.has(account),
-    isDoubtful: (account) => doubted.has(account) && !confirmed.has(account),
+    sureNow: (account) =>
+      confirmed.has(account) && !doubted.has(account) ? Math.min(now(account), clock.now()) : undefined,
   }
 }
 
-function isNear(known: number | undefined, offsetMs: number): boolean {
-  return known !== undefined && Math.abs(known - offsetMs) <= jumpMs
+function isNear(known: number, offsetMs: number): boolean {
+  return Math.abs(known - offsetMs) <= jumpMs
 }

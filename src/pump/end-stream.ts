@@ -8,20 +8,22 @@ import type { Session } from './session.ts'
 export const noLongerKept = 'the API no longer keeps this day'
 
 /**
- * Whether the day is so old that it ends without a request. Only once the API's time is confirmed, and only if the
- * host's clock agrees: a request costs little, while a clock that is days ahead would lose the day.
+ * Whether the day is so old that it ends without a request: by the API's clock and by the host's. A request costs
+ * little, while a clock that is days ahead would lose the day.
  */
-export function endsUnasked({ deps, job, policy, checkpoint, now }: Session): boolean {
+export function endsUnasked({ job, policy, checkpoint, sureNow }: Session): boolean {
   // For a backfill the API is always asked: it may keep days longer than the setting says.
   if (job.priority === 'backfill' && job.readRequest !== undefined) return false
-  if (checkpoint().ended !== undefined || !deps.apiClock.isConfirmed(job.zone.account)) return false
-  return isBeyondAsking(job.stream.day, Math.min(now(), deps.clock.now()), policy)
+  const sureMs = sureNow()
+  if (checkpoint().ended !== undefined || sureMs === undefined) return false
+  return isBeyondAsking(job.stream.day, sureMs, policy)
 }
 
-/** Whether an answer "outside the window" ends the stream: by its own clock, and by that of other answers. */
-export function endsBy({ job, policy, now }: Session, { details: { serverDate } }: Failure): boolean {
-  if (serverDate === undefined) return false
-  return believesWindowError(job.stream.day, Math.min(serverDate, now()), policy.readableDays)
+/** Whether an answer "outside the window" ends the stream: by its own clock, by that of other answers and by the host's. */
+export function endsBy({ job, policy, sureNow }: Session, { details: { serverDate } }: Failure): boolean {
+  const sureMs = sureNow()
+  if (serverDate === undefined || sureMs === undefined) return false
+  return believesWindowError(job.stream.day, Math.min(serverDate, sureMs), policy.readableDays)
 }
 
 /** Ends the stream and answers its read request. True when a gap is left, or the stream had ended before. */

@@ -34,7 +34,7 @@ export async function commitPage(session: Session, seen: SeenWindow, page: Shipp
   const nowMs = session.now()
   const before = session.checkpoint()
   const lateMs = scan.kind === 'archive' ? null : lateBefore(before, policy)
-  const isTimeDoubtful = deps.apiClock.isDoubtful(job.zone.account)
+  const sureMs = session.sureNow()
   const lateIn = (outcome: DeliveryOutcome) => countBefore(lateMs, eventsOf(outcome))
   const countsOf = (outcome: DeliveryOutcome) => ({
     delivered: outcome.taken.length,
@@ -58,7 +58,7 @@ export async function commitPage(session: Session, seen: SeenWindow, page: Shipp
         {
           step,
           facts,
-          outcome: { ...countsOf(all), filtered: filtered.length, isTimeDoubtful },
+          outcome: { ...countsOf(all), filtered: filtered.length, sureMs },
         },
         nowMs,
         policy,
@@ -108,7 +108,7 @@ function isOnlyRead({ trouble, requestTrouble }: Checkpoint, { unseen, step }: S
 
 async function commitRead(session: Session, { step, facts }: ShippedPage): Promise<void> {
   const { deps, job, policy } = session
-  const isTimeDoubtful = deps.apiClock.isDoubtful(job.zone.account)
+  const sureMs = session.sureNow()
   const outcome = {
     delivered: 0,
     deadLetters: 0,
@@ -116,7 +116,7 @@ async function commitRead(session: Session, { step, facts }: ShippedPage): Promi
     filtered: 0,
     skipped: 0,
     committed: [],
-    isTimeDoubtful,
+    sureMs,
   }
   const beganMs = deps.clock.monotonic()
   const next = afterPage(session.checkpoint(), { step, facts, outcome }, session.now(), policy)

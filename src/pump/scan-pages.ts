@@ -114,7 +114,8 @@ function failAtGuard({ end, scan }: ScanStep): void {
 /** An error answer carries the API's time as a page does. */
 function learnTime({ deps, job }: Session, error: unknown): void {
   if (!isFailure(error) || error.details.serverDate === undefined) return
-  deps.apiClock.learn(job.zone.account, error.details.serverDate - deps.clock.now())
+  const { serverDate, connection } = error.details
+  deps.apiClock.learn(job.zone.account, serverDate - deps.clock.steady(), connection)
 }
 
 /**

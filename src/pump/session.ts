@@ -59,6 +59,8 @@ export interface Session<Job = PumpJob> {
   readonly storeId: string
   /** The API's clock for the stream's account. */
   readonly now: () => number
+  /** The time by which the stream may end; undefined while it is in doubt. */
+  readonly sureNow: () => number | undefined
   /** Rejects with `fence_lost` when another pump took the stream over. */
   confirm(): Promise<void>
   /** Commits the next checkpoint with its extras. Throws `fence_lost` when refused, and the Failures of a store. */
@@ -122,6 +124,7 @@ export function createSession<Job extends Omit<PumpJob, 'sink'>>(
     checkpoint: () => held,
     storeId: taken.storeId,
     now,
+    sureNow: () => deps.apiClock.sureNow(job.zone.account),
     async confirm() {
       if (!(await deps.store.ledger.holds(job.stream, taken.fence))) throw fenceLost()
     },

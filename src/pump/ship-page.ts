@@ -43,8 +43,9 @@ export async function shipPage(
   let next: PageAhead | undefined
   try {
     const { stream, priority, zone } = job
-    if (page.clockOffsetMs !== undefined) deps.apiClock.learn(zone.account, page.clockOffsetMs)
-    else if (stream.day === todayOf(deps.clock.now())) deps.apiClock.listedToday(zone.account)
+    if (page.clockOffsetMs !== undefined)
+      deps.apiClock.learn(zone.account, page.clockOffsetMs, page.connection)
+    else if (stream.day === todayOf(deps.clock.steady())) deps.apiClock.listedToday(zone.account)
     deps.telemetry.emit({
       name: 'PageFetched',
       stream,

@@ -22,7 +22,7 @@ export async function writeFailure(session: Session<TakeJob>, failure: Failure):
   const before = session.checkpoint()
   const { retryAt } = failure.details
   // Failures name times by this host's clock, checkpoints by the API's.
-  const notBeforeMs = retryAt === undefined ? undefined : retryAt + deps.apiClock.offsetOf(job.zone.account)
+  const notBeforeMs = retryAt === undefined ? undefined : retryAt - deps.clock.now() + session.now()
   const trouble = troubleAfter(
     troubleOf(job, before),
     failure,

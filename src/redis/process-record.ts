@@ -11,7 +11,7 @@ export type Role = WorkerStatus['role']
 export interface SharedClocks {
   /** The API's present time, for each account whose time this process knows. */
   readonly told: () => ReadonlyMap<string, number>
-  /** Called with the offset of an account's API clock to this host's clock. */
+  /** Called with the offset of an account's API clock to this host's steady clock. */
   readonly learn: (account: string, offsetMs: number) => void
 }
 
@@ -39,7 +39,7 @@ export class ProcessRecord {
   readonly #clock: Clock
   readonly #script: Script
   readonly #startedAtMs: number
-  /** The Redis server's clock minus this host's. */
+  /** The Redis server's clock minus this host's steady one. */
   #redisAheadMs: number | undefined
 
   constructor(options: ProcessRecordOptions, { client, clock }: RecordDeps) {
@@ -70,7 +70,7 @@ export class ProcessRecord {
     const redisAheadMs = this.#redisAheadMs
     const told = redisAheadMs === undefined ? [] : [...clocks.told()]
     const aheadMs = Object.fromEntries(
-      told.map(([account, atMs]) => [account, Math.round(atMs - this.#clock.now() - redisAheadMs!)]),
+      told.map(([account, atMs]) => [account, Math.round(atMs - this.#clock.steady() - redisAheadMs!)]),
     )
     const { role } = this.#options
     const startedAtMs = this.#startedAtMs
@@ -78,10 +78,10 @@ export class ProcessRecord {
   }
 
   async #write(text: string): Promise<Heard[]> {
-    const beganMs = this.#clock.now()
+    const beganMs = this.#clock.steady()
     const { keyPrefix, id } = this.#options
     const { atMs, processes } = parse(await this.#script(keysOf(keyPrefix), [id, text, forgottenAfterMs]))
-    this.#redisAheadMs = atMs - (beganMs + this.#clock.now()) / 2
+    this.#redisAheadMs = atMs - (beganMs + this.#clock.steady()) / 2
     return processes
   }
 }

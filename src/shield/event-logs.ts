@@ -29,7 +29,7 @@ export function createEventLogSource(
   return {
     async fetchPage({ zone, day, cursor, priority, sink, whenWanted }: PageRequest, signal): Promise<Page> {
       const client = clientOf(zone.account)
-      const { value, bytes, requestedAt, clockOffsetMs, release } = await client.send(
+      const { value, bytes, requestedAt, clockOffsetMs, connection, release } = await client.send(
         {
           operation: 'event_logs',
           method: 'GET',
@@ -54,6 +54,7 @@ export function createEventLogSource(
         bytes,
         requestedAt,
         ...(clockOffsetMs === undefined ? {} : { clockOffsetMs }),
+        connection,
         release,
       }
     },

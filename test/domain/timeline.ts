@@ -59,7 +59,7 @@ export function runTimeline(options: TimelineOptions): { pages: TimelinePage[]; 
       filtered: 0,
       skipped: 0,
       committed: [],
-      isTimeDoubtful: false,
+      sureMs: Infinity,
     }
     const next = afterPage(checkpoint, { step, facts, outcome }, nowMs, policy)
     checkpoint = { ...next, commit: checkpoint.commit + 1, lastCommitAtMs: nowMs }

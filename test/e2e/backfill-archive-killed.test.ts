@@ -77,7 +77,7 @@ test.skipIf(!redisServerAvailable())('over Redis, killed and run again', async (
 async function housekeep(place: Workplace): Promise<void> {
   await inStore(place, async (store) => {
     const apiClock = createApiClock(systemClock)
-    apiClock.learn('default', 0)
+    apiClock.learn('default', 0, {})
     expect(apiClock.isConfirmed('default')).toBe(true)
     const configured = zones.map((id) => ({ id, name: String(id), account: 'default' }))
     const settings = () => ({ zones: configured, sinks: ['archive', 'copy'], policy })

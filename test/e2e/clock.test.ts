@@ -1,32 +1,72 @@
 import { expect, test } from 'vitest'
-import { dayMs, dayOf, endOf as endOfDay, shiftDay } from '../../src/domain/day.ts'
+import { dayMs, dayOf, endOf as endOfDay, shiftDay, type Day } from '../../src/domain/day.ts'
 import { clockArguments, createShiftedClock } from '../entry/shifted-clock.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { caughtUp } from './caught-up.ts'
 import { compare, compareFiles, exactly, keysOf, linesBelow } from './shipped.ts'
 import { endOf, logged, readableDays, workplace, zones } from './workplace.ts'
 
-test('a window error ends a day that is too old, and is no refused key', async () => {
+test('a window error is no refused key, and ends no day that the host takes for a readable one', async () => {
   const days = readableDays()
   const place = await workplace({ days: 60, pageSize: 25 })
   const { simulator, events } = place
   // This host is a day behind: it asks for a day that is gone, and learns from the answers which day it is.
   const late = ['--once', ...clockArguments({ offsetMs: -dayMs })]
   const gone = shiftDay(days[0], -1)
+  const gapsOf = ({ stderr }: { readonly stderr: string }) =>
+    logged(stderr).flatMap(({ event, day }) => (event === 'GapFound' ? [day] : []))
   const first = await endOf(place.entry(late))
   // Not whole, since that day could not be read; everything else is.
   expect(first.code, first.stderr).toBe(1)
   expect(compareFiles(events, simulator, zones, days)).toEqual(exactly(zones.length * 3 * 60))
   expect(first.stderr).not.toMatch(/unauthorised|access key/)
-  const gaps = logged(first.stderr).filter(({ event }) => event === 'GapFound')
-  expect(new Set(gaps.map(({ day }) => day))).toEqual(new Set([gone]))
-  // It has ended: nobody asks for it any more.
-  const second = await endOf(place.entry(late))
+  expect(gapsOf(first)).toEqual([])
+  // The clock of this host is set right: nobody asks for that day any more.
+  const second = await endOf(place.entry(['--once']))
   expect(second.code, second.stderr).toBe(0)
+  expect(gapsOf(second)).toEqual([])
   const asked = simulator.requests.filter(({ day }) => day === gone)
-  expect(asked).toHaveLength(zones.length)
   expect(asked.map((request) => request.status)).toEqual([401, 401])
 })
+
+const steps = [
+  { how: 'ten days ahead for a while', stepMs: 10 * dayMs, isBrief: true },
+  { how: 'ten days ahead for ever', stepMs: 10 * dayMs, isBrief: false },
+  { how: 'ten days back for ever', stepMs: -10 * dayMs, isBrief: false },
+]
+
+test.concurrent.for(steps)(
+  'the wall clock of a running process steps $how: no day ends, and nothing is lost',
+  async ({ stepMs, isBrief }, { expect }) => {
+    const today = dayOf(Date.now())
+    // The middle of a day, so that no midnight comes in between.
+    const originMs = Date.now()
+    const clock = { originMs, offsetMs: endOfDay(today) - dayMs / 2 - originMs }
+    const place = await workplace({ days: 30, clock: createShiftedClock(clock), live: { ratePerSecond: 5 } })
+    const { simulator, events } = place
+    place.configure({ poll: { everySeconds: 0.5 }, server: { port: 0 } })
+    const child = place.entry([...clockArguments(clock), `--step-ms=${stepMs}`])
+    const shippedOf = (day: Day) => linesBelow(events).filter(({ key }) => key.includes(`/${day}/`)).length
+    await waitFor(() => shippedOf(today) > 70, { what: 'events of today' })
+    for (let step = 0; step < (isBrief ? 2 : 1); step++) {
+      process.kill(child.pid, 'SIGUSR2')
+      await waitFor(() => child.stderr().includes(`stepped ${step + 1}`), { what: 'a step of the clock' })
+      const [requests, shipped] = [simulator.count(101, today), shippedOf(today)]
+      await waitFor(() => simulator.count(101, today) > requests + 20 && shippedOf(today) > shipped + 20, {
+        what: 'events after a step of the clock',
+      })
+    }
+    simulator.set({ live: { ratePerSecond: 0 } })
+    const days = [shiftDay(today, -2), shiftDay(today, -1), today]
+    await caughtUp(place, child, { days })
+    expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null })
+    expect(compareFiles(events, simulator, zones, days)).toEqual(
+      exactly(keysOf(simulator, zones, days).length),
+    )
+    const ends = logged(child.stderr()).filter(({ event }) => event === 'GapFound' || event === 'StreamEnded')
+    expect(ends).toEqual([])
+  },
+)
 
 const hosts = [
   { host: 'ahead', skewMs: 120_000 },

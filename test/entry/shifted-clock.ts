@@ -17,11 +17,24 @@ export function todayAt(hour: number, rate: number): Required<Shift> {
   return { rate, originMs, offsetMs: startOf(dayOf(originMs)) + hour * 3_600_000 - originMs }
 }
 
+/** A clock whose wall clock a test moves. */
+export interface SteppedClock extends Clock {
+  step(ms: number): void
+}
+
 /** The time of this host, shifted and faster. */
-export function createShiftedClock({ offsetMs = 0, rate = 1, originMs = systemClock.now() }: Shift): Clock {
+export function createShiftedClock({
+  offsetMs = 0,
+  rate = 1,
+  originMs = systemClock.now(),
+}: Shift): SteppedClock {
   const monotonicStartMs = systemClock.monotonic()
+  const shifted = (atMs: number) => originMs + offsetMs + (atMs - originMs) * rate
+  let steppedMs = 0
   return {
-    now: () => originMs + offsetMs + (systemClock.now() - originMs) * rate,
+    step: (ms) => void (steppedMs += ms),
+    now: () => shifted(systemClock.now()) + steppedMs,
+    steady: () => shifted(systemClock.steady()),
     monotonic: () => monotonicStartMs + (systemClock.monotonic() - monotonicStartMs) * rate,
     sleep: (ms, signal) => systemClock.sleep(ms / rate, signal),
   }

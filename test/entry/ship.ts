@@ -2,8 +2,9 @@
 // or held by SIGSTOP at a named step.
 //   node test/entry/ship.ts -c FILE [--once | --rounds | --backfill FROM:TO [--resend]] [--role worker]
 //     [--kill before:commit:3] [--stop …] [--freeze …] [--fail amid:write:4 --code EIO] [--offset-ms N] [--rate N] [--origin-ms N]
+//     [--step-ms N]
 // With --rounds it says `drained` when nothing is left to ship, and begins again at each SIGUSR2; from the first one on
-// it counts steps.
+// it counts steps. With --step-ms the wall clock steps by that at a SIGUSR2, and back at the next one.
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { parseArgs } from 'node:util'
@@ -37,6 +38,7 @@ const { values } = parseArgs({
     'offset-ms': { type: 'string', default: '0' },
     rate: { type: 'string', default: '1' },
     'origin-ms': { type: 'string' },
+    'step-ms': { type: 'string' },
   },
 })
 
@@ -60,11 +62,20 @@ let isCounting = !values.rounds
 const pass: Passing = (...passed) => {
   if (isCounting) for (const each of passes) each(...passed)
 }
+if (values['step-ms'] !== undefined) stepAtSignals(Number(values['step-ms']))
 const stop = new AbortController()
 process.once('SIGTERM', () => stop.abort())
 await wrapSystem(pass)
 process.exitCode = await ship()
 process.exit()
+
+function stepAtSignals(stepMs: number): void {
+  let steps = 0
+  process.on('SIGUSR2', () => {
+    clock.step(steps % 2 === 0 ? stepMs : -stepMs)
+    process.stderr.write(`stepped ${++steps}\n`)
+  })
+}
 
 function ship(): Promise<number> {
   if (values.backfill !== undefined) return backfill(loaded, values.backfill)

@@ -70,6 +70,7 @@ export function createFakeClock(startMs = Date.parse('2026-11-20T12:00:00.000Z')
 
   return {
     now: () => offset + elapsed,
+    steady: () => startMs + elapsed,
     monotonic: () => elapsed,
     async sleep(ms, signal) {
       if (signal.aborted) throw cancelled(signal.reason)

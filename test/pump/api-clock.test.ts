@@ -14,43 +14,59 @@ describe('the clock of the API', () => {
   it('is the clock of this host until the first answer, and then has its offset', () => {
     const { clock, apiClock } = created()
     expect([apiClock.now('a'), apiClock.isConfirmed('a')]).toEqual([clock.now(), false])
-    apiClock.learn('a', -20_000)
+    apiClock.learn('a', -20_000, {})
     expect([apiClock.now('a'), apiClock.isConfirmed('a')]).toEqual([clock.now() - 20_000, true])
     expect([apiClock.now('b'), apiClock.isConfirmed('b')]).toEqual([clock.now(), false])
   })
 
   it('is used at once if it differs much from this host, and confirmed by a second answer', () => {
     const { clock, apiClock } = created()
-    apiClock.learn('a', -dayMs)
-    expect([apiClock.now('a'), apiClock.isConfirmed('a'), apiClock.isDoubtful('a')]).toEqual([
-      clock.now() - dayMs,
-      false,
-      true,
-    ])
-    apiClock.learn('a', -dayMs + 1_000)
-    expect([apiClock.now('a'), apiClock.isConfirmed('a'), apiClock.isDoubtful('a')]).toEqual([
-      clock.now() - dayMs + 1_000,
-      true,
-      false,
-    ])
+    apiClock.learn('a', -dayMs, {})
+    expect([apiClock.now('a'), apiClock.isConfirmed('a')]).toEqual([clock.now() - dayMs, false])
+    apiClock.learn('a', -dayMs + 1_000, {})
+    expect([apiClock.now('a'), apiClock.isConfirmed('a')]).toEqual([clock.now() - dayMs + 1_000, true])
+  })
+
+  it.each([{ connection: {} }, { connection: undefined }])(
+    'is not confirmed by answers over one connection, or over unknown ones: $connection',
+    ({ connection }) => {
+      const { apiClock } = created()
+      for (let answer = 0; answer < 5; answer++) apiClock.learn('a', dayMs, connection)
+      expect(apiClock.isConfirmed('a')).toBe(false)
+      apiClock.learn('a', 0, connection)
+      for (let answer = 0; answer < 5; answer++) apiClock.learn('a', dayMs, connection)
+      expect([apiClock.isConfirmed('a'), apiClock.offsetOf('a')]).toEqual([true, 0])
+      apiClock.learn('a', dayMs, {})
+      expect(apiClock.offsetOf('a')).toBe(dayMs)
+    },
+  )
+
+  it('follows no step of the wall clock', () => {
+    const { clock, apiClock } = created()
+    apiClock.learn('a', 5_000, {})
+    const before = apiClock.now('a')
+    clock.jump(10 * dayMs)
+    expect(apiClock.now('a')).toBe(before)
+    clock.jump(-20 * dayMs)
+    expect(apiClock.now('a')).toBe(before)
   })
 
   it('ignores differences below the precision of a Date header', () => {
     const { apiClock } = created()
-    apiClock.learn('a', 1_999)
+    apiClock.learn('a', 1_999, {})
     expect(apiClock.offsetOf('a')).toBe(0)
-    apiClock.learn('a', -2_000)
+    apiClock.learn('a', -2_000, {})
     expect(apiClock.offsetOf('a')).toBe(-2_000)
   })
 
   it('follows a drift at once, and a jump when a second answer confirms it', () => {
     const { apiClock } = created()
-    apiClock.learn('a', 0)
-    apiClock.learn('a', 25_000)
+    apiClock.learn('a', 0, {})
+    apiClock.learn('a', 25_000, {})
     expect(apiClock.offsetOf('a')).toBe(25_000)
-    apiClock.learn('a', dayMs)
+    apiClock.learn('a', dayMs, {})
     expect(apiClock.offsetOf('a')).toBe(25_000)
-    apiClock.learn('a', dayMs + 900)
+    apiClock.learn('a', dayMs + 900, {})
     expect(apiClock.offsetOf('a')).toBe(dayMs + 900)
   })
 
@@ -61,10 +77,10 @@ describe('the clock of the API', () => {
     fc.assert(
       fc.property(fc.array(fc.option(wrong), { maxLength: 50 }), (answers) => {
         const { apiClock } = created()
-        apiClock.learn('a', 0)
+        apiClock.learn('a', 0, {})
         for (const answer of answers) {
-          if (answer !== null) apiClock.learn('a', answer)
-          apiClock.learn('a', 500)
+          if (answer !== null) apiClock.learn('a', answer, {})
+          apiClock.learn('a', 500, {})
           expect(apiClock.offsetOf('a')).toBe(0)
         }
       }),
@@ -77,7 +93,7 @@ describe('the clock of the API', () => {
     apiClock.notBefore('a', later)
     apiClock.notBefore('a', clock.now() - dayMs)
     expect([apiClock.now('a'), apiClock.isConfirmed('a')]).toEqual([later, false])
-    apiClock.learn('a', 0)
+    apiClock.learn('a', 0, {})
     apiClock.notBefore('a', later)
     expect(apiClock.now('a')).toBe(clock.now())
   })
@@ -92,11 +108,35 @@ describe('the clock of the API', () => {
 
   it('stays that of a Date, confirmed or not, whatever answers have none', () => {
     const { clock, apiClock } = created()
-    apiClock.learn('a', dayMs)
+    apiClock.learn('a', dayMs, {})
     for (let answer = 0; answer < 3; answer++) apiClock.listedToday('a')
     expect([apiClock.isConfirmed('a'), apiClock.now('a')]).toEqual([false, clock.now() + dayMs])
-    apiClock.learn('a', dayMs)
+    apiClock.learn('a', dayMs, {})
     for (let answer = 0; answer < 3; answer++) apiClock.listedToday('a')
     expect(apiClock.now('a')).toBe(clock.now() + dayMs)
+  })
+})
+
+describe('the time by which something is decided for good', () => {
+  it('is unknown until the API has answered, and while its latest answer contradicts the others', () => {
+    const { clock, apiClock } = created()
+    expect(apiClock.sureNow('a')).toBeUndefined()
+    apiClock.learn('a', 0, {})
+    expect(apiClock.sureNow('a')).toBe(clock.now())
+    apiClock.learn('a', 3 * dayMs, {})
+    expect(apiClock.sureNow('a')).toBeUndefined()
+    apiClock.learn('a', 0, {})
+    expect(apiClock.sureNow('a')).toBe(clock.now())
+  })
+
+  it('has passed by the clock of the API and by the wall clock of this host', () => {
+    const { clock, apiClock } = created()
+    const startMs = clock.now()
+    for (let answer = 0; answer < 2; answer++) apiClock.learn('a', 3 * dayMs, {})
+    expect(apiClock.sureNow('a')).toBe(startMs)
+    clock.jump(10 * dayMs)
+    expect(apiClock.sureNow('a')).toBe(startMs + 3 * dayMs)
+    clock.jump(-20 * dayMs)
+    expect(apiClock.sureNow('a')).toBe(startMs - 10 * dayMs)
   })
 })

@@ -53,7 +53,7 @@ describe('a day that ended long ago', () => {
     stage.script.answer = () => new Failure('retry', 'network', 'x')
     await stage.pump()
     expect(await stage.read()).toMatchObject({ trouble: { code: 'network' } })
-    stage.apiClock.learn('default', 0)
+    stage.apiClock.learn('default', 0, {})
     const before = stage.requests()
     await stage.pump()
     expect(stage.requests()).toBe(before)
@@ -62,7 +62,7 @@ describe('a day that ended long ago', () => {
 
   it('is still requested if only one of the two clocks says that it ended', async () => {
     const stage = await staged()
-    stage.apiClock.learn('default', 9 * 86_400_000)
+    stage.apiClock.learn('default', 9 * 86_400_000, {})
     await stage.pump()
     expect(stage.requests()).toBeGreaterThan(0)
     expect((await stage.read())?.ended).toBeUndefined()

@@ -37,6 +37,8 @@ export interface PageAnswer {
   readonly next?: string
   readonly more?: boolean
   readonly clockOffsetMs?: number | undefined
+  /** Default: each answer comes over its own. */
+  readonly connection?: object
 }
 
 /** Answers each request; `number` counts them from 1. */
@@ -76,7 +78,7 @@ export async function createStage(overrides: Partial<Policy> = {}) {
   async function fetchPage(request: PageRequest, signal: AbortSignal): Promise<Page> {
     const number = ++requests
     log.push(`fetch ${request.cursor ?? 'first'}`)
-    const requestedAt = clock.now()
+    const requestedAt = clock.steady()
     await clock.sleep(script.latencyMs, signal)
     const answer = script.answer(request, number)
     if (signal.aborted) throw cancelled()
@@ -92,6 +94,7 @@ export async function createStage(overrides: Partial<Policy> = {}) {
       ...('clockOffsetMs' in answer
         ? answer.clockOffsetMs !== undefined && { clockOffsetMs: answer.clockOffsetMs }
         : { clockOffsetMs: 0 }),
+      connection: answer.connection ?? {},
       release: () => {
         held--
       },

@@ -123,7 +123,8 @@ class Heartbeat {
     const known = accounts.filter((name) => isConfirmed(name))
     const told = () => new Map(known.map((name) => [name, now(name)]))
     try {
-      await this.#record.tell({ told, learn })
+      // What another process tells, two answers over two connections have confirmed there.
+      await this.#record.tell({ told, learn: (account, offsetMs) => learn(account, offsetMs, {}) })
       this.#trouble = undefined
     } catch (error) {
       const failure = redisFailure(error, this.#server)

@@ -39,6 +39,7 @@ export async function takeListing(listing: Listing, config: Config, deps: TakeDe
     : new Map<number, Checkpoint[]>()
   const heldOf = (zone: FoundZone) => checkpoints.get(zone.id) ?? []
   const nowMs = apiClock.now(account)
+  const sureMs = apiClock.sureNow(account)
   const { readableDays } = config.poll
   const listed = relist(before, listing.zones, {
     nowMs,
@@ -47,7 +48,7 @@ export async function takeListing(listing: Listing, config: Config, deps: TakeDe
       // Not by its old streams while it is left out: they would become gaps.
       (isShipped(zone) && isGone(heldOf(zone))) ||
       // A clock that is days ahead must not retire a zone for which the API answers.
-      (apiClock.isConfirmed(account) && isReadToItsEnd(zone, heldOf(zone), { nowMs, readableDays })),
+      (sureMs !== undefined && isReadToItsEnd(zone, heldOf(zone), { nowMs: sureMs, readableDays })),
   })
   const added = listed.added.filter(isShipped)
   const left = listed.left.filter(isShipped)

@@ -18,7 +18,11 @@ export function resolveConfig(settings: ConfigFile, on: Resolution): Config | un
   const { tokenFile: _tokenFile, ...server } = settings.server
   const accounts = resolveAccounts(settings, on.needs, on.report)
   const poll = resolvePoll(settings.poll, on.report)
-  const state = resolveState(settings.state, on.cwd, on.report)
+  const state = resolveState(
+    settings.state,
+    { cwd: on.cwd, readableDays: settings.poll.readableDays },
+    on.report,
+  )
   checkSinks(settings.sinks, on.report)
   const metrics = resolveMetrics(settings, on.report)
   if (state === undefined) return undefined

@@ -83,9 +83,10 @@ const StateObject = z
   .strictObject({
     url: storeUrl('sqlite:, redis: or rediss: URL').optional(),
     redis: RedisSetting.optional(),
-    keepDays: duration('Days to keep checkpoints of complete days', { above: 0, max: 3650 }).default(
-      keepDaysDefault,
-    ),
+    keepDays: duration(
+      'Days to keep checkpoints of complete days; default: 14, or readableDays if that is more',
+      { above: 0, max: 3650 },
+    ).optional(),
   })
   .register(marks, { exclusive: [['url', 'redis']] })
 type StateObject = z.output<typeof StateObject>
@@ -102,13 +103,21 @@ export const StateSetting = z
 /** Resolves the store of a setting; undefined after a report. Relative paths start at `cwd`. */
 export function resolveState(
   setting: z.output<typeof StateSetting>,
-  cwd: string,
+  { cwd, readableDays }: { readonly cwd: string; readonly readableDays: number },
   report: Report,
 ): StateConfig | undefined {
   const isShort = typeof setting === 'string'
-  const { url, redis, keepDays }: StateObject = isShort
-    ? { url: setting, keepDays: keepDaysDefault }
-    : setting
+  const {
+    url,
+    redis,
+    keepDays = Math.max(keepDaysDefault, readableDays),
+  }: StateObject = isShort ? { url: setting } : setting
+  if (keepDays < readableDays)
+    report(['state', 'keepDays'], {
+      value: String(keepDays),
+      problem: `is less than poll.readableDays (${readableDays})`,
+      remedy: `set it to ${readableDays} or more, or leave it out; what was delivered of a day must be known while the API lists it`,
+    })
   if (url !== undefined && redis !== undefined)
     return report(['state', 'redis'], { problem: 'cannot be used with url', remedy: 'remove url or redis' })
   if (redis !== undefined) return redisStore(redis, keepDays, report)

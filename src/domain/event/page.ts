@@ -12,10 +12,12 @@ export interface Page {
   readonly next: Cursor | null
   /** Size of the decoded body. */
   readonly bytes: number
-  /** When the request was sent, ms since the epoch, by this host's clock. */
+  /** When the request was sent, ms since the epoch, by this host's steady clock. */
   readonly requestedAt: number
-  /** The API's clock minus this host's clock, from the answer's `Date`; absent without one. */
+  /** The API's clock minus this host's steady clock, from the answer's `Date`; absent without one. */
   readonly clockOffsetMs?: number
+  /** Pages with the same one may have come over one connection, from one server. */
+  readonly connection?: object
   /** Returns the page's bytes to the process-wide memory budget. Call it once the events are delivered or discarded. */
   readonly release: () => void
 }

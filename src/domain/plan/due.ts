@@ -115,7 +115,9 @@ function settlingDue(checkpoint: Checkpoint, last: ScanRecord, nowMs: number, po
   // A scan that began after several points counts for all of them; the earliest point without a scan is due.
   const unserved = points.find((pointMs) => beganAtMs < pointMs)
   if (unserved !== undefined) return { kind: 'full', atMs: unserved }
-  return { kind: 'full', atMs: beganAtMs + settleRepeatMs }
+  if (last.found > 0) return { kind: 'full', atMs: beganAtMs + settleRepeatMs }
+  // Nothing new, and not complete: the host's clock, which may be days behind, has not passed the last point yet.
+  return { kind: 'full', atMs: beganAtMs + Math.max(policy.fullScanMs, last.tookMs * scanShare) }
 }
 
 /** A full scan that began for a read request continues for that request, or when a full scan is due anyway. */

@@ -41,7 +41,9 @@ export function unreadOf(
   nowMs: number,
 ): Gap | undefined {
   const { zone, day, sink } = stream
-  const from = Math.max(lastFull?.beganAtMs ?? 0, startOf(day))
+  // A scan that began in the future was read while a clock ran ahead.
+  const readMs = lastFull !== undefined && lastFull.beganAtMs <= nowMs ? lastFull.beganAtMs : 0
+  const from = Math.max(readMs, startOf(day))
   // Of a day that has not ended, nothing is lost yet that is to come.
   const to = Math.min(endOf(day), nowMs)
   return from < to ? { zone, sink, day, from, to, reason, recordedAt: nowMs } : undefined

@@ -4,11 +4,12 @@ import { maxSettleRepeats, type Policy } from '../policy.ts'
 import type { Scan, ScanRecord } from './scan.ts'
 import { confirmOrdering, incrementalsCount, testOrdering } from './ordering.ts'
 
-/** When a scan was complete, by the API's clock. */
+/** When a scan was complete. */
 export interface Instant {
+  /** By the API's clock. */
   readonly nowMs: number
-  /** The API's time is not confirmed yet: no day becomes complete by it. */
-  readonly isTimeDoubtful: boolean
+  /** By the clock by which a day becomes complete; undefined while it is in doubt. */
+  readonly sureMs: number | undefined
 }
 
 /** The checkpoint after a complete scan: ordering, mark, caught-up time, and whether the day is complete. */
@@ -65,7 +66,8 @@ function completeFull(checkpoint: Checkpoint, begun: Scan, at: Instant, policy: 
 /** A start time in the future comes from a clock that ran ahead; the scan then keeps the start time of the last. */
 function withBeginning(scan: Scan, { lastFull, stream }: Checkpoint, nowMs: number): Scan {
   if (scan.beganAtMs <= nowMs) return scan
-  return { ...scan, beganAtMs: lastFull?.beganAtMs ?? startOf(stream.day) }
+  const isUsable = lastFull !== undefined && lastFull.beganAtMs <= nowMs
+  return { ...scan, beganAtMs: isUsable ? lastFull.beganAtMs : startOf(stream.day) }
 }
 
 /** Incremental scans that relied on a revoked ordering no longer count as having read the listing. */
@@ -82,15 +84,11 @@ function caughtUpAfter({ caughtUpAtMs }: Checkpoint, scan: Scan, nowMs: number):
 }
 
 /** After the last settling scan: it is repeated while it finds unseen events; then the day is complete. */
-function settle(
-  checkpoint: Checkpoint,
-  scan: Scan,
-  { nowMs, isTimeDoubtful }: Instant,
-  policy: Policy,
-): Checkpoint {
-  if (checkpoint.ended !== undefined || isTimeDoubtful) return checkpoint
+function settle(checkpoint: Checkpoint, scan: Scan, { nowMs, sureMs }: Instant, policy: Policy): Checkpoint {
+  if (checkpoint.ended !== undefined || sureMs === undefined) return checkpoint
   const lastPointMs = endOf(checkpoint.stream.day) + (policy.settleAfterMs.at(-1) ?? 0)
-  if (scan.beganAtMs < lastPointMs) return checkpoint
+  // By both clocks: the one that is behind may be the right one.
+  if (scan.beganAtMs - Math.max(0, nowMs - sureMs) < lastPointMs) return checkpoint
   if (scan.found > 0 && checkpoint.settleRepeats < maxSettleRepeats) {
     return { ...checkpoint, settleRepeats: checkpoint.settleRepeats + 1 }
   }

@@ -70,8 +70,8 @@ export interface PageOutcome {
   /** Events that the destination takes no more. */
   readonly skipped: number
   readonly committed: readonly CommittedPart[]
-  /** The API's time is not confirmed yet: the day does not become complete by it. */
-  readonly isTimeDoubtful: boolean
+  /** The time by which the day may become complete; undefined while it is in doubt. */
+  readonly sureMs: number | undefined
 }
 
 /** A page whose events are all delivered or need no delivery. */
@@ -122,14 +122,14 @@ export function afterPage(
   if (step.end === 'none') return keepScan(withTroubleAfterPage(moved), scan)
   if (step.end !== 'complete') return scan.readRequest === undefined ? dropScans(moved) : dropFullScan(moved)
   const { trouble: _, ...calm } = moved
-  const complete = completeScan(calm, scan, { nowMs, isTimeDoubtful: outcome.isTimeDoubtful }, policy)
+  const complete = completeScan(calm, scan, { nowMs, sureMs: outcome.sureMs }, policy)
   return scan.readRequest === undefined
     ? complete
     : answerRequest(complete, { id: scan.readRequest, outcome: 'done', found: scan.found })
 }
 
 /** Unseen events of a page that are delivered, dead letters or skipped now, although the rest of the page is not. */
-export interface PartOfPage extends Omit<PageOutcome, 'isTimeDoubtful' | 'filtered'> {
+export interface PartOfPage extends Omit<PageOutcome, 'sureMs' | 'filtered'> {
   /** Their event times, where they have one. */
   readonly timesMs: readonly number[]
 }

@@ -57,7 +57,7 @@ export class ArchiveSource implements Source {
   }
 
   async fetchPage({ cursor }: { readonly cursor: Cursor | null }, signal: AbortSignal) {
-    const requestedAt = this.#clock.now()
+    const requestedAt = this.#clock.steady()
     const wanted = Number(cursor ?? 0)
     if (this.#pages === undefined || wanted !== this.#number) await this.#begin(wanted, signal)
     const page = await this.#advance(signal)

@@ -145,8 +145,9 @@ async function refusalOf(
     return undefined
   } catch (error) {
     if (!isFailure(error) || error.kind === 'cancelled') throw error
-    const { serverDate } = error.details
-    if (serverDate !== undefined) deps.apiClock.learn(zone.account, serverDate - deps.clock.now())
+    const { serverDate, connection } = error.details
+    if (serverDate !== undefined)
+      deps.apiClock.learn(zone.account, serverDate - deps.clock.steady(), connection)
     return error.code === 'window_closed' ? noLongerKept : `it could not be read: ${messageOf(error)}`
   } finally {
     await pages.return(undefined)

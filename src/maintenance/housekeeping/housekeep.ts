@@ -1,7 +1,8 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
-import { dayMs, unreadableAt } from '../../domain/day.ts'
+import { dayMs, dayOf, firstReadable, unreadableAt } from '../../domain/day.ts'
+import type { Policy } from '../../domain/policy.ts'
 import { isReadable } from '../../domain/plan/stream-state.ts'
-import { streamKey } from '../../domain/stream.ts'
+import { streamKey, type Stream } from '../../domain/stream.ts'
 import type { Store } from '../../ports/store.ts'
 import type { ApiClock } from '../../pump/api-clock.ts'
 import type { PlanSettings } from '../../plan/planner.ts'
@@ -19,48 +20,46 @@ export interface HousekeepDeps {
 const plannedWithinMs = 600_000
 
 /**
- * Drops what is no longer needed: fingerprints of ended days that cannot be read any more (their counts stay), old
- * checkpoints and old gaps. Only once the API's time is confirmed: a host clock that is days ahead must not drop
- * anything. Temporary streams of ended resends are dropped at any time. False where it is too early for the
- * rest: then the caller calls it again soon.
+ * Drops what is no longer needed: fingerprints of ended days that nothing will read any more (their counts stay), their
+ * checkpoints `keepDays` later, and old gaps. Only by a time that is sure: a clock that is days ahead must not drop
+ * anything. Temporary streams of ended resends are dropped at any time. False where it is too early for the rest: then
+ * the caller calls it again soon.
  */
 export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) => Promise<boolean> {
   const { store, apiClock, settings, keepDays } = deps
   /** Dropping fingerprints writes even where none are left; ended streams are kept for weeks, so do it once. */
   const forgotten = new Set<string>()
 
-  /** The earliest API time of all accounts; undefined until all are confirmed. */
+  /** The earliest time of all accounts; undefined until that of all is sure. */
   function earliestNow(): number | undefined {
     const accounts = [...new Set(settings().zones.map(({ account }) => account))]
-    if (accounts.length === 0 || !accounts.every(apiClock.isConfirmed)) return undefined
-    return Math.min(...accounts.map(apiClock.now))
+    const times = accounts.map((account) => apiClock.sureNow(account) ?? NaN)
+    const earliestMs = Math.min(...times)
+    return Number.isFinite(earliestMs) ? earliestMs : undefined
   }
 
-  async function forgetUnreadable(
-    checkpoints: readonly Checkpoint[],
-    awaited: ReadonlySet<string>,
-    signal: AbortSignal,
-  ): Promise<void> {
+  /** The streams that nothing will read any more. */
+  async function overOf(checkpoints: readonly Checkpoint[]): Promise<Checkpoint[]> {
+    const awaited = await awaitedStreams(store)
     const { zones, policy } = settings()
-    const accounts = new Map(zones.map(({ id, account }) => [id, account]))
-    /** A zone that left the configuration has no API time: the earliest one is used. */
-    const nowOf = (zone: number) => {
-      const account = accounts.get(zone)
-      if (account === undefined) return earliestNow()
-      return apiClock.isConfirmed(account) ? apiClock.now(account) : undefined
-    }
-    for (const { stream, ended, archives } of checkpoints) {
+    const times = new Map(zones.map(({ id, account }) => [id, apiClock.sureNow(account)]))
+    const earliestMs = earliestNow()
+    return checkpoints.filter((checkpoint) => {
+      const { stream } = checkpoint
+      // A zone that left the configuration has no time of its own.
+      const nowMs = times.has(stream.zone) ? times.get(stream.zone) : earliestMs
+      return nowMs !== undefined && !awaited.has(streamKey(stream)) && isOver(checkpoint, nowMs, policy)
+    })
+  }
+
+  async function forgetFingerprints(over: readonly Checkpoint[], signal: AbortSignal): Promise<void> {
+    for (const { stream, ended } of over) {
       if (signal.aborted) return
-      if (ended === undefined) continue
-      const nowMs = nowOf(stream.zone)
-      if (nowMs === undefined) continue
       const key = streamKey(stream)
-      // One day longer than the API keeps it: a clock that is a little behind may still request the day.
-      const isAwaited = archives !== undefined || awaited.has(key)
-      if (isAwaited || isReadable(stream.day, nowMs - dayMs, policy)) forgotten.delete(key)
-      else if (!forgotten.has(key) && (await store.upkeep.forgetFingerprints(stream))) forgotten.add(key)
+      if (ended === undefined || forgotten.has(key)) continue
+      if (await store.upkeep.forgetFingerprints(stream)) forgotten.add(key)
     }
-    const kept = new Set(checkpoints.map(({ stream }) => streamKey(stream)))
+    const kept = new Set(over.map(({ stream }) => streamKey(stream)))
     for (const key of forgotten) if (!kept.has(key)) forgotten.delete(key)
   }
 
@@ -75,34 +74,44 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
   }
 
   /** No pump ends streams that left the configuration: they count as ended once their day is unreadable. */
-  function abandonedOf(
-    checkpoints: readonly Checkpoint[],
-    awaited: ReadonlySet<string>,
-    endedBefore: number,
-  ) {
+  function endedBefore(over: readonly Checkpoint[], beforeMs: number): Stream[] {
     const { zones, sinks, policy } = settings()
     const ids = new Set(zones.map(({ id }) => id))
-    return checkpoints.flatMap(({ stream, ended, archives }) => {
+    const endOf = ({ stream, ended }: Checkpoint) => {
+      if (ended !== undefined) return ended.atMs
       const isPlanned = ids.has(stream.zone) && sinks.includes(stream.sink)
-      if (ended !== undefined || isPlanned || archives !== undefined || awaited.has(streamKey(stream)))
-        return []
-      return unreadableAt(stream.day, policy.readableDays) < endedBefore ? [stream] : []
-    })
+      return isPlanned ? Infinity : unreadableAt(stream.day, policy.readableDays)
+    }
+    return over.filter((checkpoint) => endOf(checkpoint) < beforeMs).map(({ stream }) => stream)
   }
 
   return async (signal) => {
     await store.upkeep.dropEndedResends()
-    const checkpoints = await store.catalogue.checkpoints()
-    const awaited = await awaitedStreams(store)
-    await forgetUnreadable(checkpoints, awaited, signal)
+    const over = await overOf(await store.catalogue.checkpoints())
+    await forgetFingerprints(over, signal)
     const nowMs = earliestNow()
     if (nowMs === undefined || !(await isCompared(nowMs))) return false
     if (signal.aborted) return true
-    const endedBefore = nowMs - keepDays * dayMs
-    const abandoned = abandonedOf(checkpoints, awaited, endedBefore)
-    await store.upkeep.prune(endedBefore, nowMs - gapDays * dayMs, abandoned)
+    const beforeMs = nowMs - keepDays * dayMs
+    await store.upkeep.prune(endedBefore(over, beforeMs), {
+      uncommittedBefore: firstReadable(dayOf(beforeMs), settings().policy.readableDays),
+      gapsBefore: nowMs - gapDays * dayMs,
+    })
     return true
   }
+}
+
+/**
+ * Whether what a stream has delivered is no longer needed: the API has not listed its day for a day at least, since a
+ * clock that is a little behind may still request the day, and no archive is half read into it. A backfill that waits for
+ * it is the other reason to keep it.
+ */
+function isOver(
+  { stream, archives }: Checkpoint,
+  nowMs: number,
+  policy: Pick<Policy, 'readableDays'>,
+): boolean {
+  return archives === undefined && !isReadable(stream.day, nowMs - dayMs, policy)
 }
 
 /** A backfill will read these days again, whatever their age: their fingerprints are needed until then. */

@@ -11,7 +11,7 @@ export interface CheckDeps {
   readonly zones: readonly Zone[]
   /** The day whose first page is requested. */
   readonly today: Day
-  readonly clock: Pick<Clock, 'now' | 'monotonic'>
+  readonly clock: Pick<Clock, 'monotonic' | 'steady'>
   /** Filters to try on the pages, by name. */
   readonly filters?: ReadonlyMap<string, (event: Event) => boolean>
 }
@@ -103,7 +103,7 @@ async function checkAccount(
         const { events, more } = page
         const isNewestHere = !more || orderOf(page) === 'newest-first'
         const newestMs = isNewestHere ? newestOf(events) : -Infinity
-        const newestSeconds = Math.max(0, (clock.now() + (page.clockOffsetMs ?? 0) - newestMs) / 1000)
+        const newestSeconds = Math.max(0, (clock.steady() + (page.clockOffsetMs ?? 0) - newestMs) / 1000)
         read.push({
           zone,
           tookMs,

@@ -44,7 +44,8 @@ export async function* readDay(
     const at = { cursor: scan.cursor, mark: [], nowMs: beganAtMs, unseen: [], tookMs: 0 }
     const step = advanceScan(scan, factsOf(page, at), { order: 'unknown', polled: null })
     try {
-      if (page.clockOffsetMs !== undefined) deps.apiClock.learn(zone.account, page.clockOffsetMs)
+      if (page.clockOffsetMs !== undefined)
+        deps.apiClock.learn(zone.account, page.clockOffsetMs, page.connection)
       yield page
     } finally {
       page.release()

@@ -1,4 +1,3 @@
-import type { Dispatcher } from 'undici'
 import { isFailure } from '../../domain/failure.ts'
 import type { RequestOutcome } from '../../domain/internal-event.ts'
 import type { Secret } from '../../domain/text/secret.ts'
@@ -6,10 +5,11 @@ import type { Priority } from '../../domain/stream.ts'
 import type { AccountGate } from '../../ports/account-gate.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Telemetry } from '../../ports/telemetry.ts'
-import { createDispatcher, type TlsOptions } from '../../transport/dispatcher.ts'
+import type { TlsOptions } from '../../transport/dispatcher.ts'
 import { networkFailure } from '../../transport/network-failure.ts'
 import { createAccountGate } from './account-gate.ts'
 import { clockOffsetOf } from './clock-offset.ts'
+import { createConnections, type Connections } from './connections.ts'
 import { failureOf, parseBody } from './envelope.ts'
 import { type Exchange, exchange } from './exchange.ts'
 import type { PageBudget, Reservation } from './page-budget.ts'
@@ -66,8 +66,10 @@ export interface Answer<T> {
   readonly value: T
   /** Size of the decoded body. */
   readonly bytes: number
+  /** By the steady clock, as the offset. */
   readonly requestedAt: number
   readonly clockOffsetMs?: number
+  readonly connection: object
   /** Releases the memory reservation. Idempotent. */
   readonly release: () => void
 }
@@ -77,7 +79,7 @@ export class ShieldClient {
   readonly account: string
   readonly firstPage: string
   readonly #options: ShieldClientOptions
-  readonly #dispatcher: Dispatcher
+  readonly #connections: Connections
   readonly #gate: AccountGate
   readonly #sizes: PageSizes
   readonly #plans: RetryPlans
@@ -87,7 +89,7 @@ export class ShieldClient {
     this.account = account
     this.firstPage = options.firstPage
     this.#options = options
-    this.#dispatcher = createDispatcher(options)
+    this.#connections = createConnections(options)
     this.#gate = options.gate ?? createAccountGate(options, clock)
     this.#sizes = createPageSizes(options.maxPageBytes)
     this.#plans = createRetryPlans({ account, gate: this.#gate, clock, telemetry, random })
@@ -107,7 +109,7 @@ export class ShieldClient {
   }
 
   close(): Promise<void> {
-    return this.#dispatcher.destroy()
+    return this.#connections.close()
   }
 
   #what({ operation }: Call<unknown>): string {
@@ -178,11 +180,13 @@ export class ShieldClient {
     signal: AbortSignal,
   ): Promise<Answer<T>> {
     const { clock } = this.#options
-    const requestedAt = clock.now()
-    const answer = await exchange({ ...this.#options, dispatcher: this.#dispatcher, key }, call, signal)
+    const [requestedAt, wallMs] = [clock.steady(), clock.now()]
+    const dispatcher = this.#connections.current()
+    const answer = await exchange({ ...this.#options, dispatcher, key }, call, signal)
     answered()
     reservation.resize(this.#sizes.heldBy(answer.body.length))
-    const clockOffsetMs = this.#learnOffset(answer, requestedAt)
+    const clockOffsetMs = this.#offsetOf(answer, requestedAt, wallMs)
+    if (clockOffsetMs !== undefined) this.#connections.heard(clockOffsetMs)
     if (answer.status >= 200 && answer.status < 300) await call.whenWanted?.()
     signal.throwIfAborted()
     const body = parseBody(answer.body)
@@ -192,6 +196,7 @@ export class ShieldClient {
       keySetting: this.#options.accessKey.setting || 'api.accessKey',
       hidden: call.token === undefined ? [key] : [key, call.token],
       serverDate: answer.serverDate,
+      connection: dispatcher,
       requestId: answer.requestId,
       retryAt: answer.retryAfterMs === undefined ? undefined : clock.now() + answer.retryAfterMs,
     })
@@ -206,16 +211,18 @@ export class ShieldClient {
       value,
       bytes: answer.body.length,
       requestedAt,
+      connection: dispatcher,
       release: () => reservation.release(),
       ...(clockOffsetMs === undefined ? {} : { clockOffsetMs }),
     }
   }
 
-  #learnOffset({ serverDate }: Exchange, requestedAt: number): number | undefined {
+  #offsetOf({ serverDate }: Exchange, requestedAt: number, wallMs: number): number | undefined {
     if (serverDate === undefined) return undefined
     const { clock, telemetry } = this.#options
-    const offsetMs = clockOffsetOf(serverDate, requestedAt, clock.now())
+    // People set the wall clock right, so they are told of that one.
+    const offsetMs = clockOffsetOf(serverDate, wallMs, clock.now())
     telemetry.emit({ name: 'ClockSkewMeasured', account: this.account, offsetMs })
-    return offsetMs
+    return clockOffsetOf(serverDate, requestedAt, clock.steady())
   }
 }

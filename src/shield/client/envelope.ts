@@ -12,6 +12,7 @@ export interface AnswerContext {
   /** The setting that gives the access key. */
   readonly keySetting: string
   readonly serverDate: number | undefined
+  readonly connection?: object
   readonly requestId: string | undefined
   readonly retryAt: number | undefined
 }
@@ -62,10 +63,11 @@ function classify(status: number, apiError: ApiError, context: AnswerContext): F
 }
 
 function detailsOf({ errorKey }: ApiError, context: AnswerContext): FailureDetails {
-  const { serverDate, requestId, retryAt, hidden } = context
+  const { serverDate, connection, requestId, retryAt, hidden } = context
   return {
     ...(errorKey === '' ? {} : { errorKey: masked(errorKey, hidden) }),
     ...(serverDate === undefined ? {} : { serverDate }),
+    ...(connection === undefined ? {} : { connection }),
     ...(requestId === undefined ? {} : { requestId: masked(requestId, hidden) }),
     ...(retryAt === undefined ? {} : { retryAt }),
   }

@@ -1,5 +1,4 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
-import { dayMs } from '../../domain/day.ts'
 import { liveStream, streamKey } from '../../domain/stream.ts'
 import type { Commit } from '../../ports/ledger.ts'
 import { hashOf, deadLettersFull, refuseImpossible } from '../commit-checks.ts'
@@ -15,16 +14,6 @@ import { writeCheckpoint, type Instant } from './streams.ts'
 export interface CommitLimits {
   /** Of each sink. */
   readonly deadLetterMaxBytes: number
-  /** Days for which the checkpoints of ended streams are kept. */
-  readonly keepDays: number
-}
-
-/** Keys expire this long after they should have been dropped: only needed where no process drops them. */
-const marginDays = 2
-
-/** How long the keys of an ended stream stay, from its latest commit on. */
-export function endedKeptMs({ keepDays }: Pick<CommitLimits, 'keepDays'>): number {
-  return Math.ceil((keepDays + marginDays) * dayMs)
 }
 
 /** Enough to distinguish two commits of one stream. */
@@ -55,6 +44,7 @@ function answerArguments({ lastRequest }: Checkpoint): Argument[] {
 
 function argumentsOf(commit: Commit, limits: CommitLimits, now: string): Argument[] {
   const { fence, basedOn, next, seen, unsee = new Map(), deadLetters, removedDeadLetters = [], gaps } = commit
+  const [buckets, ...added] = seenArguments(next.stream.day, seen)
   const [, ...takenOut] = seenArguments(next.stream.day, unsee)
   return [
     streamKey(next.stream),
@@ -65,13 +55,13 @@ function argumentsOf(commit: Commit, limits: CommitLimits, now: string): Argumen
     next.ended?.atMs ?? '-',
     writeCheckpoint(next),
     now,
-    endedKeptMs(limits),
+    buckets!,
     limits.deadLetterMaxBytes,
     chunkBytes,
     bucketBytes,
     streamKey(liveStream(next.stream)),
     ...answerArguments(next),
-    ...seenArguments(next.stream.day, seen),
+    ...added,
     ...takenOut,
     deadLetters.length,
     ...deadLetters.flatMap(deadLetterArguments),

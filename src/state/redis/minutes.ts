@@ -34,15 +34,13 @@ interface MinutesDeps {
   readonly link: Link
   readonly keys: Keys
   readonly instant: Instant
-  /** How long the ledger is kept at least once it is written. */
-  readonly keptMs: number
 }
 
 /**
  * While a stream has its fingerprints its ledger is counted from them: stored beside them, it would take more memory
  * than they do where events are few. It is written when they are dropped.
  */
-export function createMinutes({ link, keys, instant, keptMs }: MinutesDeps): Minutes {
+export function createMinutes({ link, keys, instant }: MinutesDeps): Minutes {
   async function* scan(key: string): AsyncGenerator<ReadonlyMap<string, Buffer>> {
     let cursor = '0'
     do {
@@ -68,7 +66,7 @@ export function createMinutes({ link, keys, instant, keptMs }: MinutesDeps): Min
         const counts: Counts = new Map()
         for (const [field, value] of some) addField(counts, day, field, value)
         const lengths = some.flatMap(([field, value]) => [field, value.byteLength])
-        const limits = [keptMs, instant(), heardWithinMs]
+        const limits = [instant(), heardWithinMs]
         const args: Argument[] = [...limits, some.length, ...lengths, ...hoursOf(counts, day)]
         const answer = numberOf(await link.script('forget-seen', [seen, ledger, head, keys.holders], args))
         if (answer === -1) return 'held'
@@ -94,7 +92,7 @@ export function createMinutes({ link, keys, instant, keptMs }: MinutesDeps): Min
         for (const count of readHour(stream.day, hour, entries)) addCount(counts, count)
       return [...counts.values()].sort((a, b) => a.minute - b.minute)
     },
-    // It is written by the script that deletes the first fingerprints, and expires with the stream.
+    // It is written by the script that deletes the first fingerprints, and goes with the stream.
     isIndexDropped: async (stream) => {
       const { ledger } = keys.of(stream)
       return (await link.run((client) => client.exists(ledger))) === 1

@@ -1,4 +1,4 @@
-import { dayOf } from '../../domain/day.ts'
+import type { Day } from '../../domain/day.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Upkeep } from '../../ports/upkeep.ts'
 import { heardWithinMs, holderKeptMs } from '../held.ts'
@@ -27,14 +27,14 @@ interface Old {
 export function createPruning(deps: PruneDeps): Pick<Upkeep, 'prune' | 'dropEndedResends'> {
   const { link, keys, gaps, backfills, instant } = deps
 
-  /** An ended stream is old by its end; one without a commit, or without a head, by its day. */
-  async function oldOf(stream: string, before: number, abandoned: ReadonlySet<string>): Promise<Old[]> {
+  /** A stream without a commit, or without a head, is old by its day. */
+  async function oldOf(stream: string, before: Day, unneeded: ReadonlySet<string>): Promise<Old[]> {
+    const isOld = streamOf(stream).day < before
+    if (!isOld && !unneeded.has(stream)) return []
     const { head } = keys.of(streamOf(stream))
-    const fields = await link.run((client) => client.hmget(head, 'fence', 'commit', 'ended'))
-    const [fence, commit, ended] = fields
-    const isEnded = ended !== null && ended !== undefined && Number(ended) < before
-    const isForgotten = Number(commit ?? 0) === 0 && streamOf(stream).day < dayOf(before)
-    return isEnded || isForgotten || abandoned.has(stream) ? [{ stream, fence: fence ?? '0' }] : []
+    const [fence, commit] = await link.run((client) => client.hmget(head, 'fence', 'commit'))
+    const isForgotten = isOld && Number(commit ?? 0) === 0
+    return isForgotten || unneeded.has(stream) ? [{ stream, fence: fence ?? '0' }] : []
   }
 
   async function drop(old: readonly Old[], keptMs: number): Promise<void> {
@@ -57,10 +57,10 @@ export function createPruning(deps: PruneDeps): Pick<Upkeep, 'prune' | 'dropEnde
   const listed = () => link.run((client) => client.zrange(keys.streams, '0', '-1'))
   const fenceOf = ({ head }: StreamKeys) => link.run((client) => client.hget(head, 'fence'))
   return {
-    async prune(checkpointsBefore, gapsBefore, abandoned = []) {
-      const abandonedKeys = new Set(abandoned.map(streamKey))
+    async prune(streams, { uncommittedBefore, gapsBefore }) {
+      const unneeded = new Set(streams.map(streamKey))
       await eachSome(await listed(), async (some) => {
-        const own = some.map((stream) => oldOf(stream, checkpointsBefore, abandonedKeys))
+        const own = some.map((stream) => oldOf(stream, uncommittedBefore, unneeded))
         const old = (await Promise.all(own)).flat()
         if (old.length > 0) await drop(old, heardWithinMs)
       })

@@ -6,7 +6,7 @@ import { withLaterReleases } from '../later-releases.ts'
 import { separateResends } from '../separate-resends.ts'
 import { createBackfills } from './backfills.ts'
 import { createCheckpointList } from './checkpoint-list.ts'
-import { createCommits, endedKeptMs } from './commits.ts'
+import { createCommits } from './commits.ts'
 import { createDeadLetters } from './dead-letters.ts'
 import { createGaps, createRoutes } from './gaps.ts'
 import { createKeys } from './keys.ts'
@@ -23,8 +23,6 @@ import { createZoneLists } from './zone-lists.ts'
 /** The settings of a store in Redis. */
 export interface RedisState extends RedisServers {
   readonly keyPrefix: string
-  /** Days for which the checkpoints of ended streams are kept. */
-  readonly keepDays: number
 }
 
 export interface RedisStoreOptions {
@@ -59,10 +57,9 @@ async function createStore(options: RedisStoreOptions, link: Link, create: boole
   const instant: Instant = () => (redisNow === undefined ? '' : String(redisNow()))
   const keys = createKeys(state.keyPrefix)
   const identity = createIdentity(link, keys, clock)
-  const { forget, ...minutes } = createMinutes({ link, keys, instant, keptMs: endedKeptMs(state) })
+  const { forget, ...minutes } = createMinutes({ link, keys, instant })
   const gaps = createGaps(link, keys)
   const backfills = createBackfills(link, keys)
-  const limits = { deadLetterMaxBytes, keepDays: state.keepDays }
   await identity.open(create)
   return {
     get id() {
@@ -70,7 +67,7 @@ async function createStore(options: RedisStoreOptions, link: Link, create: boole
     },
     ledger: {
       ...withLaterReleases(createStreams({ link, keys, clock, identity, instant })),
-      commit: createCommits(limits, link, keys, instant),
+      commit: createCommits({ deadLetterMaxBytes }, link, keys, instant),
       loadSeen: createLoadSeen(link, keys),
       ...minutes,
     },

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { dayOf } from '../../domain/day.ts'
+import type { Day } from '../../domain/day.ts'
 import { readSinkKey } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Upkeep } from '../../ports/upkeep.ts'
@@ -30,9 +30,9 @@ export function createPruning(database: Database, clock: Clock): Pruning {
     while (await database.write(() => shrink(database))) await setImmediate()
   }
   return {
-    async prune(checkpointsBefore, gapsBefore, abandoned = []) {
-      for (let from = 0; from < abandoned.length; from += streamsAtOnce) {
-        const some = abandoned.slice(from, from + streamsAtOnce)
+    async prune(streams, { uncommittedBefore, gapsBefore }) {
+      for (let from = 0; from < streams.length; from += streamsAtOnce) {
+        const some = streams.slice(from, from + streamsAtOnce)
         await database.write(() => {
           for (const stream of some) dropStream(database, findStream(database, stream), clock.now())
         })
@@ -41,7 +41,7 @@ export function createPruning(database: Database, clock: Clock): Pruning {
       let after: number | undefined = 0
       while (after !== undefined) {
         const from: number = after
-        after = await database.write(() => dropStreams(database, checkpointsBefore, from, clock.now()))
+        after = await database.write(() => dropUncommitted(database, uncommittedBefore, from, clock.now()))
         await setImmediate()
       }
       await database.write(() => {
@@ -66,11 +66,10 @@ export function createPruning(database: Database, clock: Clock): Pruning {
 type OldStream = Pick<StreamRow, 'id' | 'fence' | 'seen' | 'holder'>
 
 /** Returns the id to continue after, or undefined when no old stream is left. */
-function dropStreams(database: Database, before: number, after: number, nowMs: number): number | undefined {
-  // A stream without a commit is old by its day.
+function dropUncommitted(database: Database, before: Day, after: number, nowMs: number): number | undefined {
   const sql = `SELECT id, fence, seen, holder FROM stream
-    WHERE id > ? AND (ended_at < ? OR (commit_number = 0 AND day < ?)) ORDER BY id LIMIT ?`
-  const rows = database.all<OldStream>(sql, after, before, dayOf(before), streamsAtOnce)
+    WHERE id > ? AND commit_number = 0 AND day < ? ORDER BY id LIMIT ?`
+  const rows = database.all<OldStream>(sql, after, before, streamsAtOnce)
   for (const row of rows) dropStream(database, row, nowMs)
   return rows.length < streamsAtOnce ? undefined : rows.at(-1)?.id
 }

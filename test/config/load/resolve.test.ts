@@ -40,7 +40,7 @@ test('the password of a store URL is decoded, and an unencrypted connection has 
 
 test('Redis in full: sentinels with a name, tls, prefix', () => {
   const yaml = `state:
-  keepDays: 2
+  keepDays: 4
   redis: { sentinels: [a, "b:1"], name: main, username: u, password: p, keyPrefix: x, tls: { caFile: ${tls}/ca.pem } }
 `
   const { state } = configOf(yaml)
@@ -54,9 +54,16 @@ test('Redis in full: sentinels with a name, tls, prefix', () => {
     ],
     username: 'u',
     keyPrefix: 'x',
-    keepDays: 2,
+    keepDays: 4,
   })
   expect(state.kind === 'redis' && state.tls?.ca).toContain('BEGIN CERTIFICATE')
+})
+
+test('checkpoints are kept for as long as the API lists their days, at least', () => {
+  const days = (yaml: string) => configOf(yaml).state.keepDays
+  expect(days('poll: { readableDays: 30 }\n')).toBe(30)
+  expect(days('poll: { readableDays: 30 }\nstate: { keepDays: 31 }\n')).toBe(31)
+  expect(days('poll: { readableDays: 5 }\nstate: { keepDays: 5 }\n')).toBe(5)
 })
 
 test('accounts in the long form have separate zones', () => {

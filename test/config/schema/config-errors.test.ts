@@ -26,6 +26,13 @@ const bad: readonly [yaml: string, path: string, problem: string, remedy: string
   ],
   ['poll: { everySeconds: [1] }', 'poll.everySeconds', 'is a list', 'number above 0'],
   ['poll: { readableDays: 2.5 }', 'poll.readableDays', 'is not a whole number', 'whole number from 2 to 366'],
+  ['state: { keepDays: 2.9 }', 'state.keepDays', 'less than poll.readableDays (3)', 'set it to 3 or more'],
+  [
+    'poll: { readableDays: 30 }\nstate: { keepDays: 14 }',
+    'state.keepDays',
+    'less than poll.readableDays (30)',
+    'set it to 30 or more',
+  ],
   ['poll: { firstRunDays: 4 }', 'poll.firstRunDays', 'greater than readableDays (3)', 'set it to 3 or less'],
   ['poll: { settleAfterHours: [1, 47] }', 'poll.settleAfterHours[1]', 'is too late', 'less than 47'],
   ['poll: { settleAfterHours: [-1] }', 'poll.settleAfterHours[0]', 'is too small', 'number from 0'],

@@ -4,11 +4,12 @@ import { streamKey, type Stream } from '../../../src/domain/stream.ts'
 import type { Commit } from '../../../src/ports/ledger.ts'
 import {
   buildCheckpoint,
+  buildDeadLetter,
   buildGap,
   buildHolder,
-  buildDeadLetter,
   buildStream,
   dayAt,
+  nothingOld,
   packed,
 } from './builders.ts'
 import { compareLists, compareWithModel } from './compare-with-model.ts'
@@ -127,8 +128,10 @@ export async function runAgainstModel(opened: OpenedStore, steps: readonly Step[
       case 'rename':
         return rename(sinks[step.from]!, sinks[step.to]!)
       case 'prune':
-        model.prune(step.before, step.before, clock.now())
-        return store.upkeep.prune(step.before, step.before)
+        return store.upkeep.prune(model.prune(step.before, clock.now()), {
+          ...nothingOld,
+          gapsBefore: step.before,
+        })
       case 'reopen':
         store = await opened.reopen()
         return

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AuditRecord } from '../../../src/domain/audit-report.ts'
-import { buildCheckpoint, buildCommit, buildHolder, buildStream } from './builders.ts'
+import { buildCheckpoint, buildCommit, buildHolder, buildStream, nothingOld } from './builders.ts'
 import type { OpenedStore } from './opened-store.ts'
 
 const record: AuditRecord = {
@@ -48,7 +48,7 @@ export function auditsContract(opened: () => OpenedStore): void {
       const moved = buildStream({ sink: 'siem' })
       expect(await store.ledger.auditOf(moved)).toEqual(record)
       expect(await store.ledger.auditOf(stream)).toBeUndefined()
-      await store.upkeep.prune(6, 0)
+      await store.upkeep.prune([moved], nothingOld)
       expect(await store.ledger.auditOf(moved)).toBeUndefined()
     })
 

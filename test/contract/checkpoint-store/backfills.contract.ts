@@ -3,7 +3,7 @@ import type { Backfill, Backfilled } from '../../../src/domain/plan/backfill.ts'
 import type { RequestAnswer } from '../../../src/domain/read-request.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
-import { buildCheckpoint, buildCommit, buildHolder, buildStream, dayAt } from './builders.ts'
+import { buildCheckpoint, buildCommit, buildHolder, buildStream, dayAt, nothingOld } from './builders.ts'
 import type { OpenedStore } from './opened-store.ts'
 
 const day = buildStream()
@@ -97,7 +97,7 @@ export function backfillsContract(opened: () => OpenedStore): void {
       await store.backfills.add(buildBackfill({ id: 'running' }))
       await store.backfills.add(buildBackfill({ id: 'young', createdAtMs: 5000 }))
       await store.backfills.setState('young', 'cancelled')
-      await store.upkeep.prune(0, 5000)
+      await store.upkeep.prune([], { ...nothingOld, gapsBefore: 5000 })
       expect((await store.backfills.list()).map(({ id }) => id)).toEqual(['running', 'young'])
     })
   })

@@ -19,6 +19,9 @@ export function buildStream(stream: Partial<Stream> = {}): Stream {
   return { zone: 101, day: dayAt('2026-11-20'), sink: 'archive', ...stream }
 }
 
+/** What `prune` leaves alone besides the streams that it is told. */
+export const nothingOld = { uncommittedBefore: dayAt('2000-01-01'), gapsBefore: 0 }
+
 export function buildHolder(id: string, schedule = false): Holder {
   return { id, schedule }
 }

@@ -131,13 +131,14 @@ export class ModelStore {
     return moved.length
   }
 
-  prune(checkpointsBefore: number, gapsBefore: number, nowMs: number): void {
-    for (const held of this.streams.values()) {
-      const isOld = held.checkpoint?.ended !== undefined && held.checkpoint.ended.atMs < checkpointsBefore
-      const isKept = held.holder !== undefined && this.isLive(held.holder, nowMs)
-      if (isOld && !isKept) this.drop(held)
-    }
-    for (const [key, gap] of this.gaps) if (gap.recordedAt < gapsBefore) this.gaps.delete(key)
+  /** Returns the streams that ended before, which the store is told to drop. */
+  prune(before: number, nowMs: number): Stream[] {
+    const old = [...this.streams.values()].filter(({ checkpoint }) => {
+      return checkpoint?.ended !== undefined && checkpoint.ended.atMs < before
+    })
+    for (const held of old) if (held.holder === undefined || !this.isLive(held.holder, nowMs)) this.drop(held)
+    for (const [key, gap] of this.gaps) if (gap.recordedAt < before) this.gaps.delete(key)
+    return old.map(({ stream }) => stream)
   }
 
   drop(held: Held): void {

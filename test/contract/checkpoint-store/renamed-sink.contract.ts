@@ -6,10 +6,11 @@ import type { FakeClock } from '../../fakes/fake-clock.ts'
 import {
   buildCheckpoint,
   buildCommit,
+  buildDeadLetter,
   buildGap,
   buildHolder,
-  buildDeadLetter,
   buildStream,
+  nothingOld,
   packed,
 } from './builders.ts'
 import type { OpenedStore } from './opened-store.ts'
@@ -46,7 +47,7 @@ export function renamedSinkContract(opened: () => OpenedStore): void {
       const next = buildCheckpoint(of, 1, { ended: { as: 'complete', atMs: 5 } })
       await store.ledger.commit(buildCommit(of, fence, 0, { next, deadLetters: [buildDeadLetter(of)] }))
       await store.ledger.release(of, fence)
-      await store.upkeep.prune(6, 0)
+      await store.upkeep.prune([of], nothingOld)
     }
 
     it('takes its streams, seen, gaps, dead letters and routes along', async () => {

@@ -168,6 +168,19 @@ describe('a stream whose day has ended', () => {
     expect(nextDue({ stream, checkpoint }, at(69), policy)).toEqual({ kind: 'full', atMs: at(dueAtHours) })
   })
 
+  it.each([
+    { found: 2, after: 'ten minutes', dueInMs: 600_000 },
+    {
+      found: 0,
+      after: 'as often as an open day: it waits for the clock of the host',
+      dueInMs: policy.fullScanMs,
+    },
+  ])('that is not complete after its last scan, which found $found, is read again: $after', (last) => {
+    const lastFull = buildRecord({ beganAtMs: at(68.5), found: last.found })
+    const due = nextDue({ stream, checkpoint: read({ lastFull }) }, at(69), policy)
+    expect(due).toEqual({ kind: 'full', atMs: at(68.5) + last.dueInMs })
+  })
+
   it('is read once for several passed settle times', () => {
     const { pages } = runTimeline({
       checkpoint: read(),

@@ -31,7 +31,7 @@ const nothing = {
   filtered: 0,
   skipped: 0,
   committed: [],
-  isTimeDoubtful: false,
+  sureMs: Infinity,
 }
 const oldestFirst: Ordering = { order: 'oldest-first', cursorProven: false, revocations: 0 }
 const newestFirst: Ordering = { order: 'newest-first', cursorProven: false, revocations: 0 }
@@ -179,7 +179,7 @@ describe('a full scan', () => {
     const step = stepOf(read(), buildScan({ beganAtMs: at(70) }), facts, policy)
     const doubtful = afterPage(
       read(),
-      { step, facts, outcome: { ...nothing, isTimeDoubtful: true } },
+      { step, facts, outcome: { ...nothing, sureMs: undefined } },
       at(71),
       policy,
     )

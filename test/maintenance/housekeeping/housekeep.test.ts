@@ -13,7 +13,10 @@ import { own } from '../../setup/leftovers.ts'
 const never = new AbortController().signal
 const holder = { id: 'x', schedule: true }
 
-async function createHouse(accounts: readonly string[]) {
+async function createHouse(
+  accounts: readonly string[],
+  { readableDays = policy.readableDays, keepDays = 14 } = {},
+) {
   const clock = createFakeClock(at(2))
   const store = await openSqliteStore({ path: ':memory:', clock, deadLetterMaxBytes: 1_000 })
   own({ what: 'a store', isLeft: () => true, isFault: false, remove: () => store.close() })
@@ -30,13 +33,13 @@ async function createHouse(accounts: readonly string[]) {
       },
     },
   }
-  const settings = () => ({ zones, sinks: ['archive'], policy })
+  const settings = () => ({ zones, sinks: ['archive'], policy: { ...policy, readableDays } })
   return {
     clock,
     store,
     apiClock,
     forgets: () => forgets,
-    keep: createHousekeeping({ store: counting, apiClock, settings, keepDays: 14 }),
+    keep: createHousekeeping({ store: counting, apiClock, settings, keepDays }),
     async add(
       daysAgo: number,
       isEnded = true,
@@ -58,7 +61,7 @@ describe('housekeeping', () => {
   it('deletes the fingerprints of a stream that a pump holds once the pump has ended', async () => {
     const house = await createHouse(['a'])
     const stream = await house.add(6)
-    house.apiClock.learn('a', 0)
+    house.apiClock.learn('a', 0, {})
     const { fence } = await house.store.ledger.take(stream, holder)
     await house.keep(never)
     expect(await house.store.ledger.isIndexDropped(stream)).toBe(false)
@@ -77,7 +80,7 @@ describe('housekeeping', () => {
       // Events are being shipped there from files.
       await house.add(6, true, { archives: {} }),
     ]
-    house.apiClock.learn('a', 0)
+    house.apiClock.learn('a', 0, {})
     await house.keep(never)
     await house.keep(never)
     const hasSeen = async (stream: typeof gone) => (await house.store.ledger.loadSeen(stream, [7])).size === 1
@@ -101,10 +104,10 @@ describe('housekeeping', () => {
     const house = await createHouse(['a', 'b'])
     await house.add(20)
     await house.keep(never)
-    house.apiClock.learn('a', 0)
+    house.apiClock.learn('a', 0, {})
     await house.keep(never)
     expect(await house.store.catalogue.checkpoints()).toHaveLength(1)
-    house.apiClock.learn('b', 0)
+    house.apiClock.learn('b', 0, {})
     await house.keep(never)
     expect(await house.store.catalogue.checkpoints()).toEqual([])
   })
@@ -113,7 +116,7 @@ describe('housekeeping', () => {
     const house = await createHouse(['a'])
     const kept = [await house.add(13), await house.add(40, false)]
     await house.add(15)
-    house.apiClock.learn('a', 0)
+    house.apiClock.learn('a', 0, {})
     await house.keep(never)
     const left = (await house.store.catalogue.checkpoints()).map(({ stream }) => stream.day)
     expect(left.sort()).toEqual(kept.map(({ day }) => day).sort())
@@ -126,7 +129,7 @@ describe('housekeeping', () => {
     const forgotten = await house.add(8, true, { zone: 9 })
     // Its day could be read until fourteen days ago at least.
     await house.add(16, false, { zone: 9 })
-    house.apiClock.learn('a', 0)
+    house.apiClock.learn('a', 0, {})
     expect(await house.keep(never)).toBe(true)
     const left = (await house.store.catalogue.checkpoints()).map(({ stream }) => stream.day)
     expect(left.sort()).toEqual([shiftDay(today, -16), shiftDay(today, -8)])
@@ -144,7 +147,7 @@ describe('housekeeping', () => {
       state: 'paused',
     } as const
     await house.store.backfills.add({ ...backfill, streams: [{ stream, state: 'queued' }] })
-    house.apiClock.learn('a', 0)
+    house.apiClock.learn('a', 0, {})
     await house.keep(never)
     expect(await house.store.catalogue.checkpoints()).toHaveLength(1)
   })
@@ -155,11 +158,71 @@ describe('housekeeping', () => {
     const route = { zone: 1, sink: 'archive', firstDay: shiftDay(today, -30) }
     await house.store.catalogue.rememberRoutes([{ ...route, plannedAtMs: at(2) - 20 * 24 * hourMs }])
     expect(await house.keep(never)).toBe(false)
-    house.apiClock.learn('a', 0)
+    house.apiClock.learn('a', 0, {})
     expect(await house.keep(never)).toBe(false)
     expect(await house.store.catalogue.checkpoints()).toHaveLength(1)
     await house.store.catalogue.rememberRoutes([{ ...route, plannedAtMs: at(2) }])
     expect(await house.keep(never)).toBe(true)
     expect(await house.store.catalogue.checkpoints()).toEqual([])
+  })
+
+  it.each([
+    { keepDays: 14, readableDays: 30 },
+    { keepDays: 0.001, readableDays: 3 },
+    { keepDays: 3, readableDays: 3 },
+  ])(
+    'keeps a complete day that the API lists, and a day longer: keepDays $keepDays, readableDays $readableDays',
+    async (limits) => {
+      const house = await createHouse(['a'], limits)
+      const { readableDays } = limits
+      const kept = [await house.add(1), await house.add(readableDays - 1), await house.add(readableDays)]
+      await house.add(readableDays + 20)
+      house.apiClock.learn('a', 0, {})
+      expect(await house.keep(never)).toBe(true)
+      const left = await house.store.catalogue.checkpoints()
+      expect(left.map(({ stream }) => stream.day).sort()).toEqual(kept.map(({ day }) => day).sort())
+      for (const stream of kept) expect(await house.store.ledger.isIndexDropped(stream)).toBe(false)
+    },
+  )
+
+  it.each(['running', 'paused'] as const)(
+    'keeps a complete day that a %s backfill waits for',
+    async (state) => {
+      const house = await createHouse(['a'])
+      const stream = await house.add(40)
+      const backfill = { id: 'x', createdAtMs: at(2), from: stream.day, to: stream.day, state }
+      await house.store.backfills.add({ ...backfill, streams: [{ stream, state: 'queued' }] })
+      house.apiClock.learn('a', 0, {})
+      await house.keep(never)
+      expect(await house.store.catalogue.checkpoints()).toHaveLength(1)
+      expect(await house.store.ledger.isIndexDropped(stream)).toBe(false)
+      await house.store.backfills.setState('x', 'cancelled')
+      await house.keep(never)
+      expect(await house.store.catalogue.checkpoints()).toEqual([])
+    },
+  )
+
+  it('keeps a complete day into which half an archive was shipped', async () => {
+    const house = await createHouse(['a'])
+    await house.add(40, true, { archives: {} })
+    house.apiClock.learn('a', 0, {})
+    await house.keep(never)
+    expect(await house.store.catalogue.checkpoints()).toHaveLength(1)
+  })
+
+  it.each([
+    { what: 'the wall clock has stepped ahead', jumpDays: 40, offsetDays: 0 },
+    { what: 'answers with a wrong Date are confirmed', jumpDays: 0, offsetDays: 40 },
+    { what: 'the wall clock has stepped back', jumpDays: -40, offsetDays: 0 },
+  ])('drops nothing that can be read while $what', async ({ jumpDays, offsetDays }) => {
+    const house = await createHouse(['a'])
+    await house.add(1)
+    await house.add(2, false)
+    house.clock.jump(jumpDays * 24 * hourMs)
+    for (let answer = 0; answer < 2; answer++) house.apiClock.learn('a', offsetDays * 24 * hourMs, {})
+    await house.keep(never)
+    const left = await house.store.catalogue.checkpoints()
+    expect(left).toHaveLength(2)
+    for (const { stream } of left) expect(await house.store.ledger.isIndexDropped(stream)).toBe(false)
   })
 })

@@ -4,6 +4,18 @@ import { cursorKinds, dateKinds, orders } from './world.ts'
 
 const share = (...values: number[]) => fc.constantFrom(...values)
 
+const dayMs = 86_400_000
+
+/** Forwards and backwards, for seconds or for ever. */
+const aStep = fc
+  .record({
+    afterMs: fc.integer({ min: 0, max: 5 * dayMs }),
+    forMs: fc.constantFrom(10_000, 600_000, 18_000_000, 2 * dayMs, null),
+    byMs: fc.constantFrom(-10 * dayMs, -3 * dayMs, -3_600_000, 3_600_000, 3 * dayMs, 10 * dayMs),
+  })
+  // A run goes on until the host's clock has passed its end too: not for ten days more.
+  .map((step) => (step.forMs === null ? { ...step, byMs: Math.max(step.byMs, -3 * dayMs) } : step))
+
 /** Any run. Most of what goes wrong is off in most runs, so that each fault is also seen alone. */
 export const anyRun: fc.Arbitrary<RunOptions> = fc
   .record({
@@ -47,6 +59,11 @@ export const anyRun: fc.Arbitrary<RunOptions> = fc
       longestMs: share(3_600_000, 14_400_000, 200_000_000),
     }),
     setBackShare: share(0, 0, 0, 0.01),
+    clockSteps: fc.oneof(
+      { weight: 2, arbitrary: fc.constant([]) },
+      fc.array(aStep, { minLength: 1, maxLength: 2 }),
+    ),
+    keepDays: share(0.01, 1, 3, 14),
     readRequestShare: share(0, 0, 0.01),
     fleet: fc.boolean(),
   })

@@ -8,6 +8,8 @@ const calm = {
   troubles: { count: 0, longestMs: 0 },
   setBackShare: 0,
   readRequestShare: 0,
+  clockSteps: [],
+  keepDays: 14,
 }
 
 /** Runs that once broke a promise, each with what was wrong. */

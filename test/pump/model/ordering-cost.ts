@@ -32,6 +32,8 @@ const calm: Omit<RunOptions, 'world'> = {
   troubles: { count: 0, longestMs: 0 },
   setBackShare: 0,
   readRequestShare: 0,
+  clockSteps: [],
+  keepDays: 14,
   fleet: false,
 }
 

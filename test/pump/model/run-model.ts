@@ -1,5 +1,6 @@
 import { shiftDay, startOf } from '../../../src/domain/day.ts'
 import type { PlannedStream } from '../../../src/domain/plan/plan-route.ts'
+import { isReadable } from '../../../src/domain/plan/stream-state.ts'
 import { streamKey } from '../../../src/domain/stream.ts'
 import { checkStream } from './check-stream.ts'
 import { createRun, firstDay, type Run, type RunOptions } from './run.ts'
@@ -10,17 +11,25 @@ import { createWorker, type Worker } from './worker.ts'
 export async function runModel(options: RunOptions): Promise<RunResult> {
   const run = await createRun(options)
   try {
-    // Some hours more than the last day can be read, so that it ends.
-    await runUntil(run, startOf(shiftDay(firstDay, options.days + 3)) + 4 * 3_600_000 - options.world.skewMs)
+    // Some hours more than the last day can be read, so that it ends; by the clock that gets there last.
+    const endMs = startOf(shiftDay(firstDay, options.days + 3)) + 4 * 3_600_000
+    await runUntil(run, endMs + lateBy(options) - options.world.skewMs)
     return await verdict(run)
   } finally {
     await run.keeper.close()
   }
 }
 
+/** How far the host's clock is behind that of the API in the end: nothing ends before both have passed its end. */
+function lateBy({ world, clockSteps }: RunOptions): number {
+  const lasting = clockSteps.filter(({ forMs }) => forMs === null)
+  return Math.max(0, world.skewMs - lasting.reduce((sum, { byMs }) => sum + byMs, 0))
+}
+
 export async function runUntil(run: Run, endMs: number): Promise<void> {
   const { faults, random, options, time } = run
   let worker = createWorker(run)
+  let keptHouseAtMs = time.hostMs
   while (time.hostMs < endMs) {
     await faults.thawDue(time.hostMs)
     if (run.troubles.has('not running', run.world.now())) {
@@ -35,6 +44,10 @@ export async function runUntil(run: Run, endMs: number): Promise<void> {
     }
     if (worker.isEnded()) worker = createWorker(run)
     await turn(run, worker)
+    if (time.hostMs >= keptHouseAtMs + 1_800_000) {
+      keptHouseAtMs = time.hostMs
+      await keepHouse(run, worker)
+    }
   }
   await faults.thawAll()
 }
@@ -65,6 +78,21 @@ async function turn(run: Run, worker: Worker): Promise<void> {
   if (end === 'failed') time.hostMs += 5_000
   await checkStream(run, next.stream, before)
   time.hostMs += 10
+}
+
+/** Nothing that the API still lists may go: it would be read again. */
+async function keepHouse(run: Run, worker: Worker): Promise<void> {
+  const { catalogue } = run.keeper.store()
+  const before = await catalogue.checkpoints()
+  await worker.keepHouse()
+  const left = new Set((await catalogue.checkpoints()).map(({ stream }) => streamKey(stream)))
+  for (const checkpoint of before) {
+    const key = streamKey(checkpoint.stream)
+    if (left.has(key)) continue
+    if (isReadable(checkpoint.stream.day, run.world.now(), run.policy))
+      throw new Error(`${key}: pruned while the API still lists it`)
+    run.pruned.set(key, checkpoint)
+  }
 }
 
 function makeReadRequest(run: Run, planned: readonly PlannedStream[]): void {

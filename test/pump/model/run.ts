@@ -1,4 +1,5 @@
 import { shiftDay, startOf, type Day } from '../../../src/domain/day.ts'
+import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import type { Policy } from '../../../src/domain/policy.ts'
 import type { Zone } from '../../../src/domain/stream.ts'
 import type { Clock } from '../../../src/ports/clock.ts'
@@ -10,6 +11,15 @@ import { createRandom, type Random } from './random.ts'
 import { keepInFile, keepInMemory, type StoreKeeper } from './store-keeper.ts'
 import { Troubles } from './troubles.ts'
 import { World, type ModelClock, type WorldOptions } from './world.ts'
+
+/** The host's wall clock is wrong by `byMs` for a while. */
+export interface ClockStep {
+  /** After the beginning of the run. */
+  readonly afterMs: number
+  /** Null for ever. */
+  readonly forMs: number | null
+  readonly byMs: number
+}
 
 export interface RunOptions {
   readonly seed: number
@@ -28,6 +38,10 @@ export interface RunOptions {
   readonly troubles: { readonly count: number; readonly longestMs: number }
   /** How often the store is set back to a copy of itself, per turn of the schedule. */
   readonly setBackShare: number
+  /** Steps of the host's wall clock. */
+  readonly clockSteps: readonly ClockStep[]
+  /** How long the checkpoints of complete days are kept. */
+  readonly keepDays: number
   /** How often a person read requests for a full scan of some stream, per turn of the schedule. */
   readonly readRequestShare: number
   /** Many workers, of which one may freeze; otherwise one process that crashes and comes back. */
@@ -55,6 +69,8 @@ export interface Run {
   readonly shippedBefore: Map<string, number>
   /** What persons read request for and was not served yet, by stream. */
   readonly readRequests: Map<string, string>
+  /** What housekeeping removed, as it was. */
+  readonly pruned: Map<string, Checkpoint>
 }
 
 export const firstDay = '2026-03-01' as Day
@@ -64,8 +80,10 @@ export const receiverName = 'siem'
 export async function createRun(options: RunOptions): Promise<Run> {
   const random = createRandom(options.seed)
   const time: ModelClock = { hostMs: startOf(firstDay) + 60_000 - options.world.skewMs }
+  const beganMs = time.hostMs
   const clock: Clock = {
-    now: () => time.hostMs,
+    now: () => time.hostMs + stepAt(options.clockSteps, time.hostMs - beganMs),
+    steady: () => time.hostMs,
     monotonic: () => time.hostMs,
     sleep: async (ms) => void (time.hostMs += ms),
   }
@@ -107,5 +125,13 @@ export async function createRun(options: RunOptions): Promise<Run> {
     delays: new Map(),
     shippedBefore: new Map(),
     readRequests: new Map(),
+    pruned: new Map(),
   }
+}
+
+/** How far the host's wall clock is off. */
+function stepAt(steps: readonly ClockStep[], elapsedMs: number): number {
+  return steps
+    .filter(({ afterMs, forMs }) => elapsedMs >= afterMs && elapsedMs < afterMs + (forMs ?? Infinity))
+    .reduce((sum, { byMs }) => sum + byMs, 0)
 }

@@ -7,6 +7,7 @@ import type { Store } from '../../../src/ports/store.ts'
 import type { AnySink } from '../../../src/ports/sink.ts'
 import { createApiClock, type ApiClock } from '../../../src/pump/api-clock.ts'
 import { Planner } from '../../../src/plan/planner.ts'
+import { createHousekeeping } from '../../../src/maintenance/housekeeping/housekeep.ts'
 import { pumpStream } from '../../../src/pump/pump-stream.ts'
 import { noTracer } from '../../fakes/no-tracer.ts'
 import type { PumpEnd } from './faults.ts'
@@ -16,6 +17,8 @@ import { filesName, receiverName, type Run } from './run.ts'
 export interface Worker {
   readonly planner: Planner
   readonly apiClock: ApiClock
+  /** What a running process does twice an hour. */
+  keepHouse(): Promise<void>
   pump(planned: PlannedStream, readRequest: string | undefined): Promise<PumpEnd>
   end(): void
   isEnded(): boolean
@@ -68,6 +71,11 @@ export function createWorker(run: Run): Worker {
       settings: () => settings,
     }),
     apiClock,
+    async keepHouse() {
+      const { keepDays } = options
+      const deps = { store: planStore(real), apiClock, settings: () => settings, keepDays }
+      await createHousekeeping(deps)(life.signal)
+    },
     async pump({ stream, zone, ordering }, readRequest) {
       const job = {
         stream,

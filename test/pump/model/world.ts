@@ -16,7 +16,7 @@ export const orders = [
   'turning',
 ] as const
 export const cursorKinds = ['offset', 'anchor', 'snapshot'] as const
-export const dateKinds = ['right', 'none', 'sometimes wrong'] as const
+export const dateKinds = ['right', 'none', 'sometimes wrong', 'wrong in a row'] as const
 
 /** How the API of one run behaves: all that nobody knows about the real one. */
 export interface WorldOptions {
@@ -41,7 +41,18 @@ export interface WorldOptions {
 
 /** A clock that only the model moves. */
 export interface ModelClock {
+  /** The host's time as no step moves it. */
   hostMs: number
+}
+
+/** Answers in a row with the same wrong `Date`, from a server whose clock is wrong. */
+interface WrongDates {
+  readonly byMs: number
+  /** It also refuses days by its own clock. */
+  readonly refuses: boolean
+  /** They come over one connection; otherwise each over its own. */
+  readonly isOneConnection: boolean
+  left: number
 }
 
 interface Place {
@@ -64,6 +75,8 @@ export class World {
   readonly #issuedAt = new Map<string, number>()
   /** How many empty pages follow from a cursor on. */
   readonly #emptyFrom = new Map<Cursor, number>()
+  #wrong: WrongDates | undefined
+  #connection = {}
   requests = 0
 
   constructor(options: WorldOptions, clock: ModelClock, random: Random, troubles: Troubles) {
@@ -95,7 +108,8 @@ export class World {
     this.#clock.hostMs += this.options.latencyMs
     const trouble = this.#troubles.at(zone.id, this.now())
     this.#fail(trouble)
-    const today = dayOf(this.now())
+    this.#meetServer()
+    const today = dayOf(this.now() + (this.#wrong?.refuses === true ? this.#wrong.byMs : 0))
     const isOutside = day > today || day < firstReadable(today, this.options.readableDays)
     if (isOutside || trouble === 'window error') throw this.#refusal('refuse', 'window_closed')
     const { events, more, next } = this.#page(zone.id, day, cursor, trouble)
@@ -106,7 +120,7 @@ export class World {
       next,
       bytes: 100,
       requestedAt,
-      ...(date !== undefined && { clockOffsetMs: date - this.#clock.hostMs }),
+      ...(date !== undefined && { clockOffsetMs: date - this.#clock.hostMs, connection: this.#connection }),
       release: () => undefined,
     }
   }
@@ -121,13 +135,33 @@ export class World {
 
   #refusal(kind: 'refuse' | 'retry', code: 'window_closed' | 'cursor_expired'): Failure {
     const date = this.#date()
-    return new Failure(kind, code, 'refused', date === undefined ? {} : { serverDate: date })
+    const details = date === undefined ? {} : { serverDate: date, connection: this.#connection }
+    return new Failure(kind, code, 'refused', details)
+  }
+
+  /** The server that answers, and the connection to it. */
+  #meetServer(): void {
+    if (this.#wrong?.isOneConnection !== true) this.#connection = {}
+    if (this.#wrong !== undefined && this.#wrong.left-- === 0) {
+      this.#wrong = undefined
+      this.#connection = {}
+    }
+    if (this.options.dates !== 'wrong in a row' || this.#wrong !== undefined) return
+    if (!this.#random.chance(0.01)) return
+    this.#wrong = {
+      byMs: this.#random.pick([-1, 1]) * this.#random.between(60_000, 12 * 86_400_000),
+      refuses: this.#random.chance(0.5),
+      isOneConnection: this.#random.chance(0.5),
+      left: this.#random.between(1, 4),
+    }
+    this.#connection = {}
   }
 
   /** What the answer says the time is. */
   #date(): number | undefined {
     if (this.options.dates === 'none') return undefined
-    if (this.options.dates === 'right' || !this.#random.chance(0.005)) return this.now()
+    if (this.#wrong !== undefined) return this.now() + this.#wrong.byMs
+    if (this.options.dates !== 'sometimes wrong' || !this.#random.chance(0.005)) return this.now()
     return this.now() + this.#random.pick([-1, 1]) * this.#random.between(60_000, 3 * 86_400_000)
   }
 

@@ -1,10 +1,11 @@
+import type { Socket } from 'node:net'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
-import { Failure } from '../../../src/domain/failure.ts'
+import { Failure, isFailure } from '../../../src/domain/failure.ts'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import type { Call } from '../../../src/shield/client/client.ts'
 import { createPageBudget } from '../../../src/shield/client/page-budget.ts'
@@ -12,6 +13,7 @@ import { systemClock } from '../../../src/clock.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { named } from '../../sinks/internal-events.ts'
 import { listenTls, pem } from '../../transport/listening.ts'
+import { waitFor } from '../../setup/wait-for.ts'
 import { answer, emptyPage, type Reply, type ShieldApi, startShieldApi } from '../shield-api.ts'
 
 const never = new AbortController().signal
@@ -242,6 +244,54 @@ describe('the clock of the API', () => {
       details: { serverDate: Date.parse('2026-10-01T00:00:00Z') },
     })
     expect(named(api.internalEvents, 'ClockSkewMeasured').length).toBe(3)
+  })
+})
+
+describe('an answer whose Date contradicts the one before', () => {
+  const dayMs = 86_400_000
+
+  it('is confirmed by no answer over its connection: the next requests go over new ones', async () => {
+    const api = await started({ connections: 1 })
+    const sockets: (Socket | undefined)[] = []
+    const at =
+      (offsetMs: number, status = 200): Reply =>
+      (response, request) => {
+        sockets.push(request.socket)
+        const date = new Date(api.clock.now() + offsetMs).toUTCString()
+        answer(status, emptyPage, { date })(response, request)
+      }
+    api.reply(at(0), at(0), at(dayMs, 400), at(dayMs), at(dayMs), at(0), at(0))
+    const connections: unknown[] = []
+    for (let sent = 0; sent < 7; sent++) {
+      const told = await api.client.send(call, never).catch((error: unknown) => {
+        if (!isFailure(error)) throw error
+        return error.details
+      })
+      connections.push(told.connection)
+    }
+    const isNew = (list: readonly unknown[]) => list.map((each, index) => each !== list[index - 1])
+    // After the third answer, whose Date is a day ahead, and after the sixth, whose Date is right again.
+    const expected = [true, false, false, true, false, false, true]
+    expect(isNew(connections)).toEqual(expected)
+    expect(isNew(sockets)).toEqual(expected)
+  })
+
+  it('leaves the requests that are under way, and closes all connections in the end', async () => {
+    const api = await started()
+    let release = () => undefined as void
+    api.reply(
+      (response, request) => {
+        release = () => answer(200, emptyPage)(response, request)
+      },
+      answer(200, emptyPage, { date: new Date(api.clock.now() + dayMs).toUTCString() }),
+    )
+    const slow = api.client.send(call, never)
+    await waitFor(() => api.requests.length === 1, { what: 'the first request' })
+    const quick = await api.client.send(call, never)
+    release()
+    expect((await slow).connection).toBe(quick.connection)
+    await api.client.close()
+    await waitFor(() => api.requests.every(({ socket }) => socket.destroyed), { what: 'closed connections' })
   })
 })
 

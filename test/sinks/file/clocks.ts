@@ -4,6 +4,7 @@ import type { Clock } from '../../../src/ports/clock.ts'
 /** The host's time; `sleep` as the port asks for it. */
 export const hostClock: Clock = {
   now: () => Date.now(),
+  steady: () => Date.now(),
   monotonic: () => performance.now(),
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
@@ -26,6 +27,7 @@ export function createHandClock(startMs = Date.UTC(2025, 10, 20, 13)): Clock & {
   let sleepers: { at: number; wake: () => void }[] = []
   return {
     now: () => now,
+    steady: () => now,
     monotonic: () => now,
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
@@ -46,5 +48,5 @@ export function createHandClock(startMs = Date.UTC(2025, 10, 20, 13)): Clock & {
 export function createFastClock(factor: number): Clock {
   const start = Date.now()
   const now = () => start + (Date.now() - start) * factor
-  return { now, monotonic: now, sleep: (ms, signal) => hostClock.sleep(ms / factor, signal) }
+  return { now, steady: now, monotonic: now, sleep: (ms, signal) => hostClock.sleep(ms / factor, signal) }
 }

@@ -4,10 +4,11 @@ import type { Commit } from '../../../src/ports/ledger.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import {
   buildCommit,
+  buildDeadLetter,
   buildGap,
   buildHolder,
-  buildDeadLetter,
   buildStream,
+  nothingOld,
   packed,
 } from '../../contract/checkpoint-store/builders.ts'
 import { redisServerAvailable, startRedis } from '../../setup/redis.ts'
@@ -47,7 +48,7 @@ const calls: Record<string, (store: Store) => Promise<unknown>> = {
   'deadLetters.remove': (store) => store.deadLetters.remove([buildDeadLetter()]),
   'backfills.list': (store) => store.backfills.list(),
   'upkeep.renameSink': (store) => store.upkeep.renameSink('archive', 'siem'),
-  'upkeep.prune': (store) => store.upkeep.prune(0, 0),
+  'upkeep.prune': (store) => store.upkeep.prune([], nothingOld),
 }
 
 /** All at once; a call that hangs fails the test by its time limit. */

@@ -9,7 +9,6 @@ export function stateAt(url: string, more: Partial<RedisState> = {}): RedisState
     nodes: [{ host: hostname, port: Number(port) }],
     db: Number(pathname.slice(1)),
     keyPrefix: `test-${randomBytes(4).toString('hex')}`,
-    keepDays: 14,
     ...more,
   }
 }

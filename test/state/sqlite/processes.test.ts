@@ -5,7 +5,7 @@ import { systemClock } from '../../../src/clock.ts'
 import { unpackFingerprints } from '../../../src/domain/event/seen.ts'
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
 import type { Store } from '../../../src/ports/store.ts'
-import { buildStream } from '../../contract/checkpoint-store/builders.ts'
+import { buildStream, nothingOld } from '../../contract/checkpoint-store/builders.ts'
 import { startProgram, type TestProcess } from '../../setup/processes.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
 import { waitFor } from '../../setup/wait-for.ts'
@@ -64,7 +64,7 @@ describe('processes on one store', () => {
         { zone: turns++, sink: 'x', firstDay: buildStream().day, plannedAtMs: turns },
       ])
       await store.catalogue.checkpoints()
-      await store.upkeep.prune(0, 0)
+      await store.upkeep.prune([], nothingOld)
     }
     const exits = await Promise.all(children.map(({ exited }) => exited))
     expect(children.map((child) => child.stderr())).toEqual(['', '', ''])

@@ -10,6 +10,7 @@ import {
   buildCommit,
   buildHolder,
   buildStream,
+  nothingOld,
 } from '../../contract/checkpoint-store/builders.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
@@ -106,7 +107,7 @@ describe('a store', () => {
     const next = buildCheckpoint(stream, commit + 1, { ended: { as: 'complete', atMs: 5 } })
     await store.ledger.commit(buildCommit(stream, fence, commit, { next }))
     await store.ledger.release(stream, fence)
-    await store.upkeep.prune(6, 0)
+    await store.upkeep.prune([stream], nothingOld)
     await store.close()
     using database = new DatabaseSync(path)
     for (const table of ['stream', 'checkpoint', 'chunk', 'minute', 'dropped'])

@@ -23,15 +23,14 @@
     ARGV[6]  instant at which the stream ended, ms since the epoch, or "-"
     ARGV[7]  checkpoint
     ARGV[8]  instant, ms since the epoch; empty: by the clock of Redis
-    ARGV[9]  how long an ended stream is kept from now on, ms
+    ARGV[9]  number of buckets that may hold a minute
     ARGV[10] bytes that the dead letters of a sink may take
     ARGV[11] bytes of a full chunk of seen
     ARGV[12] bytes of a full bucket of seen
     ARGV[13] the live stream of the same zone, day and sink; this one, unless it is a temporary one
     ARGV[14] id of that backfill; empty: no read request was answered
     ARGV[15] value of the live stream in KEYS[12] from then on
-    ARGV[16] number of buckets that may hold a minute
-    ARGV[17] number of minutes; for each: minute, fingerprints, and for each bucket: bucket, minute of the bucket
+    ARGV[16] number of minutes; for each: minute, fingerprints, and for each bucket: bucket, minute of the bucket
              number of minutes to remove fingerprints from, and these, in the same form
              number of dead letters; for each: event, "bytes reason\n" and the dead letter
              number of gaps; for each: gap, its value
@@ -45,7 +44,7 @@ local head = redis.call('HMGET', KEYS[6], 'fence', 'commit', 'hash', 'holder')
 if head[3] == ARGV[5] then return {'done'} end
 if head[1] ~= ARGV[2] or head[2] ~= ARGV[3] then return {'refused'} end
 
-local at = 17
+local at = 16
 local function each(width, work)
   local count = tonumber(ARGV[at])
   at = at + 1
@@ -56,7 +55,7 @@ local function each(width, work)
 end
 
 -- Everything that may be refused is checked first: a script cannot undo its writes.
-local width = 2 + 2 * tonumber(ARGV[16])
+local width = 2 + 2 * tonumber(ARGV[9])
 local seen_at = at
 each(width, function() end)
 local unseen_at = at
@@ -212,10 +211,6 @@ end
 
 redis.call('HSET', KEYS[6], 'commit', ARGV[4], 'hash', ARGV[5], 'ended', ARGV[6])
 redis.call('SET', KEYS[7], ARGV[7])
--- Seen expires last: while a stream exists it has its fingerprints, or the ledger of those that were dropped.
-for _, key in ipairs({KEYS[6], KEYS[7], KEYS[9], KEYS[8]}) do
-  if ARGV[6] == '-' then redis.call('PERSIST', key) else redis.call('PEXPIRE', key, ARGV[9]) end
-end
 note_change(KEYS[1], KEYS[2], ARGV[1])
 if head[4] and head[4] ~= '' then redis.call('HSET', KEYS[3], head[4], whole(instant(ARGV[8]))) end
 return {'done'}

@@ -7,10 +7,9 @@
     KEYS[2]  ledger: hour -> entries of 13 bytes: minute of the hour (1), count (4), hash (8)
     KEYS[3]  head of the stream: fence, holder, schedule, commit, hash, ended
     KEYS[4]  holders: id -> instant of its latest heartbeat
-    ARGV[1]  how long the ledger is kept at least, ms
-    ARGV[2]  instant, ms since the epoch; empty: by the clock of Redis
-    ARGV[3]  how long a holder keeps its streams after a heartbeat, ms
-    ARGV[4]  number of fields of seen; for each: field, length of its value
+    ARGV[1]  instant, ms since the epoch; empty: by the clock of Redis
+    ARGV[2]  how long a holder keeps its streams after a heartbeat, ms
+    ARGV[3]  number of fields of seen; for each: field, length of its value
     ARGV[n]  number of hours; for each: hour, entries to add
   Output:
     1   done
@@ -48,9 +47,9 @@ local function merge(known, added)
 end
 
 local holder = redis.call('HGET', KEYS[3], 'holder') or ''
-if holder ~= '' and kept_for(KEYS[4], holder, instant(ARGV[2]), ARGV[3]) > 0 then return -1 end
-local at = 5
-local hours_at = at + 2 * tonumber(ARGV[4])
+if holder ~= '' and kept_for(KEYS[4], holder, instant(ARGV[1]), ARGV[2]) > 0 then return -1 end
+local at = 4
+local hours_at = at + 2 * tonumber(ARGV[3])
 for index = at, hours_at - 1, 2 do
   if redis.call('HSTRLEN', KEYS[1], ARGV[index]) ~= tonumber(ARGV[index + 1]) then return 0 end
 end
@@ -59,5 +58,4 @@ for index = hours_at + 1, #ARGV, 2 do
   redis.call('HSET', KEYS[2], ARGV[index], merge(known, ARGV[index + 1]))
 end
 for index = at, hours_at - 1, 2 do redis.call('HDEL', KEYS[1], ARGV[index]) end
-if redis.call('PTTL', KEYS[2]) < tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[2], ARGV[1]) end
 return 1
