@@ -27,7 +27,11 @@ export async function world({ options = {}, zones = 'all', accounts }: Given = {
   const api = { baseUrl: simulator.url, ...(accounts === undefined && { accessKey: 'k' }) }
   const { config } = load({ yaml: JSON.stringify({ api, ...account, log: { level: 'silent' } }) })
   let shiftMs = 0
-  const clock = { ...systemClock, now: () => Date.now() + shiftMs }
+  const clock = {
+    ...systemClock,
+    now: () => Date.now() + shiftMs,
+    steady: () => systemClock.steady() + shiftMs,
+  }
   const told: InternalEvent[] = []
   const runtime = createRuntime(config, { clock, watch: (internalEvent) => told.push(internalEvent) })
   const store = await openSqliteStore({ path: ':memory:', clock, deadLetterMaxBytes: 1 })
