@@ -66,6 +66,7 @@ function companions(name: string): Record<string, string> {
     return { [name.replace('CERT', 'KEY')]: `${tls}/client.key`, ...redisUrl(name) }
   if (name.endsWith('_TLS_KEY_FILE'))
     return { [name.replace('KEY', 'CERT')]: `${tls}/client.pem`, ...redisUrl(name) }
+  if (name === 'SHIELDLOG_STATE_KEEP_DAYS') return { SHIELDLOG_POLL_READABLE_DAYS: '2' }
   if (name === 'SHIELDLOG_STATE_REDIS_NAME') return { SHIELDLOG_STATE_REDIS_SENTINELS: 'a,b:1' }
   if (name === 'SHIELDLOG_STATE_REDIS_SENTINELS') return { SHIELDLOG_STATE_REDIS_NAME: 'main' }
   return /REDIS_(URL|CLUSTER)$/.test(name) ? {} : redisUrl(name)
