@@ -9,6 +9,10 @@ if (major < 24) {
   process.exitCode = 1
 } else {
   const argv = process.argv.slice(2)
+  // Before anything is loaded: without a listener a SIGHUP ends the process. `run` reads its configuration again for it
+  // once it ships; the other commands keep what a signal does by default.
+  let hasHungUp = false
+  if (argv.includes('run') || argv.includes('demo')) process.on('SIGHUP', () => (hasHungUp = true))
   // What prints one text and ends needs little memory; bounding it takes a tenth of its time.
   const isShort = argv.length === 1 && ['--version', '--help', '-h'].includes(argv[0]!)
   const isBounded = major === 24 && !isShort
@@ -28,7 +32,7 @@ if (major < 24) {
     const { giveRoomUnderLoad } = await import('./commands/process/give-room.ts')
     giveRoomUnderLoad()
   }
-  process.exitCode = await main(argv, (code) => process.exit(code))
+  process.exitCode = await main(argv, { exit: (code) => process.exit(code), hasHungUp: () => hasHungUp })
   // A handle that a library left open must not keep a finished command alive. By now stdout is flushed, or its reader
   // is gone.
   process.exit()

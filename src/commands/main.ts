@@ -22,10 +22,18 @@ const flushAfterStopMs = 500
 /** Time limit for a reader of stdout that has stopped reading: what it has not read was not acknowledged either. */
 const readAfterStopMs = 250
 
-/** argv → one command → exit code. `exit` ends the process at once, for a second signal and for a stop that hangs. */
-export async function main(argv: readonly string[], exit: (code: number) => never): Promise<number> {
+/** What `main` cannot know of the process. */
+export interface Start {
+  /** Ends the process at once, for a second signal and for a stop that hangs. */
+  exit(code: number): never
+  /** A SIGHUP has arrived since the start of the process. */
+  hasHungUp(): boolean
+}
+
+/** argv → one command → exit code. */
+export async function main(argv: readonly string[], start: Start): Promise<number> {
   const output = watchOutput()
-  const io = { ...processIo(exit), isOutputGone: output.isGone }
+  const io = { ...processIo(start), isOutputGone: output.isGone }
   let flushSpans: typeof flush | undefined
   // Loaded before the command runs: the files of a process that runs for weeks may be replaced meanwhile.
   const code = await execute(argv, io, async () => {
@@ -109,7 +117,7 @@ function isMissingKey({ path, value }: ConfigError): boolean {
   return path === 'api.accessKey' && value === undefined
 }
 
-function processIo(exit: (code: number) => never): Io {
+function processIo({ exit, hasHungUp }: Start): Io {
   const signal = abortAtSignal({ from: process, clock: systemClock, exit })
   return {
     stdout: process.stdout,
@@ -124,6 +132,7 @@ function processIo(exit: (code: number) => never): Io {
     exit,
     onHangup(callback) {
       process.on('SIGHUP', callback)
+      if (hasHungUp()) callback()
       return () => process.off('SIGHUP', callback)
     },
   }

@@ -92,8 +92,6 @@ export interface Checkpoint {
   readonly caughtUpAtMs?: number
   /** Newest event time delivered so far that does not lie in the future. */
   readonly newestMs?: number
-  /** Oldest event time on the last committed page; bounds lag during a first scan. */
-  readonly oldestOnPageMs?: number
   readonly storedCursors: readonly StoredCursor[]
   /** Fingerprints (16 hex digits) of the first page of the latest complete scan, at most 32. */
   readonly mark: readonly string[]

@@ -7,4 +7,5 @@ import { wrapSystem } from './wrapping.ts'
 
 const { values, positionals } = parseArgs({ options: { kill: { type: 'string' } }, allowPositionals: true })
 await wrapSystem(killAt(values.kill === undefined ? undefined : parseDeadline(values.kill)))
-process.exit(await main(positionals, (code) => process.exit(code)))
+const start = { exit: (code: number) => process.exit(code), hasHungUp: () => false }
+process.exit(await main(positionals, start))

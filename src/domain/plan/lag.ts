@@ -1,6 +1,7 @@
 import { endOf, startOf } from '../day.ts'
 import type { PlannedStream } from './plan-route.ts'
 import { scanShare, type Policy } from '../policy.ts'
+import type { Scan } from '../scan/scan.ts'
 
 /** A settling scan counts as overdue only after this long, so that lag does not jump while the scan runs. */
 const scanGraceMs = 300_000
@@ -13,9 +14,25 @@ export function caughtUpOf(
   const since = startOf(stream.day)
   if (checkpoint === undefined) return since
   const caughtUp = Math.max(since, checkpoint.caughtUpAtMs ?? 0)
-  const firstScan = checkpoint.lastFull === undefined && checkpoint.ordering.order === 'oldest-first'
-  if (!firstScan || checkpoint.oldestOnPageMs === undefined) return caughtUp
-  return Math.max(caughtUp, Math.min(checkpoint.oldestOnPageMs - policy.overlapMs, checkpoint.lastCommitAtMs))
+  const { lastFull, ordering, full, lastCommitAtMs } = checkpoint
+  if (lastFull !== undefined || ordering.order !== 'oldest-first' || full === undefined) return caughtUp
+  const readMs = readUntil(full, policy)
+  return readMs === undefined ? caughtUp : Math.max(caughtUp, Math.min(readMs, lastCommitAtMs))
+}
+
+/**
+ * Up to when an unfinished first scan has read, if its own pages show that it reads from old to new: an ordering that the
+ * stream has inherited may be another day's. So its latest page must lie after its first one, and not before the newest
+ * event of the pages before it, apart from the overlap. Undefined where the pages do not show it.
+ */
+function readUntil(
+  { firstPageNewestMs, newestBeforeMs, oldestOnPageMs }: Scan,
+  { overlapMs }: Pick<Policy, 'overlapMs'>,
+): number | undefined {
+  if (firstPageNewestMs === undefined || newestBeforeMs === undefined || oldestOnPageMs === undefined)
+    return undefined
+  const isAfterFirst = oldestOnPageMs > firstPageNewestMs
+  return isAfterFirst && oldestOnPageMs >= newestBeforeMs - overlapMs ? oldestOnPageMs - overlapMs : undefined
 }
 
 /**

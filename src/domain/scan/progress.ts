@@ -99,7 +99,6 @@ export function afterPage(
     ...before,
     lastPage: scan.kind,
     ...(facts.newestMs !== null && { newestMs: Math.max(before.newestMs ?? 0, facts.newestMs) }),
-    ...(facts.oldestMs !== null && { oldestOnPageMs: facts.oldestMs }),
     storedCursors:
       before.ordering.order === 'newest-first' || before.ended !== undefined
         ? []

@@ -44,6 +44,14 @@ export interface Scan {
   readonly pastHead: boolean
   /** Fingerprints (hex) of its first page: the next mark. */
   readonly head: readonly string[]
+  /** Event times of its pages that have one that is not in the future: the newest of the first such page, */
+  readonly firstPageNewestMs?: number
+  /** of all, */
+  readonly newestReadMs?: number
+  /** of all but the latest, */
+  readonly newestBeforeMs?: number
+  /** and the oldest of the latest. */
+  readonly oldestOnPageMs?: number
   /** The person's read request that it began for. */
   readonly readRequest?: string
 }
@@ -119,12 +127,26 @@ export function advanceScan(
     // "All seen" alone would stop too early: a listing that shifts shows events of this very scan again.
     pastHead: scan.pastHead || (markMet && facts.unseen === 0 && isWhollyOld),
     head: scan.pages === 0 ? facts.head : scan.head,
+    ...timesRead(scan, facts),
   }
   if (!facts.more) return { end: 'complete', scan: next }
   if (scan.kind === 'incremental' && test.order === 'newest-first' && next.pastHead) {
     return { end: 'complete', scan: next }
   }
   return { end: guardOf(scan, next, facts) ?? 'none', scan: next }
+}
+
+function timesRead(
+  { firstPageNewestMs, newestReadMs }: Scan,
+  { oldestMs, newestMs }: PageFacts,
+): Pick<Scan, 'firstPageNewestMs' | 'newestReadMs' | 'newestBeforeMs' | 'oldestOnPageMs'> {
+  if (oldestMs === null || newestMs === null) return {}
+  return {
+    firstPageNewestMs: firstPageNewestMs ?? newestMs,
+    newestReadMs: Math.max(newestReadMs ?? newestMs, newestMs),
+    ...(newestReadMs !== undefined && { newestBeforeMs: newestReadMs }),
+    oldestOnPageMs: oldestMs,
+  }
 }
 
 /** The scan after part of a page's unseen events was delivered: it reads the page again, and these are seen then. */

@@ -22,7 +22,7 @@ interface Pending {
 }
 
 const ofEventLogs =
-  'wrongTypes emptyPageWithMore repeatToken cycleTokens moreWithoutToken missingIds repeatedEntries badEntries ' +
+  'wrongTypes emptyPageWithMore repeatToken cycleTokens moreWithoutToken missingIds repeatedEntries sharedIds badEntries ' +
   'duplicateKeys nonUtf8 expiredToken'
 const pageFaults = new Set<string>(ofEventLogs.split(' '))
 

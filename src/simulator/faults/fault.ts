@@ -70,6 +70,8 @@ export type Fault =
   | { readonly kind: 'missingIds'; readonly every?: number }
   /** The page ends with its own first entries and begins with the last ones of the page before. Default 3 each. */
   | { readonly kind: 'repeatedEntries'; readonly count?: number }
+  /** After every n-th entry stands another one with its id and time, and other content; default every one. */
+  | { readonly kind: 'sharedIds'; readonly every?: number }
   /** Default: a number, null, a text, a list, an empty object, an object with wrong fields. */
   | { readonly kind: 'badEntries'; readonly entries?: readonly unknown[] }
 

@@ -74,6 +74,12 @@ export const pageFaults = {
       return { ...page, logs: [...before, ...page.logs, ...page.logs.slice(0, count)] }
     }),
 
+  sharedIds: (context, { every = 1 }) =>
+    changed(context, (page) => ({
+      ...page,
+      logs: page.logs.flatMap((entry, index) => (index % every === 0 ? [entry, otherOf(entry)] : [entry])),
+    })),
+
   badEntries: (context, { entries = strayEntries }) =>
     changed(context, (page) => {
       const middle = Math.ceil(page.logs.length / 2)
@@ -111,6 +117,7 @@ type PageFaultKind =
   | 'moreWithoutToken'
   | 'missingIds'
   | 'repeatedEntries'
+  | 'sharedIds'
   | 'badEntries'
   | 'duplicateKeys'
   | 'nonUtf8'
@@ -128,6 +135,13 @@ function pageOf(context: FaultContext): { readonly answer: Answer; readonly page
 
 function streamOf({ route }: FaultContext): string {
   return `${route.zone}/${route.day}`
+}
+
+/** What a second rule says of the same request; the same each time that it is asked. */
+function otherOf(entry: unknown): unknown {
+  if (typeof entry !== 'object' || entry === null) return entry
+  const { labels } = entry as { readonly labels?: object }
+  return { ...entry, labels: { ...labels, ruleId: '999001' } }
 }
 
 function withoutId(entry: unknown, turn: number): unknown {

@@ -25,6 +25,7 @@ export const scenarios: { readonly [name: string]: readonly FaultRule[] } = {
   'bad-entries': often(3, { kind: 'badEntries' }),
   'missing-ids': often(3, { kind: 'missingIds', every: 10 }),
   'repeated-entries': often(2, { kind: 'repeatedEntries' }),
+  'shared-ids': often(1, { kind: 'sharedIds', every: 10 }),
   'empty-pages': often(3, { kind: 'emptyPageWithMore' }),
   'expired-tokens': often(5, { kind: 'expiredToken' }),
   stuck: often(5, { kind: 'repeatToken' }),

@@ -4,11 +4,15 @@ import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { shiftDay, startOf } from '../../../src/domain/day.ts'
 import { caughtUpOf, caughtUpOfRoute, oldestUnfinished } from '../../../src/domain/plan/lag.ts'
 import { plan } from '../../../src/domain/plan/plan.ts'
+import { unknownOrdering, type Ordering } from '../../../src/domain/scan/ordering.ts'
+import { advanceScan } from '../../../src/domain/scan/scan.ts'
 import {
   at,
   buildCheckpoint,
+  buildFacts,
   buildRecord,
   buildScan,
+  cursorAt,
   hourMs,
   minuteMs,
   policy,
@@ -45,7 +49,13 @@ const anyCheckpoint = fc
       needsFull,
       ...(caughtUpHours !== undefined && { caughtUpAtMs: hour(caughtUpHours) }),
       ...(lastFullHours !== undefined && { lastFull: buildRecord({ beganAtMs: hour(lastFullHours) }) }),
-      ...(oldestHours !== undefined && { oldestOnPageMs: hour(oldestHours) }),
+      ...(oldestHours !== undefined && {
+        full: buildScan({
+          firstPageNewestMs: hour(oldestHours / 2),
+          newestBeforeMs: hour(oldestHours),
+          oldestOnPageMs: hour(oldestHours),
+        }),
+      }),
       ...(complete && { ended: { as: 'complete' as const, atMs: hour(68) } }),
     })
   })
@@ -84,15 +94,41 @@ describe('lag', () => {
     expect(caughtUpOf({ stream, checkpoint: undefined }, policy)).toBe(at(0))
   })
 
-  it('counts from the oldest event of the last page during a first scan that is known to read from old to new', () => {
-    const first = { oldestOnPageMs: at(4), lastCommitAtMs: at(6), full: buildScan({ pages: 9 }) }
-    const ordering = { order: 'oldest-first', cursorProven: true, revocations: 0 } as const
-    expect(caughtUpOf({ stream, checkpoint: buildCheckpoint({ ...first, ordering }) }, policy)).toBe(
-      at(4) - 10 * minuteMs,
-    )
-    expect(caughtUpOf({ stream, checkpoint: buildCheckpoint(first) }, policy)).toBe(at(0))
-    const future = buildCheckpoint({ ...first, ordering, oldestOnPageMs: at(20) })
-    expect(caughtUpOf({ stream, checkpoint: future }, policy)).toBe(at(6))
+  describe('during a first scan with an inherited ordering', () => {
+    const oldestFirst = { order: 'oldest-first', cursorProven: true, revocations: 0 } as const
+    /** Reads pages of half an hour that begin at these hours, and tells how far the stream is caught up then. */
+    function caughtUpBy(
+      hours: readonly number[],
+      { ordering }: { ordering: Ordering } = { ordering: oldestFirst },
+    ): number {
+      let scan = buildScan()
+      for (const [index, hour] of hours.entries()) {
+        const [oldestMs, newestMs] = [at(hour), at(hour + 0.5)]
+        const times = { oldestMs, newestMs, latestMs: newestMs }
+        const facts = buildFacts({ cursor: scan.cursor, next: cursorAt(index), ...times })
+        scan = advanceScan(scan, facts, { order: ordering.order, polled: null }).scan
+      }
+      const checkpoint = buildCheckpoint({ ordering, full: scan, lastCommitAtMs: at(20) })
+      return caughtUpOf({ stream, checkpoint }, policy)
+    }
+
+    it('counts from the oldest event of the last page once the pages show that they go from old to new', () => {
+      expect(caughtUpBy([1, 2, 3, 4])).toBe(at(4) - 10 * minuteMs)
+      expect(caughtUpBy([1, 2])).toBe(at(2) - 10 * minuteMs)
+      expect(caughtUpBy([1, 2, 3, 4], { ordering: unknownOrdering })).toBe(at(0))
+      expect(caughtUpBy([1, 2, 30]), 'not beyond the last commit').toBe(at(20))
+    })
+
+    it.each([
+      { order: 'of a first page alone', hours: [8] },
+      { order: 'newest-first', hours: [8, 7, 6, 5] },
+      { order: 'newest-first within the overlap', hours: [8, 7.95, 7.9, 7.85] },
+      { order: 'by parts of the day, not the first one first', hours: [4, 5, 9, 1] },
+      { order: 'that turns round', hours: [1, 2, 9, 3] },
+      { order: 'without any', hours: [5, 1, 8, 2, 6, 3] },
+    ])('counts from the beginning of the day for a listing $order', ({ hours }) => {
+      expect(caughtUpBy(hours)).toBe(at(0))
+    })
   })
 
   describe('of a day that is no longer polled', () => {

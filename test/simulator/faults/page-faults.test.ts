@@ -76,6 +76,19 @@ test('entries on two pages, and twice on one', async () => {
   expect(idsOf([other]).some((id) => real.includes(id))).toBe(false)
 })
 
+test('entries with the id and time of another one', async () => {
+  const asking = await startUnder({ kind: 'sharedIds', every: 5 }, always)
+  const pages = await asking.scan(null)
+  const real = allIds(asking)
+  const withSecond = (ids: readonly (string | undefined)[]) =>
+    ids.flatMap((id, index) => (index % 5 === 0 ? [id, id] : [id]))
+  expect(idsOf(pages)).toEqual([withSecond(real.slice(0, 10)), withSecond(real.slice(10))].flat())
+  const [first, second] = pages[0]!.logs ?? []
+  expect(second).toMatchObject({ timestamp: first!.timestamp, labels: { ruleId: '999001' } })
+  expect(second).not.toEqual(first)
+  expect(await asking.scan(null)).toEqual(pages)
+})
+
 test('invalid items among valid entries', async () => {
   const asking = await startUnder({ kind: 'badEntries' })
   const { logs } = (await asking.ask(pathOf(null))).json() as { logs: unknown[] }
