@@ -210,13 +210,14 @@ class UnsettledBatch {
     this.#take(part.pieces.filter((piece) => isTaken(outcomeOf(piece))))
     const back = part.pieces.filter((piece) => isReturned(outcomeOf(piece)))
     const unsent = part.pieces.filter((piece) => outcomeOf(piece) === 'unsent')
+    // Before the refusals: where they put the sink in doubt, the samples are taken from these too.
+    this.#open.add({ pieces: unsent, again: part.again })
     for (const piece of part.pieces) {
       const outcome = outcomeOf(piece)
       if (typeof outcome === 'object' && 'refused' in outcome)
         this.#refuse(piece, outcome.refused, outcome.answer)
     }
     if (sent.stop !== undefined) throw sent.stop
-    this.#open.add({ pieces: unsent, again: part.again })
     if (back.length > 0) await this.#sendAgain({ ...part, pieces: back }, sent, signal)
   }
 

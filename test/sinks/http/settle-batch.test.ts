@@ -165,6 +165,22 @@ describe('a batch', () => {
       expect(result.refusals).toHaveLength(pieces.length)
     })
 
+    it('is tried by samples too where the destination stops reading at each refused event', async () => {
+      const result = await settle(
+        pieces,
+        (ids) => ({
+          kind: 'each',
+          text: '',
+          outcomes: outcomesOf(ids, (id) =>
+            id === ids[0] ? { refused: 'refused', answer: 'no' } : 'unsent',
+          ),
+        }),
+        { tally: newTally(true) },
+      )
+      expect(result).toMatchObject({ failure: { code: 'rejected' }, refusals: [] })
+      expect(result.requests).toBeLessThanOrEqual(40)
+    })
+
     it('that are fewer than eight is refused at once', async () => {
       const result = await settle(pieces.slice(0, 7), refuseAll, { tally: newTally(true) })
       expect(result.failure).toBeUndefined()

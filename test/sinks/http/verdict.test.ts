@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
+import type { Failure } from '../../../src/domain/failure.ts'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import { createExchange, type Exchange } from '../../../src/sinks/http/exchange.ts'
 import { createPrepareRequest } from '../../../src/sinks/http/prepare-request.ts'
@@ -13,7 +14,9 @@ import { createDispatcher } from '../../../src/transport/dispatcher.ts'
 import { buildEvents } from '../../formats/events.ts'
 import { keepInternalEvents, named } from '../internal-events.ts'
 import {
+  deliver,
   failureOf,
+  ship,
   type DestinationServer,
   format,
   inTurn,
@@ -110,6 +113,25 @@ it('masks and cuts the texts of a single event, of a stop and of a loss', async 
   expect(shown).not.toContain('x'.repeat(4_100))
   expect(shown).toContain('x…): grant it')
 })
+
+it.each([
+  ['a page', 'text/html; charset=utf-8', '<title>Log in</title>', 'bad_body'],
+  ['a page of XHTML', 'application/xhtml+xml', '<html/>', 'bad_body'],
+  // Flask names this type for an answer without a body.
+  ['no body', 'text/html', '', 'delivered'],
+  ['a text', 'text/plain', '<title>ok</title>', 'delivered'],
+])(
+  'takes a page of HTML for no acknowledgement, also with successCodes: %s',
+  async (_name, type, body, outcome) => {
+    const server = await serve(reply(200, body, { 'content-type': type }))
+    const { sink } = ship(server.url, { successCodes: [200] })
+    const delivered = deliver(sink, buildEvents(1)).then(
+      () => 'delivered',
+      (error: unknown) => (error as Failure).code,
+    )
+    expect(await delivered).toBe(outcome)
+  },
+)
 
 it('waits as long as the verdict requires, an hour at most', async () => {
   for (const [inMs, expectedMs] of [
