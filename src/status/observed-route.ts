@@ -1,7 +1,8 @@
 import type { Trouble } from '../domain/checkpoint.ts'
-import { caughtUpOfRoute, oldestUnfinished } from '../domain/plan/lag.ts'
+import { endOf } from '../domain/day.ts'
+import { caughtUpOfRoute, hasEndedEarly, oldestUnfinished } from '../domain/plan/lag.ts'
 import type { PlannedRoute, PlannedStream } from '../domain/plan/plan-route.ts'
-import { standingOf, type RouteStanding } from '../domain/plan/route-state.ts'
+import { earlyEndCode, standingOf, type RouteStanding } from '../domain/plan/route-state.ts'
 import type { RouteState } from '../domain/plan/snapshot.ts'
 import type { Policy } from '../domain/policy.ts'
 import { countersOf } from './counters.ts'
@@ -20,20 +21,40 @@ export interface ObservedRoute {
   readonly figures: RouteFigures
   readonly standing: RouteStanding
   readonly unfinished: PlannedStream | undefined
-  /** Of the latest day that fails. */
-  readonly trouble: Trouble | undefined
+  /** Of a current day that ended too early, else of the latest day that fails. */
+  readonly trouble: RouteTrouble | undefined
+}
+
+/** Why a route makes no progress. */
+export type RouteTrouble = Pick<Trouble, 'message' | 'count' | 'sinceMs' | 'retryAtMs'> & {
+  readonly code: string
 }
 
 export function observeRoute(planned: PlannedRoute, time: RouteTime): ObservedRoute {
   const { live } = planned
   const figures = routeFigures(live, time)
-  const trouble = live.findLast(({ checkpoint }) => checkpoint?.trouble !== undefined)?.checkpoint?.trouble
+  const early = live.findLast((each) => hasEndedEarly(each, time.nowMs))
+  const failing = live.findLast(({ checkpoint }) => checkpoint?.trouble !== undefined)
+  const trouble = early === undefined ? failing?.checkpoint?.trouble : earlyEnd(early, time.nowMs)
   const standing = standingOf({
     lastError: trouble,
     lagSeconds: Math.round(figures.lagSeconds),
     days: live.map(({ checkpoint }) => countersOf(checkpoint)),
   })
   return { planned, figures, standing, unfinished: oldestUnfinished(live), trouble }
+}
+
+/** The route goes on with its next day. */
+function earlyEnd({ stream: { day }, checkpoint }: PlannedStream, nowMs: number): RouteTrouble {
+  const { as, atMs } = checkpoint!.ended!
+  const text = `the stream of ${day} has ended as ${as} before the day has, by a clock that was wrong: what is new on this day is not shipped`
+  return {
+    code: earlyEndCode,
+    message: text,
+    count: 1,
+    sinceMs: Math.min(atMs, nowMs),
+    retryAtMs: endOf(day),
+  }
 }
 
 /** `live`: the live streams of the route. */

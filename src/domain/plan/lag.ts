@@ -51,8 +51,24 @@ export function caughtUpOfRoute(
       state === 'settling' && (checkpoint === undefined || isOverdue(dueAtMs, checkpoint, nowMs))
     if (state === 'open' || isOverdueSettling)
       caughtUpAtMs = Math.min(caughtUpAtMs, caughtUpOf(stream, policy))
+    else if (hasEndedEarly(stream, nowMs))
+      caughtUpAtMs = Math.min(caughtUpAtMs, endedReadUntil(stream, nowMs))
   }
   return caughtUpAtMs
+}
+
+/** True for a stream that has ended although its day has not: by a wrong clock. Nothing of the rest is shipped. */
+export function hasEndedEarly(
+  { stream, checkpoint }: Pick<PlannedStream, 'stream' | 'checkpoint'>,
+  nowMs: number,
+): boolean {
+  return checkpoint?.ended !== undefined && nowMs < endOf(stream.day)
+}
+
+/** An instant in the future was written by the clock that was wrong. */
+function endedReadUntil({ stream, checkpoint }: PlannedStream, nowMs: number): number {
+  const { caughtUpAtMs = 0 } = checkpoint ?? {}
+  return caughtUpAtMs > nowMs ? startOf(stream.day) : Math.max(caughtUpAtMs, startOf(stream.day))
 }
 
 function isOverdue(

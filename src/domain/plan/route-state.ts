@@ -1,9 +1,12 @@
 /**
- * - `failing`: the last try of a day ended with an error.
+ * - `failing`: the last try of a day ended with an error, or the current day ended before its time.
  * - `not_read`: no page was read yet.
  * - `behind`: no error, and a lag that a healthy route does not have.
  */
 export type RouteStanding = 'up_to_date' | 'behind' | 'failing' | 'not_read'
+
+/** The error of a route whose current day has ended: nothing of the rest of the day is shipped. */
+export const earlyEndCode = 'day_ended'
 
 /** A route with a longer lag is behind; events are polled twice a minute by default. */
 const longLagSeconds = 900

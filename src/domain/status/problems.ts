@@ -1,4 +1,5 @@
 import { gapReasonTexts } from '../gap.ts'
+import { earlyEndCode } from '../plan/route-state.ts'
 import { daysBetween, type Day } from '../day.ts'
 import { routeKey } from '../route.ts'
 import { durationText } from '../text/duration.ts'
@@ -113,7 +114,10 @@ function failingProblem(own: readonly ProblemRoute[], at: string): StatusProblem
   return {
     kind: 'failing',
     text: `${whoOf(own)} ${verb}: ${causeOf(lastError, sink)}${tries === '' ? '' : `; ${tries}`}.`,
-    remedy: ['shieldlog tries again by itself.', ...untilText(own, at)].join(' '),
+    remedy:
+      lastError?.code === earlyEndCode
+        ? 'shieldlog goes on with the next day. Once this day is over, shieldlog backfill ships the rest of it.'
+        : ['shieldlog tries again by itself.', ...untilText(own, at)].join(' '),
     ...aboutOf(own),
     ...(lastError !== undefined && { lastError }),
     ...deadlineOf(own),

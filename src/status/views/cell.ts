@@ -1,6 +1,6 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
 import { endOf, type Day } from '../../domain/day.ts'
-import { caughtUpOf } from '../../domain/plan/lag.ts'
+import { caughtUpOf, hasEndedEarly } from '../../domain/plan/lag.ts'
 import type { DeadLetterCount } from '../../domain/event/dead-letter-count.ts'
 import type { Gap } from '../../domain/gap.ts'
 import type { PlannedRoute, PlannedStream } from '../../domain/plan/plan-route.ts'
@@ -44,6 +44,8 @@ export function cellStateOf(cell: Cell, time: RouteTime): CellState | undefined 
   const state = streamStateOf(cell, time)
   const hasEnded = state === 'complete' || state === 'expired'
   if (checkpoint?.trouble !== undefined && !hasEnded) return 'failing'
+  if (checkpoint !== undefined && hasEndedEarly({ stream: checkpoint.stream, checkpoint }, time.nowMs))
+    return 'failing'
   if (gaps > 0) return 'gap'
   if (planned === undefined && checkpoint === undefined) return deadLetters > 0 ? 'dead_letters' : undefined
   if (!hasEnded && isUnread(cell, state, time)) return 'unread'
