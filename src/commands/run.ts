@@ -13,7 +13,9 @@ import type { InternalEvent } from '../domain/internal-event.ts'
 import { totalOf } from './dead-letters/choice.ts'
 import { exitCodes, type Io } from './io.ts'
 import { UsageError, type Registration } from './registration.ts'
+import { counted } from './terminal/number.ts'
 import { createProgress, progressMode, type Progress } from './terminal/progress.ts'
+import { createTeller } from './terminal/teller.ts'
 import { programName } from './program-name.ts'
 
 export function registerRun({ command, io, exit, load }: Registration): void {
@@ -56,7 +58,7 @@ export async function run(load: () => Loaded, options: RunOptions, io: Io): Prom
     throw new UsageError(`--role ${role} needs a state in Redis, which processes share; ${remedy}`)
   }
   const progress = progressFor(loaded, options, io)
-  const say = progress?.say ?? ((line: string) => void io.stderr.write(`${line}\n`))
+  const say = progress?.say ?? createTeller(loaded.config, io.stderr)
   let lost = 0
   const runtime = createRuntime(loaded.config, {
     watch(internalEvent) {
@@ -130,7 +132,9 @@ async function shipOnce(
   if (missing !== undefined) say(`nothing of account ${missing.account} was read: its zones cannot be listed`)
   for (const line of complaints(givenUp)) say(line)
   if (undelivered > 0)
-    say(`${undelivered} events were refused by a sink; \`dead-letters list\` shows the reasons`)
+    say(
+      `${counted(undelivered, 'event')} ${undelivered === 1 ? 'was' : 'were'} refused by a sink; \`dead-letters list\` shows the reasons`,
+    )
   if (lost() > 0)
     say(
       `${lost()} events were dropped by their destination, which acknowledged them and did not say which; the log has its answers`,

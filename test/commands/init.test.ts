@@ -110,7 +110,40 @@ describe('init from options', () => {
     expect(parse(readFileSync(file, 'utf8'))).toMatchObject({ zones: [101, 900] })
   })
 
+  test('writes nothing while the API cannot be reached', async () => {
+    const { init, folder, simulator } = await newcomer()
+    await simulator.close()
+    const { code, stdout, stderr } = await init('--zones', '101', '--destination', 'file', '--yes')
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toMatch(/cannot be listed: .*refused.*; nothing was written: make the API reachable/)
+    expect(readdirSync(folder)).toEqual(['key'])
+  })
+
+  test('writes a secret setting as the file that holds it', async () => {
+    const { init, file, folder } = await newcomer()
+    const args = [
+      '--zones',
+      '101',
+      '--destination',
+      'splunk-hec',
+      '--url',
+      'https://h:8088',
+      '--set',
+      'token=t0k',
+    ]
+    expect(await init(...args)).toMatchObject({ code: 0 })
+    expect(parse(readFileSync(file, 'utf8'))).toMatchObject({
+      sinks: [{ tokenFile: join(folder, 'splunk-hec-token') }],
+    })
+    expect(loadConfig({ argv: { config: file }, env: {} }).config.sinks).toMatchObject([{ type: 'http' }])
+  })
+
   test.each<[string, string[], RegExp]>([
+    [
+      'a pull zone',
+      ['--zones', '500101', '--destination', 'file'],
+      /--zones 500101 is the pull zone of shield zone 101; write 101 in its place/,
+    ],
     [
       'an unknown zone',
       ['--zones', '101,999', '--destination', 'file'],

@@ -34,14 +34,16 @@ test.skipIf(!terminalAvailable())('init asks for key, zones and destination, the
   const { child, folder, answer } = await startInit()
   await answer(/Access key .*API\): $/, 'a-wrong-key')
   await answer(/refuses the access key[^]*API\): $/, accessKey)
-  await answer(/1\) 101[^]*2\) 102[^]*Zones to ship \(all, or numbers\): $/, '999')
-  await answer(/999 is not a zone of this account[^]*numbers\): $/, '2')
+  await answer(
+    /zone +pull zone +plan[^]*1\) 101 +500101 +Advanced[^]*2\) 102 +500102[^]*Zones to ship \(all, or numbers\): $/,
+    '999',
+  )
+  await answer(/\nzone 999 is not a zone of this account[^]*numbers\): $/, '2')
   await answer(/1\) files[^]*> $/, '99')
   await answer(/a number from 1 to \d+[^]*> $/, 'ndjson')
   await answer(/url: .*: $/, 'siem')
-  await answer(/Authorization header.*: $/, '')
-  await answer(/"siem" is not an http[^]*> $/, 'ndjson')
-  await answer(/url: .*: $/, 'http://127.0.0.1:9/in')
+  // A wrong answer is asked for again, before any secret, and is named as what was asked for.
+  await answer(/\nurl "siem" is not an http or https URL; [^]*url: .*: $/, 'http://127.0.0.1:9/in')
   await answer(/Authorization header.*: $/, 'Bearer s3cret')
   await answer(/Wrote shieldlog.yaml \(mode 0600\) and 2 secret files next to it[^]*\[Y\/n\] $/, 'n')
   expect((await child.exited).code, child.stdout()).toBe(0)
@@ -50,7 +52,21 @@ test.skipIf(!terminalAvailable())('init asks for key, zones and destination, the
   expect(readdirSync(folder).toSorted()).toEqual(['access-key', 'ndjson-authorization', 'shieldlog.yaml'])
   expect(readFileSync(join(folder, 'access-key'), 'utf8')).toBe(`${accessKey}\n`)
   for (const name of readdirSync(folder)) expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600)
-  expect(parse(readFileSync(join(folder, 'shieldlog.yaml'), 'utf8'))).toMatchObject({ zones: [102] })
+  expect(parse(readFileSync(join(folder, 'shieldlog.yaml'), 'utf8'))).toMatchObject({
+    api: { accessKeyFile: join(folder, 'access-key') },
+    zones: [102],
+    sinks: [{ headers: { Authorization: `\${file:${join(folder, 'ndjson-authorization')}}` } }],
+  })
+})
+
+test.skipIf(!terminalAvailable())('init gives up after three wrong answers to one question', async () => {
+  const { child, folder, answer } = await startInit('--zones 101 --destination ndjson')
+  await answer(/API\): $/, accessKey)
+  for (const wrong of ['one', 'two', 'three']) await answer(/url: .*: $/, wrong)
+  expect((await child.exited).code, child.stdout()).toBe(2)
+  expect(child.stdout()).toMatch(/"three" is not [^]*no valid answer; nothing was written/)
+  expect(child.stdout().match(/url: Address/g)).toHaveLength(3)
+  expect(readdirSync(folder)).toEqual([])
 })
 
 test.skipIf(!terminalAvailable())('init runs check on what it wrote', async () => {
@@ -69,6 +85,7 @@ test.skipIf(!terminalAvailable())('init that is stopped at a question writes not
   await answer(/API\): $/, accessKey)
   await waitFor(() => shown().endsWith('numbers): '), { timeoutMs: 30_000, what: 'the question for zones' })
   child.type('\u0003')
-  expect((await child.exited).code, child.stdout()).toBe(0)
+  expect((await child.exited).code, child.stdout()).toBe(1)
+  expect(child.stdout()).toContain('nothing was written')
   expect(readdirSync(folder)).toEqual([])
 })

@@ -2,8 +2,9 @@ import type { Command } from 'commander'
 import { withKnownZones } from '../../assemble/discovery/for-commands.ts'
 import type { BackfillTasks, BackfillRequest } from '../../assemble/tasks/backfill.ts'
 import type { Loaded } from '../../config/load/load.ts'
+import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config/schema/schema.ts'
-import { daysBetween, type Day } from '../../domain/day.ts'
+import { dayOf, daysBetween, type Day } from '../../domain/day.ts'
 import { collectNames, dayArgument } from '../arguments.ts'
 import { archiveRequestOf, runFromArchive } from './archive.ts'
 import { checkResend, isResendAgreed, type ResendOptions } from './resend.ts'
@@ -48,7 +49,7 @@ export function registerBackfill(registration: Registration): void {
   const { command: backfill, io, exit, load } = registration
   backfill
     .option('--from <day>', 'first day: YYYY-MM-DD in UTC, today or yesterday', dayArgument)
-    .option('--to <day>', 'last day', dayArgument)
+    .option('--to <day>', 'last day (default: today)', dayArgument)
     .option('--zone <zone>', 'only this zone; repeatable, takes comma lists', collectNames)
     .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)
     .option('--dry-run', 'print what would be read, and stop')
@@ -83,12 +84,9 @@ async function loaded(
 /** Throws UsageError. */
 function requestOf(
   config: Config,
-  { from, to, zone, sink, resend = false }: BackfillOptions,
+  { from, to = dayOf(systemClock.now()), zone, sink, resend = false }: BackfillOptions,
 ): BackfillRequest {
-  if (from === undefined || to === undefined) {
-    const missing = from === undefined ? '--from <day>' : '--to <day>'
-    throw new UsageError(`required option '${missing}' not specified`)
-  }
+  if (from === undefined) throw new UsageError("required option '--from <day>' not specified")
   if (from > to) throw new UsageError(`--from ${from} is after --to ${to}`)
   const zones = chooseZones(config, zone)
   const sinks = chooseSinks(config, sink).map(({ name }) => name)

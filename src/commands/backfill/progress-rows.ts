@@ -71,7 +71,13 @@ function eventsText({ events, pages, done }: RowProgress): string {
   return pages === 0 && done === 0 ? '' : countOf(events, 'event')
 }
 
-function fractionOf({ pages, expectedPages, queued, done }: RowProgress): number {
+/** How much of the readable streams has been read, from 0 to 1. */
+export function fractionOf({
+  pages,
+  expectedPages,
+  queued,
+  done,
+}: Pick<RowProgress, 'pages' | 'queued' | 'done'> & { readonly expectedPages?: number | undefined }): number {
   if (queued === 0) return done === 0 ? 0 : 1
   return expectedPages === undefined ? done / (done + queued) : Math.min(1, pages / expectedPages)
 }

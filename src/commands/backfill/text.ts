@@ -3,6 +3,7 @@ import { printable } from '../../domain/text/printable.ts'
 import { daysBetween, type Day } from '../../domain/day.ts'
 import type { Backfilled } from '../../domain/plan/backfill.ts'
 import type { BackfillStatus } from '../../domain/status/status.ts'
+import { fractionOf } from './progress-rows.ts'
 import { secondText } from '../../domain/text/duration.ts'
 import { counted } from '../terminal/number.ts'
 import { wrap } from '../../domain/text/wrap.ts'
@@ -105,21 +106,34 @@ function named(names: readonly (number | string)[]): string {
 export function listText(backfills: readonly BackfillStatus[], width: number): string {
   if (backfills.length === 0) return 'no backfills\n'
   // Eighty columns have room for all but the last one.
-  const header = ['id', 'from', 'to', 'state', 'done', 'queued', 'left out', 'created at'].slice(
+  const header = ['id', 'from', 'to', 'state', 'read', 'done', 'queued', 'left out', 'created at'].slice(
     0,
-    width < 100 ? 7 : 8,
+    width < 100 ? 8 : 9,
   )
-  const rows = backfills.map(({ id, from, to, resend, state, done, queued, leftOut, createdAt }) => [
+  const rows = backfills.map(({ id, from, to, resend, state, done, queued, leftOut, days, createdAt }) => [
     printable(id),
     from,
     to,
     resend === true ? `${state}, resend` : state,
+    percentText(days),
     String(done),
     String(queued),
     String(leftOut),
     secondText(createdAt),
   ])
   return `${tableLines(header, rows, { width }).join('\n')}\n`
+}
+
+/** `41 %` of what can be read. */
+function percentText(days: BackfillStatus['days']): string {
+  let streams = 0
+  let read = 0
+  for (const day of days) {
+    const own = day.queued + day.done
+    streams += own
+    read += own * fractionOf(day)
+  }
+  return streams === 0 ? '-' : `${Math.floor((read / streams) * 100)} %`
 }
 
 /** Backfills as a part of `status`. */

@@ -2,7 +2,7 @@ import { resolve, dirname } from 'node:path'
 import { listZones, type ListedZone } from '../../assemble/tasks/zones.ts'
 import { ConfigErrors } from '../../config/schema/config-errors.ts'
 import { loadConfig } from '../../config/load/load.ts'
-import { messageOf, type Failure } from '../../domain/failure.ts'
+import { Failure, messageOf, type FailureCode } from '../../domain/failure.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { UsageError } from '../registration.ts'
 import { KeptSecret, literal } from './document.ts'
@@ -50,6 +50,9 @@ export async function chooseAccess(context: InitContext): Promise<Access> {
   )
 }
 
+/** Where nobody answers, the key may be as wrong as the address. */
+const unreachable: readonly FailureCode[] = ['network', 'timeout', 'tls']
+
 function isRefusedKey(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'unauthorised'
 }
@@ -67,8 +70,14 @@ async function accessWith(key: Readonly<Record<string, unknown>>, context: InitC
     io.stderr.write('Key accepted.\n')
     return { settings, listed: listed.zones }
   }
-  if (listed.failure.code === 'unauthorised') throw listed.failure
-  io.stderr.write(wrapped(`${printable(messageOf(listed.failure))}\n`, io.stderr))
+  const { failure } = listed
+  if (failure.code === 'unauthorised') throw failure
+  const why = printable(messageOf(failure))
+  if (context.asker === undefined && unreachable.includes(failure.code)) {
+    const remedy = 'nothing was written: make the API reachable and run init again, or write the file by hand'
+    throw new Failure(failure.kind, failure.code, `${why}; ${remedy}`, { cause: failure })
+  }
+  io.stderr.write(wrapped(`${why}\nThe key and the zones are not checked: run check later.\n`, io.stderr))
   return { settings, listed: undefined }
 }
 
@@ -81,7 +90,7 @@ async function listWith(
   try {
     ;({ config } = loadConfig({ draft, env, cwd, needs: 'key' }))
   } catch (error) {
-    if (error instanceof ConfigErrors) throw refusal(error)
+    if (error instanceof ConfigErrors) throw refusal(error.errors)
     throw error
   }
   const [account] = await listZones(config, io.signal)

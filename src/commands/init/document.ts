@@ -32,11 +32,17 @@ const suggestions: Readonly<Record<string, string>> = {
   log: '{ level: info, format: auto }',
 }
 
-/** The file as text. `secretText` returns the text that replaces a secret. */
-export function documentText(document: Document, secretText: (secret: KeptSecret) => string): string {
+/** The setting that stands in the place of a secret at a path: its name and its value. */
+export type PlaceSecret = (
+  path: readonly string[],
+  secret: KeptSecret,
+) => readonly [name: string, value: string]
+
+/** The file as text. */
+export function documentText(document: Document, placed: PlaceSecret): string {
   const sections = Object.entries(document).map(([name, section]) => {
     const comment = comments[name] === undefined ? '' : `# ${comments[name]}\n`
-    return `${comment}${yamlText({ [name]: withSecrets(section, secretText) })}`
+    return `${comment}${yamlText({ [name]: withSecrets(section, [name], placed) })}`
   })
   const unset = Object.entries(suggestions).filter(([name]) => !(name in document))
   const rest = unset.map(([name, text]) => `# ${name}: ${text}\n`).join('')
@@ -52,13 +58,26 @@ export function secretsIn(value: unknown): KeptSecret[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(secretsIn) : []
 }
 
-function withSecrets(value: unknown, secretText: (secret: KeptSecret) => string): unknown {
-  if (value instanceof KeptSecret) return secretText(value)
-  if (Array.isArray(value)) return value.map((item) => withSecrets(item, secretText))
+function withSecrets(value: unknown, path: readonly string[], placed: PlaceSecret): unknown {
+  if (Array.isArray(value)) return value.map((item) => withSecrets(item, path, placed))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [key, withSecrets(inner, secretText)]),
+    Object.entries(value).map(([key, inner]: [string, unknown]) => {
+      const at = [...path, key]
+      return inner instanceof KeptSecret ? placed(at, inner) : [key, withSecrets(inner, at, placed)]
+    }),
   )
+}
+
+/** The name of the file in the place of each secret, which the program reads again when the secret is refused. */
+export function secretsInFiles(pathOf: (file: string) => string): PlaceSecret {
+  return (path, { file }) => {
+    const name = path.at(-1)!
+    // A header has no setting for a file.
+    return path.at(-2) === 'headers'
+      ? [name, `\${file:${literal(pathOf(file))}}`]
+      : [`${name}File`, literal(pathOf(file))]
+  }
 }
 
 /** Text that the configuration must not expand. */

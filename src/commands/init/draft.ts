@@ -1,4 +1,4 @@
-import type { ConfigError, ConfigErrors } from '../../config/schema/config-errors.ts'
+import type { ConfigError } from '../../config/schema/config-errors.ts'
 import { isOurName } from '../../config/schema/settings.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { UsageError } from '../registration.ts'
@@ -14,7 +14,10 @@ export function draftOf(document: Document): Draft {
   const secrets = secretsIn(document)
   const nameOf = (index: number) => `INIT_SECRET_${index}`
   const values = secrets.map(({ value }, index) => [nameOf(index), value] as const)
-  const draft = documentText(document, (secret) => `\${${nameOf(secrets.indexOf(secret))}}`)
+  const draft = documentText(document, (path, secret) => [
+    path.at(-1)!,
+    `\${${nameOf(secrets.indexOf(secret))}}`,
+  ])
   return { draft, env: { ...ownEnvironment(draft), ...Object.fromEntries(values) } }
 }
 
@@ -30,8 +33,14 @@ function ownEnvironment(draft: string): NodeJS.ProcessEnv {
 }
 
 /** The errors of a draft in the words of the options. */
-export function refusal({ errors }: ConfigErrors): UsageError {
+export function refusal(errors: readonly ConfigError[]): UsageError {
   return new UsageError(errors.map(lineOf).join('\nerror: '))
+}
+
+/** The same in the words of a question. */
+export function answerText({ path, value, problem, remedy }: ConfigError): string {
+  const setting = path.replace(/^sinks\[0\]\./, '')
+  return printable(`${setting}${value === undefined ? '' : ` ${value}`} ${problem}; ${remedy}`)
 }
 
 const options: Readonly<Record<string, string>> = {

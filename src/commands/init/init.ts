@@ -9,7 +9,7 @@ import { UsageError, type Registration } from '../registration.ts'
 import { chooseAccess, type Access } from './access.ts'
 import { contextOf, type InitContext, type InitOptions } from './context.ts'
 import { checkedDestination, type Sink } from './sink.ts'
-import { documentText, literal, secretsIn, type Document } from './document.ts'
+import { documentText, literal, secretsIn, secretsInFiles, type Document } from './document.ts'
 import { hasKeyInEnvironment } from './draft.ts'
 import { destinations } from './destinations.ts'
 import { refuseExisting, writeNewFiles } from './files.ts'
@@ -20,6 +20,8 @@ const help = `
 Asks on a terminal for what the options do not give. A secret given with --set
 is written to a separate file next to the configuration. If anything is invalid,
 init writes nothing.
+Without a terminal, or with --yes, it writes nothing if the API cannot be reached
+either (exit code 1). Stopped at a question, it ends with exit code 1.
 `
 
 export function registerInit({ command, io, exit }: Registration): void {
@@ -37,9 +39,14 @@ export function registerInit({ command, io, exit }: Registration): void {
     .addHelpText('after', example('init --access-key-file key --zones all --destination file'))
     .action(async (_: InitOptions, command: Command) => {
       const options = command.optsWithGlobals<InitOptions>()
-      const file = await init(options, io)
+      // In force where a signal ends it at a question: it has written nothing then.
+      exit(exitCodes.failed)
+      const file = await init(options, io).catch((error: unknown) => {
+        if (io.signal.aborted) io.stderr.write('\nnothing was written\n')
+        throw error
+      })
+      exit(exitCodes.done)
       if (options.yes !== true && (await wantsCheck(io))) exit(await checked(file, io))
-      else exit(exitCodes.done)
     })
 }
 
@@ -66,7 +73,10 @@ export async function init(options: InitOptions, io: Io): Promise<string> {
     path: resolve(folder, file),
     text: `${value}\n`,
   }))
-  const text = documentText(document, ({ file }) => `\${file:${literal(resolve(folder, file))}}`)
+  const text = documentText(
+    document,
+    secretsInFiles((name) => resolve(folder, name)),
+  )
   refuseExisting(
     secrets.map(({ path }) => path),
     'Remove it, or give the secret as a template such as ${NAME}.',
@@ -120,7 +130,9 @@ function closing({ file, cwd }: InitContext, secrets: number): string[] {
   ]
 }
 
-async function wantsCheck({ ask, askHidden }: Io): Promise<boolean> {
+async function wantsCheck({ ask, askHidden, signal }: Io): Promise<boolean> {
   if (ask === undefined || askHidden === undefined) return false
-  return /^(?:y(?:es)?)?$/i.test((await ask('\nTry it now with check? [Y/n] ')).trim())
+  const answer = await ask('\nTry it now with check? [Y/n] ')
+  // A signal counts as an empty answer.
+  return !signal.aborted && /^(?:y(?:es)?)?$/i.test(answer.trim())
 }

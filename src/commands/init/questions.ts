@@ -6,12 +6,18 @@ import { printable } from '../../domain/text/printable.ts'
 import type { Io } from '../io.ts'
 import { programName } from '../program-name.ts'
 import { UsageError } from '../registration.ts'
+import { tableLines } from '../terminal/table.ts'
+import { paintFor } from '../terminal/terminal.ts'
+import { wrapped } from '../terminal/wrapped.ts'
 import { destinations, type Destination } from './destinations.ts'
 import { literal } from './document.ts'
 import type { Assignment } from './set.ts'
 
 /** A terminal on which the user answers. */
 export type Asker = Required<Pick<Io, 'ask' | 'askHidden'>> & Pick<Io, 'stderr' | 'signal'>
+
+/** No answer was accepted; asking once more would not help. */
+class NoAnswerError extends UsageError {}
 
 const mostTries = 3
 const mostShown = 50
@@ -28,7 +34,21 @@ export async function insist<Value>(
     const value = await accept(answer.trim())
     if (value !== undefined) return value
   }
-  throw new UsageError('no valid answer; nothing was written')
+  throw new NoAnswerError('no valid answer; nothing was written')
+}
+
+/** The result, or undefined after the reason was printed, so that the question is asked again. */
+export async function tried<Value>(
+  work: () => Value | Promise<Value>,
+  { stderr }: Pick<Asker, 'stderr'>,
+): Promise<Value | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof UsageError) || error instanceof NoAnswerError) throw error
+    stderr.write(wrapped(`${error.message}\n`, stderr))
+    return undefined
+  }
 }
 
 /** Asks which of the listed zones to ship. `choose` finds zones by ids or names and throws UsageError. */
@@ -40,8 +60,8 @@ export async function askZones<Chosen>(
   const { ask, stderr } = asker
   if (listed.length > 0) {
     stderr.write('Shield zones of this account:\n')
-    for (const [index, zone] of listed.slice(0, mostShown).entries())
-      stderr.write(`  ${index + 1}) ${zoneLine(zone)}\n`)
+    for (const line of zoneLines(listed.slice(0, mostShown), paintFor(stderr).width))
+      stderr.write(`${line}\n`)
     if (listed.length > mostShown)
       stderr.write(`  and ${listed.length - mostShown} more: ${programName()} zones\n`)
   }
@@ -52,15 +72,28 @@ export async function askZones<Chosen>(
       const numbered = answer
         .split(/[,\s]+/)
         .map((text) => (/^\d+$/.test(text) ? String(listed[Number(text) - 1]?.id ?? text) : text))
-      return tried(() => choose(numbered.join(',') || 'all'), stderr)
+      return tried(() => choose(numbered.join(',') || 'all'), asker)
     },
     asker,
   )
 }
 
-function zoneLine({ id, name, hosts }: ListedZone): string {
-  const texts = [String(id), name, ...hosts.slice(0, 2)].filter((text) => text !== '')
-  return texts.map((text) => printable(text)).join('  ')
+/** What `zones` shows of them, with a number each; columns that would be empty are left out. */
+function zoneLines(zones: readonly ListedZone[], width: number): string[] {
+  const columns: [title: string, cells: string[]][] = [
+    ['   zone', zones.map(({ id }, index) => `${index + 1}) ${id}`)],
+    ['name', zones.map(({ name }) => printable(name))],
+    ['hosts', zones.map(({ hosts }) => printable(hosts.slice(0, 2).join(', '), 60))],
+    ['pull zone', zones.map(({ pullZone = '' }) => String(pullZone))],
+    ['plan', zones.map(({ plan = '' }) => printable(plan))],
+  ]
+  const told = columns.filter(([, cells]) => cells.some((cell) => cell !== ''))
+  const rows = zones.map((_, index) => told.map(([, cells]) => cells[index]!))
+  return tableLines(
+    told.map(([title]) => title),
+    rows,
+    { indent: '  ', width },
+  )
 }
 
 /** Asks where events go. */
@@ -81,34 +114,54 @@ export async function askDestination(asker: Asker): Promise<Destination> {
   )
 }
 
-/** Asks for the missing settings of such a sink; an empty answer keeps the default or leaves the setting out. */
+/** Throws UsageError for an answer that is refused. */
+export type TryAnswers = (answers: readonly Assignment[]) => void
+
+/**
+ * Asks for the missing settings of such a sink; an empty answer keeps the default or leaves the setting out. An answer
+ * that `tryAnswers` refuses is asked for again, before the next question.
+ */
 export async function askSettings(
   { form }: Destination,
   given: Readonly<Record<string, unknown>>,
   defaults: Readonly<Record<string, string>>,
+  tryAnswers: TryAnswers,
   asker: Asker,
 ): Promise<Assignment[]> {
-  const answers: Assignment[] = []
-  const add = (path: readonly string[], text: string, isHidden = false) => {
-    if (text !== '') answers.push({ path, text, ...(isHidden && { isHidden: true }) })
+  let answers: readonly Assignment[] = []
+  const add = async (path: readonly string[], question: string, isHidden: boolean, fallback?: string) => {
+    answers = await insist(
+      () => (isHidden ? asker.askHidden(question) : asker.ask(question)),
+      (answer) => {
+        const text = answer === '' ? fallback : answer
+        if (text === undefined) return undefined
+        const all =
+          text === '' ? answers : [...answers, { path, text, ...(isHidden && { isHidden: true as const }) }]
+        return tried(() => (tryAnswers(all), all), asker)
+      },
+      asker,
+    )
   }
   for (const key of form.required ?? []) {
     if (key in given || key === 'type' || key === 'preset') continue
     const field = property(form, key) ?? {}
-    add([key], await askRequired(key, field, defaults[key], asker), isSecret(field))
+    const fallback = defaults[key]
+    const suffix = isSecret(field) ? ' (hidden)' : fallback === undefined ? '' : ` [${fallback}]`
+    await add([key], `${describe(key, field)}${suffix}: `, isSecret(field), fallback)
   }
   const isAsked = (key: string) => key in given || answers.some(({ path }) => path[0] === key)
   for (const [key, field] of Object.entries(form.properties ?? {})) {
     if (!isSecret(field) || isAsked(key) || isAsked(`${key}File`)) continue
-    add([key], await asker.askHidden(`${describe(key, field)} (hidden; empty for none): `), true)
+    await add([key], `${describe(key, field)} (hidden; empty for none): `, true, '')
   }
   if (property(form, 'headers') !== undefined && !('headers' in given) && isPlainHttp(form))
-    add(
+    await add(
       ['headers', 'Authorization'],
-      await asker.askHidden('Authorization header, such as "Bearer …" (hidden; empty for none): '),
+      'Authorization header, such as "Bearer …" (hidden; empty for none): ',
       true,
+      '',
     )
-  return answers
+  return [...answers]
 }
 
 /** A destination without secret settings gets credentials in headers. */
@@ -120,34 +173,8 @@ function isSecret(field: Shape): boolean {
   return scalarForm(field)?.['x-marks']?.kind === 'secret'
 }
 
-async function askRequired(
-  key: string,
-  field: Shape,
-  fallback: string | undefined,
-  asker: Asker,
-): Promise<string> {
-  const suffix = isSecret(field) ? ' (hidden)' : fallback === undefined ? '' : ` [${fallback}]`
-  const question = `${describe(key, field)}${suffix}: `
-  return insist(
-    () => (isSecret(field) ? asker.askHidden(question) : asker.ask(question)),
-    (answer) => (answer === '' ? fallback : answer),
-    asker,
-  )
-}
-
 function describe(key: string, { description }: Shape): string {
   return description === undefined ? key : `${key}: ${description}`
-}
-
-/** The result, or undefined after the reason was printed. */
-function tried<Value>(work: () => Value, stderr: Asker['stderr']): Value | undefined {
-  try {
-    return work()
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error
-    stderr.write(`${error.message}\n`)
-    return undefined
-  }
 }
 
 /** Texts side by side, as many as fit into 78 columns. */

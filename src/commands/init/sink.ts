@@ -1,5 +1,5 @@
 import { dirname } from 'node:path'
-import { ConfigErrors } from '../../config/schema/config-errors.ts'
+import { ConfigErrors, type ConfigError } from '../../config/schema/config-errors.ts'
 import { loadConfig } from '../../config/load/load.ts'
 import { nearest } from '../../domain/text/nearest.ts'
 import { property } from '../../config/schema/shape.ts'
@@ -7,65 +7,81 @@ import { printable } from '../../domain/text/printable.ts'
 import { UsageError } from '../registration.ts'
 import { destinations, type Destination } from './destinations.ts'
 import type { Document } from './document.ts'
-import { draftOf, refusal } from './draft.ts'
+import { answerText, draftOf, refusal } from './draft.ts'
 import type { InitContext } from './context.ts'
-import { askDestination, askSettings, defaultsIn, insist } from './questions.ts'
+import { askDestination, askSettings, defaultsIn, insist, tried } from './questions.ts'
 import { setInSink, type Assignment } from './set.ts'
 
 /** One sink as the configuration has it; its secrets are KeptSecrets. */
 export type Sink = Readonly<Record<string, unknown>>
 
 /**
- * The sink from options or answers, once a configuration with it loads. Throws UsageError; on a terminal it prints the
- * error and asks again.
+ * The sink from options or answers, once a configuration with it loads. Throws UsageError; on a terminal it asks again
+ * for an answer that is wrong.
  */
 export async function checkedDestination(
   documentWith: (sink: Sink) => Document,
   context: InitContext,
 ): Promise<Sink> {
-  const { asker, options, cwd } = context
-  const checked = async (): Promise<Sink> => {
-    const sink = await sinkOf(context)
+  const { asker, options, ofSink, cwd, file } = context
+  const errorsOf = (sink: Sink): readonly ConfigError[] => {
     const { draft, env } = draftOf(documentWith(sink))
     try {
       loadConfig({ draft, env, cwd })
-      return sink
+      return []
     } catch (error) {
-      throw error instanceof ConfigErrors ? refusal(error) : error
+      if (error instanceof ConfigErrors) return error.errors
+      throw error
     }
   }
-  // What an option says would be wrong again.
-  if (asker === undefined || options.destination !== undefined) return checked()
-  const tried = async () => {
-    try {
-      return await checked()
-    } catch (error) {
-      if (!(error instanceof UsageError)) throw error
-      asker.stderr.write(`${error.message}\n`)
-      return undefined
-    }
+  const refuse = (errors: readonly ConfigError[]) => {
+    if (errors.length > 0) throw refusal(errors)
   }
-  return insist(async () => '', tried, asker)
-}
-
-async function sinkOf(context: InitContext): Promise<Sink> {
-  const { asker, options, ofSink, cwd, file } = context
   const destination =
     asker !== undefined && options.destination === undefined
       ? await askDestination(asker)
       : destinationOf(options.destination ?? '')
-  const given = [...optionsOf(destination, context), ...ofSink]
   const apply = (sink: Sink, assignments: readonly Assignment[]) =>
     assignments.reduce((held, one) => setInSink(held, one, { destination, cwd }), sink)
   const name = destination.name === 'file' ? 'archive' : destination.name
   const defaults = defaultsIn(dirname(file))
-  const plain = apply({ name, ...destination.fixed }, given)
-  if (asker !== undefined) return apply(plain, await askSettings(destination, plain, defaults, asker))
-  const absent = (destination.form.required ?? []).filter((key) => !(key in plain) && key in defaults)
-  return apply(
-    plain,
-    absent.map((key) => ({ path: [key], text: defaults[key]! })),
+  const plain = apply({ name, ...destination.fixed }, [...optionsOf(destination, context), ...ofSink])
+  if (asker === undefined) {
+    const absent = (destination.form.required ?? []).filter((key) => !(key in plain) && key in defaults)
+    const sink = apply(
+      plain,
+      absent.map((key) => ({ path: [key], text: defaults[key]! })),
+    )
+    refuse(errorsOf(sink))
+    return sink
+  }
+  // What an option says would be wrong again, whatever is answered.
+  refuse(errorsOf(plain).filter(({ path }) => isAtOneOf(path, Object.keys(plain))))
+  const tryAnswers = (answers: readonly Assignment[]) => {
+    const wrong = errorsOf(apply(plain, answers)).filter(({ path }) =>
+      isAtOneOf(
+        path,
+        answers.map(({ path: [key = ''] }) => key),
+      ),
+    )
+    if (wrong.length > 0) throw new UsageError(wrong.map(answerText).join('\n'))
+  }
+  return insist(
+    async () => '',
+    () =>
+      tried(async () => {
+        const sink = apply(plain, await askSettings(destination, plain, defaults, tryAnswers, asker))
+        const errors = errorsOf(sink)
+        if (errors.length > 0) throw new UsageError(errors.map(answerText).join('\n'))
+        return sink
+      }, asker),
+    asker,
   )
+}
+
+/** Whether an error is about one of these settings of the sink. */
+function isAtOneOf(path: string, keys: readonly string[]): boolean {
+  return keys.some((key) => path === `sinks[0].${key}` || path.startsWith(`sinks[0].${key}.`))
 }
 
 function destinationOf(name: string): Destination {

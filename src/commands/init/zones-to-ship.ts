@@ -1,4 +1,5 @@
 import type { ListedZone } from '../../assemble/tasks/zones.ts'
+import { meantZone } from '../../assemble/discovery/explain-zones.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { nameList } from '../arguments.ts'
 import { UsageError } from '../registration.ts'
@@ -16,29 +17,35 @@ export async function chooseZonesToShip(
   { listed }: Access,
   { options, asker }: InitContext,
 ): Promise<ZonesToShip> {
-  const choose = (text: string) => zonesOf(nameList(text), listed)
-  if (options.zones !== undefined) return choose(options.zones.join(','))
+  if (options.zones !== undefined) return zonesOf(nameList(options.zones.join(',')), listed, '--zones')
   if (asker === undefined) throw new UsageError('--zones is missing')
-  return askZones(listed ?? [], choose, asker)
+  return askZones(listed ?? [], (text) => zonesOf(nameList(text), listed, 'zone'), asker)
 }
 
-function zonesOf(names: readonly string[], listed: readonly ListedZone[] | undefined): ZonesToShip {
+/** `word` is what errors call an item: the option, or what was asked for. */
+function zonesOf(
+  names: readonly string[],
+  listed: readonly ListedZone[] | undefined,
+  word: string,
+): ZonesToShip {
   if (names.length === 1 && names[0] === 'all') return 'all'
-  if (names.length === 0) throw new UsageError('--zones names no zone: write all, or ids such as 101,102')
-  const chosen = names.map((name) => (listed === undefined ? unlisted(name) : find(name, listed)))
+  if (names.length === 0) throw new UsageError(`${word} names no zone: write all, or ids such as 101,102`)
+  const chosen = names.map((name) => (listed === undefined ? unlisted(name, word) : find(name, listed, word)))
   return [...new Map(chosen.map((zone) => [zone.id, zone])).values()].map((zone) => written(zone, listed))
 }
 
-function unlisted(name: string): Pick<ListedZone, 'id' | 'name'> {
+function unlisted(name: string, word: string): Pick<ListedZone, 'id' | 'name'> {
   if (/^[1-9]\d{0,14}$/.test(name)) return { id: Number(name), name: '' }
-  throw new UsageError(`--zones ${printable(name)} is not a zone id. Use an integer, such as 101.`)
+  throw new UsageError(`${word} ${printable(name)} is not a zone id. Use an integer, such as 101.`)
 }
 
-function find(name: string, listed: readonly ListedZone[]): ListedZone {
+function find(name: string, listed: readonly ListedZone[], word: string): ListedZone {
   const found = listed.find(({ id }) => String(id) === name) ?? listed.find((zone) => zone.name === name)
   if (found !== undefined) return found
   const known = listed.flatMap((zone) => [String(zone.id), ...(zone.name === '' ? [] : [zone.name])])
-  throw unknownName({ option: '--zones', name, what: 'is not a zone of this account', known })
+  const meant = meantZone(Number(name), listed)
+  if (meant !== undefined) throw new UsageError(`${word} ${meant}`)
+  throw unknownName({ option: word, name, what: 'is not a zone of this account', known })
 }
 
 /** With its name, where the configuration takes it: unique, and not the id of another zone. */

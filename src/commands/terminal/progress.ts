@@ -6,6 +6,7 @@ import type { Io, Output } from '../io.ts'
 import { createLiveBlock, liveLog } from './live-block.ts'
 import { createTally } from './progress-tally.ts'
 import { blockLines, plainLines, summaryLine } from './progress-text.ts'
+import { createTeller } from './teller.ts'
 import { paintFor } from './terminal.ts'
 import { wrapped } from './wrapped.ts'
 
@@ -47,6 +48,7 @@ export function createProgress(config: Config, io: Io, clock: Clock): Progress {
   const output = io.stderr
   const tally = createTally(config)
   const block = mode === 'live' ? createLiveBlock(output) : undefined
+  const tell = createTeller(config, output)
   const beganMs = clock.monotonic()
   let printed = new Map<string, number>()
 
@@ -56,7 +58,7 @@ export function createProgress(config: Config, io: Io, clock: Clock): Progress {
     if (mode !== 'plain') return
     // Prints only what has changed.
     const moved = routes.filter(({ title, sink, pages }) => printed.get(`${title} ${sink}`) !== pages)
-    if (moved.length > 0) for (const line of plainLines(routes)) output.write(`${line}\n`)
+    if (moved.length > 0) for (const line of plainLines(routes)) tell(line)
     printed = new Map(routes.map(({ title, sink, pages }) => [`${title} ${sink}`, pages]))
   }
 
@@ -74,7 +76,10 @@ export function createProgress(config: Config, io: Io, clock: Clock): Progress {
     mode,
     watch: (internalEvent) => tally.count(internalEvent),
     log: block && liveLog(block, output),
-    say: (line) => void (block ?? output).write(wrapped(`${line}\n`, output)),
+    say(line) {
+      if (block === undefined) tell(line)
+      else block.write(wrapped(`${line}\n`, output))
+    },
     async follow(daemon, signal) {
       if (mode === 'quiet') return
       let readAtMs = -Infinity
@@ -91,7 +96,7 @@ export function createProgress(config: Config, io: Io, clock: Clock): Progress {
     },
     end() {
       show()
-      output.write(wrapped(`${summaryLine(tally.routes(), (clock.monotonic() - beganMs) / 1000)}\n`, output))
+      tell(summaryLine(tally.routes(), (clock.monotonic() - beganMs) / 1000))
     },
   }
 }

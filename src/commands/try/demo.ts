@@ -69,6 +69,8 @@ function loadDemo(simulator: Simulator, folder: string, events: string): Loaded 
     sinks: JSON.stringify([{ name: 'archive', type: 'file', path: events }]),
     'server.port': '0',
     'log.level': 'warn',
+    // Beside lines for people.
+    'log.format': 'pretty',
   }
   return loadConfig({ argv: { overrides }, env: {}, cwd: folder })
 }

@@ -95,7 +95,7 @@ export const fileInternalEvents: Definitions<
         group: sink,
         level: 'warn',
         sink,
-        message: `sink ${sink}: does not change ${parts} parts that it did not write: ${why}`,
+        message: `sink ${sink}: does not change ${parts} part${parts === 1 ? '' : 's'} that it did not write: ${why}`,
         about: `sink ${sink}: parts of another store`,
         fields: { sink },
         details: { parts, why },

@@ -4,6 +4,7 @@ import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { compareFiles, exactly, linesBelow } from '../../e2e/shipped.ts'
 import { endOf as outcomeOf, readableDays, workplace, zones, type Workplace } from '../../e2e/workplace.ts'
 import { waitFor } from '../../setup/wait-for.ts'
+import { openWorkshopWithApi } from '../workshop.ts'
 import { allDone, backfillsOf, inStore, told } from '../backfilling.ts'
 
 /** Daemons of other tests run beside these. */
@@ -164,8 +165,16 @@ test('a cancelled backfill ships nothing more, and is still listed', async () =>
   expect([resumed.code, resumed.stderr]).toEqual([1, `backfill ${id} is already cancelled\n`])
   expect(place.simulator.requests).toHaveLength(asked)
   const list = await told(place, 'backfill', 'list')
-  expect(list.stdout).toMatch(/^id +from +to +state +done +queued +left out +created at\n/)
-  expect(list.stdout).toMatch(new RegExp(`^${id}  ${yesterday}  ${yesterday}  cancelled  0 +1 +0 `, 'm'))
+  expect(list.stdout).toMatch(/^id +from +to +state +read +done +queued +left out +created at\n/)
+  expect(list.stdout).toMatch(
+    new RegExp(`^${id}  ${yesterday}  ${yesterday}  cancelled  \\d+ % +0 +1 +0 `, 'm'),
+  )
+})
+
+test('without --to it ends with today', async () => {
+  const place = await openWorkshopWithApi({ days: 2 })
+  const { stderr } = await place.execute('backfill', '--from', 'yesterday', '--dry-run')
+  expect(stderr).toContain(`backfill from ${yesterday} to ${today}: 2 days × `)
 })
 
 test('a backfill that a signal stopped stays in the store, and the next run continues it', async () => {
@@ -223,7 +232,6 @@ test('ships to stdout, and prints the id to stderr', async () => {
 
 const usages: readonly (readonly [args: string, message: RegExp])[] = [
   ['backfill', /^error: required option '--from <day>' not specified/],
-  ['backfill --from today', /^error: required option '--to <day>' not specified/],
   ['backfill --from today --to yesterday', /^error: --from .* is after --to /],
   ['backfill --from 11-20-2026 --to today', /'11-20-2026' is invalid.*YYYY-MM-DD, here 2026-11-20/],
   ['backfill --from today --to today --zone 7', /^error: --zone 7 is not configured/],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { BackfillPlan } from '../../../src/assemble/tasks/backfill.ts'
-import { planLines } from '../../../src/commands/backfill/text.ts'
+import { listText, planLines } from '../../../src/commands/backfill/text.ts'
 import { paintFor } from '../../../src/commands/terminal/terminal.ts'
 import type { Day } from '../../../src/domain/day.ts'
 
@@ -22,4 +22,41 @@ test('a plan shows the time before which events of a day become dead letters', (
     `${day}  → datadog: events before 18:07 UTC are skipped (too_old): ` +
       'the destination takes none older than 18 h (batch.maxAgeHours)',
   )
+})
+
+test('the list says how much of each backfill has been read', () => {
+  const day = (date: string, more: object) => ({
+    day: date,
+    done: 0,
+    queued: 0,
+    leftOut: 0,
+    pages: 0,
+    events: 0,
+    ...more,
+  })
+  const backfill = (id: string, days: ReturnType<typeof day>[]) => ({
+    id,
+    createdAt: '2026-11-22T00:00:00.000Z',
+    from: '2026-11-20',
+    to: '2026-11-21',
+    state: 'running',
+    queued: 1,
+    done: 1,
+    leftOut: 0,
+    days,
+    reasons: [],
+    errors: [],
+  })
+  const text = listText(
+    [
+      backfill('half', [
+        day('2026-11-20', { done: 1, pages: 4 }),
+        day('2026-11-21', { queued: 1, pages: 1, expectedPages: 4 }),
+      ]),
+      backfill('none', [day('2026-11-20', { leftOut: 1 })]),
+    ],
+    80,
+  )
+  expect(text.split('\n').map((line) => line.split(/ {2,}/)[4])).toEqual(['read', '62 %', '-', undefined])
+  for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
 })

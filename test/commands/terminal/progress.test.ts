@@ -159,9 +159,14 @@ test('sums the zones that do not fit on the screen in one row', () => {
   expect(rows[15]).toMatch(/^shipped 80 events to archive; read 40 pages of 40 zones/)
 })
 
-test('names several sinks, and sums each separately', () => {
+test.each([
+  ['auto', true],
+  ['json', true],
+  ['pretty', false],
+])('to a pipe with log.format %s, names several sinks in the form of the log', (format, isJson) => {
   const stderr = pipe()
-  const config = configOf([file, { ...file, name: 'copy', path: '/nowhere/copy' }])
+  const sinks = [file, { ...file, name: 'copy', path: '/nowhere/copy' }]
+  const config = configOf(sinks, { 'log.format': format, 'log.level': 'error' })
   const progress = createProgress(config, ioOf({ stdout: pipe(), stderr }), systemClock)
   progress.watch(read(101))
   progress.watch(committed(101, 5))
@@ -169,11 +174,24 @@ test('names several sinks, and sums each separately', () => {
   progress.watch(committed(101, 1, 'copy'))
   progress.watch(committed(7, 1000))
   progress.end()
-  expect(stderr.text()).toContain('zone 101 (shop) → archive: 1 page, 5 events shipped\n')
-  expect(stderr.text()).toContain('zone 101 (shop) → copy: 1 page, 1 event shipped\n')
-  expect(stderr.text()).toContain(
-    'shipped 5 events to archive and 1 event to copy; read 2 pages of 2 zones in',
-  )
+  progress.say('a line for people')
+  const lines = stderr.text().split('\n').filter(Boolean)
+  // The log on a pipe has JSON lines only.
+  const texts = isJson ? lines.map((line) => JSON.parse(line) as { msg: string }) : lines
+  const line = (text: string) =>
+    isJson ? { level: 'info', event: 'Progress', time: expect.any(String) as string, msg: text } : text
+  expect(texts).toEqual([
+    line('zone 101 (shop) → archive: 1 page, 5 events shipped'),
+    line('zone 101 (shop) → copy: 1 page, 1 event shipped'),
+    line('zone 102 → archive: 0 pages, 0 events shipped'),
+    line('zone 102 → copy: 0 pages, 0 events shipped'),
+    line(
+      expect.stringMatching(
+        /^shipped 5 events to archive and 1 event to copy; read 2 pages of 2 zones in/,
+      ) as string,
+    ),
+    line('a line for people'),
+  ])
   expect(stderr.text()).not.toContain('\u001B')
 })
 

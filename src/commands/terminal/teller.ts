@@ -1,0 +1,18 @@
+import type { Config } from '../../config/schema/schema.ts'
+import { createLogger } from '../../telemetry/logger.ts'
+import type { Output } from '../io.ts'
+import { wrapped } from './wrapped.ts'
+
+/**
+ * Prints lines for people on stderr in the form of the log there, so that a pipe of it has one kind of text: beside JSON
+ * lines each is a JSON line itself, with the event `Progress`, whatever `log.level` says.
+ */
+export function createTeller(
+  { log: { format } }: Pick<Config, 'log'>,
+  stderr: Output,
+): (line: string) => void {
+  const isJson = format === 'json' || (format === 'auto' && stderr.isTTY !== true)
+  if (!isJson) return (line) => void stderr.write(wrapped(`${line}\n`, stderr))
+  const log = createLogger({ level: 'info', format: 'json', stream: stderr })
+  return (line) => log.line('info', 'Progress', line)
+}
