@@ -25,7 +25,7 @@ interface Options extends StoredChoice {
 export function registerGaps({ command: gaps, io, exit, load }: Registration): void {
   gaps.addHelpText('after', example('gaps list', 'gaps acknowledge --zone shop'))
   withChoice(gaps.command('list'))
-    .description('list lost days: zone, sink, day, time span, reason, when recorded, acknowledged or not')
+    .description('list lost days, with their time span, reason and acknowledgement')
     .addHelpText('after', example('gaps list --sink siem'))
     .action(async (options: Options, command: Command) => {
       const { config } = await withStoredZones(load(command, 'state'))

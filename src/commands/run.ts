@@ -135,10 +135,13 @@ async function shipOnce(
     say(
       `${counted(undelivered, 'event')} ${undelivered === 1 ? 'was' : 'were'} refused by a sink; \`dead-letters list\` shows the reasons`,
     )
-  if (lost() > 0)
-    say(
-      `${lost()} events were dropped by their destination, which acknowledged them and did not say which; the log has its answers`,
-    )
+  if (lost() > 0) {
+    const what =
+      lost() === 1
+        ? '1 event was dropped by its destination, which acknowledged it'
+        : `${lost()} events were dropped by their destination, which acknowledged them and did not say which`
+    say(`${what}; the log has its answers`)
+  }
   const isWhole = missing === undefined && givenUp.length === 0 && undelivered + lost() === 0
   return isWhole ? exitCodes.done : exitCodes.failed
 }

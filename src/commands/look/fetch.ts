@@ -15,6 +15,7 @@ import { exitCodes } from '../io.ts'
 import type { Registration } from '../registration.ts'
 import { chooseSinks, chooseZones } from '../selection.ts'
 import { example } from '../program-name.ts'
+import { counted } from '../terminal/number.ts'
 
 interface FetchOptions {
   readonly zone: string[]
@@ -52,7 +53,7 @@ export function registerFetch({ command, io, exit, load }: Registration): void {
             `event ${printable(event.id, 200)} has no ${form.format} format: ${printable(answer)}\n`,
           )
         if (refusals.length > mostTold)
-          io.stderr.write(`and ${refusals.length - mostTold} more events without the format\n`)
+          io.stderr.write(`and ${counted(refusals.length - mostTold, 'more event')} without the format\n`)
         if (refusals.length > 0) exit(exitCodes.failed)
       } catch (error) {
         // The reader closed the pipe: not an error.

@@ -3,7 +3,7 @@ import { unconfiguredTexts, zoneLabel } from '../../domain/status/problems.ts'
 import type { DayStatus, RouteStatus, Status } from '../../domain/status/status.ts'
 import { backfillLines } from '../backfill/text.ts'
 import { durationText, secondText } from '../../domain/text/duration.ts'
-import { countText } from '../terminal/number.ts'
+import { counted, countText } from '../terminal/number.ts'
 import { wrap, wrapPlain } from '../../domain/text/wrap.ts'
 import { tableLines } from '../terminal/table.ts'
 import type { Paint } from '../terminal/terminal.ts'
@@ -57,7 +57,7 @@ function dayLines(days: readonly DayStatus[], width: number): string[] {
 }
 
 function scanText({ scanningPages }: DayStatus): string {
-  return scanningPages === undefined ? '-' : `under way, ${scanningPages} pages`
+  return scanningPages === undefined ? '-' : `under way, ${counted(scanningPages, 'page')}`
 }
 
 function processLines({ workers }: Status, { width }: Paint): string[] {

@@ -1,5 +1,7 @@
+import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config/schema/schema.ts'
-import { createLogger } from '../../telemetry/logger.ts'
+import { iso } from '../../domain/text/iso.ts'
+import { printable } from '../../domain/text/printable.ts'
 import type { Output } from '../io.ts'
 import { wrapped } from './wrapped.ts'
 
@@ -13,6 +15,8 @@ export function createTeller(
 ): (line: string) => void {
   const isJson = format === 'json' || (format === 'auto' && stderr.isTTY !== true)
   if (!isJson) return (line) => void stderr.write(wrapped(`${line}\n`, stderr))
-  const log = createLogger({ level: 'info', format: 'json', stream: stderr })
-  return (line) => log.line('info', 'Progress', line)
+  return (line) => {
+    const fields = { level: 'info', time: iso(systemClock.now()), event: 'Progress', msg: printable(line) }
+    stderr.write(`${JSON.stringify(fields)}\n`)
+  }
 }
