@@ -8,7 +8,10 @@ import { race, ratesOf, type Way, type WaysOptions } from './ways.ts'
 export function measurePresets(options: WaysOptions): Promise<Figure[]> {
   return withReceiver('http', async (url) => {
     const nameOf = (preset: string) => `preset ${preset}`
-    const ways = presets.map(({ name }): Way => ({ name: nameOf(name), sink: exampleSink(name, url) }))
+    const ways = presets.map(({ name }): Way => ({
+      name: nameOf(name),
+      sink: exampleSink(name, `${url}/${name}`),
+    }))
     const raced = await race(ways, options)
     const events = sampleEvents()
     const sizes = await Promise.all(

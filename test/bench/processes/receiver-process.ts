@@ -25,6 +25,12 @@ const spoken: readonly (readonly [path: RegExp, answer: (body: () => string) => 
   [/\/token$/, () => ({ access_token: 'bench', token_type: 'Bearer', expires_in: 3600 })],
 ]
 
+/** Acknowledgements that are a status other than 200. */
+const statuses: readonly (readonly [path: RegExp, status: number])[] = [
+  [/^\/(?:newrelic|betterstack)$/, 202],
+  [/\/dataCollectionRules\//, 204],
+]
+
 function idsOf(bulk: string): string[] {
   return [...bulk.matchAll(/^\{"create":\{"_id":"([^"]+)"/gm)].map(([, id = '']) => id)
 }
@@ -54,7 +60,8 @@ function take(request: IncomingMessage, response: ServerResponse): void {
       const body = Buffer.concat(parts)
       return (request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body).toString()
     }
-    response.setHeader('content-type', 'application/json')
-    response.end(JSON.stringify(say?.(whole) ?? {}))
+    const status = statuses.find(([path]) => path.test(pathname))?.[1] ?? 200
+    response.writeHead(status, { 'content-type': 'application/json' })
+    response.end(status === 204 ? undefined : JSON.stringify(say?.(whole) ?? {}))
   })
 }
