@@ -1,6 +1,13 @@
 import type { AuditRecord } from '../audit-report.ts'
 import type { StateSnapshot } from '../plan/snapshot.ts'
-import type { ErrorStatus, FleetStatus, RouteStatus, RouteSummary, StatusProblem } from './status.ts'
+import type {
+  ErrorStatus,
+  FleetStatus,
+  GapStatus,
+  RouteStatus,
+  RouteSummary,
+  StatusProblem,
+} from './status.ts'
 
 /**
  * What the status page shows of one day of a route, the most urgent first:
@@ -148,7 +155,7 @@ export interface DayView {
   }
   readonly ordering: { readonly order: string; readonly cursorProven: boolean; readonly revocations: number }
   readonly scans: readonly ScanView[]
-  readonly gaps: readonly { readonly from: string; readonly to: string; readonly reason: string }[]
+  readonly gaps: readonly Omit<GapStatus, 'day'>[]
   readonly parts: readonly {
     readonly part: string
     readonly writer: string

@@ -8,6 +8,7 @@ import type { Scan, ScanRecord } from '../../domain/scan/scan.ts'
 import { countersOf } from '../counters.ts'
 import { iso } from '../../domain/text/iso.ts'
 import { errorStatus } from '../error-status.ts'
+import { gapStatus } from '../route-status.ts'
 import type { RouteTime } from '../observed-route.ts'
 import { cellOn, cellStateOf, streamStateOf, type Cell } from './cell.ts'
 import type { Fleet } from './fleet.ts'
@@ -69,7 +70,7 @@ export function dayView(
     ledger,
     ordering: { order, cursorProven, revocations },
     scans: scansOf(cell),
-    gaps: fleet.gaps.filter(isHere).map(({ from, to, reason }) => ({ from: iso(from), to: iso(to), reason })),
+    gaps: fleet.gaps.filter(isHere).map(gapStatus),
     parts: (checkpoint?.committed ?? []).map(({ part, writer, lines, bytes }) => ({
       part,
       writer,

@@ -44,6 +44,26 @@ describe('the map', () => {
     expect(none).toMatchObject({ routes: [], chosen: { routes: 0, page: 1, pages: 1 } })
   })
 
+  it('names all lost days of one reason together, until they are acknowledged; the cells and the day keep the gap', async () => {
+    const world = story()
+    const [gap] = world.gaps
+    const days = ['2026-11-13', '2026-11-14'] as (typeof today)[]
+    world.gaps = days.map((day) => ({ ...gap!, day }))
+    const map = await mapOf(world)
+    expect([map.totals.gaps, map.totals.lostDays, map.totals.cells.gap]).toEqual([2, 2, 2])
+    expect(map.problems[0]).toMatchObject({
+      kind: 'gap',
+      routes: 1,
+      text: expect.stringContaining('events of 2026-11-13 to 2026-11-14 (2 days) were lost') as string,
+    })
+    world.gaps = world.gaps.map((each) => ({ ...each, acknowledgedAt: at(9) }))
+    const known = await mapOf(world)
+    expect([known.totals.gaps, known.totals.lostDays, known.totals.cells.gap]).toEqual([2, 0, 2])
+    expect(known.problems.map(({ kind }) => kind)).not.toContain('gap')
+    const day = await viewsOf(world).views.day({ zone: 101, sink: 'siem', day: '2026-11-14' })
+    expect(day?.gaps).toMatchObject([{ acknowledgedAt: '2026-11-20T09:00:00.000Z' }])
+  })
+
   it('filters by text in zone and sink, by sink, and by the state of a day', async () => {
     expect(names((await mapOf(story(), { filter: 'SHOP si' })).routes)).toEqual(['shop siem'])
     expect(names((await mapOf(story(), { filter: '107' })).routes)).toEqual(['api siem', 'api archive'])
@@ -178,7 +198,7 @@ describe('a day', () => {
     })
     expect(await views.day({ ...asked, day: '2026-11-14' })).toMatchObject({
       state: 'gap',
-      gaps: [{ reason: 'unreadable' }],
+      gaps: [{ reason: 'unreadable', acknowledgedAt: undefined }],
     })
     expect((await views.day({ ...asked, sink: 'archive' }))?.parts).toHaveLength(2)
     expect((await views.day({ ...asked, zone: 107, day: '2026-11-17' }))?.deadLetters).toHaveLength(2)

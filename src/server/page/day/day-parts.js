@@ -138,12 +138,12 @@ export function gapList({ gaps }) {
     element(
       'ul',
       { class: 'plain' },
-      ...gaps.map(({ from, to, reason }) =>
+      ...gaps.map(({ from, to, reason, acknowledgedAt }) =>
         element(
           'li',
           {},
           shapeOf('gap'),
-          ` ${secondText(from)} to ${secondText(to)}: ${gapReasons[reason] ?? printable(reason)} (${reason})`,
+          ` ${secondText(from)} to ${secondText(to)}: ${gapReasons[reason] ?? printable(reason)} (${reason})${acknowledgedAt === undefined ? '' : `; acknowledged ${secondText(acknowledgedAt)}`}`,
         ),
       ),
     ),
