@@ -43,7 +43,7 @@ export class LivePlan {
   async update(input: LivePlanInput, letTurn: () => Promise<void>): Promise<readonly PlannedStream[]> {
     const stale = this.#held.update(input.checkpoints)
     this.#fit(input)
-    const requests = requestsOf(input.backfills, input.resendCheckpoints)
+    const requests = requestsOf(input.backfills)
     const nowOf = timesOf(input)
     const gone = new Set<PlannedStream>()
     const come: PlannedStream[] = []

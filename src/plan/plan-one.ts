@@ -27,8 +27,7 @@ export async function planOne(
   const zone = zones.find(({ id }) => id === stream.zone)
   if (zone === undefined || !sinks.includes(stream.sink)) return undefined
   const own = await store.ledger.read(stream)
-  const isLive = stream.resend === undefined
-  const held = own !== undefined ? [own] : isLive ? await readBefore(store, stream) : []
+  const held = own === undefined ? await readBefore(store, stream) : [own]
   for (const { lastCommitAtMs } of held) {
     if (!apiClock.isConfirmed(zone.account)) apiClock.notBefore(zone.account, lastCommitAtMs)
   }
@@ -37,7 +36,7 @@ export async function planOne(
     zones: [zone],
     sinks: [stream.sink],
     policy,
-    ...(isLive ? { checkpoints: held } : { checkpoints: [], resendCheckpoints: held }),
+    checkpoints: held,
     // Only the scheduler knows the first planned day; a worker accepts every day that it is sent.
     routes: [{ zone: stream.zone, sink: stream.sink, firstDay: stream.day, plannedAtMs: 0 }],
     backfills: priority === 'backfill' ? await store.backfills.list() : [],

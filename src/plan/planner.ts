@@ -7,7 +7,6 @@ import { createInTurn } from '../domain/in-turn.ts'
 import { createTurns, type TurnDeps } from '../domain/let-loop-turn.ts'
 import { firstPlannedDay, type PlannedRoute, type PlannedStream } from '../domain/plan/plan-route.ts'
 import { missedDays, plan } from '../domain/plan/plan.ts'
-import type { Backfill } from '../domain/plan/backfill.ts'
 import type { Policy } from '../domain/policy.ts'
 import { todayOf } from '../domain/plan/stream-state.ts'
 import type { Zone } from '../domain/stream.ts'
@@ -95,8 +94,7 @@ export class Planner {
       store.backfills.list(),
     ])
     this.#setClocks(checkpoints, now.zones)
-    const resendCheckpoints = await resendsOf(store, backfills)
-    return { nowOf: apiClock.now, ...now, checkpoints, resendCheckpoints, routes, backfills }
+    return { nowOf: apiClock.now, ...now, checkpoints, routes, backfills }
   }
 
   /** The first day of a known route hardly changes: routes are read again only for what others have stored. */
@@ -243,12 +241,6 @@ function isSameRoutes(left: readonly Route[], right: readonly Route[]): boolean 
       return zone === other.zone && sink === other.sink && firstDay === other.firstDay
     })
   )
-}
-
-/** Checkpoints of temporary streams, where a plan needs any. */
-export async function resendsOf(store: Store, backfills: readonly Backfill[]): Promise<Checkpoint[]> {
-  const isNeeded = backfills.some(({ resend, state }) => resend === true && state === 'running')
-  return isNeeded ? store.catalogue.resendCheckpoints() : []
 }
 
 /** Why a day has no checkpoint: no process ran, only other routes were planned meanwhile, or no pump reached it. */

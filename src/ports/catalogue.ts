@@ -6,12 +6,10 @@ import type { ZoneList } from '../domain/zone-list.ts'
 /** Data of all streams together, for plans, status and metrics. */
 export interface Catalogue {
   /**
-   * Checkpoints of all live streams, ended ones included, without their marks. Called every second: what has not changed
+   * Checkpoints of all streams, ended ones included, without their marks. Called every second: what has not changed
    * is not read again.
    */
   checkpoints(): Promise<Checkpoint[]>
-  /** Checkpoints of all temporary streams; unchanged ones are not read again either. */
-  resendCheckpoints(): Promise<Checkpoint[]>
   routes(): Promise<Route[]>
   /** Stores routes as planned. Of two first days of a route the earlier is kept; the instant is replaced. */
   rememberRoutes(routes: readonly Route[]): Promise<void>

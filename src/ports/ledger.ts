@@ -73,9 +73,12 @@ export interface Commit {
   readonly next: Checkpoint
   /** Packed fingerprints to add, by minute. */
   readonly seen: ReadonlyMap<number, Uint8Array>
-  /** Packed fingerprints to remove before adding others: their events count as not delivered. Ignores unknown ones. */
-  readonly unsee?: ReadonlyMap<number, Uint8Array>
-  /** Of this very stream; those of a temporary stream are kept as the live one's. */
+  /**
+   * Packed fingerprints to remove before adding others, or all: their events count as not delivered. Ignores unknown
+   * ones.
+   */
+  readonly unsee?: ReadonlyMap<number, Uint8Array> | 'all'
+  /** Of this very stream. */
   readonly deadLetters: readonly DeadLetter[]
   /**
    * Dead letters of this very stream to remove, since the sink has their events now or a person dropped them. Unknown

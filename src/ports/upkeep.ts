@@ -18,9 +18,4 @@ export interface Upkeep {
     streams: readonly Stream[],
     old: { readonly uncommittedBefore: Day; readonly gapsBefore: number },
   ): Promise<void>
-  /**
-   * Removes the temporary streams of all backfills that neither run nor rest. A pump that still has one is refused its
-   * next commit.
-   */
-  dropEndedResends(): Promise<void>
 }

@@ -3,7 +3,7 @@ import { takenOf, type DeadLetter, type Delivery, type Refusal, type Skip } from
 import type { Event } from '../domain/event/event.ts'
 import { isFailure, type Failure } from '../domain/failure.ts'
 import { storeEvent } from '../domain/event/stored-event.ts'
-import { liveStream } from '../domain/stream.ts'
+import { onlyStream } from '../domain/stream.ts'
 import type { OpenStream } from '../ports/sink.ts'
 import { spanFacts, type CommitExtras, type Session } from './session.ts'
 
@@ -79,7 +79,7 @@ export async function commitDelivery(
 /** What the sink refused, as dead letters for the store. */
 export function deadLettersOf({ job }: Session, refusals: readonly Refusal[], at: number): DeadLetter[] {
   return refusals.map(({ event, reason, answer }) => ({
-    ...liveStream(job.stream),
+    ...onlyStream(job.stream),
     id: event.id,
     ...(event.time !== undefined && { time: event.time }),
     reason,

@@ -1,4 +1,3 @@
-import { Failure } from '../domain/failure.ts'
 import { isReadable } from '../domain/plan/stream-state.ts'
 import type { LastCopies, OpenStream, Reconciliation } from '../ports/sink.ts'
 import { createLastCopies } from './last-copies.ts'
@@ -7,10 +6,6 @@ import type { Session } from './session.ts'
 
 /** A day that becomes unreadable this soon may not be read again: its files are no longer cut. */
 const hardlyReadableMs = 60_000
-
-/** A temporary stream knows nothing of the live one's committed lengths, and would cut all that they stand for. */
-const notInPlace =
-  'the sink is a file sink now, and --resend does not work for file sinks: cancel the backfill'
 
 /** The open sink of a stream, and the stream's seen window. Disposing of it closes the sink. */
 export interface SinkTarget extends AsyncDisposable {
@@ -25,7 +20,6 @@ export async function openSink(
   { refusalsStand = false } = {},
 ): Promise<SinkTarget> {
   const { sink, stream } = session.job
-  if ('reconcile' in sink && stream.resend !== undefined) throw new Failure('refuse', 'rejected', notInPlace)
   const { store, seenMemory } = session.deps
   const seen = createSeenWindow(store.ledger, stream, seenMemory)
   try {

@@ -9,7 +9,7 @@ import type { Priority, Stream, Zone } from '../domain/stream.ts'
 import type { Ordering } from '../domain/scan/ordering.ts'
 import type { SpanFacts } from '../domain/span.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { Holder } from '../ports/ledger.ts'
+import type { Commit, Holder } from '../ports/ledger.ts'
 import type { Source } from '../ports/source.ts'
 import type { Store } from '../ports/store.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
@@ -77,7 +77,7 @@ export interface Session<Job = PumpJob> {
 
 export interface CommitExtras {
   readonly seen?: ReadonlyMap<number, Uint8Array>
-  readonly unsee?: ReadonlyMap<number, Uint8Array>
+  readonly unsee?: Commit['unsee']
   readonly deadLetters?: readonly DeadLetter[]
   readonly removedDeadLetters?: readonly Identity[]
   readonly gaps?: readonly Gap[]

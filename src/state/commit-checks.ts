@@ -19,11 +19,14 @@ export function refuseImpossible({ next, basedOn, deadLetters }: Commit): void {
  */
 export function hashOf({ seen, unsee = new Map(), ...rest }: Commit): Buffer {
   const inOrder = (each: Commit['seen']) => [...each].sort(([a], [b]) => a - b)
-  const lists = [inOrder(seen), inOrder(unsee)]
+  const isAllUnseen = unsee === 'all'
+  const lists = [inOrder(seen), isAllUnseen ? [] : inOrder(unsee)]
   const { fence, basedOn, next, deadLetters, removedDeadLetters = [], gaps } = rest
   const sizes = lists.map((minutes) => minutes.map(([minute, bytes]) => [minute, bytes.byteLength]))
   const hash = createHash('sha256')
-  hash.update(JSON.stringify([fence, basedOn, next, deadLetters, removedDeadLetters, gaps, sizes]))
+  hash.update(
+    JSON.stringify([fence, basedOn, next, deadLetters, removedDeadLetters, gaps, sizes, isAllUnseen]),
+  )
   for (const [, bytes] of lists.flat()) hash.update(bytes)
   return hash.digest()
 }

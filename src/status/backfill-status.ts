@@ -22,7 +22,7 @@ export async function backfillStatuses(
 }
 
 function backfillStatus(
-  { id, createdAtMs, from, to, state, resend }: Backfill,
+  { id, createdAtMs, from, to, state }: Backfill,
   streams: readonly StreamProgress[],
 ): BackfillStatus {
   const { queued, done, leftOut } = summed(streams)
@@ -32,7 +32,6 @@ function backfillStatus(
     from,
     to,
     state,
-    ...(resend === true && { resend }),
     queued,
     done,
     leftOut,

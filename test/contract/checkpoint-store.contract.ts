@@ -10,7 +10,6 @@ import { backfillsContract } from './checkpoint-store/backfills.contract.ts'
 import { catalogueContract } from './checkpoint-store/catalogue.contract.ts'
 import { renamedSinkContract } from './checkpoint-store/renamed-sink.contract.ts'
 import { pruningContract } from './checkpoint-store/pruning.contract.ts'
-import { resendsContract } from './checkpoint-store/resends.contract.ts'
 import { steps } from './checkpoint-store/steps.ts'
 import type { OpenedStore } from './checkpoint-store/opened-store.ts'
 
@@ -23,7 +22,6 @@ const suites: Readonly<Record<string, readonly Suite[]>> = {
   'its dead letters': [deadLettersContract],
   'its backfills': [backfillsContract],
   'its upkeep': [renamedSinkContract, pruningContract],
-  'its temporary streams': [resendsContract],
 }
 
 /** The behaviours of every store, whatever it keeps its checkpoints in. */

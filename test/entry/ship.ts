@@ -11,6 +11,8 @@ import { parseArgs } from 'node:util'
 import { awaitBackend } from '../../src/assemble/await-backend.ts'
 import { runInPlace } from '../../src/assemble/tasks/backfill-in-place.ts'
 import { Daemon } from '../../src/assemble/daemon/daemon.ts'
+import { createShipping } from '../../src/assemble/shipping.ts'
+import { unseeDay } from '../../src/maintenance/backfill/unsee-day.ts'
 import { createEngine, type Engine } from '../../src/assemble/daemon/engine.ts'
 import { createRuntime, type Runtime } from '../../src/assemble/runtime.ts'
 import { zonesOf } from '../../src/assemble/quiet-runtime.ts'
@@ -154,8 +156,14 @@ async function backfill({ config }: Loaded, range: string): Promise<number> {
     ),
   )
   const id = randomUUID().slice(0, 8)
-  const made = { id, createdAtMs: clock.now(), from, to, state: 'running', streams } as const
-  await store.backfills.add(resend ? { ...made, resend } : made)
+  if (resend) {
+    const shipping = createShipping(config, runtime, { ...backend, delivers: false })
+    const zones = new Map(zonesOf(config).map((zone) => [zone.id, zone]))
+    for (const { stream } of streams)
+      await unseeDay({ stream, zone: zones.get(stream.zone)! }, shipping.deps, stop.signal)
+    await shipping.close()
+  }
+  await store.backfills.add({ id, createdAtMs: clock.now(), from, to, state: 'running', streams })
   const served = await runInPlace({ config, runtime, store, id }, stop.signal)
   await backend.close()
   return served.as === 'ended' && served.givenUp.length === 0 ? 0 : 1

@@ -26,7 +26,6 @@ const anyStep = fc.record({
   backfill: fc.option(
     fc.record({
       state: fc.constantFrom('running' as const, 'paused' as const, 'done' as const),
-      resend: fc.boolean(),
       of: fc.array(fc.record({ zone: fc.integer({ min: 1, max: 3 }), daysAgo: fc.nat({ max: 9 }) }), {
         maxLength: 3,
       }),
@@ -68,7 +67,7 @@ it('is the plan of the same moment, whatever has changed since the last one', as
           backfills: backfill === undefined ? input.backfills : [backfillOf(backfill)],
         }
         const { nowMs, ...rest } = input
-        const whole = { ...rest, nowOf: () => nowMs, sinks, policy, resendCheckpoints: [] }
+        const whole = { ...rest, nowOf: () => nowMs, sinks, policy }
         expect(await live.update(whole, () => Promise.resolve())).toEqual(plan(whole))
       }
     }),
@@ -77,16 +76,14 @@ it('is the plan of the same moment, whatever has changed since the last one', as
 
 function backfillOf({
   state,
-  resend,
   of,
 }: {
   state: Backfill['state']
-  resend: boolean
   of: readonly { zone: number; daysAgo: number }[]
 }): Backfill {
   const streams = of.map(({ zone, daysAgo }) => ({
     stream: { zone, day: shiftDay(today, -daysAgo), sink: sinks[0]! },
     state: 'queued' as const,
   }))
-  return { id: 'one', createdAtMs: at(1), from: shiftDay(today, -9), to: today, state, resend, streams }
+  return { id: 'one', createdAtMs: at(1), from: shiftDay(today, -9), to: today, state, streams }
 }

@@ -5,7 +5,6 @@ import type { PlannedStream } from '../../domain/plan/plan-route.ts'
 import { plan } from '../../domain/plan/plan.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Holder } from '../../ports/ledger.ts'
-import { resendsOf } from '../../plan/planner.ts'
 import type { Store } from '../../ports/store.ts'
 import { drain, type GivenUp } from '../../schedule/local/drain.ts'
 import { createHolder, type QuietRuntime } from '../quiet-runtime.ts'
@@ -97,8 +96,7 @@ async function planBackfills(
   nowOf: (account: string) => number,
 ): Promise<PlannedStream[]> {
   const [checkpoints, routes] = await Promise.all([store.catalogue.checkpoints(), store.catalogue.routes()])
-  const resendCheckpoints = await resendsOf(store, backfills)
-  return plan({ ...settings(), nowOf, checkpoints, resendCheckpoints, routes, backfills }).filter(
+  return plan({ ...settings(), nowOf, checkpoints, routes, backfills }).filter(
     ({ priority }) => priority === 'backfill',
   )
 }

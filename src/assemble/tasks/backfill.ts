@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config/schema/schema.ts'
-import type { Backfill, BackfillState } from '../../domain/plan/backfill.ts'
+import type { Backfill, Backfilled, BackfillState } from '../../domain/plan/backfill.ts'
 import type { BackfillStatus } from '../../domain/status/status.ts'
 import type { Store } from '../../ports/store.ts'
 import {
@@ -9,13 +9,17 @@ import {
   type BackfillPlan,
   type BackfillRequest,
 } from '../../maintenance/backfill/backfill-plan.ts'
+import { unseeDay } from '../../maintenance/backfill/unsee-day.ts'
+import { withHeartbeat } from '../../pump/heartbeat.ts'
+import { shippedUnknown } from '../../pump/index-dropped.ts'
 import { readProgress, type StreamProgress } from '../../maintenance/backfill/backfill-progress.ts'
 import { backfillStatuses } from '../../status/backfill-status.ts'
 import { runInPlace, type InPlace } from './backfill-in-place.ts'
 import { openExistingStore } from '../existing-store.ts'
 import type { RuntimeOptions } from '../runtime.ts'
-import { createQuietRuntime } from '../quiet-runtime.ts'
+import { createHolder, createQuietRuntime } from '../quiet-runtime.ts'
 import { createReading } from '../reading.ts'
+import { createShipping } from '../shipping.ts'
 import { maxAgeHoursIn } from '../max-age.ts'
 import { policyOf } from '../policy.ts'
 import { openStore, workersOn } from '../state.ts'
@@ -38,8 +42,11 @@ export interface BackfillLook {
 export interface BackfillTasks {
   /** Determines which days can be read; asks the API where that is not sure. Throws `cancelled`. */
   plan(request: BackfillRequest, signal: AbortSignal): Promise<BackfillPlan>
-  /** Creates a backfill of a plan. A process that works on the store takes it with its next plan. */
-  add(plan: BackfillPlan): Promise<Backfill>
+  /**
+   * Creates a backfill of a plan. A process that works on the store takes it with its next plan. With `resend` its days
+   * count as not shipped from then on. Throws `cancelled`.
+   */
+  add(plan: BackfillPlan, signal: AbortSignal): Promise<Backfill>
   /** All that are stored, the oldest first. */
   all(): Promise<Backfill[]>
   statuses(): Promise<BackfillStatus[]>
@@ -56,7 +63,6 @@ export interface BackfillTasks {
 export async function openBackfillTasks(config: Config, options: RuntimeOptions): Promise<BackfillTasks> {
   const clock = systemClock
   let store = await openExistingStore(config, clock)
-  let hasRun = false
   return {
     async plan(request, signal) {
       const runtime = createQuietRuntime(options)
@@ -76,34 +82,54 @@ export async function openBackfillTasks(config: Config, options: RuntimeOptions)
         await reading.close()
       }
     },
-    async add({ from, to, streams, resend }) {
+    async add(plan, signal) {
       store ??= await openStore(config, clock)
+      const { from, to } = plan
+      const streams = plan.resend === true ? await unseeDays({ config, store, plan }, signal) : plan.streams
       const id = randomBytes(5).toString('hex')
-      const made = { id, createdAtMs: clock.now(), from, to, state: 'running', streams } as const
-      const backfill: Backfill = resend === true ? { ...made, resend } : made
+      const backfill: Backfill = { id, createdAtMs: clock.now(), from, to, state: 'running', streams }
       await store.backfills.add(backfill)
       return backfill
     },
     all: async () => (await store?.backfills.list()) ?? [],
     statuses: async () => (store === undefined ? [] : backfillStatuses(await store.backfills.list(), store)),
-    async change(id, state) {
-      if (!((await store?.backfills.setState(id, state)) ?? false)) return false
-      if (state === 'cancelled') await store?.upkeep.dropEndedResends()
-      return true
-    },
+    change: async (id, state) => (await store?.backfills.setState(id, state)) ?? false,
     look: async (id) => (store === undefined ? undefined : lookAt(store, id)),
     worker: () => shippingProcess(config),
     async runInPlace(id, signal) {
       store ??= await openStore(config, clock)
-      hasRun = true
       const { createRuntime } = await import('../runtime.ts')
       return runInPlace({ config, runtime: createRuntime(config, options), store, id }, signal)
     },
     async close() {
-      // No run does it; and not sooner, since the temporary streams tell how far a resend has got.
-      if (hasRun) await store?.upkeep.dropEndedResends().catch(() => undefined)
       await store?.close()
     },
+  }
+}
+
+/** Makes the queued days of a plan count as not shipped; leaves out those of which it is unknown what was shipped. */
+async function unseeDays(
+  { config, store, plan }: { readonly config: Config; readonly store: Store; readonly plan: BackfillPlan },
+  signal: AbortSignal,
+): Promise<Backfilled[]> {
+  const runtime = createQuietRuntime()
+  const holder = createHolder(false)
+  const shipping = createShipping(config, runtime, { store, holder, delivers: false })
+  const zones = new Map(plan.zones.map((zone) => [zone.id, zone]))
+  async function unsee(backfilled: Backfilled): Promise<Backfilled> {
+    const { stream, state } = backfilled
+    if (state !== 'queued') return backfilled
+    const outcome = await unseeDay({ stream, zone: zones.get(stream.zone)! }, shipping.deps, signal)
+    return outcome === 'done' ? backfilled : { stream, state: 'left_out', reason: shippedUnknown }
+  }
+  try {
+    return await withHeartbeat({ store, clock: runtime.clock, holder }, async () => {
+      const streams: Backfilled[] = []
+      for (const each of plan.streams) streams.push(await unsee(each))
+      return streams
+    })
+  } finally {
+    await shipping.close()
   }
 }
 

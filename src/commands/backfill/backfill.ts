@@ -36,8 +36,8 @@ this process, also while a run is active, and cannot be paused. After a stop the
 it and ships nothing twice. Exit code 1 means here that the files lack a day, or that something in
 them could not be read.
 
---resend ships everything that the API lists of these days once more, also what was shipped before,
-and does not change the progress of the live streams. It asks first.
+--resend ships everything that the API lists of these days once more, also what was shipped before:
+these days count as not shipped from then on, so that a cancelled resend ships the rest too. It asks first.
 
 Examples:
   ${programName()} backfill --from 2026-11-18 --to yesterday --watch
@@ -120,6 +120,6 @@ async function start({ config, request, tasks, view, io }: Start, options: Backf
     view.say('nothing was shipped')
     return exitCodes.failed
   }
-  const { id } = await tasks.add(plan)
+  const { id } = await tasks.add(plan, io.signal)
   return serveBackfill({ id, watch, said: id, config, tasks, view, io })
 }

@@ -2,7 +2,7 @@ import type { BackfillTasks, BackfillLook, InPlace } from '../../assemble/tasks/
 import { printable } from '../../domain/text/printable.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config/schema/schema.ts'
-import { liveStream, streamKey } from '../../domain/stream.ts'
+import { streamKey } from '../../domain/stream.ts'
 import { followBackfill } from './follow.ts'
 import { leftOutLines } from './text.ts'
 import type { BackfillView } from './view.ts'
@@ -80,7 +80,7 @@ function conclude(
   )
   for (const { planned, reason } of givenUp) {
     const { zone, day, sink } = planned.stream
-    if (queued.has(streamKey(liveStream(planned.stream))))
+    if (queued.has(streamKey(planned.stream)))
       view.say(bad(`  ${day}  zone ${zone} → ${printable(sink)} failed: ${printable(reason, 500)}`))
   }
   view.say(summary)

@@ -110,11 +110,11 @@ export function listText(backfills: readonly BackfillStatus[], width: number): s
     0,
     width < 100 ? 8 : 9,
   )
-  const rows = backfills.map(({ id, from, to, resend, state, done, queued, leftOut, days, createdAt }) => [
+  const rows = backfills.map(({ id, from, to, state, done, queued, leftOut, days, createdAt }) => [
     printable(id),
     from,
     to,
-    resend === true ? `${state}, resend` : state,
+    state,
     percentText(days),
     String(done),
     String(queued),
@@ -138,9 +138,9 @@ function percentText(days: BackfillStatus['days']): string {
 
 /** Backfills as a part of `status`. */
 export function backfillLines(backfills: readonly BackfillStatus[], paint: Paint): string[] {
-  return backfills.flatMap(({ id, from, to, resend, state, done, queued, leftOut, days, errors }) => {
+  return backfills.flatMap(({ id, from, to, state, done, queued, leftOut, days, errors }) => {
     const left = leftOut === 0 ? '' : `, ${leftOut} left out`
-    const head = `backfill ${printable(id)}, ${from} to ${to}${resend === true ? ' (resend)' : ''}: ${state}, ${done} of ${counted(done + queued + leftOut, 'stream')} done${left}`
+    const head = `backfill ${printable(id)}, ${from} to ${to}: ${state}, ${done} of ${counted(done + queued + leftOut, 'stream')} done${left}`
     const open = queued === 0 ? [] : days.filter((day) => day.queued > 0)
     return [
       leftOut === 0 ? cut(head, paint.width) : paint.bad(cut(head, paint.width)),

@@ -114,8 +114,7 @@ export function createBackfillView(config: Config, io: Io, clock: Clock): Backfi
       const seconds = (clock.monotonic() - beganMs) / 1000
       const took = seconds < 60 ? `${seconds.toFixed(1)} s` : durationText(seconds)
       const did = `${counted(done, 'stream')} read, ${counted(pages, 'page')}, ${counted(events, 'event')} shipped`
-      const what = backfill.resend === true ? 'backfill (resend)' : 'backfill'
-      return `${what} ${backfill.id} ${backfill.state}: ${[did, ...rest].join(', ')}, in ${took}`
+      return `backfill ${backfill.id} ${backfill.state}: ${[did, ...rest].join(', ')}, in ${took}`
     },
   }
 }

@@ -86,7 +86,7 @@ function failingSentence({ routes, at, problems }: Status): string[] {
 
 /** `Backfill 5f0c1d2e3a (2026-11-18 to 2026-11-20): 41 %, 1.2 M events, about 9 min left.` */
 export function backfillText(backfill: BackfillStatus, at: string): string {
-  const { id, from, to, resend, days, createdAt, done, queued, leftOut } = backfill
+  const { id, from, to, days, createdAt, done, queued, leftOut } = backfill
   let [pages, expected, events] = [0, 0, 0]
   for (const day of days) {
     pages += day.pages
@@ -104,7 +104,7 @@ export function backfillText(backfill: BackfillStatus, at: string): string {
     ...(leftSeconds === undefined ? [] : [`about ${roughText(leftSeconds)} left`]),
     ...(leftOut === 0 ? [] : [`${counted(leftOut, 'stream')} left out`]),
   ]
-  return `${resend === true ? 'Resend' : 'Backfill'} ${printable(id)} (${span}): ${facts.join(', ')}.`
+  return `Backfill ${printable(id)} (${span}): ${facts.join(', ')}.`
 }
 
 /** An estimate has no seconds where it has minutes. */

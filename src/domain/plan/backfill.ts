@@ -25,15 +25,7 @@ export interface Backfill {
   readonly from: Day
   readonly to: Day
   readonly state: BackfillState
-  /** Live streams, also where a resend reads them through temporary ones. */
   readonly streams: readonly Backfilled[]
-  /** Ships all events of these days once more, through temporary streams (`streamFor`). */
-  readonly resend?: boolean
-}
-
-/** The stream through which a backfill reads one of its streams: a temporary one for a resend. */
-export function streamFor({ id, resend }: Pick<Backfill, 'id' | 'resend'>, stream: Stream): Stream {
-  return resend === true ? { ...stream, resend: id } : stream
 }
 
 /** A backfill becomes `done` when none of its streams is queued any more. */

@@ -15,8 +15,7 @@ export function believesWindowError(
 }
 
 /**
- * Ends a stream whose day can no longer be read. The gap: from the start of its last full scan to the day's end. A
- * temporary stream has none.
+ * Ends a stream whose day can no longer be read. The gap: from the start of its last full scan to the day's end.
  */
 export function expire(
   checkpoint: Checkpoint,
@@ -30,7 +29,6 @@ export function expire(
     needsFull: false,
     ended: { as: 'expired', atMs: nowMs },
   }
-  if (checkpoint.stream.resend !== undefined) return { checkpoint: ended, gap: undefined }
   return { checkpoint: ended, gap: unreadOf(checkpoint, reasonOf(trouble), nowMs) }
 }
 

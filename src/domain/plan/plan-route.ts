@@ -69,11 +69,7 @@ export function planRoute(input: RouteInput): PlannedStream[] {
   }
   for (const { stream, readRequest: request } of requests.of(routeKey(zone.id, sink))) {
     const asked = { stream, zone, priority: 'backfill', readRequest: request } as const
-    const isResend = stream.resend !== undefined
-    const own = isResend
-      ? { checkpoint: requests.resendOf(stream), ordering: unknownOrdering }
-      : { checkpoint: heldOn.get(stream.day), ordering }
-    planned.push(planStream(asked, own, nowMs, policy))
+    planned.push(planStream(asked, { checkpoint: heldOn.get(stream.day), ordering }, nowMs, policy))
   }
   return planned
 }
@@ -98,8 +94,9 @@ function daysOf(
     const { stream, ended } = checkpoint
     if (ended !== undefined || stream.day > today) continue
     // A day before the first planned one has a checkpoint because a person requested it: the backfill does its first
-    // full scan. While the first planned day is unknown, the read request of the unfinished scan shows this.
-    const isFirst = checkpoint.lastFull === undefined && stream.day < from
+    // full scan. While the first planned day is unknown, the read request of the unfinished scan shows this. A day that
+    // a resend made unread again (`repairs`) had one.
+    const isFirst = checkpoint.lastFull === undefined && checkpoint.repairs === undefined && stream.day < from
     const isRequested = isFirst && (firstDay !== undefined || checkpoint.full?.readRequest !== undefined)
     if (!isRequested || isBeyondAsking(stream.day, nowMs, policy)) days.add(stream.day)
   }

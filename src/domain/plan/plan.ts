@@ -15,10 +15,7 @@ export interface PlanInput {
   readonly zones: readonly Zone[]
   readonly sinks: readonly string[]
   readonly policy: Policy
-  /** Of live streams. */
   readonly checkpoints: readonly Checkpoint[]
-  /** Of temporary streams. */
-  readonly resendCheckpoints?: readonly Checkpoint[]
   readonly routes: readonly Route[]
   /** A person's read request for all planned streams (`run --once`); complete days are read for it too. */
   readonly readRequest?: ReadRequest
@@ -32,7 +29,7 @@ export interface PlanInput {
  */
 export function plan(input: PlanInput): PlannedStream[] {
   const { policy, readRequest } = input
-  const requests = requestsOf(input.backfills, input.resendCheckpoints)
+  const requests = requestsOf(input.backfills)
   const byRoute = Map.groupBy(input.checkpoints, ({ stream }) => routeKey(stream.zone, stream.sink))
   const known = new Map(input.routes.map((route) => [routeKey(route.zone, route.sink), route]))
   const planned: PlannedStream[] = []

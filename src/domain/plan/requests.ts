@@ -1,7 +1,6 @@
-import type { Checkpoint } from '../checkpoint.ts'
 import type { ReadRequest } from '../read-request.ts'
 import { streamKey, type Stream } from '../stream.ts'
-import { streamFor, type Backfill } from './backfill.ts'
+import type { Backfill } from './backfill.ts'
 import { routeKey } from '../route.ts'
 
 /** What backfills ask of the streams. */
@@ -15,8 +14,6 @@ export interface Requests {
   awaits(stream: Stream): boolean
   /** The queued streams of a route in running backfills. A stream in several has the read request of the oldest one. */
   of(route: string): readonly Requested[]
-  /** The checkpoint of a temporary stream. */
-  resendOf(stream: Stream): Checkpoint | undefined
 }
 
 export interface Requested {
@@ -24,11 +21,7 @@ export interface Requested {
   readonly readRequest: ReadRequest
 }
 
-export function requestsOf(
-  backfills: readonly Backfill[] = [],
-  resendCheckpoints: readonly Checkpoint[] = [],
-): Requests {
-  const resends = new Map(resendCheckpoints.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
+export function requestsOf(backfills: readonly Backfill[] = []): Requests {
   const awaited = awaitedBy(backfills)
   const requested = requestedBy(backfills)
   const byRoute = Map.groupBy(requested.values(), ({ stream }) => routeOf(stream))
@@ -36,15 +29,14 @@ export function requestsOf(
     routes: new Set([...awaited.values(), ...byRoute.keys()]),
     awaits: (stream) => awaited.size > 0 && awaited.has(streamKey(stream)),
     of: (route) => byRoute.get(route) ?? [],
-    resendOf: (stream) => resends.get(streamKey(stream)),
   }
 }
 
 /** By stream, the routes of streams that a backfill waits for. */
 function awaitedBy(backfills: readonly Backfill[]): ReadonlyMap<string, string> {
   const awaited = new Map<string, string>()
-  for (const { state, streams, resend } of backfills) {
-    if ((state !== 'running' && state !== 'paused') || resend === true) continue
+  for (const { state, streams } of backfills) {
+    if (state !== 'running' && state !== 'paused') continue
     for (const { stream, state: own } of streams)
       if (own === 'queued') awaited.set(streamKey(stream), routeOf(stream))
   }
@@ -56,8 +48,7 @@ function requestedBy(backfills: readonly Backfill[]): ReadonlyMap<string, Reques
   for (const backfill of backfills) {
     const { id } = backfill
     if (backfill.state !== 'running') continue
-    for (const { stream: own, state: streamState } of backfill.streams) {
-      const stream = streamFor(backfill, own)
+    for (const { stream, state: streamState } of backfill.streams) {
       const key = streamKey(stream)
       if (streamState === 'queued' && !requested.has(key)) requested.set(key, { stream, readRequest: { id } })
     }

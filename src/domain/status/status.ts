@@ -84,8 +84,6 @@ export interface BackfillStatus {
   readonly from: string
   readonly to: string
   readonly state: string
-  /** Events that were delivered before are shipped once more. */
-  readonly resend?: boolean
   /** Streams: one zone, one day, one sink. */
   readonly queued: number
   readonly done: number
@@ -114,7 +112,7 @@ export interface BackfillDayStatus {
   readonly pages: number
   /** Absent while the number of pages is unknown. */
   readonly expectedPages?: number
-  /** Events that were missing until then, or were shipped once more. */
+  /** Events that were missing until then. */
   readonly events: number
 }
 

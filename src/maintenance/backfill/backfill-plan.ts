@@ -21,7 +21,7 @@ export interface BackfillRequest {
   readonly to: Day
   readonly zones: readonly Zone[]
   readonly sinks: readonly string[]
-  /** All of these days once more, not only what is missing. */
+  /** All of these days once more, not only what is missing: they are to count as not shipped (`unseeDay`). */
   readonly resend?: boolean
 }
 
@@ -98,7 +98,6 @@ async function planZone(
     from,
     to,
     sinks,
-    resend = false,
     checkpoints,
   }: BackfillRequest & { readonly checkpoints: ReadonlyMap<string, Checkpoint> },
   deps: BackfillPlanDeps,
@@ -121,8 +120,7 @@ async function planZone(
         const stream: Stream = { zone: zone.id, day, sink }
         const tooOld = tooOldFor(stream, nowMs, deps)
         if (tooOld !== undefined) planned.push({ stream, state: 'left_out', reason: tooOld })
-        // What was shipped before does not matter to a resend.
-        else planned.push(resend ? { stream, state: 'queued' } : await queue(stream, checkpoints, deps))
+        else planned.push(await queue(stream, checkpoints, deps))
       }
   }
   return planned

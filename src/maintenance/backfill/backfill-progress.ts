@@ -1,4 +1,4 @@
-import { streamFor, type Backfill, type Backfilled } from '../../domain/plan/backfill.ts'
+import type { Backfill, Backfilled } from '../../domain/plan/backfill.ts'
 import type { Checkpoint, Trouble } from '../../domain/checkpoint.ts'
 import type { Day } from '../../domain/day.ts'
 import { isAnswered, requestTroubleOf } from '../../domain/answer-request.ts'
@@ -10,7 +10,7 @@ import { createPageEstimate } from './page-estimate.ts'
 /** How far one stream of a backfill is. */
 export interface StreamProgress extends Backfilled {
   readonly pages: number
-  /** Events that its scan found missing; of a resend all that it found. */
+  /** Events that its scan found missing. */
   readonly events: number
   /** Never below `pages`; undefined where nothing is known of the listing. */
   readonly expectedPages: number | undefined
@@ -30,25 +30,20 @@ export interface DayProgress {
   readonly expectedPages: number | undefined
 }
 
-export type ProgressReading = (backfill: Pick<Backfill, 'id' | 'streams' | 'resend'>) => StreamProgress[]
+export type ProgressReading = (backfill: Pick<Backfill, 'id' | 'streams'>) => StreamProgress[]
 
 /** Reads the progress of each stream of a backfill from the checkpoints of a store. */
 export async function readProgress({ catalogue }: Pick<Store, 'catalogue'>): Promise<ProgressReading> {
-  const [live, resends] = await Promise.all([catalogue.checkpoints(), catalogue.resendCheckpoints()])
-  return createProgressReading(live, resends)
+  return createProgressReading(await catalogue.checkpoints())
 }
 
-export function createProgressReading(
-  checkpoints: readonly Checkpoint[],
-  resends: readonly Checkpoint[] = [],
-): ProgressReading {
-  const all = [...checkpoints, ...resends]
-  const byKey = new Map(all.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
+export function createProgressReading(checkpoints: readonly Checkpoint[]): ProgressReading {
+  const byKey = new Map(checkpoints.map((checkpoint) => [streamKey(checkpoint.stream), checkpoint]))
   const estimate = createPageEstimate(checkpoints)
   return (backfill) =>
     backfill.streams.map((backfilled) => {
       const { stream } = backfilled
-      const checkpoint = byKey.get(streamKey(streamFor(backfill, stream)))
+      const checkpoint = byKey.get(streamKey(stream))
       return streamProgress(backfill, backfilled, checkpoint, estimate(stream))
     })
 }

@@ -1,6 +1,5 @@
 import type { PlannedStream } from '../../domain/plan/plan-route.ts'
-import type { Backfill } from '../../domain/plan/backfill.ts'
-import { liveStream, streamKey } from '../../domain/stream.ts'
+import { streamKey } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Store } from '../../ports/store.ts'
 
@@ -10,25 +9,20 @@ const askMs = 1_000
 /**
  * Checks every second, while a backfill works on a stream, whether the backfill still wants it: `isRequested` turns
  * false once the backfill was paused or cancelled. A failed read of the store changes nothing.
- * A resend that is no longer wanted is not begun, and one that was cancelled meanwhile leaves no temporary stream.
  */
 export async function whileRequested<Result>(
   { stream, priority, readRequest }: Pick<PlannedStream, 'stream' | 'priority' | 'readRequest'>,
   { store, clock }: { readonly store: Store; readonly clock: Clock },
   work: (isRequested: () => boolean) => Promise<Result>,
-): Promise<Result | undefined> {
+): Promise<Result> {
   // No store holds the read request of `run --once`.
   if (priority === 'live' || readRequest === undefined) return work(() => true)
   const ended = new AbortController()
-  const key = streamKey(liveStream(stream))
+  const key = streamKey(stream)
   let isRequested = true
 
-  async function read(): Promise<Backfill | undefined> {
-    return (await store.backfills.list()).find(({ id }) => id === readRequest!.id)
-  }
-
   async function ask(): Promise<boolean> {
-    const backfill = await read()
+    const backfill = (await store.backfills.list()).find(({ id }) => id === readRequest!.id)
     if (backfill?.state !== 'running') return false
     return backfill.streams.some((each) => each.state === 'queued' && streamKey(each.stream) === key)
   }
@@ -40,19 +34,11 @@ export async function whileRequested<Result>(
     }
   }
 
-  const isTemporary = stream.resend !== undefined
-  if (isTemporary && !(await ask())) return undefined
   const watching = watch().catch(() => undefined)
   try {
     return await work(() => isRequested)
   } finally {
     ended.abort()
     await watching
-    if (isTemporary) await dropIfCancelled().catch(() => undefined)
-  }
-
-  /** A pump that was about to begin may have created again what `cancel` has dropped. */
-  async function dropIfCancelled(): Promise<void> {
-    if ((await read())?.state === 'cancelled') await store.upkeep.dropEndedResends()
   }
 }

@@ -16,7 +16,7 @@ export async function wakeFullStreams(
   signal: AbortSignal,
 ): Promise<void> {
   const { catalogue } = deps.store
-  for (const checkpoint of [...(await catalogue.checkpoints()), ...(await catalogue.resendCheckpoints())]) {
+  for (const checkpoint of await catalogue.checkpoints()) {
     if (woken(checkpoint) === checkpoint) continue
     const { stream } = checkpoint
     const job = {

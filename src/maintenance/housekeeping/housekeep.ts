@@ -22,8 +22,7 @@ const plannedWithinMs = 600_000
 /**
  * Drops what is no longer needed: fingerprints of ended days that nothing will read any more (their counts stay), their
  * checkpoints `keepDays` later, and old gaps. Only by a time that is sure: a clock that is days ahead must not drop
- * anything. Temporary streams of ended resends are dropped at any time. False where it is too early for the rest: then
- * the caller calls it again soon.
+ * anything. False where it is too early: then the caller calls it again soon.
  */
 export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) => Promise<boolean> {
   const { store, apiClock, settings, keepDays } = deps
@@ -86,7 +85,6 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
   }
 
   return async (signal) => {
-    await store.upkeep.dropEndedResends()
     const over = await overOf(await store.catalogue.checkpoints())
     await forgetFingerprints(over, signal)
     const nowMs = earliestNow()
@@ -117,8 +115,8 @@ function isOver(
 /** A backfill will read these days again, whatever their age: their fingerprints are needed until then. */
 async function awaitedStreams(store: Store): Promise<ReadonlySet<string>> {
   const awaited = new Set<string>()
-  for (const { state, streams, resend } of await store.backfills.list()) {
-    if (state === 'done' || state === 'cancelled' || resend === true) continue
+  for (const { state, streams } of await store.backfills.list()) {
+    if (state === 'done' || state === 'cancelled') continue
     for (const { stream, state: own } of streams) if (own === 'queued') awaited.add(streamKey(stream))
   }
   return awaited

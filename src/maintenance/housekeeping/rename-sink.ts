@@ -46,25 +46,10 @@ export async function renameSink(
   deps: RenameDeps,
   signal: AbortSignal,
 ): Promise<number> {
-  await refuseResent(from, deps.store)
   for (const { stream } of await deps.store.catalogue.checkpoints()) {
     if (stream.sink === from) await reconcileStream(stream, deps, signal)
   }
   return deps.store.upkeep.renameSink(from, to)
-}
-
-/** Under the new name the resend would start from the beginning, and ship a second time what it has shipped. */
-async function refuseResent(sink: string, store: Store): Promise<void> {
-  const open = (await store.backfills.list()).find(
-    ({ state, resend, streams }) =>
-      resend === true &&
-      (state === 'running' || state === 'paused') &&
-      streams.some((each) => each.state === 'queued' && each.stream.sink === sink),
-  )
-  if (open === undefined) return
-  const what = `backfill ${open.id} (--resend) still ships to ${sink}`
-  const remedy = `wait until it ends, or end it: backfill cancel ${open.id}`
-  throw new Failure('refuse', 'store_refuses', `${what}: ${remedy}`)
 }
 
 /** Reconciles one stream. Also releases it where a process that died still holds it. */

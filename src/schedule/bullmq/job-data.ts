@@ -1,5 +1,5 @@
 import { parseDay } from '../../domain/day.ts'
-import { onlyStream, type Priority, type Stream } from '../../domain/stream.ts'
+import type { Priority, Stream } from '../../domain/stream.ts'
 import type { TraceCarrier } from '../../ports/tracer.ts'
 
 /**
@@ -17,24 +17,20 @@ export interface JobData extends Stream {
 
 const reasons: readonly string[] = ['due', 'more', 'anew'] satisfies readonly Reason[]
 const longestSink = 512
-const longestId = 64
 const mostHeaders = 16
 const longestHeader = 1_024
 
 /** Reads a job's data, which other users of Redis may have written, or an eviction policy removed. */
 export function readJobData(data: unknown, priority: Priority): JobData | { readonly error: string } {
   if (typeof data !== 'object' || data === null) return { error: 'it has no data' }
-  const { zone, day, sink, resend, reason, trace } = data as Record<string, unknown>
+  const { zone, day, sink, reason, trace } = data as Record<string, unknown>
   if (typeof zone !== 'number' || !Number.isSafeInteger(zone))
     return { error: 'its zone is not a whole number' }
   const parsedDay = typeof day === 'string' ? parseDay(day) : undefined
   if (parsedDay === undefined) return { error: 'its day is not a day' }
   if (typeof sink !== 'string' || sink === '' || sink.length > longestSink)
     return { error: 'its sink is not a name' }
-  if (resend !== undefined && (typeof resend !== 'string' || resend === '' || resend.length > longestId))
-    return { error: 'its resend is not a backfill' }
-  const stream = onlyStream({ zone, day: parsedDay, sink, ...(resend !== undefined && { resend }) })
-  const named = { ...stream, priority, reason: isReason(reason) ? reason : 'due' } as const
+  const named = { zone, day: parsedDay, sink, priority, reason: isReason(reason) ? reason : 'due' } as const
   const carrier = readCarrier(trace)
   return carrier === undefined ? named : { ...named, trace: carrier }
 }

@@ -68,7 +68,7 @@ function quiet(text) {
 }
 
 /** @param {Backfill} backfill @param {string} at */
-function backfillItem({ id, from, to, state, resend, days, createdAt, queued, done, leftOut, errors }, at) {
+function backfillItem({ id, from, to, state, days, createdAt, queued, done, leftOut, errors }, at) {
   let [pages, expected, events] = [0, 0, 0]
   for (const day of days) {
     pages += day.pages
@@ -88,7 +88,7 @@ function backfillItem({ id, from, to, state, resend, days, createdAt, queued, do
     left === undefined ? '' : `about ${durationText(left < 90 ? left : Math.round(left / 60) * 60)} left`,
     leftOut > 0 ? `${counted(leftOut, 'stream')} left out` : '',
   ].filter((text) => text !== '')
-  const name = `${resend === true ? 'Resend' : 'Backfill'} ${printable(id)}`
+  const name = `Backfill ${printable(id)}`
   const [error] = errors
   return element(
     'div',

@@ -39,10 +39,10 @@ export function createBackfills(link: Link, keys: Keys): BackfillsInRedis {
   }
 
   return {
-    async add({ id, createdAtMs, from, to, state, streams, resend }) {
+    async add({ id, createdAtMs, from, to, state, streams }) {
       const queued = streams.filter((each) => each.state === 'queued').length
       const fields = streams.flatMap((each) => [streamKey(each.stream), backfilledText(each)])
-      const head = [state, queued, createdAtMs, from, to, ...(resend === true ? ['resend'] : [])].join(' ')
+      const head = [state, queued, createdAtMs, from, to].join(' ')
       const own = [keys.meta, keys.backfills, keys.backfill(id)]
       await link.script('add-backfill', own, [id, head, ...fields])
     },
@@ -66,7 +66,7 @@ export function backfilledText({ state, reason }: Pick<Backfilled, 'state' | 're
 }
 
 function backfillOf(id: string, head: string, streams: Readonly<Record<string, string>>): Backfill {
-  const [, state, , createdAt, from, to, resend] = head.split(' ')
+  const [, state, , createdAt, from, to] = head.split(' ')
   const own = Object.entries(streams).map(([stream, text]): Backfilled => {
     const [state = '', ...reason] = text.split(' ')
     const settled = { stream: streamOf(stream), state: state as Backfilled['state'] }
@@ -82,7 +82,6 @@ function backfillOf(id: string, head: string, streams: Readonly<Record<string, s
     to: to as Day,
     state: stateAfter({ state: state as BackfillState, streams: own }),
     streams: own,
-    ...(resend !== undefined && { resend: true }),
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
-import { liveStream, streamKey } from '../../domain/stream.ts'
+import { streamKey } from '../../domain/stream.ts'
 import type { Commit } from '../../ports/ledger.ts'
 import { hashOf, deadLettersFull, refuseImpossible } from '../commit-checks.ts'
 import { backfilledText } from './backfills.ts'
@@ -45,7 +45,7 @@ function answerArguments({ lastRequest }: Checkpoint): Argument[] {
 function argumentsOf(commit: Commit, limits: CommitLimits, now: string): Argument[] {
   const { fence, basedOn, next, seen, unsee = new Map(), deadLetters, removedDeadLetters = [], gaps } = commit
   const [buckets, ...added] = seenArguments(next.stream.day, seen)
-  const [, ...takenOut] = seenArguments(next.stream.day, unsee)
+  const [, ...takenOut] = seenArguments(next.stream.day, unsee === 'all' ? new Map() : unsee)
   return [
     streamKey(next.stream),
     fence,
@@ -59,7 +59,7 @@ function argumentsOf(commit: Commit, limits: CommitLimits, now: string): Argumen
     limits.deadLetterMaxBytes,
     chunkBytes,
     bucketBytes,
-    streamKey(liveStream(next.stream)),
+    unsee === 'all' ? 1 : 0,
     ...answerArguments(next),
     ...added,
     ...takenOut,

@@ -1,5 +1,5 @@
 import type { Day } from '../../domain/day.ts'
-import { liveStream, readSinkKey, streamKey, type Stream } from '../../domain/stream.ts'
+import { streamKey, type Stream } from '../../domain/stream.ts'
 
 /** The keys of one stream. */
 export interface StreamKeys {
@@ -47,7 +47,7 @@ export function createKeys(prefix: string): Keys {
         checkpoint: own('checkpoint'),
         seen: own('seen'),
         ledger: own('ledger'),
-        deadLetters: `${all}deadLetters:${streamKey(liveStream(stream))}`,
+        deadLetters: `${all}deadLetters:${streamKey(stream)}`,
       }
     },
   }
@@ -56,5 +56,5 @@ export function createKeys(prefix: string): Keys {
 /** Parses a `streamKey`. */
 export function streamOf(text: string): Stream {
   const [zone = '', day = '', ...sink] = text.split('/')
-  return { zone: Number(zone), day: day as Day, ...readSinkKey(sink.join('/')) }
+  return { zone: Number(zone), day: day as Day, sink: sink.join('/') }
 }

@@ -4,7 +4,7 @@ import type { Upkeep } from '../../ports/upkeep.ts'
 import { heardWithinMs, holderKeptMs } from '../held.ts'
 import type { BackfillsInRedis } from './backfills.ts'
 import type { Gaps } from './gaps.ts'
-import { streamOf, type Keys, type StreamKeys } from './keys.ts'
+import { streamOf, type Keys } from './keys.ts'
 import type { Link } from './server/link.ts'
 import type { Instant } from './streams.ts'
 
@@ -24,7 +24,7 @@ interface Old {
   readonly fence: string
 }
 
-export function createPruning(deps: PruneDeps): Pick<Upkeep, 'prune' | 'dropEndedResends'> {
+export function createPruning(deps: PruneDeps): Pick<Upkeep, 'prune'> {
   const { link, keys, gaps, backfills, instant } = deps
 
   /** A stream without a commit, or without a head, is old by its day. */
@@ -55,7 +55,6 @@ export function createPruning(deps: PruneDeps): Pick<Upkeep, 'prune' | 'dropEnde
   }
 
   const listed = () => link.run((client) => client.zrange(keys.streams, '0', '-1'))
-  const fenceOf = ({ head }: StreamKeys) => link.run((client) => client.hget(head, 'fence'))
   return {
     async prune(streams, { uncommittedBefore, gapsBefore }) {
       const unneeded = new Set(streams.map(streamKey))
@@ -67,19 +66,6 @@ export function createPruning(deps: PruneDeps): Pick<Upkeep, 'prune' | 'dropEnde
       await gaps.prune(gapsBefore)
       await backfills.prune(gapsBefore)
       await link.script('drop-holders', [keys.holders], [instant(), holderKeptMs])
-    },
-    async dropEndedResends() {
-      const temporary = (await listed()).filter((stream) => streamOf(stream).resend !== undefined)
-      if (temporary.length === 0) return
-      const open = (await backfills.list()).filter(({ state }) => state === 'running' || state === 'paused')
-      const ids = new Set(open.map(({ id }) => id))
-      const ended = temporary.filter((stream) => !ids.has(streamOf(stream).resend!))
-      await eachSome(ended, async (some) => {
-        const fences = await Promise.all(some.map((stream) => fenceOf(keys.of(streamOf(stream)))))
-        // Also with a live holder, since its backfill has ended.
-        const old = some.map((stream, index) => ({ stream, fence: fences[index] ?? '0' }))
-        await drop(old, 0)
-      })
     },
   }
 }

@@ -3,7 +3,6 @@ import type { Store } from '../../ports/store.ts'
 import type { Telemetry } from '../../ports/telemetry.ts'
 import type { RedisServers } from '../../redis/connection.ts'
 import { withLaterReleases } from '../later-releases.ts'
-import { separateResends } from '../separate-resends.ts'
 import { createBackfills } from './backfills.ts'
 import { createCheckpointList } from './checkpoint-list.ts'
 import { createCommits } from './commits.ts'
@@ -72,7 +71,7 @@ async function createStore(options: RedisStoreOptions, link: Link, create: boole
       ...minutes,
     },
     catalogue: {
-      ...separateResends(createCheckpointList(link, keys)),
+      checkpoints: createCheckpointList(link, keys),
       ...createRoutes(link, keys),
       gaps: gaps.list,
       addGaps: gaps.add,

@@ -13,8 +13,6 @@ interface BackfillRow {
   readonly to_day: Day
   readonly state: BackfillState
   readonly changed: number
-  /** 1 or 0. */
-  readonly resend: number
 }
 
 interface BackfilledRow {
@@ -79,12 +77,6 @@ function noteChange(database: Database, id: string): void {
   database.run('UPDATE backfill SET changed = ? WHERE id = ?', nextChange(database), id)
 }
 
-/** Ids of those that run or rest. */
-export function openBackfills(database: Database): Set<string> {
-  const all = readRows(database).map((row) => readBackfill(database, row))
-  return new Set(all.flatMap(({ id, state }) => (state === 'running' || state === 'paused' ? [id] : [])))
-}
-
 /** Drops backfills that were made before that instant and have ended. Inside of a write. */
 export function dropBackfills(database: Database, before: number): void {
   for (const row of readRows(database)) {
@@ -97,10 +89,10 @@ export function dropBackfills(database: Database, before: number): void {
 }
 
 function insert(database: Database, backfill: Backfill): void {
-  const { id, createdAtMs, from, to, state, streams, resend = false } = backfill
-  const values = [id, createdAtMs, from, to, state, nextChange(database), resend ? 1 : 0]
+  const { id, createdAtMs, from, to, state, streams } = backfill
+  const values = [id, createdAtMs, from, to, state, nextChange(database)]
   database.run(
-    'INSERT INTO backfill (id, created_at, from_day, to_day, state, changed, resend) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    'INSERT INTO backfill (id, created_at, from_day, to_day, state, changed) VALUES (?, ?, ?, ?, ?, ?)',
     ...values,
   )
   const sql = 'INSERT INTO backfilled VALUES (?, ?, ?, ?, ?, ?)'
@@ -117,7 +109,7 @@ function readBackfill(database: Database, row: BackfillRow): Backfill {
   const streams = database.all<BackfilledRow>(sql, row.id).map(backfilledOf)
   const { id, created_at: createdAtMs, from_day: from, to_day: to } = row
   const state = stateAfter({ state: row.state, streams })
-  return { id, createdAtMs, from, to, state, streams, ...(row.resend === 1 && { resend: true }) }
+  return { id, createdAtMs, from, to, state, streams }
 }
 
 function backfilledOf({ zone, day, sink, state, reason }: BackfilledRow): Backfilled {

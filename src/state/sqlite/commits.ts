@@ -5,7 +5,7 @@ import { settleBackfilled } from './backfills.ts'
 import { nextChange } from './changes.ts'
 import type { Database } from './database/database.ts'
 import { addDeadLetters, deadLetterBytesOf, removeDeadLetter } from './dead-letters.ts'
-import { addSeen, removeSeen } from './fingerprints.ts'
+import { addSeen, unseen } from './fingerprints.ts'
 import { insertGaps } from './gaps.ts'
 import { findStream, readCheckpoint } from './streams.ts'
 
@@ -25,8 +25,7 @@ export function createCommits({ deadLetterMaxBytes }: CommitLimits, database: Da
       if (row.commit_hash !== null && hash.equals(row.commit_hash)) return 'done'
       if (row.fence !== commit.fence || row.commit_number !== basedOn) return 'refused'
       changeDeadLetters(database, commit, deadLetterMaxBytes)
-      removeSeen(database, row, commit.unsee ?? new Map())
-      addSeen(database, row, commit.seen)
+      addSeen(database, unseen(database, row, commit.unsee), commit.seen)
       insertGaps(database, commit.gaps)
       settleBackfilled(database, next)
       const { stream: _, ...body } = next
@@ -43,9 +42,10 @@ export function createCommits({ deadLetterMaxBytes }: CommitLimits, database: Da
 
 /** True for a commit that says only how far a scan is: if a power cut loses it, pages are read again. */
 function isReadAgain(database: Database, commit: Commit): boolean {
-  const { seen, unsee = [], deadLetters, removedDeadLetters = [], gaps, next } = commit
-  const changes = [...seen, ...unsee, ...deadLetters, ...removedDeadLetters, ...gaps]
-  return changes.length === 0 && next.ended === undefined && !answersRequest(database, next)
+  const { seen, unsee = new Map(), deadLetters, removedDeadLetters = [], gaps, next } = commit
+  const changes = seen.size + deadLetters.length + removedDeadLetters.length + gaps.length
+  const isEmpty = changes === 0 && unsee !== 'all' && unsee.size === 0
+  return isEmpty && next.ended === undefined && !answersRequest(database, next)
 }
 
 function answersRequest(database: Database, { stream, lastRequest }: Commit['next']): boolean {

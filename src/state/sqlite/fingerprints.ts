@@ -5,7 +5,7 @@ import {
   type MinuteCount,
 } from '../../domain/event/seen.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { Ledger } from '../../ports/ledger.ts'
+import type { Commit, Ledger } from '../../ports/ledger.ts'
 import type { Upkeep } from '../../ports/upkeep.ts'
 import type { Database } from './database/database.ts'
 import { addChunks, loadMinute, refuseDamaged } from './database/chunks.ts'
@@ -75,8 +75,25 @@ export function addSeen(
   }
 }
 
+/** Removes fingerprints, or all, and their counts; returns where others are to be added. Inside of a write. */
+export function unseen(
+  database: Database,
+  owner: { readonly id: number; readonly seen: number },
+  removed: Commit['unsee'],
+): { readonly id: number; readonly seen: number } {
+  if (removed !== 'all') {
+    removeSeen(database, owner, removed ?? new Map())
+    return owner
+  }
+  const seen = nextSeen(database)
+  database.run('INSERT INTO dropped (seen) VALUES (?)', owner.seen)
+  database.run('UPDATE stream SET seen = ? WHERE id = ?', seen, owner.id)
+  database.run('DELETE FROM minute WHERE stream = ?', owner.id)
+  return { id: owner.id, seen }
+}
+
 /** Removes packed fingerprints from a stream's minutes and from their counts. Inside of a write. */
-export function removeSeen(
+function removeSeen(
   database: Database,
   owner: { readonly id: number; readonly seen: number },
   removed: ReadonlyMap<number, Uint8Array>,

@@ -1,10 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Day } from '../../domain/day.ts'
-import { readSinkKey } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Upkeep } from '../../ports/upkeep.ts'
 import { holderKeptMs } from '../held.ts'
-import { dropBackfills, openBackfills } from './backfills.ts'
+import { dropBackfills } from './backfills.ts'
 import { countRemoval } from './changes.ts'
 import type { Database } from './database/database.ts'
 import { findStream, keptUntil, type StreamRow } from './streams.ts'
@@ -19,7 +18,6 @@ const sparePages = 1024
 
 export interface Pruning {
   readonly prune: Upkeep['prune']
-  readonly dropEndedResends: Upkeep['dropEndedResends']
   /** Deletes dropped fingerprints and returns free pages to the file system. */
   readonly reclaim: () => Promise<void>
 }
@@ -51,14 +49,6 @@ export function createPruning(database: Database, clock: Clock): Pruning {
       })
       await reclaim()
     },
-    async dropEndedResends() {
-      while ((await database.read(() => endedResends(database))).length > 0) {
-        await database.write(() => {
-          for (const row of endedResends(database)) removeStream(database, row)
-        })
-        await reclaim()
-      }
-    },
     reclaim,
   }
 }
@@ -88,18 +78,6 @@ function removeStream(database: Database, { id, fence, seen }: Omit<OldStream, '
   database.run('DELETE FROM minute WHERE stream = ?', id)
   database.run('DELETE FROM checkpoint WHERE stream = ?', id)
   database.run('DELETE FROM stream WHERE id = ?', id)
-}
-
-/** Some temporary streams of backfills that have ended. */
-function endedResends(database: Database): OldStream[] {
-  const open = openBackfills(database)
-  const ended = database.all<{ sink: string }>('SELECT DISTINCT sink FROM stream').filter(({ sink }) => {
-    const { resend } = readSinkKey(sink)
-    return resend !== undefined && !open.has(resend)
-  })
-  const sql = 'SELECT id, fence, seen, holder FROM stream WHERE sink = ? LIMIT ?'
-  const [first] = ended
-  return first === undefined ? [] : database.all<OldStream>(sql, first.sink, streamsAtOnce)
 }
 
 /** False when no dropped fingerprints are left. */

@@ -2,7 +2,6 @@ import { resolve } from 'node:path'
 import type { Clock } from '../../ports/clock.ts'
 import type { Store } from '../../ports/store.ts'
 import { withLaterReleases } from '../later-releases.ts'
-import { separateResends } from '../separate-resends.ts'
 import { createBackfills } from './backfills.ts'
 import { createCommits } from './commits.ts'
 import { openDatabase, type Database } from './database/database.ts'
@@ -46,7 +45,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 
 function createStore(id: string, database: Database, clock: Clock, deadLetterMaxBytes: number): Store {
   const { forget, ...fingerprints } = createFingerprints(database, clock)
-  const { prune, dropEndedResends, reclaim } = createPruning(database, clock)
+  const { prune, reclaim } = createPruning(database, clock)
   return {
     id,
     ledger: {
@@ -55,7 +54,7 @@ function createStore(id: string, database: Database, clock: Clock, deadLetterMax
       ...fingerprints,
     },
     catalogue: {
-      ...separateResends(createListing(database)),
+      checkpoints: createListing(database),
       routes: () => database.read(() => readRoutes(database)),
       rememberRoutes: (routes) => database.write(() => insertRoutes(database, routes)),
       gaps: () => database.read(() => readGaps(database)),
@@ -73,7 +72,6 @@ function createStore(id: string, database: Database, clock: Clock, deadLetterMax
       },
       renameSink: createRenameSink(database, clock),
       prune,
-      dropEndedResends,
     },
     close: async () => database.close(),
   }

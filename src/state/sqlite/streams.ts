@@ -1,6 +1,6 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
 import type { AuditRecord } from '../../domain/audit-report.ts'
-import { onlyStream, readSinkKey, sinkKey, type Stream } from '../../domain/stream.ts'
+import { onlyStream, type Stream } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Holder, Ledger, Taken } from '../../ports/ledger.ts'
 import { heardWithinMs, held } from '../held.ts'
@@ -20,14 +20,14 @@ export interface StreamRow {
 export type StreamColumns = Pick<Stream, 'zone' | 'day'> & { readonly sink: string }
 
 export function streamOfRow({ zone, day, sink }: StreamColumns): Stream {
-  return { zone, day, ...readSinkKey(sink) }
+  return { zone, day, sink }
 }
 
 export function findStream(database: Database, stream: Stream): StreamRow | undefined {
   const sql = `SELECT id, fence, holder, commit_number, commit_hash, seen, is_index_dropped
     FROM stream
     WHERE zone = ? AND day = ? AND sink = ?`
-  return database.one<StreamRow>(sql, stream.zone, stream.day, sinkKey(stream))
+  return database.one<StreamRow>(sql, stream.zone, stream.day, stream.sink)
 }
 
 /** A number that no chunk has yet. */
@@ -90,17 +90,17 @@ export function createStreams(database: Database, storeId: string, clock: Clock)
     release: (stream, fence) =>
       database.writeLoosely(() => {
         const sql = 'UPDATE stream SET holder = NULL WHERE zone = ? AND day = ? AND sink = ? AND fence = ?'
-        database.run(sql, stream.zone, stream.day, sinkKey(stream), fence)
+        database.run(sql, stream.zone, stream.day, stream.sink, fence)
       }),
     noteAudit: (stream, record) =>
       database.writeLoosely(() => {
         const sql = 'UPDATE stream SET audit = ? WHERE zone = ? AND day = ? AND sink = ?'
-        database.run(sql, JSON.stringify(record), stream.zone, stream.day, sinkKey(stream))
+        database.run(sql, JSON.stringify(record), stream.zone, stream.day, stream.sink)
       }),
     auditOf: (stream) =>
       database.read(() => {
         const sql = 'SELECT audit FROM stream WHERE zone = ? AND day = ? AND sink = ?'
-        const row = database.one<{ audit: string | null }>(sql, stream.zone, stream.day, sinkKey(stream))
+        const row = database.one<{ audit: string | null }>(sql, stream.zone, stream.day, stream.sink)
         const text = row?.audit ?? ''
         return text === '' ? undefined : (JSON.parse(text) as AuditRecord)
       }),
@@ -123,6 +123,6 @@ function heldUntil(database: Database, row: StreamRow, by: Holder, nowMs: number
 function insertStream(database: Database, stream: Stream, holder: Holder): number {
   const sql = `INSERT INTO stream (zone, day, sink, holder, seen, fence)
     VALUES (?, ?, ?, ?, ?, (SELECT fence_floor + 1 FROM store)) RETURNING fence`
-  const own = [stream.zone, stream.day, sinkKey(stream)]
+  const own = [stream.zone, stream.day, stream.sink]
   return database.one<{ fence: number }>(sql, ...own, holder.id, nextSeen(database))!.fence
 }

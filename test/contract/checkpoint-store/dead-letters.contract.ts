@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { isFailure } from '../../../src/domain/failure.ts'
+import type { Commit } from '../../../src/ports/ledger.ts'
 import { bySink } from '../../../src/domain/event/dead-letter-count.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import {
@@ -26,13 +28,23 @@ export function deadLettersContract(opened: () => OpenedStore): void {
       const roomy = await opened().reopen(100_000_000)
       const deadLetters = Array.from({ length: 60_000 }, (_, index) => buildDeadLetter({ id: `e${index}` }))
       const { fence } = await roomy.ledger.take(stream, one)
+      // On a loaded machine an answer may come too late; the same commit is then told to be done.
+      const commit = async (more: Partial<Commit>, based: number) => {
+        const own = buildCommit(stream, fence, based, more)
+        for (let tries = 1; ; tries++) {
+          try {
+            return await roomy.ledger.commit(own)
+          } catch (error) {
+            if (tries === 3 || !isFailure(error, 'store_unavailable')) throw error
+          }
+        }
+      }
       const beganMs = performance.now()
-      expect(await roomy.ledger.commit(buildCommit(stream, fence, 0, { deadLetters }))).toBe('done')
+      expect(await commit({ deadLetters }, 0)).toBe('done')
       expect(bySink(await roomy.deadLetters.counts())).toMatchObject([{ count: 60_000 }])
       const removedDeadLetters = deadLetters.map(({ id }) => ({ id }))
-      expect(await roomy.ledger.commit(buildCommit(stream, fence, 1, { removedDeadLetters }))).toBe('done')
+      expect(await commit({ removedDeadLetters }, 1)).toBe('done')
       expect(await roomy.deadLetters.counts()).toEqual([])
-      // Redis answers within 3 s or counts as gone; a loaded machine takes several times what a quiet one takes.
       expect(performance.now() - beganMs).toBeLessThan(30_000)
     })
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { countMinute, packFingerprints, untimedMinute } from '../../../src/domain/event/seen.ts'
 import type { Store } from '../../../src/ports/store.ts'
-import { buildCommit, buildHolder, buildStream, packed } from './builders.ts'
+import { buildCommit, buildHolder, buildStream, nothingOld, packed } from './builders.ts'
 import type { OpenedStore } from './opened-store.ts'
 
 export function seenContract(opened: () => OpenedStore): void {
@@ -46,6 +46,33 @@ export function seenContract(opened: () => OpenedStore): void {
       )
       expect((await store.ledger.loadSeen(stream, [])).size).toBe(0)
       expect((await store.ledger.loadSeen(buildStream({ zone: 9 }), [7])).size).toBe(0)
+    })
+
+    it('forgets all of them in one commit, which may add others, and goes on as before', async () => {
+      await commitSeen(
+        new Map([
+          [7, packed(0, 1_000)],
+          [8, packed(1_000, 3)],
+          [untimedMinute, packed(2_000, 2)],
+        ]),
+      )
+      const { fence } = await store.ledger.take(stream, one)
+      const commit = buildCommit(stream, fence, 1, { unsee: 'all', seen: new Map([[8, packed(1, 1)]]) })
+      const other = buildCommit(stream, fence, 1, { unsee: new Map(), seen: new Map([[8, packed(1, 1)]]) })
+      expect(await store.ledger.commit({ ...commit, fence: fence - 1 })).toBe('refused')
+      expect(await store.ledger.minutes(stream)).toHaveLength(3)
+      expect(await store.ledger.commit(commit)).toBe('done')
+      expect(await store.ledger.commit(other)).toBe('refused')
+      expect(await store.ledger.minutes(stream)).toEqual([countMinute(8, packed(1, 1))])
+      expect([...(await store.ledger.loadSeen(stream, [7, 8, untimedMinute])).keys()]).toEqual([8])
+      expect(await store.ledger.isIndexDropped(stream)).toBe(false)
+      await commitSeen(new Map([[7, packed(5, 300)]]))
+      expect(sorted((await store.ledger.loadSeen(stream, [7])).get(7))).toEqual(range(5, 300))
+      const all = [countMinute(7, packed(5, 300)), countMinute(8, packed(1, 1))]
+      expect(await store.ledger.minutes(stream)).toEqual(all)
+      // What was forgotten is cleared away with the next pruning.
+      await store.upkeep.prune([], nothingOld)
+      expect(await store.ledger.minutes(stream)).toEqual(all)
     })
 
     it('adds fingerprints of any size to a minute, commit by commit', async () => {

@@ -42,13 +42,6 @@ describe('a day that expires', () => {
     expect(expire(buildCheckpoint({ trouble: troubleOf(code) }), at(72)).gap).toMatchObject({ reason })
   })
 
-  it('leaves no gap for a temporary stream: gaps belong to the live one', () => {
-    const temporary = buildCheckpoint({ stream: { ...stream, resend: 'b1' } })
-    const { checkpoint, gap } = expire(temporary, at(72))
-    expect(checkpoint.ended?.as).toBe('expired')
-    expect(gap).toBeUndefined()
-  })
-
   it('begins no gap before the day', () => {
     const early = buildCheckpoint({ lastFull: buildRecord({ beganAtMs: at(-3) }) })
     expect(expire(early, at(72)).gap).toMatchObject({ from: at(0) })

@@ -90,16 +90,6 @@ describe('housekeeping', () => {
     expect(house.forgets()).toBe(1)
   })
 
-  it('removes the temporary streams of an ended resend at any time', async () => {
-    const house = await createHouse(['a'])
-    const stream = { zone: 1, day: today, sink: 'siem', resend: 'b1' }
-    const { fence } = await house.store.ledger.take(stream, holder)
-    const next = buildCheckpoint({ stream, commit: 1 })
-    await house.store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters: [], gaps: [] })
-    await house.keep(never)
-    expect(await house.store.catalogue.resendCheckpoints()).toEqual([])
-  })
-
   it('deletes nothing before the API of every account has answered with its time', async () => {
     const house = await createHouse(['a', 'b'])
     await house.add(20)

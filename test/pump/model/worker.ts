@@ -101,7 +101,6 @@ function planStore(real: () => Store): Store {
     ...real(),
     catalogue: {
       checkpoints: () => real().catalogue.checkpoints(),
-      resendCheckpoints: () => real().catalogue.resendCheckpoints(),
       routes: () => real().catalogue.routes(),
       rememberRoutes: (routes) => real().catalogue.rememberRoutes(routes),
       gaps: () => real().catalogue.gaps(),

@@ -10,8 +10,6 @@ describe('the data of a job', () => {
     expect(readJobData(good, 'backfill')).toEqual({ ...good, priority: 'backfill' })
     const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }
     expect(readJobData({ ...good, trace }, 'live')).toEqual({ ...good, trace })
-    const temporary = { ...good, priority: 'backfill', resend: '5f0c1d2e3a' }
-    expect(readJobData(temporary, 'backfill')).toEqual(temporary)
   })
 
   it.each([
@@ -23,7 +21,6 @@ describe('the data of a job', () => {
     ['a zone that is no whole number', { ...good, zone: 1.5 }],
     ['a day that is none', { ...good, day: '2026-02-30' }],
     ['no sink', { ...good, sink: '' }],
-    ['a resend that is no backfill', { ...good, resend: 7 }],
     ['a sink without end', { ...good, sink: 'x'.repeat(10_000) }],
   ])('is refused: %s', (_, data) => {
     expect(readJobData(data, 'live')).toMatchObject({ error: expect.any(String) as string })

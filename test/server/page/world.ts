@@ -113,7 +113,6 @@ function storeOf(world: World): Store {
     catalogue: {
       // A list of its own, as real stores give: the planner compares it with the one before.
       checkpoints: read(() => [...world.checkpoints]),
-      resendCheckpoints: read(() => []),
       routes: read(routes),
       rememberRoutes: unused,
       gaps: read(() => world.gaps),

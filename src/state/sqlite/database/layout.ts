@@ -32,7 +32,6 @@ CREATE TABLE stream (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   zone INTEGER NOT NULL,
   day TEXT NOT NULL,
-  -- With the backfill where the stream is a temporary one: see sinkKey.
   sink TEXT NOT NULL,
   fence INTEGER NOT NULL,
   holder TEXT,
@@ -124,8 +123,7 @@ CREATE TABLE backfill (
   from_day TEXT NOT NULL,
   to_day TEXT NOT NULL,
   state TEXT NOT NULL,
-  changed INTEGER NOT NULL,
-  resend INTEGER NOT NULL
+  changed INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE backfilled (
   backfill TEXT NOT NULL,

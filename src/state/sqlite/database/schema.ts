@@ -4,7 +4,7 @@ import type { Database } from './database.ts'
 import { layout } from './layout.ts'
 
 /** The schema that this version reads and writes. */
-export const schemaNumber = 7
+export const schemaNumber = 8
 
 /** Marks a database file as a store ("shld"), so that a foreign one is never altered. */
 const applicationId = 0x73_68_6c_64

@@ -12,7 +12,7 @@
     KEYS[8]  seen: bucket -> entries of 9 bytes: minute of the bucket (1), fingerprint (8);
              minute -> number of full chunks (4) and the open chunk; "minute.n" -> full chunk n
     KEYS[9]  ledger of forgotten fingerprints
-    KEYS[10] dead letters of the live stream: event -> "bytes reason\n" and the dead letter
+    KEYS[10] dead letters of the stream: event -> "bytes reason\n" and the dead letter
     KEYS[11] backfills: id -> "change state queued …"
     KEYS[12] streams of the backfill whose read request the stream has answered: stream -> state, and a reason
     ARGV[1]  stream
@@ -27,9 +27,9 @@
     ARGV[10] bytes that the dead letters of a sink may take
     ARGV[11] bytes of a full chunk of seen
     ARGV[12] bytes of a full bucket of seen
-    ARGV[13] the live stream of the same zone, day and sink; this one, unless it is a temporary one
+    ARGV[13] "1": all fingerprints are removed before others are added
     ARGV[14] id of that backfill; empty: no read request was answered
-    ARGV[15] value of the live stream in KEYS[12] from then on
+    ARGV[15] value of the stream in KEYS[12] from then on
     ARGV[16] number of minutes; for each: minute, fingerprints, and for each bucket: bucket, minute of the bucket
              number of minutes to remove fingerprints from, and these, in the same form
              number of dead letters; for each: event, "bytes reason\n" and the dead letter
@@ -95,12 +95,12 @@ in_steps(events, function(from, to)
   end
 end)
 if growth > 0 then
-  local after = dead_letter_bytes(KEYS[1], sink_of(ARGV[13])) + growth
+  local after = dead_letter_bytes(KEYS[1], sink_of(ARGV[1])) + growth
   if after > tonumber(ARGV[10]) then return {'full', after} end
 end
 
 for reason, count in pairs(counts) do
-  count_dead_letters(KEYS[1], KEYS[4], reason .. '/' .. ARGV[13], count, sizes[reason])
+  count_dead_letters(KEYS[1], KEYS[4], reason .. '/' .. ARGV[1], count, sizes[reason])
 end
 in_steps(events, function(from, to)
   local set, gone = {}, {}
@@ -147,6 +147,7 @@ local function append(minute, old, fingerprints)
 end
 
 -- Fingerprints are removed from seen before others are added.
+if ARGV[13] == '1' then redis.call('UNLINK', KEYS[8]) end
 at = unseen_at
 each(width, function(index)
   local minute, taken = ARGV[index], {}
@@ -199,8 +200,8 @@ for name in pairs(changed) do redis.call('HSET', KEYS[8], name, buckets[name]) e
 at = gaps_at
 each(2, function(index) redis.call('HSETNX', KEYS[5], ARGV[index], ARGV[index + 1]) end)
 
-if ARGV[14] ~= '' and redis.call('HGET', KEYS[12], ARGV[13]) == 'queued' then
-  redis.call('HSET', KEYS[12], ARGV[13], ARGV[15])
+if ARGV[14] ~= '' and redis.call('HGET', KEYS[12], ARGV[1]) == 'queued' then
+  redis.call('HSET', KEYS[12], ARGV[1], ARGV[15])
   local known = redis.call('HGET', KEYS[11], ARGV[14])
   if known then
     local state, queued, rest = string.match(known, '^%d+ (%S+) (%d+)(.*)$')

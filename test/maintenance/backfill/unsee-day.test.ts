@@ -1,0 +1,153 @@
+import { expect, test } from 'vitest'
+import type { Delivery } from '../../../src/domain/event/delivery.ts'
+import type { Event } from '../../../src/domain/event/event.ts'
+import { unseeDay } from '../../../src/maintenance/backfill/unsee-day.ts'
+import { replayStream } from '../../../src/maintenance/dead-letters/replay.ts'
+import { stream } from '../../domain/builders.ts'
+import { createStage, eventAt, listingOf, zone, type Stage } from '../../pump/stage.ts'
+
+const request = { stream, priority: 'backfill', readRequest: { id: 'b1' } } as const
+const events = [0, 1, 2, 3].map((number) => eventAt(number))
+const never = new AbortController().signal
+const all: (some: readonly Event[]) => Delivery = () => ({ refusals: [], committed: [], bytes: 1 })
+
+function refusing(...ids: readonly string[]): (some: readonly Event[]) => Delivery {
+  return (some) => ({
+    refusals: some
+      .filter(({ id }) => ids.includes(id))
+      .map((event) => ({ event, reason: 'refused', answer: 'no' })),
+    committed: [],
+    bytes: 1,
+  })
+}
+
+async function setUp(of: (some: readonly Event[]) => Delivery = all) {
+  const stage = await createStage()
+  /** What the destination has, in its order. */
+  const taken: string[] = []
+  const script = (answer: (some: readonly Event[]) => Delivery) => {
+    stage.script.deliver = async (some) => {
+      const delivery = answer(some)
+      const refused = new Set(delivery.refusals.map(({ event }) => event))
+      taken.push(...some.filter((event) => !refused.has(event)).map(({ id }) => id))
+      return delivery
+    }
+  }
+  stage.script.answer = listingOf(events, 2)
+  script(of)
+  await stage.pump({ sink: stage.plainSink })
+  const unsee = () => unseeDay({ stream, zone }, stage.deps, never)
+  const replay = async () => {
+    const keys = await stage.store.deadLetters.keys(stream)
+    const redo = (event: Event) => event
+    const job = { stream, zone, sink: stage.plainSink, keys, redo, done: () => undefined }
+    await replayStream(job, stage.deps, never)
+  }
+  return {
+    stage,
+    taken,
+    script,
+    unsee,
+    replay,
+    pump: () => stage.pump({ ...request, sink: stage.plainSink }),
+  }
+}
+
+/** The counters of the stream, its ledger and its dead letters, which agree. */
+async function countsOf({ store }: Stage) {
+  const { counters } = (await store.ledger.read(stream))!
+  const ledger = (await store.ledger.minutes(stream)).reduce((sum, { count }) => sum + count, 0)
+  const waiting = (await store.deadLetters.list()).length
+  expect(counters.deadLetters).toBe(waiting)
+  const { delivered, deadLetters, dropped = 0, filtered = 0, skipped = 0 } = counters
+  expect(delivered + deadLetters + dropped + filtered + skipped).toBe(ledger)
+  return { delivered, deadLetters }
+}
+
+test('a day that counts as not shipped is shipped once more, with what came meanwhile, and then no more', async () => {
+  const { stage, taken, unsee, pump } = await setUp()
+  expect(await unsee()).toBe('done')
+  expect(await countsOf(stage)).toEqual({ delivered: 0, deadLetters: 0 })
+  stage.script.answer = listingOf([...events, eventAt(4)], 2)
+  expect(await pump()).toBeUndefined()
+  expect(taken.slice(4)).toEqual(['e0', 'e1', 'e2', 'e3', 'e4'])
+  expect(await stage.read()).toMatchObject({ lastRequest: { id: 'b1', outcome: 'done', found: 5 } })
+  expect(await countsOf(stage)).toEqual({ delivered: 5, deadLetters: 0 })
+  // Nothing of it counts as late, or as missed by the polls.
+  expect((await stage.read())!.counters.late).toBe(0)
+  await stage.clock.advance(3_600_000)
+  await stage.pump({ sink: stage.plainSink })
+  expect(taken).toHaveLength(9)
+})
+
+test('what the sink refuses of a resend counts once, and a replay ships it once', async () => {
+  const { stage, taken, script, unsee, replay, pump } = await setUp()
+  await unsee()
+  script(refusing('e0', 'e2', 'e4'))
+  stage.script.answer = listingOf([...events, eventAt(4)], 2)
+  await pump()
+  expect(await countsOf(stage)).toEqual({ delivered: 2, deadLetters: 3 })
+  script(all)
+  // The polls know the refused ones, one that they have never seen before included.
+  await stage.clock.advance(3_600_000)
+  await stage.pump({ sink: stage.plainSink })
+  await replay()
+  expect(taken.slice(4)).toEqual(['e1', 'e3', 'e0', 'e2', 'e4'])
+  expect(await countsOf(stage)).toEqual({ delivered: 5, deadLetters: 0 })
+})
+
+test('a dead letter that waits is left to its replay', async () => {
+  const { stage, taken, script, unsee, replay, pump } = await setUp(refusing('e1'))
+  await unsee()
+  expect(await countsOf(stage)).toEqual({ delivered: 0, deadLetters: 1 })
+  script(all)
+  await pump()
+  expect(taken.slice(3)).toEqual(['e0', 'e2', 'e3'])
+  await replay()
+  await stage.clock.advance(3_600_000)
+  await stage.pump({ sink: stage.plainSink })
+  expect(taken.slice(3)).toEqual(['e0', 'e2', 'e3', 'e1'])
+  expect(await countsOf(stage)).toEqual({ delivered: 4, deadLetters: 0 })
+})
+
+test('without its read request, polls ship what is left, and deliver no page twice', async () => {
+  const { stage, taken, unsee } = await setUp()
+  await unsee()
+  await stage.pump({ ...request, sink: stage.plainSink, mayGoOn: () => false })
+  expect(taken.slice(4)).toEqual(['e0', 'e1'])
+  await stage.pump({ sink: stage.plainSink })
+  await stage.clock.advance(3_600_000)
+  await stage.pump({ sink: stage.plainSink })
+  expect(taken.slice(4)).toEqual(['e0', 'e1', 'e2', 'e3'])
+})
+
+test('a complete day is open again until it was shipped', async () => {
+  const { stage, taken, unsee } = await setUp()
+  await stage.complete()
+  await unsee()
+  expect((await stage.read())!.ended).toBeUndefined()
+  await stage.pump({ sink: stage.plainSink })
+  expect(taken.slice(4)).toEqual(['e0', 'e1', 'e2', 'e3'])
+})
+
+test('a day whose deduplication index was dropped stays as it is', async () => {
+  const { stage, unsee } = await setUp()
+  await stage.complete()
+  await stage.store.upkeep.forgetFingerprints(stream)
+  const before = await stage.read()
+  expect(await unsee()).toBe('index dropped')
+  expect(await stage.read()).toEqual(before)
+})
+
+test('of a day without a checkpoint only the dead letters count as seen', async () => {
+  const { stage, taken, script, unsee, replay, pump } = await setUp(refusing('e1'))
+  await stage.complete()
+  await stage.store.upkeep.prune([stream], { uncommittedBefore: stream.day, gapsBefore: 0 })
+  expect(await stage.read()).toBeUndefined()
+  script(all)
+  await unsee()
+  await pump()
+  await replay()
+  expect(taken.slice(3)).toEqual(['e0', 'e2', 'e3', 'e1'])
+  expect(await countsOf(stage)).toEqual({ delivered: 4, deadLetters: 0 })
+})
