@@ -100,7 +100,7 @@ export type InternalEvent =
   | { name: 'FileReplaced'; sink: string; part: string; why: string }
   | { name: 'PartCompressed'; sink: string; part: string; bytes: number; compressedBytes: number }
   | { name: 'CompressionFailed'; sink: string; part?: string; error: unknown }
-  | { name: 'PartsOfAnotherStore'; sink: string; parts: number; why: string }
+  | { name: 'PartsOfAnotherStore'; sink: string; why: string }
   | { name: 'DaysSkipped'; zone: number; sink: string; from: Day; to: Day }
   | { name: 'TickFailed'; error: unknown }
   | { name: 'PumpFailed'; stream: Stream; error: unknown }

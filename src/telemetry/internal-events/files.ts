@@ -90,15 +90,15 @@ export const fileInternalEvents: Definitions<
     level: 'warn',
     meaning:
       'The folder contains parts that another store or sink wrote: the store was lost or replaced. shieldlog does not change them and writes new parts; events may be in both.',
-    tell({ sink, parts, why }, voice) {
+    tell({ sink, why }, voice) {
       voice.report({
         group: sink,
         level: 'warn',
         sink,
-        message: `sink ${sink}: does not change ${parts} part${parts === 1 ? '' : 's'} that it did not write: ${why}`,
+        message: `sink ${sink}: leaves parts in its folder alone that it did not write: ${why}`,
         about: `sink ${sink}: parts of another store`,
         fields: { sink },
-        details: { parts, why },
+        details: { why },
       })
     },
   },

@@ -108,7 +108,7 @@ function sayForeign({ writer }: FilesAtHand, whys: readonly string[]): void {
   if (whys.length === 0) return
   const why = [...new Set(whys)].join('; ')
   const sink = writer.settings.name
-  writer.emitOnce('foreign', { name: 'PartsOfAnotherStore', sink, parts: whys.length, why })
+  writer.emitOnce('foreign', { name: 'PartsOfAnotherStore', sink, why })
 }
 
 function sayUnusable(at: PartAtHand, why: string): void {
