@@ -40,7 +40,8 @@ export function identitiesOf(entries: readonly Json[], before: OwnIds = none): P
         : shared.map((identity, index) =>
             isShared(identity) ? withOwnId(entries[index]!, identity) : identity,
           ),
-    end: () => endOf(entries, shared),
+    // Between the two pages of such entries a store that pages by partition may have empty ones.
+    end: () => (entries.length === 0 ? before : endOf(entries, shared)),
   }
 }
 

@@ -2,7 +2,7 @@ import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { caughtUpOf } from '../../../src/domain/plan/lag.ts'
 import { startOf } from '../../../src/domain/day.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
-import { identityOf, lineOf, type Entry } from './entry.ts'
+import { identityOf, lineOf, ownLineOf, type Entry } from './entry.ts'
 import { filesName, type Run } from './run.ts'
 
 /** What a stream has shipped for good: lines that are committed, and what the destination has or never will take. */
@@ -18,8 +18,30 @@ export function shippedLines(run: Run, checkpoint: Checkpoint): Set<string> {
 export function missingOf(run: Run, stream: Stream, shipped: ReadonlySet<string>, atMs?: number): Entry[] {
   return run.world
     .visible(stream.zone, stream.day, atMs)
-    .filter((entry) => !shipped.has(lineOf(identityOf(entry))))
+    .filter((entry) => !isShipped(run, stream, entry, { shipped, atMs }))
     .filter((entry) => stream.sink === filesName || !run.receiver.refusesId(entry.id))
+}
+
+/**
+ * An entry that another one shares id and time with is shipped under its own id, or under the one that they share, which
+ * stands for one of them. Where the listing has them next to each other, a scan has told them apart.
+ */
+function isShipped(
+  { world }: Run,
+  { zone, day, sink }: Stream,
+  entry: Entry,
+  { shipped, atMs }: { readonly shipped: ReadonlySet<string>; readonly atMs: number | undefined },
+): boolean {
+  const isSharedShipped = shipped.has(lineOf(identityOf(entry)))
+  if (entry.content === undefined) return isSharedShipped
+  // The destination refuses by the id that an event is shipped with.
+  if (sink !== filesName || shipped.has(ownLineOf(entry))) return true
+  const { order } = world.options
+  if (order !== 'oldest-first' && order !== 'newest-first') return isSharedShipped
+  const both = world
+    .visible(zone, day, atMs)
+    .filter(({ id, timeMs }) => id === entry.id && timeMs === entry.timeMs)
+  return isSharedShipped && both.filter((each) => shipped.has(ownLineOf(each))).length + 1 >= both.length
 }
 
 /** After each pump: what was promised of a stream holds. */

@@ -1,5 +1,7 @@
 import type { Day } from '../../../src/domain/day.ts'
 import type { Event, Identity } from '../../../src/domain/event/event.ts'
+import type { JsonObject } from '../../../src/domain/text/json.ts'
+import { withOwnId, type PageIdentity } from '../../../src/shield/entries/page-identities.ts'
 import { fingerprintOf } from '../../../src/domain/event/fingerprint.ts'
 
 /** One entry of the model's API. */
@@ -9,6 +11,8 @@ export interface Entry {
   readonly id: string
   readonly day: Day
   readonly timeMs: number | undefined
+  /** Tells it from another entry with the same id and time. */
+  readonly content?: string
   /** Where a listing by time has it. */
   readonly sortMs: number
   readonly arrivesAtMs: number
@@ -30,12 +34,30 @@ export function identityIn(line: string): Identity {
   return time === undefined ? { id } : { id, time }
 }
 
-export function eventOf(entry: Entry, zone: number): Event {
-  const identity = identityOf(entry)
+/** The entry as an answer has it. */
+export function jsonOf({ id, timeMs, content }: Entry): JsonObject {
+  return {
+    logId: id,
+    ...(timeMs !== undefined && { timestamp: timeMs }),
+    ...(content !== undefined && { content }),
+  }
+}
+
+/** The line of an entry that another one shares id and time with, once it has an id of its own. */
+export function ownLineOf(entry: Entry): string {
+  const { id, time } = withOwnId(jsonOf(entry), { ...identityOf(entry), fingerprint: 0n })
+  return lineOf(time === undefined ? { id } : { id, time })
+}
+
+/** `page` is the identity that the page gives it. */
+export function eventOf(entry: Entry, zone: number, page?: PageIdentity): Event {
+  const identity = page === undefined ? identityOf(entry) : { ...identityOf(entry), id: page.id }
   return {
     ...identity,
     ...(entry.timeMs !== undefined && { timeMs: entry.timeMs }),
     fingerprint: fingerprintOf(identity),
+    hasOwnId: page?.sharedFingerprint !== undefined,
+    otherFingerprint: () => page?.sharedFingerprint ?? fingerprintOf(identityIn(ownLineOf(entry))),
     zone: { id: zone, name: String(zone) },
     labels: {},
     log: {},

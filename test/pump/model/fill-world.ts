@@ -37,13 +37,24 @@ function anEntry(id: string, day: Day, random: Random): Entry {
   return { key: id, id, day, timeMs: sortMs, sortMs, arrivesAtMs, shuffle: random.next() }
 }
 
-/** What no listing should hold: an entry without time, one that stands twice, an id that names two events. */
+/**
+ * What no listing should hold: an entry without time, one that stands twice, an id that names two events, also at the
+ * same time.
+ */
 function oddEntries(entry: Entry, random: Random): Entry[] {
   const other = { ...entry, key: `${entry.key}b`, shuffle: random.next() }
+  const later = Math.min(
+    entry.arrivesAtMs + random.pick([0, 0, 60_000, 7_200_000]),
+    endOf(entry.day) + 144_000_000,
+  )
   return random.pick([
     [{ ...entry, timeMs: undefined }],
     [entry, { ...other, sortMs: entry.sortMs + random.between(0, 3_600_000) }],
     [entry, { ...other, timeMs: entry.sortMs + 1, sortMs: entry.sortMs + 1 }],
+    [
+      { ...entry, content: 'one' },
+      { ...other, content: 'two', arrivesAtMs: later },
+    ],
     // A time that has nothing to do with the day.
     [{ ...entry, timeMs: entry.sortMs + random.pick([-1, 1]) * 30 * 86_400_000 }],
   ])

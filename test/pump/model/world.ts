@@ -3,7 +3,8 @@ import { dayOf, firstReadable } from '../../../src/domain/day.ts'
 import { Failure } from '../../../src/domain/failure.ts'
 import type { Cursor, Page } from '../../../src/domain/event/page.ts'
 import type { PageRequest } from '../../../src/ports/source.ts'
-import { eventOf, type Entry } from './entry.ts'
+import { identitiesOf, type OwnIds } from '../../../src/shield/entries/page-identities.ts'
+import { eventOf, jsonOf, type Entry } from './entry.ts'
 import type { Random } from './random.ts'
 import type { Trouble, Troubles } from './troubles.ts'
 
@@ -75,6 +76,8 @@ export class World {
   readonly #issuedAt = new Map<string, number>()
   /** How many empty pages follow from a cursor on. */
   readonly #emptyFrom = new Map<Cursor, number>()
+  /** The end of the page before the one that a cursor opens. */
+  readonly #ends = new Map<Cursor, OwnIds>()
   #wrong: WrongDates | undefined
   #connection = {}
   requests = 0
@@ -114,8 +117,11 @@ export class World {
     if (isOutside || trouble === 'window error') throw this.#refusal('refuse', 'window_closed')
     const { events, more, next } = this.#page(zone.id, day, cursor, trouble)
     const date = this.#date()
+    const before = cursor === null ? undefined : this.#ends.get(cursor)
+    const { identities, end } = identitiesOf(events.map(jsonOf), before)
+    if (next !== null) this.#ends.set(next, end())
     return {
-      events: events.map((entry) => eventOf(entry, zone.id)),
+      events: events.map((entry, index) => eventOf(entry, zone.id, identities[index])),
       more,
       next,
       bytes: 100,

@@ -64,6 +64,8 @@ describe('the identities of a page', () => {
       'b',
     ])
     expect(read([entry('a', 'x'), entry('c', 'y')], first.end())).toEqual(['a', 'c'])
+    const afterEmpty = identitiesOf([], first.end()).end()
+    expect(read([entry('a', 'y')], afterEmpty)).toEqual([expect.stringMatching(/^a~/)])
     const both = identitiesOf([entry('a', 'x'), entry('a', 'y')])
     expect(read([entry('a', 'y')], both.end())).toEqual([both.identities[1]!.id])
   })
