@@ -50,6 +50,13 @@ export interface SimulatorOptions {
   live?: { ratePerSecond: number }
   /** Entries that each zone holds from the start: by day, or for every readable day. */
   days?: { readonly [day: string]: number } | number
+  /** Applications of the account; any other is answered as unknown. */
+  apps?: readonly string[]
+  /**
+   * Serves what a simulator with the same options lists that started then, ms since the epoch: entries are computed, so
+   * a restart can list the same ones. Default: now.
+   */
+  startedAtMs?: number | null
   /** Volume templates on a page of the volume list. */
   volumesPageSize?: number
 }
@@ -83,6 +90,8 @@ const defaults = {
   seed: 1,
   live: { ratePerSecond: 0 },
   days: 0,
+  apps: ['shop'],
+  startedAtMs: null,
   volumesPageSize: 1000,
 } satisfies Omit<SimulatorOptions, 'clock' | 'entry'>
 

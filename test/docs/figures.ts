@@ -4,21 +4,20 @@ import { readReport } from '../bench/figures/report.ts'
 import { withUnit } from '../bench/figures/table.ts'
 import { markdownTable } from './table.ts'
 
-/** Rows of the page about operation, as the bench names them. */
-const ofOneProcess = [
-  'file: events a second',
-  'file: of the bare loop, by time',
-  'http: events a second',
-  'http: of the bare loop, by time',
-  'read again, all seen: of the bare loop, by time',
-  'RSS of an idle run, one zone',
-  'peak RSS, 100,000 events of a stream',
-  'peak RSS, 1,000,000 events of a stream',
-  'peak RSS, 500 zones of 3 days',
-  'peak RSS, pages of 8 MB on 24 streams',
-  'quiet poll at 1,000,000 seen against 1,000: time',
-  'quiet poll at 1,000,000 seen against 1,000: bytes of seen loaded',
-  'SQLite after the day was shipped',
+/** Rows of the page about operation: as the bench names them, and in words for users. */
+const ofOneProcess: readonly (readonly [name: string, words: string])[] = [
+  ['file: events a second', 'Events a second into files'],
+  ['http: events a second', 'Events a second to an HTTP destination'],
+  ['RSS of an idle run, one zone', 'Memory of a process with one zone and no new events'],
+  ['peak RSS, 100,000 events of a stream', 'Most memory while 100,000 events of one day are shipped'],
+  ['peak RSS, 1,000,000 events of a stream', 'Most memory while 1,000,000 events of one day are shipped'],
+  ['peak RSS, 500 zones of 3 days', 'Most memory at the first start with 500 zones of 3 days'],
+  ['peak RSS, pages of 8 MB on 24 streams', 'Most memory with pages of 8 MB, 24 days read at once'],
+  [
+    'quiet poll at 1,000,000 seen against 1,000: time',
+    'Time of a poll without new events on a day with 1,000,000 events, against one with 1,000',
+  ],
+  ['SQLite after the day was shipped', 'State in SQLite'],
 ]
 
 /** What `npm run bench -- --keep` has measured; of fleets a column for each. */
@@ -27,10 +26,10 @@ export function figureBlocks(): Record<string, string> {
   const { node, cores, cpu, memoryBytes } = machine
   return {
     figures: markdownTable(
-      ['', ''],
-      ofOneProcess.flatMap((name) => {
+      ['What', 'Measured'],
+      ofOneProcess.flatMap(([name, words]) => {
         const found = figures.find((figure) => figure.name === name)
-        return found === undefined ? [] : [[name, textOf(found)]]
+        return found === undefined ? [] : [[words, textOf(found)]]
       }),
     ),
     'figures-machine': `Measured with Node ${node} on ${cores} cores of an ${cpu} with ${Math.round(memoryBytes / 2 ** 30)} GiB of memory.`,

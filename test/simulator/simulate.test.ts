@@ -43,6 +43,26 @@ async function run(options: Partial<SimulateOptions>) {
   return { lines, stop, done }
 }
 
+test('lists the same entries after a restart with the same time of start, the new ones included', async () => {
+  const startedAt = createFakeClock().now() - 90_000
+  const listed = async () => {
+    const { lines, stop, done } = await run({ startedAt, rate: 2 })
+    await expect.poll(() => lines.at(-1)).toBe('Ctrl-C stops it')
+    const url = /http:\/\/127\.0\.0\.1:\d+/.exec(lines[0] ?? '')?.[0] ?? ''
+    const answer = await fetch(url + pathOf(null), { headers: { AccessKey: 'simulator' } })
+    const text = await answer.text()
+    stop.abort()
+    await done
+    return text
+  }
+  const first = await listed()
+  expect(first).toContain('logId')
+  expect(await listed()).toBe(first)
+  const { lines, done } = await run({ startedAt: createFakeClock().now() + 1000 })
+  expect(await done).toBe(2)
+  expect(lines).toEqual([expect.stringMatching(/^--started-at \S+ is in the future; use a past time$/)])
+})
+
 test('writes a configuration for itself, with a separate state and sink', async () => {
   const folder = temporaryFolder()
   const file = join(folder, 'sim.yaml')

@@ -5,7 +5,7 @@ import * as schemas from './schemas.ts'
 
 const key = { headers: { AccessKey: 'secret' } }
 const upload = '/shield/metrics/shield-zone/101/upload-scanning'
-const volumes = '/mc/apps/app-1/volumes'
+const volumes = '/mc/apps/shop/volumes'
 const yesterday = '2026-11-19'
 
 describe('event logs', () => {
@@ -166,9 +166,10 @@ describe('volumes', () => {
     for (const query of ['?nextCursor=nope', '?limit=0', '?limit=1001', '?limit=x']) {
       expectReply(await ask(volumes + query, key), 400, schemas.validationProblem, problemType)
     }
-    simulator.setVolumes('app-1', null)
+    expectReply(await ask('/mc/apps/other/volumes', key), 404, schemas.problemDetails, problemType)
+    simulator.setVolumes('shop', null)
     expectReply(await ask(volumes, key), 404, schemas.problemDetails, problemType)
-    simulator.setVolumes('app-1', [])
+    simulator.setVolumes('shop', [])
     expectReply(await ask(volumes, key), 200, schemas.volumeList)
   })
 })

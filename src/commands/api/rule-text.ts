@@ -1,7 +1,7 @@
 import { nameOf, type NotShown, type RateLimitRule } from '../../assemble/tasks/operations.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { wrapPlain } from '../../domain/text/wrap.ts'
-import { cut, pad, widestOf } from '../../domain/text/text-width.ts'
+import { pad, widestOf } from '../../domain/text/text-width.ts'
 
 type Row = readonly [label: string, text: string]
 type Configuration = NonNullable<RateLimitRule['ruleConfiguration']>
@@ -24,8 +24,7 @@ export function tableOf(rows: readonly Row[], width: number, isPiped: boolean): 
   return rows.flatMap(([label, text]) => {
     const shown = printable(text, isPiped ? Infinity : undefined)
     const room = Math.max(narrowest, width - 1 - labelWidth)
-    const isText = label !== 'ruleJson'
-    const parts = isPiped ? [shown] : isText ? wrapPlain(shown, room) : [cut(shown, room)]
+    const parts = isPiped ? [shown] : wrapPlain(shown, room)
     return parts.map((part, index) =>
       `${pad(index === 0 ? printable(label) : '', labelWidth)}${part}`.trimEnd(),
     )
@@ -33,7 +32,8 @@ export function tableOf(rows: readonly Row[], width: number, isPiped: boolean): 
 }
 
 function rowsOf(rule: RateLimitRule): Row[] {
-  const { id, shieldZoneId, userId, ruleName, ruleDescription, ruleJson, ...more } = rule
+  // `ruleJson` repeats the configuration as text: only --json prints it.
+  const { id, shieldZoneId, userId, ruleName, ruleDescription, ruleJson: _, ...more } = rule
   const { ruleConfiguration, errorResponse, ...others } = more
   return [
     ['rule', String(id)],
@@ -44,7 +44,6 @@ function rowsOf(rule: RateLimitRule): Row[] {
     ...optional('user', userId),
     ...answerRow(errorResponse),
     ...otherRows(others),
-    ...optional('ruleJson', ruleJson),
   ]
 }
 

@@ -1,4 +1,4 @@
-import { Option } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import { systemClock } from '../../clock.ts'
 import { messageOf } from '../../domain/failure.ts'
 import { dayOf, daysFrom, firstReadable } from '../../domain/day.ts'
@@ -28,6 +28,8 @@ export interface SimulateOptions {
   readonly lastToken: NonNullable<SimulatorOptions['lastToken']>
   readonly accessKey: string
   readonly seed: number
+  /** Undefined: now. */
+  readonly startedAt?: number
   readonly latencyMs: number
   /** Names of scenarios. */
   readonly faults: readonly string[]
@@ -57,6 +59,11 @@ export function registerSimulate({ command, io, exit }: Registration): void {
     )
     .option('--access-key <key>', 'key that requests must carry', 'simulator')
     .option('--seed <number>', 'seed of the entries', wholeNumber, 1)
+    .option(
+      '--started-at <time>',
+      'list the events of a simulator that started then (ISO 8601); default: now',
+      instant,
+    )
     .option('--latency-ms <number>', 'delay of each answer', wholeNumber, 0)
     .option('--faults <names>', 'faults, as a comma list; an unknown name prints the list', nameList, [])
     .option('--write-config <file>', 'write a configuration for it; does not overwrite a file')
@@ -74,7 +81,7 @@ export async function simulate(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<number> {
-  const fault = faultOf(options)
+  const fault = faultOf(options, clock)
   if (fault !== undefined) {
     output.write(fault)
     return 2
@@ -103,7 +110,14 @@ export async function simulate(
   return 0
 }
 
-function faultOf(options: SimulateOptions): string | undefined {
+function instant(text: string): number {
+  const atMs = Date.parse(text)
+  if (!/^\d{4}-\d{2}-\d{2}T.*Z$/.test(text) || Number.isNaN(atMs))
+    throw new InvalidArgumentError('it takes a time in UTC such as 2026-11-20T08:00:00Z')
+  return atMs
+}
+
+function faultOf(options: SimulateOptions, clock: Clock): string | undefined {
   const unknown = options.faults.find((name) => !Object.hasOwn(scenarios, name))
   if (unknown !== undefined) {
     return `--faults ${unknown} is unknown; use ${Object.keys(scenarios).join(', ')}`
@@ -112,12 +126,14 @@ function faultOf(options: SimulateOptions): string | undefined {
   if (!Number.isSafeInteger(options.days) || options.days < 1) {
     return `--days ${options.days} is not a number of days; use a whole number of at least 1`
   }
+  if (options.startedAt !== undefined && options.startedAt > clock.now())
+    return `--started-at ${new Date(options.startedAt).toISOString()} is in the future; use a past time`
   return undefined
 }
 
 function simulatorOptions(options: SimulateOptions, clock: Clock): SimulatorOptions {
-  const { days, entries, rate, faults: _, ...same } = options
-  const today = dayOf(clock.now())
+  const { days, entries, rate, faults: _, startedAt, ...same } = options
+  const today = dayOf(startedAt ?? clock.now())
   const filled = daysFrom(firstReadable(today, days), today).map((day) => [day, entries])
   return {
     ...same,
@@ -125,6 +141,7 @@ function simulatorOptions(options: SimulateOptions, clock: Clock): SimulatorOpti
     readableDays: Math.max(usualReadableDays, days),
     days: Object.fromEntries(filled) as { [day: string]: number },
     live: { ratePerSecond: rate },
+    ...(startedAt !== undefined && { startedAtMs: startedAt }),
   }
 }
 

@@ -12,14 +12,15 @@ export interface Volumes {
 
 const maxLimit = 1000
 
-/** Any app id is known, with templates derived from its name, until a caller sets others. */
+/** The apps of the account have templates derived from their names, until a caller sets others. */
 export function createVolumes(settings: () => Settings): Volumes {
   const own = new Map<string, readonly VolumeTemplate[] | null>()
 
   const answer = (route: Route): Answer => {
     const appId = route.appId ?? ''
     const known = own.get(appId)
-    const templates = known === undefined ? generated(appId, settings().seed) : known
+    const isOwn = settings().apps.includes(appId)
+    const templates = known === undefined && isOwn ? generated(appId, settings().seed) : (known ?? null)
     if (templates === null) return problem(404, `Application '${appId}' was not found.`, route)
     const cursor = route.query.get('nextCursor')
     const limitText = route.query.get('limit')

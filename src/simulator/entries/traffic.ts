@@ -25,7 +25,7 @@ export interface Traffic {
 
 export function createTraffic(settings: () => Settings): Traffic {
   const now = (): number => settings().clock.now() + settings().clockSkewMs
-  const startedAt = now()
+  const startedAt = settings().startedAtMs ?? now()
   const filled = filledDays(settings(), dayOf(startedAt))
   const initial = settings().entry
   const listings = new Map<string, Listing>()

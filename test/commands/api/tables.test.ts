@@ -13,6 +13,11 @@ const whole = { ...JSON.parse(readFileSync(new URL('figures.json', import.meta.u
 }
 
 describe('a rule', () => {
+  test('the copy of the configuration that the API answers as text is not in the table', () => {
+    const rule = { id: 7, ruleName: 'n', ruleJson: '{"actionType":1}', ruleConfiguration: { actionType: 1 } }
+    expect(ruleLines(rule, 100, true).join('\n')).not.toMatch(/ruleJson|\{/)
+  })
+
   test('the table of a rule shows unknown values, escapes them, and fits the terminal', () => {
     const rule = {
       id: 7,

@@ -1,0 +1,69 @@
+import { accessSync, constants, cpSync, globSync, readFileSync } from 'node:fs'
+import { delimiter, join, relative } from 'node:path'
+import { expect, test } from 'vitest'
+import { allBlocks } from './docs/pages.ts'
+import { startProcess } from './setup/processes.ts'
+import { projectFolder } from './setup/project-folder.ts'
+import { runCommand } from './setup/run-command.ts'
+import { temporaryFolder } from './setup/temp.ts'
+
+const readme = readFileSync(join(projectFolder, 'README.md'), 'utf8')
+const blocks = allBlocks.filter(({ page }) => page === 'README.md').map(({ fence }) => fence.text.trim())
+const script = '.ci/run'
+
+/** What git has, and nothing that an earlier set-up made. */
+function freshCheckout(): string {
+  const folder = join(temporaryFolder(), 'checkout')
+  const made = new Set(['node_modules', '.git', 'dist', 'var', 'coverage'])
+  cpSync(projectFolder, folder, {
+    recursive: true,
+    filter: (path) => !made.has(relative(projectFolder, path)),
+  })
+  return folder
+}
+
+test('the first block of the README runs as written in a fresh checkout, until Ctrl-C', async () => {
+  const [first = ''] = blocks
+  expect(first).toBe('npm ci --loglevel=error && npm run demo')
+  // Without the Node of this checkout: the block brings its own.
+  const path = (process.env['PATH'] ?? '').split(delimiter).filter((each) => !each.startsWith(projectFolder))
+  // `timeout` gives the signal to all of its group, as a terminal does.
+  const child = startProcess('timeout', ['--kill-after=30', '280', 'bash', '-c', first], {
+    cwd: freshCheckout(),
+    env: { PATH: path.join(delimiter), TMPDIR: temporaryFolder(), npm_config_prefer_offline: 'true' },
+  })
+  // As a pipe sees it: on a terminal the same figures stand in a table.
+  await child.waitForLine(/ events shipped, lag /, 250_000)
+  await child.kill('SIGINT')
+  const output = `${child.stdout()}\n${child.stderr()}`
+  expect(output).toMatch(/^verified: \d+ events in the files, none missing, none twice/m)
+})
+
+test('the test command stands beside it, and is a script of the repository that can be run as written', async () => {
+  expect(blocks.indexOf(`bash ${script}`)).toBe(1)
+  accessSync(join(projectFolder, script), constants.X_OK)
+  await runCommand('bash', ['-n', join(projectFolder, script)])
+  // A run within this run would not end: what is run here is its parts, and what it sets up is compared with their needs.
+  const text = readFileSync(join(projectFolder, script), 'utf8')
+  for (const part of ['npm ci ', 'config/vitest.config.ts', 'config/vitest.dates.config.ts'])
+    expect(text).toContain(part)
+})
+
+test('the test command installs every program that the tests start', () => {
+  const text = readFileSync(join(projectFolder, script), 'utf8')
+  const [, pairs = ''] = /^install_debian (.+)$/m.exec(text) ?? []
+  const installed = pairs.split(' ').filter((_, index) => index % 2 === 0)
+  const files = globSync('test/**/*.ts', { cwd: projectFolder, exclude: ['test/intakes/**'] })
+  const started = files.flatMap((file) =>
+    [
+      ...readFileSync(join(projectFolder, file), 'utf8').matchAll(/(?:startProcess|runCommand)\('([^']+)'/g),
+    ].map(([, name = '']) => name),
+  )
+  /** On every Debian, with the clone (git) and by the README (npm), or looked for by a test that does without. */
+  const present = 'bash sh /bin/sh ps timeout script setpriv git npm systemd-analyze no-such-program'.split(
+    ' ',
+  )
+  expect(started.length).toBeGreaterThan(10)
+  expect(started.filter((name) => !installed.includes(name) && !present.includes(name))).toEqual([])
+  expect(readme).toContain('apt-get install git npm')
+})
