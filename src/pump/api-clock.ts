@@ -5,7 +5,8 @@ import type { Clock } from '../ports/clock.ts'
  * of the latest `Date`. Offsets below two seconds are ignored, since `Date` has whole seconds and takes time to arrive.
  * An offset that jumps counts when a second answer over another connection confirms it, since one server with a wrong
  * clock must not end a day; a first offset that is far from this host's clock is used at once, and confirmed in the same
- * way.
+ * way. It is forgotten after hours without an answer: by a time that is days behind all days that are planned may have
+ * ended, so that no request would be sent that could correct it.
  */
 export interface ApiClock {
   now(account: string): number
@@ -39,6 +40,8 @@ export interface ApiClock {
 
 const ignoredOffsetMs = 2_000
 const jumpMs = 30_000
+/** Longer than any back-off. */
+const forgottenAfterMs = 7_200_000
 
 interface Doubt {
   readonly offsetMs: number
@@ -51,12 +54,31 @@ export function createApiClock(clock: Pick<Clock, 'now' | 'steady'>): ApiClock {
   /** The latest answers, where they contradict what is known. */
   const doubted = new Map<string, Doubt>()
   const listed = new Set<string>()
-  const offsetOf = (account: string) =>
-    confirmed.get(account) ?? doubted.get(account)?.offsetMs ?? assumed.get(account) ?? 0
+  /** By the steady clock. */
+  const heardAtMs = new Map<string, number>()
+
+  function forgetOld(account: string): void {
+    const known = confirmed.get(account) ?? doubted.get(account)?.offsetMs
+    if (known === undefined || isNear(0, known)) return
+    if (clock.steady() - heardAtMs.get(account)! < forgottenAfterMs) return
+    confirmed.delete(account)
+    doubted.delete(account)
+  }
+
+  const offsetOf = (account: string) => {
+    forgetOld(account)
+    return confirmed.get(account) ?? doubted.get(account)?.offsetMs ?? assumed.get(account) ?? 0
+  }
+  const isConfirmed = (account: string) => {
+    forgetOld(account)
+    return confirmed.has(account)
+  }
   const now = (account: string) => clock.steady() + offsetOf(account)
   return {
     now,
     learn(account, offsetMs, connection) {
+      forgetOld(account)
+      heardAtMs.set(account, clock.steady())
       const doubt = doubted.get(account)
       const isRepeated = doubt !== undefined && isNear(doubt.offsetMs, offsetMs)
       const isOther = connection !== undefined && connection !== doubt?.connection
@@ -75,9 +97,9 @@ export function createApiClock(clock: Pick<Clock, 'now' | 'steady'>): ApiClock {
       if (behindMs > (assumed.get(account) ?? 0)) assumed.set(account, behindMs)
     },
     offsetOf,
-    isConfirmed: (account) => confirmed.has(account),
+    isConfirmed,
     sureNow: (account) =>
-      confirmed.has(account) && !doubted.has(account) ? Math.min(now(account), clock.now()) : undefined,
+      isConfirmed(account) && !doubted.has(account) ? Math.min(now(account), clock.now()) : undefined,
   }
 }
 

@@ -41,6 +41,29 @@ describe('the clock of the API', () => {
     },
   )
 
+  it.each([1, 2])(
+    'is forgotten after hours without an answer, if %d answers put it far from this host',
+    async (answers) => {
+      const { clock, apiClock } = created()
+      for (let answer = 0; answer < answers; answer++) apiClock.learn('a', -10 * dayMs, {})
+      for (let hour = 0; hour < 5; hour++) {
+        await clock.advance(3_600_000)
+        apiClock.learn('a', -10 * dayMs, {})
+      }
+      await clock.advance(7_199_000)
+      expect([apiClock.offsetOf('a'), apiClock.isConfirmed('a')]).toEqual([-10 * dayMs, true])
+      await clock.advance(1_000)
+      expect([apiClock.isConfirmed('a'), apiClock.sureNow('a'), apiClock.now('a')]).toEqual([
+        false,
+        undefined,
+        clock.now(),
+      ])
+      apiClock.learn('b', 20_000, {})
+      await clock.advance(10 * dayMs)
+      expect(apiClock.isConfirmed('b')).toBe(true)
+    },
+  )
+
   it('follows no step of the wall clock', () => {
     const { clock, apiClock } = created()
     apiClock.learn('a', 5_000, {})
