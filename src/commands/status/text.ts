@@ -1,5 +1,6 @@
 import type { RouteStatus, Status } from '../../domain/status/status.ts'
 import type { Column } from '../terminal/columns.ts'
+import { textWidth } from '../../domain/text/text-width.ts'
 import { wrapPlain } from '../../domain/text/wrap.ts'
 import type { Paint } from '../terminal/terminal.ts'
 import { detailLines } from './details.ts'
@@ -30,7 +31,7 @@ export function statusLines(status: Status, paint: Paint, view: StatusView = {})
   const { verbose = false, rows } = view
   const first = firstLines(status, paint)
   const header = headerLines(status, width)
-  const told = sentences(status, verbose).flatMap((text) => wrapPlain(text, width))
+  const told = sentences(status, verbose).flatMap((text) => hanging(text, width))
   const details = verbose ? detailLines(status, paint) : []
   // Blank line and header of the table, the line about those left out, and the prompt.
   const left = rows === undefined ? Infinity : rows - joined([first, header, told]).length - 4
@@ -41,6 +42,12 @@ export function statusLines(status: Status, paint: Paint, view: StatusView = {})
       : { routes: Infinity, lines: Math.max(leastRoutes, left) }
   const table = routeTable(status, { ...view, most }, paint)
   return joined([first, header, table, told, details])
+}
+
+/** Only the first line begins in the first column: text of a destination must not look like a line of its own. */
+function hanging(text: string, width: number): string[] {
+  if (textWidth(text) <= width) return [text]
+  return wrapPlain(text, width - 2).map((line, index) => (index === 0 ? line : `  ${line}`))
 }
 
 function joined(blocks: readonly (readonly string[])[]): string[] {

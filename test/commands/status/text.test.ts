@@ -22,8 +22,8 @@ zone      sink     state          lag  events today  last event
 
 1 of 4 routes fails. API deadline for 101 shop → siem: in 1 d 21 h.
 12 dead letters in siem (refused, too_large): shieldlog dead-letters list
-Backfill 5f0c1d2e3a (2026-11-18 to 2026-11-20): 41 %, 1.2 M events, about 9 min
-left.`)
+Backfill 5f0c1d2e3a (2026-11-18 to 2026-11-20): 41 %, 1.2 M events, about 9
+  min left.`)
 })
 
 function versionOf(of: Status): string {
@@ -141,13 +141,13 @@ test('says of what left the configuration what was read and what was not, and wh
     left(12, { retired: true, unfinishedDays: [], unreadDays: [] }),
   ]
   const text = textOf(statusWith({ unconfigured }), 160)
-  expect(text.replaceAll('\n', ' ')).toContain(
+  expect(text.replaceAll(/\n */g, ' ')).toContain(
     'Sink siem (2 zones) is not configured any more; not read to the end: 2026-11-20; read, but not read again for late events: 2026-11-18 to 2026-11-19 (2 days). To finish these days, configure it again. If it has a new name: shieldlog state rename-sink siem NEW.',
   )
-  expect(text.replaceAll('\n', ' ')).toContain(
+  expect(text.replaceAll(/\n */g, ' ')).toContain(
     'Zone 10 (→ lake) is not configured any more; read, but not read again for late events: 2026-11-19. To finish these days, configure the zone again.',
   )
-  expect(text.replaceAll('\n', ' ')).toContain(
+  expect(text.replaceAll(/\n */g, ' ')).toContain(
     'Sink gone (zone 13) is not configured any more; not read to the end, and the API no longer lists it: 2026-11-18. If it has a new name: shieldlog state rename-sink gone NEW.',
   )
   expect(text).toMatch(/Zone 11 is retired: .*not read to the end: 2026-11-18 to 2026-11-20 \(3 days\)/)
