@@ -17,6 +17,7 @@ import { createSink, type SinkDeps } from '../sinks/registry.ts'
 import { wantsOf } from '../sinks/wants.ts'
 import { zonesOf, type QuietRuntime } from './quiet-runtime.ts'
 import type { Backend } from './backend.ts'
+import type { HeldSinks } from './held-sinks.ts'
 import { closeInOrder, closeTogether } from './close-all.ts'
 import { policyOf } from './policy.ts'
 import { createReading, type Reading } from './reading.ts'
@@ -50,6 +51,8 @@ export interface ShippingOver {
   readonly gateOf?: Backend['gateOf']
   /** Default: the zones of the configuration. */
   readonly zones?: () => readonly Zone[]
+  /** Sinks to which nothing may be shipped now. */
+  readonly held?: () => HeldSinks
   /** False opens no sink: a command that delivers nothing needs no secret of one. */
   readonly delivers?: boolean
 }
@@ -57,11 +60,18 @@ export interface ShippingOver {
 export function createShipping(
   config: Config,
   runtime: QuietRuntime,
-  { store, holder, gateOf, zones = () => zonesOf(config), delivers = true }: ShippingOver,
+  {
+    store,
+    holder,
+    gateOf,
+    zones = () => zonesOf(config),
+    held = () => new Map(),
+    delivers = true,
+  }: ShippingOver,
 ): Shipping {
   const policy = policyOf(config)
   const names = config.sinks.map(({ name }) => name)
-  const settings = (): PlanSettings => ({ zones: zones(), sinks: names, policy })
+  const settings = (): PlanSettings => ({ zones: zones(), sinks: names, policy, held: held() })
   const reading = createReading(config, runtime, gateOf)
   const opened = delivers ? config.sinks : []
   const sinks = new Map(opened.map((sink) => [sink.name, openSink(sink, runtime)]))

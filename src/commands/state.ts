@@ -1,13 +1,15 @@
 import type { Command } from 'commander'
 import { printable } from '../domain/text/printable.ts'
-import { renameSinkInStore } from '../assemble/tasks/rename-sink.ts'
+import { acceptNewSink, renameSinkInStore } from '../assemble/tasks/rename-sink.ts'
 import { sinkNameArgument } from './arguments.ts'
+import { exitCodes } from './io.ts'
 import { UsageError, type Registration } from './registration.ts'
-import { unknownName } from './selection.ts'
+import { chooseSinks, unknownName } from './selection.ts'
 import { counted } from './terminal/number.ts'
+import { wrapped } from './terminal/wrapped.ts'
 import { example } from './program-name.ts'
 
-export function registerState({ command: state, io, load }: Registration): void {
+export function registerState({ command: state, io, exit, load }: Registration): void {
   state.addHelpText('after', example('state rename-sink archive main'))
   state
     .command('rename-sink')
@@ -31,5 +33,20 @@ export function registerState({ command: state, io, load }: Registration): void 
         io.stderr.write(
           `change the name of the sink to ${to} in the configuration too, before the next run\n`,
         )
+    })
+  state
+    .command('new-sink')
+    .description('say that a held sink is a new one, to which everything shall be shipped')
+    .argument('<name>', 'as in the configuration')
+    .addHelpText('after', example('state new-sink splunk'))
+    .action(async (name: string, _: unknown, command: Command) => {
+      const { config } = load(command, 'state')
+      const why = (await acceptNewSink(config, chooseSinks(config, [name])[0]!)).get(name)
+      if (why === undefined) {
+        io.stdout.write(`${name} is a new sink: all days that the API lists are shipped to it\n`)
+        return
+      }
+      io.stderr.write(wrapped(`sink ${name}: ${printable(why, 1_000)}\n`, io.stderr))
+      exit(exitCodes.failed)
     })
 }

@@ -23,9 +23,10 @@ export async function planOne(
   priority: Priority,
 ): Promise<PlannedStream | undefined> {
   const { store, apiClock } = deps
-  const { zones, sinks, policy } = deps.settings()
+  const { zones, sinks, policy, held: heldSinks } = deps.settings()
   const zone = zones.find(({ id }) => id === stream.zone)
   if (zone === undefined || !sinks.includes(stream.sink)) return undefined
+  if (heldSinks?.has(stream.sink) === true) return undefined
   const own = await store.ledger.read(stream)
   const held = own === undefined ? await readBefore(store, stream) : [own]
   for (const { lastCommitAtMs } of held) {

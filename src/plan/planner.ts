@@ -21,6 +21,8 @@ export interface PlanSettings {
   readonly zones: readonly Zone[]
   readonly sinks: readonly string[]
   readonly policy: Policy
+  /** Sinks of the list to which nothing may be shipped, with the reason: their routes are planned and not run. */
+  readonly held?: ReadonlyMap<string, string>
 }
 
 interface PlannerDeps extends TurnDeps {
@@ -67,16 +69,21 @@ export class Planner {
   }
 
   /**
-   * All planned streams, the most urgent first. Only reads, and costs what has changed or is due since the last call,
-   * except for a read request.
+   * All planned streams but those of held sinks, the most urgent first. Only reads, and costs what has changed or is due
+   * since the last call, except for a read request.
    */
   async plan(readRequest?: ReadRequest): Promise<readonly PlannedStream[]> {
     const input = await this.#input()
-    if (readRequest !== undefined) return plan({ ...input, readRequest })
-    return this.#inTurn(() => this.#live.update(input, createTurns(this.#deps)))
+    const planned =
+      readRequest === undefined
+        ? await this.#inTurn(() => this.#live.update(input, createTurns(this.#deps)))
+        : plan({ ...input, readRequest })
+    const { held } = this.#deps.settings()
+    if (held === undefined || held.size === 0) return planned
+    return planned.filter(({ stream }) => !held.has(stream.sink))
   }
 
-  /** The same by route, in the order of zones and sinks. */
+  /** By route, those of held sinks too, in the order of zones and sinks. */
   async routes(): Promise<readonly PlannedRoute[]> {
     const input = await this.#input()
     return this.#inTurn(async () => {
@@ -117,7 +124,9 @@ export class Planner {
    */
   async remember(): Promise<void> {
     const { store, clock, apiClock } = this.#deps
-    const { zones, sinks, policy } = this.#deps.settings()
+    const { zones, sinks: all, policy, held } = this.#deps.settings()
+    // A route that is stored would keep the sink's name from being given to another one.
+    const sinks = all.filter((sink) => held?.has(sink) !== true)
     const accounts = [...new Set(zones.map(({ account }) => account))].filter(
       (account) => apiClock.sureNow(account) !== undefined,
     )

@@ -1,6 +1,7 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Gap } from '../domain/gap.ts'
 import type { Route } from '../domain/route.ts'
+import type { KnownSink } from '../domain/known-sink.ts'
 import type { ZoneList } from '../domain/zone-list.ts'
 
 /** Data of all streams together, for plans, status and metrics. */
@@ -18,6 +19,10 @@ export interface Catalogue {
   addGaps(gaps: readonly Gap[]): Promise<void>
   /** Marks those of these gaps that are in the store and not acknowledged yet; returns how many these were. */
   acknowledgeGaps(gaps: readonly Gap[], atMs: number): Promise<number>
+  /** All sinks that were stored, by name. */
+  sinks(): Promise<KnownSink[]>
+  /** Stores kind and place of sinks. The former names of a known one stay. */
+  rememberSinks(sinks: readonly Omit<KnownSink, 'formerly'>[]): Promise<void>
   /** The lists of accounts whose zones are discovered, by account. Every process that ships reads its zones here. */
   zoneLists(): Promise<ZoneList[]>
   /** Replaces the list of its account. */

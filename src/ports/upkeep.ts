@@ -8,8 +8,11 @@ export interface Upkeep {
    * holder has the stream: its pump would ship again what it no longer finds.
    */
   forgetFingerprints(stream: Stream): Promise<boolean>
-  /** Moves checkpoints, gaps and dead letters to another sink name. Throws Failure when the new name is taken. */
-  renameSink(from: string, to: string): Promise<number>
+  /**
+   * Moves checkpoints, gaps and dead letters to another sink name, and keeps the old one as a former name. Throws
+   * Failure when the store has any of these under the new name. With `replace`, drops checkpoints and routes of it first.
+   */
+  renameSink(from: string, to: string, replace?: boolean): Promise<number>
   /**
    * Drops these streams, unless a live holder has them, and what was taken for days before `uncommittedBefore` and never
    * committed; also gaps and ended backfills made before `gapsBefore`.

@@ -5,12 +5,15 @@ import type { PlannedRoute, PlannedStream } from '../domain/plan/plan-route.ts'
 import { earlyEndCode, standingOf, type RouteStanding } from '../domain/plan/route-state.ts'
 import type { RouteState } from '../domain/plan/snapshot.ts'
 import type { Policy } from '../domain/policy.ts'
+import type { PlanSettings } from '../plan/planner.ts'
 import { countersOf } from './counters.ts'
 
 export interface RouteTime {
   /** By the API's clock for the route's account. */
   readonly nowMs: number
   readonly policy: Policy
+  /** Sinks to which nothing may be shipped, with the reason. */
+  readonly held?: PlanSettings['held']
 }
 
 export type RouteFigures = Omit<RouteState, 'zone' | 'sink' | 'gaps'>
@@ -33,9 +36,11 @@ export type RouteTrouble = Pick<Trouble, 'message' | 'count' | 'sinceMs' | 'retr
 export function observeRoute(planned: PlannedRoute, time: RouteTime): ObservedRoute {
   const { live } = planned
   const figures = routeFigures(live, time)
+  const why = time.held?.get(planned.sink)
   const early = live.findLast((each) => hasEndedEarly(each, time.nowMs))
   const failing = live.findLast(({ checkpoint }) => checkpoint?.trouble !== undefined)
-  const trouble = early === undefined ? failing?.checkpoint?.trouble : earlyEnd(early, time.nowMs)
+  const ofStreams = early === undefined ? failing?.checkpoint?.trouble : earlyEnd(early, time.nowMs)
+  const trouble = why === undefined ? ofStreams : heldTrouble(why, time.nowMs)
   const standing = standingOf({
     lastError: trouble,
     lagSeconds: Math.round(figures.lagSeconds),
@@ -55,6 +60,10 @@ function earlyEnd({ stream: { day }, checkpoint }: PlannedStream, nowMs: number)
     sinceMs: Math.min(atMs, nowMs),
     retryAtMs: endOf(day),
   }
+}
+
+function heldTrouble(message: string, atMs: number): RouteTrouble {
+  return { code: 'held', message, count: 1, sinceMs: atMs, retryAtMs: atMs }
 }
 
 /** `live`: the live streams of the route. */

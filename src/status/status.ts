@@ -46,7 +46,8 @@ export async function statusOf(deps: StatusDeps): Promise<StatusInSteps> {
   }[] = []
   const known: ProblemRoute[] = []
   for (const planned of routes) {
-    const time = { nowMs: deps.apiClock.now(planned.zone.account), policy: settings.policy }
+    const { policy, held } = settings
+    const time = { nowMs: deps.apiClock.now(planned.zone.account), policy, held }
     const own = gapsOf.get(routeKey(planned.zone.id, planned.sink)) ?? none
     const route = observeRoute(planned, time)
     observed.push({ route, gaps: own, time })

@@ -46,6 +46,7 @@ const needed: Readonly<Record<string, Sections | 'no file'>> = {
   zones: ['api'],
   init: 'no file',
   'state rename-sink archive files': state,
+  'state new-sink archive': state,
   simulate: 'no file',
   'config print': nothing,
   'config schema': nothing,

@@ -76,7 +76,9 @@ test('reports an unknown sink with the known ones, and a name that is taken', as
   expect(unknown.stderr).toBe('error: sink tow is not in the store; did you mean two?; available: one, two\n')
   const taken = await execute('state', 'rename-sink', 'one', 'two')
   expect(taken).toMatchObject({ code: 1, stdout: '' })
-  expect(taken.stderr).toMatch(/^the sink name two is taken .*choose a name that was never used\n$/)
+  expect(taken.stderr).toMatch(
+    /^the sink name two is taken \(events were delivered under it\): give the sink its old name one again.*; or choose a name that was never used\n$/,
+  )
   const none = await openWorkshop().execute('state', 'rename-sink', 'one', 'two')
   expect(none.stderr).toMatch(/^there is no store at .*: nothing to rename\n$/)
   expect(none.code).toBe(1)

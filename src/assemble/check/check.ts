@@ -12,6 +12,8 @@ import { probePort } from '../../server/probe-port.ts'
 import { wantsOf } from '../../sinks/wants.ts'
 import { connectSteps, type ConnectStep } from '../../transport/connect-steps.ts'
 import { listAccounts, type AccountZones } from '../discovery/list-zones.ts'
+import { openExistingStore } from '../existing-store.ts'
+import { heldSinks, type HeldSinks } from '../held-sinks.ts'
 import { discoveringIn, withZones } from '../discovery/with-zones.ts'
 import { createQuietRuntime, zonesOf, type QuietRuntime } from '../quiet-runtime.ts'
 import { createReading } from '../reading.ts'
@@ -42,6 +44,8 @@ export interface Checks {
   readonly state: Promise<StateTried>
   readonly port: Promise<Tried>
   readonly sinks: readonly { readonly sink: SinkConfig; readonly tried: Promise<SinkTried> }[]
+  /** Sinks to which a run would ship nothing, with the reason. */
+  readonly held: Promise<HeldSinks>
   /** The process of this host that ships on the state now, and so has the port. */
   readonly worker: Promise<WorkerStatus | undefined>
   close(): Promise<void>
@@ -68,10 +72,11 @@ export function startChecks(config: Config, sendTest: boolean, signal: AbortSign
       sink,
       tried: checkSink(sink, { runtime, zones, sendTest }, signal),
     })),
+    held: state.then(async ({ isWell }) => (isWell ? heldIn(config, clock) : new Map<string, string>())),
     worker: state.then(async ({ isWell }) => (isWell ? workerHere(config, clock) : undefined)),
   }
   // The command awaits them one after the other: an early one that rejects must not end the process.
-  for (const promise of [checks.api, checks.worker, ...checks.sinks.map((each) => each.tried)])
+  for (const promise of [checks.api, checks.worker, checks.held, ...checks.sinks.map((each) => each.tried)])
     promise.catch(() => undefined)
   return { ...checks, close: () => reading.close() }
 }
@@ -110,6 +115,23 @@ async function tryApi(
   const tried = { ...checked, config: filled, listed: all }
   if (checked.read.length > 0 || !isUnconnected) return tried
   return { ...tried, steps: await connectSteps(new URL(config.api.baseUrl), config.api.tls, clock) }
+}
+
+async function heldIn(config: Config, clock: Clock): Promise<HeldSinks> {
+  const look = async () => {
+    const store = await openExistingStore(config, clock)
+    try {
+      return store === undefined ? new Map<string, string>() : await heldSinks(config, store)
+    } finally {
+      await store?.close()
+    }
+  }
+  const answer = await within(stateMs, look(), clock).catch((error: unknown) => {
+    // The check of the state, or of the folder, names it.
+    if (isFailure(error)) return 'late' as const
+    throw error
+  })
+  return answer === 'late' ? new Map() : answer.value
 }
 
 async function workerHere(config: Config, clock: Clock): Promise<WorkerStatus | undefined> {

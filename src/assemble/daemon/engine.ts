@@ -17,6 +17,7 @@ import { createFiguresLoop } from '../../maintenance/figures/figures-loop.ts'
 import { createFigureSource } from '../../shield/figures.ts'
 import type { Backend } from '../backend.ts'
 import { closeInOrder } from '../close-all.ts'
+import { SinkHolds } from '../held-sinks.ts'
 import type { Runtime } from '../runtime.ts'
 import { isRetired } from '../discovery/with-zones.ts'
 import { version } from '../version.ts'
@@ -54,7 +55,8 @@ export interface EngineOptions {
 export function createEngine(config: Config, options: EngineOptions): Engine {
   const { runtime, backend, zones, readZones, turned, sinkGone } = options
   const { store } = backend
-  const shipping = createShipping(config, runtime, { ...backend, zones })
+  const holds = new SinkHolds(config, store, runtime.telemetry)
+  const shipping = createShipping(config, runtime, { ...backend, zones, held: () => holds.held })
   const { clock, apiClock } = runtime
   const { keepDays } = config.state
   const { planner, settings } = shipping
@@ -84,10 +86,12 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
     fail: shipping.fail,
     gateOf: shipping.reading.gateOf,
     async plan() {
+      await holds.refresh()
       await planner.remember()
       return planner.plan()
     },
     async planned(stream, priority) {
+      await holds.refresh()
       // Who queued it may know zones that this process has not read yet.
       if (!zones().some(({ id }) => id === stream.zone)) await readZones()
       return planOne({ store, apiClock, settings }, stream, priority)
@@ -134,6 +138,14 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
     ...(volumes && { volumes: { apps: volumes.apps, everyMs: volumes.everyMinutes * minuteMs } }),
   })
 
+  async function heldStreams(): Promise<GivenUp[]> {
+    if (holds.held.size === 0) return []
+    return (await planner.routes()).flatMap(({ sink, live }) => {
+      const reason = holds.held.get(sink)
+      return reason === undefined ? [] : live.map((planned) => ({ planned, reason }))
+    })
+  }
+
   async function snapshot(): Promise<StateSnapshot> {
     const seen = await observe(observed)
     return { ...seen, queues: await queuesOf(seen.queues) }
@@ -149,6 +161,7 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
     },
     async drain(readRequestId, signal, progressed = () => undefined) {
       const readRequest = { id: readRequestId }
+      await holds.refresh()
       await planner.remember()
       // The pumps of streams that cannot be reconciled get the same error, and only they are given up.
       await shipping.reconciler.reconcileAll(signal)
@@ -173,7 +186,7 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
         await keepHouse(signal).catch((error: unknown) =>
           runtime.telemetry.emit({ name: 'UpkeepFailed', task: 'housekeeping', error }),
         )
-      return givenUp
+      return [...givenUp, ...(await heldStreams())]
     },
     snapshot,
     status: () => statusOf(observed),

@@ -15,6 +15,7 @@ import { eventOfLine } from '../../shield/entries/event-of-line.ts'
 import { createRedactor, type Redactor } from '../../shield/redaction/redact.ts'
 import { readArchive } from '../../sinks/file/read/read-archive.ts'
 import { createQuietRuntime, createHolder } from '../quiet-runtime.ts'
+import { refuseHeld, rememberSinks } from '../held-sinks.ts'
 import { maxAgeHoursIn } from '../max-age.ts'
 import { createShipping, type Shipping } from '../shipping.ts'
 import { openStore } from '../state.ts'
@@ -58,8 +59,11 @@ export async function backfillFromArchive(
   const store = await openStore(config, clock)
   const runtime = createQuietRuntime({ clock })
   const holder = createHolder(false)
+  const names = request.sinks.map(({ name }) => name)
   const shipping = createShipping(config, runtime, { store, holder })
   try {
+    await refuseHeld(config, store, names)
+    await rememberSinks({ sinks: request.sinks }, store)
     await setClocks(store, request.zones, shipping)
     await withHeartbeat({ store, clock, holder }, async () => {
       for (const sink of request.sinks)

@@ -8,6 +8,7 @@ import type { Holder } from '../../ports/ledger.ts'
 import type { Store } from '../../ports/store.ts'
 import { drain, type GivenUp } from '../../schedule/local/drain.ts'
 import { createHolder, type QuietRuntime } from '../quiet-runtime.ts'
+import { heldSinks, rememberSinks } from '../held-sinks.ts'
 import { createLock } from '../state.ts'
 import { createShipping, type Shipping } from '../shipping.ts'
 
@@ -36,7 +37,9 @@ export async function runInPlace(
   const locked = await lock.acquire()
   if (!locked.ok) return { as: 'elsewhere', holder: locked.holder }
   const holder = createHolder(true)
-  const shipping = createShipping(config, runtime, { store, holder })
+  const held = await heldSinks(config, store)
+  await rememberSinks(config, store, held)
+  const shipping = createShipping(config, runtime, { store, holder, held: () => held })
   try {
     const givenUp = await drainBackfills({ config, runtime, store, id, shipping, holder }, signal)
     return { as: 'ended', givenUp: givenUp.filter(({ planned }) => planned.readRequest?.id === id) }
@@ -96,8 +99,9 @@ async function planBackfills(
   nowOf: (account: string) => number,
 ): Promise<PlannedStream[]> {
   const [checkpoints, routes] = await Promise.all([store.catalogue.checkpoints(), store.catalogue.routes()])
-  return plan({ ...settings(), nowOf, checkpoints, routes, backfills }).filter(
-    ({ priority }) => priority === 'backfill',
+  const { held, ...configured } = settings()
+  return plan({ ...configured, nowOf, checkpoints, routes, backfills }).filter(
+    ({ priority, stream }) => priority === 'backfill' && held?.has(stream.sink) !== true,
   )
 }
 

@@ -19,6 +19,7 @@ import { openExistingStore } from '../existing-store.ts'
 import type { RuntimeOptions } from '../runtime.ts'
 import { createHolder, createQuietRuntime } from '../quiet-runtime.ts'
 import { createReading } from '../reading.ts'
+import { refuseHeld } from '../held-sinks.ts'
 import { createShipping } from '../shipping.ts'
 import { maxAgeHoursIn } from '../max-age.ts'
 import { policyOf } from '../policy.ts'
@@ -40,7 +41,7 @@ export interface BackfillLook {
 
 /** The operations on backfills, on the store of a configuration. All methods may throw the Failures of a store. */
 export interface BackfillTasks {
-  /** Determines which days can be read; asks the API where that is not sure. Throws `cancelled`. */
+  /** Determines which days can be read; asks the API where that is not sure. Throws `cancelled`, and for a held sink. */
   plan(request: BackfillRequest, signal: AbortSignal): Promise<BackfillPlan>
   /**
    * Creates a backfill of a plan. A process that works on the store takes it with its next plan. With `resend` its days
@@ -65,6 +66,7 @@ export async function openBackfillTasks(config: Config, options: RuntimeOptions)
   let store = await openExistingStore(config, clock)
   return {
     async plan(request, signal) {
+      if (store !== undefined) await refuseHeld(config, store, request.sinks)
       const runtime = createQuietRuntime(options)
       const reading = createReading(config, runtime)
       const { apiClock } = runtime

@@ -1,10 +1,12 @@
 import type { Config, SinkConfig } from '../../config/schema/schema.ts'
 import { Failure } from '../../domain/failure.ts'
 import { knownSinks, renameSink } from '../../maintenance/housekeeping/rename-sink.ts'
+import { systemClock } from '../../clock.ts'
+import { hasPlace, heldSinks, rememberSinks, type HeldSinks } from '../held-sinks.ts'
 import { openExistingStore, stateName } from '../existing-store.ts'
 import { createRuntime } from '../runtime.ts'
 import { createHolder } from '../quiet-runtime.ts'
-import { createLock } from '../state.ts'
+import { createLock, openStore } from '../state.ts'
 import { policyOf } from '../policy.ts'
 import { openSink } from '../shipping.ts'
 
@@ -40,6 +42,28 @@ export async function renameSinkInStore(
   } finally {
     await sink?.close()
     await lock.release()
+    await store.close()
+  }
+}
+
+/**
+ * Stores that a sink of the configuration is a new one, also where it looks like another under a new name. Throws
+ * Failure.
+ */
+export async function acceptNewSink(config: Config, sink: SinkConfig): Promise<HeldSinks> {
+  if (!hasPlace(sink)) {
+    const what = `the address of sink ${sink.name} is not known here`
+    throw new Failure(
+      'refuse',
+      'rejected',
+      `${what}: set the variables, or make readable the files, that it uses`,
+    )
+  }
+  const store = await openStore(config, systemClock)
+  try {
+    await rememberSinks({ sinks: [sink] }, store)
+    return await heldSinks({ sinks: [sink] }, store)
+  } finally {
     await store.close()
   }
 }

@@ -5,6 +5,7 @@ import type { Status } from '../../domain/status/status.ts'
 import { Planner } from '../../plan/planner.ts'
 import { createApiClock } from '../../pump/api-clock.ts'
 import { statusOf } from '../../status/status.ts'
+import { heldSinks } from '../held-sinks.ts'
 import { stateName, withStoreToLook } from '../existing-store.ts'
 import { zoneListsOf } from '../discovery/stored-zones.ts'
 import { isRetired, withZones } from '../discovery/with-zones.ts'
@@ -36,7 +37,8 @@ export function createStatusReader({ config }: Loaded): () => Promise<StatusRead
   return () =>
     withStoreToLook(config, clock, async (store, hasStore) => {
       const zones = zonesOf(withZones(config, await zoneListsOf(store)))
-      const settings = { zones, sinks, policy }
+      const held = hasStore ? await heldSinks(config, store) : new Map<string, string>()
+      const settings = { zones, sinks, policy, held }
       const planner = new Planner({
         store,
         clock,

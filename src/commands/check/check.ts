@@ -8,7 +8,14 @@ import { jsonResult } from '../terminal/json-result.ts'
 import { paintFor } from '../terminal/terminal.ts'
 import { apiFindings, filterFindings, listedZoneFindings, zoneStep } from './api-findings.ts'
 import { problemsIn, type Finding } from './finding.ts'
-import { configurationFindings, portFindings, sinkFindings, sinkStep, stateFindings } from './findings.ts'
+import {
+  configurationFindings,
+  heldFinding,
+  portFindings,
+  sinkFindings,
+  sinkStep,
+  stateFindings,
+} from './findings.ts'
 import { findingLines, stepWidth, summaryLine } from './text.ts'
 
 interface CheckOptions {
@@ -66,8 +73,11 @@ async function showAll(checks: Checks, { config }: Loaded, show: (found: Finding
   const worker = await checks.worker
   show(stateFindings(config, await checks.state, worker))
   show(portFindings(config, await checks.port, worker))
+  const held = await checks.held
   for (const { sink, tried } of checks.sinks) {
-    show(sinkFindings(sink, await tried))
+    const [why, found] = [held.get(sink.name), await tried]
+    if (why !== undefined) show([heldFinding(sink, why)])
+    if (why === undefined || 'why' in found.check) show(sinkFindings(sink, found))
     show(filterFindings(api, sink.name))
   }
 }

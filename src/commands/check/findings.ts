@@ -77,6 +77,10 @@ export function sinkFindings(sink: SinkConfig, { address, check, steps = [], sen
   return [...well, { step: '', mark: 'note', text }]
 }
 
+export function heldFinding(sink: SinkConfig, why: string): Finding {
+  return { step: sinkStep(sink), mark: 'fail', text: printable(why, 1_000) }
+}
+
 export function sinkStep({ name }: Pick<SinkConfig, 'name'>): string {
   return `sink ${printable(name)}`
 }

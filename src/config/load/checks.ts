@@ -231,7 +231,7 @@ export function checkSinks(sinks: readonly SinkSettings[], report: Report): void
 }
 
 /** The folder with links followed, as far as it exists. */
-function realFolder(path: string): string {
+export function realFolder(path: string): string {
   try {
     return realpathSync(path)
   } catch {

@@ -110,14 +110,17 @@ function stoppedProblems(facts: ProblemFacts): StatusProblem[] {
 function failingProblem(own: readonly ProblemRoute[], at: string): StatusProblem {
   const [{ sink, lastError }] = own as [ProblemRoute]
   const verb = own.length === 1 ? 'fails' : 'fail'
-  const tries = triesText(own, at)
+  // A person must decide what becomes of a held sink.
+  const isHeld = lastError?.code === 'held'
+  const tries = isHeld ? '' : triesText(own, at)
+  const again = isHeld ? [] : ['shieldlog tries again by itself.']
   return {
     kind: 'failing',
     text: `${whoOf(own)} ${verb}: ${causeOf(lastError, sink)}${tries === '' ? '' : `; ${tries}`}.`,
     remedy:
       lastError?.code === earlyEndCode
         ? 'shieldlog goes on with the next day. Once this day is over, shieldlog backfill ships the rest of it.'
-        : ['shieldlog tries again by itself.', ...untilText(own, at)].join(' '),
+        : [...again, ...untilText(own, at)].join(' '),
     ...aboutOf(own),
     ...(lastError !== undefined && { lastError }),
     ...deadlineOf(own),

@@ -38,7 +38,8 @@ const patienceMs = 30_000
 /**
  * Moves a sink's checkpoints, gaps and dead letters to another name. First reconciles the sink with its committed
  * lengths: under the new name no pump would know lines of a killed process as the sink's own, and their events would be
- * written twice. Returns how many streams were moved. Throws Failure.
+ * written twice. What was only planned under the new name is dropped. Returns how many streams were moved. Throws
+ * Failure.
  */
 export async function renameSink(
   from: string,
@@ -46,10 +47,28 @@ export async function renameSink(
   deps: RenameDeps,
   signal: AbortSignal,
 ): Promise<number> {
+  const replaced = await replaceable(from, to, deps.store)
   for (const { stream } of await deps.store.catalogue.checkpoints()) {
     if (stream.sink === from) await reconcileStream(stream, deps, signal)
   }
-  return deps.store.upkeep.renameSink(from, to)
+  return deps.store.upkeep.renameSink(from, to, replaced)
+}
+
+/**
+ * Whether what the store has under the new name may be dropped: it was planned, or read, and nothing was delivered. Throws
+ * where events were.
+ */
+async function replaceable(from: string, to: string, store: Store): Promise<boolean> {
+  const own = (await store.catalogue.checkpoints()).filter(({ stream }) => stream.sink === to)
+  const waiting = (await store.deadLetters.counts()).some(({ sink }) => sink === to)
+  let events = 0
+  for (const { counters, committed } of own)
+    events += Math.max(counters.delivered + counters.deadLetters, committed.length)
+  if (events === 0 && !waiting) return true
+  const what = waiting ? 'dead letters of it wait in the store' : 'events were delivered under it'
+  const back = `give the sink its old name ${from} again in the configuration, and it goes on where it stopped`
+  const text = `the sink name ${to} is taken (${what}): ${back}; or choose a name that was never used`
+  throw new Failure('refuse', 'store_refuses', text)
 }
 
 /** Reconciles one stream. Also releases it where a process that died still holds it. */

@@ -6,7 +6,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { Failure } from '../../domain/failure.ts'
 import { lockExclusively, resultCodeOf } from '../../sqlite/exclusive-lock.ts'
-import { hasCode } from './file-failure.ts'
+import { findFolder, findRoot, ownFolder } from './directory.ts'
+import { fileFailure, hasCode } from './file-failure.ts'
+import { compressedSuffixes, parsePartName } from './part.ts'
 
 /** The store and sink that a writer's parts belong to. */
 export interface Owner {
@@ -68,6 +70,52 @@ export function ownerOf(folder: string, id: string): Owner | undefined {
     return undefined
   } finally {
     database?.close()
+  }
+}
+
+/**
+ * A sink of the same store that has written parts below a path, other than one of these names; undefined where there is
+ * none. Throws Failure.
+ */
+export async function otherSinkOn(
+  path: string,
+  own: { readonly store: string; readonly names: readonly string[] },
+): Promise<string | undefined> {
+  try {
+    const root = await findRoot(path)
+    const folder = root === undefined ? undefined : await findFolder(root, [ownFolder])
+    if (root === undefined || folder === undefined) return undefined
+    const others = new Map<string, string>()
+    for (const id of await listIdentities(folder)) {
+      const owner = ownerOf(folder, id)
+      if (owner?.store === own.store && !own.names.includes(owner.sink)) others.set(id, owner.sink)
+    }
+    if (others.size === 0) return undefined
+    for await (const writer of writersOf(root)) {
+      const other = others.get(writer)
+      if (other !== undefined) return other
+    }
+    return undefined
+  } catch (error) {
+    throw await fileFailure(error, path)
+  }
+}
+
+/** The writer of each part below the root. */
+async function* writersOf(root: string): AsyncGenerator<string> {
+  const below = async (folder: string, prefix: string) => {
+    const entries = await readdir(folder, { withFileTypes: true })
+    return entries.filter((entry) => entry.isDirectory() && entry.name.startsWith(prefix))
+  }
+  for (const zone of await below(root, 'zone=')) {
+    const days = join(root, zone.name)
+    for (const day of await below(days, 'day=')) {
+      for (const name of await readdir(join(days, day.name))) {
+        const suffix = compressedSuffixes.find((each) => name.endsWith(each)) ?? ''
+        const part = parsePartName(name.slice(0, name.length - suffix.length))
+        if (part !== undefined) yield part.writer
+      }
+    }
   }
 }
 

@@ -20,6 +20,9 @@ export interface Keys {
   readonly holders: string
   readonly routes: string
   readonly gaps: string
+  readonly sinks: string
+  /** Former names of sinks. */
+  readonly formerNames: string
   readonly zoneLists: string
   readonly deadLetters: string
   readonly backfills: string
@@ -36,6 +39,8 @@ export function createKeys(prefix: string): Keys {
     holders: `${all}holders`,
     routes: `${all}routes`,
     gaps: `${all}gaps`,
+    sinks: `${all}sinks`,
+    formerNames: `${all}formerNames`,
     zoneLists: `${all}zoneLists`,
     deadLetters: `${all}deadLetters`,
     backfills: `${all}backfills`,

@@ -14,6 +14,7 @@ import { createMinutes } from './minutes.ts'
 import { createPruning } from './prune.ts'
 import { createRenameSink } from './rename-sink.ts'
 import { createLoadSeen } from './seen.ts'
+import { createSinks } from './sinks.ts'
 import { checkServers } from './server/server-checks.ts'
 import { createIdentity } from './store-identity.ts'
 import { createStreams, type Instant } from './streams.ts'
@@ -76,6 +77,7 @@ async function createStore(options: RedisStoreOptions, link: Link, create: boole
       gaps: gaps.list,
       addGaps: gaps.add,
       acknowledgeGaps: gaps.acknowledge,
+      ...createSinks(link, keys),
       ...createZoneLists(link, keys),
     },
     deadLetters: createDeadLetters(link, keys),

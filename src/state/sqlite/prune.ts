@@ -53,7 +53,7 @@ export function createPruning(database: Database, clock: Clock): Pruning {
   }
 }
 
-type OldStream = Pick<StreamRow, 'id' | 'fence' | 'seen' | 'holder'>
+export type OldStream = Pick<StreamRow, 'id' | 'fence' | 'seen' | 'holder'>
 
 /** Returns the id to continue after, or undefined when no old stream is left. */
 function dropUncommitted(database: Database, before: Day, after: number, nowMs: number): number | undefined {
@@ -71,7 +71,8 @@ function dropStream(database: Database, row: OldStream | undefined, nowMs: numbe
   removeStream(database, row)
 }
 
-function removeStream(database: Database, { id, fence, seen }: Omit<OldStream, 'holder'>): void {
+/** Inside of a write. */
+export function removeStream(database: Database, { id, fence, seen }: Omit<OldStream, 'holder'>): void {
   database.run('UPDATE store SET fence_floor = max(fence_floor, ?)', fence)
   database.run('INSERT INTO dropped (seen) VALUES (?)', seen)
   countRemoval(database)

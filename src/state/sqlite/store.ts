@@ -13,6 +13,7 @@ import { createPruning } from './prune.ts'
 import { createRenameSink } from './rename-sink.ts'
 import { checkSchema, ensureSchema } from './database/schema.ts'
 import { prepareStateFile } from './database/state-file.ts'
+import { createSinks } from './sinks.ts'
 import { createStreams } from './streams.ts'
 import { createZoneLists } from './zone-lists.ts'
 
@@ -60,6 +61,7 @@ function createStore(id: string, database: Database, clock: Clock, deadLetterMax
       gaps: () => database.read(() => readGaps(database)),
       addGaps: (gaps) => database.write(() => insertGaps(database, gaps)),
       acknowledgeGaps: (gaps, atMs) => database.write(() => markGaps(database, gaps, atMs)),
+      ...createSinks(database),
       ...createZoneLists(database),
     },
     deadLetters: createDeadLetters(database),

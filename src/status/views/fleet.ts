@@ -56,7 +56,8 @@ export async function readFleet(deps: FleetDeps): Promise<Fleet> {
   const routes: FleetRoute[] = []
   for (const planned of reading.routes) {
     const key = routeKey(planned.zone.id, planned.sink)
-    const time = { nowMs: deps.apiClock.now(planned.zone.account), policy: settings.policy }
+    const { policy, held } = settings
+    const time = { nowMs: deps.apiClock.now(planned.zone.account), policy, held }
     for (const each of planned.streams) counts.add(each, time.nowMs)
     const facts = { ...planned, gaps: gapsOf.get(key) ?? [], deadLetters: deadLettersOf.get(key) ?? [] }
     const cells = cellViews(days, facts, time)

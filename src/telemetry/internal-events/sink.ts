@@ -1,7 +1,7 @@
 import type { Definitions } from '../definition.ts'
 import { countPhrase } from '../phrases.ts'
 
-export const sinkInternalEvents: Definitions<'SinkAnswered' | 'EventsLost'> = {
+export const sinkInternalEvents: Definitions<'SinkAnswered' | 'EventsLost' | 'SinkHeld' | 'SinkReleased'> = {
   SinkAnswered: {
     level: 'debug',
     meaning: 'One request or write to a sink ended. Each retry counts.',
@@ -15,6 +15,21 @@ export const sinkInternalEvents: Definitions<'SinkAnswered' | 'EventsLost'> = {
         `sink ${sink}: ${outcome} in ${Math.round(seconds * 1000)} ms`,
         { sink, outcome, seconds, bytes },
       ])
+    },
+  },
+  SinkHeld: {
+    level: 'error',
+    meaning:
+      'Nothing is shipped to a sink, since everything would be shipped to it again, or events would be in its folder twice: it looks like a renamed one, or its folder has files of another sink of the state. The message names the remedy; other sinks are not affected.',
+    tell({ sink, why }, voice) {
+      voice.line('error', `sink ${sink} is held: ${why}`, { sink, why })
+    },
+  },
+  SinkReleased: {
+    level: 'info',
+    meaning: 'A sink that was held is shipped to from now on.',
+    tell({ sink }, voice) {
+      voice.line('info', `sink ${sink} is no longer held`, { sink })
     },
   },
   EventsLost: {

@@ -68,6 +68,23 @@ export function catalogueContract(opened: () => OpenedStore): void {
     })
   })
 
+  test('the place of each sink is the one stored last, also for another process', async () => {
+    const { store, reopen } = opened()
+    expect(await store.catalogue.sinks()).toEqual([])
+    await store.catalogue.rememberSinks([
+      { name: 'siem', type: 'http', place: 'https://one.example 1' },
+      { name: 'archive', type: 'file', place: '/var/lib/é v' },
+    ])
+    await store.catalogue.rememberSinks([{ name: 'siem', type: 'http', place: 'https://two.example 2' }])
+    await store.catalogue.rememberSinks([])
+    const other = await reopen()
+    expect(await other.catalogue.sinks()).toEqual([
+      { name: 'archive', type: 'file', place: '/var/lib/é v', formerly: [] },
+      { name: 'siem', type: 'http', place: 'https://two.example 2', formerly: [] },
+    ])
+    await other.close()
+  })
+
   test('the list of zones of each account is the one stored last, also for another process', async () => {
     const { store, reopen } = opened()
     expect(await store.catalogue.zoneLists()).toEqual([])

@@ -104,6 +104,67 @@ export function renamedSinkContract(opened: () => OpenedStore): void {
       expect(anew.fence).toBeGreaterThan(fence)
     })
 
+    it('takes its place along, and keeps its former names', async () => {
+      await store.catalogue.rememberSinks([
+        { name: 'archive', type: 'file', place: '/x' },
+        { name: 'siem', type: 'http', place: 'https://siem.example' },
+      ])
+      await store.upkeep.renameSink('archive', 'siem')
+      await store.upkeep.renameSink('siem', 'files')
+      await store.catalogue.rememberSinks([{ name: 'files', type: 'file', place: '/y' }])
+      await store.upkeep.renameSink('unplaced', 'other')
+      expect(await store.catalogue.sinks()).toEqual([
+        { name: 'files', type: 'file', place: '/y', formerly: ['archive', 'siem'] },
+        { name: 'other', type: '', place: '', formerly: ['unplaced'] },
+      ])
+    })
+
+    describe('that replaces what the store has under the new name', () => {
+      const replaced = buildStream({ sink: 'siem' })
+      const other = buildStream({ sink: 'siem', zone: 102 })
+
+      const fillReplaced = async () => {
+        await store.ledger.release(stream, await fill())
+        for (const each of [replaced, other]) {
+          const { fence } = await store.ledger.take(each, one)
+          await store.ledger.commit(buildCommit(each, fence, 0, { seen: new Map([[9, packed(5, 1)]]) }))
+          await store.ledger.release(each, fence)
+        }
+        await store.catalogue.rememberRoutes([
+          { zone: 102, sink: 'siem', firstDay: stream.day, plannedAtMs: 99 },
+        ])
+      }
+
+      it('drops its streams and routes, and moves the others there', async () => {
+        await fillReplaced()
+        expect(await store.upkeep.renameSink('archive', 'siem', true)).toBe(1)
+        expect((await store.catalogue.checkpoints()).map((each) => each.stream)).toEqual([replaced])
+        expect(await store.ledger.loadSeen(replaced, [7, 9])).toEqual(new Map([[7, packed(1, 3)]]))
+        expect(await store.catalogue.gaps()).toEqual([buildGap({ sink: 'siem' })])
+        expect((await store.catalogue.routes()).map(({ zone }) => zone)).toEqual([101])
+        const anew = await store.ledger.take(other, two)
+        expect(anew.checkpoint).toBeUndefined()
+        expect(anew.fence).toBeGreaterThan(1)
+      })
+
+      it('is refused while a live holder has one of them, or it has a dead letter or a gap', async () => {
+        await fillReplaced()
+        const { fence } = await store.ledger.take(other, two)
+        await expect(store.upkeep.renameSink('archive', 'siem', true)).rejects.toMatchObject({ code: 'held' })
+        await store.ledger.release(other, fence)
+        await leaveDeadLetter(buildStream({ sink: 'fresh' }))
+        await store.catalogue.addGaps([buildGap({ sink: 'lost' })])
+        await expect(store.upkeep.renameSink('archive', 'lost', true)).rejects.toMatchObject({
+          kind: 'refuse',
+        })
+        await expect(store.upkeep.renameSink('archive', 'fresh', true)).rejects.toMatchObject({
+          kind: 'refuse',
+        })
+        expect(await store.ledger.read(stream)).toBeDefined()
+        expect(await store.ledger.read(other)).toBeDefined()
+      })
+    })
+
     it('changes nothing for a name that the store does not know', async () => {
       expect(await store.upkeep.renameSink('nobody', 'siem')).toBe(0)
     })

@@ -106,6 +106,8 @@ function planStore(real: () => Store): Store {
       gaps: () => real().catalogue.gaps(),
       addGaps: (gaps) => real().catalogue.addGaps(gaps),
       acknowledgeGaps: (gaps, atMs) => real().catalogue.acknowledgeGaps(gaps, atMs),
+      sinks: () => real().catalogue.sinks(),
+      rememberSinks: (sinks) => real().catalogue.rememberSinks(sinks),
       zoneLists: () => real().catalogue.zoneLists(),
       storeZoneList: (list) => real().catalogue.storeZoneList(list),
     },

@@ -118,6 +118,8 @@ function storeOf(world: World): Store {
       gaps: read(() => world.gaps),
       addGaps: unused,
       acknowledgeGaps: unused,
+      sinks: unused,
+      rememberSinks: unused,
       zoneLists: unused,
       storeZoneList: unused,
     },

@@ -33,6 +33,7 @@ import { openExistingStore, stateName } from '../../existing-store.ts'
 import { createQuietRuntime, createHolder, type QuietRuntime } from '../../quiet-runtime.ts'
 import { policyOf } from '../../policy.ts'
 import { createShipping, type Shipping } from '../../shipping.ts'
+import { refuseHeld } from '../../held-sinks.ts'
 import { version } from '../../version.ts'
 import { sharedGates } from '../../shared-gates.ts'
 import { workersOn } from '../../state.ts'
@@ -190,9 +191,12 @@ function lookDeps(
       auditDay({ zone, day, sinks: names.map((name) => audited.get(name)!) }, deps, signal),
     ...(repair && {
       repair: {
-        correct: (job: FilesRepair) =>
-          withHeartbeat({ store, clock, holder }, () => repairFiles(job, shipping.deps, signal)),
+        async correct(job: FilesRepair) {
+          await refuseHeld(config, store, [job.stream.sink])
+          return withHeartbeat({ store, clock, holder }, () => repairFiles(job, shipping.deps, signal))
+        },
         async ship(stream: Stream, zone: Zone) {
+          await refuseHeld(config, store, [stream.sink])
           tell(`repairing zone ${zone.id} on ${stream.day} → ${stream.sink}`)
           return repairOver(store, shipping, { stream, zone, runtime, holder }, signal)
         },

@@ -117,6 +117,14 @@ CREATE TABLE route (
   planned_at INTEGER NOT NULL,
   PRIMARY KEY (zone, sink)
 ) WITHOUT ROWID;
+CREATE TABLE sink (
+  name TEXT PRIMARY KEY,
+  -- Empty for a sink that was renamed before these were stored.
+  type TEXT NOT NULL DEFAULT '',
+  place TEXT NOT NULL DEFAULT '',
+  -- Its former names, each followed by a space.
+  formerly TEXT NOT NULL DEFAULT ''
+) WITHOUT ROWID;
 CREATE TABLE backfill (
   id TEXT PRIMARY KEY,
   created_at INTEGER NOT NULL,

@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto'
+import { resolve } from 'node:path'
+import { realFolder } from '../config/load/checks.ts'
+import { unresolvedHost } from '../config/schema/effective.ts'
+import type { Config, SinkConfig } from '../config/schema/schema.ts'
+import { Failure } from '../domain/failure.ts'
+import { renamedSinks, type KnownSink, type PlacedSink } from '../domain/known-sink.ts'
+import { createFormat } from '../formats/registry.ts'
+import type { Store } from '../ports/store.ts'
+import type { Telemetry } from '../ports/telemetry.ts'
+import { otherSinkOn } from '../sinks/file/identity.ts'
+import { createPreset } from '../sinks/http/presets/registry.ts'
+
+/** Sinks to which nothing may be shipped, each with the reason and the remedy. */
+export type HeldSinks = ReadonlyMap<string, string>
+
+type Sinks = Pick<Config, 'sinks'>
+
+/**
+ * A sink is held where it looks like one that was renamed, since everything would be shipped to it again, and a file
+ * sink where its folder has parts of another sink of the store, since readers would find events twice.
+ */
+export async function heldSinks({ sinks }: Sinks, store: Store): Promise<HeldSinks> {
+  const known = await store.catalogue.sinks()
+  const renamed = renamedSinks(sinks.map(placed), known)
+  const held = new Map<string, string>()
+  for (const sink of sinks) {
+    const before = renamed.get(sink.name)
+    const why = before === undefined ? await otherParts(sink, known, store) : renamedText(before, sink)
+    if (why !== undefined) held.set(sink.name, why)
+  }
+  return held
+}
+
+/** Throws a Failure for the first of these sinks that is held. */
+export async function refuseHeld(config: Sinks, store: Store, names: readonly string[]): Promise<void> {
+  const held = await heldSinks(config, store)
+  for (const name of names) {
+    const why = held.get(name)
+    if (why !== undefined) throw new Failure('refuse', 'store_refuses', `sink ${name}: ${why}`)
+  }
+}
+
+/** Stores where sinks ship to that are not held: by that a sink is known under another name. */
+export async function rememberSinks(
+  { sinks }: Sinks,
+  store: Store,
+  held: HeldSinks = new Map(),
+): Promise<void> {
+  const known = new Map((await store.catalogue.sinks()).map((each) => [each.name, each]))
+  const changed = sinks
+    .filter(({ name }) => !held.has(name))
+    .map(placed)
+    .flatMap(({ name, type, place }) => {
+      if (place === undefined) return []
+      const before = known.get(name)
+      return before?.type === type && before.place === place ? [] : [{ name, type, place }]
+    })
+  if (changed.length > 0) await store.catalogue.rememberSinks(changed)
+}
+
+/** Which sinks a process holds: decided when it begins, and again as long as one is held. */
+export class SinkHolds {
+  readonly #config: Sinks
+  readonly #store: Store
+  readonly #telemetry: Telemetry
+  #held: HeldSinks = new Map()
+  #isSettled = false
+
+  constructor(config: Sinks, store: Store, telemetry: Telemetry) {
+    this.#config = config
+    this.#store = store
+    this.#telemetry = telemetry
+  }
+
+  get held(): HeldSinks {
+    return this.#held
+  }
+
+  /** Call it before anything is planned. Throws the Failures of a store. */
+  async refresh(): Promise<void> {
+    if (this.#isSettled) return
+    const before = this.#held
+    const held = await heldSinks(this.#config, this.#store)
+    await rememberSinks(this.#config, this.#store, held)
+    this.#held = held
+    this.#isSettled = held.size === 0
+    for (const [sink, why] of held)
+      if (!before.has(sink)) this.#telemetry.emit({ name: 'SinkHeld', sink, why })
+    for (const sink of before.keys())
+      if (!held.has(sink)) this.#telemetry.emit({ name: 'SinkReleased', sink })
+  }
+}
+
+/** Whether this process knows where a sink ships to: its address may come from an environment that it lacks. */
+export function hasPlace(sink: SinkConfig): boolean {
+  return placed(sink).place !== undefined
+}
+
+function placed(sink: SinkConfig): PlacedSink {
+  const { name, type } = sink
+  const place = placeOf(sink)
+  return { name, type, place: place.includes(unresolvedHost) ? undefined : place }
+}
+
+/** Of a URL the path is hashed, since it may contain a token, and the query left out. */
+function placeOf(sink: SinkConfig): string {
+  if (sink.type === 'file') return realFolder(resolve(sink.path))
+  if (sink.type === 'syslog') return `${sink.host.toLowerCase()}:${sink.port}`
+  if (sink.type === 'stdout') return 'stdout'
+  const { origin, pathname } = new URL(createPreset(sink, createFormat(sink)).url)
+  return `${origin} ${createHash('sha256').update(pathname).digest('hex').slice(0, 16)}`
+}
+
+function renamedText(before: string, { name, type }: SinkConfig): string {
+  const [what, again] =
+    type === 'file'
+      ? ['path', 'set another path']
+      : ['address', `to ship everything again: \`state new-sink ${name}\``]
+  return `nothing is shipped to it: sink ${before} had the same ${what} and is no longer configured. If it was renamed, stop shieldlog and run \`state rename-sink ${before} ${name}\`; if ${name} is a new sink, ${again}`
+}
+
+async function otherParts(
+  sink: SinkConfig,
+  known: readonly KnownSink[],
+  store: Store,
+): Promise<string | undefined> {
+  if (sink.type !== 'file') return undefined
+  const formerly = known.find(({ name }) => name === sink.name)?.formerly ?? []
+  const other = await otherSinkOn(sink.path, { store: store.id, names: [sink.name, ...formerly] })
+  if (other === undefined) return undefined
+  return `nothing is shipped to it: ${sink.path} has files of sink ${other} of the same state, and readers would find events twice. Set another path for ${sink.name}`
+}

@@ -1,0 +1,163 @@
+import { createServer, type Server } from 'node:http'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { onTestFinished, expect, test } from 'vitest'
+import { dayOf } from '../../src/domain/day.ts'
+import type { Status } from '../../src/domain/status/status.ts'
+import { waitFor } from '../setup/wait-for.ts'
+import { openWorkshopWithApi } from './workshop.ts'
+
+const today = dayOf(Date.now())
+const perDay = 20
+
+/** Counts the lines that it gets. */
+async function receiver(): Promise<{ url: string; lines(): string[]; refuse(all: boolean): void }> {
+  const bodies: string[] = []
+  let isRefusing = false
+  const server: Server = createServer((request, response) => {
+    let body = ''
+    request.setEncoding('utf8').on('data', (text: string) => void (body += text))
+    request.on('end', () => {
+      if (!isRefusing) bodies.push(body)
+      response.writeHead(isRefusing ? 403 : 200).end()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  return {
+    url: `http://127.0.0.1:${port}/in`,
+    refuse: (all) => void (isRefusing = all),
+    lines: () => bodies.flatMap((body) => body.split('\n')).filter(Boolean),
+  }
+}
+
+function linesBelow(folder: string): string[] {
+  if (!existsSync(folder)) return []
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.ndjson'),
+  )
+  return files.flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n').filter(Boolean))
+}
+
+const idOf = (line: string) => (JSON.parse(line) as { id: string }).id
+
+/** A file sink and an http sink, each with everything of one zone. */
+async function openShipped() {
+  const siem = await receiver()
+  const workshop = await openWorkshopWithApi({ days: perDay, zones: [101] }, { zones: [101] })
+  const events = join(workshop.folder, 'events')
+  const sinks = (file: string, http: string) => [
+    { name: file, type: 'file', path: events },
+    { name: http, type: 'http', url: siem.url, compression: 'none' },
+  ]
+  workshop.configure({ sinks: sinks('archive', 'siem') })
+  expect(await workshop.execute('run', '--once')).toMatchObject({ code: 0 })
+  const shipped = linesBelow(events).length
+  expect([shipped, siem.lines().length]).toEqual([3 * perDay, 3 * perDay])
+  return { ...workshop, siem, events, sinks, shipped }
+}
+
+test('a renamed sink is held at a start, the others ship on, and each event arrives once', async () => {
+  const { configure, execute, run, simulator, siem, events, sinks } = await openShipped()
+  configure({ sinks: [...sinks('files', 'splunk'), { name: 'new', type: 'file', path: `${events}-new` }] })
+  const checked = await execute('check')
+  expect(checked.code).toBe(1)
+  expect(checked.stdout).toMatch(/sink files +fail .*`state rename-sink archive files`/i)
+  expect(checked.stdout).toMatch(/sink splunk +fail .*`state rename-sink siem splunk`/i)
+  expect(checked.stdout).toMatch(/sink new +ok/i)
+
+  simulator.append(101, today, 5)
+  const once = await run('run', '--once')
+  expect(once.code).toBe(1)
+  expect(once.stderr).toContain('sink files is held: ')
+  expect(once.stderr).toContain('state rename-sink siem splunk')
+  const held = [linesBelow(events).length, siem.lines().length, linesBelow(`${events}-new`).length]
+  expect(held).toEqual([3 * perDay, 3 * perDay, 3 * perDay + 5])
+  const status = JSON.parse((await execute('status', '--json')).stdout) as Status
+  const byName = new Map(status.routes.map((route) => [route.sink, route]))
+  expect(byName.get('files')).toMatchObject({ state: 'failing', lastError: { code: 'held' } })
+  expect(byName.get('splunk')?.lastError?.message).toContain('state rename-sink siem splunk')
+  expect(byName.get('new')?.lastError).toBeUndefined()
+  const backfill = await execute('backfill', '--from', 'today', '--to', 'today', '--sink', 'files')
+  expect(backfill).toMatchObject({ code: 1, stdout: '' })
+  expect(backfill.stderr).toContain('state rename-sink archive files')
+
+  expect((await execute('state', 'rename-sink', 'archive', 'files')).code).toBe(0)
+  expect((await execute('state', 'rename-sink', 'siem', 'splunk')).code).toBe(0)
+  expect(await execute('run', '--once')).toMatchObject({ code: 0 })
+  for (const lines of [linesBelow(events), siem.lines(), linesBelow(`${events}-new`)]) {
+    expect(lines).toHaveLength(3 * perDay + 5)
+    expect(new Set(lines.map(idOf)).size).toBe(lines.length)
+  }
+})
+
+test('a sink that is renamed on SIGHUP is held until a person decides', async () => {
+  const { configure, execute, start, simulator, siem, events, sinks } = await openShipped()
+  const log = { level: 'info' }
+  configure({ sinks: sinks('archive', 'siem'), log })
+  await using running = start(['run'])
+  const routes = async () => (JSON.parse((await execute('status', '--json')).stdout) as Status).routes
+  const isAll = (state: string) => async () => (await routes()).every((each) => each.state === state)
+  // Before that a signal would end it.
+  await waitFor(() => running.stderr().includes('"Started"'), { what: () => running.stderr() })
+  configure({ sinks: sinks('files', 'splunk'), log })
+  process.kill(running.pid, 'SIGHUP')
+  await waitFor(() => running.stderr().includes('SinkHeld'), { what: () => running.stderr() })
+  await waitFor(isAll('failing'), { what: () => running.stderr() })
+  simulator.append(101, today, 5)
+  expect(running.stderr().match(/"event":"SinkHeld"/g)).toHaveLength(2)
+  expect([linesBelow(events).length, siem.lines().length]).toEqual([3 * perDay, 3 * perDay])
+
+  // The http sink is a new one after all; the process takes that up without a restart.
+  expect((await execute('state', 'new-sink', 'splunk')).stdout).toContain('splunk is a new sink')
+  const again = async () => siem.lines().length === 6 * perDay + 5
+  await waitFor(again, { what: () => running.stderr() })
+  expect(running.stderr()).toContain('sink splunk is no longer held')
+  // The file sink goes on under its old name.
+  configure({ sinks: sinks('archive', 'splunk'), log })
+  process.kill(running.pid, 'SIGHUP')
+  const delivered = async () => {
+    const archive = (await routes()).find(({ sink }) => sink === 'archive')
+    return archive?.days.find(({ day }) => day === today)?.delivered
+  }
+  // Lines before their commit would be cut at the stop.
+  await waitFor(async () => (await delivered()) === perDay + 5, { what: () => running.stderr() })
+  await running.kill('SIGTERM')
+  expect(new Set(linesBelow(events).map(idOf)).size).toBe(3 * perDay + 5)
+})
+
+test('a file sink refuses the folder of another sink of its state, also as a new sink, and takes one of another state', async () => {
+  const { configure, execute, folder, events } = await openShipped()
+  configure({
+    sinks: [
+      { name: 'archive', type: 'file', path: `${events}-moved` },
+      { name: 'files', type: 'file', path: events },
+    ],
+  })
+  const before = linesBelow(events).length
+  const checked = await execute('check')
+  expect(checked.stdout).toMatch(/sink files +fail .*has files of sink archive of the same state/i)
+  expect((await execute('run', '--once')).code).toBe(1)
+  expect(linesBelow(events)).toHaveLength(before)
+  expect(linesBelow(`${events}-moved`)).toHaveLength(0)
+  const insisted = await execute('state', 'new-sink', 'files')
+  expect(insisted).toMatchObject({ code: 1, stdout: '' })
+  expect(insisted.stderr).toContain('Set another path')
+  rmSync(join(folder, 'var'), { recursive: true })
+  expect((await execute('run', '--once')).code).toBe(0)
+})
+
+test('what was only planned under a new name does not keep the old one from moving there', async () => {
+  const { configure, execute, simulator, siem, sinks } = await openShipped()
+  configure({ sinks: sinks('archive', 'splunk') })
+  expect((await execute('state', 'new-sink', 'splunk')).code).toBe(0)
+  siem.refuse(true)
+  expect((await execute('run', '--once')).code).toBe(1)
+  siem.refuse(false)
+  expect((await execute('state', 'rename-sink', 'siem', 'splunk')).code).toBe(0)
+  simulator.append(101, today, 5)
+  expect((await execute('run', '--once')).code).toBe(0)
+  expect(siem.lines()).toHaveLength(3 * perDay + 5)
+})
