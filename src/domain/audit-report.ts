@@ -58,7 +58,7 @@ export interface StreamAudit {
   readonly minutes: readonly MinuteReport[]
   /** The first of the missing events, as far as their ids are known. */
   readonly missingEvents: readonly EventReport[]
-  /** All parts that differ. Foreign ones, of which no lines are missing, do not make the stream differ. */
+  /** All parts that differ. Foreign ones, of which no lines are missing, make only the files differ. */
   readonly parts: readonly PartReport[]
   /** Not all differing minutes and missing events are named: the audit found too many in all. */
   readonly isShortened?: true
@@ -96,6 +96,14 @@ export interface FileMinute {
   readonly extra: number
 }
 
+/** Parts in a stream's folder that the store does not know as the sink's own: readers of the folder find their lines too. */
+export interface ForeignLines {
+  /** For example `written by sink archive`. */
+  readonly why: string
+  readonly parts: number
+  readonly lines: number
+}
+
 /** How the parts of a file sink compare with the ledger, line by line. */
 export interface FileAudit {
   readonly zone: number
@@ -121,11 +129,28 @@ export interface FileAudit {
   /** The first of the bad lines, by part and number. */
   readonly badLines: readonly LineReport[]
   readonly parts: readonly PartReport[]
+  /** What else is in the folder, by the reason why it is not the sink's. */
+  readonly foreign: readonly ForeignLines[]
   /** Not all differing minutes and bad lines are named: the audit found too many in all. */
   readonly isShortened?: true
   /** Events without a line that a repair delivered again, and lines that it took into the ledger. */
   readonly restored?: number
   readonly kept?: number
+}
+
+/** Lines that readers of the folder find, and that are not the sink's. */
+export function foreignLinesOf({ foreign }: Pick<FileAudit, 'foreign'>): number {
+  let lines = 0
+  for (const each of foreign) lines += each.lines
+  return lines
+}
+
+/** Whether a repair has something to do: it never removes foreign parts. */
+export function isRepairable(file: FileAudit): boolean {
+  if (file.isEqual) return false
+  const bad = Object.values(file.problems).some((count) => count > 0)
+  const differs = bad || file.minutes.length > 0 || file.missing > 0
+  return differs || file.parts.some(({ problem }) => problem !== 'foreign')
 }
 
 /** What the latest audit of a stream found, as the store keeps it. Counts are events. */

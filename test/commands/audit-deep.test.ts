@@ -1,8 +1,9 @@
-import { appendFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import type { FileAudit } from '../../src/assemble/tasks/audit/audit.ts'
+import { accessKey } from './workshop.ts'
 import {
   deep,
   edit,
@@ -17,6 +18,54 @@ import {
   yesterday,
   type Shop,
 } from './deep-audit.ts'
+
+test('counts lines of parts that another sink or another state wrote, and differs', async () => {
+  const workshop = await shipped()
+  const api = { baseUrl: workshop.simulator.url, accessKey }
+  const path = join(workshop.folder, 'events')
+  const folder = join(path, 'zone=101', `day=${yesterday}`)
+  // The state is lost: everything is shipped again, beside the old parts.
+  rmSync(join(workshop.folder, 'var'), { recursive: true })
+  expect((await workshop.execute('run', '--once')).code).toBe(0)
+  const { code, report, file } = await deep(workshop)
+  const why = 'written under another store: the state was lost or replaced'
+  expect([code, report.isEqual, report.missing]).toEqual([1, false, 0])
+  expect(file).toMatchObject({
+    isEqual: false,
+    lines: events,
+    missing: 0,
+    foreign: [{ why, parts: 1, lines: events }],
+  })
+
+  // A second sink wrote into the folder, and a hand put a file there.
+  const elsewhere = [{ name: 'files', type: 'file', path: `${path}-2` }]
+  workshop.configure({ api, sinks: [{ name: 'archive', type: 'file', path }, ...elsewhere] })
+  expect((await workshop.execute('run', '--once')).code).toBe(0)
+  cpSync(join(`${path}-2`, '.shieldlog'), join(path, '.shieldlog'), { recursive: true })
+  cpSync(join(`${path}-2`, 'zone=101', `day=${yesterday}`), folder, { recursive: true })
+  writeFileSync(join(folder, 'notes.ndjson'), 'one\ntwo\nthree')
+  const sink = ['--sink', 'archive']
+  const again = await deep(workshop, ...sink)
+  expect(again.code).toBe(1)
+  expect(again.file.foreign).toHaveLength(3)
+  expect(again.file.foreign).toEqual(
+    expect.arrayContaining([
+      { why, parts: 1, lines: events },
+      { why: 'written by sink files', parts: 1, lines: events },
+      { why: 'its name is not the name of a part', parts: 1, lines: 3 },
+    ]),
+  )
+  const text = await workshop.execute('audit', '--zone', '101', '--day', yesterday, '--deep', ...sink)
+  expect(text.stdout).toMatch(new RegExp(`^101  ${2 * events + 3} more lines$`, 'm'))
+  const said = text.stdout.replaceAll(/\s+/g, ' ')
+  expect(said).toContain(`${events} more lines in 1 part written by sink files`)
+  expect(said).not.toContain('To repair')
+  const html = join(workshop.folder, 'audit.html')
+  await workshop.execute('audit', '--zone', '101', '--day', yesterday, '--deep', '--report', html, ...sink)
+  expect(readFileSync(html, 'utf8')).toContain(
+    `${2 * events + 3} lines in files that the state does not know`,
+  )
+})
 
 test('reports intact files as equal', async () => {
   const workshop = await shipped()

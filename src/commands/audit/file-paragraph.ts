@@ -1,4 +1,5 @@
 import type { FileAudit } from '../../assemble/tasks/audit/audit.ts'
+import { isRepairable } from '../../domain/audit-report.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { countOf, countText } from '../terminal/number.ts'
 import { wrap, wrapPlain } from '../../domain/text/wrap.ts'
@@ -21,13 +22,14 @@ export function fileParagraph(
     ...repairedText(file),
     ...(missing === 0 ? [] : [`Events without a line: ${byMinute(file, missing, (each) => each.missing)}.`]),
     ...problemsText(file),
+    ...foreignText(file),
     ...(file.isByCounts ? ['Fingerprints are gone: compared by counts and hashes of minutes.'] : []),
   ]
   return [
     ...wrapPlain(facts.join(' '), paint.width),
     ...badLines(file, paint),
     ...(hasParts ? partLines(file, paint) : []),
-    ...(isEqual || restored !== undefined ? [] : [`To repair: ${repair} --deep --repair`]),
+    ...(!isRepairable(file) || restored !== undefined ? [] : [`To repair: ${repair} --deep --repair`]),
   ]
 }
 
@@ -39,6 +41,22 @@ function needless({ deadLetters, dropped, filtered }: FileAudit): string {
     ...(filtered > 0 ? [`${countText(filtered)} filtered`] : []),
   ]
   return kinds.length === 0 ? '' : `, ${kinds.join(' and ')} without a line`
+}
+
+function foreignText({ foreign }: FileAudit): string[] {
+  if (foreign.length === 0) return []
+  const found = foreign.map(
+    ({ why, parts, lines }) =>
+      `${countText(lines)} more ${lines === 1 ? 'line' : 'lines'} in ${countOf(parts, 'part')} ${whyText(why)}`,
+  )
+  return [
+    `${found.join('; ')}: who reads the folder finds these too, and some events perhaps twice. Move these parts away.`,
+  ]
+}
+
+/** `written by sink archive`, else the reason in brackets. */
+function whyText(why: string): string {
+  return why.startsWith('written') ? printable(why) : `(${printable(why)})`
 }
 
 function repairedText({ restored, kept = 0 }: FileAudit): string[] {

@@ -1,5 +1,6 @@
 import type { Audit } from '../../assemble/tasks/audit/audit.ts'
 import type { ReportRow, ReportView } from '../../domain/status/report-view.ts'
+import { foreignLinesOf } from '../../domain/audit-report.ts'
 import { countOf, countText } from '../terminal/number.ts'
 import { failureLines } from './failures.ts'
 import { findingsOf } from './verdict.ts'
@@ -34,6 +35,7 @@ export function reportOf(
         result: findings.verdict(zone.id, day, sink),
         ...(stream !== undefined && { counts: stream }),
         ...(file !== undefined && { lines: file.lines }),
+        ...(file !== undefined && foreignLinesOf(file) > 0 && { foreign: foreignLinesOf(file) }),
       }
     }),
   )
@@ -97,15 +99,17 @@ function verdictOf(audit: Audit, rows: readonly ReportRow[]): Pick<ReportView, '
 }
 
 function whatIsWrong(bad: readonly ReportRow[]): string {
-  let [missing, extra, others] = [0, 0, 0]
-  for (const { counts } of bad) {
+  let [missing, extra, more, others] = [0, 0, 0, 0]
+  for (const { counts, foreign = 0 } of bad) {
+    more += foreign
     missing += counts?.missing ?? 0
     extra += counts?.extra ?? 0
-    if ((counts?.missing ?? 0) + (counts?.extra ?? 0) === 0) others++
+    if ((counts?.missing ?? 0) + (counts?.extra ?? 0) + foreign === 0) others++
   }
   const parts = [
     ...(missing > 0 ? [`${countOf(missing, 'event')} missing`] : []),
     ...(extra > 0 ? [`${countOf(extra, 'event')} extra`] : []),
+    ...(more > 0 ? [`${countOf(more, 'line')} in files that the state does not know`] : []),
     ...(others > 0 ? [`${countOf(others, 'day')} with a gap, an error or files that differ`] : []),
   ]
   return parts.join(', ')

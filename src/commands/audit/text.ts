@@ -1,4 +1,5 @@
 import type { Audit, TargetAudit } from '../../assemble/tasks/audit/audit.ts'
+import { foreignLinesOf } from '../../domain/audit-report.ts'
 import { countOf, countText } from '../terminal/number.ts'
 import { wrapPlain } from '../../domain/text/wrap.ts'
 import type { Paint } from '../terminal/terminal.ts'
@@ -58,7 +59,7 @@ function paragraphsOf(
 }
 
 function summaryLines({ audited, days }: Audit, { zones, sinks }: AuditMap, paint: Paint): string[] {
-  const sum = { listed: 0, missing: 0, extra: 0, notYetDue: 0, lines: 0, compared: 0, differing: 0 }
+  const sum = { listed: 0, missing: 0, extra: 0, notYetDue: 0, lines: 0, more: 0, compared: 0, differing: 0 }
   const aside = { deadLetters: 0, dropped: 0, filtered: 0, skipped: 0, lost: 0 }
   for (const { streams, files } of audited) {
     sum.listed += streams[0]?.listed ?? 0
@@ -83,8 +84,10 @@ function summaryLines({ audited, days }: Audit, { zones, sinks }: AuditMap, pain
       sum.notYetDue += notYetDue
       if (!isEqual) sum.differing++
     }
-    for (const { lines, isEqual } of files) {
+    for (const file of files) {
+      const { lines, isEqual } = file
       sum.lines += lines
+      sum.more += foreignLinesOf(file)
       if (!isEqual) sum.differing++
     }
     sum.compared += streams.length + files.length
@@ -94,6 +97,7 @@ function summaryLines({ audited, days }: Audit, { zones, sinks }: AuditMap, pain
   const facts = [
     `the API lists ${countOf(sum.listed, 'event')}`,
     ...(sum.lines > 0 ? [`files have ${countOf(sum.lines, 'line')}`] : []),
+    ...(sum.more > 0 ? [`${countOf(sum.more, 'line')} more that the state does not know`] : []),
     `${countText(sum.missing)} missing, ${countText(sum.extra)} extra`,
     ...(aside.deadLetters > 0 ? [countOf(aside.deadLetters, 'dead letter')] : []),
     ...(aside.dropped > 0 ? [`${countText(aside.dropped)} dropped`] : []),

@@ -1,4 +1,5 @@
 import type { Audit, FileAudit, StreamAudit, TargetAudit } from '../../assemble/tasks/audit/audit.ts'
+import { foreignLinesOf, isRepairable } from '../../domain/audit-report.ts'
 import type { Day } from '../../domain/day.ts'
 import type { Gap } from '../../domain/gap.ts'
 import { countText } from '../terminal/number.ts'
@@ -52,6 +53,9 @@ function comparedVerdict(stream: StreamAudit | undefined, file: FileAudit | unde
     ...(extra > 0 ? [`${countText(extra)} extra`] : []),
   ]
   if (counts.length > 0) return { text: counts.join(', '), tone: 'bad' }
+  const more = file === undefined ? 0 : foreignLinesOf(file)
+  if (more > 0 && stream?.isEqual !== false && !isRepairable(file!))
+    return { text: `${countText(more)} more ${more === 1 ? 'line' : 'lines'}`, tone: 'bad' }
   if (stream?.isEqual === false || file?.isEqual === false) return { text: 'files differ', tone: 'bad' }
   if (stream === undefined) return { text: 'files ok', tone: 'good' }
   if (notYetDue > 0) return { text: `${countText(notYetDue)} not delivered yet`, tone: 'dim' }

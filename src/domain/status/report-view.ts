@@ -18,6 +18,8 @@ export interface ReportRow {
   readonly counts?: Pick<StreamAudit, 'listed' | 'ledger' | 'missing' | 'extra' | 'notYetDue'>
   /** Of files; absent where they were not read. */
   readonly lines?: number
+  /** Lines in the folder that are not the sink's; absent if there are none. */
+  readonly foreign?: number
 }
 
 /** One day of a route with its figures. */

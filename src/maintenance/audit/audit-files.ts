@@ -7,7 +7,12 @@ import { streamKey, type Stream, type Zone } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Store } from '../../ports/store.ts'
 import { seenAs } from '../../pump/last-copies.ts'
-import type { FileAudit, FileMinute } from '../../domain/audit-report.ts'
+import {
+  foreignLinesOf,
+  type FileAudit,
+  type FileMinute,
+  type ForeignLines,
+} from '../../domain/audit-report.ts'
 import { differingParts, type AuditedSink, type PartsDeps } from './audited-sink.ts'
 import { proves } from './compare-ledger.ts'
 import { DoubtfulMinute, ProblemTally, MinuteTally } from './line-tally.ts'
@@ -79,6 +84,7 @@ export async function auditFiles(
     }
   }
   const parts = await differingParts(sink, stream, deps, signal)
+  const foreign = await foreignLines({ stream, sink }, parts, signal)
   const { dropped = 0, filtered = 0 } = checkpoint.counters
   const elsewhere = linesElsewhere(checkpoint, parts)
   let [absent, extra, held] = [0, 0, 0]
@@ -87,7 +93,8 @@ export async function auditFiles(
   // The store knows only how many events were dropped, filtered, or are in parts on another host, not which ones.
   const missing = Math.max(0, absent - dropped - filtered - elsewhere)
   const isSound =
-    missing + extra + problems.total === 0 && parts.every(({ problem }) => problem === 'foreign')
+    missing + extra + problems.total + foreignLinesOf({ foreign }) === 0 &&
+    parts.every(({ problem }) => problem === 'foreign')
   return {
     checkpoint,
     report: {
@@ -107,6 +114,7 @@ export async function auditFiles(
       minutes: missing + extra === 0 ? [] : minutes,
       badLines: problems.named(),
       parts,
+      foreign,
     },
     ...(missing === 0 || elsewhere > 0 ? { ...holes, absent: new Map() } : holes),
     ends,
@@ -172,6 +180,28 @@ async function countLines(
     else if (piece.isTorn) problems.add({ part, line, problem: 'torn' })
   }
   return { lines, tally, ends }
+}
+
+/** Counts the lines of parts that are not the sink's own, by the reason. One with a committed length was counted before. */
+async function foreignLines(
+  { stream, sink }: Omit<Subject, 'snapshot'>,
+  parts: FileAudit['parts'],
+  signal: AbortSignal,
+): Promise<ForeignLines[]> {
+  const found = new Map<string, ForeignLines>()
+  for (const { part, problem, expectedBytes, why } of parts) {
+    if (problem !== 'foreign' || expectedBytes !== undefined) continue
+    const whole = { writer: '', part, bytes: Infinity, lines: Infinity }
+    let lines = 0
+    for await (const piece of sink.readLines(stream, [whole])) {
+      if (signal.aborted) throw cancelled(signal.reason)
+      if (!('identities' in piece)) lines += piece.wholeLines + (piece.isTorn ? 1 : 0)
+    }
+    if (lines === 0) continue
+    const before = found.get(why) ?? { why, parts: 0, lines: 0 }
+    found.set(why, { why, parts: before.parts + 1, lines: before.lines + lines })
+  }
+  return [...found.values()]
 }
 
 /** Minutes in groups that fit into memory. */

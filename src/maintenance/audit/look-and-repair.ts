@@ -2,7 +2,7 @@ import { isFailure, messageOf, type Failure } from '../../domain/failure.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
 import type { FilesLooked } from './audit-files.ts'
 import type { DayAudit } from './audit-day.ts'
-import type { FileAudit, StreamAudit } from '../../domain/audit-report.ts'
+import { isRepairable, type FileAudit, type StreamAudit } from '../../domain/audit-report.ts'
 import type { AuditTarget, TargetAudit } from './audit-target.ts'
 import type { DayListing } from './day-listing.ts'
 import type { FilesRepair, FilesRepaired } from './repair-files.ts'
@@ -94,7 +94,7 @@ async function repairAll(found: Found, { zone, day, sinks }: AuditTarget, deps: 
   const gains: Gain[] = []
   for (const sink of sinks) {
     const stream = { zone: zone.id, day, sink }
-    const looked = found.files.find(({ report }) => report.sink === sink && !report.isEqual)
+    const looked = found.files.find(({ report }) => report.sink === sink && isRepairable(report))
     const isMissing = found.streams.some((each) => each.sink === sink && !each.isEqual)
     if (looked === undefined && !isMissing) continue
     gains.push({ sink, ...(await repairOne({ stream, zone, looked, isMissing }, found.listing, deps)) })

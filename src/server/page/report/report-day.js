@@ -81,8 +81,17 @@ function auditRows({ view, result, stream, listed, file }) {
         `${counted(file.lines, 'line')}; ${counted(file.missing, 'event')} of the ledger without a line`,
       ],
       ['bad lines', badLineText(file)],
+      ...foreignRows(file),
     )
   return rows
+}
+
+/** @param {FileAudit} file @returns {[string, string][]} */
+function foreignRows({ foreign }) {
+  return foreign.map(({ why, parts, lines }) => [
+    'not of this sink',
+    `${counted(lines, 'line')} in ${counted(parts, 'part')}: ${printable(why)}`,
+  ])
 }
 
 /** @param {FileAudit} file */
