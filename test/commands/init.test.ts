@@ -92,6 +92,17 @@ describe('init from options', () => {
     ])
   })
 
+  test.each([
+    ['file', 'archive'],
+    ['ndjson', 'siem'],
+    ['stdout', 'stdout'],
+  ])('names a sink of destination %s %s, not after its preset', async (destination, name) => {
+    const { init, file } = await newcomer()
+    const url = destination === 'ndjson' ? ['--url', 'https://siem.example/in'] : []
+    expect(await init('--zones', '101', '--destination', destination, ...url)).toMatchObject({ code: 0 })
+    expect(loadConfig({ argv: { config: file }, env: {} }).config.sinks[0]?.name).toBe(name)
+  })
+
   test('takes all zones of the account', async () => {
     const { init, file } = await newcomer({ zones: [7, 101, 102] })
     expect(await init('--zones', 'all', '--destination', 'file')).toMatchObject({ code: 0 })

@@ -41,6 +41,8 @@ test.skipIf(!terminalAvailable())('init asks for key, zones and destination, the
   await answer(/\nzone 999 is not a zone of this account[^]*numbers\): $/, '2')
   await answer(/1\) files[^]*> $/, '99')
   await answer(/a number from 1 to \d+[^]*> $/, 'ndjson')
+  await answer(/name: .*\[siem\]: $/, 'My SIEM')
+  await answer(/at most 63 lower-case[^]*\[siem\]: $/, 'splunk')
   await answer(/url: .*: $/, 'siem')
   // A wrong answer is asked for again, before any secret, and is named as what was asked for.
   await answer(/\nurl "siem" is not an http or https URL; [^]*url: .*: $/, 'http://127.0.0.1:9/in')
@@ -55,13 +57,16 @@ test.skipIf(!terminalAvailable())('init asks for key, zones and destination, the
   expect(parse(readFileSync(join(folder, 'shieldlog.yaml'), 'utf8'))).toMatchObject({
     api: { accessKeyFile: join(folder, 'access-key') },
     zones: [102],
-    sinks: [{ headers: { Authorization: `\${file:${join(folder, 'ndjson-authorization')}}` } }],
+    sinks: [
+      { name: 'splunk', headers: { Authorization: `\${file:${join(folder, 'ndjson-authorization')}}` } },
+    ],
   })
 })
 
 test.skipIf(!terminalAvailable())('init gives up after three wrong answers to one question', async () => {
   const { child, folder, answer } = await startInit('--zones 101 --destination ndjson')
   await answer(/API\): $/, accessKey)
+  await answer(/name: .*: $/, '')
   for (const wrong of ['one', 'two', 'three']) await answer(/url: .*: $/, wrong)
   expect((await child.exited).code, child.stdout()).toBe(2)
   expect(child.stdout()).toMatch(/"three" is not [^]*no valid answer; nothing was written/)
@@ -74,6 +79,7 @@ test.skipIf(!terminalAvailable())('init runs check on what it wrote', async () =
   await answer(/API\): $/, accessKey)
   await answer(/numbers\): $/, 'all')
   await answer(/> $/, '1')
+  await answer(/name: .*\[archive\]: $/, '')
   await answer(/path: .*\/var\/events\]: $/, '')
   await answer(/\[Y\/n\] $/, '')
   expect((await child.exited).code, child.stdout()).toBe(0)

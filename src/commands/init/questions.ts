@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import type { ListedZone } from '../../assemble/tasks/zones.ts'
+import { safeName } from '../../config/fields/fields.ts'
 import { property, scalarForm, type Shape } from '../../config/schema/shape.ts'
 import { cancelled } from '../../domain/failure.ts'
 import { printable } from '../../domain/text/printable.ts'
@@ -109,6 +110,20 @@ export async function askDestination(asker: Asker): Promise<Destination> {
       const chosen = all[Number(answer) - 1] ?? all.find(({ name }) => name === answer)
       if (chosen === undefined) stderr.write(`Answer with a number from 1 to ${all.length}.\n`)
       return chosen
+    },
+    asker,
+  )
+}
+
+/** Asks for the name of the sink; an empty answer takes the usual one. */
+export function askName(usual: string, asker: Asker): Promise<string> {
+  return insist(
+    () => asker.ask(`name: Name of the sink, which must stay the same [${usual}]: `),
+    (answer) => {
+      const name = answer === '' ? usual : answer
+      if (safeName.test(name)) return name
+      asker.stderr.write('Use at most 63 lower-case letters, digits, "_" and "-".\n')
+      return undefined
     },
     asker,
   )

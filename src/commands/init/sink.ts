@@ -9,7 +9,7 @@ import { destinations, type Destination } from './destinations.ts'
 import type { Document } from './document.ts'
 import { answerText, draftOf, refusal } from './draft.ts'
 import type { InitContext } from './context.ts'
-import { askDestination, askSettings, defaultsIn, insist, tried } from './questions.ts'
+import { askDestination, askName, askSettings, defaultsIn, insist, tried } from './questions.ts'
 import { setInSink, type Assignment } from './set.ts'
 
 /** One sink as the configuration has it; its secrets are KeptSecrets. */
@@ -43,7 +43,9 @@ export async function checkedDestination(
       : destinationOf(options.destination ?? '')
   const apply = (sink: Sink, assignments: readonly Assignment[]) =>
     assignments.reduce((held, one) => setInSink(held, one, { destination, cwd }), sink)
-  const name = destination.name === 'file' ? 'archive' : destination.name
+  const isNamed = ofSink.some(({ path }) => path[0] === 'name')
+  const usual = usualName(destination)
+  const name = asker === undefined || isNamed ? usual : await askName(usual, asker)
   const defaults = defaultsIn(dirname(file))
   const plain = apply({ name, ...destination.fixed }, [...optionsOf(destination, context), ...ofSink])
   if (asker === undefined) {
@@ -82,6 +84,12 @@ export async function checkedDestination(
 /** Whether an error is about one of these settings of the sink. */
 function isAtOneOf(path: string, keys: readonly string[]): boolean {
   return keys.some((key) => path === `sinks[0].${key}` || path.startsWith(`sinks[0].${key}.`))
+}
+
+/** A name says what the sink is for: a preset may change, and under another name everything would be shipped again. */
+function usualName({ name }: Destination): string {
+  if (name === 'file') return 'archive'
+  return name === 'stdout' ? 'stdout' : 'siem'
 }
 
 function destinationOf(name: string): Destination {
