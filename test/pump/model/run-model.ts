@@ -11,19 +11,14 @@ import { createWorker, type Worker } from './worker.ts'
 export async function runModel(options: RunOptions): Promise<RunResult> {
   const run = await createRun(options)
   try {
-    // Some hours more than the last day can be read, so that it ends; by the clock that gets there last.
+    // Some hours more than the last day can be read, so that it ends: by the API's clock, and then by the host's.
     const endMs = startOf(shiftDay(firstDay, options.days + 3)) + 4 * 3_600_000
-    await runUntil(run, endMs + lateBy(options) - options.world.skewMs)
+    await runUntil(run, endMs - options.world.skewMs)
+    while (run.clock.now() < endMs) await runUntil(run, run.time.hostMs + 3_600_000)
     return await verdict(run)
   } finally {
     await run.keeper.close()
   }
-}
-
-/** How far the host's clock is behind that of the API in the end: nothing ends before both have passed its end. */
-function lateBy({ world, clockSteps }: RunOptions): number {
-  const lasting = clockSteps.filter(({ forMs }) => forMs === null)
-  return Math.max(0, world.skewMs - lasting.reduce((sum, { byMs }) => sum + byMs, 0))
 }
 
 export async function runUntil(run: Run, endMs: number): Promise<void> {
