@@ -15,7 +15,7 @@ import { exitCodes, type Io } from './io.ts'
 import { UsageError, type Registration } from './registration.ts'
 import { counted } from './terminal/number.ts'
 import { createProgress, progressMode, type Progress } from './terminal/progress.ts'
-import { createTeller } from './terminal/teller.ts'
+import { createTeller, type Teller } from './terminal/teller.ts'
 import { programName } from './program-name.ts'
 
 export function registerRun({ command, io, exit, load }: Registration): void {
@@ -114,7 +114,7 @@ async function shipOn(daemon: Daemon, stop: AbortSignal): Promise<number> {
 
 async function shipOnce(
   daemon: Daemon,
-  { say, lost }: { readonly say: (line: string) => void; readonly lost: () => number },
+  { say, lost }: { readonly say: Teller; readonly lost: () => number },
   stop: AbortSignal,
 ): Promise<number> {
   const deadLetters = async () => (await daemon.engine().status()).deadLetters
@@ -129,18 +129,20 @@ async function shipOnce(
   if (givenUp === undefined) return exitCodes.done
   const undelivered = totalOf(await deadLetters()) - before
   const missing = daemon.missingZones()
-  if (missing !== undefined) say(`nothing of account ${missing.account} was read: its zones cannot be listed`)
-  for (const line of complaints(givenUp)) say(line)
+  if (missing !== undefined)
+    say(`nothing of account ${missing.account} was read: its zones cannot be listed`, 'error')
+  for (const line of complaints(givenUp)) say(line, 'error')
   if (undelivered > 0)
     say(
       `${counted(undelivered, 'event')} ${undelivered === 1 ? 'was' : 'were'} refused by a sink; \`dead-letters list\` shows the reasons`,
+      'error',
     )
   if (lost() > 0) {
     const what =
       lost() === 1
         ? '1 event was dropped by its destination, which acknowledged it'
         : `${lost()} events were dropped by their destination, which acknowledged them and did not say which`
-    say(`${what}; the log has its answers`)
+    say(`${what}; the log has its answers`, 'error')
   }
   const isWhole = missing === undefined && givenUp.length === 0 && undelivered + lost() === 0
   return isWhole ? exitCodes.done : exitCodes.failed

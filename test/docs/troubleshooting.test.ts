@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { internalEvents } from '../../src/telemetry/internal-events.ts'
 import { failureCodes } from '../../src/domain/failure.ts'
+import { earlyEndCode } from '../../src/domain/plan/route-state.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { readPage } from './pages.ts'
 
@@ -30,7 +31,7 @@ test('every message on the page is a message of the program', () => {
 })
 
 test('every code and every event on the page exists', () => {
-  const known = [...failureCodes, ...Object.keys(internalEvents)]
+  const known = [...failureCodes, earlyEndCode, ...Object.keys(internalEvents)]
   const explained = firstCells('Codes and log events')
   expect(explained.length).toBeGreaterThan(5)
   expect(explained.filter((name) => !known.includes(name))).toEqual([])

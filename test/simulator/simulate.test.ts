@@ -190,7 +190,7 @@ test.each(ofEventLogs)('under %s every entry can still be read', async (name) =>
   }
   // The ids of some entries never come.
   expect(wanted.size).toBe(name === 'missing-ids' ? 10 : 0)
-  expect(new Set(simulator.requests.map((request) => request.fault)).size).toBeGreaterThan(1)
+  expect(simulator.requests.filter((request) => request.fault !== undefined)).not.toEqual([])
 })
 
 interface ReadPage {

@@ -6,7 +6,7 @@ import type { Io, Output } from '../io.ts'
 import { createLiveBlock, liveLog } from './live-block.ts'
 import { createTally } from './progress-tally.ts'
 import { blockLines, plainLines, summaryLine } from './progress-text.ts'
-import { createTeller } from './teller.ts'
+import { createTeller, type Teller } from './teller.ts'
 import { paintFor } from './terminal.ts'
 import { wrapped } from './wrapped.ts'
 
@@ -20,7 +20,7 @@ export interface Progress {
   /** Target of log lines while a table is drawn; undefined where the log writes directly. */
   readonly log: Output | undefined
   /** Prints a line for people, above the table. */
-  say(line: string): void
+  readonly say: Teller
   /** Updates the display until the signal aborts. Never rejects. */
   follow(daemon: Daemon, signal: AbortSignal): Promise<void>
   /** Prints nothing after this. */
@@ -76,8 +76,8 @@ export function createProgress(config: Config, io: Io, clock: Clock): Progress {
     mode,
     watch: (internalEvent) => tally.count(internalEvent),
     log: block && liveLog(block, output),
-    say(line) {
-      if (block === undefined) tell(line)
+    say(line, level) {
+      if (block === undefined) tell(line, level)
       else block.write(wrapped(`${line}\n`, output))
     },
     async follow(daemon, signal) {
