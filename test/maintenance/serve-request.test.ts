@@ -43,6 +43,7 @@ test('pumps page by page until its read request is served, and returns what was 
     delivered: 5,
     deadLetters: 1,
     filtered: 0,
+    skipped: 0,
   })
   expect(pumps()).toBe(3)
 })

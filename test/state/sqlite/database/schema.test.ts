@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
+import { schemaNumber } from '../../../../src/state/sqlite/database/schema.ts'
 import { openSqliteStore } from '../../../../src/state/sqlite/store.ts'
 import { createFakeClock } from '../../../fakes/fake-clock.ts'
 import { temporaryFolder } from '../../../setup/temp.ts'
@@ -15,7 +16,9 @@ it.each([1, 99])('a store of schema %d is refused with both numbers, and not cha
   database.exec(`PRAGMA user_version = ${number}`)
   await expect(openAt(path)).rejects.toMatchObject({
     code: 'store_refuses',
-    message: expect.stringMatching(new RegExp(`schema ${number}, and this version supports only schema 7`)),
+    message: expect.stringMatching(
+      new RegExp(`schema ${number}, and this version supports only schema ${schemaNumber}`),
+    ),
   })
   expect(database.prepare('PRAGMA user_version').get()).toEqual({ user_version: number })
 })
