@@ -90,6 +90,11 @@ class UnsettledBatch {
     const { tally, refusalsStand } = this.#deps
     if (tally.timesRefused > 0 && !refusalsStand) this.#doubt(samplesLater)
     await this.#sendAll(signal)
+    // Samples that are too old say nothing of the sink.
+    if (this.#isDoubted && this.#undecided.length === 0) {
+      this.#trust()
+      await this.#sendAll(signal)
+    }
     if (this.#isDoubted && tally.refusedWhole()) {
       this.#isProven = true
       this.#trust()

@@ -165,6 +165,14 @@ describe('a batch', () => {
       expect(result.refusals).toHaveLength(pieces.length)
     })
 
+    it('is settled in one try where its events are too old by the time the destination reads them again', async () => {
+      const tally = newTally(true)
+      await settle(pieces, refuseAll, { tally })
+      const old = await settle(pieces, () => ({ kind: 'split', reason: 'too_old', text: 'old' }), { tally })
+      expect(old.failure).toBeUndefined()
+      expect(old.refusals).toHaveLength(pieces.length)
+    })
+
     it('is tried by samples too where the destination stops reading at each refused event', async () => {
       const result = await settle(
         pieces,

@@ -1,6 +1,7 @@
 import { Failure, isFailure } from '../../../domain/failure.ts'
 import type { Secret } from '../../../domain/text/secret.ts'
 import { retryAtOf, waitUntil } from '../failures.ts'
+import { formsOf, maskText } from '../mask.ts'
 import { answerObject, numberAt, textAt } from './answer-json.ts'
 import type { Authorisation, Preset } from './preset.ts'
 import { readPage, readStatus } from './status.ts'
@@ -102,7 +103,9 @@ async function askForToken(
   const said = [textAt(object, 'error'), textAt(object, 'error_description').split(/[\r\n]/)[0]!].filter(
     (part) => part !== '',
   )
-  const why = `${tokenUrl.host} answered ${status} to the request for a token${said.length > 0 ? ` (${said.join(': ').slice(0, 300)})` : ''}`
+  // Before the cut, which could leave the beginning of the secret; and the one that was sent, which may be replaced by now.
+  const shown = maskText(said.join(': '), formsOf([clientSecret])).slice(0, 300)
+  const why = `${tokenUrl.host} answered ${status} to the request for a token${shown === '' ? '' : ` (${shown})`}`
   const verdict = readPage(answer) ?? readStatus(status, [])
   if (verdict.kind === 'retry') {
     const retryAt = retryAtOf(answer, nowMs)

@@ -144,6 +144,20 @@ describe('an access token', () => {
     expect(sent).toEqual(['first', 'second'])
   })
 
+  it('is asked for without showing the secret that was sent, even where the answer is cut within it or it was replaced', async () => {
+    const sent = 'a-long-secret-of-the-client'
+    let held = sent
+    const secret = new Secret(held, () => held)
+    const { at } = login(() => {
+      held = 'the-next-secret'
+      secret.reread()
+      return { status: 401, body: { error_description: `${'x'.repeat(290)}${sent}` } }
+    }, secret)
+    const { message } = await failureOf(at(0))
+    expect(message).toContain('xxx')
+    expect(message).not.toContain(sent.slice(0, 6))
+  })
+
   it('that is refused is an error of the sink, or a temporary one', async () => {
     const { at } = login((_asked, count) => ({
       status: count === 1 ? 401 : 503,
