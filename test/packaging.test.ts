@@ -1,7 +1,17 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { copyContext } from './image/build.ts'
 import { holesIn, type LockFile } from './packaging/lock-file.ts'
 import { projectFolder } from './setup/project-folder.ts'
 import { startNode } from './setup/processes.ts'
@@ -47,18 +57,33 @@ describe('the lock file', () => {
   })
 })
 
+/** What the pages tell people to create in a checkout, with secrets in it. */
+const secret = [
+  'access-key',
+  'shieldlog.yaml',
+  'config/kubernetes/access-key',
+  'config/kubernetes/siem-token',
+  'var/compose/redis-password',
+  'sim.yaml',
+]
+
+test('the build of the image gets no file with a secret, wherever people put it', () => {
+  const [from, to] = [temporaryFolder(), temporaryFolder()]
+  cpSync(join(projectFolder, '.dockerignore'), join(from, '.dockerignore'))
+  const needed = ['config/build.ts', 'src/cli.ts', 'package.json']
+  for (const path of [...secret, ...needed]) {
+    mkdirSync(dirname(join(from, path)), { recursive: true })
+    writeFileSync(join(from, path), '')
+  }
+  copyContext(from, to)
+  const files = readdirSync(to, { recursive: true, encoding: 'utf8' })
+  expect(files.filter((path) => statSync(join(to, path)).isFile()).toSorted()).toEqual(needed.toSorted())
+})
+
 test('git ignores what the pages tell people to create with secrets in it', async () => {
   const folder = temporaryFolder()
   await runCommand('git', ['init', '--quiet', folder])
   cpSync(join(projectFolder, '.gitignore'), join(folder, '.gitignore'))
-  const secret = [
-    'access-key',
-    'shieldlog.yaml',
-    'config/kubernetes/access-key',
-    'config/kubernetes/siem-token',
-    'var/compose/redis-password',
-    'sim.yaml',
-  ]
   const shared = ['config/kubernetes/shieldlog.yaml', 'config/systemd/shieldlog.service']
   for (const path of [...secret, ...shared]) {
     mkdirSync(dirname(join(folder, path)), { recursive: true })

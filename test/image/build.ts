@@ -19,8 +19,10 @@ export function copyContext(from: string, to: string): void {
     for (const { pattern, lets } of rules) if (pattern.test(path)) letIn = lets
     return letIn
   }
+  const letsIntoFolder = (name: string) =>
+    rules.some(({ lets, source }) => lets && source.startsWith(`${name}/`))
   for (const name of readdirSync(from)) {
-    if (!isLetIn(name)) continue
+    if (!isLetIn(name) && !letsIntoFolder(name)) continue
     cpSync(join(from, name), join(to, name), {
       recursive: true,
       filter: (source) =>
@@ -29,14 +31,15 @@ export function copyContext(from: string, to: string): void {
   }
 }
 
-function parseRule(line: string): { pattern: RegExp; lets: boolean } {
+function parseRule(line: string): { pattern: RegExp; lets: boolean; source: string } {
   const lets = line.startsWith('!')
-  const source = (lets ? line.slice(1) : line)
+  const source = lets ? line.slice(1) : line
+  const text = source
     .replaceAll('.', '\\.')
     .replaceAll('**/', '(?:.+/)?')
     .replaceAll(/(?<!\.)\*/g, '[^/]*')
   // A pattern that names a folder covers what is in it.
-  return { pattern: new RegExp(`^${source}(?:/.*)?$`), lets }
+  return { pattern: new RegExp(`^${text}(?:/.*)?$`), lets, source }
 }
 
 /** Runs COPY, RUN and WORKDIR of the stage below `root`, with the tools of this machine in place of those of the image. */
