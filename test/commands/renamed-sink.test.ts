@@ -2,8 +2,14 @@ import { createServer, type Server } from 'node:http'
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished, expect, test } from 'vitest'
-import { dayOf } from '../../src/domain/day.ts'
+import { dayOf, type Day } from '../../src/domain/day.ts'
 import type { Status } from '../../src/domain/status/status.ts'
+import { newCheckpoint } from '../../src/domain/scan/progress.ts'
+import { unknownOrdering } from '../../src/domain/scan/ordering.ts'
+import { systemClock } from '../../src/clock.ts'
+import { openSqliteStore } from '../../src/state/sqlite/store.ts'
+import { storeEvent } from '../../src/domain/event/stored-event.ts'
+import { buildEvent } from '../formats/events.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { openWorkshopWithApi } from './workshop.ts'
 
@@ -160,4 +166,39 @@ test('what was only planned under a new name does not keep the old one from movi
   simulator.append(101, today, 5)
   expect((await execute('run', '--once')).code).toBe(0)
   expect(siem.lines()).toHaveLength(3 * perDay + 5)
+})
+
+/** A dead letter that the store has of a sink. */
+async function refuseOne(folder: string, sink: string): Promise<void> {
+  const path = join(folder, 'var', 'shieldlog.db')
+  const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1_000_000 })
+  const stream = { zone: 101, day: '2026-11-19' as Day, sink }
+  const { fence } = await store.ledger.take(stream, { id: 'test', schedule: false })
+  const at = Date.now()
+  const made = buildEvent({ id: 'x', zone: { id: 101, name: '101' } })
+  const event = storeEvent(made)
+  const next = { ...newCheckpoint(stream, at, unknownOrdering), commit: 1 }
+  const deadLetters = [
+    { ...stream, id: made.id, time: made.time!, reason: 'refused' as const, answer: 'no', at, event },
+  ]
+  await store.ledger.commit({ fence, basedOn: 0, next, seen: new Map(), deadLetters, gaps: [] })
+  await store.close()
+}
+
+test('dead letters of a held sink are not replayed, and stay', async () => {
+  const { configure, execute, folder, events } = await openShipped()
+  const file = (name: string, path: string) => ({ name, type: 'file', path })
+  configure({ sinks: [file('archive', events), file('other', `${events}-other`)] })
+  expect((await execute('run', '--once')).code).toBe(0)
+  await refuseOne(folder, 'archive')
+  configure({ sinks: [file('archive', `${events}-other`)] })
+  const before = linesBelow(`${events}-other`).length
+  const replayed = await execute('dead-letters', 'replay')
+  expect(replayed.code).toBe(1)
+  expect(replayed.stdout).toMatch(
+    /^archive: 0 delivered, 1 not tried: nothing is shipped to it: .* files of sink other/,
+  )
+  expect(linesBelow(`${events}-other`)).toHaveLength(before)
+  configure({ sinks: [file('archive', events), file('other', `${events}-other`)] })
+  expect((await execute('dead-letters', 'replay')).stdout).toBe('archive: 1 delivered\n')
 })

@@ -14,6 +14,7 @@ import type { Store } from '../../ports/store.ts'
 import { withHeartbeat } from '../../pump/heartbeat.ts'
 import { eventAgain } from '../../shield/entries/event-again.ts'
 import { createRedactor } from '../../shield/redaction/redact.ts'
+import { heldSinks } from '../held-sinks.ts'
 import { createQuietRuntime, createHolder, zonesOf } from '../quiet-runtime.ts'
 import { createShipping, type Shipping } from '../shipping.ts'
 import type { DeadLetterTasks, DeadLetterGroup, ReasonCounts, SinkReplay } from './dead-letter-tasks.ts'
@@ -23,6 +24,8 @@ const notConfigured = 'it is not configured; add it to the configuration, or dro
 interface ReplayOfSink {
   readonly sink: string
   readonly groups: readonly DeadLetterGroup[]
+  /** Why nothing may be shipped to it. */
+  readonly held: string | undefined
   readonly progressed: (done: number) => void
 }
 
@@ -69,8 +72,10 @@ export class StoreTasks implements DeadLetterTasks {
   ): Promise<SinkReplay[]> {
     return this.#withShipping(true, signal, async (shipping) => {
       const results: SinkReplay[] = []
+      const held = await heldSinks(this.#config, this.#store)
       for (const [sink, own] of Map.groupBy(groups, ({ stream }) => stream.sink)) {
-        const replay = { sink, groups: own, progressed: (done: number) => progressed(sink, done) }
+        const told = (done: number) => progressed(sink, done)
+        const replay = { sink, groups: own, held: held.get(sink), progressed: told }
         results.push({ sink, ...(await this.#replaySink(replay, shipping, signal)) })
       }
       return results
@@ -126,7 +131,7 @@ export class StoreTasks implements DeadLetterTasks {
   }
 
   async #replaySink(
-    { sink: name, groups, progressed }: ReplayOfSink,
+    { sink: name, groups, held, progressed }: ReplayOfSink,
     { deps, sinks }: Shipping,
     signal: AbortSignal,
   ): Promise<Omit<SinkReplay, 'sink'>> {
@@ -135,6 +140,7 @@ export class StoreTasks implements DeadLetterTasks {
     const refused = new Map<RefusalReason, number>()
     const sink = sinks.get(name)
     if (sink === undefined) return { delivered, refused, gone, left, error: notConfigured }
+    if (held !== undefined) return { delivered, refused, gone, left, error: held }
     const done = (page: ReplayedPage) => {
       left -= page.tried
       delivered += page.delivered
