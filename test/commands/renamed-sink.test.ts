@@ -89,6 +89,11 @@ test('a renamed sink is held at a start, the others ship on, and each event arri
   const backfill = await execute('backfill', '--from', 'today', '--to', 'today', '--sink', 'files')
   expect(backfill).toMatchObject({ code: 1, stdout: '' })
   expect(backfill.stderr).toContain('state rename-sink archive files')
+  // What is refused is not stored either: the remedy stays the same.
+  const insisted = await execute('state', 'new-sink', 'files')
+  expect(insisted).toMatchObject({ code: 1, stdout: '' })
+  expect(insisted.stderr.replaceAll(/\s+/g, ' ')).toContain('state rename-sink archive files')
+  expect((await execute('check')).stdout).toMatch(/sink files +fail .*`state rename-sink archive files`/i)
 
   expect((await execute('state', 'rename-sink', 'archive', 'files')).code).toBe(0)
   expect((await execute('state', 'rename-sink', 'siem', 'splunk')).code).toBe(0)

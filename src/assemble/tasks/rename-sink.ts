@@ -61,6 +61,9 @@ export async function acceptNewSink(config: Config, sink: SinkConfig): Promise<H
   }
   const store = await openStore(config, systemClock)
   try {
+    const held = await heldSinks(config, store)
+    // Only another path helps a file sink. Nothing is stored of it, so that its remedy keeps naming the old sink.
+    if (sink.type === 'file' && held.has(sink.name)) return held
     await rememberSinks({ sinks: [sink] }, store)
     return await heldSinks({ sinks: [sink] }, store)
   } finally {
