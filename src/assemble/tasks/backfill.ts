@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config/schema/schema.ts'
-import type { Backfill, Backfilled, BackfillState } from '../../domain/plan/backfill.ts'
+import type { Backfill, BackfillState } from '../../domain/plan/backfill.ts'
 import type { BackfillStatus } from '../../domain/status/status.ts'
 import type { Store } from '../../ports/store.ts'
 import {
@@ -11,7 +11,6 @@ import {
 } from '../../maintenance/backfill/backfill-plan.ts'
 import { unseeDay } from '../../maintenance/backfill/unsee-day.ts'
 import { withHeartbeat } from '../../pump/heartbeat.ts'
-import { shippedUnknown } from '../../pump/index-dropped.ts'
 import { readProgress, type StreamProgress } from '../../maintenance/backfill/backfill-progress.ts'
 import { backfillStatuses } from '../../status/backfill-status.ts'
 import { runInPlace, type InPlace } from './backfill-in-place.ts'
@@ -41,11 +40,11 @@ export interface BackfillLook {
 
 /** The operations on backfills, on the store of a configuration. All methods may throw the Failures of a store. */
 export interface BackfillTasks {
-  /** Determines which days can be read; asks the API where that is not sure. Throws `cancelled`, and for a held sink. */
+  /** Determines which days can be read; asks the API where not sure. Throws `cancelled`, and for a held sink. */
   plan(request: BackfillRequest, signal: AbortSignal): Promise<BackfillPlan>
   /**
    * Creates a backfill of a plan. A process that works on the store takes it with its next plan. With `resend` its days
-   * count as not shipped from then on. Throws `cancelled`.
+   * count as not shipped from then on; if that is interrupted, the backfill stays paused. Throws `cancelled`.
    */
   add(plan: BackfillPlan, signal: AbortSignal): Promise<Backfill>
   /** All that are stored, the oldest first. */
@@ -86,11 +85,15 @@ export async function openBackfillTasks(config: Config, options: RuntimeOptions)
     },
     async add(plan, signal) {
       store ??= await openStore(config, clock)
-      const { from, to } = plan
-      const streams = plan.resend === true ? await unseeDays({ config, store, plan }, signal) : plan.streams
+      const { from, to, streams, resend = false } = plan
       const id = randomBytes(5).toString('hex')
       const backfill: Backfill = { id, createdAtMs: clock.now(), from, to, state: 'running', streams }
-      await store.backfills.add(backfill)
+      await store.backfills.add(resend ? { ...backfill, state: 'paused' } : backfill)
+      if (!resend) return backfill
+      // It waits for its days before the first of them counts as not shipped: an old day that nothing waits for would
+      // end as expired, with a gap.
+      await unseeDays({ config, store, plan }, signal)
+      await store.backfills.setState(id, 'running')
       return backfill
     },
     all: async () => (await store?.backfills.list()) ?? [],
@@ -109,26 +112,23 @@ export async function openBackfillTasks(config: Config, options: RuntimeOptions)
   }
 }
 
-/** Makes the queued days of a plan count as not shipped; leaves out those of which it is unknown what was shipped. */
+/**
+ * Makes the queued days of a plan count as not shipped, but those of which it is unknown what was shipped: a pump leaves
+ * them out.
+ */
 async function unseeDays(
   { config, store, plan }: { readonly config: Config; readonly store: Store; readonly plan: BackfillPlan },
   signal: AbortSignal,
-): Promise<Backfilled[]> {
+): Promise<void> {
   const runtime = createQuietRuntime()
   const holder = createHolder(false)
   const shipping = createShipping(config, runtime, { store, holder, delivers: false })
   const zones = new Map(plan.zones.map((zone) => [zone.id, zone]))
-  async function unsee(backfilled: Backfilled): Promise<Backfilled> {
-    const { stream, state } = backfilled
-    if (state !== 'queued') return backfilled
-    const outcome = await unseeDay({ stream, zone: zones.get(stream.zone)! }, shipping.deps, signal)
-    return outcome === 'done' ? backfilled : { stream, state: 'left_out', reason: shippedUnknown }
-  }
   try {
-    return await withHeartbeat({ store, clock: runtime.clock, holder }, async () => {
-      const streams: Backfilled[] = []
-      for (const each of plan.streams) streams.push(await unsee(each))
-      return streams
+    await withHeartbeat({ store, clock: runtime.clock, holder }, async () => {
+      for (const { stream, state } of plan.streams)
+        if (state === 'queued')
+          await unseeDay({ stream, zone: zones.get(stream.zone)! }, shipping.deps, signal)
     })
   } finally {
     await shipping.close()

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import { dayOf, shiftDay } from '../../../src/domain/day.ts'
 import { receiver } from '../../e2e/receiver.ts'
 import { workplace } from '../../e2e/workplace.ts'
-import { backfillsOf } from '../backfilling.ts'
+import { waitFor } from '../../setup/wait-for.ts'
+import { backfillsOf, inStore } from '../backfilling.ts'
 import { executeWith, openWorkshop } from '../workshop.ts'
 
 const yesterday = shiftDay(dayOf(Date.now()), -1)
@@ -62,4 +63,33 @@ test('prints the plan without asking, and ships only after confirmation', async 
   expect(done.stderr).toMatch(/backfill [0-9a-f]{10} done: 2 streams read, 6 pages, 60 events shipped, in/)
   expect(siem.taken).toHaveLength(shipped + 60)
   expect(await backfillsOf(place)).toMatchObject([{ state: 'done', done: 2 }])
+})
+
+test('waits for its days before the first of them counts as not shipped, and stays paused after a stop', async () => {
+  const siem = await receiver()
+  const place = await workplace({ days: 30, pageSize: 10 })
+  place.configure({ sinks: [{ name: 'siem', type: 'http', url: siem.url }] })
+  expect((await executeWith(place.configFile, ['run', '--once'])).code).toBe(0)
+  const shipped = siem.taken.length
+  const [first, second] = [101, 102].map((zone) => ({ zone, day: yesterday, sink: 'siem' }))
+  const other = { id: 'another process', schedule: false }
+  const fence = await inStore(place, async ({ ledger }) => (await ledger.take(second!, other)).fence)
+
+  const stop = new AbortController()
+  const stopped = executeWith(place.configFile, [...resend, '--yes'], { signal: stop.signal })
+  const isUnseen = () =>
+    inStore(place, async ({ ledger }) => {
+      await ledger.heartbeat(other)
+      return (await ledger.read(first!))?.counters.delivered === 0
+    })
+  await waitFor(isUnseen, { what: 'the first day to count as not shipped' })
+  expect(await backfillsOf(place)).toMatchObject([{ state: 'paused', queued: 2 }])
+  stop.abort()
+  await stopped
+  expect(await backfillsOf(place)).toMatchObject([{ state: 'paused', queued: 2 }])
+  await inStore(place, ({ ledger }) => ledger.release(second!, fence))
+  const [{ id } = { id: '' }] = await backfillsOf(place)
+  expect((await executeWith(place.configFile, ['backfill', 'resume', id])).code).toBe(0)
+  expect(await backfillsOf(place)).toMatchObject([{ state: 'done', done: 2 }])
+  expect(siem.taken).toHaveLength(shipped + 30)
 })
