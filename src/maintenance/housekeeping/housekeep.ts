@@ -62,26 +62,34 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
     for (const key of forgotten) if (!kept.has(key)) forgotten.delete(key)
   }
 
-  /** Checkpoints show which days were read: none is dropped before the planner has compared all routes with them. */
+  /**
+   * Checkpoints show which days were read: none is dropped before the planner has compared all routes with them. It
+   * compares those of held sinks when they are held no more, so theirs are kept.
+   */
   async function isCompared(nowMs: number): Promise<boolean> {
-    const { zones, sinks } = settings()
+    const { zones, sinks, held } = settings()
     const ids = new Set(zones.map(({ id }) => id))
     return (await store.catalogue.routes()).every(
       ({ zone, sink, plannedAtMs }) =>
-        !ids.has(zone) || !sinks.includes(sink) || plannedAtMs > nowMs - plannedWithinMs,
+        !ids.has(zone) ||
+        !sinks.includes(sink) ||
+        held?.has(sink) === true ||
+        plannedAtMs > nowMs - plannedWithinMs,
     )
   }
 
   /** No pump ends streams that left the configuration: they count as ended once their day is unreadable. */
   function endedBefore(over: readonly Checkpoint[], beforeMs: number): Stream[] {
-    const { zones, sinks, policy } = settings()
+    const { zones, sinks, policy, held } = settings()
     const ids = new Set(zones.map(({ id }) => id))
     const endOf = ({ stream, ended }: Checkpoint) => {
       if (ended !== undefined) return ended.atMs
       const isPlanned = ids.has(stream.zone) && sinks.includes(stream.sink)
       return isPlanned ? Infinity : unreadableAt(stream.day, policy.readableDays)
     }
-    return over.filter((checkpoint) => endOf(checkpoint) < beforeMs).map(({ stream }) => stream)
+    return over
+      .filter((checkpoint) => held?.has(checkpoint.stream.sink) !== true && endOf(checkpoint) < beforeMs)
+      .map(({ stream }) => stream)
   }
 
   return async (signal) => {

@@ -15,7 +15,7 @@ const holder = { id: 'x', schedule: true }
 
 async function createHouse(
   accounts: readonly string[],
-  { readableDays = policy.readableDays, keepDays = 14 } = {},
+  { readableDays = policy.readableDays, keepDays = 14, held = [] as readonly string[] } = {},
 ) {
   const clock = createFakeClock(at(2))
   const store = await openSqliteStore({ path: ':memory:', clock, deadLetterMaxBytes: 1_000 })
@@ -33,7 +33,12 @@ async function createHouse(
       },
     },
   }
-  const settings = () => ({ zones, sinks: ['archive'], policy: { ...policy, readableDays } })
+  const settings = () => ({
+    zones,
+    sinks: ['archive', ...held],
+    policy: { ...policy, readableDays },
+    held: new Map(held.map((sink) => [sink, 'it has another name'])),
+  })
   return {
     clock,
     store,
@@ -154,6 +159,21 @@ describe('housekeeping', () => {
     await house.store.catalogue.rememberRoutes([{ ...route, plannedAtMs: at(2) }])
     expect(await house.keep(never)).toBe(true)
     expect(await house.store.catalogue.checkpoints()).toEqual([])
+  })
+
+  it('keeps what a held sink has, whose missed days nobody records meanwhile, and deletes the rest', async () => {
+    const house = await createHouse(['a'], { held: ['siem'] })
+    await house.add(20)
+    const kept = [await house.add(20, true, { sink: 'siem' }), await house.add(19, false, { sink: 'siem' })]
+    const plannedAtMs = at(2) - 20 * 24 * hourMs
+    await house.store.catalogue.rememberRoutes([
+      { zone: 1, sink: 'siem', firstDay: shiftDay(today, -30), plannedAtMs },
+    ])
+    house.apiClock.learn('a', 0, {})
+    expect(await house.keep(never)).toBe(true)
+    const left = (await house.store.catalogue.checkpoints()).map(({ stream }) => stream)
+    expect(left).toEqual(expect.arrayContaining(kept))
+    expect(left).toHaveLength(2)
   })
 
   it.each([
