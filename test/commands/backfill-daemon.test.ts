@@ -33,7 +33,7 @@ test('is taken over by a running process, which ships the missing events alongsi
   expect(handed.stderr).toContain(`process ${running.pid} on host `)
   const watched = await told(place, 'backfill', '--from', past, '--to', past, '--watch')
   expect(watched.code, watched.stderr).toBe(0)
-  expect(watched.stderr).toMatch(/ done: 2 streams read, 10 pages, 30 events shipped, in /)
+  expect(watched.stderr).toMatch(/ done: 2 streams read, 10 pages, 30 events that were missing, in /)
   await allDone(place, running.stderr)
   simulator.set({ live: { ratePerSecond: 0 } })
   await caughtUp(place, running)

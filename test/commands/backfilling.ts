@@ -7,6 +7,14 @@ import { openSqliteStore } from '../../src/state/sqlite/store.ts'
 import type { Ended, Workplace } from '../e2e/workplace.ts'
 import { waitFor } from '../setup/wait-for.ts'
 
+/** What stderr says to people: the text of JSON lines that are no log. */
+export function saidIn(stderr: string): string {
+  return stderr.replaceAll(
+    /^\{"level":.*"event":"Progress",.*\}$/gm,
+    (line) => (JSON.parse(line) as { msg: string }).msg,
+  )
+}
+
 /** Runs a command within this process, for what needs no process of its own. */
 export async function told(place: Workplace, ...args: readonly string[]): Promise<Ended> {
   let [stdout, stderr] = ['', '']
@@ -19,7 +27,7 @@ export async function told(place: Workplace, ...args: readonly string[]): Promis
     },
     onHangup: () => () => undefined,
   })
-  return { code, signal: null, stdout, stderr }
+  return { code, signal: null, stdout, stderr: saidIn(stderr) }
 }
 
 /** What `backfill list --json` tells. */

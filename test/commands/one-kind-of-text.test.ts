@@ -1,5 +1,33 @@
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { accessKey, openWorkshopWithApi } from './workshop.ts'
+
+const parsed = (text: string) =>
+  text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+
+test.each(['json', 'auto'])(
+  'backfill in place has one kind of text on stderr with log.format %s',
+  async (format) => {
+    const { configure, run, simulator, folder } = await openWorkshopWithApi({ days: 5 })
+    configure({
+      api: { baseUrl: simulator.url, accessKey },
+      zones: [101, 999],
+      sinks: [{ name: 'archive', type: 'file', path: join(folder, 'events') }],
+      log: { level: 'warn', format },
+    })
+    const { code, stdout, stderr } = await run('backfill', '--from', 'today')
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/^[0-9a-f]{10}\n$/)
+    expect(stderr).toContain('total: 2 streams queued')
+    expect(stderr).toContain('zone 999')
+    if (format === 'auto') expect(stderr).not.toMatch(/^\{/m)
+    else
+      for (const line of parsed(stderr)) expect(line).toMatchObject({ event: expect.any(String) as string })
+  },
+)
 
 test('run --once through pipes writes JSON lines to stderr, and only events to stdout', async () => {
   const { configure, run, simulator } = await openWorkshopWithApi({ days: 5 })
@@ -11,11 +39,6 @@ test('run --once through pipes writes JSON lines to stderr, and only events to s
   })
   const { code, stdout, stderr } = await run('run', '--once')
   expect(code).toBe(1)
-  const parsed = (text: string) =>
-    text
-      .split('\n')
-      .filter(Boolean)
-      .map((line) => JSON.parse(line) as Record<string, unknown>)
   for (const event of parsed(stdout)) expect(event).toMatchObject({ v: 1, id: expect.any(String) as string })
   const told = parsed(stderr)
   for (const line of told) expect(line).toMatchObject({ event: expect.any(String) as string })

@@ -23,12 +23,14 @@ describe.skipIf(!redisServerAvailable())('backfills over Redis', () => {
     expect(ended.code, ended.stderr).toBe(1)
     expect(ended.stdout).toMatch(/^[0-9a-f]{10}\n$/)
     expect(ended.stderr).toContain('left out: the API no longer keeps this day')
-    expect(ended.stderr).toMatch(/done: 8 streams read, 24 pages, 480 events shipped, 8 left out, in /)
+    expect(ended.stderr).toMatch(
+      /done: 8 streams read, 24 pages, 480 events that were missing, 8 left out, in /,
+    )
     expect(compareFiles(place.events, place.simulator, fleetZones, days.slice(0, 2))).toEqual(exactly(480))
     const late = place.simulator.append(101, days[1], 3, { timestampMs: startOf(days[1]) + 1_000 })
     const more = await place.ended(['backfill', '--from', days[1], '--to', days[1], '--zone', '101'])
     expect(more.code, more.stderr).toBe(0)
-    expect(more.stderr).toContain(`, ${late.length} events shipped, in `)
+    expect(more.stderr).toContain(`, ${late.length} events that were missing, in `)
     expect((await backfillsOf(place)).map(({ state, done, leftOut }) => [state, done, leftOut])).toEqual([
       ['done', 8, 8],
       ['done', 1, 0],

@@ -74,14 +74,14 @@ function conclude(
   }
   const { width, bad } = paintFor(io.stderr)
   const summary = view.end(look)
-  for (const line of leftOutLines(look.streams, width)) view.say(bad(line))
+  for (const line of leftOutLines(look.streams, width)) view.say(bad(line), 'error')
   const queued = new Set(
     look.streams.flatMap(({ stream, state }) => (state === 'queued' ? [streamKey(stream)] : [])),
   )
   for (const { planned, reason } of givenUp) {
     const { zone, day, sink } = planned.stream
     if (queued.has(streamKey(planned.stream)))
-      view.say(bad(`  ${day}  zone ${zone} → ${printable(sink)} failed: ${printable(reason, 500)}`))
+      view.say(bad(`  ${day}  zone ${zone} → ${printable(sink)} failed: ${printable(reason, 500)}`), 'error')
   }
   view.say(summary)
   if (queued.size === 0) return leftOutCode(look)

@@ -19,6 +19,7 @@ import { rowLines, rowsOf, type RowProgress } from './progress-rows.ts'
 import { counted } from '../terminal/number.ts'
 import { progressMode } from '../terminal/progress.ts'
 import { cut, pad } from '../../domain/text/text-width.ts'
+import { createTeller, type Teller } from '../terminal/teller.ts'
 import { paintFor } from '../terminal/terminal.ts'
 import { wrapped } from '../terminal/wrapped.ts'
 
@@ -27,7 +28,7 @@ export interface BackfillView {
   /** Target of log lines while something is drawn in place; undefined where the log writes directly. */
   readonly log: Output | undefined
   /** Prints a line for people, above the drawing. */
-  say(line: string): void
+  readonly say: Teller
   /** Time until the next update, ms. */
   pauseMs(): number
   show(look: BackfillLook): void
@@ -52,8 +53,11 @@ export function createBackfillView(config: Config, io: Io, clock: Clock): Backfi
   const remember = createMemory()
   let printed = new Map<string, string>()
   let hasEnded = false
-  const say = (line: string) =>
-    void (hasEnded ? output : (block ?? output)).write(wrapped(`${line}\n`, output))
+  const tell = createTeller(config, output)
+  const say: Teller = (line, level) => {
+    if (block === undefined || hasEnded) tell(line, level)
+    else block.write(wrapped(`${line}\n`, output))
+  }
 
   function printPlain(lines: ReadonlyMap<string, string>): void {
     // Prints only what has changed.
@@ -113,7 +117,8 @@ export function createBackfillView(config: Config, io: Io, clock: Clock): Backfi
       ]
       const seconds = (clock.monotonic() - beganMs) / 1000
       const took = seconds < 60 ? `${seconds.toFixed(1)} s` : durationText(seconds)
-      const did = `${counted(done, 'stream')} read, ${counted(pages, 'page')}, ${counted(events, 'event')} shipped`
+      // The store has no number of those that were filtered, skipped or refused among them.
+      const did = `${counted(done, 'stream')} read, ${counted(pages, 'page')}, ${counted(events, 'event')} that ${events === 1 ? 'was' : 'were'} missing`
       return `backfill ${backfill.id} ${backfill.state}: ${[did, ...rest].join(', ')}, in ${took}`
     },
   }

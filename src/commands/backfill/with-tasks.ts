@@ -13,14 +13,18 @@ export async function loadToBackfill(load: Registration['load'], command: Comman
   return (await shippingProcess(loaded.config)) === undefined ? load(command, 'delivery') : loaded
 }
 
-/** Logs less than a run: the progress display shows what happens. */
+/**
+ * Logs less than a run: the progress display shows what happens. Both are text for people, unless the configuration asks
+ * for JSON: then both are JSON lines.
+ */
 export async function withTasks<Value>(
-  config: Config,
+  { log, ...others }: Config,
   io: Io,
   use: (tasks: BackfillTasks, view: BackfillView) => Promise<Value>,
 ): Promise<Value> {
+  const { level, format } = log
+  const config: Config = { ...others, log: { ...log, format: format === 'json' ? 'json' : 'pretty' } }
   const view = createBackfillView(config, io, systemClock)
-  const { level } = config.log
   const tasks = await openBackfillTasks(config, {
     logLevel: level === 'info' ? 'warn' : level,
     ...(view.log !== undefined && { log: view.log }),

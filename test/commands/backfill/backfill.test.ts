@@ -43,7 +43,7 @@ test('reads complete days again in place, and ships exactly what is missing', as
   expect(ended.code, ended.stderr).toBe(0)
   expect(ended.stdout).toMatch(/^[0-9a-f]{10}\n$/)
   expect(ended.stderr).toContain(`  ${yesterday}  2 streams queued, about 6 requests\n`)
-  expect(ended.stderr).toMatch(/done: 2 streams read, 8 pages, 14 events shipped, in /)
+  expect(ended.stderr).toMatch(/done: 2 streams read, 8 pages, 14 events that were missing, in /)
   const fresh = linesBelow(events).filter(({ key }) => !before.has(key))
   expect(fresh.map(({ key }) => key).sort()).toEqual(missing.sort())
   expect(new Set(simulator.requests.slice(asked).map(({ day }) => day))).toEqual(new Set([yesterday]))

@@ -21,7 +21,7 @@ function progress(day: string, changes: Partial<StreamProgress>): StreamProgress
 }
 
 function viewed(isTTY: boolean) {
-  const { folder } = openWorkshop({ log: { level: 'error', format: 'auto' } })
+  const { folder } = openWorkshop({ log: { level: 'error', format: 'pretty' } })
   const { config } = loadConfig({
     argv: { config: `${folder}/shieldlog.yaml`, overrides: {} },
     needs: 'zones',
@@ -126,6 +126,6 @@ test('keeps the progress of a stream when a later scan replaces it in the store'
   const later = look([progress(day, { pages: 3, events: 0, state: 'done', expectedPages: 3 })], 'done')
   view.show(later)
   expect(view.end(later)).toBe(
-    'backfill 5f0c1d2e3a done: 1 stream read, 12 pages, 7 events shipped, in 0.0 s',
+    'backfill 5f0c1d2e3a done: 1 stream read, 12 pages, 7 events that were missing, in 0.0 s',
   )
 })
