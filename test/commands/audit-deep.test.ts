@@ -215,6 +215,8 @@ describe('what was done to a file by hand', () => {
       /, files: .* 40 lines, .* 40 events\. Events without a line: 1 at ..:..\. Bad lines: 1 unknown\.$/m,
     )
     expect(stdout).toMatch(/^To repair: .* --deep --repair$/m)
+    // The last line, which is often all that is read, must not say only that nothing is missing.
+    expect(stdout).toContain(`files have ${events} lines and lack 1; 0 missing`)
   })
 })
 

@@ -58,8 +58,24 @@ function paragraphsOf(
   })
 }
 
+/** Lines that the files lack are no missing events: those were delivered, and lost afterwards. */
+function linesText({ lines, lacking }: { readonly lines: number; readonly lacking: number }): string {
+  const found = `files have ${countOf(lines, 'line')}`
+  return lacking === 0 ? found : `${found} and lack ${countText(lacking)}`
+}
+
 function summaryLines({ audited, days }: Audit, { zones, sinks }: AuditMap, paint: Paint): string[] {
-  const sum = { listed: 0, missing: 0, extra: 0, notYetDue: 0, lines: 0, more: 0, compared: 0, differing: 0 }
+  const sum = {
+    listed: 0,
+    missing: 0,
+    extra: 0,
+    notYetDue: 0,
+    lines: 0,
+    lacking: 0,
+    more: 0,
+    compared: 0,
+    differing: 0,
+  }
   const aside = { deadLetters: 0, dropped: 0, filtered: 0, skipped: 0, lost: 0 }
   for (const { streams, files } of audited) {
     sum.listed += streams[0]?.listed ?? 0
@@ -85,8 +101,9 @@ function summaryLines({ audited, days }: Audit, { zones, sinks }: AuditMap, pain
       if (!isEqual) sum.differing++
     }
     for (const file of files) {
-      const { lines, isEqual } = file
+      const { lines, missing, isEqual } = file
       sum.lines += lines
+      sum.lacking += missing
       sum.more += foreignLinesOf(file)
       if (!isEqual) sum.differing++
     }
@@ -96,7 +113,7 @@ function summaryLines({ audited, days }: Audit, { zones, sinks }: AuditMap, pain
   const sizes = [countOf(zones.length, 'zone'), countOf(days.length, 'day'), countOf(sinks.length, 'sink')]
   const facts = [
     `the API lists ${countOf(sum.listed, 'event')}`,
-    ...(sum.lines > 0 ? [`files have ${countOf(sum.lines, 'line')}`] : []),
+    ...(sum.lines + sum.lacking > 0 ? [linesText(sum)] : []),
     ...(sum.more > 0 ? [`${countOf(sum.more, 'line')} more that the state does not know`] : []),
     `${countText(sum.missing)} missing, ${countText(sum.extra)} extra`,
     ...(aside.deadLetters > 0 ? [countOf(aside.deadLetters, 'dead letter')] : []),
