@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { realFolder } from '../config/load/checks.ts'
 import { unresolvedHost } from '../config/schema/effective.ts'
 import type { Config, SinkConfig } from '../config/schema/schema.ts'
-import { Failure } from '../domain/failure.ts'
+import { Failure, isFailure, messageOf } from '../domain/failure.ts'
 import { renamedSinks, type KnownSink, type PlacedSink } from '../domain/known-sink.ts'
 import { createFormat } from '../formats/registry.ts'
 import type { Store } from '../ports/store.ts'
@@ -18,7 +18,8 @@ type Sinks = Pick<Config, 'sinks'>
 
 /**
  * A sink is held where it looks like one that was renamed, since everything would be shipped to it again, and a file
- * sink where its folder has parts of another sink of the store, since readers would find events twice.
+ * sink where its folder has parts of another sink of the store, since readers would find events twice, or where the
+ * folder cannot be read.
  */
 export async function heldSinks({ sinks }: Sinks, store: Store): Promise<HeldSinks> {
   const known = await store.catalogue.sinks()
@@ -127,7 +128,14 @@ async function otherParts(
 ): Promise<string | undefined> {
   if (sink.type !== 'file') return undefined
   const formerly = known.find(({ name }) => name === sink.name)?.formerly ?? []
-  const other = await otherSinkOn(sink.path, { store: store.id, names: [sink.name, ...formerly] })
-  if (other === undefined) return undefined
-  return `nothing is shipped to it: ${sink.path} has files of sink ${other} of the same state, and readers would find events twice. Set another path for ${sink.name}`
+  const own = { store: store.id, names: [sink.name, ...formerly] }
+  try {
+    const other = await otherSinkOn(sink.path, own)
+    if (other === undefined) return undefined
+    return `nothing is shipped to it: ${sink.path} has files of sink ${other} of the same state, and readers would find events twice. Set another path for ${sink.name}`
+  } catch (error) {
+    // A folder that cannot be read concerns this sink only.
+    if (!isFailure(error)) throw error
+    return `nothing is shipped to it: ${messageOf(error)}`
+  }
 }

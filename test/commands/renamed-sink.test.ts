@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http'
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished, expect, test } from 'vitest'
 import { dayOf, type Day } from '../../src/domain/day.ts'
@@ -206,4 +206,24 @@ test('dead letters of a held sink are not replayed, and stay', async () => {
   expect(linesBelow(`${events}-other`)).toHaveLength(before)
   configure({ sinks: [file('archive', events), file('other', `${events}-other`)] })
   expect((await execute('dead-letters', 'replay')).stdout).toBe('archive: 1 delivered\n')
+})
+
+test('a file sink whose folder cannot be read is held itself, and stops no other one', async () => {
+  const { configure, execute, events, folder, shipped, siem, simulator, sinks } = await openShipped()
+  const notAFolder = join(folder, 'a-file')
+  writeFileSync(notAFolder, '')
+  configure({
+    sinks: [...sinks('archive', 'siem'), { name: 'broken', type: 'file', path: `${notAFolder}/x` }],
+  })
+  simulator.append(101, today, 5)
+  const once = await execute('run', '--once')
+  expect(once.code).toBe(1)
+  expect([linesBelow(events).length, siem.lines().length]).toEqual([shipped + 5, shipped + 5])
+  const status = await execute('status', '--json')
+  const { routes } = JSON.parse(status.stdout) as Status
+  const broken = routes.find(({ sink }) => sink === 'broken')
+  expect(broken?.lastError?.message).toContain('a part of that path is a file')
+  rmSync(notAFolder)
+  expect(await execute('run', '--once')).toMatchObject({ code: 0 })
+  expect(linesBelow(`${notAFolder}/x`)).toHaveLength(shipped + 5)
 })

@@ -183,6 +183,10 @@ it('reports a path that is a file, or has a file in it', async () => {
   await expect(bench.sink().check(never())).rejects.toMatchObject({ kind: 'stop', code: 'unwritable' })
   const below = bench.sink({ path: join(bench.path, 'below') })
   await expect(below.check(never())).rejects.toMatchObject({ kind: 'stop', code: 'unwritable' })
+  const nothing = { storeId: 'store', committed: [] }
+  await expect(below.hasUncommitted(streamOf(below, 101), nothing)).rejects.toMatchObject({
+    code: 'unwritable',
+  })
 })
 
 it('says in plain words why a path cannot be used, and what to do', async () => {

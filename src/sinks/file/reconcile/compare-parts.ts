@@ -4,17 +4,30 @@ import type { PartReport } from '../../../domain/part-report.ts'
 import type { Stream } from '../../../domain/stream.ts'
 import { compressedLength, isLengthOf } from '../compress/compressed-length.ts'
 import { findFolder, findRoot, ownFolder } from '../directory.ts'
+import { fileFailure } from '../file-failure.ts'
 import { ownerOf } from '../identity.ts'
 import { listParts, type PartOnDisk } from '../read/listing.ts'
 import { whyForeign } from '../ownership.ts'
 import { placeOf } from '../part.ts'
 
-/** Compares a stream's parts with their committed lengths. Returns the differences by name. Changes nothing. */
-export async function compareParts(
-  path: string,
-  stream: Stream,
-  known: { readonly storeId: string; readonly committed: readonly CommittedPart[] },
-): Promise<PartReport[]> {
+interface Known {
+  readonly storeId: string
+  readonly committed: readonly CommittedPart[]
+}
+
+/**
+ * Compares a stream's parts with their committed lengths. Returns the differences by name. Changes nothing. Throws
+ * Failure.
+ */
+export async function compareParts(path: string, stream: Stream, known: Known): Promise<PartReport[]> {
+  try {
+    return await compareAll(path, stream, known)
+  } catch (error) {
+    throw await fileFailure(error, path)
+  }
+}
+
+async function compareAll(path: string, stream: Stream, known: Known): Promise<PartReport[]> {
   const { folders } = placeOf(stream)
   const root = await findRoot(path)
   const folder = root === undefined ? undefined : await findFolder(root, folders)
