@@ -6,6 +6,7 @@ import type { Config, SinkConfig } from '../config/schema/schema.ts'
 import { Failure, isFailure, messageOf } from '../domain/failure.ts'
 import { renamedSinks, type KnownSink, type PlacedSink } from '../domain/known-sink.ts'
 import { createFormat } from '../formats/registry.ts'
+import type { Clock } from '../ports/clock.ts'
 import type { Store } from '../ports/store.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
 import { otherSinkOn } from '../sinks/file/identity.ts'
@@ -60,18 +61,28 @@ export async function rememberSinks(
   if (changed.length > 0) await store.catalogue.rememberSinks(changed)
 }
 
+/** A plan is made every second, and a worker asks with each job; looking into the folders of file sinks takes longer. */
+const lookEveryMs = 5_000
+
+interface HoldsDeps {
+  readonly clock: Pick<Clock, 'monotonic'>
+  readonly telemetry: Telemetry
+}
+
 /** Which sinks a process holds: decided when it begins, and again as long as one is held. */
 export class SinkHolds {
   readonly #config: Sinks
   readonly #store: Store
-  readonly #telemetry: Telemetry
+  readonly #deps: HoldsDeps
   #held: HeldSinks = new Map()
   #isSettled = false
+  #lookedAtMs = -Infinity
+  #looking: Promise<void> | undefined
 
-  constructor(config: Sinks, store: Store, telemetry: Telemetry) {
+  constructor(config: Sinks, store: Store, deps: HoldsDeps) {
     this.#config = config
     this.#store = store
-    this.#telemetry = telemetry
+    this.#deps = deps
   }
 
   get held(): HeldSinks {
@@ -80,16 +91,22 @@ export class SinkHolds {
 
   /** Call it before anything is planned. Throws the Failures of a store. */
   async refresh(): Promise<void> {
-    if (this.#isSettled) return
+    const { clock } = this.#deps
+    if (this.#isSettled || clock.monotonic() - this.#lookedAtMs < lookEveryMs) return
+    this.#looking ??= this.#look().finally(() => (this.#looking = undefined))
+    await this.#looking
+  }
+
+  async #look(): Promise<void> {
+    const { clock, telemetry } = this.#deps
     const before = this.#held
     const held = await heldSinks(this.#config, this.#store)
     await rememberSinks(this.#config, this.#store, held)
     this.#held = held
     this.#isSettled = held.size === 0
-    for (const [sink, why] of held)
-      if (!before.has(sink)) this.#telemetry.emit({ name: 'SinkHeld', sink, why })
-    for (const sink of before.keys())
-      if (!held.has(sink)) this.#telemetry.emit({ name: 'SinkReleased', sink })
+    this.#lookedAtMs = clock.monotonic()
+    for (const [sink, why] of held) if (!before.has(sink)) telemetry.emit({ name: 'SinkHeld', sink, why })
+    for (const sink of before.keys()) if (!held.has(sink)) telemetry.emit({ name: 'SinkReleased', sink })
   }
 }
 

@@ -55,7 +55,7 @@ export interface EngineOptions {
 export function createEngine(config: Config, options: EngineOptions): Engine {
   const { runtime, backend, zones, readZones, turned, sinkGone } = options
   const { store } = backend
-  const holds = new SinkHolds(config, store, runtime.telemetry)
+  const holds = new SinkHolds(config, store, runtime)
   const shipping = createShipping(config, runtime, { ...backend, zones, held: () => holds.held })
   const { clock, apiClock } = runtime
   const { keepDays } = config.state

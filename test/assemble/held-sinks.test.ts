@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { SinkHolds } from '../../src/assemble/held-sinks.ts'
+import type { InternalEvent } from '../../src/domain/internal-event.ts'
+import { openSqliteStore } from '../../src/state/sqlite/store.ts'
+import { load } from '../config/loading.ts'
+import { createFakeClock } from '../fakes/fake-clock.ts'
+import { own } from '../setup/leftovers.ts'
+
+test('a held sink is looked at every few seconds, whatever asks, and told once', async () => {
+  const clock = createFakeClock()
+  const store = await openSqliteStore({ path: ':memory:', clock, deadLetterMaxBytes: 1_000 })
+  own({ what: 'a store', isLeft: () => true, isFault: false, remove: () => store.close() })
+  const sinkNamed = (name: string) =>
+    load({
+      yaml: `api: { accessKey: k }\nzones: [1]\nsinks: [{ name: ${name}, type: syslog, host: siem.example, port: 6514 }]\n`,
+    }).config
+  const told: string[] = []
+  const emit = (event: InternalEvent) => void told.push(event.name)
+  let reads = 0
+  const counting = {
+    ...store,
+    catalogue: {
+      ...store.catalogue,
+      sinks: () => {
+        reads++
+        return store.catalogue.sinks()
+      },
+    },
+  }
+  await new SinkHolds(sinkNamed('siem'), store, { clock, telemetry: { emit } }).refresh()
+  const holds = new SinkHolds(sinkNamed('splunk'), counting, { clock, telemetry: { emit } })
+  await Promise.all([holds.refresh(), holds.refresh(), holds.refresh()])
+  expect([...holds.held.keys()]).toEqual(['splunk'])
+  expect(told).toEqual(['SinkHeld'])
+  const first = reads
+  for (let second = 0; second < 4; second++) {
+    await clock.advance(1_000)
+    await holds.refresh()
+  }
+  expect(reads).toBe(first)
+  await store.catalogue.rememberSinks([{ name: 'splunk', type: 'syslog', place: 'siem.example:6514' }])
+  await clock.advance(1_000)
+  await holds.refresh()
+  expect(reads).toBeGreaterThan(first)
+  expect(holds.held.size).toBe(0)
+  expect(told).toEqual(['SinkHeld', 'SinkReleased'])
+})
