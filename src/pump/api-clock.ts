@@ -32,14 +32,16 @@ export interface ApiClock {
   isConfirmed(account: string): boolean
   /**
    * What cannot be taken back is decided by this time: it has passed by the API's clock and by this host's wall clock,
-   * so that one of them may be wrong. Undefined while the API's time is not confirmed, or its latest answer contradicts
-   * it.
+   * so that one of them may be wrong; where these two disagree, also by the steady clock, so that both may be. Undefined
+   * while the API's time is not confirmed, or its latest answer contradicts it.
    */
   sureNow(account: string): number | undefined
 }
 
 const ignoredOffsetMs = 2_000
 const jumpMs = 30_000
+/** The steady clock of a process that began before its host had the right time stays wrong: it counts only in doubt. */
+const agreeWithinMs = 600_000
 /** Longer than any back-off. */
 const forgottenAfterMs = 7_200_000
 
@@ -98,8 +100,11 @@ export function createApiClock(clock: Pick<Clock, 'now' | 'steady'>): ApiClock {
     },
     offsetOf,
     isConfirmed,
-    sureNow: (account) =>
-      isConfirmed(account) && !doubted.has(account) ? Math.min(now(account), clock.now()) : undefined,
+    sureNow(account) {
+      if (!isConfirmed(account) || doubted.has(account)) return undefined
+      const [api, wall] = [now(account), clock.now()]
+      return Math.abs(api - wall) <= agreeWithinMs ? Math.min(api, wall) : Math.min(api, wall, clock.steady())
+    },
   }
 }
 

@@ -152,14 +152,16 @@ describe('the time by which something is decided for good', () => {
     expect(apiClock.sureNow('a')).toBe(clock.now())
   })
 
-  it('has passed by the clock of the API and by the wall clock of this host', () => {
+  it('has passed by the clock of the API and by the wall clock, and by the steady clock where these two disagree', () => {
     const { clock, apiClock } = created()
     const startMs = clock.now()
     for (let answer = 0; answer < 2; answer++) apiClock.learn('a', 3 * dayMs, {})
     expect(apiClock.sureNow('a')).toBe(startMs)
     clock.jump(10 * dayMs)
-    expect(apiClock.sureNow('a')).toBe(startMs + 3 * dayMs)
+    expect(apiClock.sureNow('a')).toBe(startMs)
+    clock.jump(-7 * dayMs - 1_000)
+    expect(apiClock.sureNow('a')).toBe(startMs + 3 * dayMs - 1_000)
     clock.jump(-20 * dayMs)
-    expect(apiClock.sureNow('a')).toBe(startMs - 10 * dayMs)
+    expect(apiClock.sureNow('a')).toBe(startMs - 17 * dayMs - 1_000)
   })
 })
