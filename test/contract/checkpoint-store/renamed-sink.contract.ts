@@ -163,6 +163,20 @@ export function renamedSinkContract(opened: () => OpenedStore): void {
         expect(await store.ledger.read(stream)).toBeDefined()
         expect(await store.ledger.read(other)).toBeDefined()
       })
+
+      it.each(['gap', 'dead letter', 'live holder of the old name'])(
+        'changes nothing where it is refused for a %s',
+        async (what) => {
+          await fillReplaced()
+          if (what === 'gap') await store.catalogue.addGaps([buildGap({ sink: 'siem' })])
+          if (what === 'dead letter') await leaveDeadLetter(buildStream({ sink: 'siem', zone: 103 }))
+          if (what === 'live holder of the old name') await store.ledger.take(stream, two)
+          const [checkpoints, routes] = [await store.catalogue.checkpoints(), await store.catalogue.routes()]
+          await expect(store.upkeep.renameSink('archive', 'siem', true)).rejects.toThrow()
+          expect(await store.catalogue.checkpoints()).toEqual(checkpoints)
+          expect(await store.catalogue.routes()).toEqual(routes)
+        },
+      )
     })
 
     it('changes nothing for a name that the store does not know', async () => {

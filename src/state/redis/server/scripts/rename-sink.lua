@@ -50,9 +50,19 @@ local function drop_fields(hash)
     if sink_of(field) == to then redis.call('HDEL', hash, field) end
   end
 end
-if ARGV[6] == '1' then
-  local held = held_of(to)
-  if held then return held end
+
+-- Everything that may be refused is checked first: a script cannot undo its writes.
+local replaces = ARGV[6] == '1'
+local taken = {'taken'}
+if not replaces and has(streams) then taken[#taken + 1] = 'streams' end
+if has(redis.call('HKEYS', KEYS[5])) then taken[#taken + 1] = 'gaps' end
+if has(redis.call('HKEYS', KEYS[4])) then taken[#taken + 1] = 'dead letters' end
+if not replaces and has(redis.call('HKEYS', KEYS[6])) then taken[#taken + 1] = 'planned zones' end
+if #taken > 1 then return taken end
+local held = replaces and held_of(to) or held_of(from)
+if held then return held end
+
+if replaces then
   for _, stream in ipairs(streams) do
     if sink_of(stream) == to then
       local fence = redis.call('HGET', key('head', stream), 'fence') or '0'
@@ -62,17 +72,7 @@ if ARGV[6] == '1' then
   end
   drop_fields(KEYS[6])
   for _, id in ipairs(redis.call('HKEYS', KEYS[7])) do drop_fields(key('backfill', id)) end
-  streams = redis.call('ZRANGE', KEYS[2], 0, -1)
 end
-local taken = {'taken'}
-if has(streams) then taken[#taken + 1] = 'streams' end
-if has(redis.call('HKEYS', KEYS[5])) then taken[#taken + 1] = 'gaps' end
-if has(redis.call('HKEYS', KEYS[4])) then taken[#taken + 1] = 'dead letters' end
-if has(redis.call('HKEYS', KEYS[6])) then taken[#taken + 1] = 'planned zones' end
-if #taken > 1 then return taken end
-
-local held = held_of(from)
-if held then return held end
 local own = {}
 for _, stream in ipairs(streams) do
   if sink_of(stream) == from then own[#own + 1] = stream end
