@@ -5,7 +5,7 @@ import type { Status } from '../../domain/status/status.ts'
 import { Planner } from '../../plan/planner.ts'
 import { createApiClock } from '../../pump/api-clock.ts'
 import { statusOf } from '../../status/status.ts'
-import { heldSinks } from '../held-sinks.ts'
+import { heldSinks, undecidedSinks } from '../held-sinks.ts'
 import { stateName, withStoreToLook } from '../existing-store.ts'
 import { zoneListsOf } from '../discovery/stored-zones.ts'
 import { isRetired, withZones } from '../discovery/with-zones.ts'
@@ -22,6 +22,8 @@ export interface StatusReading {
   readonly state: string
   /** False where nothing was ever shipped: the status is that of a first `run`. */
   readonly hasStore: boolean
+  /** Sinks that may be held: this process does not know their address. */
+  readonly undecided: readonly string[]
 }
 
 /**
@@ -38,6 +40,7 @@ export function createStatusReader({ config }: Loaded): () => Promise<StatusRead
     withStoreToLook(config, clock, async (store, hasStore) => {
       const zones = zonesOf(withZones(config, await zoneListsOf(store)))
       const held = hasStore ? await heldSinks(config, store) : new Map<string, string>()
+      const undecided = hasStore ? await undecidedSinks(config, store) : []
       const settings = { zones, sinks, policy, held }
       const planner = new Planner({
         store,
@@ -59,6 +62,7 @@ export function createStatusReader({ config }: Loaded): () => Promise<StatusRead
         turn: setImmediate,
       }
       const status = await statusOf(deps)
-      return { status: { ...status, routes: [...status.routes] }, state: stateName(config), hasStore }
+      const whole = { ...status, routes: [...status.routes] }
+      return { status: whole, state: stateName(config), hasStore, undecided }
     })
 }

@@ -9,6 +9,7 @@ import { UsageError, type Registration } from '../registration.ts'
 import { chooseSinks } from '../selection.ts'
 import { jsonResult } from '../terminal/json-result.ts'
 import { paintFor } from '../terminal/terminal.ts'
+import { wrapped } from '../terminal/wrapped.ts'
 import { statusChooser, type StatusChoice } from './choose.ts'
 import { statusExitCode } from './standing.ts'
 import { statusLines } from './text.ts'
@@ -46,12 +47,17 @@ export function registerStatus({ command, io, exit, load }: Registration): void 
         const read = async () => choose((await readStatus()).status)
         return watchStatus(read, { verbose, hasFilter }, io)
       }
-      const { status, state, hasStore } = await readStatus()
+      const { status, state, hasStore, undecided } = await readStatus()
       const chosen = choose(status)
       if (!hasStore)
         io.stderr.write(
           `There is no store at ${printable(state)} yet, so nothing was shipped. To create it: ${commandLine('run')}\n`,
         )
+      for (const sink of undecided) {
+        const why = `the address of sink ${printable(sink)} is not known in this shell, so status cannot say whether the sink is held as a renamed one`
+        const remedy = 'look for SinkHeld in the log of run, or set the variables of the address'
+        io.stderr.write(wrapped(`note: ${why}; ${remedy}\n`, io.stderr))
+      }
       const paint = paintFor(io.stdout)
       const rows = io.stdout.isTTY === true ? (io.stdout.rows ?? usualRows) : undefined
       io.stdout.write(
