@@ -61,6 +61,7 @@ describe('the lock file', () => {
 const secret = [
   'access-key',
   'shieldlog.yaml',
+  'ndjson-authorization.secret',
   'config/kubernetes/access-key',
   'config/kubernetes/siem-token',
   'var/compose/redis-password',

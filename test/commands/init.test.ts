@@ -82,7 +82,7 @@ describe('init from options', () => {
     const args = ['--zones', '101', '--destination', 'ndjson', '--url', 'https://siem.example/in?a=${A:-b}']
     const { code } = await init(...args, ...sets.flatMap((text) => ['--set', text]))
     expect(code).toBe(0)
-    const secret = join(folder, 'ndjson-authorization')
+    const secret = join(folder, 'ndjson-authorization.secret')
     expect([readFileSync(secret, 'utf8'), statSync(secret).mode & 0o777]).toEqual(['Bearer s3cret=\n', 0o600])
     expect(readFileSync(file, 'utf8')).not.toContain('s3cret')
     const { config } = loadConfig({ argv: { config: file }, env: {} })
@@ -144,7 +144,7 @@ describe('init from options', () => {
     ]
     expect(await init(...args)).toMatchObject({ code: 0 })
     expect(parse(readFileSync(file, 'utf8'))).toMatchObject({
-      sinks: [{ tokenFile: join(folder, 'splunk-hec-token') }],
+      sinks: [{ tokenFile: join(folder, 'splunk-hec-token.secret') }],
     })
     expect(loadConfig({ argv: { config: file }, env: {} }).config.sinks).toMatchObject([{ type: 'http' }])
   })
@@ -244,7 +244,7 @@ describe('init from options', () => {
       code: 1,
       stderr: expect.stringContaining(`${file} exists, and init overwrites nothing`) as unknown,
     })
-    writeFileSync(join(folder, 'json-authorization'), 'mine')
+    writeFileSync(join(folder, 'json-authorization.secret'), 'mine')
     const other = join(folder, 'other.yaml')
     const args = [
       '--zones',
@@ -257,8 +257,8 @@ describe('init from options', () => {
       'headers.Authorization=x',
     ]
     expect(await init('--file', other, ...args)).toMatchObject({ code: 1 })
-    expect(readdirSync(folder).toSorted()).toEqual(['json-authorization', 'key', 'shieldlog.yaml'])
-    expect(readFileSync(join(folder, 'json-authorization'), 'utf8')).toBe('mine')
+    expect(readdirSync(folder).toSorted()).toEqual(['json-authorization.secret', 'key', 'shieldlog.yaml'])
+    expect(readFileSync(join(folder, 'json-authorization.secret'), 'utf8')).toBe('mine')
   })
 
   test('reports the path that cannot be written', async () => {

@@ -51,14 +51,21 @@ test.skipIf(!terminalAvailable())('init asks for key, zones and destination, the
   expect((await child.exited).code, child.stdout()).toBe(0)
   expect(child.stdout()).not.toContain(accessKey)
   expect(child.stdout()).not.toContain('s3cret')
-  expect(readdirSync(folder).toSorted()).toEqual(['access-key', 'ndjson-authorization', 'shieldlog.yaml'])
+  expect(readdirSync(folder).toSorted()).toEqual([
+    'access-key',
+    'ndjson-authorization.secret',
+    'shieldlog.yaml',
+  ])
   expect(readFileSync(join(folder, 'access-key'), 'utf8')).toBe(`${accessKey}\n`)
   for (const name of readdirSync(folder)) expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600)
   expect(parse(readFileSync(join(folder, 'shieldlog.yaml'), 'utf8'))).toMatchObject({
     api: { accessKeyFile: join(folder, 'access-key') },
     zones: [102],
     sinks: [
-      { name: 'splunk', headers: { Authorization: `\${file:${join(folder, 'ndjson-authorization')}}` } },
+      {
+        name: 'splunk',
+        headers: { Authorization: `\${file:${join(folder, 'ndjson-authorization.secret')}}` },
+      },
     ],
   })
 })

@@ -90,14 +90,14 @@ function shapeAt(root: Shape, { path }: Assignment, whose: string): Shape {
 function valueOf({ path, text, isHidden }: Assignment, shape: Shape, prefix: string, cwd: string): unknown {
   const kind = scalarForm(shape)?.['x-marks']?.kind
   if (isHidden === undefined && isTemplate(text)) return text
-  if (kind === 'secret') return new KeptSecret(`${prefix}${fileName(path)}`, text)
+  if (kind === 'secret') return new KeptSecret(`${prefix}${fileName(path)}.secret`, text)
   if (kind === 'path') return resolve(literal(cwd), text)
   const { value, errors } = coerce(text, shape, '--set')
   if (errors.length > 0) throw new UsageError(`--set ${path.join('.')}: ${errors[0]!.problem}`)
   return value
 }
 
-/** `headers.X-Token` → `x-token`, `apiKey` → `api-key`. */
+/** `headers.X-Token` → `x-token`, `apiKey` → `api-key`. The file also ends in `.secret`, which git ignores in a checkout. */
 function fileName(path: readonly string[]): string {
   const words = path.filter((step) => step !== 'headers')
   return words.map((step) => step.replaceAll(/([a-z0-9])([A-Z])/g, '$1-$2').toLowerCase()).join('-')
