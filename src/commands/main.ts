@@ -87,7 +87,7 @@ export async function execute(
   }
 }
 
-/** Prints one line for an expected error; a stack only for a bug. After a stop signal the code of the command is kept. */
+/** Prints one line for an expected error; a stack only for a bug. A stopped command keeps its code. */
 function explain(error: unknown, io: Io, stopped: number): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
   if (io.signal.aborted) return stopped

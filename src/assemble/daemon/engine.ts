@@ -181,7 +181,8 @@ export function createEngine(config: Config, options: EngineOptions): Engine {
       )
       // Once more, now that the API's time is known: records days that expired unread.
       await planner.remember()
-      // A store that only cron feeds is pruned here or never. What was read is committed: a failure waits for the next run.
+      // A store that only cron feeds is pruned here or never. What was read is committed: a failure waits for the next
+      // run.
       if (!signal.aborted)
         await keepHouse(signal).catch((error: unknown) =>
           runtime.telemetry.emit({ name: 'UpkeepFailed', task: 'housekeeping', error }),

@@ -113,8 +113,8 @@ export async function openBackfillTasks(config: Config, options: RuntimeOptions)
 }
 
 /**
- * Makes the queued days of a plan count as not shipped, but those of which it is unknown what was shipped: a pump leaves
- * them out.
+ * Makes the queued days of a plan count as not shipped, but those of which it is unknown what was shipped: a pump
+ * leaves them out.
  */
 async function unseeDays(
   { config, store, plan }: { readonly config: Config; readonly store: Store; readonly plan: BackfillPlan },

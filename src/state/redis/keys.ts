@@ -7,7 +7,6 @@ export interface StreamKeys {
   readonly checkpoint: string
   readonly seen: string
   readonly ledger: string
-  /** Those of a temporary stream are the live one's. */
   readonly deadLetters: string
 }
 
