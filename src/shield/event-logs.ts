@@ -63,10 +63,13 @@ export function createEventLogSource(
 
 /** More than pages are being read at once: each scan needs the end of its latest page. */
 const mostEnds = 2_000
+/** Of all ends: most pages end with one entry of its time, but those of a flood with many. Together some megabytes. */
+const mostEntries = 20_000
 
 /** The ends of pages, by the cursor of the page after them. */
-class PageEnds {
+export class PageEnds {
   readonly #ends = new Map<string, OwnIds>()
+  #entries = 0
 
   before(listing: string, cursor: Cursor | null): OwnIds | undefined {
     return cursor === null ? undefined : this.#ends.get(`${listing} ${cursor}`)
@@ -74,10 +77,18 @@ class PageEnds {
 
   keep(listing: string, next: Cursor, end: OwnIds): void {
     const key = `${listing} ${next}`
-    this.#ends.delete(key)
+    this.#drop(key)
     this.#ends.set(key, end)
-    const [oldest] = this.#ends.keys()
-    if (this.#ends.size > mostEnds && oldest !== undefined) this.#ends.delete(oldest)
+    this.#entries += end.size
+    for (const oldest of this.#ends.keys()) {
+      if (this.#ends.size <= mostEnds && this.#entries <= mostEntries) return
+      this.#drop(oldest)
+    }
+  }
+
+  #drop(key: string): void {
+    this.#entries -= this.#ends.get(key)?.size ?? 0
+    this.#ends.delete(key)
   }
 }
 
