@@ -2,7 +2,8 @@
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   if (name.length > 100) return undefined
   let best: string | undefined
-  let least = Math.max(2, Math.floor(name.length / 3)) + 1
+  // Fewer than all letters: a name with none in common is not meant.
+  let least = Math.min(Math.max(2, Math.floor(name.length / 3)), name.length - 1) + 1
   for (const candidate of known) {
     const distance = editDistance(name.toLowerCase(), candidate.toLowerCase())
     if (distance < least) [best, least] = [candidate, distance]
