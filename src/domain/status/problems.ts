@@ -241,8 +241,13 @@ export function causeOf(lastError: ErrorStatus | undefined, sink: string): strin
   if (lastError === undefined) return ''
   const { code, message } = lastError
   const short = withoutSink(message, sink).replace(/^[a-z_]+ of account [^:]+: /, '')
-  // A refused key needs no words of the API: what to check is known.
-  const known = code === 'unauthorised' ? short.replace(/(check [^:]*): .*$/, '$1') : short
+  // A refused key and an unknown zone need no words of the API: what to check is known.
+  const known =
+    code === 'unauthorised'
+      ? short.replace(/(check [^:]*): .*$/, '$1')
+      : code === 'zone_gone'
+        ? `${short.replace(/:.*$/s, '')}: correct zones (shieldlog zones lists the ids)`
+        : short
   return printable(known, mostCause).replace(/[.;:\s]+$/, '')
 }
 
@@ -302,13 +307,14 @@ function byDeadline(left: StatusProblem, right: StatusProblem): number {
 
 type Who = Pick<RouteSummary, 'zone' | 'name' | 'sink'>
 
-/** `101 shop → siem`, `4 zones → siem`, or `8 routes`. */
+/** `101 shop → siem`, `4 zones → siem`, `101 shop → 2 sinks`, or `8 routes`. */
 function whoOf(routes: readonly Who[]): string {
   const [first] = routes as [Who]
   if (routes.length === 1) return `${zoneLabel(first)} → ${printable(first.sink)}`
-  const isOneSink = routes.every(({ sink }) => sink === first.sink)
-  return isOneSink
-    ? `${count(routes.length)} zones → ${printable(first.sink)}`
+  if (routes.every(({ sink }) => sink === first.sink))
+    return `${count(routes.length)} zones → ${printable(first.sink)}`
+  return routes.every(({ zone }) => zone === first.zone)
+    ? `${zoneLabel(first)} → ${count(routes.length)} sinks`
     : `${count(routes.length)} routes`
 }
 

@@ -258,6 +258,24 @@ test('has one line for one cause, in words of the user, however many routes have
   )
 })
 
+test('names the zone that is unknown where all its sinks fail for it, and the command that lists zones', () => {
+  const lastError = {
+    code: 'zone_gone',
+    message:
+      'event_logs of account default: the zone is unknown to this account: zone: Shield zone was not found.',
+    failures: 3,
+    since: '2026-11-20T13:31:00.000Z',
+    retryAt: '2026-11-20T14:05:00.000Z',
+  }
+  const unknown = ['archive', 'siem'].map((sink) =>
+    route({ zone: 500101, name: '500101', sink, state: 'failing', lastError }),
+  )
+  const text = textOf(statusWith({ routes: [...unknown, route()], deadLetters: [], backfills: [] }), 160)
+  expect(text).toContain(
+    '\n500101 → 2 sinks fail: the zone is unknown to this account: correct zones (shieldlog zones lists the ids); since 13:31, next try 14:05.',
+  )
+})
+
 test('shows at most a screen of routes, failing ones first, unless --verbose', () => {
   const fleetOf = (rows: number | undefined, verbose = false) =>
     statusLines(fleet(3, 397), rows === undefined ? piped() : terminal(100), { rows, verbose })
