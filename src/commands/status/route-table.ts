@@ -112,15 +112,25 @@ function leftOutLine(routes: readonly RouteStatus[], isStopped: boolean): string
   ]
 }
 
+/** Columns that a narrow terminal has no room for, the least important first. */
+const leftOutFirst = ['last event', 'filtered', 'skipped', 'events today', 'lost']
+
 /** All groups where they fit; otherwise the live columns are worth more than the usual ones. */
 function fitting([first, usual, live]: readonly [Column[], Column[], readonly Column[]], width: number) {
   const all = [...first, ...usual, ...live]
   if (widthOf(all) <= width) return all
-  const chosen = [...first, ...(live.length > 0 ? live : usual)]
-  const over = widthOf(chosen) - width
-  if (over <= 0) return chosen
-  const names = shortened(chosen, over)
-  return widthOf(names) <= width ? names : names.slice(0, -1)
+  let rest = live.length > 0 ? [...live] : usual
+  for (;;) {
+    const chosen = [...first, ...rest]
+    const over = widthOf(chosen) - width
+    if (over <= 0) return chosen
+    const names = shortened(chosen, over)
+    if (widthOf(names) <= width || rest.length === 0) return names
+    const least = leftOutFirst.find((title) => rest.some((column) => column.title === title))
+    // Of the live columns, which have no such order, the last one.
+    const gone = rest.findIndex(({ title }) => title === least)
+    rest = rest.toSpliced(gone, 1)
+  }
 }
 
 /** Cuts the names of zones and sinks, the longer ones first. */

@@ -323,3 +323,13 @@ test('names the processes of a fleet together', () => {
     /2 processes on siem-1, siem-2, the oldest running for 3 d 4 h/,
   )
 })
+
+test.each([60, 70, 80, 100, 160])('no line is wider than %i columns, whatever was left out', (columns) => {
+  const [filtered, skipped, lost] = [1_234_567, 2_345_678, 3_456_789]
+  const days = [day({ delivered: 12_345_678, filtered, skipped, lost })]
+  const wide = route({ name: 'a-long-name-of-a-zone', sink: 'a-long-name-of-a-sink', days })
+  const lines = textOf(statusWith({ routes: [wide] }), columns).split('\n')
+  expect(lines.filter((line) => line.length > columns)).toEqual([])
+  // What the destination dropped matters more than when the last event was.
+  if (columns >= 70) expect(lines.join('\n')).toMatch(/ lost\b/)
+})
