@@ -95,9 +95,13 @@ test('received text is escaped in files, logs, metrics, answers and on a termina
       .join('')
   const isDone = async () => {
     const { text } = await probe.get('/status')
+    const areWritten = ['native', 'raw'].every((sink) => linesOf(sink).split(lineEnd).length > 3 * 2 + 4)
     const failing = ['102', '103'].every((zone) => new RegExp(`"zone":${zone},[^[]*"lastError"`).test(text))
     return (
-      failing && /"sink":"broken"[^[]*"lastError"/.test(text) && (await probe.total('dead_letters')) === 4
+      areWritten &&
+      failing &&
+      /"sink":"broken"[^[]*"lastError"/.test(text) &&
+      (await probe.total('dead_letters')) === 4
     )
   }
   await waitFor(isDone, { what: () => child.stderr().slice(-1500) })
