@@ -21,7 +21,7 @@ const together = [
   'test/sinks/syslog/*.test.ts',
   'test/sinks/file/{compression,contract,files,kept-lines,recovery}.test.ts',
   'test/{config,docs,domain,entry,formats,maintenance,plan,shield,simulator,status,telemetry,transport}/**/*.test.ts',
-  'test/assemble/discovery/*.test.ts',
+  'test/discovery/*.test.ts',
   'test/pump/*.test.ts',
   'test/sinks/*.test.ts',
   'test/sinks/http/**/*.test.ts',

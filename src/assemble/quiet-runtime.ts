@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { systemClock } from '../clock.ts'
-import type { Config } from '../config/schema/schema.ts'
 import type { InternalEvent } from '../domain/internal-event.ts'
-import type { Zone } from '../domain/stream.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Holder } from '../ports/ledger.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
@@ -35,18 +33,6 @@ export function createQuietRuntime({
     tracer: createTracer(version),
     apiClock: createApiClock(clock),
   }
-}
-
-const zonesByConfig = new WeakMap<Config, readonly Zone[]>()
-
-/** The zones of all accounts. The same configuration has the same list, so that a plan can see that none has changed. */
-export function zonesOf(config: Config): readonly Zone[] {
-  let zones = zonesByConfig.get(config)
-  if (zones === undefined) {
-    zones = config.accounts.flatMap((account) => account.zones)
-    zonesByConfig.set(config, zones)
-  }
-  return zones
 }
 
 /** Identity of a process that pumps: random, never reused. */

@@ -1,15 +1,18 @@
 import type { Config } from '../config/schema/schema.ts'
 import type { AccountGate } from '../ports/account-gate.ts'
+import type { Clock } from '../ports/clock.ts'
 import type { Source } from '../ports/source.ts'
 import { createAccountGate } from '../shield/client/account-gate.ts'
 import { ShieldClient } from '../shield/client/client.ts'
-import { createEventLogSource } from '../shield/event-logs.ts'
 import { createPageBudget } from '../shield/client/page-budget.ts'
+import { createEventLogSource } from '../shield/event-logs.ts'
 import { createRedactor } from '../shield/redaction/redact.ts'
-import type { Backend } from './backend.ts'
+import type { Backend } from './daemon/backend.ts'
 import { closeTogether } from './close-all.ts'
-import type { QuietRuntime } from './quiet-runtime.ts'
+import { createQuietRuntime, type QuietRuntime } from './quiet-runtime.ts'
+import { fleetState } from './state.ts'
 import { version } from './version.ts'
+import { listZones, type AccountZones } from '../discovery/list-zones.ts'
 
 /** The API clients of all configured accounts. */
 export interface Reading {
@@ -66,5 +69,65 @@ export function createReading(
     async close() {
       await closeTogether(clients.values())
     },
+  }
+}
+
+interface SharedGates {
+  readonly gateOf?: Backend['gateOf']
+  close(): void
+}
+
+/** For a command that runs next to a fleet: the request budgets that its processes share. SQLite has none. */
+export async function sharedGates(config: Config, clock: Clock): Promise<SharedGates> {
+  const fleet = fleetState(config)
+  if (fleet === undefined) return { close: () => undefined }
+  const [{ connectRedis }, { createSharedAccountGate }] = await Promise.all([
+    import('../redis/connection.ts'),
+    import('../redis/account-gate.ts'),
+  ])
+  const { keyPrefix } = fleet
+  // Without an answer of Redis the gate uses a budget of this process.
+  const client = connectRedis(fleet, { manner: 'prompt', name: `${keyPrefix}:shared` }, () => undefined)
+  return {
+    gateOf(account, { api: { maxRequestsPerSecond } }) {
+      const local = createAccountGate({ account, maxRequestsPerSecond }, clock)
+      return createSharedAccountGate({ keyPrefix, account, maxRequestsPerSecond }, { clock, client, local })
+    },
+    close: () => client.disconnect(),
+  }
+}
+
+/** Lends the API client of an account to `use`. */
+export async function withClient<Result>(
+  config: Config,
+  account: string,
+  use: (client: ShieldClient) => Promise<Result>,
+): Promise<Result> {
+  const reading = createReading(config, createQuietRuntime())
+  try {
+    return await use(reading.clientOf(account))
+  } finally {
+    await reading.close()
+  }
+}
+
+interface ListingOptions {
+  readonly runtime?: QuietRuntime
+  /** Default: all of the configuration. */
+  readonly accounts?: Config['accounts']
+  readonly gateOf?: Backend['gateOf'] | undefined
+}
+
+/** Lists the shield zones of accounts. Throws only `cancelled`, and bugs. */
+export async function listAccounts(
+  config: Config,
+  signal: AbortSignal,
+  { runtime = createQuietRuntime(), accounts = config.accounts, gateOf }: ListingOptions = {},
+): Promise<AccountZones[]> {
+  const reading = createReading(config, runtime, gateOf)
+  try {
+    return await listZones(reading.clientOf)(accounts, signal)
+  } finally {
+    await reading.close()
   }
 }

@@ -3,7 +3,8 @@ import type { Telemetry } from '../ports/telemetry.ts'
 import { createLogger, type Logger, type LogStream } from '../telemetry/logger.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics/metrics.ts'
 import { createTelemetry } from '../telemetry/telemetry.ts'
-import { createQuietRuntime, zonesOf, type QuietRuntime, type QuietRuntimeOptions } from './quiet-runtime.ts'
+import { zonesOf } from '../config/planned.ts'
+import { createQuietRuntime, type QuietRuntime, type QuietRuntimeOptions } from './quiet-runtime.ts'
 import { version } from './version.ts'
 
 /** The parts that live as long as the process, across reloads. */

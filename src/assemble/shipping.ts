@@ -2,24 +2,24 @@ import { setImmediate } from 'node:timers/promises'
 import type { Config, SinkConfig } from '../config/schema/schema.ts'
 import type { Failure } from '../domain/failure.ts'
 import type { PlannedStream } from '../domain/plan/plan-route.ts'
-import { createFormat } from '../formats/registry.ts'
-import type { Holder } from '../ports/ledger.ts'
 import type { Zone } from '../domain/stream.ts'
-import type { Store } from '../ports/store.ts'
-import type { AnySink, Sink } from '../ports/sink.ts'
-import { Planner, type PlanSettings } from '../plan/planner.ts'
-import { pumpStream } from '../pump/pump-stream.ts'
-import { failStream } from '../pump/write-failure.ts'
+import { createFormat } from '../formats/registry.ts'
 import { createSinkReconciler, type SinkReconciler } from '../maintenance/housekeeping/reconcile-sinks.ts'
+import { Planner, type PlanSettings } from '../plan/planner.ts'
+import type { Holder } from '../ports/ledger.ts'
+import type { AnySink, Sink } from '../ports/sink.ts'
+import type { Store } from '../ports/store.ts'
+import { pumpStream } from '../pump/pump-stream.ts'
 import { SeenMemory } from '../pump/seen-window.ts'
 import type { PumpDeps } from '../pump/session.ts'
+import { failStream } from '../pump/write-failure.ts'
 import { createSink, type SinkDeps } from '../sinks/registry.ts'
 import { wantsOf } from '../sinks/wants.ts'
-import { zonesOf, type QuietRuntime } from './quiet-runtime.ts'
-import type { Backend } from './backend.ts'
-import type { HeldSinks } from './held-sinks.ts'
+import type { Backend } from './daemon/backend.ts'
 import { closeInOrder, closeTogether } from './close-all.ts'
-import { policyOf } from './policy.ts'
+import type { HeldSinks } from './held-sinks.ts'
+import { zonesOf, policyOf } from '../config/planned.ts'
+import type { QuietRuntime } from './quiet-runtime.ts'
 import { createReading, type Reading } from './reading.ts'
 import { version } from './version.ts'
 
@@ -42,10 +42,10 @@ export interface Shipping {
 }
 
 /** What a pump needs to know of a planned stream. */
-export type Planned = Pick<PlannedStream, 'stream' | 'zone' | 'priority' | 'readRequest' | 'ordering'>
+type Planned = Pick<PlannedStream, 'stream' | 'zone' | 'priority' | 'readRequest' | 'ordering'>
 
 /** What shipping takes of a backend; a command without a backend brings its own. */
-export interface ShippingOver {
+interface ShippingOver {
   readonly store: Store
   readonly holder: Holder
   readonly gateOf?: Backend['gateOf']

@@ -1,5 +1,6 @@
 import type { Config } from '../config/schema/schema.ts'
 import type { RedisStateConfig } from '../config/schema/state.ts'
+import { isFailure } from '../domain/failure.ts'
 import { readProcessName } from '../domain/plan/process-name.ts'
 import type { WorkerStatus } from '../domain/status/status.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -8,7 +9,6 @@ import type { Store } from '../ports/store.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
 import { stateKind } from '../state/registry.ts'
 import type { OpenStoreOptions } from '../state/state-kind.ts'
-import { fleetLock, fleetWorkers } from './daemon/fleet-workers.ts'
 
 interface OpenOptions {
   /** False creates no store where there is none. */
@@ -61,4 +61,66 @@ export async function workersOn(config: Config, clock: Clock): Promise<WorkerSta
 export async function workersOf(lock: ScheduleLock): Promise<WorkerStatus[]> {
   const name = await lock.holder()
   return name === undefined ? [] : [{ role: 'all', name, ...readProcessName(name) }]
+}
+
+/** For people: where the state is kept, without secrets. */
+export function stateName({ state }: Config): string {
+  return stateKind(state).name
+}
+
+/** For commands that read or change an existing store: creates none. Undefined where nothing was ever shipped. */
+export async function openExistingStore(config: Config, clock: Clock): Promise<Store | undefined> {
+  if (!stateKind(config.state).exists()) return undefined
+  return openStore(config, clock, { create: false }).catch((error: unknown) => {
+    // Whether a Redis holds a store is known only after the connection.
+    if (isFailure(error, 'no_store')) return undefined
+    throw error
+  })
+}
+
+/** Opens the existing store, or an empty one in memory, and closes it when the work is done. */
+export async function withStoreToLook<Result>(
+  config: Config,
+  clock: Clock,
+  work: (store: Store, isThere: boolean) => Promise<Result>,
+): Promise<Result> {
+  const existing = await openExistingStore(config, clock)
+  const { keepDays } = config.state
+  const store =
+    existing ?? (await openStore({ ...config, state: { kind: 'sqlite', path: ':memory:', keepDays } }, clock))
+  try {
+    return await work(store, existing !== undefined)
+  } finally {
+    await store.close()
+  }
+}
+
+/** Lists the processes that ship over a Redis, for a process that is not one of them. */
+async function fleetWorkers(state: RedisStateConfig, clock: Clock): Promise<WorkerStatus[]> {
+  const [{ connectRedis }, { livingProcesses }] = await Promise.all([
+    import('../redis/connection.ts'),
+    import('../redis/process-record.ts'),
+  ])
+  const client = connectRedis(state, { manner: 'prompt', name: `${state.keyPrefix}:asking` }, () => undefined)
+  try {
+    return await livingProcesses(state.keyPrefix, { client, clock })
+  } finally {
+    client.disconnect()
+  }
+}
+
+/**
+ * For commands that must be alone on a store: granted while no process lives there. It does not stop a process from
+ * starting; the fencing tokens of the streams make that harmless.
+ */
+function fleetLock(state: RedisStateConfig, clock: Clock): ScheduleLock {
+  const holder = async () => (await fleetWorkers(state, clock))[0]?.name
+  return {
+    async acquire() {
+      const other = await holder()
+      return other === undefined ? { ok: true } : { ok: false, holder: other }
+    },
+    holder,
+    release: async () => undefined,
+  }
 }

@@ -1,11 +1,14 @@
 import { Option, type Command } from 'commander'
-import { formatSchemas } from '../assemble/format-schemas.ts'
+import { nativeSchema } from '../formats/native-schema.ts'
 import type { Loaded } from '../config/load/load.ts'
 import { configJsonSchema } from '../config/schema/json-schema.ts'
 import { effectiveYaml } from '../config/show/print.ts'
 import type { Output } from './io.ts'
 import type { Registration } from './registration.ts'
 import { example } from './program-name.ts'
+
+/** JSON Schemas of single lines, by format. */
+const formatSchemas = { native: nativeSchema }
 
 export function registerConfig({ command: config, io, load }: Registration): void {
   config.addHelpText('after', example('config print'))

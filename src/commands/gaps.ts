@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { withStoredZones } from '../assemble/discovery/stored-zones.ts'
-import { withGapTasks } from '../assemble/tasks/gaps.ts'
+import { withStoredZones } from '../assemble/zones-for-commands.ts'
+import { withGapTasks } from '../assemble/gaps.ts'
 import type { Config } from '../config/schema/schema.ts'
 import { gapReasonTexts, isOpenGap, type Gap } from '../domain/gap.ts'
 import { zoneLabel } from '../domain/status/problems.ts'

@@ -1,5 +1,7 @@
 import type { Command } from 'commander'
-import { askHealth } from '../assemble/tasks/health.ts'
+import { systemClock } from '../clock.ts'
+import { loadServerAddress, type ServerAddress } from '../config/load/server-address.ts'
+import { healthUrl, probeHealth } from '../server/probe.ts'
 import { ConfigErrors } from '../config/schema/config-errors.ts'
 import { Failure } from '../domain/failure.ts'
 import { example } from './program-name.ts'
@@ -10,16 +12,20 @@ export function registerHealth({ command, io }: Registration): void {
     .addHelpText('after', example('health -c /etc/shieldlog/shieldlog.yaml'))
     .action(async (_: unknown, command: Command) => {
       const { config } = command.optsWithGlobals<{ config?: string }>()
-      io.stdout.write(`${await asked(config, io.signal)} answers 200\n`)
+      const url = healthUrl(addressIn(config))
+      await probeHealth(url, systemClock, io.signal)
+      io.stdout.write(`${url} answers 200\n`)
     })
 }
 
 /** An unreadable configuration is an unhealthy process to a probe: one line and exit code 1. */
-async function asked(config: string | undefined, signal: AbortSignal): Promise<string> {
+function addressIn(config: string | undefined): ServerAddress {
   try {
-    return await askHealth(config, signal)
+    const address = loadServerAddress(config)
+    if (address.port > 0) return address
   } catch (error) {
     if (!(error instanceof ConfigErrors)) throw error
     throw new Failure('stop', 'rejected', error.message.replaceAll(/\s*\n\s*/g, ' '))
   }
+  throw new Failure('stop', 'rejected', 'server.port is 0, so the port of the running process is not known')
 }

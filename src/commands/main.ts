@@ -3,7 +3,7 @@ import { flushCompileCache } from 'node:module'
 import { addAbortSignal } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { CommanderError } from 'commander'
-import type { flushSpans as flush } from '../assemble/flush-spans.ts'
+import type { flushSpans as flush } from '../telemetry/flush-spans.ts'
 import { printable } from '../domain/text/printable.ts'
 import { systemClock } from '../clock.ts'
 import { ConfigErrors, type ConfigError } from '../config/schema/config-errors.ts'
@@ -37,11 +37,11 @@ export async function main(argv: readonly string[], start: Start): Promise<numbe
   let flushSpans: typeof flush | undefined
   // Loaded before the command runs: the files of a process that runs for weeks may be replaced meanwhile.
   const code = await execute(argv, io, async () => {
-    ;({ flushSpans } = await import('../assemble/flush-spans.ts'))
+    ;({ flushSpans } = await import('../telemetry/flush-spans.ts'))
     // Not only at the end, where a process that is killed writes nothing.
     flushCompileCache()
   })
-  await flushSpans?.(io.signal.aborted ? flushAfterStopMs : flushMs)
+  await flushSpans?.(io.signal.aborted ? flushAfterStopMs : flushMs, systemClock)
   const lost = await output.lost(io.signal)
   if (lost === undefined) return code
   process.stderr.write(`stdout cannot be written: ${messageOf(lost)}\n`)

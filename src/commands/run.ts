@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Option, type Command } from 'commander'
 import { createRuntime } from '../assemble/runtime.ts'
-import type { Role } from '../assemble/backend.ts'
+import type { Role } from '../assemble/daemon/backend.ts'
 import { Daemon } from '../assemble/daemon/daemon.ts'
 import { fleetState } from '../assemble/state.ts'
 import { printable } from '../domain/text/printable.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { printable } from '../domain/text/printable.ts'
-import { acceptNewSink, renameSinkInStore } from '../assemble/tasks/rename-sink.ts'
+import { acceptNewSink, renameSinkInStore } from '../assemble/sink-names.ts'
 import { sinkNameArgument } from './arguments.ts'
 import { exitCodes } from './io.ts'
 import { UsageError, type Registration } from './registration.ts'

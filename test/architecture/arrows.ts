@@ -14,8 +14,16 @@ const adapters = [
 
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   'cli.ts': ['commands', 'config', 'domain', 'ports'],
-  commands: ['assemble', 'simulator', 'config', 'clock.ts', 'domain', 'ports'],
-  assemble: [...adapters, 'pump', 'plan', 'maintenance', 'status', 'clock.ts', 'ports', 'domain'],
+  // prettier-ignore
+  commands: [
+    'assemble', 'maintenance', 'status', 'discovery', 'shield', 'formats', 'sinks', 'telemetry', 'transport', 'server',
+    'simulator', 'config', 'clock.ts', 'domain', 'ports',
+  ],
+  // prettier-ignore
+  assemble: [
+    ...adapters, 'pump', 'plan', 'maintenance', 'status', 'discovery', 'clock.ts', 'ports', 'domain',
+  ],
+  discovery: [...adapter, 'shield', 'config', 'pump'],
   shield: httpAdapter,
   formats: adapter,
   sinks: adapter,
@@ -132,7 +140,7 @@ export const arrows: readonly Rule[] = [
       { path: 'src/config/schema/schema.ts', text: `import { x } from '../../sinks/file/sink.ts'` },
       { path: 'src/state/registry.ts', text: `import { x } from '../schedule/local/timers.ts'` },
       { path: 'src/simulator/x.ts', text: `import { x } from '../shield/schema.ts'` },
-      { path: 'src/commands/x.ts', text: `import { x } from '../maintenance/audit/audit-day.ts'` },
+      { path: 'src/commands/x.ts', text: `import { x } from '../pump/pump-stream.ts'` },
       { path: 'src/cli.ts', text: `import { assemble } from './assemble/daemon.ts'` },
       { path: 'src/ports/x.ts', text: `type X = import('../pump/x.ts').X` },
     ],

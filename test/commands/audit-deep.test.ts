@@ -2,7 +2,6 @@ import { appendFileSync, cpSync, readFileSync, renameSync, rmSync, writeFileSync
 import { join } from 'node:path'
 import { gunzipSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import type { FileAudit } from '../../src/assemble/tasks/audit/audit.ts'
 import { accessKey } from './workshop.ts'
 import {
   deep,
@@ -18,6 +17,7 @@ import {
   yesterday,
   type Shop,
 } from './deep-audit.ts'
+import type { FileAudit } from '../../src/domain/audit-report.ts'
 
 test('counts lines of parts that another sink or another state wrote, and differs', async () => {
   const workshop = await shipped()

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import type { FileAudit, StreamAudit } from '../../src/assemble/tasks/audit/audit.ts'
 import { dayOf, shiftDay } from '../../src/domain/day.ts'
 import { readParts } from '../sinks/file/read-parts.ts'
 import { openWorkshopWithApi, type Ended, type Workshop } from './workshop.ts'
+import type { FileAudit, StreamAudit } from '../../src/domain/audit-report.ts'
 
 export const yesterday = shiftDay(dayOf(Date.now()), -1)
 export const events = 40

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { withZones } from '../../src/assemble/discovery/with-zones.ts'
+import { withZones } from '../../src/discovery/with-zones.ts'
 import { unknownZoneWarnings } from '../../src/config/load/warnings.ts'
 import { knownWords } from '../../src/domain/event/known-words.ts'
 import { dispositionOf } from '../../src/formats/disposition.ts'

@@ -1,4 +1,4 @@
-import { policyOf } from '../../src/assemble/policy.ts'
+import { policyOf } from '../../src/config/planned.ts'
 import { loadConfig } from '../../src/config/load/load.ts'
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import { dueAt, nextDue } from '../../src/domain/plan/due.ts'

@@ -2,8 +2,8 @@
 //   node test/entry/replay.ts -c FILE --kill before:commit:3
 import { parseArgs } from 'node:util'
 import { systemClock } from '../../src/clock.ts'
-import { StoreTasks } from '../../src/assemble/tasks/store-tasks.ts'
-import { openExistingStore } from '../../src/assemble/existing-store.ts'
+import { StoreTasks } from '../../src/assemble/dead-letters.ts'
+import { openExistingStore } from '../../src/assemble/state.ts'
 import { loadConfig } from '../../src/config/load/load.ts'
 import { killAt, parseDeadline } from './steps.ts'
 import { wrapStore, wrapSystem } from './wrapping.ts'

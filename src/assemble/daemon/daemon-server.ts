@@ -1,14 +1,22 @@
+import type { Config } from '../../config/schema/schema.ts'
+import { messageOf } from '../../domain/failure.ts'
+import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
+import type { StatusViews } from '../../domain/status/status-views.ts'
+import { ZoneFollower } from '../../maintenance/read/follow-zone.ts'
+import type { Clock } from '../../ports/clock.ts'
 import { healthOf } from '../../server/health.ts'
 import { createServer, type Server } from '../../server/server.ts'
-import type { Config } from '../../config/schema/schema.ts'
-import type { Engine } from './engine.ts'
+import type { Fleet } from '../../status/views/fleet.ts'
+import { LagHistory } from '../../status/views/lag-history.ts'
+import { LiveTail } from '../../status/views/live-tail.ts'
+import { createStatusViews } from '../../status/views/status-views.ts'
 import type { Runtime } from '../runtime.ts'
-import { keepLatest } from './latest.ts'
-import { createPageViews } from './page-views.ts'
-import { readinessOf, type Readiness } from './readiness.ts'
+import { deadLetterReader } from '../dead-letters.ts'
+import { version } from '../version.ts'
+import type { Engine } from './engine.ts'
 
 /** What the HTTP server reads from a daemon. */
-export interface DaemonState {
+interface DaemonState {
   readonly config: () => Config
   readonly engine: () => Engine | undefined
   /** Why nothing is shipped, whatever the state of the store; undefined while the daemon runs. */
@@ -65,4 +73,164 @@ async function readiness(daemon: DaemonState): Promise<Readiness> {
   if (reason !== undefined || engine === undefined)
     return { ready: false, reasons: [reason ?? 'the process is starting'] }
   return readinessOf(() => engine.snapshot(), daemon.config().server.readyLagSeconds, daemon.storeTrouble())
+}
+
+interface Readiness {
+  readonly ready: boolean
+  readonly reasons: readonly string[]
+}
+
+/** Why a process is not ready, in texts that contain nothing from the wire. */
+async function readinessOf(
+  read: () => Promise<StateSnapshot>,
+  readyLagSeconds: number,
+  storeTrouble: string | undefined,
+): Promise<Readiness> {
+  // A store that is full can still be read.
+  if (storeTrouble !== undefined)
+    return { ready: false, reasons: [`the store refuses writes: ${storeTrouble}`] }
+  let state: StateSnapshot
+  try {
+    state = await read()
+  } catch (error) {
+    return { ready: false, reasons: [`the store cannot be read: ${messageOf(error)}`] }
+  }
+  const reasons = state.refusedAccounts.map(
+    (account) => `the API refuses the access key of account ${account}`,
+  )
+  const lagging = state.routes.filter(({ lagSeconds }) => lagSeconds > readyLagSeconds)
+  const worst = lagging.toSorted((left, right) => right.lagSeconds - left.lagSeconds)[0]
+  if (worst !== undefined) {
+    const lag = `zone ${worst.zone} → ${worst.sink} has a lag of ${Math.round(worst.lagSeconds)} s`
+    const others = lagging.length > 1 ? `, and so have ${lagging.length - 1} more` : ''
+    reasons.push(`${lag} (more than ${readyLagSeconds} s)${others}`)
+  }
+  return { ready: reasons.length === 0, reasons }
+}
+
+interface PageViews {
+  /** Undefined until the process has its store. */
+  readonly views: () => StatusViews | undefined
+  /** Takes samples for the history of the last hour until the signal aborts. Never rejects. */
+  sample(signal: AbortSignal): Promise<void>
+  /** Ends what reads the API for viewers. */
+  stop(): void
+}
+
+/** Clients that ask within this time share one reading of the store. */
+const freshMs = 2_000
+const sampleEveryMs = 30_000
+
+/** What the status page reads from a daemon. A reload keeps the history. */
+function createPageViews(engine: () => Engine | undefined, { clock, apiClock }: Runtime): PageViews {
+  const history = new LagHistory()
+  let made:
+    | {
+        readonly of: Engine
+        readonly fleet: Latest<Fleet>
+        readonly tail: LiveTail
+        readonly views: StatusViews
+      }
+    | undefined
+
+  async function readNow(of: Engine): Promise<Fleet> {
+    const fleet = await of.fleet()
+    const samples = fleet.routes.map(({ planned: { zone, sink }, figures }) => ({
+      zone: zone.id,
+      sink,
+      lagSeconds: figures.lagSeconds,
+      delivered: figures.delivered,
+    }))
+    history.add(clock.now(), samples)
+    return fleet
+  }
+
+  async function takeSample(of: Engine): Promise<void> {
+    const { routes } = await of.snapshot()
+    history.add(clock.now(), routes)
+  }
+
+  function tailOf({ shipping }: Engine): LiveTail {
+    const deps = { source: shipping.reading.source, clock, apiClock }
+    const zones = () => shipping.settings().zones
+    return new LiveTail({ clock, zones, follow: (zone) => new ZoneFollower(zone, deps) })
+  }
+
+  function viewsOf(of: Engine, fleet: Latest<Fleet>, tail: LiveTail): StatusViews {
+    const { store, policy } = of.shipping.deps
+    return createStatusViews({
+      version,
+      history,
+      fleet: fleet.read,
+      policy,
+      nowOf: apiClock.now,
+      minutes: (stream) => store.ledger.minutes(stream),
+      auditOf: (stream) => store.ledger.auditOf(stream),
+      deadLetters: store.deadLetters,
+      readEvent: deadLetterReader(of.config),
+      tail,
+    })
+  }
+
+  return {
+    views() {
+      const of = engine()
+      if (of === undefined) return undefined
+      if (made?.of !== of) {
+        made?.tail.stop()
+        const fleet = keepLatest(() => readNow(of), freshMs, clock)
+        const tail = tailOf(of)
+        made = { of, fleet, tail, views: viewsOf(of, fleet, tail) }
+      }
+      return made.views
+    },
+    stop: () => made?.tail.stop(),
+    async sample(signal) {
+      while (!signal.aborted) {
+        await clock.sleep(sampleEveryMs, signal).catch(() => undefined)
+        const of = engine()
+        // All that a page shows of a large fleet takes more memory than the rest: it is kept while somebody looks.
+        made?.fleet.dropOld()
+        // While the store does not answer, the history has a hole.
+        if (of !== undefined && !signal.aborted) await takeSample(of).catch(() => undefined)
+      }
+    },
+  }
+}
+
+/** A reading of the store that serves all who ask while it is under way, and for a while after. */
+interface Latest<Value> {
+  read(): Promise<Value>
+  /** Frees an answer that is too old to be given. */
+  dropOld(): void
+}
+
+/** A reading that has not ended after this long may hang: the next caller begins another one. */
+const patienceMs = 15_000
+
+/** `freshMs` counts from the end of a reading: a slow store gets one at a time, not one for each such interval. */
+export function keepLatest<Value>(
+  read: () => Promise<Value>,
+  freshMs: number,
+  clock: Pick<Clock, 'monotonic'>,
+): Latest<Value> {
+  let held: { readonly value: Promise<Value>; untilMs: number } | undefined
+
+  function begin(): NonNullable<typeof held> {
+    const begun = { value: read(), untilMs: clock.monotonic() + patienceMs }
+    const end = () => void (begun.untilMs = clock.monotonic() + freshMs)
+    begun.value.then(end, end)
+    return begun
+  }
+
+  const isOld = () => held === undefined || clock.monotonic() > held.untilMs
+  return {
+    read() {
+      if (held === undefined || isOld()) held = begin()
+      return held.value
+    },
+    dropOld() {
+      if (isOld()) held = undefined
+    },
+  }
 }

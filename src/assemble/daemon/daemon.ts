@@ -1,24 +1,24 @@
+import type { Loaded } from '../../config/load/load.ts'
 import { overriddenText } from '../../config/load/overridden.ts'
 import { unknownZoneWarnings } from '../../config/load/warnings.ts'
-import type { Loaded } from '../../config/load/load.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { cancelled, messageOf, type Failure } from '../../domain/failure.ts'
 import type { Server } from '../../server/server.ts'
-import { awaitBackend } from '../await-backend.ts'
-import type { Backend, Role } from '../backend.ts'
+import type { Backend, Role } from './backend.ts'
 import { closeInOrder } from '../close-all.ts'
-import { discoveringIn } from '../discovery/with-zones.ts'
-import { ZoneDirectory, type MissingZones } from '../discovery/zone-directory.ts'
+import { discoveringIn } from '../../discovery/with-zones.ts'
+import { ZoneDirectory, type MissingZones } from '../../discovery/zone-directory.ts'
+import { zonesOf } from '../../config/planned.ts'
+import { knownOf, type Runtime } from '../runtime.ts'
+import { stateName } from '../state.ts'
+import { version } from '../version.ts'
 import { createDaemonServer } from './daemon-server.ts'
 import { createEngine, type Engine } from './engine.ts'
-import { stateName } from '../existing-store.ts'
-import { knownOf, type Runtime } from '../runtime.ts'
-import { zonesOf } from '../quiet-runtime.ts'
-import { openBackend } from '../open-backend.ts'
+import { awaitBackend, openBackend } from './open-backend.ts'
 import { reloadEngine } from './reload.ts'
-import { version } from '../version.ts'
+import { listAccounts } from '../reading.ts'
 
-export interface DaemonOptions {
+interface DaemonOptions {
   readonly runtime: Runtime
   readonly serve: boolean
   readonly role: Role
@@ -64,7 +64,14 @@ export class Daemon {
     this.#backend = await this.#openBackend(signal)
     this.#trouble = undefined
     await this.#backend.acquire(signal)
-    const zones = new ZoneDirectory(this.#runtime, this.#backend, () => this.#prepare())
+    const { gateOf } = this.#backend
+    const zones = new ZoneDirectory({
+      ...this.#runtime,
+      ...this.#backend,
+      list: (config, accounts, abort) =>
+        listAccounts(config, abort, { runtime: this.#runtime, accounts, gateOf }),
+      changed: () => this.#prepare(),
+    })
     this.#zones = zones
     if (discoveringIn(this.#config).length > 0) {
       // Probes are answered while the API is asked.

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/schema/schema.ts'
 import { Failure } from '../../domain/failure.ts'
 import { createLocalSchedule } from '../../schedule/local/schedule.ts'
-import type { Backend } from '../backend.ts'
+import type { Backend } from './backend.ts'
 import { closeInOrder } from '../close-all.ts'
 import type { Runtime } from '../runtime.ts'
 import { createHolder } from '../quiet-runtime.ts'

@@ -15,11 +15,11 @@ import { drain, type GivenUp } from '../../schedule/local/drain.ts'
 import { createTickTracing } from '../../telemetry/tracing.ts'
 import { createFiguresLoop } from '../../maintenance/figures/figures-loop.ts'
 import { createFigureSource } from '../../shield/figures.ts'
-import type { Backend } from '../backend.ts'
+import type { Backend } from './backend.ts'
 import { closeInOrder } from '../close-all.ts'
 import { SinkHolds } from '../held-sinks.ts'
 import type { Runtime } from '../runtime.ts'
-import { isRetired } from '../discovery/with-zones.ts'
+import { isRetired } from '../../discovery/with-zones.ts'
 import { version } from '../version.ts'
 import { createShipping, type Shipping } from '../shipping.ts'
 
@@ -39,7 +39,7 @@ export interface Engine {
   close(): Promise<void>
 }
 
-export interface EngineOptions {
+interface EngineOptions {
   readonly runtime: Runtime
   readonly backend: Backend
   /** Where accounts discover their zones, these change while the engine runs. */

@@ -2,21 +2,22 @@ import type { Config } from '../../config/schema/schema.ts'
 import type { RedisStateConfig } from '../../config/schema/state.ts'
 import { messageOf } from '../../domain/failure.ts'
 import { within } from '../../domain/within.ts'
+import type { SinkReconciler } from '../../maintenance/housekeeping/reconcile-sinks.ts'
 import { knownSinks } from '../../maintenance/housekeeping/rename-sink.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { ApiClock } from '../../pump/api-clock.ts'
-import { connectRedis, onConnected } from '../../redis/connection.ts'
 import { createSharedAccountGate } from '../../redis/account-gate.ts'
+import { connectRedis, onConnected } from '../../redis/connection.ts'
 import { livingProcesses, oldestScheduler, ProcessRecord } from '../../redis/process-record.ts'
 import { redisFailure } from '../../redis/redis-failure.ts'
 import { nameOf } from '../../redis/server-name.ts'
 import { BullmqSchedule } from '../../schedule/bullmq/schedule.ts'
 import { createAccountGate } from '../../shield/client/account-gate.ts'
-import type { Backend, Role } from '../backend.ts'
 import { closeInOrder } from '../close-all.ts'
-import type { Runtime } from '../runtime.ts'
 import { createHolder } from '../quiet-runtime.ts'
+import type { Runtime } from '../runtime.ts'
 import { openStore } from '../state.ts'
-import { createReconcileTurns, type ReconcileTurns } from './reconcile-turns.ts'
+import type { Backend, Role } from './backend.ts'
 
 /**
  * Interval of ticks as a share of the poll interval: short enough for polls, and for backfills, which wait from when a
@@ -131,5 +132,39 @@ class Heartbeat {
       this.#trouble = messageOf(failure)
       throw failure
     }
+  }
+}
+
+const allEveryMs = 600_000
+
+export interface ReconcileTurns {
+  /** Call it every few seconds. Throws the Failures of the store; then the next call reconciles all streams. */
+  readonly turn: (signal: AbortSignal) => Promise<void>
+  /** The store may hold an older state: the next turn reconciles all streams. */
+  readonly allAgain: () => void
+}
+
+/** Reconciles all streams at first and every ten minutes, and those that could not be reconciled at each turn. */
+export function createReconcileTurns(
+  reconciler: Pick<SinkReconciler, 'reconcileAll' | 'reconcileFailed'>,
+  clock: Pick<Clock, 'monotonic'>,
+): ReconcileTurns {
+  let allAtMs = -Infinity
+  const allAgain = () => {
+    allAtMs = -Infinity
+  }
+  return {
+    allAgain,
+    async turn(signal) {
+      if (clock.monotonic() < allAtMs) return await reconciler.reconcileFailed(signal)
+      // Before the work: a call of `allAgain` meanwhile must count.
+      allAtMs = clock.monotonic() + allEveryMs
+      try {
+        await reconciler.reconcileAll(signal)
+      } catch (error) {
+        allAgain()
+        throw error
+      }
+    },
   }
 }

@@ -1,12 +1,4 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import {
-  createOperations,
-  errorsInUpdate,
-  rateLimitRequest,
-  rateLimitUpdateJsonSchema,
-  type RateLimitOutcome,
-  type RateLimitRequest,
-} from '../../assemble/tasks/operations.ts'
 import { maskUrl } from '../../config/schema/shown.ts'
 import { isFailure, messageOf } from '../../domain/failure.ts'
 import { printable } from '../../domain/text/printable.ts'
@@ -19,6 +11,15 @@ import { jsonResult } from '../terminal/json-result.ts'
 import { paintFor } from '../terminal/terminal.ts'
 import { readDocument, type Document } from './read-document.ts'
 import { notShownLines, ruleLines, tableOf } from './rule-text.ts'
+import {
+  errorsInUpdate,
+  rateLimitRequest,
+  type RateLimitOutcome,
+  type RateLimitRequest,
+  updateRateLimit,
+} from '../../shield/rate-limit.ts'
+import { rateLimitUpdateJsonSchema } from '../../shield/rules/update-schema.ts'
+import { withClient } from '../../assemble/reading.ts'
 
 interface UpdateOptions {
   readonly file: string
@@ -67,9 +68,12 @@ async function update(
     showRequest(rateLimitRequest(id, document.value), config.api.baseUrl, json, io)
     return
   }
-  const operations = createOperations(config, chooseAccount(config, account).name)
+  const { name } = chooseAccount(config, account)
   try {
-    showOutcome(await operations.updateRateLimit(id, document.value, io.signal), json, io)
+    const outcome = await withClient(config, name, (client) =>
+      updateRateLimit(client, id, document.value, io.signal),
+    )
+    showOutcome(outcome, json, io)
   } catch (error) {
     // For other commands a stop by a signal is not an error; here it is unknown whether the rule changed.
     if (!io.signal.aborted || !isFailure(error)) throw error

@@ -1,7 +1,9 @@
-import { nameOf, type NotShown, type RateLimitRule } from '../../assemble/tasks/operations.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { wrapPlain } from '../../domain/text/wrap.ts'
 import { pad, widestOf } from '../../domain/text/text-width.ts'
+import { nameOf } from '../../shield/rules/enumerations.ts'
+import type { NotShown } from '../../shield/rules/not-shown.ts'
+import type { RateLimitRule } from '../../shield/rules/rule.ts'
 
 type Row = readonly [label: string, text: string]
 type Configuration = NonNullable<RateLimitRule['ruleConfiguration']>

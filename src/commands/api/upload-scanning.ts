@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { createOperations } from '../../assemble/tasks/operations.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { isFailure, messageOf, type Failure } from '../../domain/failure.ts'
 import type { Zone } from '../../domain/stream.ts'
@@ -13,6 +12,8 @@ import { jsonResult } from '../terminal/json-result.ts'
 import { paintFor } from '../terminal/terminal.ts'
 import { zoneText } from '../terminal/zone-text.ts'
 import { uploadLines, uploadRecords, type ZoneFigures } from './upload-text.ts'
+import { withClient } from '../../assemble/reading.ts'
+import { readUploadScanning } from '../../shield/upload-scanning.ts'
 
 interface UploadOptions {
   readonly zone: string[]
@@ -45,8 +46,10 @@ async function readZones(config: Config, zones: readonly Zone[], signal: AbortSi
   const failures: { readonly zone: Zone; readonly failure: Failure }[] = []
   for (const zone of zones) {
     try {
-      const operations = createOperations(config, zone.account)
-      read.push({ zone, figures: await operations.readUploadScanning(zone.id, signal) })
+      const figures = await withClient(config, zone.account, (client) =>
+        readUploadScanning(client, zone.id, signal),
+      )
+      read.push({ zone, figures })
     } catch (error) {
       if (!isFailure(error) || error.kind === 'cancelled') throw error
       failures.push({ zone, failure: error })

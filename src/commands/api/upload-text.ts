@@ -1,4 +1,3 @@
-import { uploadDays, type UploadScanningMetrics } from '../../assemble/tasks/operations.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { barOf } from '../terminal/bar.ts'
@@ -6,6 +5,7 @@ import { columnLines, widthOf, type Column } from '../terminal/columns.ts'
 import { countText } from '../terminal/number.ts'
 import type { Paint } from '../terminal/terminal.ts'
 import { zoneText } from '../terminal/zone-text.ts'
+import { uploadDays, type UploadScanningMetrics } from '../../shield/upload-scanning.ts'
 
 const widestBar = 40
 const narrowestBar = 4

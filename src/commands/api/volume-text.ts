@@ -1,9 +1,9 @@
-import { stateOf, type VolumeInstance, type VolumeTemplate } from '../../assemble/tasks/operations.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { barOf } from '../terminal/bar.ts'
 import { columnLines, widthOf, type Column } from '../terminal/columns.ts'
 import { counted } from '../terminal/number.ts'
 import type { Paint } from '../terminal/terminal.ts'
+import { stateOf, type VolumeInstance, type VolumeTemplate } from '../../shield/volumes.ts'
 
 const barWidth = 8
 const widestName = 36

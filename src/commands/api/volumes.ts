@@ -1,5 +1,4 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { createOperations, type Volumes } from '../../assemble/tasks/operations.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { exitCodes } from '../io.ts'
 import { example } from '../program-name.ts'
@@ -9,6 +8,8 @@ import { jsonResult } from '../terminal/json-result.ts'
 import { counted } from '../terminal/number.ts'
 import { paintFor } from '../terminal/terminal.ts'
 import { volumeLines, volumeRecords } from './volume-text.ts'
+import { type Volumes, listVolumes } from '../../shield/volumes.ts'
+import { withClient } from '../../assemble/reading.ts'
 
 interface VolumeOptions {
   readonly app: string
@@ -24,8 +25,8 @@ export function registerVolumes({ command, io, exit, load }: Registration): void
     .addHelpText('after', example('volumes --app shop'))
     .action(async ({ app, account, json = false }: VolumeOptions, command: Command) => {
       const { config } = load(command, 'key')
-      const operations = createOperations(config, chooseAccount(config, account).name)
-      const volumes = await operations.listVolumes(app, io.signal)
+      const { name } = chooseAccount(config, account)
+      const volumes = await withClient(config, name, (client) => listVolumes(client, app, io.signal))
       const { items, summary, isWhole } = volumes
       if (json) io.stdout.write(jsonResult({ items, summary, isWhole }))
       else if (items.length > 0) {

@@ -1,7 +1,7 @@
-import type { AccountZones } from '../../assemble/tasks/zones.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { tableLines } from '../terminal/table.ts'
+import type { AccountZones } from '../../discovery/list-zones.ts'
 
 /** A zone as `zones --json` prints it; missing values are left out. */
 export interface ZoneRow {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { listZones, type AccountZones } from '../../assemble/tasks/zones.ts'
+import { listAccounts } from '../../assemble/reading.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { messageOf } from '../../domain/failure.ts'
 import { printable } from '../../domain/text/printable.ts'
@@ -9,6 +9,7 @@ import type { Registration } from '../registration.ts'
 import { jsonResult } from '../terminal/json-result.ts'
 import { paintFor } from '../terminal/terminal.ts'
 import { describeZones, zoneTable, type ZoneRow } from './zone-rows.ts'
+import type { AccountZones } from '../../discovery/list-zones.ts'
 
 export function registerZones({ command, io, exit, load }: Registration): void {
   command
@@ -16,7 +17,7 @@ export function registerZones({ command, io, exit, load }: Registration): void {
     .addHelpText('after', example('zones'))
     .action(async ({ json }: { json?: boolean }, command: Command) => {
       const { config } = load(command, 'key')
-      const listed = await listZones(config, io.signal)
+      const listed = await listAccounts(config, io.signal)
       const rows = describeZones(config, listed)
       const { width } = paintFor(io.stdout)
       const isSeveral = config.accounts.length > 1

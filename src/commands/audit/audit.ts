@@ -1,10 +1,10 @@
 import { hostname } from 'node:os'
 import type { Command } from 'commander'
-import { withKnownZones } from '../../assemble/discovery/for-commands.ts'
-import { audit as auditDays, type Audit, type AuditProgress } from '../../assemble/tasks/audit/audit.ts'
-import { auditReport } from '../../assemble/tasks/audit/write-report.ts'
+import { audit as auditDays, type Audit, type AuditProgress } from '../../assemble/audit.ts'
+import { withKnownZones } from '../../assemble/zones-for-commands.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config/schema/schema.ts'
+import type { Day } from '../../domain/day.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { collectDays, collectNames } from '../arguments.ts'
 import { exitCodes, type Io, type Output } from '../io.ts'
@@ -15,13 +15,14 @@ import { createLiveBlock } from '../terminal/live-block.ts'
 import { aboutText, countText } from '../terminal/number.ts'
 import { paintFor } from '../terminal/terminal.ts'
 import { wrapped } from '../terminal/wrapped.ts'
-import type { Day } from '../../domain/day.ts'
 import { failureLines } from './failures.ts'
 import { auditJson } from './json.ts'
 import { checkReportFile, writeReportFile } from './report-file.ts'
 import { reportOf } from './report.ts'
 import { auditText } from './text.ts'
 import { hasDifferences, isBlind } from './verdict.ts'
+import { writeReport } from '../../server/report/write-report.ts'
+import { version } from '../../assemble/version.ts'
 
 interface AuditOptions {
   readonly zone?: string[]
@@ -99,7 +100,7 @@ async function runAudit(
       beganAtMs,
       endedAtMs: systemClock.now(),
     }
-    writeReportFile(reportFile, auditReport(reportOf(audited, reading, deep)))
+    writeReportFile(reportFile, writeReport({ ...reportOf(audited, reading, deep), version }))
     io.stderr.write(`report: ${printable(reportFile)}\n`)
   } else if (report) io.stderr.write('no report was written, since nothing could be compared\n')
   return code === exitCodes.done && audited.detailsFailed !== undefined ? exitCodes.failed : code

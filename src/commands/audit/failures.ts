@@ -1,4 +1,4 @@
-import type { Audit } from '../../assemble/tasks/audit/audit.ts'
+import type { Audit } from '../../assemble/audit.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { countOf, countText } from '../terminal/number.ts'
 

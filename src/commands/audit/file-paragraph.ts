@@ -1,5 +1,4 @@
-import type { FileAudit } from '../../assemble/tasks/audit/audit.ts'
-import { isRepairable } from '../../domain/audit-report.ts'
+import { isRepairable, type FileAudit } from '../../domain/audit-report.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { countOf, countText } from '../terminal/number.ts'
 import { wrap, wrapPlain } from '../../domain/text/wrap.ts'

@@ -1,4 +1,4 @@
-import type { Audit } from '../../assemble/tasks/audit/audit.ts'
+import type { Audit } from '../../assemble/audit.ts'
 import { jsonResult } from '../terminal/json-result.ts'
 
 /** One document. `isEqual` is true where all was compared and nothing differs. */

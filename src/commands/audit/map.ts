@@ -1,4 +1,4 @@
-import type { Audit } from '../../assemble/tasks/audit/audit.ts'
+import type { Audit } from '../../assemble/audit.ts'
 import type { Day } from '../../domain/day.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { printable } from '../../domain/text/printable.ts'

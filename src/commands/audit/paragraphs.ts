@@ -1,4 +1,3 @@
-import type { StreamAudit } from '../../assemble/tasks/audit/audit.ts'
 import type { Gap } from '../../domain/gap.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { zoneLabel } from '../../domain/status/problems.ts'
@@ -6,6 +5,7 @@ import { secondText } from '../../domain/text/duration.ts'
 import { countOf, countText } from '../terminal/number.ts'
 import { wrap, wrapPlain } from '../../domain/text/wrap.ts'
 import type { Paint } from '../terminal/terminal.ts'
+import type { StreamAudit } from '../../domain/audit-report.ts'
 
 const mostMinutes = 12
 const mostEvents = 3

@@ -1,4 +1,4 @@
-import type { Audit } from '../../assemble/tasks/audit/audit.ts'
+import type { Audit } from '../../assemble/audit.ts'
 import type { ReportRow, ReportView } from '../../domain/status/report-view.ts'
 import { foreignLinesOf } from '../../domain/audit-report.ts'
 import { countOf, countText } from '../terminal/number.ts'

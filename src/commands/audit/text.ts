@@ -1,4 +1,4 @@
-import type { Audit, TargetAudit } from '../../assemble/tasks/audit/audit.ts'
+import type { Audit } from '../../assemble/audit.ts'
 import { foreignLinesOf } from '../../domain/audit-report.ts'
 import { countOf, countText } from '../terminal/number.ts'
 import { wrapPlain } from '../../domain/text/wrap.ts'
@@ -7,6 +7,7 @@ import { fileParagraph } from './file-paragraph.ts'
 import { mapLines, type AuditMap } from './map.ts'
 import { gapParagraph, more, streamParagraph } from './paragraphs.ts'
 import { findingsOf, hasDifferences, type Findings } from './verdict.ts'
+import type { TargetAudit } from '../../maintenance/audit/audit-target.ts'
 
 /** More differences than these are in the map and in `--json`. */
 const mostParagraphs = 50

@@ -1,8 +1,9 @@
-import type { Audit, FileAudit, StreamAudit, TargetAudit } from '../../assemble/tasks/audit/audit.ts'
-import { foreignLinesOf, isRepairable } from '../../domain/audit-report.ts'
+import type { Audit } from '../../assemble/audit.ts'
+import { foreignLinesOf, isRepairable, type FileAudit, type StreamAudit } from '../../domain/audit-report.ts'
 import type { Day } from '../../domain/day.ts'
 import type { Gap } from '../../domain/gap.ts'
 import { countText } from '../terminal/number.ts'
+import type { TargetAudit } from '../../maintenance/audit/audit-target.ts'
 
 /** What the map says of a zone, day and sink. */
 export interface Verdict {

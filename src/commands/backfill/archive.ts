@@ -1,14 +1,12 @@
 import {
   backfillFromArchive,
-  servedBy,
   type ArchiveConfig,
   type ArchiveOutcome,
   type ArchiveRequest,
-} from '../../assemble/tasks/backfill-archive.ts'
+} from '../../assemble/backfill-archive.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config, SinkConfig } from '../../config/schema/schema.ts'
-import type { BackfillRequest } from '../../assemble/tasks/backfill.ts'
 import { daysBetween } from '../../domain/day.ts'
 import { isFailure } from '../../domain/failure.ts'
 import type { Stream } from '../../domain/stream.ts'
@@ -17,6 +15,8 @@ import { counted } from '../terminal/number.ts'
 import { UsageError } from '../registration.ts'
 import { chooseSinks, unknownName } from '../selection.ts'
 import { paintFor } from '../terminal/terminal.ts'
+import { servedBy } from '../../formats/registry.ts'
+import type { BackfillRequest } from '../../maintenance/backfill/backfill-plan.ts'
 
 const tellEveryMs = 5_000
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { withKnownZones } from '../../assemble/discovery/for-commands.ts'
-import type { BackfillTasks, BackfillRequest } from '../../assemble/tasks/backfill.ts'
+import { withKnownZones } from '../../assemble/zones-for-commands.ts'
+import type { BackfillTasks } from '../../assemble/backfill.ts'
 import type { Loaded } from '../../config/load/load.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config/schema/schema.ts'
@@ -18,6 +18,7 @@ import { UsageError, type Registration } from '../registration.ts'
 import { chooseSinks, chooseZones } from '../selection.ts'
 import { paintFor } from '../terminal/terminal.ts'
 import { programName } from '../program-name.ts'
+import type { BackfillRequest } from '../../maintenance/backfill/backfill-plan.ts'
 
 interface BackfillOptions extends ResendOptions {
   readonly from?: Day

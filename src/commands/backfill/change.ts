@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { withKnownZones } from '../../assemble/discovery/for-commands.ts'
-import type { BackfillTasks } from '../../assemble/tasks/backfill.ts'
+import { withKnownZones } from '../../assemble/zones-for-commands.ts'
+import type { BackfillTasks } from '../../assemble/backfill.ts'
 import type { Backfill } from '../../domain/plan/backfill.ts'
 import { listText } from './text.ts'
 import { serveBackfill } from './serve.ts'

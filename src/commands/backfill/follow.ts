@@ -1,4 +1,4 @@
-import type { BackfillTasks, BackfillLook } from '../../assemble/tasks/backfill.ts'
+import type { BackfillTasks, BackfillLook } from '../../assemble/backfill.ts'
 import { isFailure } from '../../domain/failure.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { BackfillView } from './view.ts'

@@ -1,10 +1,14 @@
-import { summed, type DayProgress, type StreamProgress } from '../../assemble/tasks/backfill.ts'
 import { printable } from '../../domain/text/printable.ts'
 import type { Day } from '../../domain/day.ts'
 import { barOf } from '../terminal/bar.ts'
 import { columnLines } from '../terminal/columns.ts'
 import { countOf, countText } from '../terminal/number.ts'
 import { pad } from '../../domain/text/text-width.ts'
+import {
+  summed,
+  type DayProgress,
+  type StreamProgress,
+} from '../../maintenance/backfill/backfill-progress.ts'
 
 export type RowProgress = DayProgress & { readonly title: string }
 

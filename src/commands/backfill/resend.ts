@@ -1,10 +1,10 @@
-import type { BackfillPlan } from '../../assemble/tasks/backfill.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { printable } from '../../domain/text/printable.ts'
 import type { Io } from '../io.ts'
 import { UsageError } from '../registration.ts'
 import { chooseSinks } from '../selection.ts'
 import { counted } from '../terminal/number.ts'
+import type { BackfillPlan } from '../../maintenance/backfill/backfill-plan.ts'
 
 /** The answer to the confirmation of a resend. */
 export interface ResendOptions {

@@ -1,4 +1,4 @@
-import type { BackfillTasks, BackfillLook, InPlace } from '../../assemble/tasks/backfill.ts'
+import type { BackfillTasks, BackfillLook, InPlace } from '../../assemble/backfill.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config/schema/schema.ts'

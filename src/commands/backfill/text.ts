@@ -1,4 +1,3 @@
-import type { BackfillPlan } from '../../assemble/tasks/backfill.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { daysBetween, type Day } from '../../domain/day.ts'
 import type { Backfilled } from '../../domain/plan/backfill.ts'
@@ -10,6 +9,7 @@ import { wrap } from '../../domain/text/wrap.ts'
 import { tableLines } from '../terminal/table.ts'
 import { cut } from '../../domain/text/text-width.ts'
 import type { Paint } from '../terminal/terminal.ts'
+import type { BackfillPlan } from '../../maintenance/backfill/backfill-plan.ts'
 
 const mostNamed = 5
 

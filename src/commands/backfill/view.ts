@@ -1,10 +1,4 @@
-import {
-  byDay,
-  summed,
-  type BackfillLook,
-  type DayProgress,
-  type StreamProgress,
-} from '../../assemble/tasks/backfill.ts'
+import type { BackfillLook } from '../../assemble/backfill.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { withoutSink } from '../../domain/text/without-sink.ts'
 import type { Config } from '../../config/schema/schema.ts'
@@ -22,6 +16,12 @@ import { cut, pad } from '../../domain/text/text-width.ts'
 import { createTeller, type Teller } from '../terminal/teller.ts'
 import { paintFor } from '../terminal/terminal.ts'
 import { wrapped } from '../terminal/wrapped.ts'
+import {
+  byDay,
+  summed,
+  type DayProgress,
+  type StreamProgress,
+} from '../../maintenance/backfill/backfill-progress.ts'
 
 /** Shows the progress of a backfill by day: redrawn in place on a terminal, as plain lines at intervals elsewhere. */
 export interface BackfillView {

@@ -1,4 +1,4 @@
-import { openBackfillTasks, shippingProcess, type BackfillTasks } from '../../assemble/tasks/backfill.ts'
+import { openBackfillTasks, shippingProcess, type BackfillTasks } from '../../assemble/backfill.ts'
 import type { Command } from 'commander'
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config/schema/schema.ts'

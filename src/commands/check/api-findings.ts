@@ -1,6 +1,6 @@
-import type { AccountZones, ApiTried, ZoneProblem, ZoneRead } from '../../assemble/check/check.ts'
-import { meantZone } from '../../assemble/discovery/explain-zones.ts'
-import { discoveringIn } from '../../assemble/discovery/with-zones.ts'
+import type { ApiTried } from '../../assemble/check.ts'
+import { meantZone, type AccountZones } from '../../discovery/list-zones.ts'
+import { discoveringIn } from '../../discovery/with-zones.ts'
 import { unknownZoneWarnings } from '../../config/load/warnings.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import type { FailureCode } from '../../domain/failure.ts'
@@ -11,6 +11,7 @@ import { counted, countOf, countText } from '../terminal/number.ts'
 import { zoneText } from '../terminal/zone-text.ts'
 import type { Finding } from './finding.ts'
 import { stepFindings } from './findings.ts'
+import type { ZoneProblem, ZoneRead } from '../../maintenance/read/check.ts'
 
 const mostZones = 20
 const toleratedOffsetMs = 30_000

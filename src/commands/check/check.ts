@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { startChecks, type Checks } from '../../assemble/check/check.ts'
+import { startChecks, type Checks } from '../../assemble/check.ts'
 import type { Loaded } from '../../config/load/load.ts'
 import { exitCodes, type Io } from '../io.ts'
 import { example } from '../program-name.ts'

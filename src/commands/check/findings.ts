@@ -1,5 +1,5 @@
-import type { ConnectStep, SinkTried, StateTried, Tried } from '../../assemble/check/check.ts'
-import { stateName } from '../../assemble/existing-store.ts'
+import type { SinkTried, StateTried, Tried } from '../../assemble/check.ts'
+import { stateName } from '../../assemble/state.ts'
 import type { Loaded } from '../../config/load/load.ts'
 import type { Config, SinkConfig } from '../../config/schema/schema.ts'
 import type { WorkerStatus } from '../../domain/status/status.ts'
@@ -8,6 +8,7 @@ import { withoutSink } from '../../domain/text/without-sink.ts'
 import { commandLine } from '../program-name.ts'
 import { counted } from '../terminal/number.ts'
 import type { Finding } from './finding.ts'
+import type { ConnectStep } from '../../transport/connect-steps.ts'
 
 export function configurationFindings({ config, file, overridden, warnings, exposed }: Loaded): Finding[] {
   const from = file === undefined ? 'flags and environment' : printable(file)

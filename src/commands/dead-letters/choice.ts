@@ -1,14 +1,14 @@
 import { Option, type Command } from 'commander'
-import { withStoredZones } from '../../assemble/discovery/stored-zones.ts'
 import {
   groupsOf,
   type DeadLetterTasks,
   type DeadLetterGroup,
-} from '../../assemble/tasks/dead-letter-tasks.ts'
-import { withDeadLetterTasks } from '../../assemble/tasks/dead-letters.ts'
-import type { DeadLetterCount } from '../../domain/event/dead-letter-count.ts'
+  withDeadLetterTasks,
+} from '../../assemble/dead-letters.ts'
+import { withStoredZones } from '../../assemble/zones-for-commands.ts'
 import type { Needs } from '../../config/load/checks.ts'
 import type { Config } from '../../config/schema/schema.ts'
+import type { DeadLetterCount } from '../../domain/event/dead-letter-count.ts'
 import { refusalReasons, type DeadLetter, type RefusalReason } from '../../domain/event/delivery.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { atLeastOne, collectNames, dayArgument } from '../arguments.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { withStoredZones } from '../../assemble/discovery/stored-zones.ts'
-import { listDeadLetters } from '../../assemble/tasks/dead-letters.ts'
+import { withStoredZones } from '../../assemble/zones-for-commands.ts'
+import { listDeadLetters } from '../../assemble/dead-letters.ts'
 import { printable } from '../../domain/text/printable.ts'
 import type { DeadLetter } from '../../domain/event/delivery.ts'
 import {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { SinkReplay } from '../../assemble/tasks/dead-letter-tasks.ts'
+import type { SinkReplay } from '../../assemble/dead-letters.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { systemClock } from '../../clock.ts'
 import { totalOf, workOnDeadLetters, type DeadLetterChoice, type DeadLetterWork } from './choice.ts'

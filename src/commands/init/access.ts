@@ -1,5 +1,5 @@
 import { resolve, dirname } from 'node:path'
-import { listZones, type ListedZone } from '../../assemble/tasks/zones.ts'
+import { listAccounts } from '../../assemble/reading.ts'
 import { ConfigErrors } from '../../config/schema/config-errors.ts'
 import { loadConfig } from '../../config/load/load.ts'
 import { Failure, messageOf, type FailureCode } from '../../domain/failure.ts'
@@ -12,6 +12,7 @@ import type { InitContext } from './context.ts'
 import { insist } from './questions.ts'
 import { setInSection } from './set.ts'
 import { wrapped } from '../terminal/wrapped.ts'
+import type { ListedZone } from '../../shield/shield-zones.ts'
 
 /** A key that the API was asked with. */
 export interface Access {
@@ -93,7 +94,7 @@ async function listWith(
     if (error instanceof ConfigErrors) throw refusal(error.errors)
     throw error
   }
-  const [account] = await listZones(config, io.signal)
+  const [account] = await listAccounts(config, io.signal)
   if (account === undefined) throw new UsageError('the environment configures no account')
   return account
 }

@@ -1,5 +1,4 @@
 import { resolve } from 'node:path'
-import type { ListedZone } from '../../assemble/tasks/zones.ts'
 import { safeName } from '../../config/fields/fields.ts'
 import { property, scalarForm, type Shape } from '../../config/schema/shape.ts'
 import { cancelled } from '../../domain/failure.ts'
@@ -13,6 +12,7 @@ import { wrapped } from '../terminal/wrapped.ts'
 import { destinations, type Destination } from './destinations.ts'
 import { literal } from './document.ts'
 import type { Assignment } from './set.ts'
+import type { ListedZone } from '../../shield/shield-zones.ts'
 
 /** A terminal on which the user answers. */
 export type Asker = Required<Pick<Io, 'ask' | 'askHidden'>> & Pick<Io, 'stderr' | 'signal'>

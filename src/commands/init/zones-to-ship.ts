@@ -1,5 +1,4 @@
-import type { ListedZone } from '../../assemble/tasks/zones.ts'
-import { meantZone } from '../../assemble/discovery/explain-zones.ts'
+import { meantZone } from '../../discovery/list-zones.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { nameList } from '../arguments.ts'
 import { UsageError } from '../registration.ts'
@@ -7,6 +6,7 @@ import { unknownName } from '../selection.ts'
 import type { Access } from './access.ts'
 import type { InitContext } from './context.ts'
 import { askZones } from './questions.ts'
+import type { ListedZone } from '../../shield/shield-zones.ts'
 
 /** The section `zones` of the configuration. */
 export type ZonesToShip = 'all' | readonly ZoneToShip[]

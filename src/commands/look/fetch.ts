@@ -1,12 +1,6 @@
 import { Option, type Command } from 'commander'
-import { withListedZones } from '../../assemble/discovery/for-commands.ts'
-import {
-  fetchToStdout,
-  formatNames,
-  formOf,
-  type FetchForm,
-  type FormatName,
-} from '../../assemble/tasks/fetch.ts'
+import { withListedZones } from '../../assemble/zones-for-commands.ts'
+import { fetchToStdout, formatNames, formOf, type FetchForm } from '../../assemble/look.ts'
 import { printable } from '../../domain/text/printable.ts'
 import type { Day } from '../../domain/day.ts'
 import { isFailure } from '../../domain/failure.ts'
@@ -16,6 +10,7 @@ import type { Registration } from '../registration.ts'
 import { chooseSinks, chooseZones } from '../selection.ts'
 import { example } from '../program-name.ts'
 import { counted } from '../terminal/number.ts'
+import type { FormatName } from '../../formats/registry.ts'
 
 interface FetchOptions {
   readonly zone: string[]

@@ -1,9 +1,9 @@
-import type { CountedBy, CountedRow } from '../../assemble/tasks/top.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { barOf } from '../terminal/bar.ts'
 import { countText } from '../terminal/number.ts'
 import { cut, pad, widestOf } from '../../domain/text/text-width.ts'
 import type { Paint } from '../terminal/terminal.ts'
+import type { CountedBy, CountedRow } from '../../maintenance/read/count-events.ts'
 
 const widestBar = 26
 const narrowestBar = 4

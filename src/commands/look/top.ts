@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { withListedZones } from '../../assemble/discovery/for-commands.ts'
-import { countedBy, topOf, type CountedBy, type Top } from '../../assemble/tasks/top.ts'
+import { withListedZones } from '../../assemble/zones-for-commands.ts'
+import { topOf, type Top } from '../../assemble/look.ts'
 import { messageOf } from '../../domain/failure.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { atLeastOne, collectNames } from '../arguments.ts'
@@ -14,6 +14,7 @@ import { wrapped } from '../terminal/wrapped.ts'
 import { counted, countText } from '../terminal/number.ts'
 import { paintFor } from '../terminal/terminal.ts'
 import { topLines } from './top-text.ts'
+import { countedBy, type CountedBy } from '../../maintenance/read/count-events.ts'
 
 interface TopOptions {
   readonly by: CountedBy

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { withStoredZones } from '../../assemble/discovery/stored-zones.ts'
-import { createStatusReader } from '../../assemble/tasks/status.ts'
+import { withStoredZones } from '../../assemble/zones-for-commands.ts'
+import { createStatusReader } from '../../assemble/status.ts'
 import type { SinkConfig } from '../../config/schema/schema.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { commandLine, example } from '../program-name.ts'

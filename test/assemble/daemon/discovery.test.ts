@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { Role } from '../../../src/assemble/backend.ts'
+import type { Role } from '../../../src/assemble/daemon/backend.ts'
 import { Daemon } from '../../../src/assemble/daemon/daemon.ts'
 import { createRuntime } from '../../../src/assemble/runtime.ts'
 import { dayOf } from '../../../src/domain/day.ts'

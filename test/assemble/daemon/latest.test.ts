@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { keepLatest } from '../../../src/assemble/daemon/latest.ts'
+import { keepLatest } from '../../../src/assemble/daemon/daemon-server.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 
 function slow() {

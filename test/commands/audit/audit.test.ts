@@ -1,13 +1,13 @@
 import { readdirSync, truncateSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { StreamAudit } from '../../../src/assemble/tasks/audit/audit.ts'
 import { dayOf, endOf, shiftDay, startOf } from '../../../src/domain/day.ts'
 import { systemClock } from '../../../src/clock.ts'
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
 import { readParts } from '../../sinks/file/read-parts.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { openWorkshopWithApi, type Ended, type Workshop } from '../workshop.ts'
+import type { StreamAudit } from '../../../src/domain/audit-report.ts'
 
 const today = dayOf(Date.now())
 const yesterday = shiftDay(today, -1)

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { BackfillPlan } from '../../../src/assemble/tasks/backfill.ts'
 import { listText, planLines } from '../../../src/commands/backfill/text.ts'
 import { paintFor } from '../../../src/commands/terminal/terminal.ts'
 import type { Day } from '../../../src/domain/day.ts'
+import type { BackfillPlan } from '../../../src/maintenance/backfill/backfill-plan.ts'
 
 test('a plan shows the time before which events of a day become dead letters', () => {
   const day = '2026-11-21' as Day

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
-import type { BackfillLook, StreamProgress } from '../../../src/assemble/tasks/backfill.ts'
+import type { BackfillLook } from '../../../src/assemble/backfill.ts'
 import { createBackfillView } from '../../../src/commands/backfill/view.ts'
 import type { Output } from '../../../src/commands/io.ts'
 import { loadConfig } from '../../../src/config/load/load.ts'
 import { dayOf, daysFrom, type Day } from '../../../src/domain/day.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { openWorkshop } from '../workshop.ts'
+import type { StreamProgress } from '../../../src/maintenance/backfill/backfill-progress.ts'
 
 const hostile = 'x\u001B]0;title\u0007\n\u202E'
 

@@ -1,0 +1,279 @@
+import { randomUUID } from 'node:crypto'
+import { systemClock } from '../clock.ts'
+import type { Config, SinkConfig } from '../config/schema/schema.ts'
+import { daysFrom, firstReadable, type Day } from '../domain/day.ts'
+import type { Identity } from '../domain/event/event.ts'
+import { Failure, isFailure, messageOf } from '../domain/failure.ts'
+import type { Gap } from '../domain/gap.ts'
+import type { PartEnd } from '../domain/part-report.ts'
+import { todayOf } from '../domain/plan/stream-state.ts'
+import type { ReadRequest } from '../domain/read-request.ts'
+import { unknownOrdering } from '../domain/scan/ordering.ts'
+import type { WorkerStatus } from '../domain/status/status.ts'
+import type { Stream, Zone } from '../domain/stream.ts'
+import { formats, type FormatName } from '../formats/registry.ts'
+import { auditDay, type ComparedSides } from '../maintenance/audit/audit-day.ts'
+import { auditDays } from '../maintenance/audit/audit-days.ts'
+import { auditFiles, type ReadableSink } from '../maintenance/audit/audit-files.ts'
+import {
+  auditTargets,
+  type AuditChoice,
+  type AuditTarget,
+  type TargetAudit,
+} from '../maintenance/audit/audit-target.ts'
+import type { AuditedSink, PartLines } from '../maintenance/audit/audited-sink.ts'
+import { DetailBudget } from '../maintenance/audit/detail-budget.ts'
+import { lookAndRepair, type LookDeps } from '../maintenance/audit/look-and-repair.ts'
+import { repairFiles, type FilesRepair } from '../maintenance/audit/repair-files.ts'
+import { serveRequest } from '../maintenance/serve-request.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Holder } from '../ports/ledger.ts'
+import type { Store } from '../ports/store.ts'
+import { withHeartbeat } from '../pump/heartbeat.ts'
+import { readCommitted } from '../sinks/file/read/read-committed.ts'
+import { compareParts } from '../sinks/file/reconcile/compare-parts.ts'
+import { refuseHeld } from './held-sinks.ts'
+import { policyOf } from '../config/planned.ts'
+import { createQuietRuntime, createHolder, type QuietRuntime } from './quiet-runtime.ts'
+import { sharedGates } from './reading.ts'
+import { createShipping, type Shipping } from './shipping.ts'
+import { openExistingStore, stateName, workersOn } from './state.ts'
+import { auditedDays, ComparedDays, detailsOf, type Details } from './audited-days.ts'
+import { version } from './version.ts'
+
+interface AuditRequest {
+  readonly zones: readonly Zone[]
+  /** Absent: all days that should be readable, without those before the first day of a route. */
+  readonly days?: readonly Day[]
+  readonly sinks: readonly SinkConfig[]
+  readonly repair: boolean
+  /** Also reads the files of file sinks, line by line. */
+  readonly deep: boolean
+  /** Also gives the days in detail, for a report. */
+  readonly report: boolean
+  /** Reports slow steps to the user. */
+  readonly tell: (text: string) => void
+  /** Called after each zone's day. */
+  readonly progressed?: (progress: AuditProgress) => void
+}
+
+/** Counts of zones' days, and of events that the API listed. */
+export interface AuditProgress {
+  readonly done: number
+  readonly all: number
+  readonly listed: number
+}
+
+export interface Audit extends Details {
+  readonly days: readonly Day[]
+  /** What there was to compare, by zone, then day; the order of the configuration. */
+  readonly targets: readonly AuditTarget[]
+  /** In the same order; a target that was not reached before a stop is missing. */
+  readonly audited: readonly TargetAudit[]
+  readonly gaps: readonly Gap[]
+  /** Why nothing could be compared at all. */
+  readonly blind?: string
+}
+
+/** Zones' days that are read at once. Files are read by the CPU of this process, so more would not be faster. */
+const atOnce = { usual: 4, deep: 2 }
+const rememberedMs = 2_000
+
+/** Compares days with the store, and repairs differences if requested. Throws only bugs; a stop ends it early. */
+export async function audit(config: Config, request: AuditRequest, signal: AbortSignal): Promise<Audit> {
+  const today = todayOf(systemClock.now())
+  const { days = daysFrom(firstReadable(today, config.poll.readableDays), today) } = request
+  const nothing = { days, targets: [], audited: [], gaps: [], details: [] }
+  let store: Store | undefined
+  try {
+    store = await openExistingStore(config, systemClock)
+    const areDaysNamed = request.days !== undefined
+    if (store !== undefined) return await auditOver(store, config, { ...request, days, areDaysNamed }, signal)
+    const why = `there is no store at ${stateName(config)}: nothing was shipped yet, so there is nothing to compare`
+    return { ...nothing, blind: why }
+  } catch (error) {
+    if (!isFailure(error)) throw error
+    return error.code === 'cancelled' ? nothing : { ...nothing, blind: messageOf(error) }
+  } finally {
+    await store?.close()
+  }
+}
+
+async function auditOver(
+  store: Store,
+  config: Config,
+  request: AuditRequest & Pick<AuditChoice, 'days' | 'areDaysNamed'>,
+  signal: AbortSignal,
+): Promise<Audit> {
+  const { days, sinks, deep } = request
+  const targets = await auditTargets({ ...request, sinks: sinks.map(({ name }) => name) }, store)
+  const gaps = await store.catalogue.gaps()
+  const runtime = createQuietRuntime()
+  const gates = await sharedGates(config, runtime.clock)
+  const holder = createHolder(false)
+  const shipping = createShipping(config, runtime, { store, holder, ...gates, delivers: request.repair })
+  const compared = new ComparedDays()
+  const workers = () => workersOn(config, runtime.clock)
+  const look = lookDeps({ store, config, runtime, holder, shipping, compared, workers }, request, signal)
+  const audited = new Map<AuditTarget, TargetAudit>()
+  const budget = new DetailBudget()
+  let listed = 0
+  let details: Details = { details: [] }
+  try {
+    await auditDays(targets, {
+      atOnce: deep ? atOnce.deep : atOnce.usual,
+      audit: (target) => lookAndRepair(target, look),
+      done(one) {
+        const streams = one.streams.map((stream) => budget.ofStream(stream))
+        audited.set(one.target, { ...one, streams, files: one.files.map((file) => budget.ofFile(file)) })
+        listed += one.streams[0]?.listed ?? 0
+        request.progressed?.({ done: audited.size, all: targets.length, listed })
+      },
+    })
+    await noteAudits(audited.values(), store, runtime.clock.now()).catch((error: unknown) => {
+      if (!isFailure(error)) throw error
+      // The result itself is whole.
+      request.tell(`the status page does not show this audit: ${messageOf(error)}`)
+    })
+    const parts = { store, runtime, shipping, workers, config }
+    if (request.report) details = await detailsOf(auditedDays(targets, compared, parts))
+  } finally {
+    await shipping.close()
+    gates.close()
+  }
+  return { days, targets, audited: targets.flatMap((target) => audited.get(target) ?? []), gaps, ...details }
+}
+
+/** The status page shows the latest audit of a day. */
+async function noteAudits(audited: Iterable<TargetAudit>, store: Store, atMs: number): Promise<void> {
+  for (const { streams } of audited)
+    for (const {
+      zone,
+      day,
+      sink,
+      isEqual,
+      listed,
+      ledger,
+      missing,
+      extra,
+      notYetDue,
+      isByCounts,
+    } of streams) {
+      const counts = { listed, ledger, missing, extra, notYetDue }
+      await store.ledger.noteAudit({ zone, day, sink }, { atMs, version, isEqual, ...counts, isByCounts })
+    }
+}
+
+interface Parts {
+  readonly store: Store
+  readonly config: Config
+  readonly runtime: QuietRuntime
+  readonly holder: Holder
+  readonly shipping: Shipping
+  readonly compared: ComparedDays
+  readonly workers: () => Promise<readonly WorkerStatus[]>
+}
+
+function lookDeps(
+  { store, config, runtime, holder, shipping, compared, workers }: Parts,
+  { sinks, repair, deep, report, tell }: AuditRequest,
+  signal: AbortSignal,
+): LookDeps {
+  const { clock, apiClock } = runtime
+  const { source } = shipping.reading
+  const isShipping = remembered(async () => (await workers()).length > 0, clock)
+  const noted = { compared: (stream: Stream, sides: ComparedSides) => compared.note(stream, sides) }
+  const policy = policyOf(config)
+  const deps = { source, clock, apiClock, store, policy, isShipping, ...(report && noted) }
+  const audited = new Map(sinks.map((sink) => [sink.name, auditedSink(sink, store)]))
+  const readable = new Map([...audited].flatMap(([name, sink]) => (isReadable(sink) ? [[name, sink]] : [])))
+  return {
+    audit: ({ zone, day, sinks: names }) =>
+      auditDay({ zone, day, sinks: names.map((name) => audited.get(name)!) }, deps, signal),
+    ...(repair && {
+      repair: {
+        async correct(job: FilesRepair) {
+          await refuseHeld(config, store, [job.stream.sink])
+          return withHeartbeat({ store, clock, holder }, () => repairFiles(job, shipping.deps, signal))
+        },
+        async ship(stream: Stream, zone: Zone) {
+          await refuseHeld(config, store, [stream.sink])
+          tell(`repairing zone ${zone.id} on ${stream.day} → ${stream.sink}`)
+          return repairOver(store, shipping, { stream, zone, runtime, holder }, signal)
+        },
+      },
+    }),
+    ...(deep && {
+      files: {
+        sinks: new Set(readable.keys()),
+        isKnown: async (stream: Stream) => (await store.ledger.read(stream)) !== undefined,
+        audit: (stream: Stream, zone: Zone) =>
+          auditFiles({ zone, stream, sink: readable.get(stream.sink)! }, deps, signal),
+      },
+    }),
+  }
+}
+
+/** Keeps an answer for a short time: an audit of many streams asks for each. */
+function remembered(ask: () => Promise<boolean>, clock: Clock): () => Promise<boolean> {
+  let [answer, untilMs]: [Promise<boolean> | undefined, number] = [undefined, -Infinity]
+  return () => {
+    if (answer === undefined || clock.monotonic() >= untilMs) {
+      answer = ask()
+      untilMs = clock.monotonic() + rememberedMs
+    }
+    return answer
+  }
+}
+
+async function repairOver(
+  store: Store,
+  shipping: Shipping,
+  { stream, zone, runtime, holder }: { stream: Stream; zone: Zone; runtime: QuietRuntime; holder: Holder },
+  signal: AbortSignal,
+): Promise<number> {
+  const { clock, apiClock } = runtime
+  const ordering = (await store.ledger.read(stream))?.ordering ?? unknownOrdering
+  const readRequest: ReadRequest = { id: randomUUID() }
+  const pump = (abort: AbortSignal) =>
+    shipping.pump({ stream, zone, ordering, priority: 'backfill', readRequest }, () => false, abort)
+  const deps = { store, clock, now: () => apiClock.now(zone.account), pump }
+  const work = () => serveRequest(stream, readRequest, deps, signal)
+  const { outcome, reason, delivered } = await withHeartbeat({ store, clock, holder }, work)
+  if (outcome === 'left_out') throw new Failure('refuse', 'rejected', reason ?? 'the day was left out')
+  return delivered
+}
+
+/** What an audit compares of a sink. */
+function auditedSink(sink: SinkConfig, store: Store): AuditedSink {
+  if (sink.type !== 'file') return { name: sink.name }
+  const identify = identifyAny(sink.format)
+  return {
+    name: sink.name,
+    compareParts: (stream, checkpoint) =>
+      compareParts(sink.path, stream, { storeId: store.id, committed: checkpoint?.committed ?? [] }),
+    async *readLines(stream, committed): AsyncGenerator<PartLines | PartEnd> {
+      for await (const piece of readCommitted(sink.path, stream, committed)) {
+        if (!('lines' in piece)) yield piece
+        else yield { part: piece.part, from: piece.from, identities: piece.lines.map(identify) }
+      }
+    },
+  }
+}
+
+/** Parts may hold lines of a format that the sink had before. */
+function identifyAny(first: FormatName): (line: string) => Identity | undefined {
+  const others = Object.keys(formats).filter((name) => name !== first) as FormatName[]
+  const all = [first, ...others].map((name) => formats[name]())
+  return (line) => {
+    for (const format of all) {
+      const identity = format.identify(line)
+      if (identity !== undefined) return identity
+    }
+    return undefined
+  }
+}
+
+function isReadable(sink: AuditedSink): sink is ReadableSink {
+  return sink.readLines !== undefined
+}

@@ -1,0 +1,131 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Config } from '../config/schema/schema.ts'
+import { isFailure, messageOf } from '../domain/failure.ts'
+import type { DayView } from '../domain/status/status-views.ts'
+import { streamKey, type Stream } from '../domain/stream.ts'
+import type { ComparedSides } from '../maintenance/audit/audit-day.ts'
+import type { AuditTarget } from '../maintenance/audit/audit-target.ts'
+import type { Store } from '../ports/store.ts'
+import { cellOf, dayView } from '../status/views/day-view.ts'
+import { readFleet, type FleetDeps } from '../status/views/fleet.ts'
+import { ledgerView } from '../status/views/ledger-reader.ts'
+import { isRetired } from '../discovery/with-zones.ts'
+import type { QuietRuntime } from './quiet-runtime.ts'
+import type { Shipping } from './shipping.ts'
+import { version } from './version.ts'
+
+/** One day of a route for a report, with the figures that the audit compared. */
+export interface AuditedDay {
+  readonly view: DayView
+  /** Absent where the API could not be read. */
+  readonly listed?: DayView['ledger'] & { readonly at: string }
+}
+
+/** What a report shows in detail. A day takes about 24 KB of memory and 40 KB of the report. */
+const mostDays = 100
+
+interface Sides {
+  readonly ledger: DayView['ledger']
+  readonly listed: NonNullable<AuditedDay['listed']>
+  readonly differs: boolean
+}
+
+/** Keeps the figures of the first days that were compared, and of the first that differ. */
+export class ComparedDays {
+  readonly #sides = new Map<string, Sides>()
+
+  note(stream: Stream, { listing, listedAtMs, ledger, differs }: ComparedSides): void {
+    const key = streamKey(stream)
+    if (!this.#sides.has(key) && this.#sides.size >= mostDays && !(differs && this.#dropEqual())) return
+    const minutes = [...listing.minutes].map(([minute, { fingerprints, hash }]) => ({
+      minute,
+      count: fingerprints.size,
+      hash,
+    }))
+    this.#sides.set(key, {
+      ledger: ledgerView(ledger, stream.day),
+      listed: { ...ledgerView(minutes, stream.day), at: new Date(listedAtMs).toISOString() },
+      differs,
+    })
+  }
+
+  of(stream: Stream): Sides | undefined {
+    return this.#sides.get(streamKey(stream))
+  }
+
+  /** Makes room; false where all days differ. */
+  #dropEqual(): boolean {
+    const equal = [...this.#sides].findLast(([, { differs }]) => !differs)
+    return equal !== undefined && this.#sides.delete(equal[0])
+  }
+}
+
+interface Parts {
+  readonly store: Store
+  readonly runtime: QuietRuntime
+  readonly shipping: Shipping
+  readonly workers: FleetDeps['workers']
+  readonly config: Config
+}
+
+/** The days that a report shows in detail, those that differ first. Throws the Failures of a store. */
+export async function* auditedDays(
+  targets: readonly AuditTarget[],
+  compared: ComparedDays,
+  { store, runtime, shipping, workers, config }: Parts,
+): AsyncGenerator<AuditedDay> {
+  const { clock, apiClock } = runtime
+  const { planner, settings } = shipping
+  const fleet = await readFleet({
+    store,
+    clock,
+    apiClock,
+    planner,
+    settings,
+    workers,
+    keepDays: config.state.keepDays,
+    isRetired: (zone) => isRetired(config, zone),
+    active: () => 0,
+    turn: setImmediate,
+    queues: (seen) => Promise.resolve(seen),
+    pauses: () => Promise.resolve([]),
+  })
+  const all = targets.flatMap(({ zone, day, sinks }) =>
+    sinks.map((sink) => ({ stream: { zone: zone.id, sink, day }, account: zone.account })),
+  )
+  const rankOf = ({ stream }: (typeof all)[number]) => {
+    const sides = compared.of(stream)
+    return sides === undefined ? 2 : Number(!sides.differs)
+  }
+  let days = 0
+  for (const { stream, account } of all.toSorted((one, other) => rankOf(one) - rankOf(other))) {
+    if (days >= mostDays) break
+    const cell = cellOf(fleet, stream)
+    if (cell === undefined) continue
+    const sides = compared.of(stream)
+    const ledger = sides?.ledger ?? ledgerView(await store.ledger.minutes(stream), stream.day)
+    const time = { nowMs: apiClock.now(account), policy: settings().policy }
+    const view = dayView(fleet, cell, stream, { version, time, ledger })
+    yield { view, ...(sides !== undefined && { listed: sides.listed }) }
+    days++
+  }
+}
+
+/** For a report: days in detail. */
+export interface Details {
+  readonly details: readonly AuditedDay[]
+  /** Why some are missing. */
+  readonly detailsFailed?: string
+}
+
+/** What the audit found does not depend on the details of a report: a failure of the store ends only these. */
+export async function detailsOf(days: AsyncIterable<AuditedDay>): Promise<Details> {
+  const details: AuditedDay[] = []
+  try {
+    for await (const day of days) details.push(day)
+    return { details }
+  } catch (error) {
+    if (!isFailure(error)) throw error
+    return { details, detailsFailed: messageOf(error) }
+  }
+}

@@ -1,0 +1,50 @@
+import type { Config } from '../../config/schema/schema.ts'
+import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
+import type { WorkerStatus } from '../../domain/status/status.ts'
+import type { SinkReconciler } from '../../maintenance/housekeeping/reconcile-sinks.ts'
+import type { AccountGate } from '../../ports/account-gate.ts'
+import type { Holder } from '../../ports/ledger.ts'
+import type { Schedule } from '../../ports/schedule.ts'
+import type { Store } from '../../ports/store.ts'
+import type { BullmqScheduleDeps } from '../../schedule/bullmq/options.ts'
+import type { TickTracing } from '../../telemetry/tracing.ts'
+
+export type Role = 'all' | 'scheduler' | 'worker'
+
+/** The parts that depend on `state`: the store, what starts pumps, and what processes share. */
+export interface Backend {
+  readonly store: Store
+  readonly holder: Holder
+  /** True for the roles that schedule: they list zones, and report the gauges of shared state for all processes. */
+  readonly schedules: boolean
+  /** Acquires the right to schedule, where only one process may. Throws Failure `held`. */
+  acquire(signal: AbortSignal): Promise<void>
+  /** The processes that ship on this store now. */
+  workers(): Promise<WorkerStatus[]>
+  /** The shared request budget of an account; undefined where each process has its own. */
+  gateOf(account: string, config: Config): AccountGate | undefined
+  createSchedule(deps: ScheduleDeps): BackendSchedule
+  /** Whether this process, one of those that share the store, reads figures for metrics. Rejects while that is not known. */
+  readsFigures(): Promise<boolean>
+  /** Why the store refuses writes, by the latest heartbeat; undefined where it accepts them. */
+  storeTrouble(): string | undefined
+  close(): Promise<void>
+}
+
+interface BackendSchedule extends Schedule {
+  /** Waiting and active jobs by priority, where the schedule itself counts them. */
+  queues?(): Promise<StateSnapshot['queues']>
+}
+
+/** What any schedule needs of an engine. */
+interface ScheduleDeps extends Pick<
+  BullmqScheduleDeps,
+  'plan' | 'planned' | 'pump' | 'fail' | 'gateOf' | 'housekeep' | 'now'
+> {
+  readonly config: Config
+  /** Reconciles the sinks to the last commit; for processes that pump. */
+  readonly reconciler: SinkReconciler
+  /** Called at each turn of a loop that must keep running. */
+  readonly turned: (loop: string) => void
+  readonly ticks: TickTracing
+}
