@@ -1,7 +1,7 @@
 import { uptime } from 'node:os'
 import { setTimeout as sleepFor } from 'node:timers/promises'
 import { cancelled } from './domain/failure.ts'
-import type { Clock } from './ports/clock.ts'
+import type { Clock } from './ports/process.ts'
 
 /** The longest delay of one timer: Node shortens any longer one to 1 ms. */
 const longestTimerMs = 2 ** 31 - 1

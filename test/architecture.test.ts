@@ -42,7 +42,7 @@ describe.each(treeRules)('$name', (rule) => {
 
 test('looks at real files', () => {
   expect(tree.files.map(({ path }) => path)).toEqual(
-    expect.arrayContaining(['src/ports/ledger.ts', 'src/domain/day.ts', 'test/architecture.test.ts']),
+    expect.arrayContaining(['src/ports/store.ts', 'src/domain/day.ts', 'test/architecture.test.ts']),
   )
   expect(tree.topLevel).not.toContain('node_modules')
 })

@@ -12,7 +12,7 @@ import { dropDeadLetters } from '../maintenance/dead-letters/drop-dead-letters.t
 import type { ReplayedPage } from '../maintenance/dead-letters/replay-page.ts'
 import { replayStream } from '../maintenance/dead-letters/replay.ts'
 import { wakeFullStreams } from '../maintenance/dead-letters/wake-full-streams.ts'
-import type { Clock } from '../ports/clock.ts'
+import type { Clock } from '../ports/process.ts'
 import type { Store } from '../ports/store.ts'
 import { withHeartbeat } from '../pump/heartbeat.ts'
 import { eventAgain } from '../shield/entries/event-again.ts'

@@ -1,5 +1,5 @@
 import type { Config } from '../config/schema/schema.ts'
-import type { Telemetry } from '../ports/telemetry.ts'
+import type { Telemetry } from '../ports/process.ts'
 import { createLogger, type Logger, type LogStream } from '../telemetry/logger.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics/metrics.ts'
 import { createTelemetry } from '../telemetry/telemetry.ts'

@@ -1,6 +1,6 @@
 import { Failure, isFailure } from '../domain/failure.ts'
 import type { Zone } from '../domain/stream.ts'
-import type { Source } from '../ports/source.ts'
+import type { Source } from '../ports/delivery.ts'
 import type { ShieldClient } from '../shield/client/client.ts'
 import { listShieldZones, type ListedZone } from '../shield/shield-zones.ts'
 

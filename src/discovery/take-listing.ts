@@ -6,9 +6,8 @@ import { unreadOf } from '../domain/plan/expiry.ts'
 import { isGone, isReadToItsEnd } from '../domain/plan/gone-zone.ts'
 import { plan } from '../domain/plan/plan.ts'
 import { relist, type FoundZone } from '../domain/zone-list.ts'
-import type { Clock } from '../ports/clock.ts'
+import type { Clock, Telemetry } from '../ports/process.ts'
 import type { Store } from '../ports/store.ts'
-import type { Telemetry } from '../ports/telemetry.ts'
 import type { ApiClock } from '../pump/api-clock.ts'
 
 interface Listing {

@@ -1,5 +1,5 @@
 import type { Event, Identity } from '../domain/event/event.ts'
-import type { Format } from '../ports/format.ts'
+import type { Format } from '../ports/delivery.ts'
 import { cutTo, extensionText, headerText, readExtension } from './cef-text.ts'
 import { categoryOf, messageOf } from './describe-event.ts'
 import { type Include, included, rawText, type Wanted, withDefaults } from './include.ts'

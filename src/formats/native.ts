@@ -2,7 +2,7 @@ import type { Event, Identity } from '../domain/event/event.ts'
 import type { JsonObject } from '../domain/text/json.ts'
 import { isObject } from '../domain/text/is-object.ts'
 import type { KeptEvent } from '../domain/event/kept-event.ts'
-import type { Format } from '../ports/format.ts'
+import type { Format } from '../ports/delivery.ts'
 import { type Include, included, type Wanted, withDefaults } from './include.ts'
 import { jsonLine, readObject } from './line.ts'
 

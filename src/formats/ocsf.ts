@@ -1,6 +1,6 @@
 import type { Event, Identity } from '../domain/event/event.ts'
 import { isObject } from '../domain/text/is-object.ts'
-import type { Format } from '../ports/format.ts'
+import type { Format } from '../ports/delivery.ts'
 import { filled, isoCountryOf, messageOf } from './describe-event.ts'
 import { dispositionOf } from './disposition.ts'
 import { type Include, included, rawOnly, rawText, type Wanted, withDefaults } from './include.ts'

@@ -1,4 +1,4 @@
-import type { Format } from '../ports/format.ts'
+import type { Format } from '../ports/delivery.ts'
 import { createCefFormat } from './cef.ts'
 import { createEcsFormat } from './ecs.ts'
 import type { Wanted } from './include.ts'

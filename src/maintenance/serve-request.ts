@@ -4,7 +4,7 @@ import type { ReadRequest, RequestAnswer } from '../domain/read-request.ts'
 import type { Failure } from '../domain/failure.ts'
 import { shortRetryMs } from '../domain/retry/short-retry.ts'
 import type { Stream } from '../domain/stream.ts'
-import type { Clock } from '../ports/clock.ts'
+import type { Clock } from '../ports/process.ts'
 import type { Store } from '../ports/store.ts'
 import { retryWhileHeld } from '../domain/retry/retry-while-held.ts'
 

@@ -1,8 +1,16 @@
-import type { Backfills } from './backfills.ts'
-import type { Catalogue } from './catalogue.ts'
-import type { DeadLetters } from './dead-letters.ts'
-import type { Ledger } from './ledger.ts'
-import type { Upkeep } from './upkeep.ts'
+import type { AuditRecord } from '../domain/audit-report.ts'
+import type { Checkpoint } from '../domain/checkpoint.ts'
+import type { DeadLetter } from '../domain/event/delivery.ts'
+import type { Identity } from '../domain/event/event.ts'
+import type { Gap } from '../domain/gap.ts'
+import type { MinuteCount } from '../domain/event/seen.ts'
+import type { Stream } from '../domain/stream.ts'
+import type { Route } from '../domain/route.ts'
+import type { KnownSink } from '../domain/known-sink.ts'
+import type { ZoneList } from '../domain/zone-list.ts'
+import type { DeadLetterCount } from '../domain/event/dead-letter-count.ts'
+import type { Backfill } from '../domain/plan/backfill.ts'
+import type { Day } from '../domain/day.ts'
 
 /**
  * Durable progress, in five parts. Every method may throw Failure `store_unavailable` (retry) or `store_refuses`
@@ -17,4 +25,158 @@ export interface Store {
   readonly backfills: Backfills
   readonly upkeep: Upkeep
   close(): Promise<void>
+}
+
+/**
+ * Which events of each stream its sink has taken responsibility for, and who may record that. A stream has one writer:
+ * the holder of its latest fence.
+ */
+export interface Ledger {
+  /**
+   * Raises the stream's fence for a new pump and returns it with the checkpoint, read in the same step. Throws Failure
+   * `held` (wait) while another holder has the stream and its last heartbeat is less than 20 s old (by the store's
+   * clock); a holder with the schedule lock does not wait for an earlier holder of the same lock.
+   */
+  take(stream: Stream, holder: Holder): Promise<Taken>
+  /** Records that this holder is alive, which keeps all its streams. Call it every 5 s. */
+  heartbeat(holder: Holder): Promise<void>
+  /** Whether this fence is still the stream's latest. */
+  holds(stream: Stream, fence: number): Promise<boolean>
+  /** Releases a stream, so that the next pump need not wait. Ignored when the fence is lost. */
+  release(stream: Stream, fence: number): Promise<void>
+  /**
+   * Writes everything of the commit, or nothing. The same step writes the outcome of `next.lastRequest` into the
+   * backfill with that id, if the stream is still queued there. Returns `done` also when this very commit was written
+   * before (a repeated call after a lost answer), and `refused` unless fence and `basedOn` match the store. Throws
+   * `dead_letters_full` (stop) when the dead letters would exceed their limit; then nothing is written.
+   */
+  commit(commit: Commit): Promise<'done' | 'refused'>
+  read(stream: Stream): Promise<Checkpoint | undefined>
+  /** Packed fingerprints of the given minutes; a minute without any is missing from the map. */
+  loadSeen(stream: Stream, minutes: readonly number[]): Promise<Map<number, Uint8Array>>
+  /** Count and order-free hash of every minute; kept after the fingerprints are dropped. */
+  minutes(stream: Stream): Promise<MinuteCount[]>
+  /**
+   * Whether fingerprints of the stream were dropped: reading its day again would ship these events again. Stays true as
+   * long as the store has the stream, whatever is committed afterwards. A stream with fingerprints to drop keeps all of
+   * them until `forgetFingerprints` is called.
+   */
+  isIndexDropped(stream: Stream): Promise<boolean>
+  /**
+   * Keeps what an audit of the stream found, in place of the one before, as long as its checkpoint is kept. Needs no
+   * fence, since nothing is decided by it. Ignored for a stream that was never pumped.
+   */
+  noteAudit(stream: Stream, record: AuditRecord): Promise<void>
+  /** What the latest audit found; undefined without one. */
+  auditOf(stream: Stream): Promise<AuditRecord | undefined>
+}
+
+/** The process that runs pumps: one value for its whole life. */
+export interface Holder {
+  /** Random, never reused. */
+  readonly id: string
+  /** True for the process that holds the schedule lock of an embedded store. */
+  readonly schedule: boolean
+}
+
+export interface Taken {
+  readonly fence: number
+  /** Undefined for a stream that was never pumped. */
+  readonly checkpoint: Checkpoint | undefined
+  readonly storeId: string
+}
+
+/** One page's outcome, written in one atomic step or not at all. */
+export interface Commit {
+  readonly fence: number
+  /** `commit` of the checkpoint that this one builds on; 0 when there is none. The next value carries that plus one. */
+  readonly basedOn: number
+  readonly next: Checkpoint
+  /** Packed fingerprints to add, by minute. */
+  readonly seen: ReadonlyMap<number, Uint8Array>
+  /**
+   * Packed fingerprints to remove before adding others, or all: their events count as not delivered. Ignores unknown
+   * ones.
+   */
+  readonly unsee?: ReadonlyMap<number, Uint8Array> | 'all'
+  /** Of this very stream. */
+  readonly deadLetters: readonly DeadLetter[]
+  /**
+   * Dead letters of this very stream to remove, since the sink has their events now or a person dropped them. Unknown
+   * ones are ignored; one that is also in `deadLetters` stays, with the content given there.
+   */
+  readonly removedDeadLetters?: readonly Identity[]
+  readonly gaps: readonly Gap[]
+}
+
+/** Data of all streams together, for plans, status and metrics. */
+export interface Catalogue {
+  /**
+   * Checkpoints of all streams, ended ones included, without their marks. Called every second: what has not changed
+   * is not read again.
+   */
+  checkpoints(): Promise<Checkpoint[]>
+  routes(): Promise<Route[]>
+  /** Stores routes as planned. Of two first days of a route the earlier is kept; the instant is replaced. */
+  rememberRoutes(routes: readonly Route[]): Promise<void>
+  gaps(): Promise<Gap[]>
+  /** Adds gaps outside a commit (days missed while nothing ran). A gap that exists already is not added twice. */
+  addGaps(gaps: readonly Gap[]): Promise<void>
+  /** Marks those of these gaps that are in the store and not acknowledged yet; returns how many these were. */
+  acknowledgeGaps(gaps: readonly Gap[], atMs: number): Promise<number>
+  /** All sinks that were stored, by name. */
+  sinks(): Promise<KnownSink[]>
+  /** Stores kind and place of sinks. The former names of a known one stay. */
+  rememberSinks(sinks: readonly Omit<KnownSink, 'formerly'>[]): Promise<void>
+  /** The lists of accounts whose zones are discovered, by account. Every process that ships reads its zones here. */
+  zoneLists(): Promise<ZoneList[]>
+  /** Replaces the list of its account. */
+  storeZoneList(list: ZoneList): Promise<void>
+}
+
+/** Events that a sink will never accept. A commit adds and removes those of its own stream. */
+export interface DeadLetters {
+  list(): Promise<DeadLetter[]>
+  /** How many there are, by stream and reason. */
+  counts(): Promise<DeadLetterCount[]>
+  /** Identities of the events in a stream's dead letters, in no order. */
+  keys(stream: Stream): Promise<Identity[]>
+  /** The dead letters of these keys that still exist, in the order of the keys; callers pass at most 500 keys. */
+  read(stream: Stream, keys: readonly Identity[]): Promise<DeadLetter[]>
+  remove(deadLetters: readonly Pick<DeadLetter, 'zone' | 'day' | 'sink' | 'id' | 'time'>[]): Promise<number>
+}
+
+/** Past days that people asked for. A commit that answers a backfill's read request also settles its stream here. */
+export interface Backfills {
+  /** Stores a new backfill. */
+  add(backfill: Backfill): Promise<void>
+  /**
+   * All stored backfills, the oldest first. `state` is `done` once none of its streams is queued. Called every second:
+   * what has not changed since the last call is not read again.
+   */
+  list(): Promise<Backfill[]>
+  /** Pauses, resumes or cancels one. False when there is none of that id, or it is done or cancelled already. */
+  setState(id: string, state: 'running' | 'paused' | 'cancelled'): Promise<boolean>
+}
+
+/** Prunes a store, and renames a sink in it. */
+export interface Upkeep {
+  /**
+   * Drops the fingerprints of an ended stream; its counts and hashes stay. False, and none is dropped, while a live
+   * holder has the stream: its pump would ship again what it no longer finds.
+   */
+  forgetFingerprints(stream: Stream): Promise<boolean>
+  /**
+   * Moves checkpoints, gaps and dead letters to another sink name, and keeps the old one as a former name. Throws
+   * Failure when the store has any of these under the new name. With `replace`, drops checkpoints and routes of it first.
+   */
+  renameSink(from: string, to: string, replace?: boolean): Promise<number>
+  /**
+   * Drops these streams, unless a live holder has them, and what was taken for days before `uncommittedBefore` and never
+   * committed; also gaps and ended backfills made before `gapsBefore`.
+   */
+  prune(
+    streams: readonly Stream[],
+    old: { readonly uncommittedBefore: Day; readonly gapsBefore: number },
+  ): Promise<void>
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../ports/clock.ts'
+import type { Clock } from '../ports/process.ts'
 
 /**
  * The API's clock, one per account: the steady clock of this host, which no step of the wall clock moves, plus the offset

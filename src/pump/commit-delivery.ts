@@ -4,7 +4,7 @@ import type { Event } from '../domain/event/event.ts'
 import { isFailure, type Failure } from '../domain/failure.ts'
 import { storeEvent } from '../domain/event/stored-event.ts'
 import { onlyStream } from '../domain/stream.ts'
-import type { OpenStream } from '../ports/sink.ts'
+import type { OpenStream } from '../ports/delivery.ts'
 import { spanFacts, type CommitExtras, type Session } from './session.ts'
 
 /** The only call of a sink with events to ship. A partial delivery is returned, but fails its span. */

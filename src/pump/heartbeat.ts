@@ -1,6 +1,5 @@
-import type { Clock } from '../ports/clock.ts'
-import type { Holder } from '../ports/ledger.ts'
-import type { Store } from '../ports/store.ts'
+import type { Clock } from '../ports/process.ts'
+import type { Holder, Store } from '../ports/store.ts'
 
 const everyMs = 5_000
 

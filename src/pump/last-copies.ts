@@ -3,7 +3,7 @@ import type { Identity } from '../domain/event/event.ts'
 import { fingerprintOf } from '../domain/event/fingerprint.ts'
 import { countRepair, settleDeadLetters } from '../domain/scan/progress.ts'
 import { mergeCommitted } from '../domain/event/committed-parts.ts'
-import type { LastCopies } from '../ports/sink.ts'
+import type { LastCopies } from '../ports/delivery.ts'
 import type { SeenWindow, Sighting } from './seen-window.ts'
 import type { Session } from './session.ts'
 

@@ -1,5 +1,5 @@
 import { isReadable } from '../domain/plan/stream-state.ts'
-import type { LastCopies, OpenStream, Reconciliation } from '../ports/sink.ts'
+import type { LastCopies, OpenStream, Reconciliation } from '../ports/delivery.ts'
 import { createLastCopies } from './last-copies.ts'
 import { createSeenWindow, type SeenWindow } from './seen-window.ts'
 import type { Session } from './session.ts'

@@ -1,7 +1,7 @@
 import { cancelled, isFailure } from '../domain/failure.ts'
 import type { Cursor, Page } from '../domain/event/page.ts'
-import type { Clock } from '../ports/clock.ts'
-import type { PageRequest, Source } from '../ports/source.ts'
+import type { Clock } from '../ports/process.ts'
+import type { PageRequest, Source } from '../ports/delivery.ts'
 
 export interface FetchedPage {
   readonly page: Page

@@ -1,7 +1,7 @@
 import type { Event } from '../domain/event/event.ts'
 import { FingerprintSet, minuteOf, packFingerprints } from '../domain/event/seen.ts'
 import type { Stream } from '../domain/stream.ts'
-import type { Ledger } from '../ports/ledger.ts'
+import type { Ledger } from '../ports/store.ts'
 
 /**
  * Room for the whole index of a day of a million events, of which each page of an unordered listing touches hundreds of

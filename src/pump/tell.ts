@@ -2,7 +2,7 @@ import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Event } from '../domain/event/event.ts'
 import type { Stream } from '../domain/stream.ts'
 import type { ScanStep } from '../domain/scan/scan.ts'
-import type { Telemetry } from '../ports/telemetry.ts'
+import type { Telemetry } from '../ports/process.ts'
 
 /** Emits internal events for what a committed page changed in its stream. */
 export function tellChanges(

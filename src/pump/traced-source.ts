@@ -1,7 +1,6 @@
 import type { SpanFacts } from '../domain/span.ts'
-import type { Clock } from '../ports/clock.ts'
-import type { PageRequest, Source } from '../ports/source.ts'
-import type { Tracer } from '../ports/tracer.ts'
+import type { Clock, Tracer } from '../ports/process.ts'
+import type { PageRequest, Source } from '../ports/delivery.ts'
 
 /** A source that makes a span for each page. A page that is fetched ahead adds how long it waited to be taken. */
 export function tracedSource(

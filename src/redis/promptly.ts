@@ -1,6 +1,6 @@
 import { Failure } from '../domain/failure.ts'
 import { within } from '../domain/within.ts'
-import type { Clock } from '../ports/clock.ts'
+import type { Clock } from '../ports/process.ts'
 
 const patienceMs = 3_000
 

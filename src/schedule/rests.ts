@@ -1,6 +1,6 @@
 import type { PlannedStream } from '../domain/plan/plan-route.ts'
 import { streamKey } from '../domain/stream.ts'
-import type { Clock } from '../ports/clock.ts'
+import type { Clock } from '../ports/process.ts'
 
 const restMs = 5_000
 const mostResting = 1_000

@@ -1,8 +1,6 @@
 import type { Failure } from '../domain/failure.ts'
 import type { PlannedStream } from '../domain/plan/plan-route.ts'
-import type { AccountGate } from '../ports/account-gate.ts'
-import type { Clock } from '../ports/clock.ts'
-import type { Telemetry } from '../ports/telemetry.ts'
+import type { AccountGate, Clock, Telemetry } from '../ports/process.ts'
 
 /** Dependencies of every kind of schedule. */
 export interface ScheduleDeps {

@@ -1,7 +1,7 @@
 import type { UploadFigures, VolumeFigures } from '../domain/figures.ts'
 import { Failure } from '../domain/failure.ts'
 import { printable } from '../domain/text/printable.ts'
-import type { FigureSource } from '../ports/figures.ts'
+import type { FigureSource } from '../ports/delivery.ts'
 import type { ShieldClient } from './client/client.ts'
 import { readUploadScanning, type UploadScanningMetrics } from './upload-scanning.ts'
 import { listVolumes, type VolumeInstance, type VolumeTemplate } from './volumes.ts'

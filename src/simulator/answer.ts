@@ -2,7 +2,7 @@ import { hashOf, hex4 } from './entries/hash.ts'
 import { STATUS_CODES } from 'node:http'
 import type { Route } from './route.ts'
 import type { FieldFault, ProblemDetails, ValidationProblem } from './wire.ts'
-import type { Clock } from '../ports/clock.ts'
+import type { Clock } from '../ports/process.ts'
 import type { ServerResponse } from 'node:http'
 
 /** An answer before it is sent. */

@@ -3,7 +3,7 @@ import { parseDay } from '../domain/day.ts'
 import { systemClock } from '../clock.ts'
 import type { EntryShape, LogAs, TimestampUnit } from './entries/entry.ts'
 import type { ListingOrder } from './entries/listing.ts'
-import type { Clock } from '../ports/clock.ts'
+import type { Clock } from '../ports/process.ts'
 
 export interface SimulatorOptions {
   clock?: Clock

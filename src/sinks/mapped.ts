@@ -1,7 +1,7 @@
 import { messageOf } from '../domain/failure.ts'
 import type { Refusal } from '../domain/event/delivery.ts'
 import type { Event } from '../domain/event/event.ts'
-import type { Format } from '../ports/format.ts'
+import type { Format } from '../ports/delivery.ts'
 
 /** An event with its line, or the refusal of an event that the format cannot represent. */
 export type Mapped = { readonly event: Event; readonly line: string } | { readonly refusal: Refusal }

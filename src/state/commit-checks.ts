@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Failure } from '../domain/failure.ts'
 import { streamKey } from '../domain/stream.ts'
-import type { Commit } from '../ports/ledger.ts'
+import type { Commit } from '../ports/store.ts'
 
 /** Throws a RangeError for an impossible commit: a bug of the caller. */
 export function refuseImpossible({ next, basedOn, deadLetters }: Commit): void {

@@ -1,7 +1,5 @@
-import type { Clock } from '../ports/clock.ts'
-import type { ScheduleLock } from '../ports/schedule.ts'
+import type { Clock, ScheduleLock, Telemetry } from '../ports/process.ts'
 import type { Store } from '../ports/store.ts'
-import type { Telemetry } from '../ports/telemetry.ts'
 
 export interface OpenStoreOptions {
   readonly clock: Clock

@@ -1,6 +1,6 @@
 import { trace } from '@opentelemetry/api'
 import { within } from '../domain/within.ts'
-import type { Clock } from '../ports/clock.ts'
+import type { Clock } from '../ports/process.ts'
 
 /**
  * Makes a loaded OpenTelemetry SDK send its buffered spans at the end of a process: most SDKs send only every few

@@ -1,7 +1,6 @@
 import { messageOf } from '../domain/failure.ts'
 import type { InternalEvent } from '../domain/internal-event.ts'
-import type { Clock } from '../ports/clock.ts'
-import type { Telemetry } from '../ports/telemetry.ts'
+import type { Clock, Telemetry } from '../ports/process.ts'
 import { Conditions } from './conditions.ts'
 import type { Definition, Voice } from './definition.ts'
 import { internalEvents } from './internal-events.ts'

@@ -11,8 +11,7 @@ import {
 } from '@opentelemetry/api'
 import { isFailure, type FailureCode } from '../domain/failure.ts'
 import type { SpanFacts, SpanName } from '../domain/span.ts'
-import type { Clock } from '../ports/clock.ts'
-import type { TraceCarrier, Tracer } from '../ports/tracer.ts'
+import type { Clock, TraceCarrier, Tracer } from '../ports/process.ts'
 import { attributesOf } from './span-attributes.ts'
 
 const scope = 'shieldlog'

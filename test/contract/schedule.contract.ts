@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { Failure } from '../../src/domain/failure.ts'
-import type { Schedule } from '../../src/ports/schedule.ts'
+import type { Schedule } from '../../src/ports/process.ts'
 import { systemClock } from '../../src/clock.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { fairnessContract } from './schedule/fairness.contract.ts'

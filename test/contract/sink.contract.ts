@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Event } from '../../src/domain/event/event.ts'
 import { Failure } from '../../src/domain/failure.ts'
-import type { AnySink } from '../../src/ports/sink.ts'
+import type { AnySink } from '../../src/ports/delivery.ts'
 import { buildEvent, buildEvents, never, streamOf, StreamLedger } from '../sinks/file/samples.ts'
 
 // What a harness needs besides; apart from the suite because processes without a test runner use it too.

@@ -1,6 +1,6 @@
 import { systemClock } from '../../src/clock.ts'
 import { dayOf, startOf } from '../../src/domain/day.ts'
-import type { Clock } from '../../src/ports/clock.ts'
+import type { Clock } from '../../src/ports/process.ts'
 
 export interface Shift {
   /** How far ahead it is of this host's clock at the origin. */

@@ -3,7 +3,7 @@ import { subscribe } from 'node:diagnostics_channel'
 import { DatabaseSync } from 'node:sqlite'
 import type { Engine } from '../../src/assemble/daemon/engine.ts'
 import type { Store } from '../../src/ports/store.ts'
-import type { OpenStream } from '../../src/ports/sink.ts'
+import type { OpenStream } from '../../src/ports/delivery.ts'
 import type { Passing } from './steps.ts'
 import { wrapFiles } from './wrap-files.ts'
 

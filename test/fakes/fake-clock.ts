@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { cancelled } from '../../src/domain/failure.ts'
-import type { Clock } from '../../src/ports/clock.ts'
+import type { Clock } from '../../src/ports/process.ts'
 
 export interface FakeClock extends Clock {
   /**

@@ -1,4 +1,4 @@
-import type { Tracer } from '../../src/ports/tracer.ts'
+import type { Tracer } from '../../src/ports/process.ts'
 
 /** For what is tested without anybody who records. */
 export const noTracer: Tracer = {

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { cancelled, Failure } from '../../src/domain/failure.ts'
-import type { Commit } from '../../src/ports/ledger.ts'
+import type { Commit } from '../../src/ports/store.ts'
 import { at, stream } from '../domain/builders.ts'
 import { createStage, eventAt, listingOf, type Stage } from './stage.ts'
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { packFingerprints, unpackFingerprints } from '../../src/domain/event/seen.ts'
 import { fingerprintOf, ownIdOf } from '../../src/domain/event/fingerprint.ts'
-import type { Ledger } from '../../src/ports/ledger.ts'
+import type { Ledger } from '../../src/ports/store.ts'
 import { createSeenWindow, SeenMemory, type Sighting } from '../../src/pump/seen-window.ts'
 import { stream } from '../domain/builders.ts'
 

@@ -6,15 +6,15 @@ import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import type { Cursor, Page } from '../../src/domain/event/page.ts'
 import type { Policy } from '../../src/domain/policy.ts'
 import { unknownOrdering } from '../../src/domain/scan/ordering.ts'
-import type { PageRequest } from '../../src/ports/source.ts'
-import type { Store } from '../../src/ports/store.ts'
 import type {
+  PageRequest,
   OpenOptions,
   OpenStream,
   Reconciliation,
   Sink,
   TransactionalSink,
-} from '../../src/ports/sink.ts'
+} from '../../src/ports/delivery.ts'
+import type { Store } from '../../src/ports/store.ts'
 import { createApiClock } from '../../src/pump/api-clock.ts'
 import { pumpStream } from '../../src/pump/pump-stream.ts'
 import type { PumpDeps, PumpJob } from '../../src/pump/session.ts'

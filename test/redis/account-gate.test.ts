@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { createSharedAccountGate } from '../../src/redis/account-gate.ts'
-import type { AccountGate } from '../../src/ports/account-gate.ts'
+import type { AccountGate } from '../../src/ports/process.ts'
 import { createAccountGate } from '../../src/shield/client/account-gate.ts'
 import { redisAvailable, redisServerAvailable, startRedis, useRedis, type TestRedis } from '../setup/redis.ts'
 import { patienceMs, waitFor } from '../setup/wait-for.ts'

@@ -1,5 +1,5 @@
 import { systemClock } from '../../src/clock.ts'
-import type { AccountGate } from '../../src/ports/account-gate.ts'
+import type { AccountGate } from '../../src/ports/process.ts'
 import { createSharedAccountGate } from '../../src/redis/account-gate.ts'
 import type { RedisClient } from '../../src/redis/connection.ts'
 import { createAccountGate } from '../../src/shield/client/account-gate.ts'

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { cancelled } from '../../src/domain/failure.ts'
 import { Secret } from '../../src/domain/text/secret.ts'
-import type { Clock } from '../../src/ports/clock.ts'
+import type { Clock } from '../../src/ports/process.ts'
 import { ShieldClient, type ShieldClientOptions } from '../../src/shield/client/client.ts'
 import { createPageBudget, type PageBudget } from '../../src/shield/client/page-budget.ts'
 import { createFakeClock, type FakeClock } from '../fakes/fake-clock.ts'

@@ -1,5 +1,5 @@
 import type { InternalEvent } from '../../src/domain/internal-event.ts'
-import type { Telemetry } from '../../src/ports/telemetry.ts'
+import type { Telemetry } from '../../src/ports/process.ts'
 
 /** Telemetry that keeps what it is told. */
 export function keepInternalEvents(): { telemetry: Telemetry; internalEvents: InternalEvent[] } {

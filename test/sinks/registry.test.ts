@@ -5,7 +5,7 @@ import { systemClock } from '../../src/clock.ts'
 import { Tls } from '../../src/config/fields/tls.ts'
 import type { SinkConfig } from '../../src/config/schema/schema.ts'
 import { createNativeFormat } from '../../src/formats/native.ts'
-import type { AnySink } from '../../src/ports/sink.ts'
+import type { AnySink } from '../../src/ports/delivery.ts'
 import { createSink, type SinkDeps, sinks } from '../../src/sinks/registry.ts'
 import { keepInternalEvents } from './internal-events.ts'
 

@@ -3,7 +3,7 @@ import { ConfigErrors, errorLine } from '../../config/schema/config-errors.ts'
 import type { Loaded } from '../../config/load/load.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { messageOf } from '../../domain/failure.ts'
-import type { Telemetry } from '../../ports/telemetry.ts'
+import type { Telemetry } from '../../ports/process.ts'
 
 /** What a reload needs to know of an engine. */
 export interface Reloadable {

@@ -1,6 +1,6 @@
 import type { BackfillTasks, BackfillLook } from '../../assemble/backfill.ts'
 import { isFailure } from '../../domain/failure.ts'
-import type { Clock } from '../../ports/clock.ts'
+import type { Clock } from '../../ports/process.ts'
 import type { BackfillView } from './view.ts'
 
 /** A run that is being restarted is back within this time. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../../ports/clock.ts'
+import type { Clock } from '../../ports/process.ts'
 
 const signalNumbers = { SIGINT: 2, SIGTERM: 15 } as const
 type StopSignal = keyof typeof signalNumbers

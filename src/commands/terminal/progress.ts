@@ -1,7 +1,7 @@
 import type { Daemon } from '../../assemble/daemon/daemon.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import type { InternalEvent } from '../../domain/internal-event.ts'
-import type { Clock } from '../../ports/clock.ts'
+import type { Clock } from '../../ports/process.ts'
 import type { Io, Output } from '../io.ts'
 import { createLiveBlock, liveLog } from './live-block.ts'
 import { createTally } from './progress-tally.ts'

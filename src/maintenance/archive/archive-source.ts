@@ -2,8 +2,8 @@ import type { Event } from '../../domain/event/event.ts'
 import { cancelled } from '../../domain/failure.ts'
 import type { Cursor } from '../../domain/event/page.ts'
 import type { PartEnd } from '../../domain/part-report.ts'
-import type { Clock } from '../../ports/clock.ts'
-import type { Source } from '../../ports/source.ts'
+import type { Clock } from '../../ports/process.ts'
+import type { Source } from '../../ports/delivery.ts'
 
 /** Lines of a part in order; a line that no event can be made of is undefined. */
 export interface ArchivedLines {

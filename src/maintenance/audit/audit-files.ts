@@ -4,7 +4,7 @@ import { cancelled, Failure } from '../../domain/failure.ts'
 import { minuteOf, unpackFingerprints, type MinuteCount } from '../../domain/event/seen.ts'
 import type { PartEnd } from '../../domain/part-report.ts'
 import { streamKey, type Stream, type Zone } from '../../domain/stream.ts'
-import type { Clock } from '../../ports/clock.ts'
+import type { Clock } from '../../ports/process.ts'
 import type { Store } from '../../ports/store.ts'
 import { seenAs } from '../../pump/last-copies.ts'
 import {

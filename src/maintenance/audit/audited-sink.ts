@@ -3,7 +3,7 @@ import type { CommittedPart } from '../../domain/event/delivery.ts'
 import type { Identity } from '../../domain/event/event.ts'
 import type { PartEnd, PartReport } from '../../domain/part-report.ts'
 import type { Stream } from '../../domain/stream.ts'
-import type { Clock } from '../../ports/clock.ts'
+import type { Clock } from '../../ports/process.ts'
 import type { Store } from '../../ports/store.ts'
 
 /** Lines of a part in order; a line that no format can read has no identity. */

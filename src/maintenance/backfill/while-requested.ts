@@ -1,6 +1,6 @@
 import type { PlannedStream } from '../../domain/plan/plan-route.ts'
 import { streamKey } from '../../domain/stream.ts'
-import type { Clock } from '../../ports/clock.ts'
+import type { Clock } from '../../ports/process.ts'
 import type { Store } from '../../ports/store.ts'
 
 /** A time slice lasts longer than a person waits for a pause. */

@@ -1,9 +1,8 @@
 import type { App } from '../../domain/figures.ts'
 import { cancelled, isFailure, type Failure } from '../../domain/failure.ts'
 import type { Zone } from '../../domain/stream.ts'
-import type { Clock } from '../../ports/clock.ts'
-import type { FigureSource } from '../../ports/figures.ts'
-import type { Telemetry } from '../../ports/telemetry.ts'
+import type { Clock, Telemetry } from '../../ports/process.ts'
+import type { FigureSource } from '../../ports/delivery.ts'
 
 export interface FiguresDeps {
   readonly clock: Clock

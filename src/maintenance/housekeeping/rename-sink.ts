@@ -2,10 +2,9 @@ import { Failure } from '../../domain/failure.ts'
 import { isReadable } from '../../domain/plan/stream-state.ts'
 import type { Policy } from '../../domain/policy.ts'
 import type { Stream } from '../../domain/stream.ts'
-import type { Clock } from '../../ports/clock.ts'
-import type { Holder } from '../../ports/ledger.ts'
-import type { Store } from '../../ports/store.ts'
-import type { AnySink } from '../../ports/sink.ts'
+import type { Clock } from '../../ports/process.ts'
+import type { Holder, Store } from '../../ports/store.ts'
+import type { AnySink } from '../../ports/delivery.ts'
 import { retryWhileHeld } from '../../domain/retry/retry-while-held.ts'
 
 export interface RenameDeps {

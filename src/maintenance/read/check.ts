@@ -2,8 +2,8 @@ import type { Day } from '../../domain/day.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { isFailure, type Failure, type FailureCode } from '../../domain/failure.ts'
 import type { Zone } from '../../domain/stream.ts'
-import type { Clock } from '../../ports/clock.ts'
-import type { Source } from '../../ports/source.ts'
+import type { Clock } from '../../ports/process.ts'
+import type { Source } from '../../ports/delivery.ts'
 import { orderOf } from './follow-day.ts'
 
 export interface CheckDeps {

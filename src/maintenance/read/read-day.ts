@@ -5,8 +5,8 @@ import { factsOf } from '../../domain/scan/page-facts.ts'
 import { shortRetryMs } from '../../domain/retry/short-retry.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { advanceScan, beginScan } from '../../domain/scan/scan.ts'
-import type { Clock } from '../../ports/clock.ts'
-import type { PageRequest, Source } from '../../ports/source.ts'
+import type { Clock } from '../../ports/process.ts'
+import type { PageRequest, Source } from '../../ports/delivery.ts'
 import type { ApiClock } from '../../pump/api-clock.ts'
 
 export interface ReadDeps {

@@ -1,6 +1,6 @@
 import { parseDay } from '../../domain/day.ts'
 import type { Priority, Stream } from '../../domain/stream.ts'
-import type { TraceCarrier } from '../../ports/tracer.ts'
+import type { TraceCarrier } from '../../ports/process.ts'
 
 /**
  * Why a stream was queued. `due`: its time has come. `more`: its time slice ended with more to do. `anew`: a process

@@ -2,7 +2,7 @@ import type { Failure } from '../../domain/failure.ts'
 import type { PlannedStream } from '../../domain/plan/plan-route.ts'
 import type { Priority, Stream } from '../../domain/stream.ts'
 import type { RedisServers } from '../../redis/connection.ts'
-import type { TraceCarrier } from '../../ports/tracer.ts'
+import type { TraceCarrier } from '../../ports/process.ts'
 import type { ScheduleDeps } from '../schedule-deps.ts'
 
 export interface BullmqScheduleOptions {

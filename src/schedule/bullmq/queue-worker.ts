@@ -1,7 +1,7 @@
 import { WaitingError, Worker, type Job, type Queue } from 'bullmq'
 import { cancelled, messageOf } from '../../domain/failure.ts'
 import { orAborted, within } from '../../domain/within.ts'
-import type { Clock } from '../../ports/clock.ts'
+import type { Clock } from '../../ports/process.ts'
 import type { RedisClient } from '../../redis/connection.ts'
 import { queuePrefix } from './queues.ts'
 import type { ReportError } from './report-error.ts'

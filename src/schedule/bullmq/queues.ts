@@ -3,7 +3,7 @@ import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
 import { streamKey, type Priority, type Stream } from '../../domain/stream.ts'
 import type { RedisClient } from '../../redis/connection.ts'
 import type { JobData, Reason } from './job-data.ts'
-import type { TraceCarrier } from '../../ports/tracer.ts'
+import type { TraceCarrier } from '../../ports/process.ts'
 import type { ReportError } from './report-error.ts'
 
 export const priorities: readonly Priority[] = ['live', 'backfill']

@@ -1,6 +1,5 @@
 import { isFailure } from '../../domain/failure.ts'
-import type { Clock } from '../../ports/clock.ts'
-import type { Telemetry } from '../../ports/telemetry.ts'
+import type { Clock, Telemetry } from '../../ports/process.ts'
 import { redisFailureIn } from '../../redis/redis-failure.ts'
 
 /** Reports an error of the queue or its Redis. Never throws. */

@@ -1,10 +1,8 @@
 import type { PlannedStream } from '../../domain/plan/plan-route.ts'
 import { streamKey } from '../../domain/stream.ts'
-import type { AccountGate } from '../../ports/account-gate.ts'
-import type { Clock } from '../../ports/clock.ts'
+import type { AccountGate, Clock, TraceCarrier } from '../../ports/process.ts'
 import { liveDue } from '../live-due.ts'
 import type { Reason } from './job-data.ts'
-import type { TraceCarrier } from '../../ports/tracer.ts'
 import { jobOptions, priorities, type Queued, type Queues } from './queues.ts'
 
 export interface TicksDeps {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../ports/clock.ts'
+import type { Clock } from '../../ports/process.ts'
 
 /** Runs a limited number of tasks at once, at most one for each key, and waits for all of them. */
 export interface Pool {

@@ -1,8 +1,7 @@
 import { backfillTurnMs } from '../../domain/plan/backfill-turn.ts'
 import { cancelled, Failure, gaveWay } from '../../domain/failure.ts'
 import type { Priority } from '../../domain/stream.ts'
-import type { AccountGate } from '../../ports/account-gate.ts'
-import type { Clock } from '../../ports/clock.ts'
+import type { AccountGate, Clock } from '../../ports/process.ts'
 import { ExpectedLive } from './expected-live.ts'
 import { RequestRate } from './request-rate.ts'
 

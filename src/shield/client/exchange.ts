@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { Failure, isFailure } from '../../domain/failure.ts'
 import { withDeadline } from '../../domain/within.ts'
-import type { Clock } from '../../ports/clock.ts'
+import type { Clock } from '../../ports/process.ts'
 import { acceptedEncodings } from '../../transport/decode-body.ts'
 import { httpDateOf } from '../../transport/http-date.ts'
 import { networkFailure } from '../../transport/network-failure.ts'

@@ -1,8 +1,6 @@
 import { Failure } from '../../domain/failure.ts'
 import type { RequestOutcome } from '../../domain/internal-event.ts'
-import type { AccountGate } from '../../ports/account-gate.ts'
-import type { Clock } from '../../ports/clock.ts'
-import type { Telemetry } from '../../ports/telemetry.ts'
+import type { AccountGate, Clock, Telemetry } from '../../ports/process.ts'
 import { backoffMs } from '../../transport/backoff.ts'
 
 export interface RetryDeps {

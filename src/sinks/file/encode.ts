@@ -1,6 +1,6 @@
 import type { Refusal } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
-import type { Format } from '../../ports/format.ts'
+import type { Format } from '../../ports/delivery.ts'
 import { mapEvent } from '../mapped.ts'
 
 /** Whole lines, ready to write. */

@@ -1,5 +1,5 @@
 import type { CommittedPart } from '../../domain/event/delivery.ts'
-import type { Reconciliation } from '../../ports/sink.ts'
+import type { Reconciliation } from '../../ports/delivery.ts'
 import type { PartOnDisk } from './read/listing.ts'
 import type { Place } from './part.ts'
 import type { Writer } from './writer.ts'

@@ -1,7 +1,6 @@
 import type { open } from 'node:fs/promises'
-import type { Clock } from '../../ports/clock.ts'
-import type { Format } from '../../ports/format.ts'
-import type { Telemetry } from '../../ports/telemetry.ts'
+import type { Clock, Telemetry } from '../../ports/process.ts'
+import type { Format } from '../../ports/delivery.ts'
 
 export interface FileSinkSettings {
   readonly name: string

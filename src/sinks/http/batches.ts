@@ -1,6 +1,6 @@
 import type { Refusal, Skip } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
-import type { Format } from '../../ports/format.ts'
+import type { Format } from '../../ports/delivery.ts'
 import { mapEvent } from '../mapped.ts'
 import { BodySize, type Piece, pieceOf } from './pieces.ts'
 import type { Preset } from './protocol/preset.ts'

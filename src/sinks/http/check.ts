@@ -1,5 +1,5 @@
-import type { Clock } from '../../ports/clock.ts'
-import type { SinkCheck } from '../../ports/sink.ts'
+import type { Clock } from '../../ports/process.ts'
+import type { SinkCheck } from '../../ports/delivery.ts'
 import type { Exchange } from './exchange.ts'
 import { retryOf, stopOf } from './failures.ts'
 import type { PrepareRequest } from './prepare-request.ts'

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
 import { withDeadline } from '../../domain/within.ts'
-import type { Clock } from '../../ports/clock.ts'
+import type { Clock } from '../../ports/process.ts'
 import { networkFailure } from '../../transport/network-failure.ts'
 import { readBody } from '../../transport/read-body.ts'
 import type { Answer } from './protocol/preset.ts'

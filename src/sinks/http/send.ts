@@ -1,6 +1,6 @@
 import type { Event } from '../../domain/event/event.ts'
 import { type Failure, isFailure } from '../../domain/failure.ts'
-import type { Clock } from '../../ports/clock.ts'
+import type { Clock } from '../../ports/process.ts'
 import { backoffMs } from '../../transport/backoff.ts'
 import { type Body, packBody } from './body.ts'
 import type { Exchange, ExchangeResult } from './exchange.ts'

@@ -1,7 +1,7 @@
 import type { Refusal, RefusalReason, Skip, SkipReason } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { Failure } from '../../domain/failure.ts'
-import type { Clock } from '../../ports/clock.ts'
+import type { Clock } from '../../ports/process.ts'
 import { isTaken } from './exchange.ts'
 import { excerptOf, waitUntil } from './failures.ts'
 import { Open, type Part } from './open-parts.ts'

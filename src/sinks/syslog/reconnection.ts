@@ -1,5 +1,5 @@
 import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
-import type { Clock } from '../../ports/clock.ts'
+import type { Clock } from '../../ports/process.ts'
 import { backoffMs } from '../../transport/backoff.ts'
 import type { Connection } from './connection.ts'
 

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { Failure } from '../../domain/failure.ts'
-import type { Clock } from '../../ports/clock.ts'
+import type { Clock } from '../../ports/process.ts'
 import type { Changes, ReadRecords, Records, Write, Written } from '../../ports/records.ts'
 import { isTracked, nextNumber } from '../tracked.ts'
 

@@ -1,7 +1,7 @@
 import { stateAfter, type Backfill, type Backfilled, type BackfillState } from '../../domain/plan/backfill.ts'
 import type { Day } from '../../domain/day.ts'
 import { streamKey } from '../../domain/stream.ts'
-import type { Backfills } from '../../ports/backfills.ts'
+import type { Backfills } from '../../ports/store.ts'
 import { freeze } from '../freeze.ts'
 import { numberOf } from './server/answer.ts'
 import { streamOf, type Keys } from './keys.ts'

@@ -1,6 +1,6 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
 import { streamKey } from '../../domain/stream.ts'
-import type { Commit } from '../../ports/ledger.ts'
+import type { Commit } from '../../ports/store.ts'
 import { hashOf, deadLettersFull, refuseImpossible } from '../commit-checks.ts'
 import { backfilledText } from './backfills.ts'
 import { listOf, numberOf, textOf } from './server/answer.ts'

@@ -1,7 +1,7 @@
 import type { Day } from '../../domain/day.ts'
 import type { Gap, GapReason } from '../../domain/gap.ts'
 import type { Route } from '../../domain/route.ts'
-import type { Catalogue } from '../../ports/catalogue.ts'
+import type { Catalogue } from '../../ports/store.ts'
 import type { Keys } from './keys.ts'
 import { numberOf } from './server/answer.ts'
 import type { Link } from './server/link.ts'

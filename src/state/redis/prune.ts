@@ -1,6 +1,6 @@
 import type { Day } from '../../domain/day.ts'
 import { streamKey } from '../../domain/stream.ts'
-import type { Upkeep } from '../../ports/upkeep.ts'
+import type { Upkeep } from '../../ports/store.ts'
 import { heardWithinMs, holderKeptMs } from '../held.ts'
 import type { BackfillsInRedis } from './backfills.ts'
 import type { Gaps } from './gaps.ts'

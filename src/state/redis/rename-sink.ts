@@ -1,4 +1,4 @@
-import type { Clock } from '../../ports/clock.ts'
+import type { Clock } from '../../ports/process.ts'
 import { held, heardWithinMs } from '../held.ts'
 import { nameTaken } from '../name-taken.ts'
 import { listOf, numberOf, textOf } from './server/answer.ts'

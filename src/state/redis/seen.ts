@@ -1,4 +1,4 @@
-import type { Ledger } from '../../ports/ledger.ts'
+import type { Ledger } from '../../ports/store.ts'
 import type { Keys } from './keys.ts'
 import type { Link } from './server/link.ts'
 import { fingerprintsOfOpen, fullChunksOf, placeOfMinute, takeFromBucket } from './seen-fields.ts'

@@ -1,5 +1,5 @@
 import type { KnownSink } from '../../domain/known-sink.ts'
-import type { Catalogue } from '../../ports/catalogue.ts'
+import type { Catalogue } from '../../ports/store.ts'
 import { namesIn } from '../sink-names.ts'
 import type { Keys } from './keys.ts'
 import type { Link } from './server/link.ts'

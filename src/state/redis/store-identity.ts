@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Failure } from '../../domain/failure.ts'
-import type { Clock } from '../../ports/clock.ts'
+import type { Clock } from '../../ports/process.ts'
 import { listOf, textOf } from './server/answer.ts'
 import type { Keys } from './keys.ts'
 import type { Link } from './server/link.ts'

@@ -1,6 +1,5 @@
-import type { Clock } from '../../ports/clock.ts'
+import type { Clock, Telemetry } from '../../ports/process.ts'
 import type { Store } from '../../ports/store.ts'
-import type { Telemetry } from '../../ports/telemetry.ts'
 import type { RedisServers } from '../../redis/connection.ts'
 import { withLaterReleases } from '../later-releases.ts'
 import { createBackfills } from './backfills.ts'

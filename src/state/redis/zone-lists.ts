@@ -1,5 +1,5 @@
 import type { ZoneList } from '../../domain/zone-list.ts'
-import type { Catalogue } from '../../ports/catalogue.ts'
+import type { Catalogue } from '../../ports/store.ts'
 import type { Keys } from './keys.ts'
 import type { Link } from './server/link.ts'
 

@@ -1,7 +1,7 @@
 import { stateAfter, type Backfill, type Backfilled, type BackfillState } from '../../domain/plan/backfill.ts'
 import type { Checkpoint } from '../../domain/checkpoint.ts'
 import type { Day } from '../../domain/day.ts'
-import type { Backfills } from '../../ports/backfills.ts'
+import type { Backfills } from '../../ports/store.ts'
 import { freeze } from '../freeze.ts'
 import { nextChange } from './changes.ts'
 import type { Database } from './database/database.ts'

@@ -1,5 +1,5 @@
-import type { Clock } from '../../ports/clock.ts'
-import type { Commit } from '../../ports/ledger.ts'
+import type { Clock } from '../../ports/process.ts'
+import type { Commit } from '../../ports/store.ts'
 import { hashOf, deadLettersFull, refuseImpossible } from '../commit-checks.ts'
 import { settleBackfilled } from './backfills.ts'
 import { nextChange } from './changes.ts'

@@ -4,9 +4,8 @@ import {
   unpackFingerprints,
   type MinuteCount,
 } from '../../domain/event/seen.ts'
-import type { Clock } from '../../ports/clock.ts'
-import type { Commit, Ledger } from '../../ports/ledger.ts'
-import type { Upkeep } from '../../ports/upkeep.ts'
+import type { Clock } from '../../ports/process.ts'
+import type { Commit, Ledger, Upkeep } from '../../ports/store.ts'
 import type { Database } from './database/database.ts'
 import { addChunks, loadMinute, refuseDamaged } from './database/chunks.ts'
 import { findStream, keptUntil, nextSeen } from './streams.ts'

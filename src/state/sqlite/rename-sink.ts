@@ -1,5 +1,5 @@
 import type { Stream } from '../../domain/stream.ts'
-import type { Clock } from '../../ports/clock.ts'
+import type { Clock } from '../../ports/process.ts'
 import { held } from '../held.ts'
 import { nameTaken } from '../name-taken.ts'
 import { nextChange } from './changes.ts'

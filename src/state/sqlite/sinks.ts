@@ -1,4 +1,4 @@
-import type { Catalogue } from '../../ports/catalogue.ts'
+import type { Catalogue } from '../../ports/store.ts'
 import type { Database } from './database/database.ts'
 import { namesIn } from '../sink-names.ts'
 

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { Clock } from '../../ports/clock.ts'
+import type { Clock } from '../../ports/process.ts'
 import type { Store } from '../../ports/store.ts'
 import { withLaterReleases } from '../later-releases.ts'
 import { createBackfills } from './backfills.ts'

@@ -1,8 +1,8 @@
 import type { Checkpoint } from '../../domain/checkpoint.ts'
 import type { AuditRecord } from '../../domain/audit-report.ts'
 import { onlyStream, type Stream } from '../../domain/stream.ts'
-import type { Clock } from '../../ports/clock.ts'
-import type { Holder, Ledger, Taken } from '../../ports/ledger.ts'
+import type { Clock } from '../../ports/process.ts'
+import type { Holder, Ledger, Taken } from '../../ports/store.ts'
 import { heardWithinMs, held } from '../held.ts'
 import type { Database } from './database/database.ts'
 

@@ -1,5 +1,5 @@
 import type { FoundZone } from '../../domain/zone-list.ts'
-import type { Catalogue } from '../../ports/catalogue.ts'
+import type { Catalogue } from '../../ports/store.ts'
 import type { Database } from './database/database.ts'
 
 interface ZoneListRow {

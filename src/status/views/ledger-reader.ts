@@ -2,7 +2,7 @@ import { startOf, type Day } from '../../domain/day.ts'
 import { untimedMinute, type MinuteCount } from '../../domain/event/seen.ts'
 import type { DayView } from '../../domain/status/status-views.ts'
 import { streamKey, type Stream } from '../../domain/stream.ts'
-import type { Ledger } from '../../ports/ledger.ts'
+import type { Ledger } from '../../ports/store.ts'
 
 type LedgerView = DayView['ledger']
 

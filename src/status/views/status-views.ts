@@ -1,6 +1,5 @@
 import type { DayView, StatusViews } from '../../domain/status/status-views.ts'
-import type { DeadLetters } from '../../ports/dead-letters.ts'
-import type { Ledger } from '../../ports/ledger.ts'
+import type { DeadLetters, Ledger } from '../../ports/store.ts'
 import { cellOf, dayView, routeOf } from './day-view.ts'
 import { deadLettersView, type ReadEvent } from './dead-letters-view.ts'
 import type { Fleet } from './fleet.ts'

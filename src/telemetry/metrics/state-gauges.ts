@@ -1,5 +1,5 @@
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
-import type { Clock } from '../../ports/clock.ts'
+import type { Clock } from '../../ports/process.ts'
 import { FamilyText, labelText } from './exposition.ts'
 import type { LabelSets } from './label-sets.ts'
 import { stateMetrics } from './metric-definitions.ts'

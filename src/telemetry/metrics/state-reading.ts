@@ -1,6 +1,6 @@
 import type { StateSnapshot } from '../../domain/plan/snapshot.ts'
 import { within } from '../../domain/within.ts'
-import type { Clock } from '../../ports/clock.ts'
+import type { Clock } from '../../ports/process.ts'
 
 export interface Reading {
   readonly snapshot: StateSnapshot

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { isFailure } from '../../../src/domain/failure.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
-import type { Commit } from '../../../src/ports/ledger.ts'
+import type { Commit } from '../../../src/ports/store.ts'
 import {
   buildCheckpoint,
   buildDeadLetter,

@@ -7,7 +7,7 @@ import { packFingerprints } from '../../../src/domain/event/seen.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
 import { newCheckpoint } from '../../../src/domain/scan/progress.ts'
 import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
-import type { Commit, Holder } from '../../../src/ports/ledger.ts'
+import type { Commit, Holder } from '../../../src/ports/store.ts'
 
 export function dayAt(text: string): Day {
   const day = parseDay(text)

@@ -3,7 +3,7 @@ import type { DeadLetter } from '../../../src/domain/event/delivery.ts'
 import type { Gap } from '../../../src/domain/gap.ts'
 import { unpackFingerprints } from '../../../src/domain/event/seen.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
-import type { Commit, Holder } from '../../../src/ports/ledger.ts'
+import type { Commit, Holder } from '../../../src/ports/store.ts'
 
 interface Held {
   stream: Stream

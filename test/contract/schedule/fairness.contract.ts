@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { Failure } from '../../../src/domain/failure.ts'
-import type { Schedule } from '../../../src/ports/schedule.ts'
+import type { Schedule } from '../../../src/ports/process.ts'
 import { createShiftedClock } from '../../entry/shifted-clock.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { untilAborted } from './until-aborted.ts'

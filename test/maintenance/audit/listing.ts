@@ -3,7 +3,7 @@ import type { Event } from '../../../src/domain/event/event.ts'
 import type { Failure } from '../../../src/domain/failure.ts'
 import { fingerprintOf } from '../../../src/domain/event/fingerprint.ts'
 import type { Cursor, Page } from '../../../src/domain/event/page.ts'
-import type { Source } from '../../../src/ports/source.ts'
+import type { Source } from '../../../src/ports/delivery.ts'
 import { createApiClock } from '../../../src/pump/api-clock.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 

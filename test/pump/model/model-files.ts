@@ -2,7 +2,12 @@ import type { Delivery, CommittedPart } from '../../../src/domain/event/delivery
 import type { Event } from '../../../src/domain/event/event.ts'
 import { Failure } from '../../../src/domain/failure.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
-import type { LastCopies, OpenStream, Reconciliation, TransactionalSink } from '../../../src/ports/sink.ts'
+import type {
+  LastCopies,
+  OpenStream,
+  Reconciliation,
+  TransactionalSink,
+} from '../../../src/ports/delivery.ts'
 import { identityIn, lineOf } from './entry.ts'
 import type { Life } from './faults.ts'
 

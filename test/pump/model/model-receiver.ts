@@ -2,7 +2,7 @@ import type { Delivery } from '../../../src/domain/event/delivery.ts'
 import type { Event } from '../../../src/domain/event/event.ts'
 import { Failure } from '../../../src/domain/failure.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
-import type { Sink } from '../../../src/ports/sink.ts'
+import type { Sink } from '../../../src/ports/delivery.ts'
 import { lineOf } from './entry.ts'
 import type { Life } from './faults.ts'
 

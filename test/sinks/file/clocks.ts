@@ -1,5 +1,5 @@
 import { cancelled } from '../../../src/domain/failure.ts'
-import type { Clock } from '../../../src/ports/clock.ts'
+import type { Clock } from '../../../src/ports/process.ts'
 
 /** The host's time; `sleep` as the port asks for it. */
 export const hostClock: Clock = {

@@ -2,7 +2,7 @@ import { copyFile, mkdir, open, readFile, writeFile, type FileHandle } from 'nod
 import { join } from 'node:path'
 import { gunzipSync, gzipSync, zstdDecompressSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import type { TransactionalSink } from '../../../src/ports/sink.ts'
+import type { TransactionalSink } from '../../../src/ports/delivery.ts'
 import { compareParts } from '../../../src/sinks/file/reconcile/compare-parts.ts'
 import type { FileSinkSettings } from '../../../src/sinks/file/settings.ts'
 import { createHandClock } from './clocks.ts'

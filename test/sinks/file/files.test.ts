@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, readlink, rename, rm, stat, symlink } from 'n
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Day } from '../../../src/domain/day.ts'
-import type { TransactionalSink } from '../../../src/ports/sink.ts'
+import type { TransactionalSink } from '../../../src/ports/delivery.ts'
 import { parsePartName, partName } from '../../../src/sinks/file/part.ts'
 import { readParts } from './read-parts.ts'
 import { createHandClock } from './clocks.ts'

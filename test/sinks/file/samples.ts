@@ -2,8 +2,7 @@ import { dayOf, shiftDay } from '../../../src/domain/day.ts'
 import type { CommittedPart } from '../../../src/domain/event/delivery.ts'
 import type { Event } from '../../../src/domain/event/event.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
-import type { Format } from '../../../src/ports/format.ts'
-import type { AnySink, LastCopies, OpenStream, Reconciliation } from '../../../src/ports/sink.ts'
+import type { Format, AnySink, LastCopies, OpenStream, Reconciliation } from '../../../src/ports/delivery.ts'
 
 /** One JSON object a line: small, and it can refuse. */
 export const contractFormat: Format = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Secret } from '../../../src/domain/text/secret.ts'
-import type { Sink } from '../../../src/ports/sink.ts'
+import type { Sink } from '../../../src/ports/delivery.ts'
 import { buildEvents } from '../../formats/events.ts'
 import { deliver, failureOf, openSink, serve, ship, type SinkOptions } from './destination-server.ts'
 

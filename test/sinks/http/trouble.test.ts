@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
-import type { Clock } from '../../../src/ports/clock.ts'
+import type { Clock } from '../../../src/ports/process.ts'
 import { buildEvents } from '../../formats/events.ts'
 import {
   deliver,

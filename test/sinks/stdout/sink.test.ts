@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import type { Day } from '../../../src/domain/day.ts'
 import { createNativeFormat } from '../../../src/formats/native.ts'
-import type { OpenStream, Sink } from '../../../src/ports/sink.ts'
+import type { OpenStream, Sink } from '../../../src/ports/delivery.ts'
 import { createStdoutSink } from '../../../src/sinks/stdout/sink.ts'
 import { buildEvent, buildEvents } from '../../formats/events.ts'
 

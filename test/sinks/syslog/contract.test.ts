@@ -1,5 +1,5 @@
 import { systemClock } from '../../../src/clock.ts'
-import type { Sink } from '../../../src/ports/sink.ts'
+import type { Sink } from '../../../src/ports/delivery.ts'
 import { createSyslogSink } from '../../../src/sinks/syslog/sink.ts'
 import { contractFormat, idOf, sinkContract } from '../../contract/sink.contract.ts'
 import { waitFor } from '../../setup/wait-for.ts'

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { unpackFingerprints } from '../../../src/domain/event/seen.ts'
-import type { Commit } from '../../../src/ports/ledger.ts'
-import type { Store } from '../../../src/ports/store.ts'
+import type { Commit, Store } from '../../../src/ports/store.ts'
 import {
   buildCommit,
   buildDeadLetter,

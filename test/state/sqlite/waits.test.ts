@@ -1,8 +1,7 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { Commit } from '../../../src/ports/ledger.ts'
-import type { Store } from '../../../src/ports/store.ts'
+import type { Commit, Store } from '../../../src/ports/store.ts'
 import { openSqliteStore } from '../../../src/state/sqlite/store.ts'
 import {
   buildCheckpoint,

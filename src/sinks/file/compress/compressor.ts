@@ -1,7 +1,7 @@
 import type { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isFailure } from '../../../domain/failure.ts'
-import type { Clock } from '../../../ports/clock.ts'
+import type { Clock } from '../../../ports/process.ts'
 import { compressPart, isUntouched } from './compress-part.ts'
 import { findFolder } from '../directory.ts'
 import type { HeldIdentity } from '../identity.ts'

@@ -1,6 +1,6 @@
 import { unlink } from 'node:fs/promises'
 import type { CommittedPart } from '../../../domain/event/delivery.ts'
-import type { LastCopies } from '../../../ports/sink.ts'
+import type { LastCopies } from '../../../ports/delivery.ts'
 import { keepLines, lastCopiesIn, moveLines } from './keep-lines.ts'
 import { compressedLength, isLengthOf } from '../compress/compressed-length.ts'
 import { cutFile, endOfWholeLines, endsLine } from './cut.ts'

@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import type { Format } from '../../../ports/format.ts'
+import type { Format } from '../../../ports/delivery.ts'
 import type { Preset } from '../protocol/preset.ts'
 import { axiom } from './axiom.ts'
 import { betterstack } from './betterstack.ts'

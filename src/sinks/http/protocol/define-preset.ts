@@ -11,7 +11,7 @@ import {
 } from '../../../config/fields/fields.ts'
 import { TlsConfig } from '../../../config/fields/tls.ts'
 import type { SettingError } from '../../../domain/text/http-rules.ts'
-import type { Format } from '../../../ports/format.ts'
+import type { Format } from '../../../ports/delivery.ts'
 import type { BatchLimits } from '../batches.ts'
 import { headerNameError } from '../rules.ts'
 import type { Preset } from './preset.ts'

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { RefusalReason, SkipReason } from '../../../domain/event/delivery.ts'
 import type { Event } from '../../../domain/event/event.ts'
-import type { SinkCheck } from '../../../ports/sink.ts'
+import type { SinkCheck } from '../../../ports/delivery.ts'
 
 /** The answer of a destination to one request. */
 export interface Answer {

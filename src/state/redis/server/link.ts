@@ -1,5 +1,5 @@
 import { Failure } from '../../../domain/failure.ts'
-import type { Clock } from '../../../ports/clock.ts'
+import type { Clock } from '../../../ports/process.ts'
 import { connectRedis, type RedisClient, type RedisServers } from '../../../redis/connection.ts'
 import { isLost, isRefusal, redisFailure } from '../../../redis/redis-failure.ts'
 import { callScript, defineScript } from '../../../redis/script.ts'

@@ -1,5 +1,5 @@
 import { Failure, messageOf } from '../../../domain/failure.ts'
-import type { Telemetry } from '../../../ports/telemetry.ts'
+import type { Telemetry } from '../../../ports/process.ts'
 import type { RedisClient, RedisServers } from '../../../redis/connection.ts'
 import type { Link } from './link.ts'
 

@@ -1,6 +1,40 @@
+import type { Day } from '../domain/day.ts'
+import type { Cursor, Page } from '../domain/event/page.ts'
+import type { Priority, Zone, Stream } from '../domain/stream.ts'
 import type { Delivery, CommittedPart } from '../domain/event/delivery.ts'
 import type { Event, Identity } from '../domain/event/event.ts'
-import type { Stream } from '../domain/stream.ts'
+import type { KeptEvent } from '../domain/event/kept-event.ts'
+import type { App, UploadFigures, VolumeFigures } from '../domain/figures.ts'
+
+/**
+ * Reads one page of a zone's day, already normalised and redacted.
+ *
+ * Retries one request a few times, for 10 s in all, and waits for the account's request budget; keeps no other state.
+ * Throws only Failure: `window_closed`, `cursor_expired`, `unauthorised` (stop), `zone_gone`, `page_too_large`
+ * (refuse), `bad_body`, `rejected`, `timeout`, `network`, `tls`, `server_error` (retry), `throttled` (wait, with
+ * `retryAt`), `cancelled`. An entry that cannot be parsed becomes an event that keeps its raw text; it never fails the
+ * page.
+ */
+export interface Source {
+  /** Base URL; absent where no server is asked. */
+  readonly address?: string
+  fetchPage(request: PageRequest, signal: AbortSignal): Promise<Page>
+}
+
+export interface PageRequest {
+  readonly zone: Zone
+  readonly day: Day
+  /** Null requests the first page; the source encodes that as the API expects. */
+  readonly cursor: Cursor | null
+  readonly priority: Priority
+  /** The sink that the page is for: sinks share the memory for pages. Absent for none, as in an audit. */
+  readonly sink?: string
+  /**
+   * For a page that is fetched ahead: the source calls it once a good answer has arrived, and keeps the answer as bytes
+   * until it resolves, since the decoded events would take three times as much memory.
+   */
+  readonly whenWanted?: () => Promise<void>
+}
 
 /** Where events go. A sink serves many streams at once, and one pump at most for each stream. */
 export interface Sink {
@@ -94,4 +128,23 @@ export interface OpenStream {
   deliver(events: readonly Event[], signal: AbortSignal): Promise<Delivery>
   /** Releases the stream. May be called twice; never rejects. */
   close(): Promise<void>
+}
+
+/** Event → one line of text, without a line break. Pure: the line depends on the event and the configuration only. */
+export interface Format {
+  readonly name: string
+  /** MIME type of lines joined by line breaks. */
+  readonly mediaType: string
+  /** Throws for an event that has no form in this format; the event becomes a dead letter (`unmappable`). */
+  encode(event: Event): string
+  /** Reads a line that this format wrote back to the identity of its event; undefined for any other text. */
+  identify(line: string): Identity | undefined
+  /** Reads such a line back to what its event can be rebuilt from. Absent where lines do not hold enough for that. */
+  readBack?(line: string): KeptEvent | undefined
+}
+
+/** Reads figures for metrics. Both throw Failure, also for an answer that is not whole. */
+export interface FigureSource {
+  readUploads(zone: Zone, signal: AbortSignal): Promise<UploadFigures>
+  readVolumes(app: App, signal: AbortSignal): Promise<VolumeFigures[]>
 }

@@ -1,0 +1,85 @@
+import type { Priority } from '../domain/stream.ts'
+import type { InternalEvent } from '../domain/internal-event.ts'
+import type { SpanFacts, SpanName } from '../domain/span.ts'
+
+/** All code that reads time or waits takes a Clock, so that tests can shift time or run it faster. */
+export interface Clock {
+  /** ms since the epoch, by this host's wall clock, which may step. */
+  now(): number
+  /**
+   * ms since the epoch, by the wall clock as it was at the start and what has passed since, while the host slept too. No
+   * step of the wall clock moves it, and it never goes back.
+   */
+  steady(): number
+  /** ms of a monotonic clock, for durations. It may stand still while the host sleeps. */
+  monotonic(): number
+  /** Resolves after `ms`; rejects with a `cancelled` Failure as soon as the signal aborts. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>
+}
+
+/** Guards the schedule of an embedded store: one `run` per store. The end of its process releases it. */
+export interface ScheduleLock {
+  /** False when another live process has it; `holder` then names that process. */
+  acquire(): Promise<{ ok: true } | { ok: false; holder: string }>
+  /** Who holds it now, for `status` and for commands that need to know whether a `run` is active. */
+  holder(): Promise<string | undefined>
+  release(): Promise<void>
+}
+
+/** Starts pumps when streams are due, and stops them. */
+export interface Schedule {
+  start(): Promise<void>
+  /** Aborts what runs and resolves when all of it has ended. May be called twice, and before `start`. */
+  stop(): Promise<void>
+}
+
+/**
+ * What all requests of one account share: a rate, pauses that the API asked for, and the order: live before backfill.
+ * Once a live stream of the account is due, at most one backfill request precedes it: the one that has entered already,
+ * or the turn of a backfill that was held for 5 s (20 places of a rate, if that is longer).
+ */
+export interface AccountGate {
+  /**
+   * Resolves when a request may be sent. Waits at most about two seconds; instead of a longer wait, which would hold
+   * the stream, throws Failure `throttled` (wait) with its end, or `gave_way` (cancelled) for a backfill that waits for
+   * live streams to begin. A backfill reserves no place of the rate in advance, except in its turn. A request of a live
+   * stream (`streamKey`) marks it as begun. Throws `cancelled` as soon as the signal aborts.
+   */
+  enter(signal: AbortSignal, priority: Priority, stream?: string): Promise<void>
+  /**
+   * Sets the live streams of the account that are to begin (`streamKey`), each with the ms until it is due (negative:
+   * it is due already). Replaces the previous set; expires after 15 s. Never throws.
+   */
+  expectLive(dueInMs: ReadonlyMap<string, number>): Promise<void>
+  /** Adds a live stream that is to begin again at once. Never throws. */
+  expectAgain(stream: string): Promise<void>
+  /** Whether a due live stream has not begun; a backfill then need not start. */
+  liveWaits(): Promise<boolean>
+  /** Lets no request of the account through before that instant (ms since the epoch). Never shortens a pause. */
+  pauseUntil(atMs: number): Promise<void>
+  /** End of the current pause as this process knows it, ms since the epoch; undefined without one. */
+  readonly throttledUntilMs: number | undefined
+  /** The same as all processes know it that share the account. Never throws. */
+  pausedUntil(): Promise<number | undefined>
+}
+
+/** Turns internal events into log lines and metrics. Never throws. */
+export interface Telemetry {
+  emit(internalEvent: InternalEvent): void
+}
+
+/** Makes spans, where tracing is on. Throws only what the work throws. */
+export interface Tracer {
+  /**
+   * Runs the work inside a span, a child of the span that the caller runs in; a thrown Failure becomes its outcome.
+   * `note` adds facts that are known only later.
+   */
+  span<Result>(
+    name: SpanName,
+    facts: SpanFacts,
+    work: (note: (facts: SpanFacts) => void) => Promise<Result>,
+  ): Promise<Result>
+}
+
+/** Names of trace headers and their values. */
+export type TraceCarrier = Readonly<Record<string, string>>
