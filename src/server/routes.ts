@@ -1,13 +1,12 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { extname, sep } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { messageOf } from '../domain/failure.ts'
 import { createTurns } from '../domain/let-loop-turn.ts'
 import type { StatusViews } from '../domain/status/status-views.ts'
 import { within } from '../domain/within.ts'
 import type { Clock } from '../ports/process.ts'
-import type { HealthState } from './health.ts'
-import { pageFiles } from './page-files.ts'
-import { jsonReply, longJsonReply } from './reply.ts'
-import type { Reply } from './reply.ts'
+import { jsonReply, longJsonReply, type Reply } from './reply.ts'
 import { QueryError, readStatusQuery, type StatusQuery } from './status-query.ts'
 
 export interface ReadyState {
@@ -129,4 +128,87 @@ export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
     ['/readyz', { open: true, answer: readinessReply }],
     ['/status', { open: false, quotes: true, answer: (_, parameters) => statusReply(parameters) }],
   ])
+}
+
+const folder = new URL('./page/', import.meta.url)
+
+const types: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+/**
+ * The page may load files and data only from this server; nothing inline, nothing from another host, no frame around
+ * it.
+ */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+const headers = {
+  'content-security-policy': policy,
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+}
+
+/** The report of an audit is drawn by this process, not by a browser. */
+const notServed = 'report'
+
+/** The static files of the status page by path: `/` and `/page/…`. Each is read once, at its first request. */
+function pageFiles(): ReadonlyMap<string, () => Reply> {
+  const files = new Map<string, () => Reply>()
+  for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    const name = path.replaceAll(sep, '/')
+    const type = types[extname(name)]
+    if (type === undefined || name.startsWith(`${notServed}/`)) continue
+    let reply: Reply | undefined
+    const answer = () =>
+      (reply ??= { status: 200, type, body: readFileSync(new URL(name, folder), 'utf8'), headers })
+    files.set(name === 'page.html' ? '/' : `/page/${name}`, answer)
+  }
+  return files
+}
+
+/** The last turn of a loop that must keep running (tick, worker), in ms of the monotonic clock. */
+export interface LoopTurn {
+  readonly loop: string
+  /** The start of the loop counts as a turn. */
+  readonly turnedAtMs: number
+}
+
+export interface HealthState {
+  readonly healthy: boolean
+  readonly loops: readonly {
+    readonly loop: string
+    readonly secondsSinceTurn: number
+    readonly healthy: boolean
+  }[]
+}
+
+const leastPatienceMs = 60_000
+const patienceTurns = 3
+
+/**
+ * Healthy while every loop has turned recently. The state of the API, the sinks and the store does not count: a restart
+ * would not fix them. The answer itself shows that the event loop runs.
+ */
+export function healthOf(turns: readonly LoopTurn[], everySeconds: number, nowMs: number): HealthState {
+  const patienceMs = Math.max(leastPatienceMs, patienceTurns * everySeconds * 1000)
+  const loops = turns.map(({ loop, turnedAtMs }) => {
+    const sinceMs = Math.max(0, nowMs - turnedAtMs)
+    return { loop, secondsSinceTurn: Math.round(sinceMs / 1000), healthy: sinceMs <= patienceMs }
+  })
+  return { healthy: loops.every(({ healthy }) => healthy), loops }
 }

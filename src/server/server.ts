@@ -1,17 +1,14 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { isIP, type AddressInfo, type Socket } from 'node:net'
 import { cancelled, messageOf } from '../domain/failure.ts'
+import { isLoopback } from '../domain/text/loopback.ts'
 import type { Secret } from '../domain/text/secret.ts'
 import { within } from '../domain/within.ts'
 import type { Telemetry } from '../ports/process.ts'
-import { isAskedByAddress } from './asked-by-address.ts'
-import { hasToken } from './bearer.ts'
-import { exposureOf } from './exposure.ts'
-import { authority, listenFailure } from './listen-failure.ts'
-import { jsonReply, send } from './reply.ts'
-import type { Reply } from './reply.ts'
-import { createRoutes, type Route } from './routes.ts'
-import type { RouteDeps } from './routes.ts'
+import { authority, listenFailure } from './listen.ts'
+import { jsonReply, send, type Reply } from './reply.ts'
+import { createRoutes, type Route, type RouteDeps } from './routes.ts'
 
 /**
  * Not by `import`: that reads every member of the module, and `WebSocket` loads Node's own undici, 70 ms of CPU and 14 MB
@@ -158,4 +155,31 @@ async function replyTo(
       error: `without server.token, ${path} answers only when the URL has the IP address of this host or localhost; set server.tokenFile to use a host name`,
     })
   return route.answer(trusted, new URLSearchParams(query))
+}
+
+/** The warning for a server that other hosts can reach without a token; undefined otherwise. */
+export function exposureOf(host: string, token: Secret | undefined): string | undefined {
+  if (token !== undefined || isLoopback(host)) return undefined
+  const remedy = 'set server.tokenFile, or server.host to 127.0.0.1'
+  return `listens on ${host} without a token, so anyone who can connect can read zones, sinks and errors; ${remedy}`
+}
+
+/**
+ * Whether the request names this host by IP address or localhost. Another web site can point a host name at this host,
+ * and its script could then read what is served here without a token.
+ */
+function isAskedByAddress(hostHeader: string | undefined): boolean {
+  const host = (hostHeader ?? '').replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1')
+  return isIP(host) !== 0 || host.toLowerCase() === 'localhost'
+}
+
+/** True when the header carries the token. Compares in constant time, whatever the token's length. */
+function hasToken(header: string | undefined, token: Secret): boolean {
+  const given = /^bearer +(\S+) *$/i.exec(header ?? '')?.[1] ?? ''
+  const wanted = token.reveal()
+  return timingSafeEqual(digest(given), digest(wanted)) && wanted !== ''
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { healthOf } from '../../src/server/health.ts'
+import { healthOf } from '../../src/server/routes.ts'
 
 const turn = (turnedAtMs: number, loop = 'tick') => ({ loop, turnedAtMs })
 

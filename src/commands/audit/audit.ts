@@ -21,7 +21,7 @@ import { checkReportFile, writeReportFile } from './report-file.ts'
 import { reportOf } from './report.ts'
 import { auditText } from './text.ts'
 import { hasDifferences, isBlind } from './verdict.ts'
-import { writeReport } from '../../server/report/write-report.ts'
+import { writeReport } from './report-page.ts'
 import { version } from '../../assemble/version.ts'
 
 interface AuditOptions {
