@@ -1,8 +1,8 @@
 import type { Delivery } from '../domain/event/delivery.ts'
-import { isFailure, type FailureCode } from '../domain/failure.ts'
+import { type FailureCode, isFailure } from '../domain/failure.ts'
 import type { RequestOutcome } from '../domain/internal-event.ts'
-import type { Clock, Telemetry } from '../ports/process.ts'
 import type { AnySink, OpenStream } from '../ports/delivery.ts'
+import type { Clock, Telemetry } from '../ports/process.ts'
 
 /** Failures of the sink itself. A lost fence, a stop or a failing store is not one. */
 const outcomes: Partial<Record<FailureCode, RequestOutcome>> = {

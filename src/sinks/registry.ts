@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream'
-import type { Clock, Telemetry } from '../ports/process.ts'
 import type { Format, Sink, TransactionalSink } from '../ports/delivery.ts'
+import type { Clock, Telemetry } from '../ports/process.ts'
 import type { FileSinkSettings } from './file/settings.ts'
 import { createFileSink } from './file/sink.ts'
 import type { HttpSinkConfig } from './http/config.ts'

@@ -71,7 +71,7 @@ const exceptions: readonly { from: RegExp; to: RegExp }[] = [
   },
 ]
 
-/** `src/sinks/file/reconcile/cut.ts` → `sinks/file`: the longest part that holds it; undefined where the layout has none. */
+/** `src/sinks/http/presets/x.ts` → `sinks/http`: the longest part that holds it; undefined where the layout has none. */
 export function partOf(path: string): string | undefined {
   const names = path.split('/').slice(1)
   const candidates = names.map((_, at) => names.slice(0, names.length - at).join('/'))
@@ -94,7 +94,6 @@ export const arrows: readonly Rule[] = [
     ],
     accepts: [
       { path: 'src/state/postgres/x.ts', text: '' },
-      { path: 'src/sinks/file/reconcile/cut.ts', text: '' },
       { path: 'src/sinks/http/presets/x.ts', text: '' },
       { path: 'src/clock.ts', text: '' },
     ],

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { joinTexts } from '../../src/sinks/join.ts'
+import { joinTexts } from '../../src/sinks/lines.ts'
 
 it('joins any texts to the bytes of the joined text', () => {
   const text = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('é', '\ud800', '', 'plain'))

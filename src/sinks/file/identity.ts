@@ -6,9 +6,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { Failure } from '../../domain/failure.ts'
 import { lockExclusively, resultCodeOf } from '../../sqlite/exclusive-lock.ts'
-import { findFolder, findRoot, ownFolder } from './directory.ts'
-import { fileFailure, hasCode } from './file-failure.ts'
-import { compressedSuffixes, parsePartName } from './part.ts'
+import { fileFailure, findFolder, findRoot, hasCode, ownFolder } from './files.ts'
+import { compressedSuffixes, parsePartName } from './parts.ts'
 
 /** The store and sink that a writer's parts belong to. */
 export interface Owner {

@@ -4,8 +4,7 @@ import { open, rmdir, statfs, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '../../domain/failure.ts'
 import type { SinkCheck } from '../../ports/delivery.ts'
-import { makeRoot } from './directory.ts'
-import { fileFailure } from './file-failure.ts'
+import { fileFailure, makeRoot } from './files.ts'
 import type { FileSinkSettings } from './settings.ts'
 
 const probeBytes = 4096

@@ -1,6 +1,6 @@
 import type { open } from 'node:fs/promises'
-import type { Clock, Telemetry } from '../../ports/process.ts'
 import type { Format } from '../../ports/delivery.ts'
+import type { Clock, Telemetry } from '../../ports/process.ts'
 
 export interface FileSinkSettings {
   readonly name: string

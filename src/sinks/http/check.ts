@@ -1,10 +1,9 @@
-import type { Clock } from '../../ports/process.ts'
 import type { SinkCheck } from '../../ports/delivery.ts'
-import type { Exchange } from './exchange.ts'
-import { retryOf, stopOf } from './failures.ts'
-import type { PrepareRequest } from './prepare-request.ts'
+import type { Clock } from '../../ports/process.ts'
+import { retryOf, stopOf } from './answer-texts.ts'
+import { readPage, readStatus } from './protocol/answers.ts'
 import type { Ask, Checked, Preset } from './protocol/preset.ts'
-import { readPage, readStatus } from './protocol/status.ts'
+import type { Exchange, PrepareRequest } from './request.ts'
 import type { TargetSource } from './target.ts'
 
 export interface CheckDeps {

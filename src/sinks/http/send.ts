@@ -2,15 +2,17 @@ import type { Event } from '../../domain/event/event.ts'
 import { type Failure, isFailure } from '../../domain/failure.ts'
 import type { Clock } from '../../ports/process.ts'
 import { backoffMs } from '../../transport/backoff.ts'
-import { type Body, packBody } from './body.ts'
-import type { Exchange, ExchangeResult } from './exchange.ts'
-import { retryOf, stopOf, textOf, waitUntil, type Asked } from './failures.ts'
-import { maskText } from './mask.ts'
-import type { Piece } from './pieces.ts'
-import { isSameRequest, type Prepared, type PrepareRequest } from './prepare-request.ts'
-import type { Compression } from './protocol/define-preset.ts'
-import type { Answer, EventOutcome, Preset, Verdict } from './protocol/preset.ts'
-import { readPage } from './protocol/status.ts'
+import { type Asked, maskText, retryOf, stopOf, textOf, waitUntil } from './answer-texts.ts'
+import { type Body, packBody, type Piece } from './bodies.ts'
+import { readPage } from './protocol/answers.ts'
+import type { Answer, Compression, EventOutcome, Preset, Verdict } from './protocol/preset.ts'
+import {
+  type Exchange,
+  type ExchangeResult,
+  isSameRequest,
+  type Prepared,
+  type PrepareRequest,
+} from './request.ts'
 import type { TargetSource } from './target.ts'
 
 export interface SendOptions {

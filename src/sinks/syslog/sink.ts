@@ -1,13 +1,11 @@
 import type { Delivery, Refusal } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { cancelled } from '../../domain/failure.ts'
-import type { Clock } from '../../ports/process.ts'
 import type { Format, OpenStream, Sink } from '../../ports/delivery.ts'
-import { mapEvent } from '../mapped.ts'
+import type { Clock } from '../../ports/process.ts'
+import { mapEvent } from '../lines.ts'
 import { createSlots } from '../slots.ts'
-import { connect, type Connection, type Receiver } from './connection.ts'
-import { framed, messageOf } from './message.ts'
-import { asPersonMust, Reconnection } from './reconnection.ts'
+import { asPersonMust, connect, type Connection, type Receiver, Reconnection } from './connection.ts'
 
 export interface SyslogSinkOptions extends Receiver {
   readonly name: string
@@ -108,4 +106,33 @@ export function createSyslogSink(options: SyslogSinkOptions, deps: SyslogSinkDep
       connection.close()
     },
   }
+}
+
+/** Facility local0, because the events are from another service, not from this host. */
+const facility = 16
+/** Syslog severities (RFC 5424, section 6.2.1) by the name of an event's severity. */
+const severities: Readonly<Record<string, number>> = { critical: 2, error: 3, warning: 4, notice: 5 }
+const informational = 6
+const app = 'shieldlog'
+/** No process id: it would differ from try to try. No message id, no structured data. */
+const header = `${app} - - -`
+
+/**
+ * A syslog message of RFC 5424. It depends on the event and the configuration only: the time is that of the event, and
+ * there is no byte order mark, which many readers of CEF treat as text.
+ */
+export function messageOf(event: Event, line: string, hostname: string): string {
+  const { severity, time } = event
+  const priority = facility * 8 + (severities[severity ?? ''] ?? informational)
+  return `<${priority}>1 ${timestampOf(time)} ${hostname} ${header} ${line}`
+}
+
+/** At most six digits of a second are allowed. */
+function timestampOf(time: string | undefined): string {
+  return time?.replace(/(\.\d{6})\d+Z$/, '$1Z') ?? '-'
+}
+
+/** Octet counting (RFC 6587, section 3.4.1): a line break in a message cannot begin another one. */
+export function framed(message: Buffer): Buffer[] {
+  return [Buffer.from(`${message.length} `), message]
 }

@@ -2,7 +2,7 @@ import { appendFile, mkdir, open, readFile, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { TransactionalSink } from '../../../src/ports/delivery.ts'
-import { compareParts } from '../../../src/sinks/file/reconcile/compare-parts.ts'
+import { compareParts } from '../../../src/sinks/file/compare-parts.ts'
 import { buildEvents, contractFormat, never, streamOf, StreamLedger } from './samples.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
 

@@ -1,8 +1,6 @@
-import { findFolder, findRoot } from '../../../src/sinks/file/directory.ts'
-import { hasCode } from '../../../src/sinks/file/file-failure.ts'
-import { readLines } from '../../../src/sinks/file/read/lines.ts'
-import { listParts, lookAtPart, type PartOnDisk } from '../../../src/sinks/file/read/listing.ts'
-import { placeOf } from '../../../src/sinks/file/part.ts'
+import { findFolder, findRoot, hasCode } from '../../../src/sinks/file/files.ts'
+import { readLines } from '../../../src/sinks/file/read.ts'
+import { listParts, lookAtPart, type PartOnDisk, placeOf } from '../../../src/sinks/file/parts.ts'
 
 /**
  * All whole lines of a zone's day below a sink's path, part by part: of two forms the compressed one, without a torn

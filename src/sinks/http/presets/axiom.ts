@@ -1,15 +1,19 @@
 import * as z from 'zod'
 import { headerSecret, httpUrl, jsonFormatNames, secretFile } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
-import type { JsonObject } from '../../../domain/text/json.ts'
 import { isObject } from '../../../domain/text/is-object.ts'
-import { below } from '../protocol/address.ts'
-import { answerObject, numberAt, textAt } from '../protocol/answer-json.ts'
-import { checkByEmptyBatch } from '../protocol/check-address.ts'
+import type { JsonObject } from '../../../domain/text/json.ts'
+import {
+  answerObject,
+  checkByEmptyBatch,
+  noAcknowledgement,
+  numberAt,
+  readStatus,
+  textAt,
+} from '../protocol/answers.ts'
 import { header, missing } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import { allRefused, type Answer, type Verdict } from '../protocol/preset.ts'
-import { noAcknowledgement, readStatus } from '../protocol/status.ts'
+import { allRefused, type Answer, below, type Verdict } from '../protocol/preset.ts'
 
 /**
  * A dataset of Axiom: https://axiom.co/docs/restapi/endpoints/ingestToDataset. The answer contains the number of events

@@ -1,8 +1,7 @@
 import { headerSecret, httpUrl, jsonFormatNames, secretFile } from '../../../config/fields/fields.ts'
-import { checkByEmptyBatch } from '../protocol/check-address.ts'
+import { checkByEmptyBatch, readStatus } from '../protocol/answers.ts'
 import { header, missing } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import { readStatus } from '../protocol/status.ts'
 
 /** A source of Better Stack: https://betterstack.com/docs/logs/ingesting-data/http/logs. */
 export const betterstack = definePreset({

@@ -1,9 +1,8 @@
 import * as z from 'zod'
 import { headerSecret, httpUrl, jsonFormatNames, secretFile } from '../../../config/fields/fields.ts'
-import { checkAddress, refusalOf } from '../protocol/check-address.ts'
+import { checkAddress, readStatus, refusalOf } from '../protocol/answers.ts'
 import { header, missing } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import { readStatus } from '../protocol/status.ts'
 
 /**
  * The logs intake of Datadog: https://docs.datadoghq.com/api/latest/logs/#send-logs. The event is below `bunny`,

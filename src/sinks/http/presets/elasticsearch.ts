@@ -2,15 +2,29 @@ import { hash } from 'node:crypto'
 import * as z from 'zod'
 import { headerSecret, httpUrl, secretFile } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
-import type { JsonObject } from '../../../domain/text/json.ts'
 import { isObject } from '../../../domain/text/is-object.ts'
-import { below } from '../protocol/address.ts'
-import { answerObject, numberAt, objectAt, textAt } from '../protocol/answer-json.ts'
-import { refusalOf } from '../protocol/check-address.ts'
+import type { JsonObject } from '../../../domain/text/json.ts'
+import {
+  answerObject,
+  isSuccess,
+  noAcknowledgement,
+  numberAt,
+  objectAt,
+  readStatus,
+  refusalOf,
+  textAt,
+} from '../protocol/answers.ts'
 import { basicMistakes, basicOf, basicSettings, header } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import type { Answer, Ask, Checked, EventOutcome, Stop, Verdict } from '../protocol/preset.ts'
-import { isSuccess, noAcknowledgement, readStatus } from '../protocol/status.ts'
+import {
+  type Answer,
+  type Ask,
+  below,
+  type Checked,
+  type EventOutcome,
+  type Stop,
+  type Verdict,
+} from '../protocol/preset.ts'
 
 /**
  * Elasticsearch and OpenSearch by `_bulk`: `create` with an `_id` of zone, id and time, so that a repeated event, and no

@@ -7,13 +7,10 @@ import {
   secretFile,
 } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
-import { below } from '../protocol/address.ts'
-import { checkByEmptyBatch } from '../protocol/check-address.ts'
+import { checkByEmptyBatch, isSuccess, readStatus } from '../protocol/answers.ts'
 import { basicMistakes, basicOf, basicSettings, header } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import type { Answer, EventOutcome, Verdict } from '../protocol/preset.ts'
-import { isSuccess, readStatus } from '../protocol/status.ts'
-import { unixNano } from '../protocol/unix-nano.ts'
+import { type Answer, below, type EventOutcome, unixNano, type Verdict } from '../protocol/preset.ts'
 
 const notALabel = { problem: 'is not a label name', remedy: 'use letters, digits and "_", a letter first' }
 

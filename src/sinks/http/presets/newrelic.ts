@@ -1,9 +1,8 @@
 import * as z from 'zod'
 import { headerSecret, httpUrl, jsonFormatNames, secretFile } from '../../../config/fields/fields.ts'
-import { checkByEmptyBatch } from '../protocol/check-address.ts'
+import { checkByEmptyBatch, readStatus } from '../protocol/answers.ts'
 import { header, missing } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import { readStatus } from '../protocol/status.ts'
 
 const hosts = { us: 'log-api.newrelic.com', eu: 'log-api.eu.newrelic.com' } as const
 

@@ -1,13 +1,18 @@
 import { headerSecret, httpUrl, secretFile } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
-import { below } from '../protocol/address.ts'
-import { answerObject, numberAt, objectAt, textAt } from '../protocol/answer-json.ts'
-import { checkByEmptyBatch } from '../protocol/check-address.ts'
+import {
+  answerObject,
+  checkByEmptyBatch,
+  isSuccess,
+  noAcknowledgement,
+  numberAt,
+  objectAt,
+  readStatus,
+  textAt,
+} from '../protocol/answers.ts'
 import { header } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import { allRefused, type Answer, type Verdict } from '../protocol/preset.ts'
-import { isSuccess, noAcknowledgement, readStatus } from '../protocol/status.ts'
-import { unixNano } from '../protocol/unix-nano.ts'
+import { allRefused, type Answer, below, unixNano, type Verdict } from '../protocol/preset.ts'
 
 /**
  * Log records for any receiver of OTLP over HTTP, as JSON: https://opentelemetry.io/docs/specs/otlp. A receiver that

@@ -1,13 +1,11 @@
 import * as z from 'zod'
 import { httpUrl, jsonFormatNames, secret, secretFile } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
-import { below } from '../protocol/address.ts'
-import { checkByEmptyBatch } from '../protocol/check-address.ts'
+import { checkByEmptyBatch, readStatus } from '../protocol/answers.ts'
 import { missing } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
 import { createClientCredentials } from '../protocol/oauth.ts'
-import type { Verdict } from '../protocol/preset.ts'
-import { readStatus } from '../protocol/status.ts'
+import { below, type Verdict } from '../protocol/preset.ts'
 
 const text = (description: string) => z.string().min(1).describe(description)
 

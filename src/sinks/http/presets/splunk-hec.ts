@@ -1,13 +1,18 @@
 import * as z from 'zod'
 import { headerSecret, httpUrl, jsonFormatNames, secretFile } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
-import { below } from '../protocol/address.ts'
-import { answerObject, numberAt, textAt } from '../protocol/answer-json.ts'
-import { refusalOf } from '../protocol/check-address.ts'
+import {
+  answerObject,
+  isSuccess,
+  noAcknowledgement,
+  numberAt,
+  readStatus,
+  refusalOf,
+  textAt,
+} from '../protocol/answers.ts'
 import { header, missing } from '../protocol/credentials.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import type { Answer, EventOutcome, Verdict } from '../protocol/preset.ts'
-import { isSuccess, noAcknowledgement, readStatus } from '../protocol/status.ts'
+import { type Answer, below, type EventOutcome, type Verdict } from '../protocol/preset.ts'
 
 const path = '/services/collector/event'
 

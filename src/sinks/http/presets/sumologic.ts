@@ -1,8 +1,7 @@
 import * as z from 'zod'
 import { httpUrl, jsonFormatNames } from '../../../config/fields/fields.ts'
-import { checkByEmptyBatch } from '../protocol/check-address.ts'
+import { checkByEmptyBatch, readStatus } from '../protocol/answers.ts'
 import { definePreset } from '../protocol/define-preset.ts'
-import { readStatus } from '../protocol/status.ts'
 
 const text = (description: string) =>
   z

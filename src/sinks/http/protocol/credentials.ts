@@ -1,6 +1,7 @@
+import { createHmac } from 'node:crypto'
+import * as z from 'zod'
 import { headerSecret, secretFile } from '../../../config/fields/fields.ts'
 import type { Secret } from '../../../domain/text/secret.ts'
-import * as z from 'zod'
 import type { SettingMistake } from './define-preset.ts'
 import type { Preset } from './preset.ts'
 
@@ -51,5 +52,25 @@ export function header(name: string, value: () => string | undefined): NonNullab
   return () => {
     const text = value()
     return Promise.resolve(text === undefined ? {} : { [name]: text })
+  }
+}
+
+export interface SignatureSettings {
+  readonly header: string
+  readonly secret?: Secret | undefined
+  readonly algorithm: string
+}
+
+/** Signs each body as sent, the way webhooks do: `X-Signature: sha256=<hex>`. */
+export function createSignature({
+  header,
+  secret,
+  algorithm,
+}: SignatureSettings): NonNullable<Preset['authorise']> {
+  return ({ body }) => {
+    const hex = createHmac(algorithm, secret?.reveal() ?? '')
+      .update(body)
+      .digest('hex')
+    return Promise.resolve({ [header.toLowerCase()]: `${algorithm}=${hex}` })
   }
 }

@@ -12,11 +12,8 @@ import {
 import { TlsConfig } from '../../../config/fields/tls.ts'
 import type { SettingError } from '../../../domain/text/http-rules.ts'
 import type { Format } from '../../../ports/delivery.ts'
-import type { BatchLimits } from '../batches.ts'
-import { headerNameError } from '../rules.ts'
-import type { Preset } from './preset.ts'
-
-export type Compression = 'none' | 'gzip' | 'zstd'
+import { headerNameError } from '../target.ts'
+import type { BatchLimits, Compression, Preset } from './preset.ts'
 
 /** A limit of a batch: its default and the largest value allowed. */
 export interface Limit {

@@ -1,10 +1,8 @@
 import { Failure, isFailure } from '../../../domain/failure.ts'
 import type { Secret } from '../../../domain/text/secret.ts'
-import { retryAtOf, waitUntil } from '../failures.ts'
-import { formsOf, maskText } from '../mask.ts'
-import { answerObject, numberAt, textAt } from './answer-json.ts'
+import { formsOf, maskText, retryAtOf, waitUntil } from '../answer-texts.ts'
+import { answerObject, numberAt, readPage, readStatus, textAt } from './answers.ts'
 import type { Authorisation, Preset } from './preset.ts'
-import { readPage, readStatus } from './status.ts'
 
 export interface ClientCredentials {
   readonly tokenUrl: URL

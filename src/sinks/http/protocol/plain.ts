@@ -1,11 +1,10 @@
 import * as z from 'zod'
 import { httpUrl, secret, secretFile } from '../../../config/fields/fields.ts'
-import { insteadOfCredentials, signatureHeaderError } from '../rules.ts'
-import { checkAddress } from './check-address.ts'
+import { insteadOfCredentials, signatureHeaderError } from '../target.ts'
+import { checkAddress, noAcknowledgement, readStatus } from './answers.ts'
+import { createSignature } from './credentials.ts'
 import type { Limits, SettingMistake } from './define-preset.ts'
 import type { Preset, Verdict } from './preset.ts'
-import { createSignature } from './signature.ts'
-import { noAcknowledgement, readStatus } from './status.ts'
 
 const Signature = z
   .strictObject({

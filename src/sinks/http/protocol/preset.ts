@@ -129,3 +129,35 @@ export interface Preset {
   /** Tries the destination without leaving an event there. Throws Failure. */
   check(ask: Ask): Promise<Checked>
 }
+
+/**
+ * The address of an intake below a configured one: `https://es:9200/prefix` and `/_bulk` give
+ * `https://es:9200/prefix/_bulk`. An address that ends with the path already, and its query, stay. Returns the text
+ * unchanged if it is not a URL: the sink reports the error.
+ */
+export function below(url: string, path: string): string {
+  const parsed = URL.parse(url)
+  if (parsed === null) return url
+  const base = parsed.pathname.replace(/\/+$/, '')
+  parsed.pathname = base.endsWith(path) ? base : base + path
+  return parsed.href
+}
+
+/** Nanoseconds since the epoch, as text, since a number could not hold them; undefined for an event without a time. */
+export function unixNano({ time, timeMs }: Event): string | undefined {
+  if (time === undefined || timeMs === undefined) return undefined
+  const fraction = /\.(\d+)Z$/.exec(time)?.[1] ?? ''
+  return `${Math.floor(timeMs / 1000)}${fraction.padEnd(9, '0')}`
+}
+
+export type Compression = 'none' | 'gzip' | 'zstd'
+
+export interface BatchLimits {
+  readonly maxEvents: number
+  /** Limit of one body before compression. A larger event is sent alone; the destination decides. */
+  readonly maxBytes: number
+  /** Limit of one event in a body. */
+  readonly maxEventBytes?: number | undefined
+  /** The destination does not accept older events. */
+  readonly maxAgeHours?: number | undefined
+}

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { joinPieces } from '../../../../src/sinks/http/body.ts'
-import { pieceOf } from '../../../../src/sinks/http/pieces.ts'
+import { joinPieces, pieceOf } from '../../../../src/sinks/http/bodies.ts'
 import { presetContract } from '../../../contract/preset.contract.ts'
 import type { Reply } from '../../../contract/scripted-destination.ts'
 import { buildEvent, buildEvents } from '../../../formats/events.ts'

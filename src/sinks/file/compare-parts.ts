@@ -1,14 +1,11 @@
 import { join } from 'node:path'
-import type { CommittedPart } from '../../../domain/event/delivery.ts'
-import type { PartReport } from '../../../domain/part-report.ts'
-import type { Stream } from '../../../domain/stream.ts'
-import { compressedLength, isLengthOf } from '../compress/compressed-length.ts'
-import { findFolder, findRoot, ownFolder } from '../directory.ts'
-import { fileFailure } from '../file-failure.ts'
-import { ownerOf } from '../identity.ts'
-import { listParts, type PartOnDisk } from '../read/listing.ts'
-import { whyForeign } from '../ownership.ts'
-import { placeOf } from '../part.ts'
+import type { CommittedPart } from '../../domain/event/delivery.ts'
+import type { PartReport } from '../../domain/part-report.ts'
+import type { Stream } from '../../domain/stream.ts'
+import { compressedLength, isLengthOf } from './compress.ts'
+import { fileFailure, findFolder, findRoot, ownFolder } from './files.ts'
+import { type Owner, ownerOf } from './identity.ts'
+import { listParts, type PartOnDisk, placeOf } from './parts.ts'
 
 interface Known {
   readonly storeId: string
@@ -92,4 +89,23 @@ async function compare(
   const expected = { part: part.name, expectedBytes: committedPart.bytes, ...found }
   if (bytes! < committedPart.bytes) return { ...expected, problem: 'short', why: 'committed lines are gone' }
   return { ...expected, problem: 'longer', why: 'it has lines after its committed length' }
+}
+
+/**
+ * Why a part must not be changed; undefined when it belongs to this stream. A part with a committed length belongs to
+ * it even under another sink name: `state rename-sink` moved the checkpoints.
+ */
+export function whyForeign(
+  part: PartOnDisk,
+  own: Owner,
+  committedPart: CommittedPart | undefined,
+  ownerOf: (writer: string) => Owner | undefined,
+): string | undefined {
+  if (part.irregular) return 'not a regular file'
+  if (part.parsed === undefined) return 'its name is not the name of a part'
+  const owner = ownerOf(part.parsed.writer)
+  if (owner === undefined) return `its writer ${part.parsed.writer} is unknown`
+  if (owner.store !== own.store) return 'written under another store: the state was lost or replaced'
+  if (owner.sink !== own.sink && committedPart === undefined) return `written by sink ${owner.sink}`
+  return undefined
 }

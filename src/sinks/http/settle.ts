@@ -2,13 +2,11 @@ import type { Refusal, RefusalReason, Skip, SkipReason } from '../../domain/even
 import type { Event } from '../../domain/event/event.ts'
 import { Failure } from '../../domain/failure.ts'
 import type { Clock } from '../../ports/process.ts'
-import { isTaken } from './exchange.ts'
-import { excerptOf, waitUntil } from './failures.ts'
-import { Open, type Part } from './open-parts.ts'
-import type { Piece } from './pieces.ts'
+import { excerptOf, waitUntil } from './answer-texts.ts'
+import type { Piece } from './bodies.ts'
 import type { EventOutcome } from './protocol/preset.ts'
+import { isTaken } from './request.ts'
 import { maxRestMs, type Send, type Sent } from './send.ts'
-import { doubtAfter, type DeliveryTally } from './tally.ts'
 
 /** Results of a delivery so far. They remain valid when the rest of the delivery fails. */
 export interface Settled {
@@ -250,4 +248,141 @@ class UnsettledBatch {
 
 function isReturned(outcome: EventOutcome | undefined): boolean {
   return outcome === undefined || (typeof outcome === 'object' && 'retry' in outcome)
+}
+
+/** A part of a batch still to be sent. */
+export interface Part {
+  readonly pieces: readonly Piece[]
+  /** How often the destination returned these events. */
+  readonly again: number
+  /** Tries of one request, where it only tests the destination. */
+  readonly tries?: number
+  /** Every other event of the batch is settled: if this one is not accepted now, it is refused. */
+  readonly isLastTry?: boolean
+}
+
+/** The parts of a batch that are still to be sent, as a stack. */
+export class Open {
+  readonly #parts: Part[]
+  #setAside: readonly Piece[] = []
+
+  constructor(batch: readonly Piece[]) {
+    this.#parts = [{ pieces: batch, again: 0 }]
+  }
+
+  next(): Part | undefined {
+    return this.#parts.pop()
+  }
+
+  add(part: Part): void {
+    if (part.pieces.length > 0) this.#parts.push(part)
+  }
+
+  halve({ pieces, again }: Part): void {
+    const middle = Math.ceil(pieces.length / 2)
+    this.#parts.push({ pieces: pieces.slice(middle), again }, { pieces: pieces.slice(0, middle), again })
+  }
+
+  /** Moves the last event of the next part to the front, to be sent alone. False if nothing is left. */
+  tryOneAlone(): boolean {
+    const part = this.#parts.pop()
+    if (part === undefined) return false
+    this.add({ ...part, pieces: part.pieces.slice(0, -1) })
+    this.add({ pieces: part.pieces.slice(-1), again: part.again, tries: 1 })
+    return true
+  }
+
+  /** Leaves so many events from all that is open, each alone, and sets the others aside. */
+  sample(samples: number, offset: number): void {
+    const left = this.#parts
+      .splice(0)
+      .reverse()
+      .flatMap(({ pieces }) => pieces)
+    const step = Math.ceil(left.length / samples)
+    const isSample = (_: Piece, index: number) => index % step === offset % step
+    this.#setAside = left.filter((piece, index) => !isSample(piece, index))
+    for (const piece of left.filter(isSample).reverse()) this.#parts.push({ pieces: [piece], again: 0 })
+  }
+
+  /** Sends what `sample` set aside after the rest. */
+  bringBack(): void {
+    if (this.#setAside.length > 0) this.#parts.unshift({ pieces: this.#setAside, again: 0 })
+    this.#setAside = []
+  }
+}
+
+/** What the streams of a sink know of it together, in this process. */
+export interface Tally {
+  /** The delivery of one stream. `hasTaken` returns whether the sink ever accepted an event; called at most once. */
+  deliveryOf(stream: string, hasTaken: () => Promise<boolean>): DeliveryTally
+}
+
+export interface DeliveryTally {
+  /** Whether the sink has ever accepted an event, by this process or by the store. */
+  hasTaken(): Promise<boolean>
+  /** How often in a row a batch of the stream was refused as a whole. */
+  readonly timesRefused: number
+  tookOne(): void
+  /** Counts an event refused alone. Returns true when the sink has refused enough in a row, of any streams. */
+  refusedOne(event: Event): boolean
+  /**
+   * Counts a batch of which no event was accepted. Returns true when the events must be the cause: they were refused
+   * several times, and the sink accepted events of others between each two of these times.
+   */
+  refusedWhole(): boolean
+}
+
+/** This many refusals in a row, of a batch or of the sink, put the sink in doubt. */
+export const doubtAfter = 8
+/** A batch is tried so often, with events of others accepted in between, before its events count as the cause. */
+const triesOfWhole = 3
+/** Streams that are remembered: each was refused as a whole and never read further. */
+const mostStreams = 10_000
+
+/** A stream whose batch was refused as a whole. */
+interface Refused {
+  readonly times: number
+  /** The tries between which the sink accepted events of others. */
+  readonly tries: number
+  /** How many events the sink had accepted then. */
+  readonly taken: number
+}
+
+export function createTally(): Tally {
+  let taken = 0
+  /** By id: repeated refusals of the same event count once. */
+  const inARow = new Set<string>()
+  const whole = new Map<string, Refused>()
+
+  function refusedWhole(stream: string): boolean {
+    const { times, tries, taken: then } = whole.get(stream) ?? { times: 0, tries: 0, taken: -1 }
+    const now = { times: times + 1, tries: taken > then ? tries + 1 : tries, taken }
+    whole.delete(stream)
+    if (now.tries > triesOfWhole) return true
+    whole.set(stream, now)
+    if (whole.size > mostStreams) whole.delete(whole.keys().next().value!)
+    return false
+  }
+
+  return {
+    deliveryOf(stream, hasTaken) {
+      let known: Promise<boolean> | undefined
+      return {
+        hasTaken: async () => taken > 0 || (await (known ??= hasTaken())),
+        get timesRefused() {
+          return whole.get(stream)?.times ?? 0
+        },
+        tookOne() {
+          taken++
+          inARow.clear()
+          whole.delete(stream)
+        },
+        refusedOne({ zone, id, time = '' }) {
+          if (inARow.size < doubtAfter) inARow.add(`${zone.id}/${id}/${time}`)
+          return inARow.size >= doubtAfter
+        },
+        refusedWhole: () => refusedWhole(stream),
+      }
+    },
+  }
 }

@@ -1,0 +1,291 @@
+import { constants } from 'node:fs'
+import { type FileHandle, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { CommittedPart, Delivery, Refusal } from '../../domain/event/delivery.ts'
+import type { Event } from '../../domain/event/event.ts'
+import { cancelled, Failure } from '../../domain/failure.ts'
+import type { Format } from '../../ports/delivery.ts'
+import { mapEvent } from '../lines.ts'
+import { fileFailure, hasCode, lookAt, makeFolders, syncFolder, writeAll } from './files.ts'
+import { throwIfAborted } from './keyed-mutex.ts'
+import { partName, type PartName, type Place } from './parts.ts'
+import { isFull } from './settings.ts'
+import type { Writer } from './writer.ts'
+
+/** What the next writer of a stream needs to continue. */
+export interface Continuation {
+  /** The writer's own latest part, at its committed length. */
+  readonly part?: { readonly parsed: PartName; readonly bytes: number; readonly lines: number }
+  /** First part number never used. */
+  readonly nextNumber: number
+}
+
+/** Appends the deliveries of one pump. Its callers run one call at a time. */
+export class StreamWriter {
+  readonly #writer: Writer
+  readonly #place: Place
+  readonly #encode: Encoder
+  #continued: Continuation['part']
+  #nextNumber: number
+  #current: OpenPart | undefined
+  #isRevoked = false
+
+  constructor(writer: Writer, place: Place, start: Continuation) {
+    this.#writer = writer
+    this.#place = place
+    this.#encode = createEncoder(writer.format)
+    this.#continued = start.part
+    this.#nextNumber = start.nextNumber
+  }
+
+  async append(events: readonly Event[], signal: AbortSignal): Promise<Delivery> {
+    const refusals: Refusal[] = []
+    let part: OpenPart | undefined
+    let bytes = 0
+    let lines = 0
+    let isSyncFailure = false
+    try {
+      this.#throwIfStopped(signal)
+      for (const chunk of this.#encode(events, refusals)) {
+        part ??= await this.#nextPart()
+        this.#throwIfStopped(signal)
+        await writeAll(part.handle, chunk.bytes, part.path)
+        bytes += chunk.bytes.length
+        lines += chunk.lines
+      }
+      if (part === undefined) return { refusals, committed: [], bytes: 0 }
+      // In parallel, and both awaited: nothing is in progress when a failure cuts the part back.
+      const [synced, looked] = await Promise.allSettled([
+        part.handle.datasync(),
+        whyChanged(part, part.bytes + bytes),
+      ])
+      isSyncFailure = synced.status === 'rejected'
+      if (synced.status === 'rejected') throw synced.reason
+      if (looked.status === 'rejected') throw looked.reason
+      this.#throwIfStopped(signal)
+      if (looked.value !== undefined) throw await this.#failReplaced(part, looked.value)
+    } catch (error) {
+      if (part !== undefined && part === this.#current) await this.#takeBack(part, isSyncFailure)
+      throw await fileFailure(error, part?.path ?? `${this.#writer.root}/${this.#place.relative}`)
+    }
+    part.bytes += bytes
+    part.lines += lines
+    return { refusals, committed: [committedOf(part)], bytes }
+  }
+
+  /** Revokes the stream, because another pump has it now. A delivery in progress undoes its write. */
+  revoke(): void {
+    this.#isRevoked = true
+  }
+
+  async close(): Promise<void> {
+    this.#isRevoked = true
+    if (this.#current !== undefined) await this.#leave(this.#current)
+  }
+
+  #throwIfStopped(signal: AbortSignal): void {
+    if (this.#isRevoked) throw cancelled()
+    throwIfAborted(signal)
+  }
+
+  /** The part for the next delivery. Parts rotate only here, where the length is the committed length. */
+  async #nextPart(): Promise<OpenPart> {
+    const writer = this.#writer
+    if (this.#current === undefined && this.#continued !== undefined) {
+      this.#current = await continuePart(writer, await this.#folder(), this.#continued)
+      this.#continued = undefined
+    }
+    if (this.#current !== undefined) await this.#leaveChangedOrFull(this.#current)
+    if (this.#current === undefined) {
+      this.#current = await createPart(writer, await this.#folder(), this.#nextNumber)
+      this.#nextNumber = this.#current.parsed.number + 1
+    }
+    return this.#current
+  }
+
+  async #leaveChangedOrFull(part: OpenPart): Promise<void> {
+    const { settings, clock, compressor } = this.#writer
+    const { parsed, bytes } = part
+    const why = await whyChanged(part, bytes)
+    if (why !== undefined) return this.#replaced(part, why)
+    if (!isFull(settings, { bytes, openedAtMs: parsed.openedAtMs }, clock.now())) return
+    compressor.add({ place: this.#place, parsed, bytes })
+    await this.#leave(part)
+  }
+
+  #folder() {
+    return makeFolders(this.#writer.root, this.#place.folders, this.#writer.settings.dirMode)
+  }
+
+  async #leave(part: OpenPart): Promise<void> {
+    this.#current = undefined
+    await part.handle.close().catch(() => undefined)
+  }
+
+  async #takeBack(part: OpenPart, isSyncFailure: boolean): Promise<void> {
+    const isCut = await cutBack(part)
+    // After a failed sync the state of the pages behind the cut is unknown.
+    if (!isCut || isSyncFailure) await this.#leave(part)
+  }
+
+  async #failReplaced(part: OpenPart, why: string): Promise<Failure> {
+    await cutBack(part)
+    await this.#replaced(part, why)
+    return new Failure(
+      'retry',
+      'unwritable',
+      `another program changed ${part.path} while shieldlog wrote it: ${why}`,
+    )
+  }
+
+  async #replaced(part: OpenPart, why: string): Promise<void> {
+    await this.#leave(part)
+    const { emit, settings } = this.#writer
+    emit({ name: 'FileReplaced', sink: settings.name, part: pathOf(this.#place, part.parsed), why })
+  }
+}
+
+function pathOf(place: Place, part: PartName): string {
+  return `${place.relative}/${part.name}`
+}
+
+const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants
+
+/** A part open for deliveries, in append mode: a file that another process has cut never gets a hole. */
+export interface OpenPart {
+  readonly parsed: PartName
+  readonly path: string
+  readonly handle: FileHandle
+  readonly device: number
+  readonly inode: number
+  /** Committed length and lines. */
+  bytes: number
+  lines: number
+}
+
+const maxTries = 100
+
+export function committedOf({ parsed, bytes, lines }: OpenPart): CommittedPart {
+  return { writer: parsed.writer, part: parsed.name, bytes, lines }
+}
+
+/** Creates the next part of a stream and syncs its name. `number` is the first that may be free. */
+export async function createPart(writer: Writer, folder: string, number: number): Promise<OpenPart> {
+  for (let tries = 0; tries < maxTries; tries++) {
+    const parsed = partName(number + tries, writer.clock.now(), writer.identity.id)
+    const path = join(folder, parsed.name)
+    let handle: FileHandle
+    try {
+      const flags = O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW
+      handle = await writer.openFile(path, flags, writer.settings.mode)
+    } catch (error) {
+      if (hasCode(error, 'EEXIST')) continue
+      throw error
+    }
+    try {
+      await handle.chmod(writer.settings.mode)
+      await syncFolder(folder)
+      const { dev: device, ino: inode } = await handle.stat()
+      return { parsed, path, handle, device, inode, bytes: 0, lines: 0 }
+    } catch (error) {
+      await handle.close().catch(() => undefined)
+      await unlink(path).catch(() => undefined)
+      throw error
+    }
+  }
+  throw new Failure('retry', 'unwritable', `no free part name in ${folder} from ${number} on`)
+}
+
+/** Opens an existing part to append. Undefined when the file no longer exists. */
+export async function continuePart(
+  writer: Writer,
+  folder: string,
+  part: { readonly parsed: PartName; readonly bytes: number; readonly lines: number },
+): Promise<OpenPart | undefined> {
+  const path = join(folder, part.parsed.name)
+  try {
+    const handle = await writer.openFile(path, O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK)
+    const { dev: device, ino: inode } = await handle.stat()
+    return { ...part, path, handle, device, inode }
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ELOOP')) return undefined
+    throw error
+  }
+}
+
+/** Why the file under the part's name is no longer the expected one; undefined when it is. */
+export async function whyChanged(part: OpenPart, bytes: number): Promise<string | undefined> {
+  const found = await lookAt(part.path)
+  if (found === undefined) return 'the file is gone'
+  if (found.ino !== part.inode || found.dev !== part.device || !found.isFile())
+    return 'another file has its name'
+  if (found.nlink !== 1) return `the file has ${found.nlink} hard links`
+  if (found.size !== bytes) return `the file has ${found.size} bytes instead of ${bytes}`
+  return undefined
+}
+
+/** Truncates the part to its committed length. Returns false when that fails; a shorter file is never padded. */
+export async function cutBack(part: OpenPart): Promise<boolean> {
+  try {
+    const { size } = await part.handle.stat()
+    if (size > part.bytes) await part.handle.truncate(part.bytes)
+    return size >= part.bytes
+  } catch {
+    return false
+  }
+}
+
+/** Whole lines, ready to write. */
+export interface Chunk {
+  /** Valid until the next chunk is requested. */
+  readonly bytes: Buffer
+  readonly lines: number
+}
+
+/** Encodes lazily, chunk by chunk. Events that the format cannot represent go to `refusals`. */
+export type Encoder = (events: readonly Event[], refusals: Refusal[]) => Generator<Chunk>
+
+/** Small compared with the memory of a page, but large enough that a page usually needs only two writes. */
+const chunkBytes = 524_288
+/** Buffer size kept between deliveries; a buffer that a long line made larger is dropped. */
+const keptBytes = 2 * chunkBytes
+const firstBytes = 65_536
+const mostBytesPerUnit = 3
+const lineBreak = 0x0a
+
+/**
+ * Encodes lines straight into one reused buffer: joining the texts of a page (`joinTexts`) takes a quarter more CPU
+ * time and a new buffer for each page. The buffer is shared, so one run of an encoder must end before the next begins.
+ */
+export function createEncoder(format: Format): Encoder {
+  let room = Buffer.allocUnsafeSlow(firstBytes)
+
+  function makeRoom(used: number, needed: number): void {
+    if (used + needed <= room.length) return
+    const larger = Buffer.allocUnsafeSlow(Math.max(used + needed, 2 * room.length))
+    room.copy(larger, 0, 0, used)
+    room = larger
+  }
+
+  return function* encode(events, refusals) {
+    if (room.length > keptBytes) room = Buffer.allocUnsafeSlow(firstBytes)
+    let used = 0
+    let lines = 0
+    for (const event of events) {
+      const mapped = mapEvent(event, format)
+      if ('refusal' in mapped) {
+        refusals.push(mapped.refusal)
+        continue
+      }
+      makeRoom(used, mapped.line.length * mostBytesPerUnit + 1)
+      used += room.write(mapped.line, used)
+      room[used++] = lineBreak
+      lines++
+      if (used < chunkBytes) continue
+      yield { bytes: room.subarray(0, used), lines }
+      used = 0
+      lines = 0
+    }
+    if (lines > 0) yield { bytes: room.subarray(0, used), lines }
+  }
+}

@@ -1,0 +1,279 @@
+import { constants, type Stats } from 'node:fs'
+import { chmod, type FileHandle, lstat, mkdir, open, readdir, realpath, stat, unlink } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { Failure, type FailureCode } from '../../domain/failure.ts'
+import { systemErrorText, systemRemedy } from '../../domain/text/system-error.ts'
+import { throwIfAborted } from './keyed-mutex.ts'
+
+const { O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_TRUNC, O_WRONLY } = constants
+
+/** Folder below the sink's path for the sink's own files. */
+export const ownFolder = '.shieldlog'
+
+/** The sink's path with links resolved once; below it no link is followed. Undefined when the path does not exist. */
+export async function findRoot(path: string): Promise<string | undefined> {
+  try {
+    return await realpath(resolve(path))
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined
+    throw error
+  }
+}
+
+/** Creates the sink's path and its missing parents. Returns the real path and the folders created. */
+export async function makeRoot(path: string, dirMode: number): Promise<{ root: string; made: string[] }> {
+  const missing: string[] = []
+  let existing = resolve(path)
+  while (!(await exists(existing))) {
+    missing.unshift(existing)
+    existing = dirname(existing)
+  }
+  for (const folder of missing) await makeFolder(folder, dirMode)
+  const root = await realpath(resolve(path))
+  if (!(await stat(root)).isDirectory())
+    throw new Failure(
+      'stop',
+      'unwritable',
+      `${root} is not a directory; set the path of the sink to a directory`,
+    )
+  return { root, made: missing }
+}
+
+/** Creates the folder below the root, level by level. Throws if a part of the path is a link or not a folder. */
+export async function makeFolders(
+  root: string,
+  folders: readonly string[],
+  dirMode: number,
+): Promise<string> {
+  let path = root
+  for (const folder of folders) {
+    path = join(path, folder)
+    if ((await realFolder(path)) !== undefined) continue
+    await makeFolder(path, dirMode)
+    await realFolder(path)
+  }
+  return path
+}
+
+/** The folder below the root; undefined when it does not exist. Throws like `makeFolders`. */
+export async function findFolder(root: string, folders: readonly string[]): Promise<string | undefined> {
+  let path = root
+  for (const folder of folders) {
+    path = join(path, folder)
+    if ((await realFolder(path)) === undefined) return undefined
+  }
+  return path
+}
+
+/** Syncs a folder: otherwise a crash of the host may lose a new file name although the file's bytes were synced. */
+export async function syncFolder(path: string): Promise<void> {
+  const handle = await open(path, O_RDONLY | O_DIRECTORY)
+  try {
+    await handle.sync()
+  } catch (error) {
+    // Some network file systems sync names by themselves and refuse the call.
+    if (!hasCode(error, 'EINVAL', 'ENOTSUP')) throw error
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Status of the path itself, without following links; undefined when nothing is there. */
+export async function lookAt(path: string): Promise<Stats | undefined> {
+  try {
+    return await lstat(path)
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined
+    throw error
+  }
+}
+
+async function makeFolder(path: string, dirMode: number): Promise<void> {
+  try {
+    await mkdir(path, { mode: dirMode })
+  } catch (error) {
+    if (hasCode(error, 'EEXIST')) return
+    throw error
+  }
+  await chmod(path, dirMode)
+  await syncFolder(dirname(path))
+}
+
+async function realFolder(path: string): Promise<Stats | undefined> {
+  const found = await lookAt(path)
+  if (found === undefined || found.isDirectory()) return found
+  const what = found.isSymbolicLink() ? 'a symbolic link' : 'not a directory'
+  throw new Failure(
+    'stop',
+    'unwritable',
+    `${path} is ${what}; the file sink does not follow links; replace it with a directory`,
+  )
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path)
+    return true
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return false
+    throw error
+  }
+}
+
+export function hasCode(error: unknown, ...codes: string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code))
+}
+
+/** Converts a file system error to a Failure with a one-line message that contains the remedy. */
+export async function fileFailure(error: unknown, path: string): Promise<Failure> {
+  if (error instanceof Failure) return error
+  const stop = (code: FailureCode, message: string) => new Failure('stop', code, message, { cause: error })
+  if (hasCode(error, 'ENOSPC', 'EDQUOT'))
+    return stop('disk_full', `no space left for ${path}; free space or raise the quota`)
+  if (hasCode(error, 'EFBIG')) {
+    const remedy = 'lower rotate.maxBytes or raise the file size limit (ulimit -f)'
+    return stop('disk_full', `${path} cannot grow further; ${remedy}`)
+  }
+  if (hasCode(error, 'EROFS'))
+    return stop('unwritable', `${path} is on a read-only file system; mount it writable`)
+  if (hasCode(error, 'EACCES', 'EPERM')) return stop('unwritable', await refusalOf(path))
+  if (hasCode(error, 'ELOOP')) {
+    const remedy = 'the file sink does not follow links; remove it'
+    return stop('unwritable', `${path} is a symbolic link; ${remedy}`)
+  }
+  if (hasCode(error, 'ENOTDIR'))
+    return stop(
+      'unwritable',
+      `cannot use ${path}: a part of that path is a file; replace it with a directory`,
+    )
+  const why = `cannot use ${path}: ${systemErrorText(error)}; ${systemRemedy(error)}`
+  return new Failure('retry', 'unwritable', why, { cause: error })
+}
+
+async function refusalOf(path: string): Promise<string> {
+  const uid = process.getuid?.() ?? -1
+  const gid = process.getgid?.() ?? -1
+  let nearest = path
+  for (;;) {
+    try {
+      const { mode, uid: owner, gid: group } = await stat(nearest)
+      const bits = (mode & 0o7777).toString(8).padStart(4, '0')
+      return (
+        `cannot write ${path}: ${nearest} belongs to ${owner}:${group} with mode ${bits}, this process runs as uid ${uid}; ` +
+        `run chown ${uid}:${gid} ${nearest}, or start shieldlog as uid ${owner}`
+      )
+    } catch {
+      const above = dirname(nearest)
+      if (above === nearest) return `cannot write ${path} as uid ${uid}; allow that user to write it`
+      nearest = above
+    }
+  }
+}
+
+/** Writes all bytes, also when the system takes only a part of them per call. */
+export async function writeAll(to: FileHandle, bytes: Buffer, path: string): Promise<void> {
+  let offset = 0
+  while (offset < bytes.length) {
+    const { bytesWritten } = await to.write(bytes, offset, bytes.length - offset)
+    if (bytesWritten === 0)
+      throw new Failure(
+        'retry',
+        'unwritable',
+        `cannot write ${path}: the file system accepts no more bytes and reports no error`,
+      )
+    offset += bytesWritten
+  }
+}
+
+export interface Copy {
+  /** Path of the copy; an existing file is overwritten. */
+  readonly path: string
+  readonly mode: number
+  readonly openFile?: typeof open
+}
+
+/**
+ * Writes the source to a file piece by piece, syncs it, and returns its size. Does not use a write stream: with
+ * `autoClose` off it keeps a reference to the handle, and closing the handle would then wait for ever.
+ */
+export async function copyTo(
+  { path, mode, openFile = open }: Copy,
+  source: AsyncIterable<Buffer>,
+  signal: AbortSignal,
+): Promise<number> {
+  const to = await openFile(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode)
+  try {
+    await to.chmod(mode)
+    for await (const piece of source) {
+      throwIfAborted(signal)
+      await writeAll(to, piece, path)
+    }
+    await to.sync()
+    return (await to.stat()).size
+  } finally {
+    await to.close()
+  }
+}
+
+const lineBreak = 0x0a
+const pieceBytes = 65_536
+
+/** Truncates a file; a file that is not longer stays as it is. */
+export async function cutFile(path: string, bytes: number): Promise<void> {
+  await withFile(path, O_RDWR, async (handle) => {
+    const { size } = await handle.stat()
+    if (size > bytes) await handle.truncate(bytes)
+  })
+}
+
+export async function syncFile(path: string): Promise<void> {
+  await withFile(path, O_RDONLY, (handle) => handle.datasync())
+}
+
+/** True when the byte before this length ends a line. */
+export async function endsLine(path: string, bytes: number): Promise<boolean> {
+  return await withFile(path, O_RDONLY, async (handle) => {
+    const { bytesRead, buffer } = await handle.read(Buffer.alloc(1), 0, 1, bytes - 1)
+    return bytesRead === 1 && buffer[0] === lineBreak
+  })
+}
+
+/** Length up to and including the last line break. */
+export async function endOfWholeLines(path: string, bytes: number): Promise<number> {
+  return await withFile(path, O_RDONLY, async (handle) => {
+    const buffer = Buffer.alloc(pieceBytes)
+    let end = bytes
+    while (end > 0) {
+      const length = Math.min(pieceBytes, end)
+      const { bytesRead } = await handle.read(buffer, 0, length, end - length)
+      const last = buffer.subarray(0, bytesRead).lastIndexOf(lineBreak)
+      if (last !== -1) return end - length + last + 1
+      end -= length
+    }
+    return 0
+  })
+}
+
+async function withFile<T>(path: string, flags: number, use: (handle: FileHandle) => Promise<T>): Promise<T> {
+  const handle = await open(path, flags | O_NOFOLLOW | O_NONBLOCK)
+  try {
+    return await use(handle)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Below the sink's own folder: copies of what was cut. */
+export const copiesFolder = 'aside'
+const keptMs = 14 * 86_400_000
+
+/** Removes copies older than two weeks. */
+export async function dropOldCopies(root: string, nowMs: number): Promise<void> {
+  const folder = await findFolder(root, [ownFolder, copiesFolder])
+  if (folder === undefined) return
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name)
+    const found = await lookAt(path)
+    if (found?.isFile() === true && found.mtimeMs < nowMs - keptMs) await unlink(path).catch(() => undefined)
+  }
+}

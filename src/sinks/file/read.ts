@@ -1,0 +1,147 @@
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { type Duplex, pipeline, type Readable } from 'node:stream'
+import { createGunzip, createZstdDecompress } from 'node:zlib'
+import type { CommittedPart } from '../../domain/event/delivery.ts'
+import { messageOf } from '../../domain/failure.ts'
+import type { PartEnd } from '../../domain/part-report.ts'
+import type { Stream } from '../../domain/stream.ts'
+import { fileFailure, findFolder, findRoot, hasCode } from './files.ts'
+import { listParts, lookAtPart, type PartOnDisk, placeOf } from './parts.ts'
+
+/** Whole lines of a part, in order. */
+export interface CommittedLines {
+  readonly part: string
+  /** Number of the first of them, from 1. */
+  readonly from: number
+  readonly lines: readonly string[]
+}
+
+/**
+ * Yields the lines of a stream's parts up to their committed lengths, compressed or not, in bounded pieces. Skips
+ * missing parts, which `compareParts` reports. Takes no lock and changes nothing.
+ */
+export async function* readCommitted(
+  path: string,
+  stream: Pick<Stream, 'zone' | 'day'>,
+  committed: readonly CommittedPart[],
+): AsyncGenerator<CommittedLines | PartEnd> {
+  const root = await findRoot(path)
+  const folder = root === undefined ? undefined : await findFolder(root, placeOf(stream).folders)
+  if (folder === undefined) return
+  for (const committedPart of committed.toSorted((a, b) => (a.part < b.part ? -1 : 1))) {
+    const file = fileOf(await lookAtPart(folder, committedPart.part))
+    if (file !== undefined) yield* readPart(folder, file, committedPart)
+  }
+}
+
+function fileOf(part: PartOnDisk | undefined): string | undefined {
+  return part?.compressed?.path ?? (part?.plain === undefined ? undefined : part.path)
+}
+
+async function* readPart(
+  folder: string,
+  file: string,
+  committedPart: CommittedPart,
+): AsyncGenerator<CommittedLines | PartEnd> {
+  const { part } = committedPart
+  let [wholeLines, wholeBytes, isTorn] = [0, 0, false]
+  let damage: string | undefined
+  try {
+    for await (const batch of readLines(file, 0, committedPart.bytes)) {
+      if (batch.lines.length > 0) yield { part, from: wholeLines + 1, lines: batch.lines }
+      wholeLines += batch.lines.length
+      wholeBytes = batch.end
+      isTorn = batch.isTorn === true
+    }
+  } catch (error) {
+    // The part was compressed since the listing.
+    const now = hasCode(error, 'ENOENT') ? fileOf(await lookAtPart(folder, part)) : undefined
+    if (now !== undefined && now !== file) {
+      yield* readPart(folder, now, committedPart)
+      return
+    }
+    damage = messageOf(error)
+  }
+  const isCompressed = !file.endsWith(part)
+  yield { part, wholeLines, wholeBytes, isTorn, isCompressed, ...(damage !== undefined && { damage }) }
+}
+
+/**
+ * Yields all whole lines of a zone's day below a sink's path, by any writer, part by part in bounded pieces, and after
+ * each part how it ended. Reads the compressed file where both exist. Yields nothing where the day has no folder. Takes
+ * no lock and changes nothing, so lines of a delivery in progress may be included. Throws Failure.
+ */
+export async function* readArchive(
+  path: string,
+  stream: Pick<Stream, 'zone' | 'day'>,
+): AsyncGenerator<CommittedLines | PartEnd> {
+  const parts = await partsOf(path, stream).catch(async (error: unknown) => {
+    throw await fileFailure(error, `${path}/${placeOf(stream).relative}`)
+  })
+  const whole = parts.map(({ name }) => ({ writer: '', part: name, bytes: Infinity, lines: Infinity }))
+  yield* readCommitted(path, stream, whole)
+}
+
+async function partsOf(path: string, stream: Pick<Stream, 'zone' | 'day'>): Promise<PartOnDisk[]> {
+  const root = await findRoot(path)
+  const folder = root === undefined ? undefined : await findFolder(root, placeOf(stream).folders)
+  return folder === undefined ? [] : listParts(folder)
+}
+
+const lineBreak = 0x0a
+const pieceBytes = 262_144
+/** Longer than any page, so longer than any event: bytes without a line break over this length hold no lines. */
+const mostLineBytes = 67_108_864
+
+/** Lines that end within one piece of a file. */
+export interface LineBatch {
+  readonly lines: readonly string[]
+  /** Length of the uncompressed file up to and including the last of them. */
+  readonly end: number
+  /** Only in a last batch, which has no lines: the file ends within a line. */
+  readonly isTorn?: true
+}
+
+/** Yields a part's whole lines between two offsets of its uncompressed bytes, in bounded pieces. */
+export async function* readLines(path: string, from = 0, to = Infinity): AsyncGenerator<LineBatch> {
+  let offset = isCompressed(path) ? 0 : from
+  let end = from
+  let begun: Buffer[] = []
+  const pieces: AsyncIterable<Buffer> = await readBytes(path, from)
+  for await (const piece of pieces) {
+    const bytes = piece.subarray(Math.max(0, from - offset), Math.max(0, to - offset))
+    offset += piece.length
+    const last = bytes.lastIndexOf(lineBreak)
+    if (last !== -1) {
+      const whole = Buffer.concat([...begun, bytes.subarray(0, last)])
+      begun = []
+      end += whole.length + 1
+      yield { lines: whole.toString('utf8').split('\n'), end }
+    }
+    if (last + 1 < bytes.length) begun.push(bytes.subarray(last + 1))
+    if (offset >= to) break
+    if (offset - end > mostLineBytes) throw new Error('it has a line of more than 64 MiB')
+  }
+  if (begun.length > 0) yield { lines: [], end, isTorn: true }
+}
+
+/** The uncompressed bytes; `from` applies to a plain part only. Follows no link and never blocks on a pipe. */
+export async function readBytes(path: string, from = 0): Promise<Readable> {
+  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  const start = isCompressed(path) ? 0 : from
+  const source = handle.createReadStream({ start, highWaterMark: pieceBytes })
+  if (path.endsWith('.gz')) return decoded(source, createGunzip({ chunkSize: pieceBytes }))
+  if (path.endsWith('.zst')) return decoded(source, createZstdDecompress({ chunkSize: pieceBytes }))
+  return source
+}
+
+function isCompressed(path: string): boolean {
+  return path.endsWith('.gz') || path.endsWith('.zst')
+}
+
+function decoded(source: Readable, decoder: Duplex): Readable {
+  return pipeline(source, decoder, () => {
+    // A source that fails destroys the decoder, so that its reader gets the error.
+  })
+}

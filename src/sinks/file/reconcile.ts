@@ -1,0 +1,392 @@
+import { rename, unlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { CommittedPart } from '../../domain/event/delivery.ts'
+import type { Identity } from '../../domain/event/event.ts'
+import type { LastCopies, Reconciliation } from '../../ports/delivery.ts'
+import { committedOf, type Continuation, createPart, type OpenPart } from './append.ts'
+import { whyForeign } from './compare-parts.ts'
+import { compressedLength, isLengthOf } from './compress.ts'
+import {
+  copiesFolder,
+  copyTo,
+  cutFile,
+  dropOldCopies,
+  endOfWholeLines,
+  endsLine,
+  fileFailure,
+  findFolder,
+  lookAt,
+  makeFolders,
+  ownFolder,
+  syncFile,
+  syncFolder,
+  writeAll,
+} from './files.ts'
+import { throwIfAborted } from './keyed-mutex.ts'
+import { listParts, lookAtPart, parsePartName, type PartName, type PartOnDisk, type Place } from './parts.ts'
+import { type LineBatch, readBytes, readLines } from './read.ts'
+import { isFull } from './settings.ts'
+import type { Writer } from './writer.ts'
+
+/** A plain part whose length matches the store. */
+interface CleanPart {
+  readonly parsed: PartName
+  readonly bytes: number
+  readonly lines: number
+}
+
+/** Brings a stream's parts back to their committed lengths. At most one call per stream at a time. */
+export async function reconcile(stream: Omit<FilesAtHand, 'takeNumber'>): Promise<Continuation> {
+  const { writer, place, known, signal } = stream
+  const committed = new Map(known.committed.map((committedPart) => [committedPart.part, committedPart]))
+  const folder = await findFolder(writer.root, place.folders)
+  const parts = folder === undefined ? [] : await listParts(folder)
+  const onDisk = new Set(parts.map((part) => part.name))
+  let nextNumber = 1 + Math.max(0, ...[...onDisk, ...committed.keys()].map(numberOf))
+  const files: FilesAtHand = { ...stream, takeNumber: () => nextNumber++ }
+  const clean: CleanPart[] = []
+  const foreign: string[] = []
+  for (const part of parts) {
+    throwIfAborted(signal)
+    const own = committed.get(part.name)
+    const at = { ...files, part, ...(own !== undefined && { committed: own }) }
+    const why = whyForeign(part, writer.owner, own, (id) => writer.ownerOf(id))
+    if (why === undefined) clean.push(...(await reconcileOne(at, folder!)))
+    else {
+      foreign.push(why)
+      if (own !== undefined) sayUnusable(at, why)
+    }
+  }
+  sayForeign(files, foreign)
+  for (const committedPart of known.committed) {
+    if (onDisk.has(committedPart.part)) continue
+    // A listing may miss a part that another process was compressing.
+    const isThere = folder !== undefined && (await lookAtPart(folder, committedPart.part)) !== undefined
+    if (!isThere) sayMissing(files, committedPart)
+  }
+  for (const { parsed, bytes } of clean) writer.compressor.add({ place, parsed, bytes })
+
+  const part = continued(files, clean)
+  return { nextNumber, ...(part === undefined ? {} : { part }) }
+}
+
+function numberOf(name: string): number {
+  return parsePartName(name)?.number ?? 0
+}
+
+/** Checks without the lock first: normally nothing is to be done. A change requires the writer's lock. */
+async function reconcileOne(at: PartAtHand, folder: string): Promise<CleanPart[]> {
+  const { writer, part, committed } = at
+  if (await isClean(at, committed)) return cleanPart(part, committed)
+  const lock = writer.hold(part.parsed!.writer)
+  // The writer is alive: its next pump cuts the part, or the first pump after that writer's death.
+  if (lock === undefined) return []
+  try {
+    // Another pump may have had the stream while this one was suspended: its committed lengths would then be old, and
+    // a cut would destroy committed lines. This includes own parts, since pumps of one process share a writer.
+    await at.known.confirm()
+    const held = await lookAtPart(folder, part.name)
+    if (held === undefined) return []
+    const clean: CleanPart[] = []
+    for (const now of await reconcilePart({ ...at, part: held })) {
+      const after = await lookAtPart(folder, now.part)
+      if (after !== undefined && (await isClean({ ...at, part: after }, now)))
+        clean.push(...cleanPart(after, now))
+    }
+    return clean
+  } finally {
+    lock.release()
+  }
+}
+
+async function isClean({ writer, part }: PartAtHand, committed: CommittedPart | undefined): Promise<boolean> {
+  if (committed === undefined) return false
+  if (part.unfinished.length > 0 && !writer.compressor.isActive(part.path)) return false
+  if (part.plain !== undefined) return part.compressed === undefined && part.plain.size === committed.bytes
+  if (part.compressed === undefined) return false
+  return isLengthOf(await compressedLength(part.compressed.path), part.compressed.path, committed.bytes)
+}
+
+function cleanPart({ parsed, plain }: PartOnDisk, committed: CommittedPart | undefined): CleanPart[] {
+  if (plain === undefined || committed === undefined) return []
+  return [{ parsed: parsed!, bytes: committed.bytes, lines: committed.lines }]
+}
+
+/** The writer's own latest part, if it takes another delivery. */
+function continued({ writer }: FilesAtHand, clean: readonly CleanPart[]): CleanPart | undefined {
+  const own = clean.filter((part) => part.parsed.writer === writer.identity.id)
+  const latest = own.sort((a, b) => a.parsed.number - b.parsed.number).at(-1)
+  if (latest === undefined) return undefined
+  const { bytes, parsed } = latest
+  const full = isFull(writer.settings, { bytes, openedAtMs: parsed.openedAtMs }, writer.clock.now())
+  return full ? undefined : latest
+}
+
+function sayForeign({ writer }: FilesAtHand, whys: readonly string[]): void {
+  if (whys.length === 0) return
+  const why = [...new Set(whys)].join('; ')
+  const sink = writer.settings.name
+  writer.emitOnce('foreign', { name: 'PartsOfAnotherStore', sink, why })
+}
+
+function sayUnusable(at: PartAtHand, why: string): void {
+  const part = nameOf(at)
+  const sink = at.writer.settings.name
+  at.writer.emitOnce(`replaced ${part}`, { name: 'FileReplaced', sink, part, why })
+}
+
+/** A part whose writer was never on this path is on another host's disk: not reported. */
+function sayMissing({ writer, place }: FilesAtHand, committedPart: CommittedPart): void {
+  if (committedPart.bytes === 0 || writer.ownerOf(committedPart.writer) === undefined) return
+  const part = `${place.relative}/${committedPart.part}`
+  const internalEvent = { sink: writer.settings.name, part, expected: committedPart.bytes, found: 0 }
+  writer.emitOnce(`short ${part}`, { name: 'FileShort', ...internalEvent })
+}
+
+type Lengths = (CommittedPart | undefined)[]
+
+/**
+ * Brings one part back to its committed length. Returns that length, and the one of the part that lines were moved to.
+ * The caller holds the writer's lock.
+ */
+export async function reconcilePart(at: PartAtHand): Promise<CommittedPart[]> {
+  const { writer, part } = at
+  try {
+    writer.compressor.revoke(part.path)
+    for (const path of part.unfinished) await unlink(path)
+    const lengths = await lengthsOf(at, part)
+    return lengths.filter((length) => length !== undefined)
+  } catch (error) {
+    throw await fileFailure(error, part.path)
+  }
+}
+
+async function lengthsOf(at: PartAtHand, { compressed, plain }: PartOnDisk): Promise<Lengths> {
+  if (compressed !== undefined) return [await reconcileCompressed(at, compressed.path)]
+  return plain === undefined ? [at.committed] : await reconcilePlain(at, plain.size)
+}
+
+async function reconcilePlain(at: PartAtHand, size: number): Promise<Lengths> {
+  const { part, committed, known } = at
+  const bytes = committed?.bytes ?? 0
+  if (size < bytes) {
+    // A short part is neither padded nor continued.
+    sayShort(at, size)
+    await cutTornLine(at, size)
+  } else if (bytes > 0 && !(await endsLine(part.path, bytes)))
+    sayReplaced(at, 'its content is not what shieldlog wrote')
+  else if (known.lastCopies === undefined) await takeBack(at, size)
+  else return await reconcileUnreadable(at, size, known.lastCopies)
+  return [committed]
+}
+
+/** Each uncommitted line is kept unless another part has its event. */
+async function reconcileUnreadable(at: PartAtHand, size: number, lastCopies: LastCopies): Promise<Lengths> {
+  const found = await lastCopiesIn(at, lastCopies)
+  if (found === 'all') {
+    await cutTornLine(at, size)
+    return [await keepLines(at, at.part.path, lastCopies)]
+  }
+  if (found === 'none') {
+    await takeBack(at, size)
+    return [at.committed]
+  }
+  // First, since it may fail each time: a line that the format cannot read back would be moved again at each try.
+  await keepAside(at, at.committed?.bytes ?? 0)
+  const moved = await moveLines(at, lastCopies)
+  await takeBack(at, size)
+  return [at.committed, moved]
+}
+
+/** Cuts to the committed length, or removes a part that has none. */
+async function takeBack(at: PartAtHand, size: number): Promise<void> {
+  const { part, committed } = at
+  const bytes = committed?.bytes ?? 0
+  if (size > bytes) await keepAside(at, bytes)
+  if (committed === undefined) await unlink(part.path)
+  else await cutFile(part.path, bytes)
+  sayCut(at, { bytes: size - bytes, keptAside: true })
+}
+
+async function cutTornLine(at: PartAtHand, size: number): Promise<void> {
+  const end = await endOfWholeLines(at.part.path, size)
+  if (end < size) await cutFile(at.part.path, end)
+  sayCut(at, { bytes: size - end, keptAside: false })
+}
+
+/**
+ * Where both forms exist, the compressed one is complete and its rename was durable, so the plain one is removed; if
+ * the lengths differ, the plain one is copied aside first. A compressed part is never cut.
+ */
+async function reconcileCompressed(at: PartAtHand, path: string): Promise<CommittedPart | undefined> {
+  const { writer, part, committed, known } = at
+  const length = await compressedLength(path)
+  if (part.plain !== undefined) {
+    if (!isLengthOf(length, path, part.plain.size)) {
+      await keepAside(at, 0)
+      sayReplaced(at, 'a compressed file of another length exists; the plain file was moved aside')
+    }
+    await unlink(part.path)
+  }
+  if (isLengthOf(length, path, committed?.bytes ?? 0)) return committed
+  if (known.lastCopies !== undefined) return await keepLines(at, path, known.lastCopies)
+  if (committed !== undefined && length !== undefined && length < committed.bytes) sayShort(at, length)
+  else {
+    const about = nameOf(at)
+    const text = `${about} is compressed and contains lines that the store does not know; they will be written twice`
+    writer.emitOnce(`compressed ${about}`, { name: 'Warned', about: 'compressed part', text })
+  }
+  return committed
+}
+
+function sayShort(at: PartAtHand, found: number): void {
+  const part = nameOf(at)
+  const sink = at.writer.settings.name
+  const expected = at.committed!.bytes
+  at.writer.emitOnce(`short ${part}`, { name: 'FileShort', sink, part, expected, found })
+}
+
+function sayReplaced(at: PartAtHand, why: string): void {
+  const part = nameOf(at)
+  const sink = at.writer.settings.name
+  at.writer.emitOnce(`replaced ${part}`, { name: 'FileReplaced', sink, part, why })
+}
+
+function sayCut(at: PartAtHand, cut: { readonly bytes: number; readonly keptAside: boolean }): void {
+  if (cut.bytes === 0) return
+  at.writer.emit({ name: 'FileCut', sink: at.writer.settings.name, part: nameOf(at), ...cut })
+}
+
+/**
+ * Copies what the plain part holds beyond a length, synced, before the caller cuts it. Normally that is one delivery of
+ * a killed process, which is read again; with an older copy of the store it is everything that the copy lacks. Only the
+ * longest copy per length is kept, so that a process that dies repeatedly leaves one.
+ */
+export async function keepAside({ writer, place, part, signal }: PartAtHand, from: number): Promise<void> {
+  const { mode, dirMode } = writer.settings
+  await dropOldCopies(writer.root, writer.clock.now())
+  const folder = await makeFolders(writer.root, [ownFolder, copiesFolder], dirMode)
+  const path = join(folder, `${place.folders.join('.')}.${part.name}.from-${from}`)
+  const kept = await lookAt(path)
+  if (kept !== undefined && kept.size >= part.plain!.size - from) return
+  const unfinished = `${path}.unfinished`
+  await copyTo({ path: unfinished, mode }, await readBytes(part.path, from), signal)
+  await rename(unfinished, path)
+  await syncFolder(folder)
+}
+
+/** A stream's files during reconciliation. */
+export interface FilesAtHand {
+  readonly writer: Writer
+  readonly place: Place
+  readonly known: Reconciliation
+  /** A part number that was never used. */
+  takeNumber(): number
+  readonly signal: AbortSignal
+}
+
+/** One part of them. */
+export interface PartAtHand extends FilesAtHand {
+  readonly part: PartOnDisk
+  /** Absent for a part without a committed length. */
+  readonly committed?: CommittedPart
+}
+
+/** Name of the part in messages. */
+export function nameOf({ place, part }: Pick<PartAtHand, 'place' | 'part'>): string {
+  return `${place.relative}/${part.name}`
+}
+
+/**
+ * How many of a plain part's uncommitted lines may be the last copies of their events. A line that the format cannot
+ * read back always may.
+ */
+export async function lastCopiesIn(at: PartAtHand, lastCopies: LastCopies): Promise<'none' | 'some' | 'all'> {
+  let lines = 0
+  let last = 0
+  for await (const batch of readLines(at.part.path, at.committed?.bytes ?? 0)) {
+    throwIfAborted(at.signal)
+    lines += batch.lines.length
+    last += (await lastOf(at, batch.lines, lastCopies)).lines.length
+  }
+  if (last === 0) return 'none'
+  return last < lines ? 'some' : 'all'
+}
+
+/**
+ * Commits the whole lines beyond the committed length, in bounded batches: each batch is committed before the next is
+ * read. Lines that the format cannot read back are counted, without an identity.
+ */
+export async function keepLines(
+  at: PartAtHand,
+  path: string,
+  lastCopies: LastCopies,
+): Promise<CommittedPart | undefined> {
+  let { committed } = at
+  // A killed writer may have died before its own sync.
+  await syncFile(path)
+  await syncFolder(dirname(path))
+  for await (const batch of readLines(path, committed?.bytes ?? 0)) {
+    throwIfAborted(at.signal)
+    if (batch.lines.length === 0) continue
+    committed = extended(at, committed, batch)
+    await lastCopies.keep(identitiesOf(at, batch.lines), committed)
+  }
+  return committed
+}
+
+/**
+ * Writes the last copies among a plain part's uncommitted lines to a new part and commits them there, in bounded
+ * batches; all lines can be cut then. After a crash in between the same is done again for the lines that are left.
+ */
+export async function moveLines(at: PartAtHand, lastCopies: LastCopies): Promise<CommittedPart> {
+  const part = await createPart(at.writer, dirname(at.part.path), at.takeNumber())
+  try {
+    for await (const batch of readLines(at.part.path, at.committed?.bytes ?? 0)) {
+      throwIfAborted(at.signal)
+      const { lines, identities } = await lastOf(at, batch.lines, lastCopies)
+      if (lines.length === 0) continue
+      await append(part, lines)
+      await lastCopies.keep(identities, committedOf(part))
+    }
+    return committedOf(part)
+  } catch (error) {
+    // Nothing of it is committed: on a full disk each try would leave such a part.
+    if (part.bytes === 0) await unlink(part.path).catch(() => undefined)
+    throw error
+  } finally {
+    await part.handle.close()
+  }
+}
+
+/** The part counts only what is synced. */
+async function append(part: OpenPart, lines: readonly string[]): Promise<void> {
+  const bytes = Buffer.from(`${lines.join('\n')}\n`)
+  await writeAll(part.handle, bytes, part.path)
+  await part.handle.datasync()
+  part.bytes += bytes.length
+  part.lines += lines.length
+}
+
+/** The lines whose events no other part has, or that the format cannot read back, and the identities of the former. */
+async function lastOf({ writer }: PartAtHand, lines: readonly string[], lastCopies: LastCopies) {
+  const identified = lines.map((line) => ({ line, identity: writer.format.identify(line) }))
+  const known = identified.map(({ identity }) => identity).filter((identity) => identity !== undefined)
+  const identities = await lastCopies.unshippedOf(known)
+  const last = new Set(identities)
+  const isLast = (identity: Identity | undefined) => identity === undefined || last.has(identity)
+  return { lines: identified.filter(({ identity }) => isLast(identity)).map(({ line }) => line), identities }
+}
+
+function extended(
+  { part }: PartAtHand,
+  committed: CommittedPart | undefined,
+  { lines, end }: LineBatch,
+): CommittedPart {
+  const { writer } = part.parsed!
+  return { writer, part: part.name, bytes: end, lines: (committed?.lines ?? 0) + lines.length }
+}
+
+function identitiesOf({ writer }: PartAtHand, lines: readonly string[]): Identity[] {
+  return lines.map((line) => writer.format.identify(line)).filter((identity) => identity !== undefined)
+}

@@ -1,0 +1,162 @@
+import { hash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { constants, gzip, zstdCompress } from 'node:zlib'
+import type { Refusal, Skip } from '../../domain/event/delivery.ts'
+import type { Event } from '../../domain/event/event.ts'
+import type { Format } from '../../ports/delivery.ts'
+import { joinTexts, mapEvent, type Text } from '../lines.ts'
+import {
+  type BatchLimits,
+  betweenGroups,
+  type Compression,
+  type Layout,
+  type Preset,
+} from './protocol/preset.ts'
+
+export interface Cutting {
+  readonly format: Format
+  readonly preset: Preset
+  readonly limits: BatchLimits
+  readonly nowMs: number
+}
+
+/**
+ * Cuts events into batches, in order and deterministically; no batch holds an id twice. Maps one batch at a time, so
+ * memory does not grow with the delivery. Events that can never be sent go to `unsendable`.
+ */
+export function* cutBatches(
+  events: readonly Event[],
+  cutting: Cutting,
+  unsendable: (Refusal | Skip)[],
+): Generator<readonly Piece[]> {
+  const { layout } = cutting.preset
+  const { maxEvents, maxBytes } = cutting.limits
+  let batch: Piece[] = []
+  let ids = new Set<string>()
+  let size = new BodySize(layout)
+  for (const event of events) {
+    const piece = sendable(event, cutting)
+    if ('reason' in piece) {
+      unsendable.push(piece)
+      continue
+    }
+    const isFull = batch.length >= maxEvents || size.with(piece) > maxBytes || ids.has(event.id)
+    if (batch.length > 0 && isFull) {
+      yield batch
+      batch = []
+      ids = new Set()
+      size = new BodySize(layout)
+    }
+    size.add(piece)
+    ids.add(event.id)
+    batch.push(piece)
+  }
+  if (batch.length > 0) yield batch
+}
+
+function sendable(event: Event, { format, preset, limits, nowMs }: Cutting): Piece | Refusal | Skip {
+  const { maxEventBytes = Infinity, maxAgeHours = Infinity } = limits
+  if (event.timeMs !== undefined && nowMs - event.timeMs > maxAgeHours * 3_600_000)
+    return { event, reason: 'too_old', answer: `not sent: older than batch.maxAgeHours (${maxAgeHours})` }
+  const mapped = mapEvent(event, format)
+  if ('refusal' in mapped) return mapped.refusal
+  const piece = pieceOf(event, preset.piece(event, mapped.line), preset.layout)
+  if (piece.bytes <= maxEventBytes) return piece
+  const answer = `not sent: ${piece.bytes} bytes, more than batch.maxEventBytes (${maxEventBytes})`
+  return { event, reason: 'too_large', answer }
+}
+
+export interface Body {
+  /** Hash of the uncompressed body: the same key means the same bytes. */
+  readonly key: string
+  readonly bytes: Buffer
+  /** Size before compression. */
+  readonly plainBytes: number
+}
+
+/** Each chunk of output takes one turn of the thread pool; Node's 16 KiB would mean six for a body. */
+const chunkSize = 65_536
+
+const gzipAsync = promisify(gzip)
+const zstdAsync = promisify(zstdCompress)
+
+/**
+ * The lowest levels. A body of 0.93 MB of native lines: gzip 1 gives 95 kB in 3.4 ms, gzip 6 79 kB in 6.4 ms, zstd 1 83
+ * kB in 1.5 ms, zstd 3 88 kB in 2.4 ms.
+ */
+const compressors = {
+  none: (bytes: Buffer) => Promise.resolve(bytes),
+  gzip: (bytes: Buffer) => gzipAsync(bytes, { level: 1, chunkSize }),
+  zstd: (bytes: Buffer) =>
+    zstdAsync(bytes, { params: { [constants.ZSTD_c_compressionLevel]: 1 }, chunkSize }),
+} satisfies Record<Compression, (bytes: Buffer) => Promise<Buffer>>
+
+/** The bytes of one request. They depend on the events and the configuration only. */
+export async function packBody(
+  pieces: readonly Piece[],
+  layout: Layout,
+  compression: Compression,
+): Promise<Body> {
+  const plain = joinPieces(pieces, layout)
+  // Begun first: the thread pool compresses while this thread hashes.
+  const compressing = compressors[compression](plain)
+  const key = hash('sha256', plain, 'hex')
+  return { key, bytes: await compressing, plainBytes: plain.length }
+}
+
+/** The body before compression; groups in the order of their first events. */
+export function joinPieces(pieces: readonly Piece[], layout: Layout): Buffer {
+  if (layout.group === undefined) return joinTexts(pieces, layout)
+  const groups = [...Map.groupBy(pieces, ({ group }) => group?.before).values()]
+  const parts = groups.flatMap((grouped, index) => [
+    Buffer.from(index === 0 ? '' : betweenGroups),
+    joinTexts(grouped, { between: layout.between, ...grouped[0]!.group! }),
+  ])
+  return Buffer.concat([Buffer.from(layout.before), ...parts, Buffer.from(layout.after)])
+}
+
+/** One event, encoded as in a body. */
+export interface Piece extends Text {
+  readonly event: Event
+  /** The texts around its group, if bodies have groups. */
+  readonly group?: { readonly before: string; readonly after: string }
+}
+
+export function pieceOf(event: Event, text: string, { group }: Layout): Piece {
+  const bytes = Buffer.byteLength(text)
+  return { event, text, bytes, ...(group !== undefined && { group: group(event) }) }
+}
+
+/** Adds up the bytes of a body before compression, piece by piece, without building it. */
+export class BodySize {
+  readonly #layout: { readonly around: number; readonly between: number }
+  readonly #groups = new Set<string>()
+  #pieces = 0
+  #bytes: number
+
+  constructor({ before, between, after }: Layout) {
+    this.#layout = {
+      around: Buffer.byteLength(before) + Buffer.byteLength(after),
+      between: Buffer.byteLength(between),
+    }
+    this.#bytes = this.#layout.around
+  }
+
+  /** The size that the body would have with this piece. */
+  with(piece: Piece): number {
+    return this.#bytes + this.#cost(piece)
+  }
+
+  add(piece: Piece): void {
+    this.#bytes = this.with(piece)
+    this.#pieces++
+    if (piece.group !== undefined) this.#groups.add(piece.group.before)
+  }
+
+  #cost({ bytes, group }: Piece): number {
+    if (group === undefined) return bytes + (this.#pieces === 0 ? 0 : this.#layout.between)
+    if (this.#groups.has(group.before)) return bytes + this.#layout.between
+    const around = Buffer.byteLength(group.before) + Buffer.byteLength(group.after)
+    return bytes + around + (this.#groups.size === 0 ? 0 : betweenGroups.length)
+  }
+}
