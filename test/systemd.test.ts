@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { exitCodes } from '../src/commands/io.ts'
+import { exitCodes } from '../src/commands/command.ts'
 import { loadConfig } from '../src/config/load/load.ts'
 import { environmentNames } from './docs/config.ts'
 import { projectFolder } from './setup/project-folder.ts'

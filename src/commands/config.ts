@@ -3,8 +3,7 @@ import { nativeSchema } from '../formats/native-schema.ts'
 import type { Loaded } from '../config/load/load.ts'
 import { configJsonSchema } from '../config/schema/json-schema.ts'
 import { effectiveYaml } from '../config/show/print.ts'
-import type { Output } from './io.ts'
-import type { Registration } from './registration.ts'
+import type { Output, Registration } from './command.ts'
 import { example } from './program-name.ts'
 
 /** JSON Schemas of single lines, by format. */

@@ -5,7 +5,7 @@ import { healthUrl, probeHealth } from '../server/probe.ts'
 import { ConfigErrors } from '../config/schema/config-errors.ts'
 import { Failure } from '../domain/failure.ts'
 import { example } from './program-name.ts'
-import type { Registration } from './registration.ts'
+import type { Registration } from './command.ts'
 
 export function registerHealth({ command, io }: Registration): void {
   command

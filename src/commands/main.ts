@@ -8,13 +8,12 @@ import { printable } from '../domain/text/printable.ts'
 import { systemClock } from '../clock.ts'
 import { ConfigErrors, type ConfigError } from '../config/schema/config-errors.ts'
 import { Failure, messageOf } from '../domain/failure.ts'
-import { exitCodes, type Io } from './io.ts'
+import { exitCodes, type Io, UsageError } from './command.ts'
 import { createProgram } from './program.ts'
 import { programName } from './program-name.ts'
-import { UsageError } from './registration.ts'
-import { abortAtSignal } from './process/stop-signals.ts'
+import { abortAtSignal } from './stop-signals.ts'
 import { askHidden } from './terminal/ask-hidden.ts'
-import { wrapped } from './terminal/wrapped.ts'
+import { wrapped } from './terminal/terminal.ts'
 
 /** Time limit for the trace collector. After a stop signal the remaining time is short. */
 const flushMs = 2_000

@@ -1,12 +1,10 @@
 import type { Command } from 'commander'
 import { printable } from '../domain/text/printable.ts'
 import { acceptNewSink, renameSinkInStore } from '../assemble/sink-names.ts'
-import { sinkNameArgument } from './arguments.ts'
-import { exitCodes } from './io.ts'
-import { UsageError, type Registration } from './registration.ts'
-import { chooseSinks, unknownName } from './selection.ts'
-import { counted } from './terminal/number.ts'
-import { wrapped } from './terminal/wrapped.ts'
+import { sinkNameArgument, chooseSinks, unknownName } from './options.ts'
+import { exitCodes, UsageError, type Registration } from './command.ts'
+import { counted } from './terminal/text.ts'
+import { wrapped } from './terminal/terminal.ts'
 import { example } from './program-name.ts'
 
 export function registerState({ command: state, io, exit, load }: Registration): void {

@@ -20,7 +20,7 @@ const timerNames = ['setTimeout', 'setInterval', 'scheduler', 'default', '*']
 /** The last one learns from npm how the program was called, which is not a setting. */
 const readersOfEnvironment = [
   'src/config/load/load.ts',
-  'src/commands/init/draft.ts',
+  'src/commands/init/document.ts',
   'src/config/load/server-address.ts',
   'src/commands/program-name.ts',
   // As undici does, which has no way to ask it for its choice.

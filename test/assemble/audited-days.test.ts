@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { detailsOf, type AuditedDay } from '../../src/assemble/audited-days.ts'
-import { failureLines } from '../../src/commands/audit/failures.ts'
+import { failureLines } from '../../src/commands/audit/verdict.ts'
 import { Failure } from '../../src/domain/failure.ts'
 
 test('a store that fails while the details of a report are read costs only the rest of them', async () => {

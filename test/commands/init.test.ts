@@ -10,7 +10,7 @@ import {
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
-import { destinations } from '../../src/commands/init/destinations.ts'
+import { destinations } from '../../src/commands/init/settings.ts'
 import { loadConfig } from '../../src/config/load/load.ts'
 import { presets } from '../../src/sinks/http/presets/registry.ts'
 import { sinks } from '../../src/sinks/registry.ts'

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import type { Io } from '../../src/commands/io.ts'
+import type { Io } from '../../src/commands/command.ts'
 import { execute } from '../../src/commands/main.ts'
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
 import { startCli, type TestProcess } from '../setup/processes.ts'

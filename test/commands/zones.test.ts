@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { describeZones, zoneTable } from '../../src/commands/api/zone-rows.ts'
+import { describeZones, zoneTable } from '../../src/commands/zones.ts'
 import { loadConfig } from '../../src/config/load/load.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 import { startCli } from '../setup/processes.ts'

@@ -1,4 +1,4 @@
-import { exitCodes } from '../../src/commands/io.ts'
+import { exitCodes } from '../../src/commands/command.ts'
 import { alertsReference } from './alerts.ts'
 import { answersReference } from './answers.ts'
 import { commandsReference } from './commands.ts'

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 import { pathOf, startAsking, today, type Reply } from './asking.ts'
 import { scenarios } from '../../src/simulator/faults/scenarios.ts'
-import { simulate, type SimulateOptions } from '../../src/commands/try/simulate.ts'
+import { simulate, type SimulateOptions } from '../../src/commands/simulate.ts'
 import { startSimulator } from '../../src/simulator/simulator.ts'
 
 const simulateDefaults = {

@@ -1,9 +1,14 @@
 import type { Audit } from '../../assemble/audit.ts'
 import type { ReportRow, ReportView } from '../../domain/status/report-view.ts'
 import { foreignLinesOf } from '../../domain/audit-report.ts'
-import { countOf, countText } from '../terminal/number.ts'
-import { failureLines } from './failures.ts'
-import { findingsOf } from './verdict.ts'
+import { countOf, countText, jsonResult } from '../terminal/text.ts'
+import { failureLines, findingsOf } from './verdict.ts'
+import { accessSync, closeSync, constants, existsSync, fchmodSync, openSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { Failure } from '../../domain/failure.ts'
+import { printable } from '../../domain/text/printable.ts'
+import { systemErrorText } from '../../domain/text/system-error.ts'
+import { UsageError } from '../command.ts'
 
 /** Where and when an audit read. */
 export interface AuditReading {
@@ -129,4 +134,72 @@ function extentOf({ days }: Audit, rows: readonly ReportRow[]) {
     sinks: countOf(new Set(rows.map(({ sink }) => sink)).size, 'sink'),
     span: first === last ? `${first}` : `${first} to ${last}`,
   }
+}
+
+const mode = 0o600
+
+/** Throws UsageError where a report could not be written: an audit may take long before it is. */
+export function checkReportFile(path: string): void {
+  const named = `--report ${printable(path)}`
+  if (existsSync(path)) throw new UsageError(`${named}: the file exists; remove it, or name another file`)
+  try {
+    accessSync(dirname(path), constants.W_OK)
+  } catch (error) {
+    throw new UsageError(
+      `${named}: ${printable(dirname(path))} ${isMissing(error) ? 'does not exist' : 'is not writable'}; name a file in a folder that you can write to`,
+    )
+  }
+}
+
+/** Readable by its owner only, whatever the umask. Throws Failure, also where the file was made meanwhile. */
+export function writeReportFile(path: string, html: string): void {
+  try {
+    const file = openSync(path, 'wx', mode)
+    try {
+      fchmodSync(file, mode)
+      writeFileSync(file, html)
+    } finally {
+      closeSync(file)
+    }
+  } catch (cause) {
+    const why = `the report cannot be written to ${printable(path)}: ${systemErrorText(cause)}. Audit again with another --report.`
+    throw new Failure('stop', 'unwritable', why, { cause })
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
+}
+
+/** One document. `isEqual` is true where all was compared and nothing differs. */
+export function auditJson({ days, targets, audited, blind }: Audit, isEqual: boolean): string {
+  const streams = audited.flatMap((each) => each.streams)
+  const files = audited.flatMap((each) => each.files)
+  const total = (name: 'missing' | 'extra' | 'notYetDue') => {
+    let sum = 0
+    for (const stream of streams) sum += stream[name]
+    return sum
+  }
+  const reached = new Map(audited.map((each) => [each.target, each]))
+  const notCompared = targets.flatMap((target) => {
+    const each = reached.get(target)
+    if (each !== undefined && each.failure === undefined) return []
+    const why = each?.failure?.message ?? 'stopped before it was compared'
+    return [{ zone: target.zone.id, name: target.zone.name, day: target.day, why }]
+  })
+  const unrepaired = audited.flatMap(({ target, unrepaired: own }) =>
+    own.map(({ sink, why }) => ({ zone: target.zone.id, day: target.day, sink, why })),
+  )
+  return jsonResult({
+    days,
+    isEqual,
+    missing: total('missing'),
+    extra: total('extra'),
+    notYetDue: total('notYetDue'),
+    streams,
+    ...(files.length > 0 && { files }),
+    notCompared,
+    ...(unrepaired.length > 0 && { unrepaired }),
+    ...(blind !== undefined && { why: blind }),
+  })
 }

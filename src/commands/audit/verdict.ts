@@ -2,8 +2,9 @@ import type { Audit } from '../../assemble/audit.ts'
 import { foreignLinesOf, isRepairable, type FileAudit, type StreamAudit } from '../../domain/audit-report.ts'
 import type { Day } from '../../domain/day.ts'
 import type { Gap } from '../../domain/gap.ts'
-import { countText } from '../terminal/number.ts'
+import { countText, countOf } from '../terminal/text.ts'
 import type { TargetAudit } from '../../maintenance/audit/audit-target.ts'
+import { printable } from '../../domain/text/printable.ts'
 
 /** What the map says of a zone, day and sink. */
 export interface Verdict {
@@ -74,4 +75,39 @@ export function isBlind({ failure }: TargetAudit, areDaysNamed: boolean): boolea
 /** Whether all that was compared is the same, apart from events that are not delivered yet. */
 export function hasDifferences({ streams, files, unrepaired }: TargetAudit): boolean {
   return unrepaired.length > 0 || [...streams, ...files].some(({ isEqual }) => !isEqual)
+}
+
+const mostReasons = 20
+
+/** What could not be compared or repaired, a line for each reason. */
+export function failureLines({ audited, targets, blind, details, detailsFailed }: Audit): string[] {
+  if (blind !== undefined) return [printable(blind)]
+  const failed = audited.filter(({ failure }) => failure !== undefined)
+  const reasons = [...Map.groupBy(failed, ({ failure }) => failure!.message)]
+  const lines = reasons.slice(0, mostReasons).map(([reason, own]) => {
+    const { zone, day } = own[0]!.target
+    const others = own.length === 1 ? '' : ` and ${countText(own.length - 1)} more like it`
+    return `zone ${zone.id} on ${day}${others} could not be audited: ${printable(reason)}`
+  })
+  const left = reasons.length - mostReasons
+  const unrepaired = audited.flatMap(({ target, unrepaired: own }) =>
+    own.map(
+      ({ sink, why }) =>
+        `zone ${target.zone.id} on ${target.day} → ${printable(sink)} was not repaired: ${printable(why)}`,
+    ),
+  )
+  const notReached = targets.length - audited.length
+  return [
+    ...unrepaired,
+    ...lines,
+    ...(left > 0 ? [`and ${countText(left)} more reasons: see --json`] : []),
+    ...(notReached > 0
+      ? [`stopped: ${countText(notReached)} of ${countText(targets.length)} zone days were not compared`]
+      : []),
+    ...(detailsFailed === undefined
+      ? []
+      : [
+          `the report shows ${countOf(details.length, 'day')} in detail, and lacks the others: ${printable(detailsFailed)}; audit again with another --report`,
+        ]),
+  ]
 }

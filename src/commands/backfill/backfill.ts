@@ -5,20 +5,18 @@ import type { Loaded } from '../../config/load/load.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { dayOf, daysBetween, type Day } from '../../domain/day.ts'
-import { collectNames, dayArgument } from '../arguments.ts'
+import { collectNames, dayArgument, chooseSinks, chooseZones, unknownName } from '../options.ts'
 import { archiveRequestOf, runFromArchive } from './archive.ts'
-import { checkResend, isResendAgreed, type ResendOptions } from './resend.ts'
-import { planLines } from './text.ts'
-import { serveBackfill } from './serve.ts'
+import { planLines, listText } from './text.ts'
+import { serveBackfill, loadToBackfill, withTasks } from './serve.ts'
 import type { BackfillView } from './view.ts'
-import { loadToBackfill, withTasks } from './with-tasks.ts'
-import { registerBackfillChanges } from './change.ts'
-import { exitCodes, type Io } from '../io.ts'
-import { UsageError, type Registration } from '../registration.ts'
-import { chooseSinks, chooseZones } from '../selection.ts'
+import { exitCodes, type Io, UsageError, type Registration } from '../command.ts'
 import { paintFor } from '../terminal/terminal.ts'
-import { programName } from '../program-name.ts'
-import type { BackfillRequest } from '../../maintenance/backfill/backfill-plan.ts'
+import { programName, example } from '../program-name.ts'
+import type { BackfillRequest, BackfillPlan } from '../../maintenance/backfill/backfill-plan.ts'
+import type { Backfill } from '../../domain/plan/backfill.ts'
+import { jsonResult, counted } from '../terminal/text.ts'
+import { printable } from '../../domain/text/printable.ts'
 
 interface BackfillOptions extends ResendOptions {
   readonly from?: Day
@@ -123,4 +121,121 @@ async function start({ config, request, tasks, view, io }: Start, options: Backf
   }
   const { id } = await tasks.add(plan, io.signal)
   return serveBackfill({ id, watch, said: id, config, tasks, view, io })
+}
+
+const changes = [
+  { name: 'pause', state: 'paused', description: 'pause a backfill until it is resumed' },
+  { name: 'cancel', state: 'cancelled', description: 'end a backfill; the events that it shipped stay' },
+] as const
+
+export function registerBackfillChanges(backfill: Command, { io, exit, load }: Registration): void {
+  backfill
+    .command('list')
+    .description('backfills of the last 90 days, the oldest first')
+    .option('--json', 'as JSON, with progress by day')
+    .addHelpText('after', example('backfill list'))
+    .action(async ({ json }: { json?: boolean }, command: Command) => {
+      const { config } = load(command, 'state')
+      const backfills = await withTasks(config, io, (tasks) => tasks.statuses())
+      const { width } = paintFor(io.stdout)
+      io.stdout.write(json === true ? jsonResult({ backfills }) : listText(backfills, width))
+    })
+  for (const { name, state, description } of changes) {
+    backfill
+      .command(name)
+      .description(description)
+      .argument('<id>', 'as `backfill list` shows it')
+      .addHelpText('after', example(`backfill ${name} 5f0c1d2e3a`))
+      .action(async (id: string, _: unknown, command: Command) => {
+        const { config } = load(command, 'state')
+        const code = await withTasks(config, io, async (tasks, view) => {
+          const found = await find(tasks, id)
+          if (await tasks.change(found.id, state)) return exitCodes.done
+          view.say(`backfill ${id} is already ${(await find(tasks, id)).state}`)
+          return exitCodes.failed
+        })
+        if (code === exitCodes.done) io.stdout.write(`${id} ${state}\n`)
+        exit(code)
+      })
+  }
+  backfill
+    .command('resume')
+    .description('continue a backfill that was paused or stopped')
+    .argument('<id>', 'as `backfill list` shows it')
+    .option('--watch', 'show progress until it is done')
+    .addHelpText('after', example('backfill resume 5f0c1d2e3a --watch'))
+    .action(async (id: string, _: unknown, command: Command) => {
+      const { config } = await withKnownZones(await loadToBackfill(load, command), io.signal)
+      // `backfill` itself has the option too, and parses it wherever it is.
+      const { watch = false } = command.optsWithGlobals<{ watch?: boolean }>()
+      const code = await withTasks(config, io, async (tasks, view) => {
+        await find(tasks, id)
+        if (await tasks.change(id, 'running'))
+          return serveBackfill({ id, watch, said: `${id} running`, config, tasks, view, io })
+        view.say(`backfill ${id} is already ${(await find(tasks, id)).state}`)
+        return exitCodes.failed
+      })
+      exit(code)
+    })
+}
+
+/** Throws UsageError that names the known ids. */
+async function find(tasks: BackfillTasks, id: string): Promise<Backfill> {
+  const all = await tasks.all()
+  const found = all.find((each) => each.id === id)
+  if (found !== undefined) return found
+  const known = all.map((each) => each.id)
+  throw unknownName({ option: 'backfill', name: id, what: 'is not known', known })
+}
+
+/** The answer to the confirmation of a resend. */
+export interface ResendOptions {
+  readonly sink?: string[]
+  readonly source?: string
+  readonly dryRun?: boolean
+  readonly yes?: boolean
+}
+
+/**
+ * Refuses what cannot be shipped once more, and a resend that cannot be confirmed, before anything is read.
+ * Throws UsageError.
+ */
+export function checkResend(config: Config, options: ResendOptions, io: Pick<Io, 'ask'>): void {
+  const { sink = [], source, dryRun = false, yes = false } = options
+  if (source !== undefined)
+    throw new UsageError('--resend reads the API and --source reads files; use one of them')
+  refuseFiles(config, sink)
+  if (yes || dryRun || io.ask !== undefined) return
+  throw new UsageError(
+    '--resend ships events a second time; without a terminal to ask on, confirm with --yes',
+  )
+}
+
+function refuseFiles(config: Config, names: readonly string[]): void {
+  const chosen = chooseSinks(config, names)
+  const file = chosen.find(({ type }) => type === 'file')
+  if (file === undefined) return
+  const what = `${printable(file.name)} is a file sink, and --resend does not work for file sinks`
+  const files = 'give the file sink a new name and path in the configuration, and run a backfill for it'
+  const others = config.sinks.filter(({ type }) => type !== 'file').map(({ name }) => name)
+  const remedy = others.length === 0 ? files : `choose another sink (--sink ${others.join(',')}), or ${files}`
+  throw new UsageError(names.length === 0 ? `--resend: ${what}: ${remedy}` : `--sink ${what}: ${remedy}`)
+}
+
+/** Asks for confirmation, unless --yes was given. */
+export async function isResendAgreed(
+  { streams, delivered }: BackfillPlan,
+  { yes = false }: ResendOptions,
+  { ask }: Pick<Io, 'ask'>,
+): Promise<boolean> {
+  if (yes || ask === undefined) return yes
+  const queued = streams.filter(({ state }) => state === 'queued').map(({ stream }) => stream)
+  const days = new Set(queued.map(({ day }) => day)).size
+  const sinks = [...new Set(queued.map(({ sink }) => sink))].map((name) => printable(name))
+  const events = delivered === undefined ? 'all events' : `about ${counted(delivered, 'event')}`
+  const what = `this ships ${events} of ${counted(days, 'day')} again to ${sinks.join(', ')}`
+  const answer = await ask(
+    `${what}; a destination that does not deduplicate will have them twice. Continue? [y/N] `,
+  )
+  return /^y(?:es)?$/i.test(answer.trim())
 }

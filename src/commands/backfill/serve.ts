@@ -1,14 +1,19 @@
-import type { BackfillTasks, BackfillLook, InPlace } from '../../assemble/backfill.ts'
+import type { BackfillLook, InPlace } from '../../assemble/backfill.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { streamKey } from '../../domain/stream.ts'
-import { followBackfill } from './follow.ts'
 import { leftOutLines } from './text.ts'
-import type { BackfillView } from './view.ts'
-import { exitCodes, type Io } from '../io.ts'
+import { exitCodes, type Io } from '../command.ts'
 import { paintFor } from '../terminal/terminal.ts'
 import { commandLine } from '../program-name.ts'
+import { isFailure } from '../../domain/failure.ts'
+import type { Clock } from '../../ports/process.ts'
+import { openBackfillTasks, shippingProcess, type BackfillTasks } from '../../assemble/backfill.ts'
+import type { Command } from 'commander'
+import { createBackfillView, type BackfillView } from './view.ts'
+import type { Loaded } from '../../config/load/load.ts'
+import type { Registration } from '../command.ts'
 
 export interface ServeJob {
   readonly id: string
@@ -94,4 +99,90 @@ function conclude(
 function leftOutCode(look: BackfillLook | undefined): number {
   const isWhole = look?.streams.every(({ state }) => state !== 'left_out') ?? false
   return isWhole ? exitCodes.done : exitCodes.failed
+}
+
+/** A run that is being restarted is back within this time. */
+const workerPatienceMs = 60_000
+const askWorkerMs = 2_000
+/** Reading the state may take at most a tenth of the time. */
+const lookShare = 10
+
+export interface FollowOptions {
+  readonly id: string
+  readonly tasks: BackfillTasks
+  readonly view: BackfillView
+  readonly clock: Clock
+  /** Ends when no process ships on the store for a minute. */
+  readonly needsWorker: boolean
+}
+
+/**
+ * Shows the progress of a backfill until it no longer runs, no process works on it, or the signal aborts. Resolves with
+ * its last state; undefined when it no longer exists. Throws the Failures of a store that stays unreachable.
+ */
+export async function followBackfill(
+  { id, tasks, view, clock, needsWorker }: FollowOptions,
+  signal: AbortSignal,
+): Promise<BackfillLook | undefined> {
+  let askedAtMs = -Infinity
+  let aloneSinceMs: number | undefined
+  let failures = 0
+
+  async function isAbandoned(): Promise<boolean> {
+    if (!needsWorker || clock.monotonic() - askedAtMs < askWorkerMs) return false
+    askedAtMs = clock.monotonic()
+    if ((await tasks.worker()) !== undefined) {
+      if (aloneSinceMs !== undefined) view.say('a process runs on the state again')
+      aloneSinceMs = undefined
+      return false
+    }
+    if (aloneSinceMs === undefined) view.say('no process runs on the state; waiting for one')
+    aloneSinceMs ??= clock.monotonic()
+    return clock.monotonic() - aloneSinceMs >= workerPatienceMs
+  }
+
+  for (;;) {
+    const beganMs = clock.monotonic()
+    const look = await tasks.look(id).catch((error: unknown) => {
+      if (!isFailure(error, 'store_unavailable') || ++failures > 10) throw error
+      return 'busy' as const
+    })
+    if (look !== 'busy') {
+      failures = 0
+      if (look !== undefined) view.show(look)
+      const isOver = look === undefined || look.backfill.state !== 'running'
+      if (isOver || signal.aborted || (await isAbandoned())) return look
+    }
+    const tookMs = clock.monotonic() - beganMs
+    await clock.sleep(Math.max(view.pauseMs(), tookMs * lookShare), signal).catch(() => undefined)
+  }
+}
+
+/** Where a process ships on the state, the backfill is left to it; else this command delivers, with the secrets of sinks. */
+export async function loadToBackfill(load: Registration['load'], command: Command): Promise<Loaded> {
+  const loaded = load(command, 'comparison')
+  return (await shippingProcess(loaded.config)) === undefined ? load(command, 'delivery') : loaded
+}
+
+/**
+ * Logs less than a run: the progress display shows what happens. Both are text for people, unless the configuration asks
+ * for JSON: then both are JSON lines.
+ */
+export async function withTasks<Value>(
+  { log, ...others }: Config,
+  io: Io,
+  use: (tasks: BackfillTasks, view: BackfillView) => Promise<Value>,
+): Promise<Value> {
+  const { level, format } = log
+  const config: Config = { ...others, log: { ...log, format: format === 'json' ? 'json' : 'pretty' } }
+  const view = createBackfillView(config, io, systemClock)
+  const tasks = await openBackfillTasks(config, {
+    logLevel: level === 'info' ? 'warn' : level,
+    ...(view.log !== undefined && { log: view.log }),
+  })
+  try {
+    return await use(tasks, view)
+  } finally {
+    await tasks.close()
+  }
 }

@@ -2,13 +2,13 @@ import { printable } from '../../domain/text/printable.ts'
 import { daysBetween, type Day } from '../../domain/day.ts'
 import type { Backfilled } from '../../domain/plan/backfill.ts'
 import type { BackfillStatus } from '../../domain/status/status.ts'
-import { fractionOf } from './progress-rows.ts'
 import { secondText } from '../../domain/text/duration.ts'
-import { counted } from '../terminal/number.ts'
+import { counted } from '../terminal/text.ts'
 import { wrap } from '../../domain/text/wrap.ts'
 import { tableLines } from '../terminal/table.ts'
 import { cut } from '../../domain/text/text-width.ts'
 import type { Paint } from '../terminal/terminal.ts'
+import type { DayProgress } from '../../maintenance/backfill/backfill-progress.ts'
 import type { BackfillPlan } from '../../maintenance/backfill/backfill-plan.ts'
 
 const mostNamed = 5
@@ -170,4 +170,15 @@ export function pagesText({
   return expectedPages === undefined
     ? counted(pages, 'page')
     : `${pages} of about ${counted(expectedPages, 'page')}`
+}
+
+/** How much of the readable streams has been read, from 0 to 1. */
+export function fractionOf({
+  pages,
+  expectedPages,
+  queued,
+  done,
+}: Pick<DayProgress, 'pages' | 'queued' | 'done'> & { readonly expectedPages?: number | undefined }): number {
+  if (queued === 0) return done === 0 ? 0 : 1
+  return expectedPages === undefined ? done / (done + queued) : Math.min(1, pages / expectedPages)
 }

@@ -4,24 +4,22 @@ import { withoutSink } from '../../domain/text/without-sink.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/process.ts'
-import { pagesText } from './text.ts'
+import { fractionOf, pagesText } from './text.ts'
 import { durationText } from '../../domain/text/duration.ts'
-import type { Io, Output } from '../io.ts'
-import { createLiveBlock, liveLog } from '../terminal/live-block.ts'
-import { createPageRate, type PageRate } from './page-rate.ts'
-import { rowLines, rowsOf, type RowProgress } from './progress-rows.ts'
-import { counted } from '../terminal/number.ts'
+import type { Io, Output } from '../command.ts'
+import { createLiveBlock, liveLog, createTeller, type Teller } from '../terminal/live.ts'
+import { counted, countOf, countText } from '../terminal/text.ts'
 import { progressMode } from '../terminal/progress.ts'
 import { cut, pad } from '../../domain/text/text-width.ts'
-import { createTeller, type Teller } from '../terminal/teller.ts'
-import { paintFor } from '../terminal/terminal.ts'
-import { wrapped } from '../terminal/wrapped.ts'
+import { paintFor, wrapped } from '../terminal/terminal.ts'
 import {
   byDay,
   summed,
   type DayProgress,
   type StreamProgress,
 } from '../../maintenance/backfill/backfill-progress.ts'
+import type { Day } from '../../domain/day.ts'
+import { barOf, columnLines } from '../terminal/table.ts'
 
 /** Shows the progress of a backfill by day: redrawn in place on a terminal, as plain lines at intervals elsewhere. */
 export interface BackfillView {
@@ -199,4 +197,94 @@ function troublesOf(streams: readonly StreamProgress[]): string[] {
   return more > 0
     ? [...failing.slice(0, mostTroubles), `… and ${counted(more, 'more stream')} failing`]
     : failing
+}
+
+/** Measures how many pages a second were read lately. */
+export interface PageRate {
+  /** Adds a sample: total pages at a time (monotonic, ms). */
+  add(pages: number, atMs: number): void
+  /** Undefined until there are two samples at different times. */
+  perSecond(): number | undefined
+}
+
+const windowMs = 15_000
+
+export function createPageRate(): PageRate {
+  const looks: { readonly pages: number; readonly atMs: number }[] = []
+  return {
+    add(pages, atMs) {
+      looks.push({ pages, atMs })
+      while (looks.length > 2 && atMs - looks[0]!.atMs > windowMs) looks.shift()
+    },
+    perSecond() {
+      const [first, last] = [looks[0], looks.at(-1)]
+      if (first === undefined || last === undefined || last.atMs === first.atMs) return undefined
+      return Math.max(0, ((last.pages - first.pages) * 1000) / (last.atMs - first.atMs))
+    },
+  }
+}
+
+export type RowProgress = DayProgress & { readonly title: string }
+
+/** More rows would not fit on a small terminal. */
+const mostRows = 12
+const mostTitle = 30
+const barWidth = { wide: 30, narrow: 16, narrowBelow: 100 }
+
+/** A row for each zone's day while they are few, else one for each day; the oldest day first. */
+export function rowsOf(
+  streams: readonly StreamProgress[],
+  nameOf: (zone: number) => string,
+): readonly RowProgress[] {
+  const byZone = Map.groupBy(streams, ({ stream }) => `${stream.day} ${stream.zone}`)
+  const isFew = byZone.size <= mostRows
+  const groups = isFew ? byZone : Map.groupBy(streams, ({ stream }) => stream.day as string)
+  return [...groups.values()]
+    .map((own) => {
+      const { day, zone } = own[0]!.stream
+      const title = isFew ? `${day}  ${printable(nameOf(zone))}` : day
+      return { day, title, ...summed(own) }
+    })
+    .toSorted(earlierFirst)
+}
+
+function earlierFirst({ day: left }: { readonly day: Day }, { day: right }: { readonly day: Day }): number {
+  return left < right ? -1 : left > right ? 1 : 0
+}
+
+/** Bars with what was read; `rateOf`: events a second of a row, undefined while unknown. */
+export function rowLines(
+  rows: readonly RowProgress[],
+  rateOf: (row: RowProgress) => number | undefined,
+  width: number,
+): string[] {
+  const isFew = rows.length <= mostRows
+  const shown = isFew ? rows : rows.filter(({ queued }) => queued > 0).slice(0, mostRows - 1)
+  const more = rows.length - shown.length
+  const bars = width < barWidth.narrowBelow ? barWidth.narrow : barWidth.wide
+  const rates = shown.map((row) => {
+    const rate = row.queued === 0 ? undefined : rateOf(row)
+    return rate === undefined || rate === 0 ? '' : `${countText(Math.round(rate))}/s`
+  })
+  const { rows: lines } = columnLines([
+    { title: '', cells: shown.map(({ title }) => title), most: mostTitle },
+    { title: '', cells: shown.map((row) => pad(barOf(fractionOf(row) * bars), bars)) },
+    { title: '', cells: shown.map(stateText) },
+    { title: '', cells: shown.map(eventsText), align: 'right' },
+    { title: '', cells: rates, align: 'right' },
+  ])
+  return [...lines.map((line) => line.trimEnd()), ...(more > 0 ? [`… and ${countOf(more, 'more day')}`] : [])]
+}
+
+function stateText(row: RowProgress): string {
+  const { queued, done, pages, expectedPages, leftOut } = row
+  const left = leftOut > 0 ? `, ${countText(leftOut)} left out` : ''
+  if (queued === 0) return done === 0 ? 'left out' : `done${left}`
+  if (pages === 0) return 'waiting'
+  if (expectedPages === undefined) return `${countOf(pages, 'page')}${left}`
+  return `${Math.floor(fractionOf(row) * 100)} %${left}`
+}
+
+function eventsText({ events, pages, done }: RowProgress): string {
+  return pages === 0 && done === 0 ? '' : countOf(events, 'event')
 }

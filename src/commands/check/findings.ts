@@ -1,4 +1,4 @@
-import type { SinkTried, StateTried, Tried } from '../../assemble/check.ts'
+import type { SinkTried, StateTried, Tried, ApiTried } from '../../assemble/check.ts'
 import { stateName } from '../../assemble/state.ts'
 import type { Loaded } from '../../config/load/load.ts'
 import type { Config, SinkConfig } from '../../config/schema/schema.ts'
@@ -6,9 +6,15 @@ import type { WorkerStatus } from '../../domain/status/status.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { withoutSink } from '../../domain/text/without-sink.ts'
 import { commandLine } from '../program-name.ts'
-import { counted } from '../terminal/number.ts'
-import type { Finding } from './finding.ts'
+import { counted, countOf, countText, zoneText } from '../terminal/text.ts'
 import type { ConnectStep } from '../../transport/connect-steps.ts'
+import { meantZone, type AccountZones } from '../../discovery/list-zones.ts'
+import { discoveringIn } from '../../discovery/with-zones.ts'
+import { unknownZoneWarnings } from '../../config/load/warnings.ts'
+import type { FailureCode } from '../../domain/failure.ts'
+import type { Zone } from '../../domain/stream.ts'
+import { durationText } from '../../domain/text/duration.ts'
+import type { ZoneProblem, ZoneRead } from '../../maintenance/read/check.ts'
 
 export function configurationFindings({ config, file, overridden, warnings, exposed }: Loaded): Finding[] {
   const from = file === undefined ? 'flags and environment' : printable(file)
@@ -95,4 +101,194 @@ export function stepFindings(steps: readonly ConnectStep[]): Finding[] {
     isPart: true,
     isCounted: false,
   }))
+}
+
+/** `note`: worth knowing, and no problem. */
+export type Mark = 'ok' | 'note' | 'fail'
+
+/** One line of `check`. */
+export interface Finding {
+  /** What was tried; empty where the line belongs to the step above. */
+  readonly step: string
+  readonly mark: Mark
+  readonly text: string
+  /** Indented below the step above. */
+  readonly isPart?: boolean
+  /** Explains a problem that the step above counts already. */
+  readonly isCounted?: false
+}
+
+export function problemsIn(findings: readonly Finding[]): number {
+  return findings.filter(({ mark, isCounted }) => mark === 'fail' && isCounted !== false).length
+}
+
+const mostZones = 20
+const toleratedOffsetMs = 30_000
+
+/** Per account whether the key is taken, then per zone what the first page of today holds. */
+export function apiFindings({
+  config,
+  listed,
+  read,
+  problems,
+  clockOffsets,
+  steps = [],
+}: ApiTried): Finding[] {
+  const accounts = config.accounts.flatMap(({ name }) => accountFindings(config, name, read))
+  const shown = read.slice(0, mostZones).map(zoneFinding)
+  const more = read.length - shown.length
+  return [
+    ...listed.flatMap((each) => listFindings(config, each)),
+    ...accounts,
+    ...shown,
+    ...(more > 0 ? [{ step: '', mark: 'ok', text: `and ${counted(more, 'more zone')}` } as const] : []),
+    ...problems.map((problem) => problemFinding(config, problem, listed)),
+    ...stepFindings(steps),
+    ...clockFindings(clockOffsets),
+  ]
+}
+
+/** Zones in the settings of sinks that no account lists, where the API decides which zones are shipped. */
+export function listedZoneFindings({ config, listed }: ApiTried): Finding[] {
+  const isListed = discoveringIn(config).length > 0 && listed.every((each) => 'zones' in each)
+  const warnings = isListed ? unknownZoneWarnings(config) : []
+  return warnings.map((text) => ({ step: '', mark: 'note', text: printable(text) }))
+}
+
+/** How much of what was read the filter of a sink lets through. */
+export function filterFindings({ read, passed }: ApiTried, sink: string): Finding[] {
+  const count = passed.get(sink)
+  const total = read.reduce((sum, { events }) => sum + events, 0)
+  if (count === undefined || total === 0) return []
+  const zones = read.filter(({ events }) => events > 0).length
+  const pages = zones === 1 ? 'the first page of today' : `the first pages of today (${zones} zones)`
+  const of = `where and sample: of ${countOf(total, 'event')} on ${pages} ${countText(count)} pass`
+  const warning = count > 0 ? '' : '; if this sink is to get such events, correct its where or sample'
+  return [{ step: '', mark: 'note', text: `${of}${warning}` }]
+}
+
+function accountFindings({ api, accounts }: Config, name: string, read: readonly ZoneRead[]): Finding[] {
+  const own = read.filter(({ zone }) => zone.account === name)
+  if (own.length === 0) return []
+  const fastest = Math.min(...own.map(({ tookMs }) => tookMs))
+  const text = `${new URL(api.baseUrl).origin} accepts the key (account ${name}, ${fastest} ms)`
+  const all = accounts.find((account) => account.name === name)?.zones.length ?? 0
+  const part = own.length === all ? '' : `; ${own.length} of ${counted(all, 'zone')} can be read`
+  return [{ step: 'API', mark: 'ok', text: `${text}${part}` }]
+}
+
+function zoneFinding({ zone, events, newestSeconds, more }: ZoneRead): Finding {
+  const age = newestSeconds === undefined ? '' : `, newest ${durationText(newestSeconds)} old`
+  const rest = more && newestSeconds === undefined ? ', newer ones follow on other pages' : ''
+  const text =
+    events === 0 ? 'today: no events yet' : `today: first page has ${countOf(events, 'event')}${age}${rest}`
+  return { step: zoneStep(zone), mark: 'ok', text, isPart: true }
+}
+
+export function zoneStep({ id, name }: Zone): string {
+  return name === '' || name === String(id) ? `zone ${id}` : `zone ${id} ${printable(name, 20)}`
+}
+
+function problemFinding(
+  config: Config,
+  { account, failure, zones, notAsked }: ZoneProblem,
+  listed: readonly AccountZones[],
+): Finding {
+  const own = config.accounts.find(({ name }) => name === account)?.zones.length ?? 0
+  const isWhole = zones.length + notAsked === own
+  const whose = isWhole ? (own === 1 ? zoneNames(zones) : `all ${own} zones`) : zoneNames(zones)
+  const remedy =
+    meantZones(failure, zones, listed) ??
+    remedyOf(failure.code, account, isWhole) + zonesOfAccount(failure, account, listed)
+  const rest = notAsked > 0 ? `; ${notAsked} of them were not tried` : ''
+  const text = `account ${account}, ${whose}: ${printable(failure.message)}${remedy === '' ? '' : `; ${remedy}`}${rest}`
+  return { step: 'API', mark: 'fail', text }
+}
+
+function clockFindings(clockOffsets: ApiTried['clockOffsets']): Finding[] {
+  return [...clockOffsets].flatMap(([account, offsetMs]) => {
+    if (Math.abs(offsetMs) <= toleratedOffsetMs) return []
+    const how = `${durationText(Math.abs(offsetMs) / 1000)} ${offsetMs > 0 ? 'behind' : 'ahead of'} the API's`
+    const text = `this host's clock is ${how} (account ${account}); set it, for example by NTP`
+    return [{ step: '', mark: 'note', text } as const]
+  })
+}
+
+function remedyOf(code: FailureCode, account: string, isWhole: boolean): string {
+  // The message itself names the setting of the key.
+  if (code === 'unauthorised')
+    return isWhole ? '' : `set the key of account ${account} to one that may read them`
+  const remedies: Partial<Record<FailureCode, string>> = {
+    zone_gone: 'remove it from zones, or list it under the account that owns it',
+    network: 'check api.baseUrl, name resolution, the firewall and the proxy variables',
+    timeout: 'check the network, or raise api.requestTimeoutSeconds',
+    tls: 'check api.baseUrl, api.tls.caFile and NODE_EXTRA_CA_CERTS',
+    bad_body: 'check api.baseUrl: another server answers there',
+    rejected: 'check api.baseUrl and api.firstPage',
+    window_closed: 'check the clock of this host: the API does not answer for its date',
+    page_too_large: 'raise api.maxPageBytes',
+    throttled: 'wait, or ask for a higher rate limit',
+    server_error: 'try again later',
+  }
+  return remedies[code] ?? ''
+}
+
+/** What the API lists for an account that discovers its zones. */
+function listFindings(config: Config, listed: AccountZones): Finding[] {
+  const { account } = listed
+  const { discovery, zones } = config.accounts.find(({ name }) => name === account)!
+  if (discovery === undefined) return []
+  const finding = (mark: Finding['mark'], text: string, step = 'zones'): Finding => ({
+    step,
+    mark,
+    text: `account ${account}: ${text}`,
+  })
+  if ('failure' in listed) {
+    const remedy = remedyOf(listed.failure.code, account, true)
+    const why = printable(listed.failure.message)
+    return [{ step: 'zones', mark: 'fail', text: `${why}${remedy === '' ? '' : `; ${remedy}`}` }]
+  }
+  if (listed.zones.length === 0)
+    return [finding('fail', 'the API lists no shield zones; create one, or use the key of another account')]
+  const ids = new Set(listed.zones.map(({ id }) => id))
+  const unknown = discovery.exclude.filter((id) => !ids.has(id))
+  const rest = listed.zones.length - zones.length
+  const left = rest === 0 ? '' : `; ${counted(zones.length, 'zone')} of them shipped, ${rest} not`
+  return [
+    finding('ok', `the API lists ${counted(listed.zones.length, 'zone')}${left}`),
+    ...(unknown.length === 0
+      ? []
+      : [finding('note', `zones.exclude contains ${unknown.join(', ')}, which the API does not list`, '')]),
+  ]
+}
+
+/** Where pull zones were written in the place of shield zones; undefined where a zone is something else. */
+function meantZones(
+  { code }: ZoneProblem['failure'],
+  zones: readonly Zone[],
+  listed: readonly AccountZones[],
+): string | undefined {
+  if (code !== 'zone_gone') return undefined
+  const meant = zones.map(({ id, account }) => {
+    const own = listed.find((each) => each.account === account)
+    return own !== undefined && 'zones' in own ? meantZone(id, own.zones) : undefined
+  })
+  return meant.includes(undefined) ? undefined : meant.slice(0, mostZones).join('; ')
+}
+
+function zonesOfAccount(
+  { code }: ZoneProblem['failure'],
+  account: string,
+  listed: readonly AccountZones[],
+): string {
+  const own = listed.find((each) => each.account === account)
+  if (code !== 'zone_gone' || own === undefined || 'failure' in own) return ''
+  if (own.zones.length === 0) return '; the API lists no zones for this account'
+  return `; the API lists ${zoneNames(own.zones)} for it`
+}
+
+function zoneNames(zones: readonly Pick<Zone, 'id' | 'name'>[]): string {
+  const shown = zones.slice(0, mostZones).map(({ id, name }) => zoneText(id, name))
+  const more = zones.length > mostZones ? ` and ${zones.length - mostZones} more` : ''
+  return `${zones.length === 1 ? 'zone' : 'zones'} ${shown.join(', ')}${more}`
 }

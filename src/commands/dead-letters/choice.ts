@@ -11,11 +11,10 @@ import type { Config } from '../../config/schema/schema.ts'
 import type { DeadLetterCount } from '../../domain/event/dead-letter-count.ts'
 import { refusalReasons, type DeadLetter, type RefusalReason } from '../../domain/event/delivery.ts'
 import { printable } from '../../domain/text/printable.ts'
-import { atLeastOne, collectNames, dayArgument } from '../arguments.ts'
-import { exitCodes, type Io } from '../io.ts'
+import { atLeastOne, collectNames, dayArgument, storedChoice } from '../options.ts'
+import { exitCodes, type Io } from '../command.ts'
+import type { Registration } from '../command.ts'
 import { commandLine } from '../program-name.ts'
-import type { Registration } from '../registration.ts'
-import { storedChoice } from '../selection.ts'
 
 /** Selects the dead letters of a command; all of them without options. */
 export interface DeadLetterChoice {

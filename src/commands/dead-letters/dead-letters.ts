@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { withStoredZones } from '../../assemble/zones-for-commands.ts'
-import { listDeadLetters } from '../../assemble/dead-letters.ts'
+import { listDeadLetters, deadLetterReader } from '../../assemble/dead-letters.ts'
 import { printable } from '../../domain/text/printable.ts'
 import type { DeadLetter } from '../../domain/event/delivery.ts'
 import {
@@ -10,18 +10,21 @@ import {
   countsOf,
   withDeadLetterChoice,
   type DeadLetterChoice,
+  totalOf,
+  workOnDeadLetters,
+  type DeadLetterWork,
 } from './choice.ts'
-import { registerDrop } from './drop.ts'
-import { registerExport, registerShow } from './show.ts'
-import { registerReplay } from './replay.ts'
 import { secondText } from '../../domain/text/duration.ts'
-import { jsonResult } from '../terminal/json-result.ts'
-import { exitCodes } from '../io.ts'
-import type { Registration } from '../registration.ts'
+import { jsonResult, counted } from '../terminal/text.ts'
+import { exitCodes, UsageError, type Registration } from '../command.ts'
 import { tableLines } from '../terminal/table.ts'
-import { paintFor } from '../terminal/terminal.ts'
+import { paintFor, type Paint } from '../terminal/terminal.ts'
 import { cut } from '../../domain/text/text-width.ts'
-import { example } from '../program-name.ts'
+import { example, programName } from '../program-name.ts'
+import { inertJson } from '../../domain/text/json-text.ts'
+import { wrap } from '../../domain/text/wrap.ts'
+import type { SinkReplay } from '../../assemble/dead-letters.ts'
+import { systemClock } from '../../clock.ts'
 
 export function registerDeadLetters(registration: Registration): void {
   const { command: deadLetters, io, exit, load } = registration
@@ -79,4 +82,191 @@ function listText(deadLetters: readonly DeadLetter[], width: number): string {
       : [line, cut(`    ${printable(id, 40)}  ${printable(answer, mostAnswer)}`, width)]
   })
   return `${[first, ...table, '', ...counts].join('\n')}\n`
+}
+
+/** A dead letter with its event in native form; `event` is null where it cannot be read. */
+interface Shown extends Omit<DeadLetter, 'at' | 'event'> {
+  readonly at: string
+  readonly event: unknown
+  readonly problem?: string
+}
+
+export function registerShow(parent: Command, registration: Registration): void {
+  const { io } = registration
+  withDeadLetterChoice(parent.command('show'))
+    .description('print refused events with the answer of the destination')
+    .option('--json', 'as JSON')
+    .addHelpText('after', example('dead-letters show --sink siem --limit 1'))
+    .action(async (options: DeadLetterChoice, command: Command) => {
+      const shown = await readChosen(options, command, registration)
+      io.stdout.write(
+        options.json === true ? jsonResult({ deadLetters: shown }) : showText(shown, paintFor(io.stdout)),
+      )
+    })
+}
+
+export function registerExport(parent: Command, registration: Registration): void {
+  withDeadLetterChoice(parent.command('export'))
+    .description('print refused events, one JSON object a line')
+    .addHelpText('after', example('dead-letters export --sink siem --reason refused'))
+    .action(async (options: DeadLetterChoice, command: Command) => {
+      for (const each of await readChosen(options, command, registration))
+        registration.io.stdout.write(`${inertJson(JSON.stringify(each))}\n`)
+    })
+}
+
+async function readChosen(
+  options: DeadLetterChoice,
+  command: Command,
+  { io, exit, load }: Registration,
+): Promise<Shown[]> {
+  const { config } = await withStoredZones(load(command, 'state'))
+  const read = deadLetterReader(config)
+  const chosen = chosenOf(config, await listDeadLetters(config), options)
+  if (!areIdsFound(chosen, options, io)) exit(exitCodes.failed)
+  return chosen.map((deadLetter) => {
+    const { at, ...rest } = deadLetter
+    return { ...rest, at: new Date(at).toISOString(), event: null, ...read(deadLetter) }
+  })
+}
+
+function showText(shown: readonly Shown[], paint: Paint): string {
+  if (shown.length === 0) return 'no dead letters\n'
+  return shown.map((each) => `${linesOf(each, paint).join('\n')}\n`).join('\n')
+}
+
+function linesOf({ id, zone, day, sink, reason, at, answer, event, problem }: Shown, paint: Paint): string[] {
+  const title = `${printable(sink)} refused event ${printable(id, 200)}`
+  return [
+    paint.bad(title),
+    `  when    ${secondText(at)}, ${reason}`,
+    `  stream  zone ${zone}, ${printable(day)}`,
+    ...wrap(`answer  ${printable(answer)}`, '  ', paint.width),
+    ...(problem === undefined
+      ? inertJson(JSON.stringify(event, null, 2))
+          .split('\n')
+          .map((line) => `  ${line}`)
+      : wrap(`event   cannot be read: ${printable(problem)}`, '  ', paint.width)),
+  ]
+}
+
+type Options = DeadLetterChoice & { readonly yes?: boolean }
+
+export function registerDrop(parent: Command, registration: Registration): void {
+  const command = parent
+    .command('drop')
+    .description('remove dead letters without delivering them')
+    .option('--yes', 'do not ask')
+    .addHelpText(
+      'after',
+      `
+Asks for confirmation; without a terminal, --yes is required. The store keeps their ids: no run ships
+them again, and audit counts them as dropped, not as missing. It keeps only their number: audit --deep
+--repair of a day that lacks more lines than that writes all of them again, the dropped ones too.
+
+Example:
+  ${programName()} dead-letters drop --sink siem
+`,
+    )
+  workOnDeadLetters(command, registration, 'state', drop)
+}
+
+async function drop(on: DeadLetterWork<Options>): Promise<number> {
+  const { tasks, chosen, options, io } = on
+  if (chosen.length > 0 && !(await isAgreed(on))) {
+    io.stderr.write('nothing was dropped\n')
+    return exitCodes.failed
+  }
+  const dropped = (await tasks.drop(chosen, io.signal)).flatMap(({ sink, counts }) =>
+    [...counts].map(([reason, count]) => ({ sink, reason, count })),
+  )
+  const lines = countLines(dropped).map((line) => `dropped of ${printable(line)}\n`)
+  const text = lines.length === 0 ? 'no dead letters\n' : lines.join('')
+  io.stdout.write(options.json === true ? jsonResult({ dropped }) : text)
+  return exitCodes.done
+}
+
+/** Throws UsageError where there is no terminal to ask on. */
+async function isAgreed({ chosen, options, io }: DeadLetterWork<Options>): Promise<boolean> {
+  if (options.yes === true) return true
+  const counts = chosen.flatMap((group) => group.counts)
+  const lines = countLines(counts).map((line) => printable(line))
+  const what = `${counted(totalOf(counts), 'dead letter')} (${lines.join('; ')})`
+  if (io.ask === undefined)
+    throw new UsageError(`this would drop ${what}; without a terminal to ask on, confirm with --yes`)
+  const answer = await io.ask(`drop ${what}? They cannot be replayed afterwards. [y/N] `)
+  return /^y(?:es)?$/i.test(answer.trim())
+}
+
+const tellEveryMs = 5_000
+
+export function registerReplay(parent: Command, registration: Registration): void {
+  const command = parent
+    .command('replay')
+    .description('deliver dead letters to their sinks again, and remove those that are accepted')
+    .addHelpText(
+      'after',
+      `
+Fix the destination or the configuration first. What the sink refuses again stays, with the new
+reason (exit code 1). shieldlog sends the kept event in the format that is configured now, with the
+redaction of then and of now. You can stop the command and start it again at any time, also while a
+run is active on the same state.
+
+Example:
+  ${programName()} dead-letters replay --sink siem
+`,
+    )
+  workOnDeadLetters(command, registration, 'sinks', replay)
+}
+
+async function replay({
+  config,
+  tasks,
+  chosen,
+  options,
+  io,
+}: DeadLetterWork<DeadLetterChoice>): Promise<number> {
+  const total = totalOf(chosen.flatMap(({ counts }) => counts))
+  if (total > 0) io.stderr.write(`replaying ${counted(total, 'dead letter')}\n`)
+  let [done, toldAtMs] = [0, systemClock.monotonic()]
+  const progressed = (_sink: string, tried: number) => {
+    done += tried
+    if (systemClock.monotonic() - toldAtMs < tellEveryMs) return
+    toldAtMs = systemClock.monotonic()
+    io.stderr.write(`${done} of ${total}\n`)
+  }
+  const results = await tasks.replay(chosen, progressed, io.signal)
+  // Keeps the report apart from events that a replay ships to stdout.
+  const isToStdout = config.sinks.some(
+    ({ type, name }) => type === 'stdout' && results.some(({ sink }) => sink === name),
+  )
+  const output = isToStdout ? io.stderr : io.stdout
+  output.write(options.json === true ? replayJson(results) : replayText(results))
+  if (io.signal.aborted) return exitCodes.done
+  const isWhole = results.every(({ refused, left }) => refused.size === 0 && left === 0)
+  return isWhole ? exitCodes.done : exitCodes.failed
+}
+
+function replayJson(results: readonly SinkReplay[]): string {
+  const sinks = results.map(({ refused, ...rest }) => ({
+    ...rest,
+    refusedAgain: Object.fromEntries(refused),
+  }))
+  return jsonResult({ sinks })
+}
+
+function replayText(results: readonly SinkReplay[]): string {
+  if (results.length === 0) return 'no dead letters\n'
+  const lines = results.map(({ sink, delivered, refused, gone, left, error }) => {
+    const reasons = [...refused].map(([reason, count]) => `${count} refused again (${reason})`)
+    const parts = [
+      `${delivered} delivered`,
+      ...reasons,
+      ...(gone > 0 ? [`${gone} already replayed or dropped`] : []),
+      ...(left > 0 ? [`${left} not tried`] : []),
+    ]
+    return `${printable(sink)}: ${parts.join(', ')}${error === undefined ? '' : `: ${printable(error)}`}`
+  })
+  const isRefused = results.some(({ refused }) => refused.size > 0)
+  return `${[...lines, ...(isRefused ? ['dead-letters list shows the reasons'] : [])].join('\n')}\n`
 }

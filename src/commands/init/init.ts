@@ -2,19 +2,31 @@ import { dirname, relative, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { printable } from '../../domain/text/printable.ts'
 import { loadConfig } from '../../config/load/load.ts'
-import { collectNames } from '../arguments.ts'
+import { collectNames, nameList, unknownName } from '../options.ts'
 import { example, programName } from '../program-name.ts'
-import { exitCodes, type Io } from '../io.ts'
-import { UsageError, type Registration } from '../registration.ts'
-import { chooseAccess, type Access } from './access.ts'
-import { contextOf, type InitContext, type InitOptions } from './context.ts'
+import { exitCodes, type Io, UsageError, type Registration } from '../command.ts'
+import { contextOf, type InitContext, type InitOptions, insist, askZones } from './questions.ts'
 import { checkedDestination, type Sink } from './sink.ts'
-import { documentText, literal, secretsIn, secretsInFiles, type Document } from './document.ts'
-import { hasKeyInEnvironment } from './draft.ts'
-import { destinations } from './destinations.ts'
-import { refuseExisting, writeNewFiles } from './files.ts'
-import { setInSection } from './set.ts'
-import { chooseZonesToShip, type ZonesToShip } from './zones-to-ship.ts'
+import {
+  documentText,
+  literal,
+  secretsIn,
+  secretsInFiles,
+  type Document,
+  hasKeyInEnvironment,
+  refuseExisting,
+  writeNewFiles,
+  KeptSecret,
+  draftOf,
+  refusal,
+} from './document.ts'
+import { destinations, setInSection } from './settings.ts'
+import { listAccounts } from '../../assemble/reading.ts'
+import { ConfigErrors } from '../../config/schema/config-errors.ts'
+import { Failure, messageOf, type FailureCode } from '../../domain/failure.ts'
+import { wrapped } from '../terminal/terminal.ts'
+import type { ListedZone } from '../../shield/shield-zones.ts'
+import { meantZone } from '../../discovery/list-zones.ts'
 
 const help = `
 Asks on a terminal for what the options do not give. A secret given with --set
@@ -135,4 +147,140 @@ async function wantsCheck({ ask, askHidden, signal }: Io): Promise<boolean> {
   const answer = await ask('\nTry it now with check? [Y/n] ')
   // A signal counts as an empty answer.
   return !signal.aborted && /^(?:y(?:es)?)?$/i.test(answer.trim())
+}
+
+/** A key that the API was asked with. */
+export interface Access {
+  /** The section `api` of the configuration. */
+  readonly settings: Readonly<Record<string, unknown>>
+  /** Undefined where the API could not list them. */
+  readonly listed: readonly ListedZone[] | undefined
+}
+
+const keyFile = 'access-key'
+
+/** Takes the key from an option, from the environment, or from the person. Throws UsageError and Failure. */
+export async function chooseAccess(context: InitContext): Promise<Access> {
+  const { options, asker, cwd, file, io } = context
+  if (options.accessKeyFile !== undefined)
+    return accessWith({ accessKeyFile: literal(resolve(cwd, options.accessKeyFile)) }, context)
+  if (hasKeyInEnvironment()) {
+    io.stderr.write('The access key is that of SHIELDLOG_API_ACCESS_KEY.\n')
+    return accessWith({ accessKey: '${SHIELDLOG_API_ACCESS_KEY}' }, context)
+  }
+  if (asker === undefined) throw new UsageError('--access-key-file is missing')
+  refuseExisting([resolve(dirname(file), keyFile)], `Use it with --access-key-file, or remove it.`)
+  return insist(
+    () => asker.askHidden('Access key of your bunny.net account (dashboard → Account → API): '),
+    async (key) => {
+      if (key === '') return undefined
+      try {
+        return await accessWith({ accessKey: new KeptSecret(keyFile, key) }, context)
+      } catch (error) {
+        if (!(error instanceof UsageError) && !isRefusedKey(error)) throw error
+        asker.stderr.write(wrapped(`${printable(messageOf(error))}\n`, asker.stderr))
+        return undefined
+      }
+    },
+    asker,
+  )
+}
+
+/** Where nobody answers, the key may be as wrong as the address. */
+const unreachable: readonly FailureCode[] = ['network', 'timeout', 'tls']
+
+function isRefusedKey(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'unauthorised'
+}
+
+/** Asks the API for the zones. A refused key is an error; another failure leaves the zones unknown. */
+async function accessWith(key: Readonly<Record<string, unknown>>, context: InitContext): Promise<Access> {
+  const { sections, cwd, io } = context
+  const ofApi = sections.filter(({ path }) => path[0] === 'api')
+  const document = ofApi.reduce<Record<string, unknown>>((held, one) => setInSection(held, one, cwd), {
+    api: key,
+  })
+  const listed = await listWith(document, context)
+  const settings = document['api'] as Record<string, unknown>
+  if (!('failure' in listed)) {
+    io.stderr.write('Key accepted.\n')
+    return { settings, listed: listed.zones }
+  }
+  const { failure } = listed
+  if (failure.code === 'unauthorised') throw failure
+  const why = printable(messageOf(failure))
+  if (context.asker === undefined && unreachable.includes(failure.code)) {
+    const remedy = 'nothing was written: make the API reachable and run init again, or write the file by hand'
+    throw new Failure(failure.kind, failure.code, `${why}; ${remedy}`, { cause: failure })
+  }
+  io.stderr.write(wrapped(`${why}\nThe key and the zones are not checked: run check later.\n`, io.stderr))
+  return { settings, listed: undefined }
+}
+
+async function listWith(
+  document: Readonly<Record<string, unknown>>,
+  { cwd, io }: InitContext,
+): Promise<{ readonly zones: readonly ListedZone[] } | { readonly failure: Failure }> {
+  const { draft, env } = draftOf(document)
+  let config
+  try {
+    ;({ config } = loadConfig({ draft, env, cwd, needs: 'key' }))
+  } catch (error) {
+    if (error instanceof ConfigErrors) throw refusal(error.errors)
+    throw error
+  }
+  const [account] = await listAccounts(config, io.signal)
+  if (account === undefined) throw new UsageError('the environment configures no account')
+  return account
+}
+
+/** The section `zones` of the configuration. */
+export type ZonesToShip = 'all' | readonly ZoneToShip[]
+type ZoneToShip = number | { readonly id: number; readonly name: string }
+
+/** Takes the zones from the option, or asks for them. Throws UsageError. */
+export async function chooseZonesToShip(
+  { listed }: Access,
+  { options, asker }: InitContext,
+): Promise<ZonesToShip> {
+  if (options.zones !== undefined) return zonesOf(nameList(options.zones.join(',')), listed, '--zones')
+  if (asker === undefined) throw new UsageError('--zones is missing')
+  return askZones(listed ?? [], (text) => zonesOf(nameList(text), listed, 'zone'), asker)
+}
+
+/** `word` is what errors call an item: the option, or what was asked for. */
+function zonesOf(
+  names: readonly string[],
+  listed: readonly ListedZone[] | undefined,
+  word: string,
+): ZonesToShip {
+  if (names.length === 1 && names[0] === 'all') return 'all'
+  if (names.length === 0) throw new UsageError(`${word} names no zone: write all, or ids such as 101,102`)
+  const chosen = names.map((name) => (listed === undefined ? unlisted(name, word) : find(name, listed, word)))
+  return [...new Map(chosen.map((zone) => [zone.id, zone])).values()].map((zone) => written(zone, listed))
+}
+
+function unlisted(name: string, word: string): Pick<ListedZone, 'id' | 'name'> {
+  if (/^[1-9]\d{0,14}$/.test(name)) return { id: Number(name), name: '' }
+  throw new UsageError(`${word} ${printable(name)} is not a zone id. Use an integer, such as 101.`)
+}
+
+function find(name: string, listed: readonly ListedZone[], word: string): ListedZone {
+  const found = listed.find(({ id }) => String(id) === name) ?? listed.find((zone) => zone.name === name)
+  if (found !== undefined) return found
+  const known = listed.flatMap((zone) => [String(zone.id), ...(zone.name === '' ? [] : [zone.name])])
+  const meant = meantZone(Number(name), listed)
+  if (meant !== undefined) throw new UsageError(`${word} ${meant}`)
+  throw unknownName({ option: word, name, what: 'is not a zone of this account', known })
+}
+
+/** With its name, where the configuration takes it: unique, and not the id of another zone. */
+function written(
+  { id, name }: Pick<ListedZone, 'id' | 'name'>,
+  listed: readonly ListedZone[] = [],
+): ZoneToShip {
+  const isTaken = listed.some(
+    (other) => other.id !== id && (other.name === name || String(other.id) === name),
+  )
+  return name === '' || name.length > 100 || name.includes('${') || isTaken ? id : { id, name }
 }

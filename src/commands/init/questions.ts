@@ -1,18 +1,60 @@
 import { resolve } from 'node:path'
+import type { Io } from '../command.ts'
+import { isOfSection, parseAssignment, type Assignment, destinations, type Destination } from './settings.ts'
 import { safeName } from '../../config/fields/fields.ts'
 import { property, scalarForm, type Shape } from '../../config/schema/shape.ts'
 import { cancelled } from '../../domain/failure.ts'
 import { printable } from '../../domain/text/printable.ts'
-import type { Io } from '../io.ts'
+import { UsageError } from '../command.ts'
 import { programName } from '../program-name.ts'
-import { UsageError } from '../registration.ts'
 import { tableLines } from '../terminal/table.ts'
-import { paintFor } from '../terminal/terminal.ts'
-import { wrapped } from '../terminal/wrapped.ts'
-import { destinations, type Destination } from './destinations.ts'
+import { paintFor, wrapped } from '../terminal/terminal.ts'
 import { literal } from './document.ts'
-import type { Assignment } from './set.ts'
 import type { ListedZone } from '../../shield/shield-zones.ts'
+
+export interface InitOptions {
+  readonly file?: string
+  /** The file that -c names, where `--file` names none. */
+  readonly config?: string
+  readonly accessKeyFile?: string
+  readonly zones?: string[]
+  readonly destination?: string
+  readonly path?: string
+  readonly url?: string
+  readonly set?: string[]
+  readonly yes?: boolean
+}
+
+/** What every step of `init` needs. */
+export interface InitContext {
+  readonly options: InitOptions
+  readonly io: Io
+  /** Absent without a terminal. */
+  readonly asker: Asker | undefined
+  /** The file to write, absolute. */
+  readonly file: string
+  readonly cwd: string
+  /** Settings of sections and of the sink, from `--set`. */
+  readonly sections: readonly Assignment[]
+  readonly ofSink: readonly Assignment[]
+}
+
+/** Throws UsageError. */
+export function contextOf(options: InitOptions, io: Io): InitContext {
+  const cwd = process.cwd()
+  const { ask, askHidden, stderr, signal } = io
+  const canAsk = options.yes !== true && ask !== undefined && askHidden !== undefined
+  const assignments = (options.set ?? []).map(parseAssignment)
+  return {
+    options,
+    io,
+    asker: canAsk ? { ask, askHidden, stderr, signal } : undefined,
+    file: resolve(cwd, options.file ?? options.config ?? 'shieldlog.yaml'),
+    cwd,
+    sections: assignments.filter(isOfSection),
+    ofSink: assignments.filter((assignment) => !isOfSection(assignment)),
+  }
+}
 
 /** A terminal on which the user answers. */
 export type Asker = Required<Pick<Io, 'ask' | 'askHidden'>> & Pick<Io, 'stderr' | 'signal'>

@@ -4,13 +4,12 @@ import { loadConfig } from '../../config/load/load.ts'
 import { nearest } from '../../domain/text/nearest.ts'
 import { property } from '../../config/schema/shape.ts'
 import { printable } from '../../domain/text/printable.ts'
-import { UsageError } from '../registration.ts'
-import { destinations, type Destination } from './destinations.ts'
+import { UsageError } from '../command.ts'
+import { destinations, type Destination, setInSink, type Assignment } from './settings.ts'
 import type { Document } from './document.ts'
-import { answerText, draftOf, refusal } from './draft.ts'
-import type { InitContext } from './context.ts'
+import { answerText, draftOf, refusal } from './document.ts'
+import type { InitContext } from './questions.ts'
 import { askDestination, askName, askSettings, defaultsIn, insist, tried } from './questions.ts'
-import { setInSink, type Assignment } from './set.ts'
 
 /** One sink as the configuration has it; its secrets are KeptSecrets. */
 export type Sink = Readonly<Record<string, unknown>>

@@ -1,12 +1,12 @@
 import { durationText } from '../../domain/text/duration.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { wrapPlain } from '../../domain/text/wrap.ts'
-import { causeOf, openGaps, triesText, zoneLabel } from '../../domain/status/problems.ts'
+import { causeOf, openGaps, triesText, zoneLabel, isGrave } from '../../domain/status/problems.ts'
 import type { DayStatus, RouteStatus, Status } from '../../domain/status/status.ts'
-import { columnLines, widthOf, type Column } from '../terminal/columns.ts'
-import { countOf, countText } from '../terminal/number.ts'
+import { columnLines, widthOf, type Column } from '../terminal/table.ts'
+import { countOf, countText } from '../terminal/text.ts'
 import type { Paint } from '../terminal/terminal.ts'
-import { isWell, standingText } from './standing.ts'
+import { exitCodes } from '../command.ts'
 
 export interface RouteTableView {
   /** Columns of what only a live view knows. */
@@ -194,4 +194,21 @@ function lastEventText({ newestEventAt }: RouteStatus, at: string): string {
 function shortDuration(seconds: number): string {
   const [value = '0', unit = 's'] = durationText(seconds).split(' ')
   return `${value} ${unit}`
+}
+
+/** The state of a route in a word or two. A route that nothing works on is not up to date for long. */
+export function standingText({ state }: Pick<RouteStatus, 'state'>, isStopped: boolean): string {
+  if (state === 'failing') return 'FAILING'
+  if (isStopped) return 'stopped'
+  if (state === 'not_read') return 'not read yet'
+  return state === 'behind' ? 'behind' : 'up to date'
+}
+
+export function isWell(route: RouteStatus, isStopped: boolean): boolean {
+  return !isStopped && route.state === 'up_to_date' && openGaps(route.gaps).length === 0
+}
+
+/** 1 for lost days that nobody has acknowledged, a route that fails, and where nothing ships: for monitors. */
+export function statusExitCode({ problems }: Pick<Status, 'problems'>): number {
+  return problems.some(isGrave) ? exitCodes.failed : exitCodes.done
 }

@@ -1,19 +1,18 @@
 import type { Command } from 'commander'
 import { withStoredZones } from '../../assemble/zones-for-commands.ts'
 import { createStatusReader } from '../../assemble/status.ts'
-import type { SinkConfig } from '../../config/schema/schema.ts'
+import type { SinkConfig, Config } from '../../config/schema/schema.ts'
 import { printable } from '../../domain/text/printable.ts'
 import { commandLine, example } from '../program-name.ts'
-import { collectNames } from '../arguments.ts'
-import { UsageError, type Registration } from '../registration.ts'
-import { chooseSinks } from '../selection.ts'
-import { jsonResult } from '../terminal/json-result.ts'
-import { paintFor } from '../terminal/terminal.ts'
-import { wrapped } from '../terminal/wrapped.ts'
-import { statusChooser, type StatusChoice } from './choose.ts'
-import { statusExitCode } from './standing.ts'
+import { collectNames, chooseSinks, chooseZones } from '../options.ts'
+import { UsageError, type Registration } from '../command.ts'
+import { jsonResult } from '../terminal/text.ts'
+import { paintFor, wrapped } from '../terminal/terminal.ts'
+import { statusExitCode } from './route-table.ts'
 import { statusLines } from './text.ts'
 import { watchStatus } from './watch.ts'
+import { problemsOf } from '../../domain/status/problems.ts'
+import type { Status } from '../../domain/status/status.ts'
 
 interface StatusOptions extends StatusChoice {
   readonly json?: boolean
@@ -82,4 +81,27 @@ function checkWatch(json: boolean, isTerminal: boolean): void {
   if (json) throw new UsageError('--watch does not work with --json; call status --json at intervals')
   if (!isTerminal)
     throw new UsageError('--watch needs a terminal, and stdout is not one; for a monitor use status --json')
+}
+
+export interface StatusChoice {
+  readonly zone?: string[]
+  readonly sink?: string[]
+}
+
+/** Checks the names once, and returns what leaves only the chosen zones and sinks. Throws UsageError. */
+export function statusChooser(config: Config, { zone, sink }: StatusChoice): (status: Status) => Status {
+  const zones = new Set(chooseZones(config, zone).map(({ id }) => id))
+  const sinks = new Set(chooseSinks(config, sink).map(({ name }) => name))
+  const hasZone = (id: number) => zone === undefined || zones.has(id)
+  const hasSink = (name: string) => sink === undefined || sinks.has(name)
+  const chosen = (status: Status) => ({
+    ...status,
+    routes: status.routes.filter((route) => hasZone(route.zone) && hasSink(route.sink)),
+    deadLetters: status.deadLetters.filter((each) => hasSink(each.sink)),
+    unconfigured: status.unconfigured.filter((each) => hasZone(each.zone) && hasSink(each.sink)),
+  })
+  return (status) => {
+    const shown = chosen(status)
+    return { ...shown, problems: problemsOf(shown) }
+  }
 }

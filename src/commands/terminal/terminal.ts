@@ -1,4 +1,5 @@
-import type { Output } from '../io.ts'
+import type { Output } from '../command.ts'
+import { wrap } from '../../domain/text/wrap.ts'
 
 export interface Paint {
   readonly width: number
@@ -23,4 +24,14 @@ export function paintFor(output: Output): Paint {
   const terminal = Math.min(widest, Math.max(narrowest, columns === 0 ? usual : columns))
   const width = output.isTTY === true ? terminal : piped
   return { width, good: painted(32), bad: painted(31), warn: painted(33), dim: painted(2) }
+}
+
+/** The text, wrapped at words on a terminal; unchanged elsewhere, so that scripts find an error on one line. */
+export function wrapped(message: string, output: Output): string {
+  if (output.isTTY !== true) return message
+  const { width } = paintFor(output)
+  const lines = message
+    .split('\n')
+    .flatMap((line) => wrap(line.trimStart(), /^ */.exec(line)?.[0] ?? '', width))
+  return lines.join('\n')
 }

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { notShownLines, ruleLines } from '../../../src/commands/api/rule-text.ts'
-import { uploadLines } from '../../../src/commands/api/upload-text.ts'
-import { volumeLines, volumeRecords } from '../../../src/commands/api/volume-text.ts'
+import { notShownLines, ruleLines } from '../../../src/commands/rate-limit.ts'
+import { uploadLines } from '../../../src/commands/upload-scanning.ts'
+import { volumeLines, volumeRecords } from '../../../src/commands/volumes.ts'
 import { paintFor } from '../../../src/commands/terminal/terminal.ts'
 
 const terminal = (columns: number) => paintFor({ write: () => undefined, isTTY: true, columns })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { BackfillLook } from '../../../src/assemble/backfill.ts'
 import { createBackfillView } from '../../../src/commands/backfill/view.ts'
-import type { Output } from '../../../src/commands/io.ts'
+import type { Output } from '../../../src/commands/command.ts'
 import { loadConfig } from '../../../src/config/load/load.ts'
 import { dayOf, daysFrom, type Day } from '../../../src/domain/day.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'

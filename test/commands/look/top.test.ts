@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { topLines } from '../../../src/commands/look/top-text.ts'
+import { topLines } from '../../../src/commands/top.ts'
 import { paintFor } from '../../../src/commands/terminal/terminal.ts'
 import { openWorkshopWithApi } from '../workshop.ts'
 

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
-import { statusExitCode } from '../../../src/commands/status/standing.ts'
+import { statusExitCode } from '../../../src/commands/status/route-table.ts'
 import { statusLines } from '../../../src/commands/status/text.ts'
 import type { Status } from '../../../src/domain/status/status.ts'
 import { day, failing, gap, piped, route, status, statusWith, terminal } from './sample.ts'

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { createHistory } from '../../../src/commands/status/history.ts'
+import { createHistory, fitting, watchStatus } from '../../../src/commands/status/watch.ts'
 import { statusLines } from '../../../src/commands/status/text.ts'
-import { fitting, watchStatus } from '../../../src/commands/status/watch.ts'
 import { Failure } from '../../../src/domain/failure.ts'
 import type { Status } from '../../../src/domain/status/status.ts'
 import { day, route, status, terminal } from './sample.ts'

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { columnLines } from '../../../src/commands/terminal/columns.ts'
+import { columnLines, tableLines } from '../../../src/commands/terminal/table.ts'
 import { wrapPlain } from '../../../src/domain/text/wrap.ts'
-import { tableLines } from '../../../src/commands/terminal/table.ts'
 import { beginning, cut, pad, textWidth } from '../../../src/domain/text/text-width.ts'
 
 test('a wide character takes two columns, a combining mark none', () => {

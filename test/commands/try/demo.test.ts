@@ -1,12 +1,7 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import {
-  compareWithApi,
-  comparisonLine,
-  firstLineBelow,
-  sampleLines,
-} from '../../../src/commands/try/demo-files.ts'
+import { compareWithApi, comparisonLine, firstLineBelow, sampleLines } from '../../../src/commands/demo.ts'
 import { startSimulator } from '../../../src/simulator/simulator.ts'
 import { dayOf } from '../../../src/domain/day.ts'
 import { startCli } from '../../setup/processes.ts'

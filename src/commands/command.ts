@@ -1,0 +1,58 @@
+import type { Command } from 'commander'
+import type { Needs } from '../config/load/checks.ts'
+import type { Loaded } from '../config/load/load.ts'
+
+export interface Output {
+  write(text: string): unknown
+  readonly isTTY?: boolean
+  readonly columns?: number
+  readonly rows?: number
+  /** False also where NO_COLOR is set. */
+  hasColors?(): boolean
+}
+
+/** The process as a command sees it: events and results go to stdout, everything else to stderr. */
+export interface Io {
+  readonly stdout: Output
+  readonly stderr: Output
+  /** Aborts at the first SIGTERM or SIGINT; a second one ends the process at once, see stop-signals.ts. */
+  readonly signal: AbortSignal
+  /** Whether stdout failed, mostly since its reader closed the pipe. Absent where that cannot happen. */
+  readonly isOutputGone?: () => boolean
+  /** The whole of standard input. */
+  readonly readInput?: () => Promise<string>
+  /** Asks the user and resolves to the answer. Absent without a terminal. */
+  readonly ask?: (question: string) => Promise<string>
+  /** The same for a secret, which is not shown while it is typed. */
+  readonly askHidden?: (question: string) => Promise<string>
+  /** Ends the process at once, even when something hangs. */
+  exit(code: number): never
+  /** Calls back at each SIGHUP. Returns a function that ends this. */
+  onHangup(callback: () => void): () => void
+}
+
+/** Exit codes of all commands. */
+export const exitCodes = {
+  done: 0,
+  /** Failed, or completed in part. */
+  failed: 1,
+  usage: 2,
+  /** `audit` could not compare. */
+  blind: 3,
+  configuration: 78,
+} as const
+
+/** Wrong usage that the parser itself cannot detect. */
+export class UsageError extends Error {}
+
+/** What the file of a command needs to register the command. */
+export interface Registration {
+  readonly program: Command
+  /** The command, with its name and description. */
+  readonly command: Command
+  readonly io: Io
+  /** Sets the exit code; the default is 0. */
+  readonly exit: (code: number) => void
+  /** Loads the configuration that -c names, before or after the command. */
+  readonly load: (command: Command, needs?: Needs, overrides?: Record<string, string>) => Loaded
+}

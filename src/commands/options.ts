@@ -1,0 +1,170 @@
+import { InvalidArgumentError } from 'commander'
+import { safeName } from '../config/fields/fields.ts'
+import { systemClock } from '../clock.ts'
+import { dayOf, parseDay, shiftDay, type Day } from '../domain/day.ts'
+import { printable } from '../domain/text/printable.ts'
+import type { AccountConfig, Config, SinkConfig } from '../config/schema/schema.ts'
+import { nearest } from '../domain/text/nearest.ts'
+import type { Zone } from '../domain/stream.ts'
+import { UsageError } from './command.ts'
+import { zoneText } from './terminal/text.ts'
+
+/** Parses `2026-11-20`, `today` or `yesterday`, in UTC. */
+export function dayArgument(text: string): Day {
+  const today = dayOf(systemClock.now())
+  if (text === 'today') return today
+  if (text === 'yesterday') return shiftDay(today, -1)
+  const day = parseDay(text)
+  if (day !== undefined) return day
+  const meant = monthFirst(text)
+  const hint = meant === undefined ? `such as ${today}` : `here ${meant}`
+  throw new InvalidArgumentError(`days are UTC and written YYYY-MM-DD, ${hint}, or today, or yesterday.`)
+}
+
+/** The same for an option that may be repeated and takes comma lists; oldest first, without duplicates. */
+export function collectDays(text: string, before: readonly Day[] = []): Day[] {
+  const named = nameList(text)
+  return [...new Set([...before, ...(named.length === 0 ? [text] : named).map(dayArgument)])].sort()
+}
+
+/** Parses `11-20-2026`, the API's own form of a day. */
+function monthFirst(text: string): Day | undefined {
+  const [, month, date, year] = /^(\d\d)[-/](\d\d)[-/](\d{4})$/.exec(text) ?? []
+  return parseDay(`${year}-${month}-${date}`)
+}
+
+export function wholeNumber(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('use a whole number.')
+}
+
+export function atLeastOne(text: string): number {
+  const count = wholeNumber(text)
+  if (count >= 1) return count
+  throw new InvalidArgumentError('use a whole number of at least 1.')
+}
+
+export function idList(text: string): number[] {
+  return nameList(text).map(wholeNumber)
+}
+
+export function nameList(text: string): string[] {
+  return text.split(',').flatMap((name) => name.trim() || [])
+}
+
+/** For options that may be repeated and take comma lists. */
+export function collectNames(text: string, before: readonly string[] = []): string[] {
+  return [...before, ...nameList(text)]
+}
+
+/** The same characters that the configuration allows in a sink's name. */
+export function sinkNameArgument(text: string): string {
+  if (safeName.test(text)) return text
+  throw new InvalidArgumentError('use at most 63 lower-case letters, digits, "_" and "-".')
+}
+
+const mostListed = 20
+
+const shown = ({ id, name }: Zone) => zoneText(id, name)
+
+/** Finds zones by ids or names, without duplicates; all zones where none is named. Throws UsageError. */
+export function chooseZones({ accounts }: Config, names: readonly string[] = []): Zone[] {
+  const zones = accounts.flatMap((account) => account.zones)
+  if (names.length === 0) return zones
+  return [...new Set(names.map((name) => zoneOf(name, zones)))]
+}
+
+function zoneOf(name: string, zones: readonly Zone[]): Zone {
+  const byId = zones.find(({ id }) => String(id) === name)
+  if (byId !== undefined) return byId
+  const named = zones.filter((zone) => zone.name === name)
+  if (named.length === 1) return named[0]!
+  if (named.length > 1)
+    throw new UsageError(
+      `--zone ${printable(name)} is the name of ${named.map(shown).join(' and ')}; use the id`,
+    )
+  const known = zones.flatMap((zone) => [String(zone.id), zone.name])
+  throw unknownName({ option: '--zone', name, what: 'is not configured', known, listed: zones.map(shown) })
+}
+
+/** Finds sinks by name, without duplicates; all sinks where none is named. Throws UsageError. */
+export function chooseSinks({ sinks }: Config, names: readonly string[] = []): SinkConfig[] {
+  if (names.length === 0) return [...sinks]
+  const known = sinks.map(({ name }) => name)
+  return [...new Set(names)].map((name) => {
+    const sink = sinks.find((each) => each.name === name)
+    if (sink === undefined) throw unknownName({ option: '--sink', name, what: 'is not configured', known })
+    return sink
+  })
+}
+
+/** Options that select what the store keeps of days of routes. */
+export interface StoredChoice {
+  readonly sink?: readonly string[] | undefined
+  readonly zone?: readonly string[] | undefined
+  readonly day?: string | undefined
+}
+
+/**
+ * Applies the options to what the store keeps. A sink or zone that left the configuration may still have some of it.
+ * Throws UsageError for a name that is neither configured nor in the store.
+ */
+export function storedChoice<
+  Kept extends { readonly zone: number; readonly sink: string; readonly day: string },
+>(config: Config, all: readonly Kept[], { sink, zone, day }: StoredChoice): Kept[] {
+  const zones = config.accounts.flatMap((account) => account.zones)
+  const sinks = new Set([...config.sinks.map(({ name }) => name), ...all.map((each) => each.sink)])
+  for (const name of sink ?? [])
+    if (!sinks.has(name))
+      throw unknownName({ option: '--sink', name, what: 'is not known', known: [...sinks] })
+  const ids = zone?.flatMap((name) => {
+    const known = zones.filter((each) => each.name === name || String(each.id) === name).map(({ id }) => id)
+    const kept = all.filter((each) => String(each.zone) === name).map((each) => each.zone)
+    const found = [...known, ...kept]
+    if (found.length > 0) return found
+    const names = [...zones.map(({ id }) => String(id)), ...all.map((each) => String(each.zone))]
+    throw unknownName({ option: '--zone', name, what: 'is not known', known: [...new Set(names)] })
+  })
+  return all.filter(
+    (each) =>
+      (sink === undefined || sink.includes(each.sink)) &&
+      (ids === undefined || ids.includes(each.zone)) &&
+      (day === undefined || day === each.day),
+  )
+}
+
+/** Finds the account by name, or the only one. Throws UsageError. */
+export function chooseAccount({ accounts }: Config, name: string | undefined): AccountConfig {
+  const known = accounts.map((account) => account.name)
+  if (name === undefined) {
+    if (accounts.length === 1) return accounts[0]!
+    throw new UsageError(`there are several accounts; choose one with --account: ${list(known)}`)
+  }
+  const account = accounts.find((each) => each.name === name)
+  if (account === undefined)
+    throw unknownName({ option: '--account', name, what: 'is not configured', known })
+  return account
+}
+
+export interface UnknownName {
+  readonly option: string
+  readonly name: string
+  readonly what: string
+  readonly known: readonly string[]
+  /** The known names as they are shown, where that differs. */
+  readonly listed?: readonly string[]
+}
+
+/** An error that names the nearest known name and all known names. */
+export function unknownName({ option, name, what, known, listed = known }: UnknownName): UsageError {
+  const near = nearest(name, known)
+  const hint = near === undefined ? '' : `; did you mean ${printable(near)}?`
+  const all = listed.length === 0 ? 'none is available' : `available: ${list(listed)}`
+  return new UsageError(`${option} ${printable(name)} ${what}${hint}; ${all}`)
+}
+
+function list(names: readonly string[]): string {
+  const more = names.length - mostListed
+  const told = names.slice(0, mostListed).map((name) => printable(name, 100))
+  return `${told.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}

@@ -1,0 +1,109 @@
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import { withListedZones } from '../assemble/zones-for-commands.ts'
+import { topOf, type Top } from '../assemble/look.ts'
+import { messageOf } from '../domain/failure.ts'
+import { printable } from '../domain/text/printable.ts'
+import { atLeastOne, collectNames, chooseZones } from './options.ts'
+import { sourceOf } from './backfill/archive.ts'
+import { exitCodes } from './command.ts'
+import type { Registration } from './command.ts'
+import { commandLine, example } from './program-name.ts'
+import { durationText } from '../domain/text/duration.ts'
+import { wrapped, paintFor } from './terminal/terminal.ts'
+import { counted, countText } from './terminal/text.ts'
+import { countedBy, type CountedBy } from '../maintenance/read/count-events.ts'
+import { barOf } from './terminal/table.ts'
+import { cut, pad, widestOf } from '../domain/text/text-width.ts'
+import type { Paint } from './terminal/terminal.ts'
+import type { CountedRow } from '../maintenance/read/count-events.ts'
+
+interface TopOptions {
+  readonly by: CountedBy
+  readonly since: number
+  readonly zone?: string[]
+  readonly source?: string
+  readonly limit: number
+}
+
+const hourMs = 3_600_000
+const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: hourMs, d: 24 * hourMs }
+
+export function registerTop({ command, io, exit, load }: Registration): void {
+  command
+    .addOption(new Option('--by <what>', 'what to count by').choices(countedBy).default('rule'))
+    .addOption(
+      new Option('--since <time>', 'time span until now, such as 30m, 1h or 2d')
+        .argParser(sinceArgument)
+        .default(hourMs, '1h'),
+    )
+    .option('--zone <zone>', 'only this zone: id or name; repeatable, takes comma lists', collectNames)
+    .option('--source <sink>', 'read the files of this file sink instead of the API')
+    .option('--limit <number>', 'at most this number of rows', atLeastOne, 10)
+    .addHelpText('after', example('top --by address --since 1h'))
+    .action(async ({ by, since, zone, source, limit }: TopOptions, command: Command) => {
+      const { config } = await withListedZones(load(command, 'events'), io.signal)
+      const zones = chooseZones(config, zone)
+      const archive = source === undefined ? {} : { source: sourceOf(config, source) }
+      const top = await topOf(config, { by, zones, sinceMs: since, most: limit, ...archive }, io.signal)
+      const lines = topLines(top.rows, by, paintFor(io.stdout), io.stdout.isTTY !== true)
+      if (top.events > 0) io.stdout.write(`${lines.join('\n')}\n`)
+      for (const day of top.leftOut)
+        io.stderr.write(
+          `${day} is not counted, since the API no longer lists it; --source reads it from files\n`,
+        )
+      for (const failure of top.unknownZones.values())
+        io.stderr.write(wrapped(`${printable(messageOf(failure))}\n`, io.stderr))
+      const { where, lines: unreadable, damagedParts } = top.unreadable
+      const read = zones.length - top.unknownZones.size
+      if (read > 0) io.stderr.write(wrapped(`${summaryOf(top, since, read, by)}\n`, io.stderr))
+      if (unreadable + damagedParts + top.unknownZones.size === 0) return
+      for (const each of where) io.stderr.write(`cannot be read: ${printable(each, 300)}\n`)
+      exit(exitCodes.failed)
+    })
+}
+
+function summaryOf({ events }: Top, sinceMs: number, zones: number, by: CountedBy): string {
+  const total = `${countText(events)} event${events === 1 ? '' : 's'}`
+  const what = `${durationText(sinceMs / 1000)}, ${counted(zones, 'zone')}, ${total}.`
+  if (by !== 'address' || events === 0) return what
+  return `${what}\nTo limit addresses with a rate limit rule: ${commandLine('rate-limit update ID --file rule.json')}`
+}
+
+function sinceArgument(text: string): number {
+  const [, count = '', unit = ''] = /^(\d{1,6})(s|m|h|d)$/.exec(text) ?? []
+  const ms = Number(count) * (unitMs[unit] ?? 0)
+  if (ms > 0) return ms
+  throw new InvalidArgumentError('use a number with s, m, h or d, such as 30m or 1h.')
+}
+
+const widestBar = 26
+const narrowestBar = 4
+const secondTitles: Partial<Record<CountedBy, string>> = { rule: 'what it matches', address: 'from' }
+
+/** A row for each key with its count, and on a terminal a bar; to a pipe the whole texts and plain numbers. */
+export function topLines(
+  rows: readonly CountedRow[],
+  by: CountedBy,
+  paint: Paint,
+  isPiped: boolean,
+): string[] {
+  const second = secondTitles[by]
+  const counts = ['events', ...rows.map(({ count }) => (isPiped ? String(count) : countText(count)))]
+  const keys = [by, ...rows.map(({ key }) => printable(key))]
+  const whats = [second ?? '', ...rows.map(({ what = '' }) => printable(what))]
+  const countWidth = widestOf(counts)
+  const room = isPiped ? Infinity : paint.width - 1 - countWidth - 2 - narrowestBar - 2
+  const keyWidth = Math.min(widestOf(keys), second === undefined ? room : Math.floor(room * 0.55))
+  const whatWidth = second === undefined ? 0 : Math.max(0, Math.min(widestOf(whats), room - keyWidth - 2))
+  const used = keyWidth + (whatWidth > 0 ? whatWidth + 2 : 0) + 2 + countWidth + 2
+  const barWidth = isPiped ? 0 : Math.max(narrowestBar, Math.min(widestBar, paint.width - 1 - used))
+  const most = rows[0]?.count ?? 1
+  const column = (text: string, width: number) => pad(cut(text, width), width)
+  return counts.map((count, index) => {
+    const what = whatWidth > 0 ? `  ${column(whats[index] ?? '', whatWidth)}` : ''
+    const bar = index === 0 ? '' : barOf((rows[index - 1]!.count / most) * barWidth)
+    const line =
+      `${column(keys[index] ?? '', keyWidth)}${what}  ${count.padStart(countWidth)}  ${bar}`.trimEnd()
+    return index === 0 ? paint.dim(line) : line
+  })
+}

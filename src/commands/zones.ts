@@ -1,0 +1,104 @@
+import type { Command } from 'commander'
+import { listAccounts } from '../assemble/reading.ts'
+import type { Config } from '../config/schema/schema.ts'
+import { messageOf } from '../domain/failure.ts'
+import { printable } from '../domain/text/printable.ts'
+import { exitCodes } from './command.ts'
+import type { Registration } from './command.ts'
+import { example } from './program-name.ts'
+import { jsonResult } from './terminal/text.ts'
+import { paintFor } from './terminal/terminal.ts'
+import type { AccountZones } from '../discovery/list-zones.ts'
+import { tableLines } from './terminal/table.ts'
+
+export function registerZones({ command, io, exit, load }: Registration): void {
+  command
+    .option('--json', 'as JSON')
+    .addHelpText('after', example('zones'))
+    .action(async ({ json }: { json?: boolean }, command: Command) => {
+      const { config } = load(command, 'key')
+      const listed = await listAccounts(config, io.signal)
+      const rows = describeZones(config, listed)
+      const { width } = paintFor(io.stdout)
+      const isSeveral = config.accounts.length > 1
+      if (json === true) io.stdout.write(jsonResult({ zones: rows }))
+      else for (const line of zoneTable(rows, { isSeveral, width })) io.stdout.write(`${line}\n`)
+      for (const note of notesOf(config, listed, rows)) io.stderr.write(`${note}\n`)
+      if (listed.some((each) => 'failure' in each)) exit(exitCodes.failed)
+    })
+}
+
+/** Notes below the table: accounts that could not be read, accounts without zones, zones that are not listed. */
+function notesOf(config: Config, listed: readonly AccountZones[], rows: readonly ZoneRow[]): string[] {
+  return listed.flatMap((each) => {
+    if ('failure' in each) return [printable(messageOf(each.failure))]
+    const { account } = each
+    const known = new Set(rows.filter((row) => row.account === account).map(({ id }) => id))
+    const configured = config.accounts.find(({ name }) => name === account)?.zones ?? []
+    const missing = configured.filter(({ id }) => !known.has(id)).map(({ id }) => id)
+    return [
+      ...(known.size === 0 ? [`Account ${account} has no shield zones.`] : []),
+      ...(missing.length === 0 ? [] : [`Configured, but not listed by the API: ${missing.join(', ')}.`]),
+    ]
+  })
+}
+
+/** A zone as `zones --json` prints it; missing values are left out. */
+export interface ZoneRow {
+  readonly account: string
+  readonly id: number
+  readonly name?: string
+  readonly hosts?: readonly string[]
+  readonly pullZone?: number
+  readonly plan?: string
+  readonly waf?: boolean
+  readonly configured: boolean
+}
+
+/** The listed zones with what the configuration says of them: its name for a zone comes before the API's. */
+export function describeZones(config: Config, listed: readonly AccountZones[]): ZoneRow[] {
+  return listed.flatMap((each) => {
+    if ('failure' in each) return []
+    const { account } = each
+    const { zones: configured = [], discovery } = config.accounts.find(({ name }) => name === account) ?? {}
+    return each.zones.map(({ id, name, hosts, pullZone, plan, isWafEnabled }): ZoneRow => {
+      const own = configured.find((zone) => zone.id === id)
+      const shown = own === undefined || own.name === String(id) ? name : own.name
+      return {
+        account,
+        id,
+        ...(shown !== '' && { name: shown }),
+        ...(hosts.length > 0 && { hosts }),
+        ...(pullZone !== undefined && { pullZone }),
+        ...(plan !== undefined && { plan }),
+        ...(isWafEnabled !== undefined && { waf: isWafEnabled }),
+        configured: discovery === undefined ? own !== undefined : !discovery.exclude.includes(id),
+      }
+    })
+  })
+}
+
+/** A line a zone under a header; columns that would be empty are left out. */
+export function zoneTable(
+  rows: readonly ZoneRow[],
+  { isSeveral, width }: { readonly isSeveral: boolean; readonly width: number },
+): string[] {
+  if (rows.length === 0) return []
+  const columns: [title: string, cell: (row: ZoneRow) => string][] = [
+    ['account', ({ account }) => (isSeveral ? account : '')],
+    ['zone', ({ id }) => String(id)],
+    ['name', ({ name = '' }) => printable(name)],
+    ['hosts', ({ hosts = [] }) => printable(hosts.join(', '), 60)],
+    ['pull zone', ({ pullZone = '-' }) => String(pullZone)],
+    ['plan', ({ plan = '-' }) => plan],
+    ['WAF', ({ waf }) => (waf === undefined ? '-' : waf ? 'on' : 'off')],
+    ['configured', ({ configured }) => (configured ? 'yes' : 'no')],
+  ]
+  const told = columns.filter(([, cell]) => rows.some((row) => cell(row) !== ''))
+  const cells = rows.map((row) => told.map(([, cell]) => cell(row) || '-'))
+  return tableLines(
+    told.map(([title]) => title),
+    cells,
+    { width },
+  )
+}
