@@ -1,6 +1,6 @@
 /**
- * Records by collection and key, in one store. Names and keys are well-formed text without NUL; a name holds no line
- * break. Every method may throw Failure `store_unavailable` (retry) or `store_refuses` (stop).
+ * Records by collection and key, in one store. Names of collections and keys are well-formed text of at least one letter,
+ * without NUL or line breaks. Every method may throw Failure `store_unavailable` (retry) or `store_refuses` (stop).
  */
 export interface Records {
   /** Bytes up to which a record that grows takes little more space than its content. */

@@ -1,0 +1,170 @@
+import { statSync } from 'node:fs'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { setImmediate as afterThisTurn } from 'node:timers'
+import { setImmediate } from 'node:timers/promises'
+import { Failure } from '../../domain/failure.ts'
+import { isBusy, storeFailure } from './database/sqlite-failure.ts'
+
+/** A wait for a lock blocks the event loop, so it is divided into short ones; together they last 6 s. */
+const busyTimeoutMs = 250
+const busyTries = 24
+
+/**
+ * One connection. `read` and `write` run synchronous work in a transaction and wait for other processes; they throw a
+ * Failure, or a bug.
+ */
+export interface Database {
+  readonly path: string
+  /** Call it once, before anything else but reads. */
+  configure(): Promise<void>
+  /** A prepared statement, for use inside of work. */
+  prepare(sql: string): StatementSync
+  /** Statements without values, inside of work. */
+  exec(sql: string): void
+  read<T>(work: () => T): Promise<T>
+  /**
+   * Durable when it resolves, unless `loosely`: such work does not wait for the disk, and a later write makes it
+   * durable too. What comes here in one turn of the event loop shares a transaction, and one wait for the disk if any
+   * of it needs one. Each work is written whole or not at all, and has its own result.
+   */
+  write<T>(work: () => T, loosely?: boolean): Promise<T>
+  /** May be called twice. */
+  close(): void
+}
+
+/** Changes nothing in the file yet, which may belong to another program. */
+export async function openDatabase(path: string, tries = busyTries): Promise<Database> {
+  const handle = await attempt(path, tries, () => new DatabaseSync(path, { timeout: busyTimeoutMs }))
+  const refuseMoved = createMoveGuard(path)
+  const statements = new Map<string, StatementSync>()
+  return {
+    path,
+    configure: () => attempt(path, tries, () => configure(handle, path)),
+    prepare(sql) {
+      const statement = statements.get(sql) ?? handle.prepare(sql)
+      statements.set(sql, statement)
+      return statement
+    },
+    exec: (sql) => handle.exec(sql),
+    read: (work) => attempt(path, tries, () => transaction(handle, 'BEGIN', work)),
+    write: createGroups((group) =>
+      attempt(path, tries, () => {
+        refuseMoved()
+        const works = () => group.map(({ work }) => savepoint(handle, path, work))
+        const write = () => transaction(handle, 'BEGIN IMMEDIATE', works)
+        return group.every(({ loosely }) => loosely) ? unsynced(handle, write) : write()
+      }),
+    ),
+    close() {
+      statements.clear()
+      if (handle.isOpen) handle.close()
+    },
+  }
+}
+
+function configure(handle: DatabaseSync, path: string): void {
+  // Auto-vacuum can only be chosen before the first page is written, which the change to WAL does.
+  handle.exec(`PRAGMA encoding = 'UTF-8'; PRAGMA auto_vacuum = INCREMENTAL`)
+  if (handle.prepare('PRAGMA journal_mode = WAL').get()?.['journal_mode'] !== 'wal') {
+    const text = `the file system of ${path} does not support a shared write-ahead log: set \`state\` to a path on a local disk`
+    throw new Failure('stop', 'store_refuses', text)
+  }
+  handle.exec('PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 16777216')
+}
+
+interface Grouped {
+  readonly work: () => unknown
+  readonly loosely: boolean
+}
+
+type Result = { readonly value: unknown } | { readonly error: unknown }
+
+/** Hands over together what comes in one turn of the event loop, in its order. */
+function createGroups(
+  writeGroup: (group: readonly Grouped[]) => Promise<readonly Result[]>,
+): Database['write'] {
+  let waiting: (Grouped & { readonly settle: (result: Result) => void })[] = []
+
+  async function flush(): Promise<void> {
+    const group = waiting
+    waiting = []
+    const results = await writeGroup(group).catch((error: unknown) => group.map(() => ({ error })))
+    for (const [index, { settle }] of group.entries()) settle(results[index]!)
+  }
+
+  return async <T>(work: () => T, loosely = false): Promise<T> => {
+    const result = await new Promise<Result>((settle) => {
+      waiting.push({ work, loosely, settle })
+      if (waiting.length === 1) afterThisTurn(() => void flush())
+    })
+    if ('error' in result) throw result.error
+    return result.value as T
+  }
+}
+
+/** One work of several in a transaction. Throws an error that ends the whole transaction. */
+function savepoint(handle: DatabaseSync, path: string, work: () => unknown): Result {
+  handle.exec('SAVEPOINT work')
+  try {
+    const value = work()
+    handle.exec('RELEASE work')
+    return { value }
+  } catch (error) {
+    // SQLite has rolled back everything by itself after some errors (full disk, I/O).
+    if (isBusy(error) || !handle.isTransaction) throw error
+    handle.exec('ROLLBACK TO work; RELEASE work')
+    return { error: storeFailure(error, path) }
+  }
+}
+
+function unsynced<T>(handle: DatabaseSync, write: () => T): T {
+  handle.exec('PRAGMA synchronous = NORMAL')
+  try {
+    return write()
+  } finally {
+    handle.exec('PRAGMA synchronous = FULL')
+  }
+}
+
+/** Refuses commits to a file that was removed or replaced under the open connection: no process would read them. */
+function createMoveGuard(path: string): () => void {
+  const identity = (): string | undefined => {
+    const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+    return found === undefined ? undefined : `${found.dev}/${found.ino}`
+  }
+  const opened = identity()
+  return () => {
+    if (identity() === opened) return
+    const remedy = 'put it back, or stop this process and start it again'
+    throw new Failure(
+      'stop',
+      'store_refuses',
+      `the store ${path} was moved or removed while in use: ${remedy}`,
+    )
+  }
+}
+
+function transaction<T>(handle: DatabaseSync, begin: string, work: () => T): T {
+  handle.exec(begin)
+  try {
+    const result = work()
+    handle.exec('COMMIT')
+    return result
+  } catch (error) {
+    // SQLite has rolled back by itself after some errors (full disk, I/O).
+    if (handle.isTransaction) handle.exec('ROLLBACK')
+    throw error
+  }
+}
+
+/** Repeats work that found a lock, and lets the event loop turn in between. */
+async function attempt<T>(path: string, tries: number, work: () => T): Promise<T> {
+  for (let count = 1; ; count++) {
+    try {
+      return work()
+    } catch (error) {
+      if (!isBusy(error) || count >= tries) throw storeFailure(error, path)
+    }
+    await setImmediate()
+  }
+}
